@@ -2,6 +2,7 @@
 // several results writes them where the caller wants them.
 #pragma once
 
+#include "kernels/norm_quant.h"
 #include "kernels/quant.h"
 
 namespace sim::quant {
@@ -30,45 +31,46 @@ void write_static(const at::Tensor& out, const at::Tensor& value, const std::str
 void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const std::string& mode,
                  const at::Tensor& out);
 
+// What is made 8 bits wide, and its scale and offset where they are results.
+struct Steps {
+  at::Tensor out, scale, offset = {};
+};
+
 // ---- dynamic -----------------------------------------------------------------------------------------------------
-void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
-                  const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset,
-                  double most = 0);
 // mode: a scale for each row (pertoken), each index of the last dimension (perchannel), or one (pertensor). most: the
 // largest number that HIFLOAT8 is to take, 0: its own.
-void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
-                   const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset,
-                   double most = 0);
+struct Dynamically {
+  at::Tensor self, smooth, group_index = {};
+  std::string mode = "pertoken";
+  double most = 0;
+};
+void dynamic_like(const Dynamically& of, const Steps& to);
+void dynamic_quant(const Dynamically& of, const Steps& to);
 void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
                  const at::Tensor& offset, const at::Tensor& out);
 void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index,
             const at::Tensor& out, const at::Tensor& scale);
-void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets,
-                  const at::Tensor& group_index, bool left, bool dynamic, int64_t kind, const at::Tensor& out,
-                  const at::Tensor& scale);
-void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode, int64_t dtype,
-                         const std::string& round_mode, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode,
-                         const at::Tensor& out, const at::Tensor& scale);
-void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
-                          const at::Tensor& bias, const at::Tensor& quant_scale, const at::Tensor& quant_offset,
-                          const at::Tensor& group_index, const Swiglu& swiglu, bool dynamic,
-                          const std::string& round_mode, const at::Tensor& out, const at::Tensor& scale);
+struct SwigluRows {
+  at::Tensor self, smooth, offsets, group_index;
+  int64_t kind = kEnds;  // of the group's index
+};
+void swiglu_quant(const SwigluRows& of, bool left, bool dynamic, const Steps& to);
+struct Products {
+  at::Tensor self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index;
+  std::string mode, round_mode = "rint";
+};
+void dequant_swiglu_like(const Products& of, int64_t dtype, int64_t dim, int64_t swiglu_mode, const Steps& to);
+void dequant_swiglu_quant(const Products& of, const Swiglu& swiglu, const Steps& to);
 
 // ---- after a sum and its normalization -----------------------------------------------------------------------------
 // mask: which of the two results are asked for; empty: the first, and the second where both are smoothed.
-void add_rms_norm_dynamic_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& smooth1,
-                               const at::Tensor& smooth2, Checked<bool> mask, const at::Tensor& out1,
-                               const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& scale1,
-                               const at::Tensor& scale2);
-void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1,
-                          const at::Tensor& smooth2, const at::Tensor& beta, double eps, Checked<bool> mask,
-                          const at::Tensor& out1, const at::Tensor& out2, const at::Tensor& sum,
-                          const at::Tensor& scale1, const at::Tensor& scale2);
-void add_rms_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& out1,
-                       const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& norm);
-void add_rms_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& scale1,
-                        const at::Tensor& scale2, const at::Tensor& zero1, const at::Tensor& zero2,
-                        const at::Tensor& beta, double eps, bool divide, const at::Tensor& out1, const at::Tensor& out2,
+void add_rms_norm_dynamic_like(const Summands& of, Checked<bool> mask, const QuantizedResult& first,
+                               const QuantizedResult& second, const at::Tensor& sum);
+void add_rms_norm_dynamic(const Summands& of, Checked<bool> mask, const QuantizedResult& first,
+                          const QuantizedResult& second, const at::Tensor& sum);
+void add_rms_norm_like(const Summands& of, const QuantizedResult& first, const QuantizedResult& second,
+                       const at::Tensor& sum, const at::Tensor& norm);
+void add_rms_norm_quant(const Summands& of, bool divide, const QuantizedResult& first, const QuantizedResult& second,
                         const at::Tensor& sum, const at::Tensor& norm);
 
 }  // namespace sim::quant

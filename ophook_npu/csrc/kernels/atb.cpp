@@ -22,13 +22,12 @@ at::Tensor keep_groups(const at::Tensor& x, int64_t groups, int64_t kept, int64_
 }
 
 std::tuple<at::Tensor, at::Tensor> add_top_k(const at::Tensor& x, const at::Tensor& added, const at::Tensor& copies,
-                                             const at::Tensor& table, int64_t groups, int64_t groups_kept, int64_t n,
-                                             int64_t k, bool norm, double factor) {
+                                             const at::Tensor& table, const TopK& how) {
   auto weight = at::sigmoid(wide(x));
-  auto kept = keep_groups(at::add(weight, wide(added)), groups, groups_kept, n);
-  auto chosen = std::get<1>(at::sort(kept, /*stable=*/true, -1, /*descending=*/true)).narrow(1, 0, k);
+  auto kept = keep_groups(at::add(weight, wide(added)), how.groups, how.groups_kept, how.n);
+  auto chosen = std::get<1>(at::sort(kept, /*stable=*/true, -1, /*descending=*/true)).narrow(1, 0, how.k);
   auto own = weight.gather(1, chosen);
-  if (norm) own = at::mul(at::div(own, own.sum(-1, true)), factor);
+  if (how.norm) own = at::mul(at::div(own, own.sum(-1, true)), how.factor);
   if (!copies.defined()) return {own, chosen};
   auto token = at::arange(x.size(0), at::kLong).unsqueeze(1);
   auto turn = at::remainder(token, copies.to(at::kLong).clamp_min(1).index({chosen}));

@@ -14,9 +14,13 @@ SIM_API void rotate_heads(const at::Tensor& x, const at::Tensor& cos, const at::
 SIM_API at::Tensor keep_groups(const at::Tensor& x, int64_t groups, int64_t kept, int64_t n);
 // The k best experts by sigmoid(x) + added among the best groups: their sigmoids, and their numbers, or those of their
 // copies, which the tokens take in turn (copies: (experts), table: (experts, copies), or undefined).
+struct TopK {
+  int64_t groups, groups_kept, n, k;
+  bool norm;
+  double factor;
+};
 SIM_API std::tuple<at::Tensor, at::Tensor> add_top_k(const at::Tensor& x, const at::Tensor& added,
-                                                     const at::Tensor& copies, const at::Tensor& table, int64_t groups,
-                                                     int64_t groups_kept, int64_t n, int64_t k, bool norm,
-                                                     double factor);
+                                                     const at::Tensor& copies, const at::Tensor& table,
+                                                     const TopK& how);
 
 }  // namespace sim::kernels

@@ -10,9 +10,9 @@ namespace sim::block_attention {
 
 // ---- a mask of blocks
 // ------------------------------------------------------------------------------------------------
-void check(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-           const std::string& key_layout, int64_t key_heads, int64_t mask_kind, const at::Tensor& out) {
-  const auto& [mask, block, lengths, key_lengths, layout, scale] = blocks;
+void check(const Blocks& blocks, const std::string& key_layout, int64_t key_heads, int64_t mask_kind,
+           const at::Tensor& out) {
+  const auto& [query, key, value, mask, block, lengths, key_lengths, layout, scale] = blocks;
   const bool tokens = layout == "TND";
   SIM_CHECK((tokens || layout == "BNSD") && key_layout == layout, "layouts ", layout, " and ", key_layout,
             "; allowed: TND and TND, BNSD and BNSD");
@@ -43,11 +43,11 @@ void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum) {
 }
 
 template <typename F>
-static void each_sequence(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, F run) {
+static void each_sequence(const Blocks& blocks, F run) {
   int64_t first = 0, first_key = 0;
   for (int64_t item = 0; item < blocks.mask.size(0); ++item) {
-    const int64_t queries = blocks.lengths.empty() ? query.size(2) : blocks.lengths[size_t(item)];
-    const int64_t keys = blocks.key_lengths.empty() ? key.size(2) : blocks.key_lengths[size_t(item)];
+    const int64_t queries = blocks.lengths.empty() ? blocks.query.size(2) : blocks.lengths[size_t(item)];
+    const int64_t keys = blocks.key_lengths.empty() ? blocks.key.size(2) : blocks.key_lengths[size_t(item)];
     const auto part = [&](int64_t begin, int64_t count) {
       return [=, tokens = blocks.layout == "TND"](const at::Tensor& x) {  // (1, heads, length, depth)
         return (tokens ? x.narrow(0, begin, count).transpose(0, 1) : x[item].narrow(1, 0, count)).unsqueeze(0);
@@ -63,16 +63,15 @@ static void each_sequence(const Blocks& blocks, const at::Tensor& query, const a
   }
 }
 
-void attend(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-            const at::Tensor& out, const at::Tensor& log_sum) {
+void attend(const Blocks& blocks, const at::Tensor& out, const at::Tensor& log_sum) {
   out.zero_();
   if (given(log_sum)) log_sum.zero_();
-  each_sequence(blocks, query, key, [&](auto own, auto of_keys, const at::Tensor& hidden) {
-    const at::Tensor queries = own(query);
+  each_sequence(blocks, [&](auto own, auto of_keys, const at::Tensor& hidden) {
+    const at::Tensor queries = own(blocks.query);
     const at::Tensor top = at::empty({1, queries.size(1), queries.size(2), 1}, at::kFloat), sum = at::empty_like(top);
     attention::forward({.query = queries,
-                        .key = of_keys(key),
-                        .value = of_keys(value),
+                        .key = of_keys(blocks.key),
+                        .value = of_keys(blocks.value),
                         .layout = "BNSD",
                         .heads = queries.size(1),
                         .mask = hidden},
@@ -81,21 +80,19 @@ void attend(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key
   });
 }
 
-void backward(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-              const at::Tensor& grad, const at::Tensor& out, const at::Tensor& log_sum, const at::Tensor& grad_query,
-              const at::Tensor& grad_key, const at::Tensor& grad_value) {
-  for (const at::Tensor& each : {grad_query, grad_key, grad_value}) each.zero_();
-  each_sequence(blocks, query, key, [&](auto own, auto of_keys, const at::Tensor& hidden) {
-    const at::Tensor queries = own(query), top = own(log_sum).contiguous();
+void backward(const Blocks& blocks, const at::Tensor& grad, const at::Tensor& out, const at::Tensor& log_sum,
+              const Gradients& to) {
+  for (const at::Tensor& each : {to.query, to.key, to.value}) each.zero_();
+  each_sequence(blocks, [&](auto own, auto of_keys, const at::Tensor& hidden) {
+    const at::Tensor queries = own(blocks.query), top = own(log_sum).contiguous();
     const attention::Settings how{.scale = blocks.scale, .max = top, .sum = at::ones_like(top), .out = own(out)};
     attention::backward({.query = queries,
-                         .key = of_keys(key),
-                         .value = of_keys(value),
+                         .key = of_keys(blocks.key),
+                         .value = of_keys(blocks.value),
                          .layout = "BNSD",
                          .heads = queries.size(1),
                          .mask = hidden},
-                        how, own(grad),
-                        {.query = own(grad_query), .key = of_keys(grad_key), .value = of_keys(grad_value)});
+                        how, own(grad), {.query = own(to.query), .key = of_keys(to.key), .value = of_keys(to.value)});
   });
 }
 

@@ -11,21 +11,22 @@ namespace sim::block_attention {
 // ---- blocks (sequences, heads, blocks of queries, blocks of keys) that take part where they are not 0
 // ----------------
 struct Blocks {
-  const at::Tensor& mask;
+  const at::Tensor &query, &key, &value, &mask;
   const Dims &shape, &lengths, &key_lengths;  // of a block; of each sequence, none: all are full
   const std::string& layout;                  // TND, BNSD
   double scale;
 };
-void check(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-           const std::string& key_layout, int64_t key_heads, int64_t mask_kind, const at::Tensor& out);
+void check(const Blocks& blocks, const std::string& key_layout, int64_t key_heads, int64_t mask_kind,
+           const at::Tensor& out);
 // `log_sum` is undefined where it is not asked for.
 // Of the weights of each head and token.
 void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum);
-void attend(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-            const at::Tensor& out, const at::Tensor& log_sum);
-void backward(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-              const at::Tensor& grad, const at::Tensor& out, const at::Tensor& log_sum, const at::Tensor& grad_query,
-              const at::Tensor& grad_key, const at::Tensor& grad_value);
+void attend(const Blocks& blocks, const at::Tensor& out, const at::Tensor& log_sum);
+struct Gradients {
+  at::Tensor query, key, value;
+};
+void backward(const Blocks& blocks, const at::Tensor& grad, const at::Tensor& out, const at::Tensor& log_sum,
+              const Gradients& to);
 
 // ---- Floyd's: query (batch, heads, i, k, depth), first (…, i, j, depth), second (…, j, k, depth)
 // ---------------------

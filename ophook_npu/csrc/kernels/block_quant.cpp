@@ -42,64 +42,61 @@ void block_quant(const at::Tensor& self, double least, int64_t columns, const at
 // Numbers of FLOAT4 go in blocks of 32 of a token's, and are not clipped.
 static mx::How flat_blocks(double top) { return {"", top == 0 ? mx::kFloor : mx::kRange, top}; }
 
-void flat_like(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, double top,
-               const at::Tensor& out, const at::Tensor& scale) {
-  SIM_CHECK(self.dim() == 3, "x (tokens, rows, columns) expected, got ", self.sizes());
-  shape(left, {self.size(1), self.size(1)});
+void flat_like(const Flat& of, const at::Tensor& out, const at::Tensor& scale) {
+  SIM_CHECK(of.self.dim() == 3, "x (tokens, rows, columns) expected, got ", of.self.sizes());
+  shape(of.left, {of.self.size(1), of.self.size(1)});
   const bool in_groups = out.scalar_type() == at::ScalarType::Float4_e2m1fn_x2;
-  if (!in_groups || right.numel()) shape(right, {self.size(2), self.size(2)});
+  if (!in_groups || of.right.numel()) shape(of.right, {of.self.size(2), of.self.size(2)});
   if (in_groups) {
-    const auto value = self.flatten(1);
-    return mx::quant_like(value, -1, 40, flat_blocks(top), out, scale);
+    const auto value = of.self.flatten(1);
+    return mx::quant_like(value, -1, 40, flat_blocks(of.top), out, scale);
   }
-  SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed for numbers of 4 bits that are whole: 0");
+  SIM_CHECK(of.top == 0, "dstTypeMax ", of.top, "; allowed for numbers of 4 bits that are whole: 0");
   of_dtype("out", out, {at::kInt});
-  quantized_like(out, self);
-  shape(scale, {self.size(0)});
+  quantized_like(out, of.self);
+  shape(scale, {of.self.size(0)});
 }
 
 // Each token by its largest number: 7 / clip of what is computed becomes the largest that 4 bits hold. Tokens that no
 // group has are left as they are.
-void flat_quant(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Tensor& groups,
-                int64_t kind, double clip, double top, const at::Tensor& out, const at::Tensor& scale) {
-  int64_t tokens = self.size(0);
-  if (groups.defined()) {
+void flat_quant(const Flat& of, const at::Tensor& out, const at::Tensor& scale) {
+  int64_t tokens = of.self.size(0);
+  if (of.groups.defined()) {
     tokens = 0;
-    for (const Group& group : groups_of(groups, kind, self.size(0))) tokens = group.start + group.count;
+    for (const Group& group : groups_of(of.groups, of.kind, of.self.size(0))) tokens = group.start + group.count;
   }
-  auto value = wide(self.narrow(0, 0, tokens));
-  if (right.numel()) value = at::matmul(value, wide(right));
-  value = at::matmul(wide(left), value);
+  auto value = wide(of.self.narrow(0, 0, tokens));
+  if (of.right.numel()) value = at::matmul(value, wide(of.right));
+  value = at::matmul(wide(of.left), value);
   if (scale.dim() == 3)
-    return mx::quant(value.flatten(1), -1, flat_blocks(top), out.narrow(0, 0, tokens), scale.narrow(0, 0, tokens));
-  auto factor = value.abs().flatten(1).amax(-1).div(7 / clip);
+    return mx::quant(value.flatten(1), -1, flat_blocks(of.top), out.narrow(0, 0, tokens), scale.narrow(0, 0, tokens));
+  auto factor = value.abs().flatten(1).amax(-1).div(7 / of.clip);
   write_tokens(out.narrow(0, 0, tokens), scale.narrow(0, 0, tokens), value.div(factor.reshape({-1, 1, 1})), factor);
 }
 
-void rotate_like(const at::Tensor& self, const at::Tensor& rotation, const at::Tensor& alpha, int64_t axis,
-                 const std::string& mode, int64_t algorithm, double top, bool transpose, const at::Tensor& out,
+void rotate_like(const Rotated& of, const at::Tensor& alpha, bool transpose, const at::Tensor& out,
                  const at::Tensor& scale) {
-  const auto [rows, columns, k] = shapes<"rows columns, k k">(self, rotation);
+  const auto [rows, columns, k] = shapes<"rows columns, k k">(of.self, of.rotation);
   SIM_CHECK(remainder_of(columns, k) == 0, "rows of ", columns, " numbers for a rotation of ", k);
   SIM_CHECK(!alpha.defined(), "alpha has to be null");
   if (!mx::of_whole_numbers(out)) {  // in blocks, as of Microscaling formats
     SIM_CHECK(!transpose, "trans is not simulated");
-    return mx::quant_like(self, axis, mx::format_of(out).code, {mode, algorithm, top}, out, scale);
+    return mx::quant_like(of.self, of.axis, mx::format_of(out).code, {of.mode, of.algorithm, of.top}, out, scale);
   }
-  SIM_CHECK(wrap(axis, self) == 1 && algorithm == 0 && top == 0 && !transpose, "axis ", axis, ", scaleAlg ", algorithm,
-            ", dstTypeMax ", top, ", trans ", transpose, "; allowed: -1 or 1, 0, 0, false");
-  SIM_CHECK(mode.empty() || mode == "rint" || mode == "floor", "roundMode ", mode,
+  SIM_CHECK(wrap(of.axis, of.self) == 1 && of.algorithm == 0 && of.top == 0 && !transpose, "axis ", of.axis,
+            ", scaleAlg ", of.algorithm, ", dstTypeMax ", of.top, ", trans ", transpose,
+            "; allowed: -1 or 1, 0, 0, false");
+  SIM_CHECK(of.mode.empty() || of.mode == "rint" || of.mode == "floor", "roundMode ", of.mode,
             " is not simulated; allowed: rint, floor");
-  quantized_like(out, self);
+  quantized_like(out, of.self);
   shape(scale, {rows});
 }
 
-void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, int64_t axis, const std::string& mode,
-                  int64_t algorithm, double top, const at::Tensor& out, const at::Tensor& scale) {
-  auto rows = at::matmul(wide(self).reshape({-1, rotation.size(0)}), wide(rotation)).reshape(self.sizes());
-  if (!mx::of_whole_numbers(out)) return mx::quant(rows, axis, {mode, algorithm, top}, out, scale);
+void rotate_quant(const Rotated& of, const at::Tensor& out, const at::Tensor& scale) {
+  auto rows = at::matmul(wide(of.self).reshape({-1, of.rotation.size(0)}), wide(of.rotation)).reshape(of.self.sizes());
+  if (!mx::of_whole_numbers(out)) return mx::quant(rows, of.axis, {of.mode, of.algorithm, of.top}, out, scale);
   const auto result = symmetric(rows, largest(out));
-  write_tokens(out, scale, mode == "floor" ? result.value.floor() : result.value, result.scale);
+  write_tokens(out, scale, of.mode == "floor" ? result.value.floor() : result.value, result.scale);
 }
 
 // ---- back from whole numbers ---------------------------------------------------------------------------------------
@@ -135,57 +132,54 @@ at::Tensor with_bias_dequantized(const at::Tensor& self, const at::Tensor& weigh
   return bias.defined() && !early ? value.add(wide(bias)) : value;
 }
 
-void situ_like(const at::Tensor& self, const at::Tensor& group_index, const std::string& mode,
-               const at::Tensor& quant_scale, const at::Tensor& out, const at::Tensor& scale) {
-  SIM_CHECK(!group_index.defined(), "groupIndex is not simulated");
-  SIM_CHECK(mode == "static" || mode == "dynamic", "quantType ", mode, "; allowed: static, dynamic");
-  SIM_CHECK(mode == "dynamic" || quant_scale.defined(), "static quantization needs quantScale");
-  Dims sizes = self.sizes().vec();
+void situ_like(const Products& of, const at::Tensor& out, const at::Tensor& scale) {
+  SIM_CHECK(!of.group_index.defined(), "groupIndex is not simulated");
+  SIM_CHECK(of.mode == "static" || of.mode == "dynamic", "quantType ", of.mode, "; allowed: static, dynamic");
+  SIM_CHECK(of.mode == "dynamic" || of.quant_scale.defined(), "static quantization needs quantScale");
+  Dims sizes = of.self.sizes().vec();
   sizes.back() = divided(sizes.back(), 2);
   shape(out, sizes), of_dtype("yOut", out, {at::kChar});
-  if (mode == "dynamic") by_row(scale, self);
+  if (of.mode == "dynamic") by_row(scale, of.self);
 }
 
 // Unlike its relatives it cuts what is behind the point.
-void situ_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
-                const at::Tensor& bias, const at::Tensor& quant_scale, const at::Tensor& quant_offset,
-                const kernels::SituGlu& how, bool dynamic, const at::Tensor& out, const at::Tensor& scale) {
-  auto value = wide(self).to(at::kFloat);
-  if (weight_scale.defined() && !at::isFloatingType(self.scalar_type())) {
-    value = value.mul(wide(weight_scale));
-    if (self.scalar_type() == at::kInt && row_scale.defined()) value = value.mul(wide(row_scale).unsqueeze(-1));
-    if (bias.defined()) value = value.add(wide(bias));
+void situ_quant(const Products& of, const kernels::SituGlu& how, const at::Tensor& out, const at::Tensor& scale) {
+  auto value = wide(of.self).to(at::kFloat);
+  if (of.weight_scale.defined() && !at::isFloatingType(of.self.scalar_type())) {
+    value = value.mul(wide(of.weight_scale));
+    if (of.self.scalar_type() == at::kInt && of.row_scale.defined())
+      value = value.mul(wide(of.row_scale).unsqueeze(-1));
+    if (of.bias.defined()) value = value.add(wide(of.bias));
   }
   value = kernels::situ_glu(value, how);
-  if (dynamic) {
+  if (of.mode == "dynamic") {
     const auto result = symmetric(value, 127);
     return write_tokens(out, scale, result.value.trunc(), result.scale);
   }
-  value = value.div(wide(quant_scale));
-  write_quantized(out, (quant_offset.defined() ? value.add(wide(quant_offset)) : value).trunc());
+  value = value.div(wide(of.quant_scale));
+  write_quantized(out, (of.quant_offset.defined() ? value.add(wide(of.quant_offset)) : value).trunc());
 }
 
 // ---- quantization that training imitates ---------------------------------------------------------------------------
-void fake_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero, int64_t least, int64_t most,
-                const at::Tensor& out, const at::Tensor& mask) {
-  auto steps = wide(self).div(scale).round().add(zero);
-  out.copy_(steps.clamp(double(least), double(most)).sub(zero).mul(scale));  // of any type, whole numbers too
-  write(mask, steps.ge(double(least)).logical_and(steps.le(double(most))));
+void fake_quant(const FakeQuant& of, const at::Tensor& out, const at::Tensor& mask) {
+  auto steps = wide(of.self).div(of.scale).round().add(of.zero);
+  out.copy_(
+      steps.clamp(double(of.least), double(of.most)).sub(of.zero).mul(of.scale));  // of any type, whole numbers too
+  write(mask, steps.ge(double(of.least)).logical_and(steps.le(double(of.most))));
 }
 
-void fake_quant_all(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero, bool enabled,
-                    int64_t least, int64_t most, const at::Tensor& out, const at::Tensor& mask) {
+void fake_quant_all(const FakeQuant& of, bool enabled, const at::Tensor& out, const at::Tensor& mask) {
   if (enabled)
-    return fake_quant(self, wide(scale).reshape({}), zero.to(at::kFloat).reshape({}), least, most, out, mask);
-  out.copy_(self);
+    return fake_quant({of.self, wide(of.scale).reshape({}), of.zero.to(at::kFloat).reshape({}), of.least, of.most}, out,
+                      mask);
+  out.copy_(of.self);
   mask.fill_(true);
 }
 
-void fake_like(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero, int64_t size, int64_t least,
-               int64_t most, const at::Tensor& out, const at::Tensor& mask) {
-  like(out, self), like(mask, self), like(zero, scale);
-  SIM_CHECK(scale.numel() == size, scale.numel(), " scales for a size of ", size);
-  SIM_CHECK(least <= most, "quantMin ", least, " is above quantMax ", most);
+void fake_like(const FakeQuant& of, int64_t size, const at::Tensor& out, const at::Tensor& mask) {
+  like(out, of.self), like(mask, of.self), like(of.zero, of.scale);
+  SIM_CHECK(of.scale.numel() == size, of.scale.numel(), " scales for a size of ", size);
+  SIM_CHECK(of.least <= of.most, "quantMin ", of.least, " is above quantMax ", of.most);
 }
 
 }  // namespace sim::quant

@@ -69,7 +69,7 @@ void decode(const Parts& parts, const at::Tensor& numbers) {
   const at::Tensor stream = at::cat({bytes_of(parts.fixed), bytes_of(parts.rest)});
   const at::Tensor header = stream.narrow(0, 0, kHeader).view(at::kLong);
   SIM_CHECK(header[0].item<int64_t>() == kMark && header[1].item<int64_t>() == numbers.numel(), "these are not ",
-            numbers.numel(), " numbers that aclnnHansEncode of this simulator compressed");
+            numbers.numel(), " numbers that this simulator compressed");
   const at::Tensor widths = stream.narrow(0, kHeader, blocks);
   const at::Tensor kept = numbers_to(kBits).lt(widths.unsqueeze(1)).flatten().nonzero().squeeze(1);
   const int64_t start = kHeader + blocks, count = kept.numel() * kBlock / kBits;

@@ -63,19 +63,18 @@ void tokens_like(const Layout& layout, const Tokens& tokens, const std::string& 
               "; Ascend910_93 allows 1 to 512 tokens of 1024 to 8192 numbers");
 }
 
-void dispatch_like(const Layout& layout, const Tokens& tokens, const at::Tensor& scales, const at::Tensor& weights,
-                   int64_t quantization, int64_t global_tokens, int64_t counts_kind, bool by_row, const Received& out) {
-  SIM_CHECK(quantization == kNone || quantization == kDynamic, "quantMode ", quantization,
+void dispatch_like(const Layout& layout, const Sending& of, int64_t global_tokens, const Received& out) {
+  SIM_CHECK(of.quantization == kNone || of.quantization == kDynamic, "quantMode ", of.quantization,
             " is not simulated; allowed: 0 (none), 2 (dynamic)");
-  SIM_CHECK(counts_kind == 0 || counts_kind == 1, "expertTokenNumsType ", counts_kind, "; allowed: 0, 1");
-  of_dtype("expandX", out.rows, {quantization == kNone ? tokens.x.scalar_type() : at::kChar});
-  const int64_t count = tokens.x.size(0), k = tokens.experts.size(1), width = tokens.x.size(1);
-  SIM_CHECK(quantization == kDynamic || !scales.defined(), "scales go with quantMode 2");
-  if (scales.defined()) {
-    of_dtype("scales", scales, {at::kFloat});
-    shape(scales, {layout.experts + (layout.shared_ranks ? layout.shared : 0), width});
+  SIM_CHECK(of.counts_kind == 0 || of.counts_kind == 1, "expertTokenNumsType ", of.counts_kind, "; allowed: 0, 1");
+  of_dtype("expandX", out.rows, {of.quantization == kNone ? of.tokens.x.scalar_type() : at::kChar});
+  const int64_t count = of.tokens.x.size(0), k = of.tokens.experts.size(1), width = of.tokens.x.size(1);
+  SIM_CHECK(of.quantization == kDynamic || !of.scales.defined(), "scales go with quantMode 2");
+  if (of.scales.defined()) {
+    of_dtype("scales", of.scales, {at::kFloat});
+    shape(of.scales, {layout.experts + (layout.shared_ranks ? layout.shared : 0), width});
   }
-  if (weights.defined()) weights_like(weights, tokens);
+  if (of.weights.defined()) weights_like(of.weights, of.tokens);
   SIM_CHECK(global_tokens == 0 ||
                 (remainder_of(global_tokens, layout.ranks) == 0 && divided(global_tokens, layout.ranks) >= count),
             "globalBs ", global_tokens, " for ", layout.ranks, " devices, this one with ", count, " tokens");
@@ -87,38 +86,37 @@ void dispatch_like(const Layout& layout, const Tokens& tokens, const at::Tensor&
   shape(out.expert_counts, {layout.here()});
   SIM_CHECK(out.ends.dim() == 1 && out.ends.size(0) >= layout.here() * layout.ranks, "epRecvCounts (",
             layout.here() * layout.ranks, ") expected, got ", out.ends.sizes());
-  SIM_CHECK(out.sources.dim() == 1 && out.sources.size(0) >= (by_row ? 3 * out.rows.size(0) : count * k),
-            by_row ? "assistInfoForCombine" : "expandIdx", " with ", by_row ? 128 * out.rows.size(0) : count * k,
+  SIM_CHECK(out.sources.dim() == 1 && out.sources.size(0) >= (of.by_row ? 3 * out.rows.size(0) : count * k),
+            of.by_row ? "assistInfoForCombine" : "expandIdx", " with ", of.by_row ? 128 * out.rows.size(0) : count * k,
             " numbers expected, got ", out.sources.sizes());
 }
 
-void combine_like(const Layout& layout, const Tokens& tokens, const at::Tensor& sources, const at::Tensor& ends,
-                  const at::Tensor& weights, const at::Tensor& shared, const Special& special, int64_t quantization,
-                  bool by_row, const at::Tensor& out) {
-  choices_like(layout, tokens);
-  const at::Tensor& x = tokens.x;
+void combine_like(const Layout& layout, const Returning& of, int64_t quantization, const at::Tensor& out) {
+  choices_like(layout, of.tokens);
+  const at::Tensor& x = of.tokens.x;
   of_dtype("expandX", x, {at::kHalf, at::kBFloat16});
   SIM_CHECK(x.dim() == 2, "expandX (rows, hidden) expected, got ", x.sizes());
-  const int64_t count = tokens.experts.size(0), width = x.size(1);
+  const int64_t count = of.tokens.experts.size(0), width = x.size(1);
   SIM_CHECK(quantization == kNone, "commQuantMode ", quantization, " is not simulated; allowed: 0");
-  weights_like(weights, tokens);
+  weights_like(of.weights, of.tokens);
   shape(out, {count, width});
-  SIM_CHECK(ends.dim() == 1 && ends.size(0) >= layout.here() * layout.ranks, "epSendCounts (",
-            layout.here() * layout.ranks, ") expected, got ", ends.sizes());
-  SIM_CHECK(sources.dim() == 1 && sources.size(0) >= (by_row ? 3 * x.size(0) : count * tokens.experts.size(1)),
-            by_row ? "assistInfoForCombine" : "expandIdx", " of ", sources.size(0), " numbers for expandX ", x.sizes());
-  if (shared.defined()) {
-    same_dtype({shared, x});
-    SIM_CHECK(shared.numel() == out.numel() && shared.size(-1) == width, "sharedExpertX ", shared.sizes(), " for ",
-              out.sizes());
+  SIM_CHECK(of.ends.dim() == 1 && of.ends.size(0) >= layout.here() * layout.ranks, "epSendCounts (",
+            layout.here() * layout.ranks, ") expected, got ", of.ends.sizes());
+  SIM_CHECK(
+      of.sources.dim() == 1 && of.sources.size(0) >= (of.by_row ? 3 * x.size(0) : count * of.tokens.experts.size(1)),
+      of.by_row ? "assistInfoForCombine" : "expandIdx", " of ", of.sources.size(0), " numbers for expandX ", x.sizes());
+  if (of.shared.defined()) {
+    same_dtype({of.shared, x});
+    SIM_CHECK(of.shared.numel() == out.numel() && of.shared.size(-1) == width, "sharedExpertX ", of.shared.sizes(),
+              " for ", out.sizes());
   }
-  SIM_CHECK(!(layout.copies || layout.constants) || special.x.defined(), "copies of tokens need oriX");
-  if (special.x.defined()) like(special.x, out), same_dtype({special.x, x});
+  SIM_CHECK(!(layout.copies || layout.constants) || of.special.x.defined(), "copies of tokens need oriX");
+  if (of.special.x.defined()) like(of.special.x, out), same_dtype({of.special.x, x});
   if (!layout.constants) return;
-  for (const at::Tensor& each : {special.alpha, special.beta, special.value}) {
+  for (const at::Tensor& each : {of.special.alpha, of.special.beta, of.special.value}) {
     SIM_CHECK(each.defined(), "constant experts need constExpertAlpha1, constExpertAlpha2 and constExpertV");
     // With a norm behind it the pages have one factor an expert.
-    if (each.is_same(special.value) || each.dim() != 1) shape(each, {layout.constants, width});
+    if (each.is_same(of.special.value) || each.dim() != 1) shape(each, {layout.constants, width});
     else shape(each, {layout.constants});
     same_dtype({each, x});
   }
@@ -187,9 +185,8 @@ static void fill_first(const at::Tensor& out, const at::Tensor& value, const cha
 }
 
 // ---- there ---------------------------------------------------------------------------------------------------------
-void dispatch(Devices& devices, const Layout& layout, const Tokens& tokens, const at::Tensor& scales,
-              const at::Tensor& weights, int64_t quantization, int64_t counts_kind, bool by_row, const Received& out) {
-  const Choices choices = choices_of(layout, tokens);
+void dispatch(Devices& devices, const Layout& layout, const Sending& of, const Received& out) {
+  const Choices choices = choices_of(layout, of.tokens);
   const at::Tensor token = at::cat({choices.shared, choices.token});
   const at::Tensor counts =
       devices.exchange(choices.counts_for_ranks, choices.experts_of_ranks, Dims(size_t(layout.ranks), layout.here()))
@@ -200,12 +197,12 @@ void dispatch(Devices& devices, const Layout& layout, const Tokens& tokens, cons
     return devices.exchange(rows, choices.to_ranks, from_ranks).index_select(0, order);
   };
 
-  at::Tensor rows = tokens.x.index_select(0, token);
-  if (quantization == kDynamic) {
+  at::Tensor rows = of.tokens.x.index_select(0, token);
+  if (of.quantization == kDynamic) {
     rows = wide(rows);
-    if (scales.defined()) {
+    if (of.scales.defined()) {
       const int64_t first = layout.shared_ranks ? layout.shared : 0;
-      rows = rows.mul(scales.index_select(0, at::cat({at::zeros_like(choices.shared), choices.expert.add(first)})));
+      rows = rows.mul(of.scales.index_select(0, at::cat({at::zeros_like(choices.shared), choices.expert.add(first)})));
     }
     const quant::Dynamic result = quant::symmetric(rows, 127);
     rows = quant::saturated(result.value, out.rows);
@@ -213,9 +210,9 @@ void dispatch(Devices& devices, const Layout& layout, const Tokens& tokens, cons
   }
   fill_first(out.rows, moved(rows), "expandX");
 
-  const int64_t k = tokens.experts.size(1);
+  const int64_t k = of.tokens.experts.size(1);
   out.sources.zero_();
-  if (by_row) {
+  if (of.by_row) {
     const at::Tensor choice = at::cat({at::full_like(choices.shared, k), choices.choice});
     const at::Tensor source = at::stack({at::full_like(token, layout.rank), token, choice}, 1).to(at::kInt);
     fill_first(out.sources, moved(source).flatten(), "assistInfoForCombine");
@@ -225,11 +222,11 @@ void dispatch(Devices& devices, const Layout& layout, const Tokens& tokens, cons
     out.sources.scatter_(0, choices.token.mul(k).add(choices.choice), place.to(at::kInt));
   }
   const at::Tensor each = counts.sum(0);
-  out.expert_counts.copy_(counts_kind == 0 ? each.cumsum(0) : each);
+  out.expert_counts.copy_(of.counts_kind == 0 ? each.cumsum(0) : each);
   out.ends.zero_();
   fill_first(out.ends, counts.t().flatten().cumsum(0), "epRecvCounts");
-  if (weights.defined() && out.weights.defined()) {
-    const at::Tensor routed = weights.flatten().index_select(0, choices.token.mul(k).add(choices.choice));
+  if (of.weights.defined() && out.weights.defined()) {
+    const at::Tensor routed = of.weights.flatten().index_select(0, choices.token.mul(k).add(choices.choice));
     fill_first(out.weights, moved(at::cat({at::ones({choices.shared.numel()}), routed})), "expandScales");
   }
 }
@@ -248,27 +245,25 @@ static at::Tensor without_network(const Layout& layout, const at::Tensor& ids, c
   return sum;
 }
 
-at::Tensor combine(Devices& devices, const Layout& layout, const Tokens& tokens, const at::Tensor& sources,
-                   const at::Tensor& ends, const at::Tensor& weights, const at::Tensor& shared, const Special& special,
-                   bool by_row) {
-  const Choices choices = choices_of(layout, tokens);
-  const int64_t count = tokens.experts.size(0), k = tokens.experts.size(1), width = tokens.x.size(1);
-  const at::Tensor last = ends.narrow(0, 0, layout.here() * layout.ranks).to(at::kLong);
+at::Tensor combine(Devices& devices, const Layout& layout, const Returning& of) {
+  const Choices choices = choices_of(layout, of.tokens);
+  const int64_t count = of.tokens.experts.size(0), k = of.tokens.experts.size(1), width = of.tokens.x.size(1);
+  const at::Tensor last = of.ends.narrow(0, 0, layout.here() * layout.ranks).to(at::kLong);
   const at::Tensor counts =
       at::diff(last, 1, 0, at::zeros({1}, at::kLong)).reshape({layout.here(), layout.ranks}).t().contiguous();
-  SIM_CHECK(counts.min().item<int64_t>() >= 0 && last[-1].item<int64_t>() <= tokens.x.size(0),
-            "epSendCounts are no sums of numbers of the ", tokens.x.size(0), " rows of expandX");
+  SIM_CHECK(counts.min().item<int64_t>() >= 0 && last[-1].item<int64_t>() <= of.tokens.x.size(0),
+            "epSendCounts are no sums of numbers of the ", of.tokens.x.size(0), " rows of expandX");
   const Dims to_ranks = sums(counts, 1);
   const at::Tensor order = at::argsort(by_expert(counts), true, 0, false);
   const auto moved = [&](const at::Tensor& rows) {
     return devices.exchange(rows.index_select(0, order), to_ranks, choices.to_ranks);
   };
 
-  const at::Tensor rows = wide(moved(tokens.x));
+  const at::Tensor rows = wide(moved(of.tokens.x));
   at::Tensor token = at::cat({choices.shared, choices.token});
   at::Tensor choice = at::cat({at::full_like(choices.shared, k), choices.choice});
-  if (by_row) {
-    const at::Tensor source = moved(sources.narrow(0, 0, 3 * order.numel()).reshape({-1, 3})).to(at::kLong);
+  if (of.by_row) {
+    const at::Tensor source = moved(of.sources.narrow(0, 0, 3 * order.numel()).reshape({-1, 3})).to(at::kLong);
     token = source.select(1, 1), choice = source.select(1, 2);
     SIM_CHECK(source.select(1, 0).eq(layout.rank).all().item<bool>() && token.ge(0).all().item<bool>() &&
                   token.lt(count).all().item<bool>() && choice.ge(0).all().item<bool>() &&
@@ -277,21 +272,21 @@ at::Tensor combine(Devices& devices, const Layout& layout, const Tokens& tokens,
   }
   at::Tensor all = at::zeros({count, k + 1, width});
   all.index_put_({token, choice}, rows);
-  if (!by_row && choices.token.numel()) {
+  if (!of.by_row && choices.token.numel()) {
     // What came of an expert is in the order of the tokens; expandIdx says which of it a choice is.
     const at::Tensor starts = choices.counts.cumsum(0).sub(choices.counts).index_select(0, choices.expert);
     const at::Tensor place =
-        sources.to(at::kLong).index_select(0, choices.token.mul(k).add(choices.choice)).add(starts);
+        of.sources.to(at::kLong).index_select(0, choices.token.mul(k).add(choices.choice)).add(starts);
     SIM_CHECK(place.ge(0).all().item<bool>() && place.lt(choices.token.numel()).all().item<bool>(),
               "expandIdx is not what MoeDistributeDispatch gave");
     all.index_put_({choices.token, choices.choice},
                    rows.narrow(0, choices.shared.numel(), choices.token.numel()).index_select(0, place));
   }
-  const at::Tensor factors = at::cat({weights, at::ones({count, 1})}, 1).unsqueeze(2);
+  const at::Tensor factors = at::cat({of.weights, at::ones({count, 1})}, 1).unsqueeze(2);
   at::Tensor sum = all.mul(factors).sum(1);
   if (layout.copies || layout.constants)
-    sum = sum.add(without_network(layout, tokens.experts.to(at::kLong), special, weights));
-  return shared.defined() ? sum.add(wide(shared).reshape({count, width})) : sum;
+    sum = sum.add(without_network(layout, of.tokens.experts.to(at::kLong), of.special, of.weights));
+  return of.shared.defined() ? sum.add(wide(of.shared).reshape({count, width})) : sum;
 }
 
 void normalized_like(const at::Tensor& rest, const at::Tensor& gamma, int64_t tokens, int64_t width,

@@ -22,7 +22,7 @@ struct Layout {
 // The tokens of a device: rows of x, the experts of each, and which of these choices count. An undefined tensor is
 // absent, here and below.
 struct Tokens {
-  const at::Tensor &x, &experts, &active;
+  at::Tensor x, experts, active;
 };
 
 // ---- what must hold ------------------------------------------------------------------------------------------------
@@ -40,24 +40,30 @@ struct Received {
   const at::Tensor &expert_counts, &ends;  // ends: rows of each expert and device, summed up
   const at::Tensor& weights;               // of the rows
 };
-void dispatch_like(const Layout& layout, const Tokens& tokens, const at::Tensor& scales, const at::Tensor& weights,
-                   int64_t quantization, int64_t global_tokens, int64_t counts_kind, bool by_row, const Received& out);
-void dispatch(Devices& devices, const Layout& layout, const Tokens& tokens, const at::Tensor& scales,
-              const at::Tensor& weights, int64_t quantization, int64_t counts_kind, bool by_row, const Received& out);
+struct Sending {
+  Tokens tokens;
+  at::Tensor scales, weights;
+  int64_t quantization, counts_kind;
+  bool by_row;
+};
+void dispatch_like(const Layout& layout, const Sending& of, int64_t global_tokens, const Received& out);
+void dispatch(Devices& devices, const Layout& layout, const Sending& of, const Received& out);
 
 // ---- and back ------------------------------------------------------------------------------------------------------
 // What experts without a network need: tokens as they were, and alpha x + beta v of each constant expert.
 struct Special {
   at::Tensor x{}, alpha{}, beta{}, value{};
 };
-void combine_like(const Layout& layout, const Tokens& tokens, const at::Tensor& sources, const at::Tensor& ends,
-                  const at::Tensor& weights, const at::Tensor& shared, const Special& special, int64_t quantization,
-                  bool by_row, const at::Tensor& out);
-// tokens.x: what the experts here made of what dispatch gave them. The sum of each token's results, times their
-// weights, and what the shared expert made of it on this device.
-at::Tensor combine(Devices& devices, const Layout& layout, const Tokens& tokens, const at::Tensor& sources,
-                   const at::Tensor& ends, const at::Tensor& weights, const at::Tensor& shared, const Special& special,
-                   bool by_row);
+// tokens.x: what the experts here made of what dispatch gave them; shared: what the shared expert made of it.
+struct Returning {
+  Tokens tokens;
+  at::Tensor sources, ends, weights, shared;
+  Special special;
+  bool by_row;
+};
+void combine_like(const Layout& layout, const Returning& of, int64_t quantization, const at::Tensor& out);
+// The sum of each token's results, times their weights, and what the shared expert made of it on this device.
+at::Tensor combine(Devices& devices, const Layout& layout, const Returning& of);
 
 // That plus another tensor, and its norm: the norm, one over the root mean square, and the sum. The sum of the experts'
 // results stays float; the page does not say where a device rounds before the norm.

@@ -84,7 +84,9 @@ void sent_in_8_bits(const at::Tensor& first, const at::Tensor& second, const at:
 static at::Tensor product(const Factors& with, at::ScalarType result) {
   const at::Tensor x = with.x.flatten(0, -2);
   const at::Tensor out = at::empty({x.size(0), with.weight.size(1)}, x.options().dtype(result));
-  if (of_8_bits(x)) weighted::quantized_matmul(x, with.weight, with.row_scale, with.scale, {}, {}, with.bias, out);
+  if (of_8_bits(x))
+    weighted::quantized_matmul(
+        {.x = x, .weight = with.weight, .row_scale = with.row_scale, .scale = with.scale, .bias = with.bias}, out);
   else if (of_8_bits(with.weight))
     weighted::weight_quantized_matmul(x, with.weight, with.weight_scale, with.offset, {}, with.bias, out);
   else
@@ -185,19 +187,18 @@ static void scales_of_columns_like(const Factors& with, int64_t mode, const at::
   of_dtype("output", out, {at::kFloat, at::kHalf, at::kBFloat16});
 }
 
-void quantized_own_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                             const at::Tensor& bias, const Devices& devices, int64_t x_mode, int64_t mode,
+void quantized_own_rows_like(const Factors& factors, const Devices& devices, int64_t x_mode, int64_t mode,
                              int64_t steps, const at::Tensor& out) {
   constexpr int64_t kWhenTheyCame = 7;
   SIM_CHECK(x_mode == kWhenTheyCame, "x1QuantMode ", x_mode, " is not simulated; allowed: 7 (each row when it came)");
   SIM_CHECK(steps == kE5m2 || steps == kE4m3, "x1QuantDtype ", steps,
             " is not simulated; allowed: 35 (FLOAT8_E5M2), 36 (FLOAT8_E4M3FN)");
-  SIM_CHECK(x.dim() == 2 && remainder_of(x.size(0), devices.ranks()) == 0, "rows of x1 for ", devices.ranks(),
-            " devices expected, got ", x.sizes());
-  columns_like(x.size(1) * devices.ranks(), weight);
-  of_dtype("x1", x, {at::kHalf, at::kBFloat16});
-  scales_of_columns_like({x, weight, bias, {}, {}, scale}, mode, out);
-  shape(out, {divided(x.size(0), devices.ranks()), weight.size(1)});
+  SIM_CHECK(factors.x.dim() == 2 && remainder_of(factors.x.size(0), devices.ranks()) == 0, "rows of x1 for ",
+            devices.ranks(), " devices expected, got ", factors.x.sizes());
+  columns_like(factors.x.size(1) * devices.ranks(), factors.weight);
+  of_dtype("x1", factors.x, {at::kHalf, at::kBFloat16});
+  scales_of_columns_like(factors, mode, out);
+  shape(out, {divided(factors.x.size(0), devices.ranks()), factors.weight.size(1)});
 }
 
 // The bias is added before the scales: so op-plugin's tests have it.

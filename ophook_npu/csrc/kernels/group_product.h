@@ -51,8 +51,7 @@ at::Tensor of_own_columns(Devices& devices, const Factors& factors);
 
 // The same of numbers of 8 bits. Rows of half numbers are quantized when they came, each by its largest number, to
 // `steps`; the product, and the rows as they came.
-void quantized_own_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                             const at::Tensor& bias, const Devices& devices, int64_t x_mode, int64_t mode,
+void quantized_own_rows_like(const Factors& factors, const Devices& devices, int64_t x_mode, int64_t mode,
                              int64_t steps, const at::Tensor& out);
 Tensors of_quantized_own_rows(Devices& devices, const Factors& factors, int64_t steps, at::ScalarType result);
 void quantized_own_columns_like(const Factors& factors, const Devices& devices, int64_t x_mode, int64_t mode,

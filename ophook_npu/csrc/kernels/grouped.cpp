@@ -239,31 +239,32 @@ static void swiglu_blocks_like(const at::Tensor& x, const Tensors& scale, const 
   shape(out_scale, {rows, divided(columns / 2 + 63, 64), 2});
 }
 
-void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
-                         std::initializer_list<at::Tensor> absent, int64_t kind, const Requantized& how,
-                         const at::Tensor& out, const at::Tensor& out_scale) {
-  SIM_CHECK(!weight.empty() && weight.size() == scale.size() && (how.in_blocks || weight.size() == 1), "lists of ",
-            weight.size(), " weights and ", scale.size(), " scales are not simulated; allowed: 1",
-            how.in_blocks ? ", or one for each expert" : "");
-  of_dtype("x", x, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn, kFloat4});
-  SIM_CHECK(how.in_blocks ? !of_whole_numbers(x) : x.scalar_type() != kFloat4, "x of ", x.scalar_type(), " with ",
-            how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
-  for (const at::Tensor& each : weight) {
-    if (x.scalar_type() == at::kChar) of_dtype("weight", each, {at::kChar, at::kInt});
-    else if (x.scalar_type() == at::kInt || x.scalar_type() == kFloat4) of_dtype("weight", each, {x.scalar_type()});
+void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out,
+                         const at::Tensor& out_scale) {
+  SIM_CHECK(!of.weight.empty() && of.weight.size() == of.scale.size() && (of.how.in_blocks || of.weight.size() == 1),
+            "lists of ", of.weight.size(), " weights and ", of.scale.size(), " scales are not simulated; allowed: 1",
+            of.how.in_blocks ? ", or one for each expert" : "");
+  of_dtype("x", of.x, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn, kFloat4});
+  SIM_CHECK(of.how.in_blocks ? !of_whole_numbers(of.x) : of.x.scalar_type() != kFloat4, "x of ", of.x.scalar_type(),
+            " with ", of.how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
+  for (const at::Tensor& each : of.weight) {
+    if (of.x.scalar_type() == at::kChar) of_dtype("weight", each, {at::kChar, at::kInt});
+    else if (of.x.scalar_type() == at::kInt || of.x.scalar_type() == kFloat4)
+      of_dtype("weight", each, {of.x.scalar_type()});
     else scaled::in_8_bits("weight", each);
-    like(each, weight[0]);
+    like(each, of.weight[0]);
   }
-  Dims sizes = matrix_sizes(weight[0]);
-  if (weight.size() > 1 && sizes.size() == 2) sizes = {int64_t(weight.size()), sizes[0], sizes[1]};
-  SIM_CHECK(x.dim() == 2 && sizes.size() == 3 &&
-                sizes[1] == (of_whole_numbers(x) ? whole_sizes(x)[1] : mx::number_sizes(x)[1]) && sizes[2] % 2 == 0,
-            "x (m, k) and weight (experts, k, n) expected, got ", x.sizes(), " and ", weight[0].sizes());
+  Dims sizes = matrix_sizes(of.weight[0]);
+  if (of.weight.size() > 1 && sizes.size() == 2) sizes = {int64_t(of.weight.size()), sizes[0], sizes[1]};
+  SIM_CHECK(of.x.dim() == 2 && sizes.size() == 3 &&
+                sizes[1] == (of_whole_numbers(of.x) ? whole_sizes(of.x)[1] : mx::number_sizes(of.x)[1]) &&
+                sizes[2] % 2 == 0,
+            "x (m, k) and weight (experts, k, n) expected, got ", of.x.sizes(), " and ", of.weight[0].sizes());
   for (const at::Tensor& each : absent) SIM_CHECK(!present(each).defined(), "a bias or an offset is not simulated");
-  SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
-  if (how.in_blocks) swiglu_blocks_like(x, scale, row_scale, sizes, out, out_scale);
-  else swiglu_rows_like(x, weight[0], scale[0], row_scale, sizes, out, out_scale);
-  swiglu_extras_like(x, weight[0], how, sizes);
+  SIM_CHECK(of.kind == kEnds || of.kind == kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
+  if (of.how.in_blocks) swiglu_blocks_like(of.x, of.scale, of.row_scale, sizes, out, out_scale);
+  else swiglu_rows_like(of.x, of.weight[0], of.scale[0], of.row_scale, sizes, out, out_scale);
+  swiglu_extras_like(of.x, of.weight[0], of.how, sizes);
 }
 
 static at::Tensor in_type(const at::Tensor& value, int64_t code) {
@@ -272,23 +273,22 @@ static at::Tensor in_type(const at::Tensor& value, int64_t code) {
 
 // No page says where the product has the type of dequantDtype (the activation is taken to read it), nor, where the
 // scale of a block is written between a floor and a ceiling, which it is: that of aclnnDynamicMxQuant, a floor.
-void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
-                    const at::Tensor& list, int64_t kind, const Requantized& how, const at::Tensor& out,
+void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::Tensor& out,
                     const at::Tensor& out_scale) {
-  const bool stacked = weight.size() == 1;
-  for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0))) {
+  const bool stacked = of.weight.size() == 1;
+  for (const auto& [expert, start, count] : groups_of(list, of.kind, of.x.size(0))) {
     if (!count) continue;
     const auto part = [&, start = start, count = count](const at::Tensor& all) { return all.narrow(0, start, count); };
     const Extras with{
-        of_expert(how.assist, expert, true), of_expert(scale, expert, stacked), {}, {}, {}, part(row_scale)};
-    const at::Tensor matrix = of_expert(weight, expert, stacked);
-    const bool groups_along_k = x.scalar_type() == at::kInt && with.scale.dim() == 2;
-    const at::Tensor value = groups_along_k ? product_by_groups(part(x), matrix, with.scale, {}, with.row_scale)
-                                            : product(part(x), matrix, with);
-    const Tensors halves = in_type(value, how.dequant).chunk(2, 1);
+        of_expert(of.how.assist, expert, true), of_expert(of.scale, expert, stacked), {}, {}, {}, part(of.row_scale)};
+    const at::Tensor matrix = of_expert(of.weight, expert, stacked);
+    const bool groups_along_k = of.x.scalar_type() == at::kInt && with.scale.dim() == 2;
+    const at::Tensor value = groups_along_k ? product_by_groups(part(of.x), matrix, with.scale, {}, with.row_scale)
+                                            : product(part(of.x), matrix, with);
+    const Tensors halves = in_type(value, of.how.dequant).chunk(2, 1);
     at::Tensor gated = at::silu(halves[0]).mul(halves[1]);
-    if (given(how.smooth)) gated = gated.mul(how.smooth[expert]);
-    if (how.in_blocks) {
+    if (given(of.how.smooth)) gated = gated.mul(of.how.smooth[expert]);
+    if (of.how.in_blocks) {
       mx::quant(gated, -1, {}, part(out), part(out_scale));
       continue;
     }
@@ -307,101 +307,98 @@ Dims tokens_of(const at::Tensor& tokens) {
   return Dims(std::vector<int64_t>(numbers.data_ptr<int64_t>(), numbers.data_ptr<int64_t>() + numbers.numel()));
 }
 
-void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
-                       const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
-                       const at::Tensor& out) {
+void feed_forward_like(const FeedForward& of, const Dims& tokens, const at::Tensor& out) {
   const int64_t dims = tokens.empty() ? 2 : 3;
-  SIM_CHECK(weight1.dim() == dims && weight2.dim() == dims, "weights of ", dims, " dimensions expected, got ",
-            weight1.sizes(), " and ", weight2.sizes());
-  SIM_CHECK(tokens.empty() || int64_t(tokens.size()) == weight1.size(0), tokens.size(), " expert_tokens for ",
-            weight1.size(0), " experts");
-  SIM_CHECK(weight1.size(-1) == weight2.size(-2), "the layers do not fit: ", weight1.sizes(), " and ", weight2.sizes(),
-            " (activations that halve are not simulated)");
-  SIM_CHECK(x.scalar_type() != at::kChar || (scale.defined() && scale1.defined()),
+  SIM_CHECK(of.first.weight.dim() == dims && of.second.weight.dim() == dims, "weights of ", dims,
+            " dimensions expected, got ", of.first.weight.sizes(), " and ", of.second.weight.sizes());
+  SIM_CHECK(tokens.empty() || int64_t(tokens.size()) == of.first.weight.size(0), tokens.size(), " expert_tokens for ",
+            of.first.weight.size(0), " experts");
+  SIM_CHECK(of.first.weight.size(-1) == of.second.weight.size(-2), "the layers do not fit: ", of.first.weight.sizes(),
+            " and ", of.second.weight.sizes(), " (activations that halve are not simulated)");
+  SIM_CHECK(of.x.scalar_type() != at::kChar || (of.scale.defined() && of.first.scale.defined()),
             "int8 needs scale, deq_scale1 and deq_scale2");
-  kernels::known_activation(activation);
-  Dims sizes = x.sizes().vec();
-  sizes.back() = weight2.size(-1);
+  kernels::known_activation(of.activation);
+  Dims sizes = of.x.sizes().vec();
+  sizes.back() = of.second.weight.size(-1);
   shape(out, sizes);
 }
 
-void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Layer& first, const Layer& second,
-                  const at::Tensor& scale, const at::Tensor& offset, const std::string& activation, bool fast,
-                  const at::Tensor& out) {
-  const bool experts = !tokens.empty(), quantized = x.scalar_type() == at::kChar;
-  auto rows = x.reshape({-1, x.size(-1)}), result = out.reshape({-1, out.size(-1)});
+void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fast, const at::Tensor& out) {
+  const bool experts = !tokens.empty(), quantized = of.x.scalar_type() == at::kChar;
+  auto rows = of.x.reshape({-1, of.x.size(-1)}), result = out.reshape({-1, out.size(-1)});
   auto groups =
       experts ? groups_of(tokens, ends ? kEnds : kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
   auto each = [&](const at::Tensor& all, int64_t expert) { return experts ? all[expert] : all; };
   for (const auto& [expert, start, count] : groups) {
     if (!count) continue;
-    auto inner = product(rows.narrow(0, start, count), each(first.weight, expert), first.of(expert, experts));
+    auto inner = product(rows.narrow(0, start, count), each(of.first.weight, expert), of.first.of(expert, experts));
     // At full precision the activation takes float; else, and behind a dequantization, what the next layer takes.
-    const auto narrow = quantized ? out.scalar_type() : x.scalar_type();
+    const auto narrow = quantized ? out.scalar_type() : of.x.scalar_type();
     if (quantized || fast) inner = wide(inner.to(narrow));
-    inner = kernels::activated(inner, activation);
+    inner = kernels::activated(inner, of.activation);
     if (quantized) {
       // The device's quantization calculates in the type of its input; for bfloat16 in float.
       const auto type = narrow == at::kHalf ? at::kHalf : at::kFloat;
-      inner = inner.to(type).mul(each(scale, expert).to(type));
-      if (offset.defined()) inner = inner.add(each(offset, expert).to(type));
+      inner = inner.to(type).mul(each(of.scale, expert).to(type));
+      if (of.offset.defined()) inner = inner.add(each(of.offset, expert).to(type));
       inner = inner.round().clamp(-128, 127).to(at::kChar);
     } else {
       inner = inner.to(narrow);
     }
-    auto value = product(inner, each(second.weight, expert), second.of(expert, experts));
+    auto value = product(inner, each(of.second.weight, expert), of.second.of(expert, experts));
     result.narrow(0, start, count).copy_(value);
   }
   if (!result.is_alias_of(out)) out.copy_(result.reshape(out.sizes()));
 }
 
 // ---- back to the tokens --------------------------------------------------------------------------------------------
-void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
-                            int64_t kind, const Combined& how, int64_t dtype, bool turned, const at::Tensor& out) {
+void finalized_product_like(const Combined& of, int64_t dtype, bool turned, const at::Tensor& out) {
   SIM_CHECK(dtype == 0, "dtype ", dtype, "; allowed: 0 (FLOAT)");
   SIM_CHECK(!turned, "transposeX1 and transposeX2 are not simulated; allowed: false");
-  SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
-  const bool by_groups = x.scalar_type() != at::kChar, packed = weight.scalar_type() == at::kInt;
-  if (x.scalar_type() == kFloat4) of_dtype("x2", weight, {kFloat4});
-  else if (by_groups) scaled::in_8_bits("x1", x), scaled::in_8_bits("x2", weight);
-  else of_dtype("x2", weight, {at::kChar, at::kInt});
+  SIM_CHECK(of.kind == kEnds || of.kind == kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
+  const bool by_groups = of.x.scalar_type() != at::kChar, packed = of.weight.scalar_type() == at::kInt;
+  if (of.x.scalar_type() == kFloat4) of_dtype("x2", of.weight, {kFloat4});
+  else if (by_groups) scaled::in_8_bits("x1", of.x), scaled::in_8_bits("x2", of.weight);
+  else of_dtype("x2", of.weight, {at::kChar, at::kInt});
   of_dtype("out", out, {at::kFloat});
-  const Dims inner = by_groups ? mx::number_sizes(x) : Dims(x.sizes().vec());
-  const Dims sizes = by_groups ? mx::number_sizes(weight) : Dims(weight.sizes().vec());
+  const Dims inner = by_groups ? mx::number_sizes(of.x) : Dims(of.x.sizes().vec());
+  const Dims sizes = by_groups ? mx::number_sizes(of.weight) : Dims(of.weight.sizes().vec());
   SIM_CHECK(inner.size() == 2 && sizes.size() == 3 && sizes[1] == inner[1] && out.dim() == 2,
-            "x1 (m, k), x2 (experts, k, n) and out (batch, n) expected, got ", x.sizes(), ", ", weight.sizes(), " and ",
-            out.sizes());
-  const int64_t rows = x.size(0), experts = weight.size(0), columns = sizes[2] * (packed ? 8 : 1);
+            "x1 (m, k), x2 (experts, k, n) and out (batch, n) expected, got ", of.x.sizes(), ", ", of.weight.sizes(),
+            " and ", out.sizes());
+  const int64_t rows = of.x.size(0), experts = of.weight.size(0), columns = sizes[2] * (packed ? 8 : 1);
   shape(out, {out.size(0), columns});
-  SIM_NEEDED(with.scale.defined() && list.defined() && how.row_index.defined(), "scale, groupList or rowIndex is null");
+  SIM_NEEDED(of.with.scale.defined() && of.list.defined() && of.row_index.defined(),
+             "scale, groupList or rowIndex is null");
   const int64_t blocks = divided(inner[1] + 63, 64);
-  if (by_groups) shape(with.scale, {experts, blocks, columns, 2});
+  if (by_groups) shape(of.with.scale, {experts, blocks, columns, 2});
   else
-    SIM_CHECK(with.scale.numel() == experts * columns || (packed && with.scale.dim() == 3), "a scale for each of ",
-              experts, " x ", columns, " columns expected, got ", with.scale.sizes());
-  shape(list, {experts}), shape(how.row_index, {rows});
-  if (with.row_scale.defined()) {
-    if (by_groups) shape(with.row_scale, {rows, blocks, 2});
-    else shape(with.row_scale, {rows});
+    SIM_CHECK(of.with.scale.numel() == experts * columns || (packed && of.with.scale.dim() == 3),
+              "a scale for each of ", experts, " x ", columns, " columns expected, got ", of.with.scale.sizes());
+  shape(of.list, {experts}), shape(of.row_index, {rows});
+  if (of.with.row_scale.defined()) {
+    if (by_groups) shape(of.with.row_scale, {rows, blocks, 2});
+    else shape(of.with.row_scale, {rows});
   }
-  if (how.logit.defined()) shape(how.logit, {rows});
+  if (of.logit.defined()) shape(of.logit, {rows});
   if (by_groups) {
-    SIM_CHECK(with.row_scale.defined(), "a product of FLOAT8 or FLOAT4 needs pertokenScale");
-    for (const at::Tensor& scale : {with.scale, with.row_scale}) of_dtype("a scale", scale, {at::kFloat8_e8m0fnu});
-    refuse_if_given({with.offset}, "offset of a product of FLOAT8 or FLOAT4");
-    if (with.bias.defined()) shape(with.bias, {experts, columns});
+    SIM_CHECK(of.with.row_scale.defined(), "a product of FLOAT8 or FLOAT4 needs pertokenScale");
+    for (const at::Tensor& scale : {of.with.scale, of.with.row_scale})
+      of_dtype("a scale", scale, {at::kFloat8_e8m0fnu});
+    refuse_if_given({of.with.offset}, "offset of a product of FLOAT8 or FLOAT4");
+    if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
   } else if (packed) {
-    SIM_CHECK(with.row_scale.defined() && with.bias.defined(), "int8 by int4 needs pertokenScale, and a bias");
-    shape(with.bias, {experts, columns});
-    if (with.offset.defined()) like(with.offset, with.scale);
+    SIM_CHECK(of.with.row_scale.defined() && of.with.bias.defined(), "int8 by int4 needs pertokenScale, and a bias");
+    shape(of.with.bias, {experts, columns});
+    if (of.with.offset.defined()) like(of.with.offset, of.with.scale);
   } else {
-    refuse_if_given({with.bias}, "bias of a product of int8");
-    refuse_if_given({with.offset}, "offset of a product of int8");
+    refuse_if_given({of.with.bias}, "bias of a product of int8");
+    refuse_if_given({of.with.offset}, "offset of a product of int8");
   }
-  if (!how.shared.defined()) return;
-  SIM_CHECK(how.shared.dim() == 2 && how.shared.size(1) == columns && how.shared_offset >= 0 &&
-                how.shared_offset + how.shared.size(0) <= out.size(0),
-            "sharedInput ", how.shared.sizes(), " from row ", how.shared_offset, " on, for out ", out.sizes());
+  if (!of.shared.defined()) return;
+  SIM_CHECK(of.shared.dim() == 2 && of.shared.size(1) == columns && of.shared_offset >= 0 &&
+                of.shared_offset + of.shared.size(0) <= out.size(0),
+            "sharedInput ", of.shared.sizes(), " from row ", of.shared_offset, " on, for out ", out.sizes());
 }
 
 // offset: what a weight's zero point adds for each 1 of a group of x along k, already scaled.
@@ -412,26 +409,24 @@ static at::Tensor with_zero_points(const at::Tensor& value, const at::Tensor& x,
   return value.add(at::matmul(sums, offset).mul(wide(row_scale).reshape({-1, 1})));
 }
 
-at::Tensor finalized_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
-                             int64_t kind, const Combined& how, at::IntArrayRef sizes) {
+at::Tensor finalized_product(const Combined& of, at::IntArrayRef sizes) {
   auto total = at::zeros(sizes);
-  const at::Tensor places = how.row_index.to(at::kLong);
+  const at::Tensor places = of.row_index.to(at::kLong);
   SIM_CHECK(places.ge(0).logical_and(places.lt(sizes[0])).all().item<bool>(), "rowIndex beyond ", sizes[0], " rows");
-  for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0))) {
+  for (const auto& [expert, start, count] : groups_of(of.list, of.kind, of.x.size(0))) {
     if (!count) continue;
     const auto part = [&, start = start, count = count](const at::Tensor& all) {
       return all.defined() ? all.narrow(0, start, count) : all;
     };
     const auto own = [expert = expert](const at::Tensor& all) { return all.defined() ? all[expert] : all; };
-    const Extras here{own(with.bias), own(with.scale), {}, {}, {}, part(with.row_scale)};
-    auto value =
-        x.scalar_type() == at::kChar ? product(part(x), own(weight), here) : scaled_product(part(x), own(weight), here);
-    value = with_zero_points(value, part(x), here.row_scale, own(with.offset));
-    if (how.logit.defined()) value = value.mul(part(how.logit).unsqueeze(1));
+    const Extras here{own(of.with.bias), own(of.with.scale), {}, {}, {}, part(of.with.row_scale)};
+    auto value = of.x.scalar_type() == at::kChar ? product(part(of.x), own(of.weight), here)
+                                                 : scaled_product(part(of.x), own(of.weight), here);
+    value = with_zero_points(value, part(of.x), here.row_scale, own(of.with.offset));
+    if (of.logit.defined()) value = value.mul(part(of.logit).unsqueeze(1));
     total.index_add_(0, part(places), value);
   }
-  if (how.shared.defined())
-    total.narrow(0, how.shared_offset, how.shared.size(0)).add_(wide(how.shared), how.shared_weight);
+  if (of.shared.defined()) total.narrow(0, of.shared_offset, of.shared.size(0)).add_(wide(of.shared), of.shared_weight);
   return total;
 }
 

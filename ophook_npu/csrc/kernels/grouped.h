@@ -12,12 +12,12 @@ using weighted::Extras;
 
 // ---- groups of rows ------------------------------------------------------------------------------------------------
 struct Lists {
-  const Tensors &bias, &scale, &offset, &antiquant_scale, &antiquant_offset, &row_scale;
+  Tensors bias, scale, offset, antiquant_scale, antiquant_offset, row_scale = {};
 };
 
 // ---- feed-forward --------------------------------------------------------------------------------------------------
 struct Layer {
-  const at::Tensor &weight, &bias, &scale, &antiquant_scale, &antiquant_offset;
+  at::Tensor weight, bias, scale, antiquant_scale, antiquant_offset;
   Extras of(int64_t expert, bool experts) const {
     auto pick = [&](const at::Tensor& all) { return all.defined() && experts ? all[expert] : all; };
     return {pick(bias), pick(scale), {}, pick(antiquant_scale), pick(antiquant_offset), {}};
@@ -53,31 +53,40 @@ struct Requantized {
   Tensors assist = {};
   at::Tensor smooth = {};
 };
-void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
-                         std::initializer_list<at::Tensor> absent, int64_t kind, const Requantized& how,
-                         const at::Tensor& out, const at::Tensor& out_scale);
-void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
-                    const at::Tensor& list, int64_t kind, const Requantized& how, const at::Tensor& out,
+struct SwigluProduct {
+  at::Tensor x;
+  Tensors weight, scale;
+  at::Tensor row_scale;
+  int64_t kind;  // of the list of groups
+  Requantized how;
+};
+void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out,
+                         const at::Tensor& out_scale);
+void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::Tensor& out,
                     const at::Tensor& out_scale);
 // A list of ends as a tensor, undefined where it is empty, and the numbers of one.
 at::Tensor ends_of(const Dims& ends);
 Dims tokens_of(const at::Tensor& tokens);
-void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
-                       const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
-                       const at::Tensor& out);
-void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Layer& first, const Layer& second,
-                  const at::Tensor& scale, const at::Tensor& offset, const std::string& activation, bool fast,
-                  const at::Tensor& out);
+struct FeedForward {
+  at::Tensor x;
+  Layer first, second;
+  at::Tensor scale, offset;  // between them, of int8
+  std::string activation;
+};
+void feed_forward_like(const FeedForward& of, const Dims& tokens, const at::Tensor& out);
+void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fast, const at::Tensor& out);
 
 // ---- each expert's rows times a number each, added up where row_index says ------------------------------------------
 struct Combined {
-  const at::Tensor &logit, &row_index, &shared;
+  at::Tensor x, weight;
+  Extras with;
+  at::Tensor list;
+  int64_t kind;  // of the list
+  at::Tensor logit, row_index, shared;
   double shared_weight;
   int64_t shared_offset;  // the row from which on the shared expert's are added
 };
-void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
-                            int64_t kind, const Combined& how, int64_t dtype, bool turned, const at::Tensor& out);
-at::Tensor finalized_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
-                             int64_t kind, const Combined& how, at::IntArrayRef sizes);
+void finalized_product_like(const Combined& of, int64_t dtype, bool turned, const at::Tensor& out);
+at::Tensor finalized_product(const Combined& of, at::IntArrayRef sizes);
 
 }  // namespace sim::grouped

@@ -75,23 +75,19 @@ void gelu_backward(const Number* grad, const Number* x, Number* to_x, int64_t co
   SIM_CALL(gelu_backward(grad, x, to_x, count));
 }
 template <typename Number>
-void layer_norm(const Number* x, const float* weight, const float* bias, double eps, Number* y, float* mean,
-                float* rstd, int64_t rows, int64_t count) {
-  SIM_CALL(layer_norm(x, weight, bias, eps, y, mean, rstd, rows, count));
+void layer_norm(const NormRows<Number>& of, Number* y, float* mean, float* rstd) {
+  SIM_CALL(layer_norm(of, y, mean, rstd));
 }
 template <typename Number>
-void layer_norm_backward(const Number* grad, const Number* x, const float* mean, const float* rstd, const float* weight,
-                         Number* to_x, float* to_weight, float* to_bias, int64_t rows, int64_t count) {
-  SIM_CALL(layer_norm_backward(grad, x, mean, rstd, weight, to_x, to_weight, to_bias, rows, count));
+void layer_norm_backward(const NormRowsBackward<Number>& of, Number* to_x, float* to_weight, float* to_bias) {
+  SIM_CALL(layer_norm_backward(of, to_x, to_weight, to_bias));
 }
 
-#define SIM_OF(Number)                                                                                               \
-  template void gelu(const Number*, Number*, int64_t);                                                               \
-  template void gelu_backward(const Number*, const Number*, Number*, int64_t);                                       \
-  template void layer_norm(const Number*, const float*, const float*, double, Number*, float*, float*, int64_t,      \
-                           int64_t);                                                                                 \
-  template void layer_norm_backward(const Number*, const Number*, const float*, const float*, const float*, Number*, \
-                                    float*, float*, int64_t, int64_t);
+#define SIM_OF(Number)                                                         \
+  template void gelu(const Number*, Number*, int64_t);                         \
+  template void gelu_backward(const Number*, const Number*, Number*, int64_t); \
+  template void layer_norm(const NormRows<Number>&, Number*, float*, float*);  \
+  template void layer_norm_backward(const NormRowsBackward<Number>&, Number*, float*, float*);
 SIM_OF(float)
 SIM_OF(at::Half)
 SIM_OF(at::BFloat16)

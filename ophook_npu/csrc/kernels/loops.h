@@ -24,11 +24,22 @@ template <typename Number>
 void gelu_backward(const Number* grad, const Number* x, Number* to_x, int64_t count);
 // Rows of `count`, with a mean and an rstd for each. A weight or a bias can be null.
 template <typename Number>
-void layer_norm(const Number* x, const float* weight, const float* bias, double eps, Number* y, float* mean,
-                float* rstd, int64_t rows, int64_t count);
+struct NormRows {
+  const Number* x;
+  const float *weight, *bias;
+  double eps;
+  int64_t rows, count;
+};
+template <typename Number>
+void layer_norm(const NormRows<Number>& of, Number* y, float* mean, float* rstd);
+template <typename Number>
+struct NormRowsBackward {
+  const Number *grad, *x;
+  const float *mean, *rstd, *weight;
+  int64_t rows, count;
+};
 // Adds to to_weight and to_bias. What is null is not wanted.
 template <typename Number>
-void layer_norm_backward(const Number* grad, const Number* x, const float* mean, const float* rstd, const float* weight,
-                         Number* to_x, float* to_weight, float* to_bias, int64_t rows, int64_t count);
+void layer_norm_backward(const NormRowsBackward<Number>& of, Number* to_x, float* to_weight, float* to_bias);
 
 }  // namespace sim::loops

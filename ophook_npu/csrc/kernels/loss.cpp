@@ -43,26 +43,24 @@ at::Tensor nll_backward(const at::Tensor& grad, const at::Tensor& x, const at::T
 }
 
 // ATen leaves what it does not reach of its memory as it was.
-Ctc ctc(const at::Tensor& log_probs, const at::Tensor& targets, const Dims& inputs, const Dims& labels, int64_t blank,
-        bool zero_infinity, int64_t columns) {
-  auto [loss, alpha] = at::_ctc_loss(log_probs, targets.to(at::kLong), inputs, labels, blank, zero_infinity);
+Ctc ctc(const CtcPaths& of, int64_t columns) {
+  auto [loss, alpha] =
+      at::_ctc_loss(of.log_probs, of.targets.to(at::kLong), of.inputs, of.labels, of.blank, of.zero_infinity);
   if (alpha.dim() == 2) alpha = alpha.unsqueeze(0);
   at::Tensor padded = at::zeros({alpha.size(0), alpha.size(1), columns}, alpha.options());
   for (int64_t batch = 0; batch < alpha.size(0); ++batch) {
-    const int64_t times = inputs.at(size_t(batch)), states = 2 * labels.at(size_t(batch)) + 1;
+    const int64_t times = of.inputs.at(size_t(batch)), states = 2 * of.labels.at(size_t(batch)) + 1;
     padded[batch].narrow(0, 0, times).narrow(1, 0, states).copy_(alpha[batch].narrow(0, 0, times).narrow(1, 0, states));
   }
   return {loss, padded};
 }
 
-at::Tensor ctc_backward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
-                        const Dims& inputs, const Dims& labels, const at::Tensor& loss, const at::Tensor& log_alpha,
-                        int64_t blank, bool zero_infinity) {
-  const int64_t longest = labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end());
-  at::Tensor alpha = log_alpha.narrow(2, 0, 2 * longest + 1).contiguous();
-  if (log_probs.dim() == 2) alpha = alpha.squeeze(0);
-  return at::_ctc_loss_backward(grad, log_probs, targets.to(at::kLong), inputs, labels, loss, alpha, blank,
-                                zero_infinity);
+at::Tensor ctc_backward(const at::Tensor& grad, const CtcPaths& of, const Ctc& forward) {
+  const int64_t longest = of.labels.empty() ? 0 : *std::max_element(of.labels.begin(), of.labels.end());
+  at::Tensor alpha = forward.log_alpha.narrow(2, 0, 2 * longest + 1).contiguous();
+  if (of.log_probs.dim() == 2) alpha = alpha.squeeze(0);
+  return at::_ctc_loss_backward(grad, of.log_probs, of.targets.to(at::kLong), of.inputs, of.labels, forward.loss, alpha,
+                                of.blank, of.zero_infinity);
 }
 
 static at::Tensor mean_if(const at::Tensor& value, int64_t reduction) {

@@ -25,11 +25,14 @@ at::Tensor nll_backward(const at::Tensor& grad, const at::Tensor& x, const at::T
 struct Ctc {
   at::Tensor loss, log_alpha;
 };
-Ctc ctc(const at::Tensor& log_probs, const at::Tensor& targets, const Dims& inputs, const Dims& labels, int64_t blank,
-        bool zero_infinity, int64_t columns);
-at::Tensor ctc_backward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
-                        const Dims& inputs, const Dims& labels, const at::Tensor& loss, const at::Tensor& log_alpha,
-                        int64_t blank, bool zero_infinity);
+struct CtcPaths {
+  at::Tensor log_probs, targets;
+  Dims inputs, labels;
+  int64_t blank;
+  bool zero_infinity;
+};
+Ctc ctc(const CtcPaths& of, int64_t columns);
+at::Tensor ctc_backward(const at::Tensor& grad, const CtcPaths& of, const Ctc& forward);
 
 // ---- gradients that ATen has only as a part of autograd ------------------------------------------------------------
 at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction);

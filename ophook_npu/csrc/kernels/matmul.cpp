@@ -108,15 +108,14 @@ at::Tensor product_then(const at::Tensor& x, const at::Tensor& y, const at::Tens
   return then == "gelu_erf" ? at::gelu(value) : value;
 }
 
-void lora_like(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
-               const at::Tensor& a, int64_t layer, int64_t offset, int64_t size, const at::Tensor& out) {
-  shapes<"rows all, rows columns, sets layers size rank, rows, sets layers rank columns? -> rows all">(y, x, b, indices,
-                                                                                                       a, out);
-  SIM_CHECK(a.defined() || x.size(1) == b.size(3), "without the first matrix x has ", b.size(3), " columns, not ",
-            x.size(1));
-  SIM_CHECK(layer >= 0 && layer < b.size(1), "layerIdx ", layer, " of ", b.size(1), " layers");
-  SIM_CHECK(size == b.size(2) && offset >= 0 && offset + size <= y.size(1), "ySliceSize ", size, " from yOffset ",
-            offset, " on, for ", b.size(2), " columns of weightB and ", y.size(1), " of y");
+void lora_like(const Lora& of, const at::Tensor& out) {
+  shapes<"rows all, rows columns, sets layers size rank, rows, sets layers rank columns? -> rows all">(
+      of.y, of.x, of.b, of.indices, of.a, out);
+  SIM_CHECK(of.a.defined() || of.x.size(1) == of.b.size(3), "without the first matrix x has ", of.b.size(3),
+            " columns, not ", of.x.size(1));
+  SIM_CHECK(of.layer >= 0 && of.layer < of.b.size(1), "layerIdx ", of.layer, " of ", of.b.size(1), " layers");
+  SIM_CHECK(of.size == of.b.size(2) && of.offset >= 0 && of.offset + of.size <= of.y.size(1), "ySliceSize ", of.size,
+            " from yOffset ", of.offset, " on, for ", of.b.size(2), " columns of weightB and ", of.y.size(1), " of y");
 }
 
 // An index that is no set's, -1 or the number of sets, adds nothing: so op-plugin's test has it, the page is silent.
@@ -125,17 +124,17 @@ at::Tensor split_product(const at::Tensor& x, const at::Tensor& high, const at::
   return at::add(at::matmul(wide(x), wide(high)), at::matmul(wide(x), wide(low)), scale);
 }
 
-at::Tensor with_lora(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
-                     const at::Tensor& a, int64_t layer, double scale, int64_t offset, int64_t size) {
-  auto sum = wide(y).clone();
-  const at::Tensor sets = indices.to(at::kLong);
-  SIM_CHECK(sets.ge(-1).logical_and(sets.le(b.size(0))).all().item<bool>(), "indices beyond ", b.size(0), " sets");
-  for (int64_t set = 0; set < b.size(0); ++set) {
+at::Tensor with_lora(const Lora& of, double scale) {
+  auto sum = wide(of.y).clone();
+  const at::Tensor sets = of.indices.to(at::kLong);
+  SIM_CHECK(sets.ge(-1).logical_and(sets.le(of.b.size(0))).all().item<bool>(), "indices beyond ", of.b.size(0),
+            " sets");
+  for (int64_t set = 0; set < of.b.size(0); ++set) {
     const at::Tensor rows = sets.eq(set).nonzero().squeeze(1);
     if (!rows.numel()) continue;
-    auto value = wide(x.index_select(0, rows));
-    if (a.defined()) value = at::matmul(value, wide(a[set][layer]).t());
-    sum.narrow(1, offset, size).index_add_(0, rows, at::matmul(value, wide(b[set][layer]).t()).mul(scale));
+    auto value = wide(of.x.index_select(0, rows));
+    if (of.a.defined()) value = at::matmul(value, wide(of.a[set][of.layer]).t());
+    sum.narrow(1, of.offset, of.size).index_add_(0, rows, at::matmul(value, wide(of.b[set][of.layer]).t()).mul(scale));
   }
   return sum;
 }

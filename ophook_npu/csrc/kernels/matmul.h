@@ -32,12 +32,14 @@ at::Tensor product_then(const at::Tensor& x, const at::Tensor& y, const at::Tens
                         const std::string& then, int64_t mode);
 // Each row of x times two matrices of the set that its index names, in one layer, added to `size` columns of y from
 // `offset` on. a: (sets, layers, rank, columns of x), or undefined where x has the rank; b: (sets, layers, size, rank).
-void lora_like(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
-               const at::Tensor& a, int64_t layer, int64_t offset, int64_t size, const at::Tensor& out);
+struct Lora {
+  at::Tensor y, x, b, indices, a;
+  int64_t layer, offset, size;
+};
+void lora_like(const Lora& of, const at::Tensor& out);
 // x high + scale (x low), in float.
 at::Tensor split_product(const at::Tensor& x, const at::Tensor& high, const at::Tensor& low, double scale);
-at::Tensor with_lora(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
-                     const at::Tensor& a, int64_t layer, double scale, int64_t offset, int64_t size);
+at::Tensor with_lora(const Lora& of, double scale);
 struct Qr {
   at::Tensor q, r;
 };

@@ -18,25 +18,22 @@ static void gamma_like(const at::Tensor& x, const at::Tensor& gamma, const at::T
   if (beta.defined()) like(beta, gamma), same_dtype({gamma, beta});
 }
 
-void norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t dtype, const How& how,
-               const at::Tensor& out, const at::Tensor& scale, const at::Tensor& rstd) {
-  gamma_like(x, gamma, beta);
-  SIM_CHECK(gamma.scalar_type() == at::kFloat || gamma.scalar_type() == x.scalar_type(), "gamma of ",
-            gamma.scalar_type(), " for x of ", x.scalar_type());
+void norm_like(const quant::Summands& of, int64_t dtype, const How& how, const NormResults& to) {
+  gamma_like(of.a, of.gamma, of.beta);
+  SIM_CHECK(of.gamma.scalar_type() == at::kFloat || of.gamma.scalar_type() == of.a.scalar_type(), "gamma of ",
+            of.gamma.scalar_type(), " for x of ", of.a.scalar_type());
   without_range(how.algorithm);
-  quant_like(x, -1, dtype, how, out, scale);
-  if (rstd.defined()) shape(rstd, row_sizes(x));
+  quant_like(of.a, -1, dtype, how, to.out, to.scale);
+  if (to.rstd.defined()) shape(to.rstd, row_sizes(of.a));
 }
 
 // The normal itself is quantized, in float: the pages name no data type between.
-void norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta, double eps,
-                const How& how, const at::Tensor& out, const at::Tensor& sum, const at::Tensor& scale,
-                const at::Tensor& rstd) {
-  auto x = b.defined() ? wide(a).add(wide(b)) : wide(a);
-  if (sum.defined()) write(sum, x.to(sum.scalar_type()));
-  const auto result = kernels::rms_norm(x, wide(gamma), eps);
-  quant(beta.defined() ? result.y.add(wide(beta)) : result.y, -1, how, out, scale);
-  write_asked(rstd, result.rstd);
+void norm_quant(const quant::Summands& of, const How& how, const NormResults& to) {
+  auto x = of.b.defined() ? wide(of.a).add(wide(of.b)) : wide(of.a);
+  if (to.sum.defined()) write(to.sum, x.to(to.sum.scalar_type()));
+  const auto result = kernels::rms_norm(x, wide(of.gamma), of.eps);
+  quant(of.beta.defined() ? result.y.add(wide(of.beta)) : result.y, -1, how, to.out, to.scale);
+  write_asked(to.rstd, result.rstd);
 }
 
 void rms_norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& out,
@@ -47,29 +44,28 @@ void rms_norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tenso
   if (rstd.defined()) shape(rstd, row_sizes(x));
 }
 
-void rms_norm_quant(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& zero,
-                    const at::Tensor& beta, double eps, bool divide, const at::Tensor& out, const at::Tensor& rstd) {
+void rms_norm_quant(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps, bool divide,
+                    const quant::QuantizedResult& to, const at::Tensor& rstd) {
   const auto result = kernels::rms_norm(wide(x), wide(gamma).reshape({-1}), eps);
   auto value = beta.defined() ? result.y.add(wide(beta).reshape({-1})) : result.y;
-  write(out, stepped(quant::steps_of(value, scale, zero, divide), out));
+  write(to.out, stepped(quant::steps_of(value, to.scale, to.zero, divide), to.out));
   write_asked(rstd, result.rstd);
 }
 
 void rms_norm_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gamma,
-                            const at::Tensor& scale, const at::Tensor& zero, const std::string& mode,
-                            const at::Tensor& out, const at::Tensor& out_gamma) {
+                            const std::string& mode, const quant::QuantizedResult& to, const at::Tensor& out_gamma) {
   SIM_CHECK(mode == "static", "quantMode ", mode, "; allowed: static");
-  like(x, grad), same_dtype({x, grad}), like(out, grad), like(out_gamma, gamma);
-  of_dtype("dxOut", out, {at::kChar, at::kFloat});
-  one_element(scale);
-  if (zero.defined()) one_element(zero);
+  like(x, grad), same_dtype({x, grad}), like(to.out, grad), like(out_gamma, gamma);
+  of_dtype("dxOut", to.out, {at::kChar, at::kFloat});
+  one_element(to.scale);
+  if (to.zero.defined()) one_element(to.zero);
 }
 
 void rms_norm_backward_quant(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
-                             const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& zero, bool divide,
-                             const at::Tensor& out, const at::Tensor& out_gamma) {
+                             const at::Tensor& gamma, bool divide, const quant::QuantizedResult& to,
+                             const at::Tensor& out_gamma) {
   const auto result = kernels::rms_norm_backward(grad, x, rstd, gamma);
-  write(out, stepped(quant::steps_of(result.x, scale, zero, divide), out));
+  write(to.out, stepped(quant::steps_of(result.x, to.scale, to.zero, divide), to.out));
   write(out_gamma, result.weight);
 }
 
@@ -79,56 +75,52 @@ static at::Tensor half_of_x(const at::Tensor& x, int64_t dim) {
   return x.narrow(dim, 0, x.size(dim) / 2);
 }
 
-void swiglu_like(const at::Tensor& x, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode, double limit,
-                 int64_t kind, int64_t axis, int64_t dtype, const How& how, const at::Tensor& out,
-                 const at::Tensor& scale) {
-  const int64_t last = x.dim() - 1, unit = wrap(dim, x), along = wrap(axis, x);
-  SIM_CHECK(unit >= last - 1 && along >= last - 1, "activateDim ", dim, " and axis ", axis,
+void swiglu_like(const GatedRows& of, int64_t swiglu_mode, double limit, int64_t dtype, const How& how,
+                 const at::Tensor& out, const at::Tensor& scale) {
+  const int64_t last = of.x.dim() - 1, unit = wrap(of.dim, of.x), along = wrap(of.axis, of.x);
+  SIM_CHECK(unit >= last - 1 && along >= last - 1, "activateDim ", of.dim, " and axis ", of.axis,
             "; allowed: the last two dimensions");
   SIM_CHECK(swiglu_mode == 0 || (swiglu_mode == 1 && unit == last), "swigluMode ", swiglu_mode,
             "; allowed: 0, and 1 along the last dimension");
   SIM_CHECK(swiglu_mode == 0 || limit > 0, "clampLimit ", limit, " is not above 0");
-  SIM_CHECK(kind == 0 || kind == 1, "groupMode ", kind, "; allowed: 0 (counts), 1 (ends)");
+  SIM_CHECK(of.kind == 0 || of.kind == 1, "groupMode ", of.kind, "; allowed: 0 (counts), 1 (ends)");
   without_range(how.algorithm);
-  const at::Tensor half = half_of_x(x, unit);
-  if (!group_index.defined() || along == last) return quant_like(half, axis, dtype, how, out, scale);
-  SIM_CHECK(unit == last, "activateDim ", dim, " and axis ", axis, " with groups are not simulated");
-  grouped_like(half, group_index, dtype, how, out, scale);
+  const at::Tensor half = half_of_x(of.x, unit);
+  if (!of.group_index.defined() || along == last) return quant_like(half, of.axis, dtype, how, out, scale);
+  SIM_CHECK(unit == last, "activateDim ", of.dim, " and axis ", of.axis, " with groups are not simulated");
+  grouped_like(half, of.group_index, dtype, how, out, scale);
 }
 
 // Behind the last group nothing is written.
-void swiglu_quant(const at::Tensor& x, const at::Tensor& group_index, int64_t dim, const quant::Swiglu& swiglu,
-                  int64_t kind, int64_t axis, const How& how, const at::Tensor& out, const at::Tensor& scale) {
-  auto value = swiglu(wide(x).movedim(dim, -1)).movedim(-1, dim);
-  if (!group_index.defined()) return quant(value, axis, how, out, scale);
-  const int64_t list = kind == 0 ? quant::kCounts : quant::kEnds;
-  if (wrap(axis, x) != x.dim() - 1) return grouped_quant(value, group_index, list, how, out, scale);
+void swiglu_quant(const GatedRows& of, const quant::Swiglu& swiglu, const How& how, const at::Tensor& out,
+                  const at::Tensor& scale) {
+  auto value = swiglu(wide(of.x).movedim(of.dim, -1)).movedim(-1, of.dim);
+  if (!of.group_index.defined()) return quant(value, of.axis, how, out, scale);
+  const int64_t list = of.kind == 0 ? quant::kCounts : quant::kEnds;
+  if (wrap(of.axis, of.x) != of.x.dim() - 1) return grouped_quant(value, of.group_index, list, how, out, scale);
   auto rows = [](const at::Tensor& all, int64_t own) { return all.flatten(0, all.dim() - own - 1); };
   auto all = rows(value, 1);
   int64_t count = 0;
-  for (const auto& group : quant::groups_of(group_index, list, all.size(0))) count = group.start + group.count;
+  for (const auto& group : quant::groups_of(of.group_index, list, all.size(0))) count = group.start + group.count;
   quant(all.narrow(0, 0, count), -1, how, rows(out, 1).narrow(0, 0, count), rows(scale, 2).narrow(0, 0, count));
 }
 
-void swiglu_dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how,
-                      const at::Tensor& out1, const at::Tensor& scale1, const at::Tensor& out2,
-                      const at::Tensor& scale2) {
+void swiglu_dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const TwoAxes& to) {
   SIM_CHECK(x.dim() == 2, "x with 2 dimensions expected, got ", x.sizes());
   SIM_CHECK(how.top == 0, "maxDtypeValue ", how.top, "; allowed: 0");
   without_range(how.algorithm);
-  dual_like(half_of_x(x, -1), ends, dtype, how, out1, scale1, out2, scale2);
+  dual_like(half_of_x(x, -1), ends, dtype, how, to);
 }
 
 at::Tensor swiglu(const at::Tensor& x, bool left) { return quant::Swiglu{left}(wide(x)); }
 
 void swiglu_backward_like(const at::Tensor& x, const at::Tensor& grad, const at::Tensor& ends, int64_t dtype,
-                          const How& how, const at::Tensor& out1, const at::Tensor& scale1, const at::Tensor& out2,
-                          const at::Tensor& scale2) {
+                          const How& how, const TwoAxes& to) {
   SIM_CHECK(x.dim() >= 2 && x.size(-1) % 64 == 0, "the last dimension of x ", x.sizes(), " is no multiple of 64");
   SIM_CHECK(how.algorithm == kCeil && dtype == 36 && how.top == 0, "scaleAlg ", how.algorithm, ", dstDtype ", dtype,
             ", maxDtypeValue ", how.top, "; allowed: 1, 36, 0");
   like(grad, half_of_x(x, -1)), same_dtype({x, grad});
-  dual_like(x, ends, dtype, how, out1, scale1, out2, scale2);
+  dual_like(x, ends, dtype, how, to);
 }
 
 // Each half of the result is that half's gradient, whichever of them is activated.
@@ -145,15 +137,16 @@ static kernels::ClippedSwiglu clipped(double limit) {
 }
 
 void swiglu_tokens_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& static_scale, int64_t dtype,
-                        int64_t block, bool origin, const Tokens& how, const at::Tensor& out, const at::Tensor& scale) {
+                        const Tokens& how, const at::Tensor& out, const at::Tensor& scale) {
   const bool mx = how.quant_mode == 1;
   SIM_CHECK(mx || how.quant_mode == 0, "quantMode ", how.quant_mode, " is not simulated; allowed: 0, 1");
   SIM_CHECK(x.dim() >= 2 && x.size(-1) >= 256 && x.size(-1) % 256 == 0, "the last dimension of x ", x.sizes(),
             " is no multiple of 256");
-  SIM_CHECK(block == 0 || block == (mx ? 32 : kWide), "blockSize ", block, "; allowed: 0, ", mx ? 32 : kWide);
+  SIM_CHECK(how.block == 0 || how.block == (mx ? 32 : kWide), "blockSize ", how.block, "; allowed: 0, ",
+            mx ? 32 : kWide);
   SIM_CHECK(how.limit == -1 || how.limit > 0, "clampLimit ", how.limit, "; allowed: -1, or more than 0");
   SIM_CHECK(!mx || how.powers, "roundScale false with quantMode 1");
-  SIM_CHECK(!origin, "outputOrigin true with quantMode ", how.quant_mode);
+  SIM_CHECK(!how.with_origin, "outputOrigin true with quantMode ", how.quant_mode);
   refuse_if_given({static_scale}, "scaleOptional with this quantMode");
   SIM_CHECK(!weight.defined() || weight.numel() * x.size(-1) == x.numel(), "weight ", weight.sizes(), " for x ",
             x.sizes());

@@ -8,36 +8,35 @@
 namespace sim::mx {
 
 // ---- after a normalization -----------------------------------------------------------------------------------------
-void norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t dtype, const How& how,
-               const at::Tensor& out, const at::Tensor& scale, const at::Tensor& rstd);
-// rstd undefined: not asked for. sum: a + b, or neither.
-void norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta, double eps,
-                const How& how, const at::Tensor& out, const at::Tensor& sum, const at::Tensor& scale,
-                const at::Tensor& rstd);
+struct NormResults {
+  at::Tensor out, sum = {}, scale, rstd;  // rstd undefined: not asked for
+};
+void norm_like(const quant::Summands& of, int64_t dtype, const How& how, const NormResults& to);
+// sum: a + b, or neither.
+void norm_quant(const quant::Summands& of, const How& how, const NormResults& to);
 void rms_norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& out,
                    const at::Tensor& rstd);
-void rms_norm_quant(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& zero,
-                    const at::Tensor& beta, double eps, bool divide, const at::Tensor& out, const at::Tensor& rstd);
+void rms_norm_quant(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps, bool divide,
+                    const quant::QuantizedResult& to, const at::Tensor& rstd);
 void rms_norm_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gamma,
-                            const at::Tensor& scale, const at::Tensor& zero, const std::string& mode,
-                            const at::Tensor& out, const at::Tensor& out_gamma);
+                            const std::string& mode, const quant::QuantizedResult& to, const at::Tensor& out_gamma);
 void rms_norm_backward_quant(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
-                             const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& zero, bool divide,
-                             const at::Tensor& out, const at::Tensor& out_gamma);
+                             const at::Tensor& gamma, bool divide, const quant::QuantizedResult& to,
+                             const at::Tensor& out_gamma);
 
 // ---- after a gated unit --------------------------------------------------------------------------------------------
-void swiglu_like(const at::Tensor& x, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode, double limit,
-                 int64_t kind, int64_t axis, int64_t dtype, const How& how, const at::Tensor& out,
-                 const at::Tensor& scale);
-void swiglu_quant(const at::Tensor& x, const at::Tensor& group_index, int64_t dim, const quant::Swiglu& swiglu,
-                  int64_t kind, int64_t axis, const How& how, const at::Tensor& out, const at::Tensor& scale);
-void swiglu_dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how,
-                      const at::Tensor& out1, const at::Tensor& scale1, const at::Tensor& out2,
-                      const at::Tensor& scale2);
+struct GatedRows {
+  at::Tensor x, group_index;
+  int64_t dim, kind, axis;
+};
+void swiglu_like(const GatedRows& of, int64_t swiglu_mode, double limit, int64_t dtype, const How& how,
+                 const at::Tensor& out, const at::Tensor& scale);
+void swiglu_quant(const GatedRows& of, const quant::Swiglu& swiglu, const How& how, const at::Tensor& out,
+                  const at::Tensor& scale);
+void swiglu_dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const TwoAxes& to);
 at::Tensor swiglu(const at::Tensor& x, bool left);
 void swiglu_backward_like(const at::Tensor& x, const at::Tensor& grad, const at::Tensor& ends, int64_t dtype,
-                          const How& how, const at::Tensor& out1, const at::Tensor& scale1, const at::Tensor& out2,
-                          const at::Tensor& scale2);
+                          const How& how, const TwoAxes& to);
 at::Tensor swiglu_backward(const at::Tensor& x, const at::Tensor& grad, bool left);
 
 at::Tensor first_half(const at::Tensor& x);  // of the last dimension
@@ -45,9 +44,11 @@ struct Tokens {
   int64_t quant_mode;  // 0: blocks of 128 with scales of float, 1: of 32 with powers of two
   bool powers;         // of two
   double limit;        // -1: none
+  int64_t block;
+  bool with_origin;
 };
 void swiglu_tokens_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& static_scale, int64_t dtype,
-                        int64_t block, bool origin, const Tokens& how, const at::Tensor& out, const at::Tensor& scale);
+                        const Tokens& how, const at::Tensor& out, const at::Tensor& scale);
 void swiglu_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& group_index, const Tokens& how,
                    const at::Tensor& out, const at::Tensor& scale);
 void swiglu_tokens_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,

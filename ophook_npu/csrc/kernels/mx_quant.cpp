@@ -313,18 +313,17 @@ void grouped_quant(const at::Tensor& x, const at::Tensor& ends, int64_t kind, co
   }
 }
 
-void dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const at::Tensor& out1,
-               const at::Tensor& scale1, const at::Tensor& out2, const at::Tensor& scale2) {
+void dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const TwoAxes& to) {
   SIM_CHECK(x.dim() >= 2 && x.dim() <= 7, "x ", x.sizes(), "; 2 to 7 dimensions are allowed");
-  block_like(how, dtype, out1), out_like(out1, x.sizes()), scale_like(scale1, x, -1, how.block);
-  if (ends.defined()) return grouped_like(x, ends, dtype, how, out2, scale2);
-  block_like(how, dtype, out2), out_like(out2, x.sizes()), scale_like(scale2, x, -2, how.block);
+  block_like(how, dtype, to.out1), out_like(to.out1, x.sizes()), scale_like(to.scale1, x, -1, how.block);
+  if (ends.defined()) return grouped_like(x, ends, dtype, how, to.out2, to.scale2);
+  block_like(how, dtype, to.out2), out_like(to.out2, x.sizes()), scale_like(to.scale2, x, -2, how.block);
 }
 
-void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, const at::Tensor& out1,
-                const at::Tensor& scale1, const at::Tensor& out2, const at::Tensor& scale2) {
-  quant(x, -1, how, out1, scale1);
-  ends.defined() ? grouped_quant(x, ends, quant::kEnds, how, out2, scale2) : quant(x, -2, how, out2, scale2);
+void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, const TwoAxes& to) {
+  quant(x, -1, how, to.out1, to.scale1);
+  ends.defined() ? grouped_quant(x, ends, quant::kEnds, how, to.out2, to.scale2)
+                 : quant(x, -2, how, to.out2, to.scale2);
 }
 
 void square_like(const at::Tensor& x, int64_t dtype, const How& how, const at::Tensor& out, const at::Tensor& scale1,

@@ -81,10 +81,11 @@ void grouped_quant(const at::Tensor& x, const at::Tensor& ends, int64_t kind, co
                    const at::Tensor& scale);
 
 // Along the last dimension and, anew, along the one before it; that one in groups of rows where there are `ends`.
-void dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const at::Tensor& out1,
-               const at::Tensor& scale1, const at::Tensor& out2, const at::Tensor& scale2);
-void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, const at::Tensor& out1,
-                const at::Tensor& scale1, const at::Tensor& out2, const at::Tensor& scale2);
+struct TwoAxes {
+  at::Tensor out1, scale1, out2, scale2;
+};
+void dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const TwoAxes& to);
+void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, const TwoAxes& to);
 
 // Blocks of 32 x 32, whose scale is told for each row of them and for each column.
 void square_like(const at::Tensor& x, int64_t dtype, const How& how, const at::Tensor& out, const at::Tensor& scale1,

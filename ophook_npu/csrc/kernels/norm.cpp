@@ -5,6 +5,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/loops.h"
+#include "kernels/sizes.h"
 
 namespace sim::kernels {
 
@@ -12,22 +13,20 @@ namespace sim::kernels {
 static at::Tensor own_copy(const at::Tensor& running) { return running.defined() ? wide(running).clone() : running; }
 
 // ATen changes running statistics in place and wants them in the data's type.
-BatchNormal batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                       const at::Tensor& running_mean, const at::Tensor& running_var, bool training, double momentum,
+BatchNormal batch_norm(const at::Tensor& x, const Affine& by, const Running& running, bool training, double momentum,
                        double eps) {
-  const at::Tensor new_mean = own_copy(running_mean), new_var = own_copy(running_var);
-  auto [y, mean, rstd] = at::native_batch_norm(wide(x), optional(wide(weight)), optional(wide(bias)),
+  const at::Tensor new_mean = own_copy(running.mean), new_var = own_copy(running.var);
+  auto [y, mean, rstd] = at::native_batch_norm(wide(x), optional(wide(by.weight)), optional(wide(by.bias)),
                                                optional(new_mean), optional(new_var), training, momentum, eps);
   return {y, new_mean, new_var, mean, rstd};
 }
 
 NormalGradients batch_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
-                                    const at::Tensor& running_mean, const at::Tensor& running_var,
-                                    const at::Tensor& mean, const at::Tensor& rstd, bool training, double eps,
+                                    const Running& running, const Statistics& of, bool training, double eps,
                                     Wanted wanted) {
   auto [to_x, to_weight, to_bias] = at::native_batch_norm_backward(
-      wide(grad), wide(x), optional(wide(weight)), optional(wide(running_mean)), optional(wide(running_var)),
-      optional(wide(mean)), optional(wide(rstd)), training, eps, wanted);
+      wide(grad), wide(x), optional(wide(weight)), optional(wide(running.mean)), optional(wide(running.var)),
+      optional(wide(of.mean)), optional(wide(of.rstd)), training, eps, wanted);
   return {to_x, to_weight, to_bias};
 }
 
@@ -58,34 +57,32 @@ static at::Tensor moved(const at::Tensor& running, const at::Tensor& now, double
   return running.defined() ? at::add(at::mul(wide(running), 1 - momentum), now, momentum) : running;
 }
 
-static BatchNormal whole(const at::Tensor& mean, const at::Tensor& var, double count, const at::Tensor& running_mean,
-                         const at::Tensor& running_var, double momentum, double eps) {
+static BatchNormal whole(const Running& now, double count, const Running& running, double momentum, double eps) {
   return {{},
-          moved(running_mean, mean, momentum),
-          moved(running_var, at::mul(var, count / std::max(count - 1, 1.0)), momentum),
-          mean,
-          inverse_root(var, eps)};
+          moved(running.mean, now.mean, momentum),
+          moved(running.var, at::mul(now.var, count / std::max(count - 1, 1.0)), momentum),
+          now.mean,
+          inverse_root(now.var, eps)};
 }
 
 double total(const at::Tensor& counts) { return wide(counts).to(at::kFloat).sum().item<double>(); }
 
-BatchNormal gathered_sums(const at::Tensor& sum, const at::Tensor& square_sum, const at::Tensor& counts,
-                          const at::Tensor& running_mean, const at::Tensor& running_var, double momentum, double eps) {
+BatchNormal gathered_sums(const Sums& sums, const at::Tensor& counts, const Running& running, double momentum,
+                          double eps) {
   const double count = total(counts);
-  const at::Tensor mean = at::div(wide(sum).sum(0), count);
-  const at::Tensor var = at::sub(at::div(wide(square_sum).sum(0), count), at::square(mean));
-  return whole(mean, var, count, running_mean, running_var, momentum, eps);
+  const at::Tensor mean = at::div(wide(sums.first).sum(0), count);
+  const at::Tensor var = at::sub(at::div(wide(sums.second).sum(0), count), at::square(mean));
+  return whole({mean, var}, count, running, momentum, eps);
 }
 
-BatchNormal gathered_statistics(const at::Tensor& means, const at::Tensor& rstds, const at::Tensor& counts,
-                                const at::Tensor& running_mean, const at::Tensor& running_var, double momentum,
+BatchNormal gathered_statistics(const Statistics& of, const at::Tensor& counts, const Running& running, double momentum,
                                 double eps) {
   const at::Tensor rows = wide(counts).to(at::kFloat).reshape({-1, 1});
   const double count = rows.sum().item<double>();
-  const at::Tensor mean = at::div(at::mul(wide(means), rows).sum(0), count);
-  const at::Tensor vars = at::sub(at::reciprocal(at::square(wide(rstds))), eps);
-  const at::Tensor var = at::div(at::mul(at::add(vars, at::square(at::sub(wide(means), mean))), rows).sum(0), count);
-  return whole(mean, var, count, running_mean, running_var, momentum, eps);
+  const at::Tensor mean = at::div(at::mul(wide(of.mean), rows).sum(0), count);
+  const at::Tensor vars = at::sub(at::reciprocal(at::square(wide(of.rstd))), eps);
+  const at::Tensor var = at::div(at::mul(at::add(vars, at::square(at::sub(wide(of.mean), mean))), rows).sum(0), count);
+  return whole({mean, var}, count, running, momentum, eps);
 }
 
 Sums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean) {
@@ -99,30 +96,29 @@ BatchGradientSums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& 
   return {sum, product_sum, at::mul(product_sum, wide(rstd)), sum};
 }
 
-at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
-                                    const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& sum,
-                                    const at::Tensor& product_sum, double count) {
-  const at::Tensor mean_grad = at::div(along(sum, x, 1), count),
-                   mean_product = at::div(along(product_sum, x, 1), count);
-  const at::Tensor scale = along(rstd, x, 1);
-  const at::Tensor projected = at::mul(at::mul(at::sub(wide(x), along(mean, x, 1)), at::square(scale)), mean_product);
+at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,
+                                    const at::Tensor& weight, const Sums& sums, double count) {
+  const at::Tensor mean_grad = at::div(along(sums.first, x, 1), count),
+                   mean_product = at::div(along(sums.second, x, 1), count);
+  const at::Tensor scale = along(of.rstd, x, 1);
+  const at::Tensor projected =
+      at::mul(at::mul(at::sub(wide(x), along(of.mean, x, 1)), at::square(scale)), mean_product);
   const at::Tensor to_x = at::mul(at::sub(at::sub(wide(grad), mean_grad), projected), scale);
   return weight.defined() ? at::mul(to_x, along(weight, x, 1)) : to_x;
 }
 
 // The gradient of the weight is the sum of products with (x - mean) rstd.
-at::Tensor batch_gradient_from_parameters(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
-                                          const at::Tensor& variance, const at::Tensor& weight,
-                                          const at::Tensor& to_weight, const at::Tensor& to_bias, double eps) {
-  const at::Tensor rstd = inverse_root(variance, eps);
+at::Tensor batch_gradient_from_parameters(const at::Tensor& grad, const at::Tensor& x, const Running& of,
+                                          const at::Tensor& weight, const Affine& to, double eps) {
+  const at::Tensor rstd = inverse_root(of.var, eps);
   const double count = double(grad.numel()) / double(std::max<int64_t>(grad.size(1), 1));
-  return batch_gradient_from_sums(grad, x, mean, rstd, weight, to_bias, at::div(wide(to_weight), rstd), count);
+  return batch_gradient_from_sums(grad, x, {of.mean, rstd}, weight, {to.bias, at::div(wide(to.weight), rstd)}, count);
 }
 
 // ---- over the last dimensions --------------------------------------------------------------------------------------
 void ends_with(const at::Tensor& x, at::IntArrayRef inner) {
-  SIM_CHECK(inner.size() <= x.sizes().size() && x.sizes().slice(x.sizes().size() - inner.size()) == inner,
-            "the last dimensions of ", x.sizes(), " are not ", inner);
+  SIM_CHECK(statistic_sizes(sizes_of(x.sizes()), sizes_of(inner)), "the last dimensions of ", x.sizes(), " are not ",
+            inner);
 }
 
 void normal_like(const at::Tensor& x, at::IntArrayRef inner, const at::Tensor& out,
@@ -146,10 +142,10 @@ void of_channels(std::initializer_list<at::Tensor> values, const at::Tensor& x) 
 }
 
 void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
-                     const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd) {
+                     const Normal& to) {
   SIM_CHECK(!normalized.empty(), "normalizedShape is empty");
   for (const at::Tensor& each : {weight, bias}) shape(each, normalized);
-  normal_like(x, normalized, out, {mean, rstd});
+  normal_like(x, normalized, to.y, {to.mean, to.rstd});
 }
 
 // ATen has what is computed in double, rows of nothing, and the checks of what does not fit: the loops look at no size.
@@ -187,10 +183,14 @@ static Normal rows_normal(const at::Tensor& x, at::IntArrayRef normalized, const
   const Normal result{there ? into : at::empty_like(from), at::empty(sizes, at::kFloat), at::empty(sizes, at::kFloat)};
   const int64_t count = c10::multiply_integers(normalized);
   each_rows(from, result.mean.numel(), [&]<typename Number>(Number, int64_t first, int64_t rows) {
-    loops::layer_norm(from.const_data_ptr<Number>() + first * count, data_of(gamma), data_of(beta), eps,
-                      result.y.mutable_data_ptr<Number>() + first * count,
-                      result.mean.mutable_data_ptr<float>() + first, result.rstd.mutable_data_ptr<float>() + first,
-                      rows, count);
+    const loops::NormRows<Number> of{.x = from.const_data_ptr<Number>() + first * count,
+                                     .weight = data_of(gamma),
+                                     .bias = data_of(beta),
+                                     .eps = eps,
+                                     .rows = rows,
+                                     .count = count};
+    loops::layer_norm(of, result.y.mutable_data_ptr<Number>() + first * count,
+                      result.mean.mutable_data_ptr<float>() + first, result.rstd.mutable_data_ptr<float>() + first);
   });
   return result;
 }
@@ -202,21 +202,21 @@ Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Ten
   return {y, mean, rstd};
 }
 
-void layer_norm_into(const at::Tensor& out, const at::Tensor& to_mean, const at::Tensor& to_rstd, const at::Tensor& x,
-                     at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias, double eps) {
-  const bool same = out.scalar_type() == x.scalar_type() && has_loop(x, normalized, {weight, bias});
+void layer_norm_into(const Normal& to, const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight,
+                     const at::Tensor& bias, double eps) {
+  const bool same = to.y.scalar_type() == x.scalar_type() && has_loop(x, normalized, {weight, bias});
   const Normal result =
-      same ? rows_normal(x, normalized, weight, bias, eps, out) : layer_norm(x, normalized, weight, bias, eps);
-  if (!result.y.is_same(out)) write(out, result.y);
-  write_asked(to_mean, result.mean);
-  write_asked(to_rstd, result.rstd);
+      same ? rows_normal(x, normalized, weight, bias, eps, to.y) : layer_norm(x, normalized, weight, bias, eps);
+  if (!result.y.is_same(to.y)) write(to.y, result.y);
+  write_asked(to.mean, result.mean);
+  write_asked(to.rstd, result.rstd);
 }
 
 static NormalGradients rows_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
-                                     const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& weight,
-                                     Wanted wanted, const at::Tensor& into) {
+                                     const Statistics& of, const at::Tensor& weight, Wanted wanted,
+                                     const at::Tensor& into) {
   const at::Tensor from = x.contiguous(), upstream = grad.contiguous(), gamma = floats(weight);
-  const at::Tensor means = floats(mean), rstds = floats(rstd);
+  const at::Tensor means = floats(of.mean), rstds = floats(of.rstd);
   const bool there = given(into) && lies_as(into, from);
   const int64_t count = c10::multiply_integers(normalized);
   NormalGradients result;
@@ -231,11 +231,15 @@ static NormalGradients rows_backward(const at::Tensor& grad, const at::Tensor& x
   each_rows(from, parts, [&]<typename Number>(Number, int64_t begin, int64_t many) {
     for (int64_t part = begin; part < begin + many; ++part) {
       const int64_t first = rows * part / parts, last = rows * (part + 1) / parts;
-      loops::layer_norm_backward(upstream.const_data_ptr<Number>() + first * count,
-                                 from.const_data_ptr<Number>() + first * count, data_of(means) + first,
-                                 data_of(rstds) + first, data_of(gamma),
-                                 wanted[0] ? result.x.mutable_data_ptr<Number>() + first * count : nullptr,
-                                 sum_at(to_weight, part), sum_at(to_bias, part), last - first, count);
+      const loops::NormRowsBackward<Number> of_part{.grad = upstream.const_data_ptr<Number>() + first * count,
+                                                    .x = from.const_data_ptr<Number>() + first * count,
+                                                    .mean = data_of(means) + first,
+                                                    .rstd = data_of(rstds) + first,
+                                                    .weight = data_of(gamma),
+                                                    .rows = last - first,
+                                                    .count = count};
+      loops::layer_norm_backward(of_part, wanted[0] ? result.x.mutable_data_ptr<Number>() + first * count : nullptr,
+                                 sum_at(to_weight, part), sum_at(to_bias, part));
     }
   });
   if (wanted[1]) result.weight = to_weight.sum(0).reshape(normalized);
@@ -244,21 +248,21 @@ static NormalGradients rows_backward(const at::Tensor& grad, const at::Tensor& x
 }
 
 NormalGradients layer_norm_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
-                                    const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& weight,
-                                    const at::Tensor& bias, Wanted wanted, const at::Tensor& into) {
+                                    const Statistics& of, const at::Tensor& weight, const at::Tensor& bias,
+                                    Wanted wanted, const at::Tensor& into) {
   const int64_t rows = x.numel() / std::max<int64_t>(1, c10::multiply_integers(normalized));
-  const bool fits = grad.sizes() == x.sizes() && mean.numel() == rows && rstd.numel() == rows;
+  const bool fits = grad.sizes() == x.sizes() && of.mean.numel() == rows && of.rstd.numel() == rows;
   if (fits && has_loop(x, normalized, {weight, bias})) {
     const bool same = grad.scalar_type() == x.scalar_type() && given(into);
-    NormalGradients result = same ? rows_backward(grad, x, normalized, mean, rstd, weight, wanted, into)
-                                  : rows_backward(wide(grad), wide(x), normalized, mean, rstd, weight, wanted, into);
+    NormalGradients result = same ? rows_backward(grad, x, normalized, of, weight, wanted, into)
+                                  : rows_backward(wide(grad), wide(x), normalized, of, weight, wanted, into);
     if (result.x.is_same(into)) result.x = at::Tensor();
     return result;
   }
   const at::Tensor input = wide(x);
   auto [to_x, to_weight, to_bias] = at::native_layer_norm_backward(
-      wide(grad), input, normalized, mean.to(input.scalar_type()), rstd.to(input.scalar_type()), optional(wide(weight)),
-      optional(wide(bias)), wanted);
+      wide(grad), input, normalized, of.mean.to(input.scalar_type()), of.rstd.to(input.scalar_type()),
+      optional(wide(weight)), optional(wide(bias)), wanted);
   return {to_x, to_weight, to_bias};
 }
 
@@ -308,9 +312,8 @@ NormalOfSum add_layer_norm(const at::Tensor& a, const at::Tensor& b, const at::T
 }
 
 NormalGradients add_layer_norm_backward(const at::Tensor& grad, const at::Tensor& a, const at::Tensor& b,
-                                        const at::Tensor& rstd, const at::Tensor& mean, const at::Tensor& gamma,
-                                        const at::Tensor& grad_sum) {
-  auto result = layer_norm_backward(grad, at::add(wide(a), wide(b)), gamma.sizes(), mean, rstd, gamma, gamma);
+                                        const Statistics& of, const at::Tensor& gamma, const at::Tensor& grad_sum) {
+  auto result = layer_norm_backward(grad, at::add(wide(a), wide(b)), gamma.sizes(), of, gamma, gamma);
   if (grad_sum.defined()) result.x = at::add(result.x, wide(grad_sum));
   return result;
 }
@@ -325,14 +328,16 @@ Normal deep_norm(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& be
 }
 
 DeepNormalGradients deep_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gx,
-                                       const at::Tensor& gamma, const at::Tensor& mean, const at::Tensor& rstd,
-                                       double alpha) {
-  const auto to_sum = layer_norm_backward(grad, deep_sum(x, gx, alpha), gamma.sizes(), mean, rstd, gamma, gamma);
+                                       const at::Tensor& gamma, const Statistics& of, double alpha) {
+  const auto to_sum = layer_norm_backward(grad, deep_sum(x, gx, alpha), gamma.sizes(), of, gamma, gamma);
   return {at::mul(to_sum.x, alpha), to_sum};
 }
 
 // ---- over groups of channels ---------------------------------------------------------------------------------------
-static int64_t area_of(const at::Tensor& x) { return x.numel() / std::max<int64_t>(x.size(0) * x.size(1), 1); }
+static Grouping grouping(const at::Tensor& x, int64_t groups) {
+  const int64_t batch = x.size(0), channels = x.size(1);
+  return {batch, channels, x.numel() / std::max<int64_t>(batch * channels, 1), groups};
+}
 
 void group_norm_like(const at::Tensor& x, int64_t batch, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
                      const at::Tensor& rstd) {
@@ -346,15 +351,15 @@ void group_norm_like(const at::Tensor& x, int64_t groups, const at::Tensor& out,
   group_norm_like(x, x.size(0), groups, out, mean, rstd);
 }
 
-Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,
-                  int64_t area, int64_t groups, double eps) {
-  auto [y, mean, rstd] = at::native_group_norm(wide(x).contiguous(), optional(wide(gamma)), optional(wide(beta)), batch,
-                                               channels, area, groups, eps);
+Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, const Grouping& in,
+                  double eps) {
+  auto [y, mean, rstd] = at::native_group_norm(wide(x).contiguous(), optional(wide(gamma)), optional(wide(beta)),
+                                               in.batch, in.channels, in.area, in.groups, eps);
   return {y, mean, rstd};
 }
 
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups, double eps) {
-  return group_norm(x, gamma, beta, x.size(0), x.size(1), area_of(x), groups, eps);
+  return group_norm(x, gamma, beta, grouping(x, groups), eps);
 }
 
 Normal group_norm_swish(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
@@ -367,32 +372,32 @@ at::Tensor group_variance(const at::Tensor& x, int64_t groups) {
   return at::var(wide(x).reshape({x.size(0), groups, -1}), at::IntArrayRef{-1}, false);
 }
 
-NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
-                                    const at::Tensor& rstd, const at::Tensor& gamma, int64_t batch, int64_t channels,
-                                    int64_t area, int64_t groups, Wanted wanted) {
-  const auto statistic = [&](const at::Tensor& value) { return wide(value).reshape({batch, groups}).contiguous(); };
-  auto [to_x, to_gamma, to_beta] =
-      at::native_group_norm_backward(wide(grad).contiguous(), wide(x).contiguous(), statistic(mean), statistic(rstd),
-                                     optional(wide(gamma)), batch, channels, area, groups, wanted);
+NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,
+                                    const at::Tensor& gamma, const Grouping& in, Wanted wanted) {
+  const auto statistic = [&](const at::Tensor& value) {
+    return wide(value).reshape({in.batch, in.groups}).contiguous();
+  };
+  auto [to_x, to_gamma, to_beta] = at::native_group_norm_backward(
+      wide(grad).contiguous(), wide(x).contiguous(), statistic(of.mean), statistic(of.rstd), optional(wide(gamma)),
+      in.batch, in.channels, in.area, in.groups, wanted);
   return {to_x, to_gamma, to_beta};
 }
 
-NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
-                                    const at::Tensor& rstd, const at::Tensor& gamma, int64_t groups) {
-  return group_norm_backward(grad, x, mean, rstd, gamma, x.size(0), x.size(1), area_of(x), groups);
+NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,
+                                    const at::Tensor& gamma, int64_t groups) {
+  return group_norm_backward(grad, x, of, gamma, grouping(x, groups));
 }
 
-NormalGradients group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
-                                          const at::Tensor& rstd, const at::Tensor& gamma, const at::Tensor& beta,
-                                          int64_t groups, double scale, Wanted wanted) {
-  const int64_t batch = x.size(0), channels = x.size(1), area = area_of(x);
-  const auto statistic = [&](const at::Tensor& value) { return wide(value).reshape({batch, groups, 1}); };
-  const at::Tensor grouped = wide(x).reshape({batch, groups, -1});
+NormalGradients group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,
+                                          const at::Tensor& gamma, const at::Tensor& beta, int64_t groups, double scale,
+                                          Wanted wanted) {
+  const Grouping in = grouping(x, groups);
+  const auto statistic = [&](const at::Tensor& value) { return wide(value).reshape({in.batch, groups, 1}); };
+  const at::Tensor grouped = wide(x).reshape({in.batch, groups, -1});
   const at::Tensor normal =
-      at::mul(at::sub(grouped, statistic(mean)), statistic(rstd)).reshape({batch, channels, area});
+      at::mul(at::sub(grouped, statistic(of.mean)), statistic(of.rstd)).reshape({in.batch, in.channels, in.area});
   const at::Tensor y = at::add(at::mul(normal, wide(gamma).unsqueeze(-1)), wide(beta).unsqueeze(-1)).reshape(x.sizes());
-  return group_norm_backward(swish_backward(grad, y, scale), x, mean, rstd, gamma, batch, channels, area, groups,
-                             wanted);
+  return group_norm_backward(swish_backward(grad, y, scale), x, of, gamma, in, wanted);
 }
 
 }  // namespace sim::kernels

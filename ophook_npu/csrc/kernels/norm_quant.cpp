@@ -30,26 +30,23 @@ void write_ada(const at::Tensor& out, const at::Tensor& mean, const at::Tensor& 
   if (rstd.defined()) write(rstd, result.rstd.reshape(rstd.sizes()));
 }
 
-void ada_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd, const at::Tensor& mean,
-                  const at::Tensor& scale, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out,
-                  const at::Tensor& out_scale, const at::Tensor& out_shift, const at::Tensor& out_weight,
-                  const at::Tensor& out_bias) {
-  Dims statistics = x.sizes().vec();
+void ada_backward(const at::Tensor& grad, const AdaNormal& of, const AdaGradients& to) {
+  Dims statistics = of.x.sizes().vec();
   statistics.back() = 1;
-  auto slope = wide(grad), factor = wide(rstd).reshape(statistics);
-  auto normal = wide(x).sub(wide(mean).reshape(statistics)).mul(factor);
-  auto scaled = slope.mul(kernels::for_rows(scale, x).add(1));
-  auto inner = weight.defined() ? scaled.mul(wide(weight)) : scaled;
+  auto slope = wide(grad), factor = wide(of.rstd).reshape(statistics);
+  auto normal = wide(of.x).sub(wide(of.mean).reshape(statistics)).mul(factor);
+  auto scaled = slope.mul(kernels::for_rows(of.scale, of.x).add(1));
+  auto inner = of.weight.defined() ? scaled.mul(wide(of.weight)) : scaled;
   auto average = inner.mean(-1, true).add(normal.mul(inner.mul(normal).mean(-1, true)));
-  write_asked(out, inner.sub(average).mul(factor));
-  auto before = weight.defined() ? normal.mul(wide(weight)) : normal;
-  if (bias.defined()) before = before.add(wide(bias));
+  write_asked(to.x, inner.sub(average).mul(factor));
+  auto before = of.weight.defined() ? normal.mul(wide(of.weight)) : normal;
+  if (of.bias.defined()) before = before.add(wide(of.bias));
   auto rows = [](const at::Tensor& values) { return values.sum(-2); };
-  if (out_scale.defined()) write(out_scale, rows(slope.mul(before)).reshape(out_scale.sizes()));
-  if (out_shift.defined()) write(out_shift, rows(slope).reshape(out_shift.sizes()));
+  if (to.scale.defined()) write(to.scale, rows(slope.mul(before)).reshape(to.scale.sizes()));
+  if (to.shift.defined()) write(to.shift, rows(slope).reshape(to.shift.sizes()));
   auto all = [&](const at::Tensor& values) { return values.flatten(0, -2).sum(0); };
-  write_asked(out_weight, all(scaled.mul(normal)));
-  write_asked(out_bias, all(scaled));
+  write_asked(to.weight, all(scaled.mul(normal)));
+  write_asked(to.bias, all(scaled));
 }
 
 // ---- numbers of 8 bits -------------------------------------------------------------------------------------------
@@ -86,46 +83,47 @@ at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::
   return zero.defined() ? steps.add(wide(zero)) : steps;
 }
 
-void add_layer_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const std::string& mode,
-                         bool divide, const at::Tensor& scale1, const at::Tensor& scale2, const at::Tensor& out) {
-  like(b, a), like(out, a), over_the_last(a, gamma);
+void add_layer_norm_like(const Summands& of, const std::string& mode, bool divide, const QuantizedResult& first,
+                         const QuantizedResult& second) {
+  like(of.b, of.a), like(first.out, of.a), over_the_last(of.a, of.gamma);
   SIM_CHECK(mode == "static" && !divide, "quantMode ", mode, ", divMode ", divide, "; allowed: static, false");
-  SIM_CHECK(scale1.defined() && scale1.numel() == 1, "scales1 has one element");
-  SIM_CHECK(!scale2.defined(), "scales2 has to be null");
+  SIM_CHECK(first.scale.defined() && first.scale.numel() == 1, "scales1 has one element");
+  SIM_CHECK(!second.scale.defined(), "scales2 has to be null");
 }
 
-void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
-                          const at::Tensor& bias, const at::Tensor& scale, const at::Tensor& zero, double eps,
-                          const at::Tensor& out, const at::Tensor& normal, const at::Tensor& total) {
-  auto sum = wide(a).add(wide(b));
-  if (bias.defined()) sum = sum.add(wide(bias));
+static at::Tensor sum_into(const at::Tensor& total, const Summands& of) {
+  auto sum = wide(of.a).add(wide(of.b));
+  if (of.bias.defined()) sum = sum.add(wide(of.bias));
   write_asked(total, sum);
-  auto value = layer_normal(sum, gamma, beta, eps);
-  write_asked(normal, value);
-  write_quantized(out, steps_of(value, scale, zero, false));
+  return sum;
 }
 
-void add_layer_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const std::string& mode,
-                         const QuantizedResult& first, const QuantizedResult& second, const at::Tensor& sum) {
-  like(b, a), over_the_last(a, gamma), asked({sum}, a.sizes());
+void add_layer_norm_quant(const Summands& of, const QuantizedResult& to, const at::Tensor& normal,
+                          const at::Tensor& total) {
+  const auto sum = sum_into(total, of);
+  auto value = layer_normal(sum, of.gamma, of.beta, of.eps);
+  write_asked(normal, value);
+  write_quantized(to.out, steps_of(value, to.scale, to.zero, false));
+}
+
+void add_layer_norm_like(const Summands& of, const std::string& mode, const QuantizedResult& first,
+                         const QuantizedResult& second, const at::Tensor& sum) {
+  like(of.b, of.a), over_the_last(of.a, of.gamma), asked({sum}, of.a.sizes());
   const bool dynamic = mode == "dynamic";
   SIM_CHECK(dynamic || mode == "static", "quantMode ", mode, "; allowed: static, dynamic");
   SIM_CHECK(first.scale.defined() || (dynamic && !second.scale.defined()), "scales1Optional is null",
             dynamic ? " and scales2Optional not" : "");
   for (const QuantizedResult* each : {&first, &second}) {
     if (each == &second && !each->scale.defined()) continue;
-    like(each->out, a);
-    if (dynamic) by_row(each->out_scale, a);
+    like(each->out, of.a);
+    if (dynamic) by_row(each->out_scale, of.a);
   }
 }
 
-void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
-                          const at::Tensor& bias, double eps, const Quantization& how, const QuantizedResult& first,
+void add_layer_norm_quant(const Summands& of, const Quantization& how, const QuantizedResult& first,
                           const QuantizedResult& second, const at::Tensor& total) {
-  auto sum = wide(a).add(wide(b));
-  if (bias.defined()) sum = sum.add(wide(bias));
-  write_asked(total, sum);
-  const auto value = layer_normal(sum, gamma, beta, eps);
+  const auto sum = sum_into(total, of);
+  const auto value = layer_normal(sum, of.gamma, of.beta, of.eps);
   for (const QuantizedResult* each : {&first, &second}) {
     if (each == &second && !each->scale.defined()) continue;
     if (how.dynamic) write_rows_quantized(each->out, each->out_scale, smooth(value, each->scale));
@@ -134,32 +132,30 @@ void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Te
 }
 
 void group_norm_silu(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
-                     double eps, bool silu, const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd) {
+                     double eps, bool silu, const kernels::Normal& to) {
   const auto result = kernels::group_norm(self, gamma, beta, groups, eps);
-  write(out, silu ? kernels::swish(result.y, 1) : result.y);
-  write_asked(mean, result.mean);
-  write_asked(rstd, result.rstd);
+  write(to.y, silu ? kernels::swish(result.y, 1) : result.y);
+  write_asked(to.mean, result.mean);
+  write_asked(to.rstd, result.rstd);
 }
 
 void group_norm_silu_quant(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta,
-                           const at::Tensor& scale, int64_t groups, double eps, const at::Tensor& out,
-                           const at::Tensor& mean, const at::Tensor& rstd) {
+                           const at::Tensor& scale, int64_t groups, double eps, const kernels::Normal& to) {
   const auto result = kernels::group_norm(wide(self), gamma, beta, groups, eps);
-  write_quantized(out, kernels::swish(result.y, 1).div(sim::along(scale, self, 1)));
-  write_asked(mean, result.mean);
-  write_asked(rstd, result.rstd);
+  write_quantized(to.y, kernels::swish(result.y, 1).div(sim::along(scale, self, 1)));
+  write_asked(to.mean, result.mean);
+  write_asked(to.rstd, result.rstd);
 }
 
 // Whole numbers in, whole numbers of the same type out, rounded half to even and held within the type.
-at::Tensor quantized_batch_norm(const at::Tensor& x, const at::Tensor& mean, const at::Tensor& var, double scale,
-                                double zero, double out_scale, double out_zero, const at::Tensor& weight,
-                                const at::Tensor& bias, double eps) {
+at::Tensor quantized_batch_norm(const at::Tensor& x, const Channels& of, const WholeNumbers& from,
+                                const WholeNumbers& to, double eps) {
   auto channel = [&](const at::Tensor& values) { return sim::along(values, x, 1); };
-  auto value = x.to(at::kFloat).sub(zero).mul(scale).sub(channel(mean));
-  value = value.mul(channel(var).add(eps).rsqrt());
-  if (weight.defined()) value = value.mul(channel(weight));
-  if (bias.defined()) value = value.add(channel(bias));
-  value = value.to(at::kDouble).div(out_scale).add(out_zero).round();
+  auto value = x.to(at::kFloat).sub(from.zero.toDouble()).mul(from.scale.toDouble()).sub(channel(of.mean));
+  value = value.mul(channel(of.var).add(eps).rsqrt());
+  if (of.weight.defined()) value = value.mul(channel(of.weight));
+  if (of.bias.defined()) value = value.add(channel(of.bias));
+  value = value.to(at::kDouble).div(to.scale.toDouble()).add(to.zero.toDouble()).round();
   switch (x.scalar_type()) {
     case at::kChar: return value.clamp(-128, 127).to(at::kChar);
     case at::kByte: return value.clamp(0, 255).to(at::kByte);

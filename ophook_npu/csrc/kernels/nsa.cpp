@@ -70,35 +70,33 @@ Tensors compressed_backward(const at::Tensor& grad, const at::Tensor& x, const a
   return {to_x, to_weight};
 }
 
-void cached_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& slots, const Dims& lengths,
-                 const at::Tensor& pages, const std::string& layout, const Windows& windows, int64_t kind,
-                 const at::Tensor& cache) {
-  SIM_CHECK(pages.defined() || layout == "TND", "layout '", layout, "'; allowed: TND");
+void cached_like(const Caching& of, const std::string& layout, int64_t kind) {
+  SIM_CHECK(of.pages.defined() || layout == "TND", "layout '", layout, "'; allowed: TND");
   SIM_CHECK(kind == 1, "actSeqLenType ", kind, "; allowed: 1");
-  check_windows(x, weight, windows);
-  same_dtype({x, cache});
+  check_windows(of.x, of.weight, of.windows);
+  same_dtype({of.x, of.cache});
   shapes<"*_ heads depth, =size heads, _ heads depth, =sequences, sequences _?">(
-      {windows.size, int64_t(lengths.size())}, x, weight, cache, slots, pages);
-  SIM_CHECK(x.dim() == (pages.defined() ? 4 : 3) && cache.is_contiguous(), "input ", x.sizes(), " and outputCache ",
-            cache.sizes(), ", ", cache.is_contiguous() ? "" : "not ", "contiguous, do not go together");
+      {of.windows.size, int64_t(of.lengths.size())}, of.x, of.weight, of.cache, of.slots, of.pages);
+  SIM_CHECK(of.x.dim() == (of.pages.defined() ? 4 : 3) && of.cache.is_contiguous(), "input ", of.x.sizes(),
+            " and outputCache ", of.cache.sizes(), ", ", of.cache.is_contiguous() ? "" : "not ",
+            "contiguous, do not go together");
 }
 
-void compress_into(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& slots, const Dims& lengths,
-                   const at::Tensor& pages, const Windows& windows, const at::Tensor& cache) {
+void compress_into(const Caching& of) {
   int64_t start = 0;
-  for (size_t item = 0; item < lengths.size(); ++item) {
-    const int64_t length = lengths[item], first = length - windows.size;
-    if (first >= 0 && first % windows.stride == 0) {
+  for (size_t item = 0; item < of.lengths.size(); ++item) {
+    const int64_t length = of.lengths[item], first = length - of.windows.size;
+    if (first >= 0 && first % of.windows.stride == 0) {
       const at::Tensor token = at::arange(first, length, at::kLong);
       at::Tensor own;
-      if (pages.defined()) {
-        const int64_t size = x.size(1);
-        const at::Tensor page = pages[int64_t(item)].to(at::kLong).index_select(0, token.div(size, "floor"));
-        own = x.index({page, token.remainder(size)});
+      if (of.pages.defined()) {
+        const int64_t size = of.x.size(1);
+        const at::Tensor page = of.pages[int64_t(item)].to(at::kLong).index_select(0, token.div(size, "floor"));
+        own = of.x.index({page, token.remainder(size)});
       } else {
-        own = x.index_select(0, token.add(start));
+        own = of.x.index_select(0, token.add(start));
       }
-      cache[slots[int64_t(item)].item<int64_t>()].copy_(wide(own).mul(wide(weight).unsqueeze(-1)).sum(0));
+      of.cache[of.slots[int64_t(item)].item<int64_t>()].copy_(wide(own).mul(wide(of.weight).unsqueeze(-1)).sum(0));
     }
     start += length;
   }
@@ -114,23 +112,21 @@ static void check_choice(const Choice& choice) {
             " and selectBlockCount ", count, " do not go together");
 }
 
-void compressed_attention_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                               const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
-                               const Dims& block_ends, int64_t heads, const std::string& layout, int64_t sparse_mode,
-                               const Choice& choice, const at::Tensor& top, const at::Tensor& sum,
-                               const at::Tensor& out, const at::Tensor& chosen) {
-  attention::check_forward({.query = query, .key = key, .value = value, .layout = layout, .heads = heads},
-                           {.sparse_mode = sparse_mode, .by_rows = true}, {.max = top, .sum = sum, .out = out}, true);
+void compressed_attention_like(const Compressed& of, int64_t heads, const std::string& layout, int64_t sparse_mode,
+                               const Chosen& to) {
+  attention::check_forward({.query = of.query, .key = of.key, .value = of.value, .layout = layout, .heads = heads},
+                           {.sparse_mode = sparse_mode, .by_rows = true}, {.max = to.top, .sum = to.sum, .out = to.out},
+                           true);
   SIM_CHECK(sparse_mode == 0 || sparse_mode == 1, "sparseMode ", sparse_mode, "; allowed: 0, 1");
-  check_choice(choice);
-  SIM_CHECK(!ends.empty() && ends.size() == key_ends.size() && ends.size() == block_ends.size(), "lengths of ",
-            ends.size(), " sequences of queries, ", key_ends.size(), " of compressed keys and ", block_ends.size(),
-            " of blocks");
-  SIM_CHECK(query.size(1) == heads && remainder_of(heads, key.size(1)) == 0, "query ", query.sizes(), " and key ",
-            key.sizes(), " for ", heads, " heads");
-  for (const at::Tensor& each : {mask, always})
+  check_choice(of.choice);
+  SIM_CHECK(!of.ends.empty() && of.ends.size() == of.key_ends.size() && of.ends.size() == of.block_ends.size(),
+            "lengths of ", of.ends.size(), " sequences of queries, ", of.key_ends.size(), " of compressed keys and ",
+            of.block_ends.size(), " of blocks");
+  SIM_CHECK(of.query.size(1) == heads && remainder_of(heads, of.key.size(1)) == 0, "query ", of.query.sizes(),
+            " and key ", of.key.sizes(), " for ", heads, " heads");
+  for (const at::Tensor& each : {of.mask, of.always})
     if (given(each)) SIM_CHECK(each.dim() == 2, "a mask of two dimensions expected, got ", each.sizes());
-  shape(chosen, {query.size(0), key.size(1), choice.count});
+  shape(to.chosen, {of.query.size(0), of.key.size(1), of.choice.count});
 }
 
 // The weight of each block of keys, of (heads, queries, compressed keys). The page counts blocks from 1, as what CANN's
@@ -151,62 +147,61 @@ static at::Tensor heaviest(const at::Tensor& weights, int64_t count) {
   return std::get<1>(at::sort(weights, /*stable=*/true, -1, /*descending=*/true)).narrow(-1, 0, count);
 }
 
-void compressed_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                          const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
-                          const Dims& block_ends, double scale, const Choice& choice, const at::Tensor& top,
-                          const at::Tensor& sum, const at::Tensor& out, const at::Tensor& chosen) {
-  const int64_t heads = query.size(1), key_heads = key.size(1), each = divided(heads, key_heads);
-  attention::forward_by_sequence({.query = query,
-                                  .key = key,
-                                  .value = value,
+void compressed_attention(const Compressed& of, double scale, const Chosen& to) {
+  const int64_t heads = of.query.size(1), key_heads = of.key.size(1), each = divided(heads, key_heads);
+  attention::forward_by_sequence({.query = of.query,
+                                  .key = of.key,
+                                  .value = of.value,
                                   .heads = heads,
-                                  .mask = mask,
-                                  .query_ends = ends,
-                                  .key_ends = key_ends},
-                                 {.scale = scale}, {.max = top, .sum = sum, .out = out});
-  for (size_t i = 0; i < ends.size(); ++i) {
-    const auto length = [&](const Dims& of) { return of[i] - (i ? of[i - 1] : 0); };
-    const int64_t queries = length(ends), keys = length(key_ends), blocks = length(block_ends);
+                                  .mask = of.mask,
+                                  .query_ends = of.ends,
+                                  .key_ends = of.key_ends},
+                                 {.scale = scale}, {.max = to.top, .sum = to.sum, .out = to.out});
+  for (size_t i = 0; i < of.ends.size(); ++i) {
+    const auto length = [&](const Dims& all) { return all[i] - (i ? all[i - 1] : 0); };
+    const int64_t queries = length(of.ends), keys = length(of.key_ends), blocks = length(of.block_ends);
     if (!queries) continue;
-    SIM_CHECK(blocks >= choice.count, "selectBlockCount ", choice.count, " of ", blocks, " blocks");
-    const auto part = [&](const at::Tensor& x, const Dims& of, int64_t count) {
-      return wide(x.narrow(0, of[i] - count, count)).transpose(0, 1);
+    SIM_CHECK(blocks >= of.choice.count, "selectBlockCount ", of.choice.count, " of ", blocks, " blocks");
+    const auto part = [&](const at::Tensor& x, const Dims& all, int64_t count) {
+      return wide(x.narrow(0, all[i] - count, count)).transpose(0, 1);
     };
-    at::Tensor score =
-        at::matmul(part(query, ends, queries), part(key, key_ends, keys).repeat_interleave(each, 0).transpose(1, 2))
-            .mul(scale);
-    if (given(mask)) {
+    at::Tensor score = at::matmul(part(of.query, of.ends, queries),
+                                  part(of.key, of.key_ends, keys).repeat_interleave(each, 0).transpose(1, 2))
+                           .mul(scale);
+    if (given(of.mask)) {
       const double none = -std::numeric_limits<double>::infinity();
-      score = score.masked_fill(mask.narrow(0, 0, queries).narrow(1, 0, keys).to(at::kBool), none);
+      score = score.masked_fill(of.mask.narrow(0, 0, queries).narrow(1, 0, keys).to(at::kBool), none);
     }
     const at::Tensor probability = score.softmax(-1).nan_to_num(0);
     at::Tensor weights =
-        weights_of_blocks(probability, blocks, choice).reshape({key_heads, each, queries, blocks}).sum(1);
-    if (given(always))
-      weights = weights.masked_fill(always.narrow(0, 0, queries).narrow(1, 0, blocks).to(at::kBool),
+        weights_of_blocks(probability, blocks, of.choice).reshape({key_heads, each, queries, blocks}).sum(1);
+    if (given(of.always))
+      weights = weights.masked_fill(of.always.narrow(0, 0, queries).narrow(1, 0, blocks).to(at::kBool),
                                     std::numeric_limits<double>::infinity());
-    chosen.narrow(0, ends[i] - queries, queries).copy_(heaviest(weights, choice.count).transpose(0, 1));
+    to.chosen.narrow(0, of.ends[i] - queries, queries).copy_(heaviest(weights, of.choice.count).transpose(0, 1));
   }
 }
 
-void one_token_like(const at::Tensor& query, const at::Tensor& pages, const Dims& query_lengths, const Dims& lengths,
-                    int64_t heads, int64_t key_heads, const std::string& layout, const at::Tensor& value,
+void one_token_like(const OneToken& of, const Dims& query_lengths, int64_t heads, const std::string& layout,
                     const at::Tensor& out) {
   SIM_CHECK(layout == "TND" || layout == "BSND" || layout == "BSH", "layout '", layout, "'; allowed: TND, BSND");
   const bool tokens = layout == "TND";
-  SIM_CHECK(query.dim() == (tokens || layout == "BSH" ? 3 : 4), "query as ", layout, " expected, got ", query.sizes());
-  SIM_CHECK(heads > 0 && key_heads > 0 && heads % key_heads == 0, heads, " heads of queries, ", key_heads, " of keys");
-  if (layout != "BSH") SIM_CHECK(query.size(-2) == heads, "query of ", heads, " heads expected, got ", query.sizes());
-  SIM_CHECK(
-      pages.defined() && pages.dim() == 2 && pages.size(0) == int64_t(lengths.size()) && pages.size(0) == query.size(0),
-      "a block table, a length of keys and a token for each of ", query.size(0), " sequences expected");
-  SIM_CHECK(tokens || query.size(1) == 1, "queries of ", query.size(1), " tokens are not simulated; allowed: 1");
+  SIM_CHECK(of.query.dim() == (tokens || layout == "BSH" ? 3 : 4), "query as ", layout, " expected, got ",
+            of.query.sizes());
+  SIM_CHECK(heads > 0 && of.key_heads > 0 && heads % of.key_heads == 0, heads, " heads of queries, ", of.key_heads,
+            " of keys");
+  if (layout != "BSH")
+    SIM_CHECK(of.query.size(-2) == heads, "query of ", heads, " heads expected, got ", of.query.sizes());
+  SIM_CHECK(of.pages.defined() && of.pages.dim() == 2 && of.pages.size(0) == int64_t(of.lengths.size()) &&
+                of.pages.size(0) == of.query.size(0),
+            "a block table, a length of keys and a token for each of ", of.query.size(0), " sequences expected");
+  SIM_CHECK(tokens || of.query.size(1) == 1, "queries of ", of.query.size(1), " tokens are not simulated; allowed: 1");
   for (size_t i = 0; i < query_lengths.size(); ++i) {
     const int64_t own = query_lengths[i] - (tokens && i && query_lengths[i] > 1 ? query_lengths[i - 1] : 0);
     SIM_CHECK(own == 1, "queries of ", own, " tokens are not simulated; allowed: 1");
   }
-  const int64_t depth = value.dim() == 3 ? value.size(2) / key_heads : value.size(-1);
-  Dims sizes = query.sizes().vec();
+  const int64_t depth = of.value.dim() == 3 ? of.value.size(2) / of.key_heads : of.value.size(-1);
+  Dims sizes = of.query.sizes().vec();
   sizes.back() = layout == "BSH" ? heads * depth : depth;
   shape(out, sizes);
 }
@@ -216,17 +211,16 @@ static int64_t blocks_of(int64_t keys, const Choice& choice) {
   return divided(reach + choice.block - 1, choice.block);
 }
 
-void check_choice_of_one(const at::Tensor& query, int64_t key_heads, const at::Tensor& key, const Dims& lengths,
-                         const at::Tensor& mask, const at::Tensor& always, const Choice& choice,
+void check_choice_of_one(const OneToken& of, const at::Tensor& mask, const at::Tensor& always, const Choice& choice,
                          const at::Tensor& chosen) {
   refuse_if_given({mask, always}, "a mask for one token");
   check_choice(choice);
-  SIM_CHECK(key.dim() == 3, "key (pages, rows, heads * depth) expected, got ", key.sizes());
-  for (const int64_t length : lengths)
+  SIM_CHECK(of.key.dim() == 3, "key (pages, rows, heads * depth) expected, got ", of.key.sizes());
+  for (const int64_t length : of.lengths)
     SIM_CHECK(length > 0 && choice.count >= 3 && choice.count <= blocks_of(length, choice), "selectBlockCount ",
               choice.count, " of ", blocks_of(length, choice), " blocks; allowed: 3 up to all");
-  Dims sizes = query.sizes().vec();
-  sizes[sizes.size() - 2] = key_heads, sizes.back() = choice.count;
+  Dims sizes = of.query.sizes().vec();
+  sizes[sizes.size() - 2] = of.key_heads, sizes.back() = choice.count;
   shape(chosen, sizes);
 }
 
@@ -237,24 +231,24 @@ static at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& pages, i
   return wide(cache.index({page, token.remainder(cache.size(1))})).reshape({count, heads, -1});
 }
 
-void compressed_attention_of_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                                 const at::Tensor& pages, const Dims& lengths, int64_t key_heads, double scale,
-                                 const Choice& choice, const at::Tensor& out, const at::Tensor& chosen) {
-  const int64_t count = int64_t(lengths.size());
-  const at::Tensor queries = wide(query).reshape({count, key_heads, -1, key.size(2) / key_heads});
-  const at::Tensor outs = at::empty({count, key_heads, queries.size(2), value.size(2) / key_heads}, at::kFloat);
-  const at::Tensor all_chosen = at::empty({count, key_heads, choice.count}, at::kInt);
+void compressed_attention_of_one(const OneToken& of, double scale, const Choice& choice, const at::Tensor& out,
+                                 const at::Tensor& chosen) {
+  const int64_t count = int64_t(of.lengths.size());
+  const at::Tensor queries = wide(of.query).reshape({count, of.key_heads, -1, of.key.size(2) / of.key_heads});
+  const at::Tensor outs =
+      at::empty({count, of.key_heads, queries.size(2), of.value.size(2) / of.key_heads}, at::kFloat);
+  const at::Tensor all_chosen = at::empty({count, of.key_heads, choice.count}, at::kInt);
   for (int64_t item = 0; item < count; ++item) {
-    const int64_t keys = lengths[size_t(item)], blocks = blocks_of(keys, choice);
-    const at::Tensor k = from_pages(key, pages[item], key_heads, keys).permute({1, 2, 0});
-    const at::Tensor v = from_pages(value, pages[item], key_heads, keys).transpose(0, 1);
+    const int64_t keys = of.lengths[size_t(item)], blocks = blocks_of(keys, choice);
+    const at::Tensor k = from_pages(of.key, of.pages[item], of.key_heads, keys).permute({1, 2, 0});
+    const at::Tensor v = from_pages(of.value, of.pages[item], of.key_heads, keys).transpose(0, 1);
     const at::Tensor probability = at::matmul(queries[item], k).mul(scale).softmax(-1);  // (key heads, each, keys)
     outs[item].copy_(at::matmul(probability, v));
     const at::Tensor weights = weights_of_blocks(probability, blocks, choice).sum(1);
     // The first block and the last two are always there, in this order before the others: what op-plugin's own test
     // compares with, as no page says it.
     const at::Tensor middle = heaviest(weights.narrow(1, 1, blocks - 3), choice.count - 3).add(1);
-    const at::Tensor fixed = at::tensor({int64_t(0), blocks - 2, blocks - 1}, at::kLong).expand({key_heads, 3});
+    const at::Tensor fixed = at::tensor({int64_t(0), blocks - 2, blocks - 1}, at::kLong).expand({of.key_heads, 3});
     all_chosen[item].copy_(at::cat({fixed, middle}, 1));
   }
   write(out, outs.reshape(out.sizes()));
@@ -263,49 +257,51 @@ void compressed_attention_of_one(const at::Tensor& query, const at::Tensor& key,
 
 // ---- attention to blocks that were chosen
 // ----------------------------------------------------------------------------
-void backward_like(const Forward& forward, const at::Tensor& query, const at::Tensor& value) {
-  for (const at::Tensor& each : {forward.out, forward.grad}) shape(each, {query.size(0), query.size(1), value.size(2)});
-  for (const at::Tensor& each : {forward.top, forward.sum}) shape(each, {query.size(0), query.size(1), 8});
+void backward_like(const transformer::Selection& of, const transformer::Attended& forward, const at::Tensor& grad,
+                   const Gradients& to) {
+  for (const at::Tensor& each : {forward.out, grad})
+    shape(each, {of.query.size(0), of.query.size(1), of.value.size(2)});
+  transformer::statistics_like(of.query, forward);
+  like(to.query, of.query), like(to.key, of.key), like(to.value, of.value);
 }
 
-void attend_backward(const Forward& forward, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                     const at::Tensor& chosen, const Dims& ends, const Dims& key_ends, double scale, int64_t block_size,
-                     const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
-  const int64_t heads = key.size(1);
-  const at::Tensor head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(block_size, at::kLong);
-  const at::Tensor to_key = at::zeros(key.sizes(), at::kFloat), to_value = at::zeros(value.sizes(), at::kFloat);
+void attend_backward(const transformer::Selection& of, const transformer::Attended& forward, const at::Tensor& grad_out,
+                     double scale, const Gradients& to) {
+  const int64_t heads = of.key.size(1);
+  const at::Tensor head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(of.block_size, at::kLong);
+  const at::Tensor to_key = at::zeros(of.key.sizes(), at::kFloat), to_value = at::zeros(of.value.sizes(), at::kFloat);
   const auto of_heads = [&](const at::Tensor& x, int64_t token) { return wide(x[token]).unflatten(0, {heads, -1}); };
-  for (int64_t token = 0; token < query.size(0); ++token) {
-    const size_t sequence = std::upper_bound(ends.begin(), ends.end(), token) - ends.begin();
-    SIM_CHECK(sequence < ends.size(), "token ", token, " behind the last sequence");
-    const int64_t first = sequence ? key_ends[sequence - 1] : 0;
-    const at::Tensor rows = chosen[token].to(at::kLong).mul(block_size).add(first).unsqueeze(-1).add(within).flatten(1);
-    const at::Tensor k = wide(key.index({rows, head})), v = wide(value.index({rows, head}));
-    const at::Tensor q = of_heads(query, token), grad = of_heads(forward.grad, token);
+  for (int64_t token = 0; token < of.query.size(0); ++token) {
+    const size_t sequence = std::upper_bound(of.ends.begin(), of.ends.end(), token) - of.ends.begin();
+    SIM_CHECK(sequence < of.ends.size(), "token ", token, " behind the last sequence");
+    const int64_t first = sequence ? of.key_ends[sequence - 1] : 0;
+    const at::Tensor rows =
+        of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1).add(within).flatten(1);
+    const at::Tensor k = wide(of.key.index({rows, head})), v = wide(of.value.index({rows, head}));
+    const at::Tensor q = of_heads(of.query, token), grad = of_heads(grad_out, token);
     const auto statistic = [&](const at::Tensor& x) { return of_heads(x, token).narrow(-1, 0, 1); };
     const at::Tensor probability =
         at::matmul(q, k.transpose(1, 2)).mul(scale).sub(statistic(forward.top)).exp().div(statistic(forward.sum));
     const at::Tensor common = grad.mul(of_heads(forward.out, token)).sum(-1, true);
     const at::Tensor to_score =
         at::matmul(grad, v.transpose(1, 2)).sub(common).mul(probability).mul(scale);  // (heads, each, keys)
-    grad_query[token].copy_(at::matmul(to_score, k).flatten(0, 1));
+    to.query[token].copy_(at::matmul(to_score, k).flatten(0, 1));
     to_key.index_put_({rows, head}, at::matmul(to_score.transpose(1, 2), q), /*accumulate=*/true);
     to_value.index_put_({rows, head}, at::matmul(probability.transpose(1, 2), grad), /*accumulate=*/true);
   }
-  write_each({grad_key, grad_value}, {to_key, to_value});
+  write_each({to.key, to.value}, {to_key, to_value});
 }
 
-void attend_of_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen,
-                   const at::Tensor& pages, const Dims& lengths, int64_t key_heads, double scale, int64_t block_size,
+void attend_of_one(const OneToken& of, const at::Tensor& chosen, double scale, int64_t block_size,
                    const at::Tensor& out) {
-  const int64_t count = int64_t(lengths.size());
-  const auto cache = [&](const at::Tensor& x) { return x.reshape({x.size(0), x.size(1), key_heads, -1}); };
-  const at::Tensor keys = cache(key), values = cache(value);
-  const at::Tensor own = query.reshape({count, 1, -1, keys.size(3)});
-  const at::Tensor blocks = chosen.reshape({count, 1, key_heads, -1}), nothing;
-  const at::Tensor length = at::tensor(lengths, at::kLong);
+  const int64_t count = int64_t(of.lengths.size());
+  const auto cache = [&](const at::Tensor& x) { return x.reshape({x.size(0), x.size(1), of.key_heads, -1}); };
+  const at::Tensor keys = cache(of.key), values = cache(of.value);
+  const at::Tensor own = of.query.reshape({count, 1, -1, keys.size(3)});
+  const at::Tensor blocks = chosen.reshape({count, 1, of.key_heads, -1}), nothing;
+  const at::Tensor length = at::tensor(of.lengths, at::kLong);
   const std::string of_queries = "BSND", of_keys = "PA_BSND";
-  const sparse_attention::Layout layout{of_queries, of_keys, nothing, length, pages, sparse_attention::kAll};
+  const sparse_attention::Layout layout{of_queries, of_keys, nothing, length, of.pages, sparse_attention::kAll};
   write(out, sparse_attention::attend(layout, {own, keys, values, blocks, nothing, nothing}, scale, block_size)
                  .out.reshape(out.sizes()));
 }

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernels/tensors.h"
+#include "kernels/transformer.h"
 
 namespace sim::nsa {
 
@@ -21,11 +21,15 @@ Tensors compressed_backward(const at::Tensor& grad, const at::Tensor& x, const a
                             const Windows& windows);
 // The last window of each sequence that has just become whole, into its row of `cache`. The sequences lie in pages, or
 // one behind the other.
-void cached_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& slots, const Dims& lengths,
-                 const at::Tensor& pages, const std::string& layout, const Windows& windows, int64_t kind,
-                 const at::Tensor& cache);
-void compress_into(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& slots, const Dims& lengths,
-                   const at::Tensor& pages, const Windows& windows, const at::Tensor& cache);
+struct Caching {
+  at::Tensor x, weight, slots;
+  Dims lengths;
+  at::Tensor pages;
+  Windows windows;
+  at::Tensor cache;
+};
+void cached_like(const Caching& of, const std::string& layout, int64_t kind);
+void compress_into(const Caching& of);
 
 // ---- attention to what was compressed, and the blocks of keys that count most
 // ----------------------------------------
@@ -33,38 +37,40 @@ struct Choice {
   Windows windows;
   int64_t block, count;  // keys of a block, blocks to choose
 };
-void compressed_attention_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                               const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
-                               const Dims& block_ends, int64_t heads, const std::string& layout, int64_t sparse_mode,
-                               const Choice& choice, const at::Tensor& top, const at::Tensor& sum,
-                               const at::Tensor& out, const at::Tensor& chosen);
-// `always`: the blocks that are chosen whatever their weight.
-void compressed_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                          const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
-                          const Dims& block_ends, double scale, const Choice& choice, const at::Tensor& top,
-                          const at::Tensor& sum, const at::Tensor& out, const at::Tensor& chosen);
+struct Compressed {
+  at::Tensor query, key, value, mask, always;  // `always`: the blocks that are chosen whatever their weight
+  Dims ends, key_ends, block_ends;
+  Choice choice;
+};
+struct Chosen {
+  at::Tensor top, sum, out, chosen;
+};
+void compressed_attention_like(const Compressed& of, int64_t heads, const std::string& layout, int64_t sparse_mode,
+                               const Chosen& to);
+void compressed_attention(const Compressed& of, double scale, const Chosen& to);
 // Of one token each, with keys in pages (pages, rows, heads * depth).
-void one_token_like(const at::Tensor& query, const at::Tensor& pages, const Dims& query_lengths, const Dims& lengths,
-                    int64_t heads, int64_t key_heads, const std::string& layout, const at::Tensor& value,
+struct OneToken {
+  at::Tensor query, key, value, pages;
+  Dims lengths;
+  int64_t key_heads;
+};
+void one_token_like(const OneToken& of, const Dims& query_lengths, int64_t heads, const std::string& layout,
                     const at::Tensor& out);
-void compressed_attention_of_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                                 const at::Tensor& pages, const Dims& lengths, int64_t key_heads, double scale,
-                                 const Choice& choice, const at::Tensor& out, const at::Tensor& chosen);
-void check_choice_of_one(const at::Tensor& query, int64_t key_heads, const at::Tensor& key, const Dims& lengths,
-                         const at::Tensor& mask, const at::Tensor& always, const Choice& choice,
+void compressed_attention_of_one(const OneToken& of, double scale, const Choice& choice, const at::Tensor& out,
+                                 const at::Tensor& chosen);
+void check_choice_of_one(const OneToken& of, const at::Tensor& mask, const at::Tensor& always, const Choice& choice,
                          const at::Tensor& chosen);
 
 // ---- attention to blocks that were chosen
 // ----------------------------------------------------------------------------
-struct Forward {
-  const at::Tensor &out, &grad, &top, &sum;
+struct Gradients {
+  at::Tensor query, key, value;
 };
-void backward_like(const Forward& forward, const at::Tensor& query, const at::Tensor& value);
-void attend_backward(const Forward& forward, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                     const at::Tensor& chosen, const Dims& ends, const Dims& key_ends, double scale, int64_t block_size,
-                     const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value);
-void attend_of_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen,
-                   const at::Tensor& pages, const Dims& lengths, int64_t key_heads, double scale, int64_t block_size,
+void backward_like(const transformer::Selection& of, const transformer::Attended& forward, const at::Tensor& grad,
+                   const Gradients& to);
+void attend_backward(const transformer::Selection& of, const transformer::Attended& forward, const at::Tensor& grad_out,
+                     double scale, const Gradients& to);
+void attend_of_one(const OneToken& of, const at::Tensor& chosen, double scale, int64_t block_size,
                    const at::Tensor& out);
 
 }  // namespace sim::nsa

@@ -76,27 +76,23 @@ void check_and_unscale(const Tensors& grads, const at::Tensor& found, const at::
   }
 }
 
-// scale and tracker come twice, as input and as output.
-void update_scale(const at::Tensor& scale, const at::Tensor& tracker, const at::Tensor& found, double growth,
-                  double backoff, int64_t interval, const at::Tensor& scale_out, const at::Tensor& tracker_out) {
-  const double now = scale.item<double>();
-  const int64_t successes = found.item<double>() ? 0 : tracker.item<int64_t>() + 1;
+void update_scale(const LossScale& before, const at::Tensor& found, double growth, double backoff, int64_t interval,
+                  const LossScale& after) {
+  const double now = before.scale.item<double>();
+  const int64_t successes = found.item<double>() ? 0 : before.tracker.item<int64_t>() + 1;
   double next = found.item<double>() ? now * backoff : now;
   if (successes == interval && std::isfinite(float(now * growth))) next = now * growth;
-  scale_out.fill_(next);
-  tracker_out.fill_(successes == interval ? 0 : successes);
+  after.scale.fill_(next);
+  after.tracker.fill_(successes == interval ? 0 : successes);
 }
 
 // step: how many steps were made before this one
-void adamw_step(const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square,
-                const at::Tensor& largest, const at::Tensor& grad, const at::Tensor& step, float rate, float beta1,
-                float beta2, float decay, float eps, bool amsgrad, bool maximize) {
+void adamw_step(const AdamWState& state, const at::Tensor& grad, const at::Tensor& step, AdamW how) {
   const double count = step.item<double>() + 1;
-  const auto after =
-      adamw({parameter, average, square, amsgrad ? largest : at::Tensor()}, grad,
-            {rate, beta1, beta2, decay, eps, std::pow(double(beta1), count), std::pow(double(beta2), count), maximize});
-  keep({parameter, average, square, {}}, after);
-  if (amsgrad) largest.copy_(after.largest);
+  how.power1 = std::pow(how.beta1, count), how.power2 = std::pow(how.beta2, count);
+  const AdamWState after = adamw(state, grad, how);
+  keep(state, after);
+  if (after.largest.defined()) state.largest.copy_(after.largest);
 }
 
 static void lists_like(const Tensors& parameters, std::initializer_list<Tensors> others) {
@@ -106,108 +102,99 @@ static void lists_like(const Tensors& parameters, std::initializer_list<Tensors>
   }
 }
 
-void sgd_like(const Tensors& parameters, const Tensors& grads, const Tensors& buffers,
-              std::initializer_list<float> positive) {
-  lists_like(parameters, {grads});
-  if (!buffers.empty()) lists_like(parameters, {buffers});
-  for (const float each : positive)
+void sgd_like(const SgdLists& of, const Sgd& how) {
+  lists_like(of.parameters, {of.grads});
+  if (!of.buffers.empty()) lists_like(of.parameters, {of.buffers});
+  for (const float each : {how.decay, how.momentum, how.rate, how.dampening})
     SIM_CHECK(each >= 0, "weightDecay, momentum, lr or dampening is ", each, "; allowed: 0 or more");
 }
 
-void sgd(const Tensors& parameters, const Tensors& grads, const Tensors& buffers, const at::Tensor& grad_scale,
-         float decay, float momentum, float rate, float dampening, bool nesterov, bool maximize, bool first) {
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    auto slope = wide(grads[i]);
-    if (grad_scale.defined()) {
-      slope = at::div(slope, grad_scale.reshape({}));
-      grads[i].copy_(slope);
+void sgd(const SgdLists& of, const Sgd& how) {
+  for (size_t i = 0; i < of.parameters.size(); ++i) {
+    auto slope = wide(of.grads[i]);
+    if (of.grad_scale.defined()) {
+      slope = at::div(slope, of.grad_scale.reshape({}));
+      of.grads[i].copy_(slope);
     }
-    if (maximize) slope = at::neg(slope);
-    if (decay != 0) slope = at::add(slope, wide(parameters[i]), decay);
-    if (momentum != 0 && i < buffers.size()) {
-      auto speed = first ? slope : at::add(at::mul(wide(buffers[i]), momentum), slope, 1 - dampening);
-      buffers[i].copy_(speed);
-      slope = nesterov ? at::add(slope, speed, momentum) : speed;
+    if (how.maximize) slope = at::neg(slope);
+    if (how.decay != 0) slope = at::add(slope, wide(of.parameters[i]), how.decay);
+    if (how.momentum != 0 && i < of.buffers.size()) {
+      auto speed = how.first ? slope : at::add(at::mul(wide(of.buffers[i]), how.momentum), slope, 1 - how.dampening);
+      of.buffers[i].copy_(speed);
+      slope = how.nesterov ? at::add(slope, speed, how.momentum) : speed;
     }
-    parameters[i].copy_(at::sub(wide(parameters[i]), slope, rate));
+    of.parameters[i].copy_(at::sub(wide(of.parameters[i]), slope, how.rate));
   }
 }
 
 // By CANN's formula: with amsgrad the largest is that of what is corrected for the first steps.
-void fused_adamw(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,
-                 const Tensors& largest, const Tensors& steps, const at::Tensor& grad_scale, const at::Tensor& found,
-                 const AdamW& how, bool amsgrad) {
-  if (found.defined() && found.item<double>() == 1) return;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const double count = steps[i].reshape({-1})[0].item<double>();
-    auto slope = how.maximize ? wide(grads[i]).neg() : wide(grads[i]);
-    if (grad_scale.defined()) slope = slope.div(grad_scale.reshape({}));
-    auto average = wide(averages[i]).mul(how.beta1).add(slope, 1 - how.beta1);
-    auto square = wide(squares[i]).mul(how.beta2).add(slope.square(), 1 - how.beta2);
+void fused_adamw(const AdamWLists& of, const AdamW& how, bool amsgrad) {
+  if (of.found.defined() && of.found.item<double>() == 1) return;
+  for (size_t i = 0; i < of.parameters.size(); ++i) {
+    const double count = of.steps[i].reshape({-1})[0].item<double>();
+    auto slope = how.maximize ? wide(of.grads[i]).neg() : wide(of.grads[i]);
+    if (of.grad_scale.defined()) slope = slope.div(of.grad_scale.reshape({}));
+    auto average = wide(of.averages[i]).mul(how.beta1).add(slope, 1 - how.beta1);
+    auto square = wide(of.squares[i]).mul(how.beta2).add(slope.square(), 1 - how.beta2);
     auto bound = square.div(1 - std::pow(how.beta2, count));
     if (amsgrad) {
-      bound = at::maximum(wide(largest[i]), bound);
-      largest[i].copy_(bound);
+      bound = at::maximum(wide(of.largest[i]), bound);
+      of.largest[i].copy_(bound);
     }
     auto step = average.div(1 - std::pow(how.beta1, count)).div(bound.sqrt().add(how.eps));
-    auto decayed = wide(parameters[i]).mul(1 - how.rate * how.decay);
-    parameters[i].copy_(decayed.sub(step, how.rate));
-    averages[i].copy_(average);
-    squares[i].copy_(square);
+    auto decayed = wide(of.parameters[i]).mul(1 - how.rate * how.decay);
+    of.parameters[i].copy_(decayed.sub(step, how.rate));
+    of.averages[i].copy_(average);
+    of.squares[i].copy_(square);
   }
 }
 
-void fused_adam(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,
-                const Tensors& largest, const Tensors& steps, const at::Tensor& grad_scale, const at::Tensor& found,
-                const AdamW& how, bool amsgrad) {
-  if (found.defined() && found.item<double>() == 1) return;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const double count = steps[i].reshape({-1})[0].item<double>();
-    if (grad_scale.defined()) grads[i].copy_(wide(grads[i]).div(grad_scale.reshape({})));
-    const auto slope = how.maximize ? wide(grads[i]).neg() : wide(grads[i]);
-    const AdamWState state{parameters[i], averages[i], squares[i], amsgrad ? largest[i] : at::Tensor()};
+void fused_adam(const AdamWLists& of, const AdamW& how, bool amsgrad) {
+  if (of.found.defined() && of.found.item<double>() == 1) return;
+  for (size_t i = 0; i < of.parameters.size(); ++i) {
+    const double count = of.steps[i].reshape({-1})[0].item<double>();
+    if (of.grad_scale.defined()) of.grads[i].copy_(wide(of.grads[i]).div(of.grad_scale.reshape({})));
+    const auto slope = how.maximize ? wide(of.grads[i]).neg() : wide(of.grads[i]);
+    const AdamWState state{of.parameters[i], of.averages[i], of.squares[i], amsgrad ? of.largest[i] : at::Tensor()};
     const auto after =
-        adamw(state, slope.add(wide(parameters[i]), how.decay),
+        adamw(state, slope.add(wide(of.parameters[i]), how.decay),
               {how.rate, how.beta1, how.beta2, 0, how.eps, std::pow(how.beta1, count), std::pow(how.beta2, count)});
     keep(state, after);
-    if (amsgrad) largest[i].copy_(after.largest);
+    if (amsgrad) of.largest[i].copy_(after.largest);
   }
 }
 
-void fused_adamw_like(const Tensors& parameters, std::initializer_list<Tensors> others, const Tensors& largest,
-                      const Tensors& steps, bool amsgrad) {
-  SIM_CHECK(steps.size() == parameters.size(), steps.size(), " steps for ", parameters.size(), " tensors");
-  SIM_CHECK(!amsgrad || largest.size() == parameters.size(), "amsgrad needs maxExpAvgSqs");
-  if (amsgrad) lists_like(parameters, {largest});
-  lists_like(parameters, others);
+void fused_adamw_like(const AdamWLists& of, bool amsgrad) {
+  SIM_CHECK(of.steps.size() == of.parameters.size(), of.steps.size(), " steps for ", of.parameters.size(), " tensors");
+  SIM_CHECK(!amsgrad || of.largest.size() == of.parameters.size(), "amsgrad needs maxExpAvgSqs");
+  if (amsgrad) lists_like(of.parameters, {of.largest});
+  lists_like(of.parameters, {of.grads, of.averages, of.squares});
 }
 
 // mode 0: the decay is part of the gradient, 1: of the step
-void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square,
-              const at::Tensor& slow, const at::Tensor& step, const AdamW& how, double slow_decay, int64_t mode,
-              bool correct) {
+void ema_adam(const AdamWState& state, const at::Tensor& grad, const at::Tensor& slow, const at::Tensor& step,
+              const AdamW& how, double slow_decay, int64_t mode, bool correct) {
   const double count = step.reshape({-1})[0].item<double>();
   const double first = correct ? 1 - std::pow(how.beta1, count) : 1;
   const double second = correct ? 1 - std::pow(how.beta2, count) : 1;
-  auto before = wide(parameter);
+  auto before = wide(state.parameter);
   auto slope = mode == 0 ? wide(grad).add(before, how.decay) : wide(grad);
-  auto m = wide(average).mul(how.beta1).add(slope, 1 - how.beta1);
-  auto v = wide(square).mul(how.beta2).add(slope.square(), 1 - how.beta2);
+  auto m = wide(state.average).mul(how.beta1).add(slope, 1 - how.beta1);
+  auto v = wide(state.square).mul(how.beta2).add(slope.square(), 1 - how.beta2);
   auto update = m.div(first).div(v.div(second).sqrt().add(how.eps));
   if (mode == 1) update = update.add(before, how.decay);
   auto after = before.sub(update, how.rate);
   slow.copy_(wide(slow).mul(slow_decay).add(after, 1 - slow_decay));
-  parameter.copy_(after), average.copy_(m), square.copy_(v);
+  keep(state, {after, m, v});
 }
 
-void quantized_moments_like(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
-                            const QuantizedMoment& square, int64_t block) {
-  SIM_CHECK(block == 256, "blockSize ", block, "; allowed: 256");
-  like(grad, parameter);
-  for (const QuantizedMoment* each : {&average, &square}) {
-    like(each->index, parameter);
+void quantized_moments_like(const QuantizedState& state, const at::Tensor& grad) {
+  SIM_CHECK(state.block == 256, "blockSize ", state.block, "; allowed: 256");
+  like(grad, state.parameter);
+  for (const QuantizedMoment* each : {&state.average, &state.square}) {
+    like(each->index, state.parameter);
     shape(each->map, {256});
-    shape(each->scale, {divided(parameter.numel() + block - 1, block)});
+    shape(each->scale, {divided(state.parameter.numel() + state.block - 1, state.block)});
   }
 }
 
@@ -235,16 +222,16 @@ static void write_moment(const QuantizedMoment& moment, const at::Tensor& value,
   moment.scale.copy_(scale);
 }
 
-void adamw_quantized(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
-                     const QuantizedMoment& square, const at::Tensor& count, AdamW how, double grad_scale,
-                     int64_t block) {
+void adamw_quantized(const QuantizedState& state, const at::Tensor& grad, const at::Tensor& count, AdamW how,
+                     double grad_scale) {
   how.power1 = std::pow(how.beta1, count.item<double>());
   how.power2 = std::pow(how.beta2, count.item<double>());
   const auto after =
-      adamw({parameter, moment_of(average, block), moment_of(square, block), {}}, at::mul(wide(grad), grad_scale), how);
-  parameter.copy_(after.parameter);
-  write_moment(average, after.average, block);
-  write_moment(square, after.square, block);
+      adamw({state.parameter, moment_of(state.average, state.block), moment_of(state.square, state.block), {}},
+            at::mul(wide(grad), grad_scale), how);
+  state.parameter.copy_(after.parameter);
+  write_moment(state.average, after.average, state.block);
+  write_moment(state.square, after.square, state.block);
 }
 
 }  // namespace sim::kernels

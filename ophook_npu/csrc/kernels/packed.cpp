@@ -23,24 +23,23 @@ static at::Tensor added_of(const Packed& how, int64_t item, int64_t first, int64
 }
 
 // int8 keys, queries and values: scores are int8 products, scaled by head, and so are the probabilities' with values.
-static void attend_int8(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                        const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& added,
+static void attend_int8(const attention::Inputs& of, const at::Tensor& query_rope, const at::Tensor& key_rope,
                         const Packed& how, const at::Tensor& out, const at::Tensor& log_sum) {
   const auto by_head = [](const at::Tensor& x) { return x.to(at::kFloat).transpose(0, 1); };  // (heads, tokens, depth)
   const auto for_queries = [&](const at::Tensor& x) {
     auto all = by_head(x);
     return all.repeat_interleave(divided(how.heads, all.size(0)), 0);
   };
-  auto scores = at::matmul(by_head(query), for_queries(key).transpose(1, 2));
+  auto scores = at::matmul(by_head(of.query), for_queries(of.key).transpose(1, 2));
   scores = at::mul(scores, how.key_factor.reshape({-1, 1, 1}));
   if (query_rope.defined())
     scores = at::add(scores, at::matmul(by_head(query_rope), for_queries(key_rope).transpose(1, 2)));
   scores = at::mul(scores, how.scale);
-  if (added.defined()) scores = at::add(scores, added[0]);
+  if (of.pse.defined()) scores = at::add(scores, of.pse[0]);
   auto top = scores.amax(-1, true);
   auto weight = at::exp(at::sub(scores, top));
   auto sum = weight.sum(-1, true);
-  auto product = at::matmul(at::round(at::mul(weight, 127)), for_queries(value));
+  auto product = at::matmul(at::round(at::mul(weight, 127)), for_queries(of.value));
   auto factor = at::div(how.value_factor.reshape({-1, 1, 1}), 127);
   write(out, at::div(at::mul(product, factor), sum).transpose(0, 1));
   if (log_sum.defined()) write(log_sum, sum.log().add(top).transpose(0, 1));
@@ -76,8 +75,8 @@ void attend_packed(const at::Tensor& query, const at::Tensor& key, const at::Ten
           if (!cache.defined()) return cache;
           return cache.index_select(0, how.pages[item].to(at::kLong)).flatten(0, 1).narrow(0, 0, own);
         };
-        attend_int8(heads.narrow(0, first, count), rows(key), rows(value), turned, rows(how.key_rope), added, how,
-                    result.narrow(0, first, count), sums);
+        attend_int8({.query = heads.narrow(0, first, count), .key = rows(key), .value = rows(value), .pse = added},
+                    turned, rows(how.key_rope), how, result.narrow(0, first, count), sums);
       } else {
         attend_sequences({.query = heads.narrow(0, first, count),
                           .keys = {part(keys)},

@@ -120,17 +120,15 @@ void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const 
   matrix(out, whole_sizes(x), whole_sizes(weight));
 }
 
-void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                      const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
-                      const at::Tensor& bias, const at::Tensor& out) {
-  Extras with{present(bias), scale, present(offset), {}, {}, present(row_scale)};
+void quantized_matmul(const Factors& of, const at::Tensor& out) {
+  Extras with{present(of.bias), of.scale, present(of.offset), {}, {}, present(of.row_scale)};
   if (out.scalar_type() == at::kInt) with.scale = at::Tensor();
-  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
-    return write_product(out, product_of_8_by_4(x, weight, scale, present(out_offset), with.row_scale), {});
-  if (scale.dim() == 2 && scale.size(0) > 1 && scale.size(1) > 1)
-    return write_product(out, product_by_groups(x, weight, scale, with.offset, with.row_scale), {});
-  auto value = product(x, weight, with);
-  if (is_encoded(scale)) with.offset = at::Tensor();  // it is part of the scale
+  if (of.x.scalar_type() == at::kChar && of.weight.scalar_type() == at::kInt)
+    return write_product(out, product_of_8_by_4(of.x, of.weight, of.scale, present(of.out_offset), with.row_scale), {});
+  if (of.scale.dim() == 2 && of.scale.size(0) > 1 && of.scale.size(1) > 1)
+    return write_product(out, product_by_groups(of.x, of.weight, of.scale, with.offset, with.row_scale), {});
+  auto value = product(of.x, of.weight, with);
+  if (is_encoded(of.scale)) with.offset = at::Tensor();  // it is part of the scale
   write_product(out, value, with);
 }
 
@@ -149,16 +147,15 @@ static bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
   return row_scale.defined() && row_scale.dim() == 2 && x.scalar_type() == at::kChar && row_scale.size(1) > 1;
 }
 
-void product_by_scales_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                            const at::Tensor& scale, const at::Tensor& x_offset, const at::Tensor& out_scale,
+void product_by_scales_like(const Factors& of, const at::Tensor& x_offset, const at::Tensor& out_scale,
                             bool transpose_weight, const at::Tensor& out) {
-  quantized_matmul_like(x, weight, x_offset, out_scale, out);
-  if (!by_blocks(x, row_scale)) return;
-  of_dtype("x2", weight, {at::kChar});
-  one_product(out, x, weight);
-  const int64_t blocks = divided(x.size(1) + kBlock - 1, kBlock);
-  shape(row_scale, {x.size(0), blocks});
-  shape(turned(scale, transpose_weight), {blocks, divided(weight.size(1) + kBlock - 1, kBlock)});
+  quantized_matmul_like(of.x, of.weight, x_offset, out_scale, out);
+  if (!by_blocks(of.x, of.row_scale)) return;
+  of_dtype("x2", of.weight, {at::kChar});
+  one_product(out, of.x, of.weight);
+  const int64_t blocks = divided(of.x.size(1) + kBlock - 1, kBlock);
+  shape(of.row_scale, {of.x.size(0), blocks});
+  shape(turned(of.scale, transpose_weight), {blocks, divided(of.weight.size(1) + kBlock - 1, kBlock)});
 }
 
 static void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
@@ -173,12 +170,10 @@ static void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, con
   write(out, (bias.defined() ? total.add(wide(bias)) : total).to(out.scalar_type()));
 }
 
-void product_by_scales(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
-                       const at::Tensor& bias, bool transpose_weight, const at::Tensor& out) {
-  if (by_blocks(x, row_scale))
-    return product_by_blocks(x, weight, row_scale, turned(scale, transpose_weight), bias, out);
-  quantized_matmul(x, weight, row_scale, scale, offset, out_offset, bias, out);
+void product_by_scales(const Factors& of, bool transpose_weight, const at::Tensor& out) {
+  if (by_blocks(of.x, of.row_scale))
+    return product_by_blocks(of.x, of.weight, of.row_scale, turned(of.scale, transpose_weight), of.bias, out);
+  quantized_matmul(of, out);
 }
 
 // (x2 + offset) * scale: of up to 64 rows with the offsets and scales that the caller made for a matrix unit, of more
@@ -247,29 +242,29 @@ void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::T
 }
 
 // ---- quantized on the way ------------------------------------------------------------------------------------------
-void requantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
-                      const at::Tensor& x_scale, const at::Tensor& smooth, const std::string& mode,
-                      bool transpose_weight, const at::Tensor& out) {
-  of_dtype("x", x, {at::kHalf}), of_dtype("weight", weight, {at::kChar}), of_dtype("out", out, {at::kHalf});
+void requantized_like(const Requantized& of, const std::string& mode, bool transpose_weight, const at::Tensor& out) {
+  of_dtype("x", of.x, {at::kHalf}), of_dtype("weight", of.weight, {at::kChar}), of_dtype("out", out, {at::kHalf});
   SIM_CHECK(transpose_weight, "transposeWeight false; allowed: true");
   SIM_CHECK(mode == "pertoken" || mode == "pertensor", "xQuantMode '", mode, "'; allowed: pertoken, pertensor");
-  const bool groups = weight.dim() == 3;
-  SIM_CHECK(groups == ends.defined(), "a weight ", weight.sizes(),
+  const bool groups = of.weight.dim() == 3;
+  SIM_CHECK(groups == of.ends.defined(), "a weight ", of.weight.sizes(),
             groups ? " needs a groupList" : " takes no groupList");
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 + groups && weight.size(-1) == x.size(1), "x (m, k) and weight ",
-            groups ? "(experts, n, k)" : "(n, k)", " expected, got ", x.sizes(), " and ", weight.sizes());
-  SIM_CHECK(weight.size(-1) % 16 == 0 && weight.size(-2) % 16 == 0, "n and k of weight ", weight.sizes(),
+  SIM_CHECK(of.x.dim() == 2 && of.weight.dim() == 2 + groups && of.weight.size(-1) == of.x.size(1),
+            "x (m, k) and weight ", groups ? "(experts, n, k)" : "(n, k)", " expected, got ", of.x.sizes(), " and ",
+            of.weight.sizes());
+  SIM_CHECK(of.weight.size(-1) % 16 == 0 && of.weight.size(-2) % 16 == 0, "n and k of weight ", of.weight.sizes(),
             " must be multiples of 16");
-  shape(out, {x.size(0), weight.size(-2)});
-  shape(scale, weight.sizes().slice(0, size_t(weight.dim()) - 1));
-  of_dtype("weightScale", scale, {at::kFloat, at::kLong});
-  if (groups) shape(ends, {weight.size(0)}), of_dtype("groupList", ends, {at::kLong});
-  const bool scaled = present(x_scale).defined(), both = scale.scalar_type() == at::kLong;
+  shape(out, {of.x.size(0), of.weight.size(-2)});
+  shape(of.scale, of.weight.sizes().slice(0, size_t(of.weight.dim()) - 1));
+  of_dtype("weightScale", of.scale, {at::kFloat, at::kLong});
+  if (groups) shape(of.ends, {of.weight.size(0)}), of_dtype("groupList", of.ends, {at::kLong});
+  const bool scaled = present(of.x_scale).defined(), both = of.scale.scalar_type() == at::kLong;
   SIM_CHECK(scaled || mode == "pertoken", "xQuantMode pertensor needs xScale");
-  SIM_CHECK(both == (scaled && x_scale.scalar_type() == at::kHalf), "weightScale of INT64 goes with xScale of FLOAT16");
+  SIM_CHECK(both == (scaled && of.x_scale.scalar_type() == at::kHalf),
+            "weightScale of INT64 goes with xScale of FLOAT16");
   SIM_CHECK(!both || mode == "pertensor", "weightScale of INT64 goes with xQuantMode pertensor");
-  if (scaled) shape(x_scale, {mode == "pertensor" ? 1 : x.size(0)});
-  if (present(smooth).defined()) shape(smooth, {x.size(1)}), of_dtype("smoothScale", smooth, {at::kHalf});
+  if (scaled) shape(of.x_scale, {mode == "pertensor" ? 1 : of.x.size(0)});
+  if (present(of.smooth).defined()) shape(of.smooth, {of.x.size(1)}), of_dtype("smoothScale", of.smooth, {at::kHalf});
 }
 
 // A weight's scale of INT64 has the bits of a float that x's scale is a part of.
@@ -278,13 +273,12 @@ static at::Tensor of_float_bits(const at::Tensor& scale) {
 }
 
 // Halves are rounded to the even neighbour, as in the device's cast.
-at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
-                       const at::Tensor& x_scale, const at::Tensor& smooth) {
-  auto rows = wide(x);
-  if (present(smooth).defined()) rows = rows.mul(wide(smooth));
+at::Tensor requantized(const Requantized& of) {
+  auto rows = wide(of.x);
+  if (present(of.smooth).defined()) rows = rows.mul(wide(of.smooth));
   Dynamic steps;
-  if (present(x_scale).defined()) {
-    steps.scale = wide(x_scale);
+  if (present(of.x_scale).defined()) {
+    steps.scale = wide(of.x_scale);
     steps.value = rows.div(steps.scale.reshape({-1, 1}));
   } else {
     steps = symmetric(rows, 127);
@@ -294,15 +288,15 @@ at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::
     return integer_product(part, matrix.t()).to(at::kFloat).mul(of_float_bits(columns));
   };
   at::Tensor value;
-  if (ends.defined()) {
-    value = at::zeros({x.size(0), weight.size(1)});
-    for (const auto& [expert, start, count] : groups_of(ends, kEnds, x.size(0)))
+  if (of.ends.defined()) {
+    value = at::zeros({of.x.size(0), of.weight.size(1)});
+    for (const auto& [expert, start, count] : groups_of(of.ends, kEnds, of.x.size(0)))
       if (count)
-        value.narrow(0, start, count).copy_(scaled(whole.narrow(0, start, count), weight[expert], scale[expert]));
+        value.narrow(0, start, count).copy_(scaled(whole.narrow(0, start, count), of.weight[expert], of.scale[expert]));
   } else {
-    value = scaled(whole, weight, scale);
+    value = scaled(whole, of.weight, of.scale);
   }
-  return scale.scalar_type() == at::kLong ? value : value.mul(steps.scale.reshape({-1, 1}));
+  return of.scale.scalar_type() == at::kLong ? value : value.mul(steps.scale.reshape({-1, 1}));
 }
 
 // ---- weights of 4 or 8 bits alone ----------------------------------------------------------------------------------

@@ -24,18 +24,16 @@ void write_product(const at::Tensor& out, at::Tensor value, const Extras& with);
 // ---- one quantized product -----------------------------------------------------------------------------------------
 void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
                            const at::Tensor& out_scale, const at::Tensor& out);
-void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                      const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
-                      const at::Tensor& bias, const at::Tensor& out);
+struct Factors {
+  at::Tensor x, weight, row_scale = {}, scale, offset = {}, out_offset = {}, bias;
+};
+void quantized_matmul(const Factors& of, const at::Tensor& out);
 at::Tensor one_scale(double scale);  // for all
 at::Tensor turned(const at::Tensor& matrix, bool transpose);
 // The same, or with a scale for each row and 128 columns of x, and for each 128 x 128 of the weight.
-void product_by_scales_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                            const at::Tensor& scale, const at::Tensor& x_offset, const at::Tensor& out_scale,
+void product_by_scales_like(const Factors& of, const at::Tensor& x_offset, const at::Tensor& out_scale,
                             bool transpose_weight, const at::Tensor& out);
-void product_by_scales(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
-                       const at::Tensor& bias, bool transpose_weight, const at::Tensor& out);
+void product_by_scales(const Factors& of, bool transpose_weight, const at::Tensor& out);
 // The first form of weight quantization.
 void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
                            const at::Tensor& deq_scale, const at::Tensor& out);
@@ -59,11 +57,11 @@ void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::T
 
 // Rows of half numbers are quantized, by one scale or their own, multiplied with weights of int8, and scaled back.
 // weight: (n, k), and with groups, which end where `ends` says, (experts, n, k).
-void requantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
-                      const at::Tensor& x_scale, const at::Tensor& smooth, const std::string& mode,
-                      bool transpose_weight, const at::Tensor& out);
-at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
-                       const at::Tensor& x_scale, const at::Tensor& smooth);
+struct Requantized {
+  at::Tensor x, weight, scale, ends, x_scale, smooth;
+};
+void requantized_like(const Requantized& of, const std::string& mode, bool transpose_weight, const at::Tensor& out);
+at::Tensor requantized(const Requantized& of);
 
 void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                            const at::Tensor& out_scale, const at::Tensor& out);

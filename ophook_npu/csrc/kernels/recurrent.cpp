@@ -126,7 +126,8 @@ LstmLayers lstm_layers(const at::Tensor& x, const Tensors& parameters, const Ten
       const Weights weights(parameters, pass, how);
       auto h0 = first_state(start, 0, pass, input, weights.h.size(0));
       auto c0 = first_state(start, 1, pass, input, weights.h.size(0));
-      auto made = lstm(input, weights.x, weights.h, weights.both_biases(), lasts, h0, c0, torchs_gates(way == 1));
+      auto made = lstm({.x = input, .w_x = weights.x, .w_h = weights.h, .mask = lasts}, weights.both_biases(), h0, c0,
+                       torchs_gates(way == 1));
       result.passes.push_back({h0, c0, made[1], made[2], made[3], made[4], made[5], made[6], made[7]});
       outputs.push_back(made[0]);
       last.push_back(made[1][way == 1 ? 0 : -1]);
@@ -159,9 +160,10 @@ LstmLayersGradients lstm_layers_backward(const at::Tensor& x, const Tensors& par
                               wide(told.f),
                               wide(told.o),
                               wide(told.tanh_c)};
-        auto made = lstm_backward(
-            input, weights.x, weights.h, saved, slope, of_last_state(grad_last, pass, input, hidden),
-            of_last_state(grad_last_cell, pass, input, hidden), lasts, torchs_gates(pass % how.ways() == 1));
+        auto made =
+            lstm_backward({.x = input, .w_x = weights.x, .w_h = weights.h, .mask = lasts}, saved, slope,
+                          of_last_state(grad_last, pass, input, hidden),
+                          of_last_state(grad_last_cell, pass, input, hidden), torchs_gates(pass % how.ways() == 1));
         to_cell[pass] = made.dc;
         return PassGradients{made.dx, made.dh, made.dw_x, made.dw_h, made.db, made.db};
       });

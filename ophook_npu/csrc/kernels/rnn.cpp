@@ -17,23 +17,22 @@ at::Tensor masked(const at::Tensor& mask, int64_t t, const at::Tensor& value, co
 
 }  // namespace
 
-Tensors lstm(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, const at::Tensor& bias,
-             const at::Tensor& mask, at::Tensor h, at::Tensor c, const Lstm& how) {
-  const int64_t length = x.size(0);
-  at::Tensor inner = at::matmul(x, w_x);
+Tensors lstm(const LstmInput& of, const at::Tensor& bias, at::Tensor h, at::Tensor c, const Lstm& how) {
+  const int64_t length = of.x.size(0);
+  at::Tensor inner = at::matmul(of.x, of.w_x);
   if (bias.defined()) inner = inner + bias;
   std::array<Tensors, 8> all;
   for (auto& one : all) one.resize(static_cast<size_t>(length));
   for (int64_t t : steps(length, how.reversed)) {
-    Tensors gates = at::chunk(inner[t] + at::matmul(h, w_h), 4, 1);
+    Tensors gates = at::chunk(inner[t] + at::matmul(h, of.w_h), 4, 1);
     at::Tensor i = at::sigmoid(gates[static_cast<size_t>(how.places[0])]),
                j = at::tanh(gates[static_cast<size_t>(how.places[1])]);
     at::Tensor f = at::sigmoid(gates[static_cast<size_t>(how.places[2])] + how.forget_bias),
                o = at::sigmoid(gates[static_cast<size_t>(how.places[3])]);
     at::Tensor cell = f * c + i * j, tanh_c = at::tanh(cell), y = o * tanh_c;
-    c = masked(mask, t, cell, c);
-    h = masked(mask, t, y, h);
-    const at::Tensor results[] = {masked(mask, t, y, at::zeros_like(y)), h, c, i, j, f, o, tanh_c};
+    c = masked(of.mask, t, cell, c);
+    h = masked(of.mask, t, y, h);
+    const at::Tensor results[] = {masked(of.mask, t, y, at::zeros_like(y)), h, c, i, j, f, o, tanh_c};
     for (size_t k = 0; k < 8; ++k) all[k][static_cast<size_t>(t)] = results[k];
   }
   Tensors out;
@@ -41,13 +40,13 @@ Tensors lstm(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, 
   return out;
 }
 
-LstmGradients lstm_backward(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, const LstmSaved& saved,
-                            const at::Tensor& dy, at::Tensor dh, at::Tensor dc, const at::Tensor& mask,
-                            const Lstm& how) {
-  const int64_t hidden = w_h.size(0);
+LstmGradients lstm_backward(const LstmInput& of, const LstmSaved& saved, const at::Tensor& dy, at::Tensor dh,
+                            at::Tensor dc, const Lstm& how) {
+  const int64_t hidden = of.w_h.size(0);
   const auto& [h0, c0, h, c, i, j, f, o, tanh_c] = saved;
-  LstmGradients out{at::zeros_like(w_x), at::zeros_like(w_h), at::zeros_like(x), at::zeros({4 * hidden}), {}, {}};
-  Dims order = steps(x.size(0), how.reversed);
+  LstmGradients out{
+      at::zeros_like(of.w_x), at::zeros_like(of.w_h), at::zeros_like(of.x), at::zeros({4 * hidden}), {}, {}};
+  Dims order = steps(of.x.size(0), how.reversed);
   for (size_t k = order.size(); k-- > 0;) {
     int64_t t = order[k];
     at::Tensor h_before = k ? h[order[k - 1]] : h0, c_before = k ? c[order[k - 1]] : c0;
@@ -56,14 +55,14 @@ LstmGradients lstm_backward(const at::Tensor& x, const at::Tensor& w_x, const at
                                       d_cell * c_before * f[t] * (1 - f[t]), d * tanh_c[t] * o[t] * (1 - o[t])};
     Tensors ordered(4);
     for (size_t n = 0; n < 4; ++n)
-      ordered[static_cast<size_t>(how.places[n])] = masked(mask, t, gate[n], at::zeros_like(gate[n]));
+      ordered[static_cast<size_t>(how.places[n])] = masked(of.mask, t, gate[n], at::zeros_like(gate[n]));
     at::Tensor gates = at::cat(ordered, 1);
-    out.dx[t].copy_(at::matmul(gates, w_x.t()));
-    out.dw_x += at::matmul(x[t].t(), gates);
+    out.dx[t].copy_(at::matmul(gates, of.w_x.t()));
+    out.dw_x += at::matmul(of.x[t].t(), gates);
     out.dw_h += at::matmul(h_before.t(), gates);
     out.db += gates.sum(0);
-    dh = masked(mask, t, at::matmul(gates, w_h.t()), dh);
-    dc = masked(mask, t, d_cell * f[t], dc);
+    dh = masked(of.mask, t, at::matmul(gates, of.w_h.t()), dh);
+    dc = masked(of.mask, t, d_cell * f[t], dc);
   }
   out.dh = dh;
   out.dc = dc;

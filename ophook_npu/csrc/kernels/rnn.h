@@ -14,9 +14,11 @@ struct Lstm {
   bool reversed;                  // time is walked from its end
   double forget_bias = 0;
 };
+struct LstmInput {
+  at::Tensor x, w_x, w_h, mask;
+};
 // y, h, c, i, j, f, o and tanh(c) of each step.
-Tensors lstm(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, const at::Tensor& bias,
-             const at::Tensor& mask, at::Tensor h, at::Tensor c, const Lstm& how);
+Tensors lstm(const LstmInput& of, const at::Tensor& bias, at::Tensor h, at::Tensor c, const Lstm& how);
 // A weight whose rows are those of the input, and after them those of the state.
 struct LstmWeight {
   at::Tensor x, h;
@@ -32,9 +34,8 @@ struct LstmGradients {
   at::Tensor dw_x, dw_h, dx, db, dh, dc;
 };
 // dy: of the results; dh and dc: of the last states.
-LstmGradients lstm_backward(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, const LstmSaved& saved,
-                            const at::Tensor& dy, at::Tensor dh, at::Tensor dc, const at::Tensor& mask,
-                            const Lstm& how);
+LstmGradients lstm_backward(const LstmInput& of, const LstmSaved& saved, const at::Tensor& dy, at::Tensor dh,
+                            at::Tensor dc, const Lstm& how);
 
 // ---- GRU: the gates r and z stand in front, in either order; the candidate is last ---------------------------------
 // h, z, r, the candidate, and the candidate's part that comes from the state.

@@ -16,42 +16,42 @@ static at::Tensor first_of(const at::Tensor& values, int64_t count) {
   return at::argsort(values, /*stable=*/true, -1, /*descending=*/true).narrow(-1, 0, count);
 }
 
-void gating(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups, int64_t mode,
-            int64_t renorm, int64_t norm) {
+void gating(const at::Tensor& x, const at::Tensor& bias, const Gating& how) {
   SIM_CHECK(x.dim() == 2, "x (rows, experts) expected, got ", x.sizes());
   if (bias.defined()) shape(bias, {x.size(1)});
-  SIM_CHECK(groups >= 1 && x.size(1) % groups == 0, "group_count ", groups, " for ", x.size(1), " experts");
-  SIM_CHECK(groups_kept >= 1 && groups_kept <= groups, "k_group ", groups_kept, " of group_count ", groups);
-  SIM_CHECK(k >= 1 && k <= x.size(1) / groups * groups_kept, "k ", k, "; allowed: 1 to ",
-            x.size(1) / groups * groups_kept);
-  SIM_CHECK(mode == 0 || mode == 1, "group_select_mode ", mode, "; allowed: 0 (largest), 1 (sum of the two largest)");
-  SIM_CHECK(mode == 0 || x.size(1) / groups > 1, "group_select_mode 1 needs two experts a group");
-  SIM_CHECK(renorm == 0, "renorm ", renorm, " is not simulated; allowed: 0");
-  SIM_CHECK(norm == 0 || norm == 1, "norm_type ", norm, "; allowed: 0 (softmax), 1 (sigmoid)");
+  SIM_CHECK(how.groups >= 1 && x.size(1) % how.groups == 0, "group_count ", how.groups, " for ", x.size(1), " experts");
+  SIM_CHECK(how.groups_kept >= 1 && how.groups_kept <= how.groups, "k_group ", how.groups_kept, " of group_count ",
+            how.groups);
+  SIM_CHECK(how.k >= 1 && how.k <= x.size(1) / how.groups * how.groups_kept, "k ", how.k, "; allowed: 1 to ",
+            x.size(1) / how.groups * how.groups_kept);
+  SIM_CHECK(how.mode == 0 || how.mode == 1, "group_select_mode ", how.mode,
+            "; allowed: 0 (largest), 1 (sum of the two largest)");
+  SIM_CHECK(how.mode == 0 || x.size(1) / how.groups > 1, "group_select_mode 1 needs two experts a group");
+  SIM_CHECK(how.renorm == 0, "renorm ", how.renorm, " is not simulated; allowed: 0");
+  SIM_CHECK(how.norm == 0 || how.norm == 1, "norm_type ", how.norm, "; allowed: 0 (softmax), 1 (sigmoid)");
 }
 
 static at::Tensor weights_of(const at::Tensor& x, bool sigmoid) {
   return sigmoid ? at::sigmoid(wide(x)) : at::softmax(wide(x), -1);
 }
 
-static Tensors chosen_of(const at::Tensor& weights, const at::Tensor& chosen, bool sigmoid, double factor, double eps) {
+static Tensors chosen_of(const at::Tensor& weights, const at::Tensor& chosen, const Gating& how) {
   auto kept = weights.gather(1, chosen);
-  if (sigmoid) kept = kept.div(kept.sum(-1, true).add(eps));
-  return {kept.mul(factor), chosen, weights};
+  if (how.norm == 1) kept = kept.div(kept.sum(-1, true).add(how.eps));
+  return {kept.mul(how.factor), chosen, weights};
 }
 
-Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups,
-                     int64_t mode, bool sigmoid, double factor, double eps) {
-  auto weights = weights_of(x, sigmoid);
+Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, const Gating& how) {
+  auto weights = weights_of(x, how.norm == 1);
   auto rank = bias.defined() ? weights.add(wide(bias)) : weights;
-  if (groups > 1) {
-    auto grouped = rank.reshape({x.size(0), groups, -1});
-    auto score = mode == 0 ? grouped.amax(-1) : std::get<0>(grouped.topk(2)).sum(-1);
-    auto dropped = at::full({x.size(0), groups}, true, score.options().dtype(at::kBool))
-                       .scatter_(1, first_of(score, groups_kept), false);
+  if (how.groups > 1) {
+    auto grouped = rank.reshape({x.size(0), how.groups, -1});
+    auto score = how.mode == 0 ? grouped.amax(-1) : std::get<0>(grouped.topk(2)).sum(-1);
+    auto dropped = at::full({x.size(0), how.groups}, true, score.options().dtype(at::kBool))
+                       .scatter_(1, first_of(score, how.groups_kept), false);
     rank = grouped.masked_fill(dropped.unsqueeze(-1), -std::numeric_limits<double>::infinity()).reshape(x.sizes());
   }
-  return chosen_of(weights, first_of(rank, k), sigmoid, factor, eps);
+  return chosen_of(weights, first_of(rank, how.k), how);
 }
 
 void looked_up_like(const at::Tensor& x, const at::Tensor& numbers, const at::Tensor& table, int64_t k) {
@@ -62,15 +62,14 @@ void looked_up_like(const at::Tensor& x, const at::Tensor& numbers, const at::Te
   SIM_CHECK(table.dim() == 2 && table.size(1) == k, "tid2eid (numbers, ", k, ") expected, got ", table.sizes());
 }
 
-Tensors gating_looked_up(const at::Tensor& x, const at::Tensor& numbers, const at::Tensor& table, bool sigmoid,
-                         double factor, double eps) {
+Tensors gating_looked_up(const at::Tensor& x, const at::Tensor& numbers, const at::Tensor& table, const Gating& how) {
   const at::Tensor rows = numbers.to(at::kLong);
   SIM_CHECK(rows.ge(0).logical_and(rows.lt(table.size(0))).all().item<bool>(), "inputIds beyond ", table.size(0),
             " rows of tid2eid");
   const at::Tensor chosen = table.index_select(0, rows).to(at::kLong);
   SIM_CHECK(chosen.ge(0).logical_and(chosen.lt(x.size(1))).all().item<bool>(), "tid2eid has others than ", x.size(1),
             " experts");
-  return chosen_of(weights_of(x, sigmoid), chosen, sigmoid, factor, eps);
+  return chosen_of(weights_of(x, how.norm == 1), chosen, how);
 }
 
 void gating_backward_like(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, int64_t renorm,
@@ -158,13 +157,11 @@ static at::Tensor rows_within(const Routing& routing, int64_t capacity) {
 // What is only moved, as bytes where a number has no more of them: ATen moves no rows of its smaller types.
 static at::Tensor raw(const at::Tensor& tensor) { return tensor.element_size() == 1 ? tensor.view(at::kByte) : tensor; }
 
-struct Routed {
-  const at::Tensor &rows, &places, &scale;
-};
+static void move_rows(const Choices& of, const Routing& routing, bool by_row, const Routed& out) {
+  // Of the depth of x, or of its words.
+  auto all_rows = out.rows.reshape({-1, out.rows.size(-1)});
+  const int64_t capacity = of.pad ? of.capacity : 0;
 
-static void move_rows(const at::Tensor& x, const Routing& routing, int64_t k, int64_t capacity, int64_t quantization,
-                      bool by_row, const at::Tensor& scale, const at::Tensor& offset, const Routed& out) {
-  auto all_rows = out.rows.reshape({-1, out.rows.size(-1)});  // of the depth of x, or of its words
   auto order = routing.order.narrow(0, 0, routing.active), experts = routing.experts;
   auto to = capacity ? rows_within(routing, capacity) : at::arange(routing.active, at::kLong);
   if (by_row) {
@@ -177,18 +174,19 @@ static void move_rows(const at::Tensor& x, const Routing& routing, int64_t k, in
   order = order.index_select(0, moved);
   experts = experts.index_select(0, moved);
   to = to.index_select(0, moved);
-  auto tokens = order.div(k, "floor");
+  auto tokens = order.div(of.expert_idx.size(1), "floor");
   if (capacity) all_rows.zero_();
   if (capacity && out.scale.defined()) out.scale.zero_();
-  if (quantization == kNone) {
-    raw(all_rows).index_copy_(0, to, raw(x).index_select(0, tokens));
-    if (scale.defined() && out.scale.defined()) raw(out.scale).index_copy_(0, to, raw(scale).index_select(0, tokens));
+  if (of.quantization == kNone) {
+    raw(all_rows).index_copy_(0, to, raw(of.x).index_select(0, tokens));
+    if (of.scale.defined() && out.scale.defined())
+      raw(out.scale).index_copy_(0, to, raw(of.scale).index_select(0, tokens));
   } else {
-    auto value = wide(x).index_select(0, tokens);
-    if (quantization == kStatic) {
-      value = value.mul(scale.reshape({-1})[0]).add(offset.reshape({-1})[0]);
+    auto value = wide(of.x).index_select(0, tokens);
+    if (of.quantization == kStatic) {
+      value = value.mul(of.scale.reshape({-1})[0]).add(of.offset.reshape({-1})[0]);
     } else {
-      if (scale.defined()) value = value.mul(scale.size(0) == 1 ? scale : scale.index_select(0, experts));
+      if (of.scale.defined()) value = value.mul(of.scale.size(0) == 1 ? of.scale : of.scale.index_select(0, experts));
       auto result = symmetric(value, largest(all_rows));
       value = result.value;
       out.scale.index_copy_(0, to, result.scale);
@@ -198,39 +196,39 @@ static void move_rows(const at::Tensor& x, const Routing& routing, int64_t k, in
   if (!all_rows.is_alias_of(out.rows)) out.rows.copy_(all_rows.reshape(out.rows.sizes()));
 }
 
-void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t experts, int64_t capacity, int64_t pad,
-                int64_t quantization, const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& rows,
-                const at::Tensor& places, int64_t active, const at::Tensor& row_scale) {
-  routed(x, expert_idx);
-  SIM_CHECK(pad == 0 || pad == 1, "drop_pad_mode ", pad, "; allowed: 0, 1");
-  SIM_CHECK(pad == 0 || (capacity > 0 && experts > 0), "drop_pad_mode 1 needs expert_capacity and expert_num, got ",
-            capacity, " and ", experts);
-  SIM_CHECK((quantization >= kNone && quantization <= kDynamic) || quantization == kDynamic4, "quant_mode ",
-            quantization, " is not simulated; allowed: -1 (none), 0 (static), 1 (dynamic), 13 (dynamic, of 4 bits)");
-  SIM_CHECK(quantization != kStatic || (scale.defined() && offset.defined()),
+void route_like(const Choices& of, const Routed& to) {
+  routed(of.x, of.expert_idx);
+  SIM_CHECK(of.pad == 0 || of.pad == 1, "drop_pad_mode ", of.pad, "; allowed: 0, 1");
+  SIM_CHECK(of.pad == 0 || (of.capacity > 0 && of.experts > 0),
+            "drop_pad_mode 1 needs expert_capacity and expert_num, got ", of.capacity, " and ", of.experts);
+  SIM_CHECK((of.quantization >= kNone && of.quantization <= kDynamic) || of.quantization == kDynamic4, "quant_mode ",
+            of.quantization, " is not simulated; allowed: -1 (none), 0 (static), 1 (dynamic), 13 (dynamic, of 4 bits)");
+  SIM_CHECK(of.quantization != kStatic || (of.scale.defined() && of.offset.defined()),
             "static quantization needs scale and offset");
-  SIM_CHECK(quantization == kNone || x.scalar_type() != at::kChar, "x of int8 cannot be quantized");
-  SIM_CHECK(quantization != kDynamic4 || pad == 0, "quant_mode 13 with drop_pad_mode ", pad, "; allowed: 0");
-  shape(places, {expert_idx.numel()});
-  const int64_t all = expert_idx.numel(), count = pad ? experts * capacity : active > 0 ? std::min(active, all) : all;
-  SIM_CHECK(pad || rows.size(0) == count, "expandedXOut of ", count, " rows expected, got ", rows.sizes());
+  SIM_CHECK(of.quantization == kNone || of.x.scalar_type() != at::kChar, "x of int8 cannot be quantized");
+  SIM_CHECK(of.quantization != kDynamic4 || of.pad == 0, "quant_mode 13 with drop_pad_mode ", of.pad, "; allowed: 0");
+  shape(to.places, {of.expert_idx.numel()});
+  const int64_t all = of.expert_idx.numel(), count = of.pad          ? of.experts * of.capacity
+                                                     : of.active > 0 ? std::min(of.active, all)
+                                                                     : all;
+  SIM_CHECK(of.pad || to.rows.size(0) == count, "expandedXOut of ", count, " rows expected, got ", to.rows.sizes());
   // Pages have the scales of rows also as (rows, 1).
-  if (quantization == kDynamic || quantization == kDynamic4)
-    SIM_CHECK(!row_scale.defined() || row_scale.numel() == count, "a scale for each of ", count, " rows expected, got ",
-              row_scale.sizes());
-  if (quantization == kNone) same_dtype({x, rows});
-  if (quantization == kStatic || quantization == kDynamic) {
-    of_dtype("expandedXOut", rows, {at::kChar});
-    if (quantization == kDynamic && row_scale.defined()) of_dtype("expandedScaleOut", row_scale, {at::kFloat});
+  if (of.quantization == kDynamic || of.quantization == kDynamic4)
+    SIM_CHECK(!to.scale.defined() || to.scale.numel() == count, "a scale for each of ", count, " rows expected, got ",
+              to.scale.sizes());
+  if (of.quantization == kNone) same_dtype({of.x, to.rows});
+  if (of.quantization == kStatic || of.quantization == kDynamic) {
+    of_dtype("expandedXOut", to.rows, {at::kChar});
+    if (of.quantization == kDynamic && to.scale.defined()) of_dtype("expandedScaleOut", to.scale, {at::kFloat});
   }
-  if (quantization == kDynamic4) {
-    of_dtype("x", x, {at::kFloat, at::kBFloat16});
-    of_dtype("expandedXOut", rows, {at::kInt});
-    refuse_if_given({offset}, "offset");
-    return shape(rows, {rows.size(0), divided(x.size(1), 8)});
+  if (of.quantization == kDynamic4) {
+    of_dtype("x", of.x, {at::kFloat, at::kBFloat16});
+    of_dtype("expandedXOut", to.rows, {at::kInt});
+    refuse_if_given({of.offset}, "offset");
+    return shape(to.rows, {to.rows.size(0), divided(of.x.size(1), 8)});
   }
-  if (pad) shape(rows, {experts, capacity, x.size(1)});
-  SIM_CHECK(rows.size(-1) == x.size(1), "expandedXOut ", rows.sizes(), " for x ", x.sizes());
+  if (of.pad) shape(to.rows, {of.experts, of.capacity, of.x.size(1)});
+  SIM_CHECK(to.rows.size(-1) == of.x.size(1), "expandedXOut ", to.rows.sizes(), " for x ", of.x.sizes());
 }
 
 void counts_like(int64_t kind, int64_t experts, const Dims& range, const at::Tensor& counts) {
@@ -248,35 +246,30 @@ static void write_counts(const Routing& routing, int64_t kind, int64_t first, co
   out.narrow(0, 0, some.numel()).select(1, 1).copy_(routing.counts.index_select(0, some));
 }
 
-void init_routing_v3(const at::Tensor& x, const at::Tensor& expert_idx, const at::Tensor& scale,
-                     const at::Tensor& offset, int64_t capacity, int64_t experts, int64_t kind, bool counts_asked,
-                     int64_t quantization, const Dims& range, bool by_row, const at::Tensor& rows,
-                     const at::Tensor& places, const at::Tensor& counts, const at::Tensor& row_scale) {
-  const int64_t first = range.empty() ? 0 : range[0], last = range.empty() ? experts : range[1];
-  auto routing = route(expert_idx, first, last);
-  move_rows(x, routing, expert_idx.size(1), capacity, quantization, by_row, scale, offset, {rows, places, row_scale});
+void init_routing_v3(const Choices& of, int64_t kind, bool counts_asked, const Dims& range, bool by_row,
+                     const Routed& to, const at::Tensor& counts) {
+  const int64_t first = range.empty() ? 0 : range[0], last = range.empty() ? of.experts : range[1];
+  auto routing = route(of.expert_idx, first, last);
+  move_rows(of, routing, by_row, to);
   if (counts_asked) write_counts(routing, kind, first, counts);
 }
 
-void init_routing_v2(const at::Tensor& x, const at::Tensor& expert_idx, const at::Tensor& scale,
-                     const at::Tensor& offset, int64_t capacity, int64_t experts, int64_t counts_kind,
-                     bool before_asked, int64_t quantization, const at::Tensor& rows, const at::Tensor& places,
-                     const at::Tensor& counts, const at::Tensor& before, const at::Tensor& row_scale) {
-  const int64_t last = experts ? experts : expert_idx.numel() ? expert_idx.max().item<int64_t>() + 1 : 0;
-  auto routing = route(expert_idx, 0, last);
-  move_rows(x, routing, expert_idx.size(1), capacity, quantization, false, scale, offset, {rows, places, row_scale});
-  if (counts_kind && !capacity) write_counts(routing, counts_kind - 1, 0, counts);
-  if (before_asked && capacity) write_counts(routing, 1, 0, before);
+void init_routing_v2(const Choices& of, int64_t counts_kind, bool before_asked, const Routed& to,
+                     const at::Tensor& counts, const at::Tensor& before) {
+  const int64_t last = of.experts ? of.experts : of.expert_idx.numel() ? of.expert_idx.max().item<int64_t>() + 1 : 0;
+  auto routing = route(of.expert_idx, 0, last);
+  move_rows(of, routing, false, to);
+  if (counts_kind && !of.pad) write_counts(routing, counts_kind - 1, 0, counts);
+  if (before_asked && of.pad) write_counts(routing, 1, 0, before);
 }
 
 // ---- and back ------------------------------------------------------------------------------------------------------
-void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& bias, const at::Tensor& scales,
-                    const at::Tensor& experts, int64_t mode, const at::Tensor& out, int64_t k) {
-  SIM_CHECK(mode >= 0 && mode <= 3, "drop_pad_mode ", mode, "; allowed: 0 to 3");
-  SIM_CHECK(!bias.defined() || experts.defined(), "a bias needs the experts of the rows");
-  SIM_CHECK(k > 0, "k ", k, "; allowed: 1 or more");
-  if (scales.defined()) k = scales.size(1);
-  shape(out, {divided(places.numel(), k), rows.size(-1)});
+void finalized_like(const Results& of, const at::Tensor& out) {
+  SIM_CHECK(of.mode >= 0 && of.mode <= 3, "drop_pad_mode ", of.mode, "; allowed: 0 to 3");
+  SIM_CHECK(!of.bias.defined() || of.experts.defined(), "a bias needs the experts of the rows");
+  SIM_CHECK(of.k > 0, "k ", of.k, "; allowed: 1 or more");
+  const int64_t k = of.scales.defined() ? of.scales.size(1) : of.k;
+  shape(out, {divided(of.places.numel(), k), of.rows.size(-1)});
 }
 
 at::Tensor in_steps(const at::Tensor& x, double scale, double offset) {
@@ -305,109 +298,102 @@ at::Tensor init_backward(const at::Tensor& grad, const at::Tensor& places, int64
   return of_choices(grad, places).reshape({-1, k, grad.size(-1)}).sum(1);
 }
 
-void finalize_backward_like(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& rows,
-                            const at::Tensor& scales, const at::Tensor& experts, const at::Tensor& bias,
-                            const at::Tensor& out, const at::Tensor& out_scales) {
-  SIM_CHECK(grad.dim() == 2 && places.dim() == 1, "gradY ", grad.sizes(), " and expandedRowIdx ", places.sizes(),
+void finalize_backward_like(const at::Tensor& grad, const Finalized& of, const at::Tensor& out,
+                            const at::Tensor& out_scales) {
+  SIM_CHECK(grad.dim() == 2 && of.places.dim() == 1, "gradY ", grad.sizes(), " and expandedRowIdx ", of.places.sizes(),
             "; 2 dimensions and 1 expected");
-  SIM_CHECK(places.numel() == grad.size(0) * (scales.defined() ? scales.size(-1) : 1), places.numel(), " choices for ",
-            grad.size(0), " tokens");
+  SIM_CHECK(of.places.numel() == grad.size(0) * (of.scales.defined() ? of.scales.size(-1) : 1), of.places.numel(),
+            " choices for ", grad.size(0), " tokens");
   SIM_CHECK((out.dim() == 2 || out.dim() == 3) && out.size(-1) == grad.size(1), "gradExpandedXOut ", out.sizes(),
             " for gradY ", grad.sizes());
-  if (!scales.defined()) return;
-  shape(scales, {grad.size(0), scales.size(-1)}), like(out_scales, scales);
-  SIM_CHECK(rows.defined(), "scalesOptional needs expandedXOptional");
-  like(out, rows);
-  if (bias.defined()) like(experts, scales);
+  if (!of.scales.defined()) return;
+  shape(of.scales, {grad.size(0), of.scales.size(-1)}), like(out_scales, of.scales);
+  SIM_CHECK(of.rows.defined(), "scalesOptional needs expandedXOptional");
+  like(out, of.rows);
+  if (of.bias.defined()) like(of.experts, of.scales);
 }
 
-Tensors finalize_backward(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& rows,
-                          const at::Tensor& scales, const at::Tensor& experts, const at::Tensor& bias,
-                          at::IntArrayRef sizes) {
+Tensors finalize_backward(const at::Tensor& grad, const Finalized& of, at::IntArrayRef sizes) {
   at::Tensor each = wide(grad), of_scales;
-  if (scales.defined()) {
-    const int64_t k = scales.size(1);
-    at::Tensor values = of_choices(rows, places);
-    if (bias.defined()) values = values.add(wide(bias).index_select(0, experts.flatten().to(at::kLong)));
+  if (of.scales.defined()) {
+    const int64_t k = of.scales.size(1);
+    at::Tensor values = of_choices(of.rows, of.places);
+    if (of.bias.defined()) values = values.add(wide(of.bias).index_select(0, of.experts.flatten().to(at::kLong)));
     each = each.repeat_interleave(k, 0);
-    of_scales = values.mul(each).sum(1).reshape(scales.sizes());
-    each = each.mul(wide(scales).reshape({-1, 1}));
+    of_scales = values.mul(each).sum(1).reshape(of.scales.sizes());
+    each = each.mul(wide(of.scales).reshape({-1, 1}));
   }
-  const at::Tensor out = at::zeros(sizes, each.options()).reshape({-1, grad.size(1)}), at = places.to(at::kLong);
+  const at::Tensor out = at::zeros(sizes, each.options()).reshape({-1, grad.size(1)}), at = of.places.to(at::kLong);
   const at::Tensor there = at::logical_and(at.ge(0), at.lt(out.size(0))).nonzero().squeeze(1);
   out.index_copy_(0, at.index_select(0, there), each.index_select(0, there));
   return {out.reshape(sizes), of_scales};
 }
 
-at::Tensor finalize(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& skip1, const at::Tensor& skip2,
-                    const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts, bool by_row,
-                    int64_t k) {
-  if (scales.defined()) k = scales.size(1);
-  const int64_t tokens = divided(places.numel(), k);
-  auto place = places.to(at::kLong);
-  place = by_row ? place.reshape({tokens, k}) : place.reshape({k, tokens}).t();
+at::Tensor finalize(const Results& of) {
+  const int64_t k = of.scales.defined() ? of.scales.size(1) : of.k, tokens = divided(of.places.numel(), k);
+  auto place = of.places.to(at::kLong);
+  place = of.mode >= 2 ? place.reshape({tokens, k}) : place.reshape({k, tokens}).t();
   auto kept = place.ge(0).unsqueeze(-1);
-  auto value = wide(rows)
-                   .reshape({-1, rows.size(-1)})
+  auto value = wide(of.rows)
+                   .reshape({-1, of.rows.size(-1)})
                    .index_select(0, place.clamp_min(0).flatten())
                    .reshape({tokens, k, -1})
                    .mul(kept);
-  if (bias.defined())
-    value = value.add(wide(bias).index_select(0, experts.flatten().to(at::kLong)).reshape({tokens, k, -1}));
-  if (scales.defined()) value = value.mul(wide(scales).unsqueeze(-1));
+  if (of.bias.defined())
+    value = value.add(wide(of.bias).index_select(0, of.experts.flatten().to(at::kLong)).reshape({tokens, k, -1}));
+  if (of.scales.defined()) value = value.mul(wide(of.scales).unsqueeze(-1));
   value = value.sum(1);
-  for (const at::Tensor& skip : {skip1, skip2})
+  for (const at::Tensor& skip : {of.skip1, of.skip2})
     if (skip.defined()) value = value.add(wide(skip));
   return value;
 }
 
 // ---- copies of experts ---------------------------------------------------------------------------------------------
-void balanced_like(const at::Tensor& experts, const at::Tensor& table, const at::Tensor& scales,
-                   const at::Tensor& threshold, const at::Tensor& active, int64_t rank, int64_t ranks, int64_t mode,
-                   const at::Tensor& out, const at::Tensor& out_active) {
-  of_dtype("eplbTable", table, {at::kInt});
-  SIM_CHECK(experts.dim() == 2 && experts.size(0) <= 512 && experts.size(1) <= 16,
-            "expertIds (up to 512 tokens, up to 16) expected, got ", experts.sizes());
-  SIM_CHECK(table.dim() == 2 && table.size(0) <= 1024 && table.size(1) >= 2,
-            "eplbTable (up to 1024 experts, 2 or more) expected, got ", table.sizes());
-  SIM_CHECK(mode == 0 || mode == 1, "balanceMode ", mode, "; allowed: 0 (by rank), 1 (by token)");
-  SIM_CHECK(mode == 1 || (ranks >= 2 && ranks <= 768 && rank >= 0 && rank < ranks), "localRankId ", rank,
-            " of worldSize ", ranks, "; allowed: 0 to below worldSize, and 2 to 768");
-  SIM_CHECK(mode == 1 || table.size(1) <= ranks + 1, "eplbTable ", table.sizes(), " for ", ranks, " devices");
-  like(out, experts), same_dtype({out, experts});
-  SIM_CHECK(scales.defined() == threshold.defined(), "expertScales and pruningThreshold go together");
-  SIM_CHECK(!active.defined() || scales.defined(), "activeMask needs expertScales and pruningThreshold");
-  if (!scales.defined()) return;
-  of_dtype("expertScales", scales, {at::kHalf, at::kBFloat16, at::kFloat}), like(scales, experts);
-  of_dtype("pruningThreshold", threshold, {at::kFloat});
-  SIM_CHECK(threshold.numel() == experts.size(1) && threshold.dim() <= 2, "pruningThreshold (", experts.size(1),
-            ") expected, got ", threshold.sizes());
-  if (active.defined()) of_dtype("activeMask", active, {at::kBool}), shape(active, {experts.size(0)});
+void balanced_like(const Balance& of, const at::Tensor& out, const at::Tensor& out_active) {
+  of_dtype("eplbTable", of.table, {at::kInt});
+  SIM_CHECK(of.experts.dim() == 2 && of.experts.size(0) <= 512 && of.experts.size(1) <= 16,
+            "expertIds (up to 512 tokens, up to 16) expected, got ", of.experts.sizes());
+  SIM_CHECK(of.table.dim() == 2 && of.table.size(0) <= 1024 && of.table.size(1) >= 2,
+            "eplbTable (up to 1024 experts, 2 or more) expected, got ", of.table.sizes());
+  SIM_CHECK(of.mode == 0 || of.mode == 1, "balanceMode ", of.mode, "; allowed: 0 (by rank), 1 (by token)");
+  SIM_CHECK(of.mode == 1 || (of.ranks >= 2 && of.ranks <= 768 && of.rank >= 0 && of.rank < of.ranks), "localRankId ",
+            of.rank, " of worldSize ", of.ranks, "; allowed: 0 to below worldSize, and 2 to 768");
+  SIM_CHECK(of.mode == 1 || of.table.size(1) <= of.ranks + 1, "eplbTable ", of.table.sizes(), " for ", of.ranks,
+            " devices");
+  like(out, of.experts), same_dtype({out, of.experts});
+  SIM_CHECK(of.scales.defined() == of.threshold.defined(), "expertScales and pruningThreshold go together");
+  SIM_CHECK(!of.active.defined() || of.scales.defined(), "activeMask needs expertScales and pruningThreshold");
+  if (!of.scales.defined()) return;
+  of_dtype("expertScales", of.scales, {at::kHalf, at::kBFloat16, at::kFloat}), like(of.scales, of.experts);
+  of_dtype("pruningThreshold", of.threshold, {at::kFloat});
+  SIM_CHECK(of.threshold.numel() == of.experts.size(1) && of.threshold.dim() <= 2, "pruningThreshold (",
+            of.experts.size(1), ") expected, got ", of.threshold.sizes());
+  if (of.active.defined()) of_dtype("activeMask", of.active, {at::kBool}), shape(of.active, {of.experts.size(0)});
   SIM_CHECK(out_active.defined(), "balancedActiveMask is null");
-  of_dtype("balancedActiveMask", out_active, {at::kBool}), like(out_active, experts);
+  of_dtype("balancedActiveMask", out_active, {at::kBool}), like(out_active, of.experts);
 }
 
-at::Tensor balanced(const at::Tensor& experts, const at::Tensor& table, int64_t rank, int64_t ranks, int64_t mode) {
-  const at::Tensor ids = experts.to(at::kLong);
-  SIM_CHECK(ids.ge(0).logical_and(ids.lt(table.size(0))).all().item<bool>(), "expertIds beyond ", table.size(0),
+at::Tensor balanced(const Balance& of) {
+  const at::Tensor ids = of.experts.to(at::kLong);
+  SIM_CHECK(ids.ge(0).logical_and(ids.lt(of.table.size(0))).all().item<bool>(), "expertIds beyond ", of.table.size(0),
             " experts of eplbTable");
-  const at::Tensor rows = table.index_select(0, ids.flatten()).to(at::kLong), copies = rows.select(1, 0);
-  SIM_CHECK(copies.ge(1).logical_and(copies.lt(table.size(1))).all().item<bool>(), "eplbTable ", table.sizes(),
+  const at::Tensor rows = of.table.index_select(0, ids.flatten()).to(at::kLong), copies = rows.select(1, 0);
+  SIM_CHECK(copies.ge(1).logical_and(copies.lt(of.table.size(1))).all().item<bool>(), "eplbTable ", of.table.sizes(),
             " has a number of copies that it has no columns for");
   // By rank each copy has as many devices as another, the last one fewer; by token they take turns.
-  const at::Tensor place = mode == 0
-                               ? at::full_like(copies, rank)
-                                     .div(at::full_like(copies, ranks).add(copies).sub(1).div(copies, "floor"), "floor")
-                               : at::arange(ids.size(0), at::kLong).repeat_interleave(ids.size(1)).remainder(copies);
-  return rows.gather(1, place.add(1).unsqueeze(1)).reshape(experts.sizes());
+  const at::Tensor place =
+      of.mode == 0 ? at::full_like(copies, of.rank)
+                         .div(at::full_like(copies, of.ranks).add(copies).sub(1).div(copies, "floor"), "floor")
+                   : at::arange(ids.size(0), at::kLong).repeat_interleave(ids.size(1)).remainder(copies);
+  return rows.gather(1, place.add(1).unsqueeze(1)).reshape(of.experts.sizes());
 }
 
 // What is below its part of the sum of all is left out: the page's text and op-plugin's test have it so, the page's
 // formula has the comparison turned over.
-at::Tensor kept_choices(const at::Tensor& scales, const at::Tensor& threshold, const at::Tensor& active) {
-  const at::Tensor values = wide(scales);
-  const at::Tensor kept = values.ge(values.sum(1, true).mul(threshold.reshape({1, -1})));
-  return active.defined() ? kept.logical_and(active.unsqueeze(1)) : kept;
+at::Tensor kept_choices(const Balance& of) {
+  const at::Tensor values = wide(of.scales);
+  const at::Tensor kept = values.ge(values.sum(1, true).mul(of.threshold.reshape({1, -1})));
+  return of.active.defined() ? kept.logical_and(of.active.unsqueeze(1)) : kept;
 }
 
 // ---- from the order of the devices that sent them ------------------------------------------------------------------

@@ -40,140 +40,138 @@ bool of_hifloat8(const at::Tensor& x, const at::Tensor& weight) {
   return mx::is_hifloat8(x) && mx::is_hifloat8(weight);
 }
 
-void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, int64_t dtype, int64_t group_size, at::IntArrayRef perm_x,
-                       at::IntArrayRef perm_weight, at::IntArrayRef perm_out, int64_t split, const at::Tensor& out) {
-  const bool whole = of_hifloat8(x, weight);
-  if (!whole) in_8_bits("x1", x), in_8_bits("x2", weight);
-  SIM_NEEDED((whole || row_scale.defined()) && scale.defined(), "x1Scale or x2Scale is null");
-  const bool groups = !whole && by_groups(scale), turned = perm_weight == at::IntArrayRef({0, 2, 1});
-  SIM_CHECK(perm_x == at::IntArrayRef({1, 0, 2}) && perm_out == at::IntArrayRef({1, 0, 2}), "permX1 ", perm_x,
-            " and permY ", perm_out, "; allowed: [1, 0, 2]");
-  SIM_CHECK(perm_weight == at::IntArrayRef({0, 1, 2}) || (turned && (groups || whole)), "permX2 ", perm_weight,
+void between_rows_like(const Factors& of, int64_t dtype, int64_t group_size, const Orders& perm, int64_t split,
+                       const at::Tensor& out) {
+  const bool whole = of_hifloat8(of.x, of.weight);
+  if (!whole) in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
+  SIM_NEEDED((whole || of.row_scale.defined()) && of.scale.defined(), "x1Scale or x2Scale is null");
+  const bool groups = !whole && by_groups(of.scale), turned = perm.weight == at::IntArrayRef({0, 2, 1});
+  SIM_CHECK(perm.x == at::IntArrayRef({1, 0, 2}) && perm.out == at::IntArrayRef({1, 0, 2}), "permX1 ", perm.x,
+            " and permY ", perm.out, "; allowed: [1, 0, 2]");
+  SIM_CHECK(perm.weight == at::IntArrayRef({0, 1, 2}) || (turned && (groups || whole)), "permX2 ", perm.weight,
             "; allowed: [0, 1, 2], and with scales of groups or numbers of HIFLOAT8 [0, 2, 1]");
   SIM_CHECK(split == 1, "batchSplitFactor ", split, "; allowed: 1");
-  const auto [rows, batch, k, n] = turned ? shapes<"m batch k, batch n k -> m batch n">(x, weight, out)
-                                          : shapes<"m batch k, batch k n -> m batch n">(x, weight, out);
+  const auto [rows, batch, k, n] = turned ? shapes<"m batch k, batch n k -> m batch n">(of.x, of.weight, out)
+                                          : shapes<"m batch k, batch k n -> m batch n">(of.x, of.weight, out);
   constexpr int64_t kHalfCode = 1, kBFloat16Code = 27, kHiFloat8Code = 34;
   SIM_CHECK(dtype == kHalfCode || dtype == kBFloat16Code || (whole && dtype == kHiFloat8Code), "dtype ", dtype,
             "; allowed: 1, 27", whole ? ", 34" : "");
   of_dtype("out", out, {dtype == kHalfCode ? at::kHalf : dtype == kBFloat16Code ? at::kBFloat16 : at::kFloat});
   if (whole) {
-    SIM_CHECK(quant::is_encoded(scale), "x2Scale of ", scale.scalar_type(), "; allowed for HIFLOAT8: UINT64, INT64");
-    shape(scale, {n});
-    if (row_scale.defined()) shape(row_scale, {1});
+    SIM_CHECK(quant::is_encoded(of.scale), "x2Scale of ", of.scale.scalar_type(),
+              "; allowed for HIFLOAT8: UINT64, INT64");
+    shape(of.scale, {n});
+    if (of.row_scale.defined()) shape(of.row_scale, {1});
   } else if (groups) {
-    of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu});
-    of_dtype("x1", x, {at::kFloat8_e4m3fn}), same_dtype({x, weight});
+    of_dtype("x1Scale", of.row_scale, {at::kFloat8_e8m0fnu});
+    of_dtype("x1", of.x, {at::kFloat8_e4m3fn}), same_dtype({of.x, of.weight});
     groups_like(group_size);
     SIM_CHECK(k % 64 == 0, "k of ", k, "; allowed: multiples of 64");
-    shape(row_scale, {rows, batch, k / 64, 2});
-    if (turned) shape(scale, {batch, n, k / 64, 2});
-    else shape(scale, {batch, k / 64, n, 2});
+    shape(of.row_scale, {rows, batch, k / 64, 2});
+    if (turned) shape(of.scale, {batch, n, k / 64, 2});
+    else shape(of.scale, {batch, k / 64, n, 2});
   } else {
-    of_dtype("x1Scale", row_scale, {at::kFloat}), of_dtype("x2Scale", scale, {at::kFloat});
+    of_dtype("x1Scale", of.row_scale, {at::kFloat}), of_dtype("x2Scale", of.scale, {at::kFloat});
     SIM_CHECK(k == 512 && n == 128, "k of ", k, " and n of ", n, "; allowed with a scale for each row: 512 and 128");
-    shape(row_scale, {rows}), shape(scale, {n});
+    shape(of.row_scale, {rows}), shape(of.scale, {n});
   }
 }
 
-at::Tensor between_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                        const at::Tensor& scale, at::IntArrayRef perm_weight) {
-  const at::Tensor left = x.transpose(0, 1), right = weight.permute(perm_weight);
-  if (of_hifloat8(x, weight)) {
-    const auto value = at::bmm(left, right).mul(quant::scale_of(scale)).transpose(0, 1);
-    return row_scale.defined() ? value.mul(quant::scale_of(row_scale)) : value;
+at::Tensor between_rows(const Factors& of, at::IntArrayRef perm_weight) {
+  const at::Tensor left = of.x.transpose(0, 1), right = of.weight.permute(perm_weight);
+  if (of_hifloat8(of.x, of.weight)) {
+    const auto value = at::bmm(left, right).mul(quant::scale_of(of.scale)).transpose(0, 1);
+    return of.row_scale.defined() ? value.mul(quant::scale_of(of.row_scale)) : value;
   }
-  if (!by_groups(scale)) {
+  if (!by_groups(of.scale)) {
     auto value = at::bmm(left.to(at::kFloat), right.to(at::kFloat));
-    return value.mul(scale).mul(row_scale.unsqueeze(1)).transpose(0, 1);
+    return value.mul(of.scale).mul(of.row_scale.unsqueeze(1)).transpose(0, 1);
   }
   // The scales of x: (m, batch, k / 64, 2), as those of its transpose, (batch, k / 64, m, 2).
-  const at::Tensor rows = times_factors(left.transpose(1, 2), row_scale.permute({1, 2, 0, 3}));
+  const at::Tensor rows = times_factors(left.transpose(1, 2), of.row_scale.permute({1, 2, 0, 3}));
   const bool turned = perm_weight[1] == 2;
-  const at::Tensor columns = times_factors(right, turned ? scale.transpose(1, 2) : scale);
+  const at::Tensor columns = times_factors(right, turned ? of.scale.transpose(1, 2) : of.scale);
   return at::bmm(rows.transpose(1, 2), columns).transpose(0, 1);
 }
 
-void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
-                bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y) {
-  const bool whole = of_hifloat8(x, weight);
-  if (!whole) in_8_bits("x1", x), in_8_bits("x2", weight);
+void added_like(const Factors& of, bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y) {
+  const bool whole = of_hifloat8(of.x, of.weight);
+  if (!whole) in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
   of_dtype("yRef", y, {at::kFloat});
-  SIM_NEEDED(row_scale.defined(), "x1Scale is null");
+  SIM_NEEDED(of.row_scale.defined(), "x1Scale is null");
   const auto of_scale = whole ? at::kFloat : at::kFloat8_e8m0fnu;
-  of_dtype("x1Scale", row_scale, {of_scale}), of_dtype("x2Scale", scale, {of_scale});
-  const auto [k, n, m] = turned ? shapes<"k n, k m -> m n">(weight, x, y) : shapes<"k n, m k -> m n">(weight, x, y);
-  SIM_CHECK(!weight_turned && (turned || x.stride(0) == 1 || x.size(0) == 1), "transposeX1 ", turned,
+  of_dtype("x1Scale", of.row_scale, {of_scale}), of_dtype("x2Scale", of.scale, {of_scale});
+  const auto [k, n, m] =
+      turned ? shapes<"k n, k m -> m n">(of.weight, of.x, y) : shapes<"k n, m k -> m n">(of.weight, of.x, y);
+  SIM_CHECK(!weight_turned && (turned || of.x.stride(0) == 1 || of.x.size(0) == 1), "transposeX1 ", turned,
             " and transposeX2 ", weight_turned, "; allowed: true, or false for a transposed view, and false");
   if (whole) {
     SIM_CHECK(group_size == 0, "groupSize ", group_size, "; allowed for HIFLOAT8: 0");
-    return shape(row_scale, {1}), shape(scale, {1});
+    return shape(of.row_scale, {1}), shape(of.scale, {1});
   }
   groups_like(group_size);
   const int64_t blocks = divided(k + 63, 64);
-  if (turned) shape(row_scale, {blocks, m, 2});
-  else shape(row_scale, {m, blocks, 2});
-  shape(scale, {blocks, n, 2});
+  if (turned) shape(of.row_scale, {blocks, m, 2});
+  else shape(of.row_scale, {m, blocks, 2});
+  shape(of.scale, {blocks, n, 2});
 }
 
-at::Tensor added(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
-                 bool turned, const at::Tensor& y) {
-  if (of_hifloat8(x, weight)) return at::matmul(turned ? x.t() : x, weight).mul(row_scale.mul(scale)).add(y);
-  const at::Tensor left = turned ? times_factors(x, row_scale) : times_factors(x.t(), row_scale.transpose(0, 1));
-  return at::addmm(y, left.t(), times_factors(weight, scale));
+at::Tensor added(const Factors& of, bool turned, const at::Tensor& y) {
+  if (of_hifloat8(of.x, of.weight))
+    return at::matmul(turned ? of.x.t() : of.x, of.weight).mul(of.row_scale.mul(of.scale)).add(y);
+  const at::Tensor left =
+      turned ? times_factors(of.x, of.row_scale) : times_factors(of.x.t(), of.row_scale.transpose(0, 1));
+  return at::addmm(y, left.t(), times_factors(of.weight, of.scale));
 }
 
 static bool transposed_view(const at::Tensor& x) { return x.stride(0) == 1 && x.stride(1) != 1; }
 
-void groups_added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, const at::Tensor& list, int64_t kind, int64_t group_size,
+void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, int64_t group_size,
                        const at::Tensor& y) {
-  const bool whole = of_hifloat8(x, weight);
-  if (!whole) in_8_bits("x1", x), in_8_bits("x2", weight);
+  const bool whole = of_hifloat8(of.x, of.weight);
+  if (!whole) in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
   of_dtype("y", y, {at::kFloat});
   refuse_unless_zero(group_size, "groupSize");
   SIM_CHECK(kind == quant::kEnds || kind == quant::kCounts, "groupListType ", kind, "; allowed: 0, 1");
-  SIM_NEEDED(row_scale.defined() && list.defined(), "x1Scale or groupList is null");
+  SIM_NEEDED(of.row_scale.defined() && list.defined(), "x1Scale or groupList is null");
   const auto of_scale = whole ? at::kFloat : at::kFloat8_e8m0fnu;
-  of_dtype("x1Scale", row_scale, {of_scale}), of_dtype("x2Scale", scale, {of_scale});
+  of_dtype("x1Scale", of.row_scale, {of_scale}), of_dtype("x2Scale", of.scale, {of_scale});
   of_dtype("groupList", list, {at::kLong});
-  SIM_CHECK(
-      x.dim() == 2 && weight.dim() == 2 && (whole || row_scale.dim() == 3) && list.dim() == 1 && list.size(0) <= 1024,
-      "x1 (k, m), x2 (k, n), x1Scale with 3 dimensions and groupList of up to 1024 expected, got ", x.sizes(), ", ",
-      weight.sizes(), ", ", row_scale.sizes(), " and ", list.sizes());
-  const bool view = transposed_view(x);
-  const int64_t k = weight.size(0), m = x.size(view ? 0 : 1), groups = list.size(0), blocks = k / 64 + groups;
-  SIM_CHECK(x.size(view ? 1 : 0) == k, "k of x1 ", x.sizes(), " and x2 ", weight.sizes(), " differ");
-  shape(y, {groups, m, weight.size(1)});
+  SIM_CHECK(of.x.dim() == 2 && of.weight.dim() == 2 && (whole || of.row_scale.dim() == 3) && list.dim() == 1 &&
+                list.size(0) <= 1024,
+            "x1 (k, m), x2 (k, n), x1Scale with 3 dimensions and groupList of up to 1024 expected, got ", of.x.sizes(),
+            ", ", of.weight.sizes(), ", ", of.row_scale.sizes(), " and ", list.sizes());
+  const bool view = transposed_view(of.x);
+  const int64_t k = of.weight.size(0), m = of.x.size(view ? 0 : 1), groups = list.size(0), blocks = k / 64 + groups;
+  SIM_CHECK(of.x.size(view ? 1 : 0) == k, "k of x1 ", of.x.sizes(), " and x2 ", of.weight.sizes(), " differ");
+  shape(y, {groups, m, of.weight.size(1)});
   if (whole) {
-    if (row_scale.dim() != 1) shape(row_scale, {groups, 1});
-    else shape(row_scale, {groups});
-    if (scale.dim() == 1) shape(scale, {groups});
-    else if (scale.size(-1) != 1) shape(scale, {groups, weight.size(1)});
-    else shape(scale, {groups, 1});
+    if (of.row_scale.dim() != 1) shape(of.row_scale, {groups, 1});
+    else shape(of.row_scale, {groups});
+    if (of.scale.dim() == 1) shape(of.scale, {groups});
+    else if (of.scale.size(-1) != 1) shape(of.scale, {groups, of.weight.size(1)});
+    else shape(of.scale, {groups, 1});
     return;
   }
-  shape(view ? row_scale.transpose(0, 1) : row_scale, {blocks, m, 2});
-  shape(scale, {blocks, weight.size(1), 2});
+  shape(view ? of.row_scale.transpose(0, 1) : of.row_scale, {blocks, m, 2});
+  shape(of.scale, {blocks, of.weight.size(1), 2});
 }
 
-void add_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
-                const at::Tensor& list, int64_t kind, const at::Tensor& y) {
-  const bool view = transposed_view(x), whole = of_hifloat8(x, weight);
-  const at::Tensor left = view ? x.t() : x, left_scale = view ? row_scale.transpose(0, 1) : row_scale;
-  for (const auto& [group, start, count] : quant::groups_of(list, kind, weight.size(0))) {
+void add_groups(const Factors& of, const at::Tensor& list, int64_t kind, const at::Tensor& y) {
+  const bool view = transposed_view(of.x), whole = of_hifloat8(of.x, of.weight);
+  const at::Tensor left = view ? of.x.t() : of.x, left_scale = view ? of.row_scale.transpose(0, 1) : of.row_scale;
+  for (const auto& [group, start, count] : quant::groups_of(list, kind, of.weight.size(0))) {
     if (!count) continue;
     if (whole) {
-      const auto product = at::matmul(left.narrow(0, start, count).t(), weight.narrow(0, start, count));
-      y[group].add_(product.mul(scale[group]).mul(row_scale[group]));
+      const auto product = at::matmul(left.narrow(0, start, count).t(), of.weight.narrow(0, start, count));
+      y[group].add_(product.mul(of.scale[group]).mul(of.row_scale[group]));
       continue;
     }
     const int64_t first = mx::first_scale(group, start), blocks = divided(count + 63, 64);
     const auto part = [&, start = start, count = count](const at::Tensor& matrix, const at::Tensor& scales) {
       return times_factors(matrix.narrow(0, start, count), scales.narrow(0, first, blocks));
     };
-    y[group].addmm_(part(left, left_scale).t(), part(weight, scale));
+    y[group].addmm_(part(left, left_scale).t(), part(of.weight, of.scale));
   }
 }
 
@@ -181,31 +179,28 @@ void add_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
 constexpr int64_t kUpperGroup = 512;
 constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
 
-void two_level_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,
-                    const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
-                    const at::Tensor& bias, bool turned, bool weight_turned, int64_t block0, int64_t block1,
+void two_level_like(const TwoLevels& of, bool turned, bool weight_turned, int64_t block0, int64_t block1,
                     const at::Tensor& out) {
   SIM_CHECK(!turned && weight_turned, "transposeX1 ", turned, " and transposeX2 ", weight_turned,
             "; allowed: false and true");
   SIM_CHECK(block0 == kUpperGroup && block1 == kGroup, "groups of ", block0, " and ", block1, "; allowed: 512 and 32");
-  const auto [m, pairs, n] = shapes<"m pairs, n pairs, n? -> m n">(x, weight, bias, out);
+  const auto [m, pairs, n] = shapes<"m pairs, n pairs, n? -> m n">(of.x, of.weight, of.bias, out);
   const int64_t k = 2 * pairs, upper = divided(k + kUpperGroup - 1, kUpperGroup), lower = divided(k + 63, 64);
-  shape(row_scale0, {m, upper}), shape(scale0, {upper, n});
-  shape(row_scale1, {m, lower, 2}), shape(scale1, {n, lower, 2});
-  if (bias.defined()) of_dtype("bias", bias, {at::kFloat});
+  shape(of.row_scale0, {m, upper}), shape(of.scale0, {upper, n});
+  shape(of.row_scale1, {m, lower, 2}), shape(of.scale1, {n, lower, 2});
+  if (of.bias.defined()) of_dtype("bias", of.bias, {at::kFloat});
 }
 
-at::Tensor two_level(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,
-                     const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
-                     const at::Tensor& bias) {
+at::Tensor two_level(const TwoLevels& of) {
   const auto rows = [](const at::Tensor& pairs, const at::Tensor& lower, const at::Tensor& upper) {
     const at::Tensor numbers = mx::numbers_of(pairs);
     return rows_times_factors(numbers, lower)
         .mul(upper.repeat_interleave(kUpperGroup, 1).narrow(1, 0, numbers.size(1)));
   };
-  const at::Tensor right = weight.scalar_type() == kFloat4 ? weight : weight.view(kFloat4);
-  const at::Tensor value = at::matmul(rows(x, row_scale1, row_scale0), rows(right, scale1, scale0.t()).t());
-  return bias.defined() ? value.add(bias) : value;
+  const at::Tensor right = of.weight.scalar_type() == kFloat4 ? of.weight : of.weight.view(kFloat4);
+  const at::Tensor value =
+      at::matmul(rows(of.x, of.row_scale1, of.row_scale0), rows(right, of.scale1, of.scale0.t()).t());
+  return of.bias.defined() ? value.add(of.bias) : value;
 }
 
 }  // namespace sim::scaled

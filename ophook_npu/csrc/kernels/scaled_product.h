@@ -15,33 +15,32 @@ void in_8_bits(const char* name, const at::Tensor& tensor);  // of FLOAT8_E5M2 o
 // Both of HIFLOAT8, which goes with one scale for all of a matrix, or for each of its columns.
 bool of_hifloat8(const at::Tensor& x, const at::Tensor& weight);
 
+struct Factors {
+  at::Tensor x, weight, row_scale, scale;
+};
 // Batches that lie between the rows, (m, batch, k), times (batch, k, n): out is (m, batch, n).
-void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, int64_t dtype, int64_t group_size, at::IntArrayRef perm_x,
-                       at::IntArrayRef perm_weight, at::IntArrayRef perm_out, int64_t split, const at::Tensor& out);
-at::Tensor between_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                        const at::Tensor& scale, at::IntArrayRef perm_weight);
+struct Orders {
+  at::IntArrayRef x, weight, out;
+};
+void between_rows_like(const Factors& of, int64_t dtype, int64_t group_size, const Orders& perm, int64_t split,
+                       const at::Tensor& out);
+at::Tensor between_rows(const Factors& of, at::IntArrayRef perm_weight);
 // y + x' weight, x (k, m), and its scales (k / 64, m, 2); without `turned` both come as their transposed views.
-void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
-                bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y);
-at::Tensor added(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
-                 bool turned, const at::Tensor& y);
+void added_like(const Factors& of, bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y);
+at::Tensor added(const Factors& of, bool turned, const at::Tensor& y);
 // y[i] + x' weight over the i-th group along k, whose scales lie as quantization by groups writes them: (k / 64 +
 // groups, m, 2). x and its scales come as they are or, as torch_npu passes them, as their transposed views.
-void groups_added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, const at::Tensor& list, int64_t kind, int64_t group_size,
+void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, int64_t group_size,
                        const at::Tensor& y);
-void add_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
-                const at::Tensor& list, int64_t kind, const at::Tensor& y);
+void add_groups(const Factors& of, const at::Tensor& list, int64_t kind, const at::Tensor& y);
 
 // FLOAT4 with two scales: for each 32 numbers along k a power of two, for each 512 a float. x (m, k), weight (n, k), in
 // ATen's pairs or in bytes that hold them, as torch_npu passes it.
-void two_level_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,
-                    const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
-                    const at::Tensor& bias, bool turned, bool weight_turned, int64_t block0, int64_t block1,
+struct TwoLevels {
+  at::Tensor x, weight, row_scale0, scale0, row_scale1, scale1, bias;
+};
+void two_level_like(const TwoLevels& of, bool turned, bool weight_turned, int64_t block0, int64_t block1,
                     const at::Tensor& out);
-at::Tensor two_level(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,
-                     const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
-                     const at::Tensor& bias);
+at::Tensor two_level(const TwoLevels& of);
 
 }  // namespace sim::scaled

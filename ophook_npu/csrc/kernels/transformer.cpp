@@ -5,21 +5,21 @@
 namespace sim::transformer {
 
 // ---- attention over a ring of devices: two parts of the keys, each with the maximum and the sum of its softmax -----
-void ring_parts(const at::Tensor& out, const at::Tensor& top, const std::string& layout,
-                const std::string& softmax_layout) {
+void ring_parts(const RingPart& before, const RingPart& now, const std::string& layout,
+                const std::string& softmax_layout, const RingPart& to) {
   SIM_CHECK(layout == "SBH" || layout == "TND", "input_layout ", layout, "; allowed: SBH, TND");
   const bool fits = layout == "SBH" ? softmax_layout.empty() || softmax_layout == "SBH" : softmax_layout == "TND";
   SIM_CHECK(fits, "input_softmax_layout '", softmax_layout, "' for input_layout ", layout,
             " is not simulated; allowed: the same layout");
-  SIM_CHECK(out.dim() == 3 && top.dim() == (layout == "SBH" ? 4 : 3), "attention ", out.sizes(),
-            " with softmax values ", top.sizes());
+  SIM_CHECK(before.out.dim() == 3 && before.top.dim() == (layout == "SBH" ? 4 : 3), "attention ", before.out.sizes(),
+            " with softmax values ", before.top.sizes());
+  for (const RingPart* each : {&now, &to}) like(each->out, before.out), like(each->top, before.top);
+  for (const RingPart* each : {&before, &now, &to}) like(each->sum, before.top);
 }
 
-void ring_update(const at::Tensor& before, const at::Tensor& before_top, const at::Tensor& before_sum,
-                 const at::Tensor& now, const at::Tensor& now_top, const at::Tensor& now_sum, bool sbh,
-                 const at::Tensor& out, const at::Tensor& out_top, const at::Tensor& out_sum) {
-  auto top = at::maximum(before_top, now_top);
-  auto before_share = before_top.sub(top).exp().mul(before_sum), now_share = now_top.sub(top).exp().mul(now_sum);
+void ring_update(const RingPart& before, const RingPart& now, bool sbh, const RingPart& to) {
+  auto top = at::maximum(before.top, now.top);
+  auto before_share = before.top.sub(top).exp().mul(before.sum), now_share = now.top.sub(top).exp().mul(now.sum);
   auto sum = before_share.add(now_share);
   // The values of a head stand eight times: (batch, heads, sequence, 8) or (tokens, heads, 8).
   auto weighted = [&](const at::Tensor& part, const at::Tensor& share) {
@@ -28,9 +28,9 @@ void ring_update(const at::Tensor& before, const at::Tensor& before_top, const a
     auto heads = wide(part).unflatten(-1, {factor.size(1), -1});
     return heads.mul(factor.permute({2, 0, 1}).unsqueeze(-1)).flatten(-2);
   };
-  write(out, weighted(before, before_share).add(weighted(now, now_share)).to(out.scalar_type()));
-  write(out_top, top);
-  write(out_sum, sum);
+  write(to.out, weighted(before.out, before_share).add(weighted(now.out, now_share)).to(to.out.scalar_type()));
+  write(to.top, top);
+  write(to.sum, sum);
 }
 
 void three_parts(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads,
@@ -47,46 +47,43 @@ at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const 
 }
 
 // ---- attention to the blocks of keys that were selected for each token: (tokens, key heads, blocks) ----------------
-void selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen,
-              const at::Tensor& mask, const std::string& layout, const Dims& ends, const Dims& key_ends,
-              int64_t block_size, int64_t blocks, const at::Tensor& out) {
+void selected(const Selection& of, const at::Tensor& mask, const std::string& layout, int64_t blocks,
+              const at::Tensor& out) {
   SIM_CHECK(layout == "TND", "layout ", layout, "; allowed: TND");
   SIM_CHECK(!mask.defined() || !mask.numel(), "atten_mask is not simulated");
   const auto [tokens, heads, groups, width, each] =
-      shapes<"tokens heads _, _ groups _, _ _ width, tokens groups =blocks -> tokens heads width">({blocks}, query, key,
-                                                                                                   value, chosen, out);
+      shapes<"tokens heads _, _ groups _, _ _ width, tokens groups =blocks -> tokens heads width">(
+          {blocks}, of.query, of.key, of.value, of.chosen, out);
   SIM_CHECK(remainder_of(heads, groups) == 0, heads, " heads of queries for ", groups, " of keys");
-  SIM_CHECK(!ends.empty() && ends.size() == key_ends.size(), ends.size(), " lengths of queries, ", key_ends.size(),
-            " of keys");
-  for (int64_t end : key_ends)
-    SIM_CHECK(remainder_of(end, block_size) == 0, "keys that end at ", end, ", within a block of ", block_size,
+  SIM_CHECK(!of.ends.empty() && of.ends.size() == of.key_ends.size(), of.ends.size(), " lengths of queries, ",
+            of.key_ends.size(), " of keys");
+  for (int64_t end : of.key_ends)
+    SIM_CHECK(remainder_of(end, of.block_size) == 0, "keys that end at ", end, ", within a block of ", of.block_size,
               ", are not simulated");
 }
 
-void statistics_like(const at::Tensor& query, const at::Tensor& top, const at::Tensor& sum) {
-  for (const at::Tensor& each : {top, sum}) shape(each, {query.size(0), query.size(1), 8});
+void statistics_like(const at::Tensor& query, const Attended& out) {
+  for (const at::Tensor& each : {out.top, out.sum}) shape(each, {query.size(0), query.size(1), 8});
 }
 
-void attend_selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen,
-                     const Dims& ends, const Dims& key_ends, double scale, int64_t block_size, const at::Tensor& top,
-                     const at::Tensor& sum, const at::Tensor& out) {
-  const int64_t heads = key.size(1);
-  auto head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(block_size, at::kLong);
-  for (int64_t token = 0; token < query.size(0); ++token) {
-    const size_t sequence = std::upper_bound(ends.begin(), ends.end(), token) - ends.begin();
-    SIM_CHECK(sequence < ends.size(), "token ", token, " behind the last sequence");
-    const int64_t first = sequence ? key_ends[sequence - 1] : 0;
-    auto rows = chosen[token].to(at::kLong).mul(block_size).add(first).unsqueeze(-1).add(within).flatten(1);
+void attend_selected(const Selection& of, double scale, const Attended& to) {
+  const int64_t heads = of.key.size(1);
+  auto head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(of.block_size, at::kLong);
+  for (int64_t token = 0; token < of.query.size(0); ++token) {
+    const size_t sequence = std::upper_bound(of.ends.begin(), of.ends.end(), token) - of.ends.begin();
+    SIM_CHECK(sequence < of.ends.size(), "token ", token, " behind the last sequence");
+    const int64_t first = sequence ? of.key_ends[sequence - 1] : 0;
+    auto rows = of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1).add(within).flatten(1);
     auto scores =
-        at::matmul(wide(query[token]).unflatten(0, {heads, -1}), wide(key.index({rows, head})).transpose(1, 2))
+        at::matmul(wide(of.query[token]).unflatten(0, {heads, -1}), wide(of.key.index({rows, head})).transpose(1, 2))
             .mul(scale);
     auto highest = scores.amax(-1, true);
     auto weights = scores.sub(highest).exp();
     auto total = weights.sum(-1, true);
-    auto result = at::matmul(wide(weights.div(total).to(value.scalar_type())), wide(value.index({rows, head})));
-    out[token].copy_(result.flatten(0, 1));
-    top[token].copy_(highest.flatten(0, 1).expand_as(top[token]));
-    sum[token].copy_(total.flatten(0, 1).expand_as(sum[token]));
+    auto result = at::matmul(wide(weights.div(total).to(of.value.scalar_type())), wide(of.value.index({rows, head})));
+    to.out[token].copy_(result.flatten(0, 1));
+    to.top[token].copy_(highest.flatten(0, 1).expand_as(to.top[token]));
+    to.sum[token].copy_(total.flatten(0, 1).expand_as(to.sum[token]));
   }
 }
 

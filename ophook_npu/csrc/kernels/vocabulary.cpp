@@ -29,8 +29,8 @@ void indices(int64_t first, int64_t last, const at::Tensor& weight) {
             " for a slice of ", weight.size(0));
 }
 
-void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax) {
-  SIM_CHECK(softmax.defined() || (max.defined() && sum.defined()),
+void enough_saved(const Saved& by) {
+  SIM_CHECK(by.softmax.defined() || (by.max.defined() && by.sum.defined()),
             "either softmax, or logits_max and sum_exp_logits, must be there");
 }
 
@@ -38,27 +38,23 @@ static at::Tensor logits_of(const at::Tensor& input, const at::Tensor& weight) {
   return at::matmul(wide(input), wide(weight).t());
 }
 
-void max_sum_like(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, const at::Tensor& max,
-                  const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
-                  const at::Tensor& masked_target, const at::Tensor& logits) {
-  const int64_t batch = input.size(0);
-  for (const at::Tensor& each : {target, max, sum, predicted, masked_target}) shape(each, {batch});
-  shape(mask, {(batch + 7) / 8});
-  asked({logits}, {batch, weight.size(0)});
+void max_sum_like(const Targets& of, const MaxSum& to) {
+  const int64_t batch = of.input.size(0);
+  for (const at::Tensor& each : {of.target, to.max, to.sum, to.predicted, to.masked_target}) shape(each, {batch});
+  shape(to.mask, {(batch + 7) / 8});
+  asked({to.logits}, {batch, of.weight.size(0)});
 }
 
-void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last,
-             const at::Tensor& max, const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
-             const at::Tensor& masked_target, const at::Tensor& logits) {
-  at::Tensor all = logits_of(input, weight), most = std::get<0>(all.max(1)), less = all - most.unsqueeze(1);
-  at::Tensor elsewhere = target.lt(first) | target.gt(last);
-  at::Tensor row = at::where(elsewhere, 0, target - first);
-  write(max, most);
-  write(sum, less.exp().sum(1));
-  write(predicted, at::where(elsewhere, 0, less.gather(1, row.to(at::kLong).unsqueeze(1)).squeeze(1)));
-  write(mask, packed(elsewhere));
-  write(masked_target, row);
-  write_asked(logits, all);
+void max_sum(const Targets& of, int64_t first, int64_t last, const MaxSum& to) {
+  at::Tensor all = logits_of(of.input, of.weight), most = std::get<0>(all.max(1)), less = all - most.unsqueeze(1);
+  at::Tensor elsewhere = of.target.lt(first) | of.target.gt(last);
+  at::Tensor row = at::where(elsewhere, 0, of.target - first);
+  write(to.max, most);
+  write(to.sum, less.exp().sum(1));
+  write(to.predicted, at::where(elsewhere, 0, less.gather(1, row.to(at::kLong).unsqueeze(1)).squeeze(1)));
+  write(to.mask, packed(elsewhere));
+  write(to.masked_target, row);
+  write_asked(to.logits, all);
 }
 
 at::Tensor cross_entropy(const at::Tensor& sum, const at::Tensor& predicted) { return at::log(sum) - predicted; }
@@ -67,13 +63,12 @@ at::Tensor probabilities(const at::Tensor& logits, const at::Tensor& max, const 
   return at::exp(wide(logits) - max.unsqueeze(1)) / sum.unsqueeze(1);
 }
 
-void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mask,
-               const at::Tensor& masked_target, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax,
+void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const Saved& by,
                const at::Tensor& input_grad, const at::Tensor& weight_grad) {
-  at::Tensor d = softmax.defined() ? softmax.clone() : probabilities(logits_of(input, weight), max, sum);
+  at::Tensor d = by.softmax.defined() ? by.softmax.clone() : probabilities(logits_of(input, weight), by.max, by.sum);
   int64_t batch = d.size(0);
-  at::Tensor here = unpacked(mask, batch).logical_not().to(d.scalar_type()),
-             place = masked_target.to(at::kLong).unsqueeze(1);
+  at::Tensor here = unpacked(by.mask, batch).logical_not().to(d.scalar_type()),
+             place = by.masked_target.to(at::kLong).unsqueeze(1);
   d.scatter_add_(1, place, -here.unsqueeze(1));
   d = d * grad.unsqueeze(1);
   write(input_grad, at::matmul(d, wide(weight)));

@@ -10,17 +10,21 @@ namespace sim::vocabulary {
 void multiplies(const at::Tensor& input, const at::Tensor& weight);
 void no_smoothing(double smoothing);
 void indices(int64_t first, int64_t last, const at::Tensor& weight);
-void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax);
-void max_sum_like(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, const at::Tensor& max,
-                  const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
-                  const at::Tensor& masked_target, const at::Tensor& logits);
-void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last,
-             const at::Tensor& max, const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
-             const at::Tensor& masked_target, const at::Tensor& logits);
+struct Saved {
+  at::Tensor mask, masked_target, max, sum, softmax;
+};
+void enough_saved(const Saved& by);
+struct Targets {
+  at::Tensor input, weight, target;
+};
+struct MaxSum {
+  at::Tensor max, sum, predicted, mask, masked_target, logits;
+};
+void max_sum_like(const Targets& of, const MaxSum& to);
+void max_sum(const Targets& of, int64_t first, int64_t last, const MaxSum& to);
 at::Tensor cross_entropy(const at::Tensor& sum, const at::Tensor& predicted);
 at::Tensor probabilities(const at::Tensor& logits, const at::Tensor& max, const at::Tensor& sum);
-void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mask,
-               const at::Tensor& masked_target, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax,
+void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const Saved& by,
                const at::Tensor& input_grad, const at::Tensor& weight_grad);
 
 // Of logits (…, slice) less the largest of all devices: that of the target, the sum of the exponentials and these, the

@@ -20,6 +20,10 @@
 #define SIM_GIVEN(kind, name) sim::aclnn::Given(std::in_place_type<kind>, name)
 #define SIM_BIND(kind, name) [[maybe_unused]] auto& name = sim::aclnn::held<kind>(*sim_parameter++);
 #define SIM_UNWRAP(...) __VA_ARGS__
+// Fields of a struct that have the names of a row's parameters: nsa::Compression{NAMED(x, weight), .windows = …}.
+#define NAMED(...) SIM_EXPAND(SIM_NAMED(__VA_ARGS__))
+#define SIM_NAMED(name, ...) .name = name __VA_OPT__(, SIM_NAMED_AGAIN SIM_PARENS (__VA_ARGS__))
+#define SIM_NAMED_AGAIN() SIM_NAMED
 #define SIM_TEXT(...) SIM_TEXT_(__VA_ARGS__)
 #define SIM_TEXT_(...) #__VA_ARGS__
 #define SIM_JOIN(a, b) SIM_JOIN_(a, b)

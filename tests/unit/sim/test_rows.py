@@ -116,6 +116,32 @@ def test_kernels_know_neither_interface() -> None:
         for name in re.findall(r'^#include "([^"]+)"', path.read_text(encoding="utf-8"), re.M)
     }
     assert {name.split("/")[0] for _, name in included} == {"kernels", "core"}
+    code = {path.name: re.sub(r"//.*", "", path.read_text(encoding="utf-8")) for path in (CSRC / "kernels").iterdir()}
+    assert [name for name, text in code.items() if re.search("aclnn[A-Z]|acl_|Shaper|Refused", text)] == []
+
+
+def functions(source: str) -> Iterator[tuple[str, int]]:
+    """The functions of a kernel's source, with how many parameters each has."""
+    source = re.sub(r"//.*", "", source)
+    for match in re.finditer(r"^[A-Za-z][\w:<>,&* ]*?[ &*](\w+)\(", source, re.M):
+        depth, end, count = 1, match.end(), 0
+        while depth:
+            depth += {"(": 1, "{": 1, "<": 1, ")": -1, "}": -1, ">": -1}.get(source[end], 0)
+            count += source[end] == "," and depth == 1
+            end += 1
+        if re.match(r"(;| \{)", source[end:]) and source[match.end() : end - 1].strip():
+            yield match[1], count + 1
+
+
+def test_a_kernel_has_eight_parameters_at_most() -> None:
+    """More are a struct with named fields, so that no two tensors are swapped unseen."""
+    assert list(functions("Map<int, at::Tensor> f(Map<int, int> a,\n  Dims b = {1, 2}) {\nvoid g();")) == [("f", 2)]
+    found = {
+        (path.name, name, count)
+        for path in (CSRC / "kernels").iterdir()
+        for name, count in functions(path.read_text(encoding="utf-8"))
+    }
+    assert len(found) > 1000 and {one for one in found if one[2] > 8} == set()
 
 
 def test_rows_are_short_lines_of_kinds_and_names() -> None:
@@ -141,6 +167,15 @@ def test_no_two_files_of_rows_have_a_helper_of_one_name() -> None:
     assert len(places) > 300
     assert {name: files for (_, name), files in places.items() if len(files) > 1} == {}
     assert HELPER.search("Dims lengths(const Args& a,\n             int64_t axis) {\n")
+
+
+def test_a_macro_of_rows_stands_for_one_thing() -> None:
+    """Neighbours are compiled as one file: the second would take the place of the first."""
+    told: dict[tuple[Path, str], set[str]] = {}
+    for path in ROWS:
+        for name, text in re.findall(r"^#define (\w+)((?:.*\\\n)*.*)", path.read_text(encoding="utf-8"), re.M):
+            told.setdefault((path.parent, name), set()).add(" ".join(text.replace("\\", "").split()))
+    assert len(told) > 150 and [name for (_, name), texts in told.items() if len(texts) > 1] == []
 
 
 def test_no_macro_of_rows_fills_a_struct_by_position() -> None:

@@ -38,7 +38,8 @@ ATB_ROW(AddTopk, "FusedAddTopkDivOperation",
          bool, norm, double, factor, Out, weights, Out, experts),
         when_run(),
         write({weights, experts},
-              kernels::add_top_k(x, added, copies, table, groups, groups_kept, largest, k, norm, factor)))
+              kernels::add_top_k(x, added, copies, table,
+                                 {NAMED(groups, groups_kept), .n = largest, NAMED(k, norm, factor)})))
 
 ATB_FUNCTION(AtbFusedAddTopkDiv,
              (In, x, In, add_num, In, mapping_num, In, mapping_table, int64_t, groups, int64_t, groups_kept, int64_t, n,

@@ -27,7 +27,14 @@ Dim classes_of(const Call& call, size_t log_probs) {
     throw Refused("its log_probs are (time, batch, classes), not " + call.describe(log_probs));
   return shape ? shape->back() : unknown;
 }
-int64_t blank_of(const Args& a, size_t log_probs) { return (a.integer("blank") % classes_of(a, log_probs)).size(); }
+kernels::CtcPaths paths_of(const Args& a, size_t first) {
+  return {.log_probs = a[first],
+          .targets = a[first + 1],
+          .inputs = a.need(first + 2),
+          .labels = a.need(first + 3),
+          .blank = (a.integer("blank") % classes_of(a, first)).size(),
+          .zero_infinity = a.flag("zero_infinity")};
+}
 void ctc_rule(Shaper& s) {
   const Dim longest = s.integer("blank") / classes_of(s, 0);
   const Shape log_probs = s.shape(0);
@@ -36,14 +43,12 @@ void ctc_rule(Shaper& s) {
   s.out(1, s.dtype(0), known({batch, time, (2 * longest + 1 + 7) / 8 * 8}));
 }
 Results ctc(const Args& a) {
-  auto [loss, alpha] =
-      kernels::ctc(a[0], a[1], a.need(2), a.need(3), blank_of(a, 0), a.flag("zero_infinity"), a.output(1).size(2));
+  auto [loss, alpha] = kernels::ctc(paths_of(a, 0), a.output(1).size(2));
   return {loss, alpha};
 }
 void ctc_grad_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 at::Tensor ctc_grad(const Args& a) {
-  return kernels::ctc_backward(a[0].reshape({-1}), a[1], a[2], a.need(3), a.need(4), a[5].reshape({-1}), a[6],
-                               blank_of(a, 1), a.flag("zero_infinity"));
+  return kernels::ctc_backward(a[0].reshape({-1}), paths_of(a, 1), {.loss = a[5].reshape({-1}), .log_alpha = a[6]});
 }
 
 // ---- losses by a reduction -----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include "core/sim.h"
 #include "ge/rows/rows.h"
 #include "kernels/norm.h"
+#include "kernels/sizes.h"
 
 namespace sim::ge_table {
 namespace {
@@ -14,9 +15,11 @@ bool saves_variance() {
   return !soc || std::string(soc->name).rfind("Ascend950", 0) != 0;
 }
 
-at::Tensor normalize(const Args& a) {
-  return kernels::batch_norm(a[0], a[1], a[2], a[3], a[4], false, 0, a.real("epsilon")).y;
+kernels::BatchNormal batch_normal(const Args& a, bool training, double momentum) {
+  return kernels::batch_norm(a[0], {.weight = a[1], .bias = a[2]}, {.mean = a[3], .var = a[4]}, training, momentum,
+                             a.real("epsilon"));
 }
+at::Tensor normalize(const Args& a) { return batch_normal(a, false, 0).y; }
 
 void batch_norm_rule(Shaper& s) {
   s.match(pattern<"n c *_">);
@@ -28,8 +31,7 @@ void batch_norm_rule(Shaper& s) {
 
 Results batch_norm(const Args& a) {
   const bool training = a.flag("is_training");
-  auto [y, mean, variance, saved_mean, rstd] =
-      kernels::batch_norm(a[0], a[1], a[2], a[3], a[4], training, a.real("momentum"), a.real("epsilon"));
+  auto [y, mean, variance, saved_mean, rstd] = batch_normal(a, training, a.real("momentum"));
   if (!training) return {y, mean, variance, a.output(3).zero_(), a.output(4).zero_()};
   return {y, mean, variance, saved_mean, saves_variance() ? kernels::batch_variance(a[0]) : rstd};
 }
@@ -44,8 +46,8 @@ void batch_norm_grad_rule(Shaper& s) {
 Results batch_norm_grad(const Args& a) {
   const double epsilon = a.real("epsilon");
   const at::Tensor rstd = saves_variance() ? kernels::inverse_root(a[6], epsilon) : a[6];
-  auto [x, weight, bias] =
-      kernels::batch_norm_backward(a[0], a[1], a[2], a[3], a[4], a[5], rstd, a.flag("is_training"), epsilon);
+  auto [x, weight, bias] = kernels::batch_norm_backward(a[0], a[1], a[2], {.mean = a[3], .var = a[4]},
+                                                        {.mean = a[5], .rstd = rstd}, a.flag("is_training"), epsilon);
   return {x, weight, bias};
 }
 
@@ -90,23 +92,18 @@ void group_norm_grad_rule(Shaper& s) {
   for (size_t i : {1, 2}) s.out(i, s.dtype(4), s.shape(4));
 }
 Results group_norm_grad(const Args& a) {
-  auto [x, gamma, beta] = kernels::group_norm_backward(a[0], a[3], a[1], a[2], a[4], a.integer("num_groups"));
+  auto [x, gamma, beta] =
+      kernels::group_norm_backward(a[0], a[3], {.mean = a[1], .rstd = a[2]}, a[4], a.integer("num_groups"));
   return {x, gamma, beta};
 }
 
 // ---- by the root mean square of the last dimensions, those of gamma ------------------------------------------------
 Shape rstd_shape(const Shaper& s, size_t x, size_t gamma) {
-  Shape shape = s.shape(x);
-  const Shape weight = s.shape(gamma);
-  if (!shape || !weight) return std::nullopt;
-  if (weight->size() > shape->size())
-    throw Refused("its gamma " + s.describe(gamma) + " has more dimensions than " + s.describe(x));
-  for (size_t i = 0; i < weight->size(); ++i) {
-    Dim& dim = (*shape)[shape->size() - weight->size() + i];
-    if (dim != (*weight)[i]) throw Refused("its gamma " + s.describe(gamma) + " does not fit " + s.describe(x));
-    dim = 1;
-  }
-  return shape;
+  const Shape all = s.shape(x), weight = s.shape(gamma);
+  if (!all || !weight) return std::nullopt;
+  const Shape found = statistic_sizes(*all, *weight);
+  if (!found) throw Refused("its gamma " + s.describe(gamma) + " does not fit " + s.describe(x));
+  return found;
 }
 
 void rms_norm_rule(Shaper& s) {
@@ -150,17 +147,10 @@ Results add_rms_norm_cast(const Args& a) {
 // y like x; mean and rstd over the normalised dimensions, which stay as 1.
 void layer_norm_shape(Shaper& s) {
   s.out(0, s.dtype(0), s.shape(0));
-  Shape stat = s.shape(0), normalized = s.shape(1);
-  if (stat && normalized && normalized->size() == 1 && (*normalized)[0].known()) {
-    auto count = static_cast<size_t>((*normalized)[0].size());
-    if (count > stat->size())
-      throw Refused("it normalises " + std::to_string(count) + " dimensions of " + s.describe(0));
-    std::fill(stat->last(count), stat->end(), 1);
-  } else {
-    stat = std::nullopt;
-  }
-  s.out(1, kFloat, stat);
-  s.out(2, kFloat, stat);
+  const Shape x = s.shape(0), normalized = shape_from(s, 1);
+  const Shape found = x && normalized ? statistic_sizes(*x, *normalized) : std::nullopt;
+  if (x && normalized && !found) throw Refused("normalized_shape is not how " + s.describe(0) + " ends");
+  for (size_t i : {1, 2}) s.out(i, kFloat, found);
 }
 
 Results layer_norm(const Args& a) {
@@ -175,7 +165,8 @@ void layer_norm_grad_shape(Shaper& s) {
 }
 
 Results layer_norm_grad(const Args& a) {
-  auto [x, gamma, beta] = kernels::layer_norm_backward(a[0], a[1], a[4].sizes(), a[3], a[2], a[4], a[4]);
+  auto [x, gamma, beta] =
+      kernels::layer_norm_backward(a[0], a[1], a[4].sizes(), {.mean = a[3], .rstd = a[2]}, a[4], a[4]);
   return {x, gamma, beta};
 }
 
@@ -198,7 +189,8 @@ const Family norm_rows = {
      sums_rule, sums},
     ROW(BNTrainingReduceGrad,
         "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", same,
-        kernels::batch_gradient_from_parameters(a[0], a[1], a[5], a[6], a[4], a[2], a[3], a.real("epsilon"))),
+        kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],
+                                                {.weight = a[2], .bias = a[3]}, a.real("epsilon"))),
     ROW(BNInferGrad, "grads scale batch_variance -> x_backprop | epsilon:Float=0.0001", same,
         kernels::inference_backward(a[0], a[1], a[2], a.real("epsilon"))),
 

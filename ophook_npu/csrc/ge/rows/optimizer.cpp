@@ -15,7 +15,13 @@ Results after(const kernels::AdamWState& state) { return {state.parameter, state
 
 // var m v beta1_power beta2_power lr beta1 beta2 epsilon grad
 Results adam(const Args& a) {
-  const kernels::AdamW how{value(a, 5), value(a, 6), value(a, 7), 0, value(a, 8), value(a, 3), value(a, 4)};
+  const kernels::AdamW how{.rate = value(a, 5),
+                           .beta1 = value(a, 6),
+                           .beta2 = value(a, 7),
+                           .decay = 0,
+                           .eps = value(a, 8),
+                           .power1 = value(a, 3),
+                           .power2 = value(a, 4)};
   return after(kernels::adam({a[0], a[1], a[2], {}}, a[9], how, a.flag("use_nesterov")));
 }
 
@@ -26,9 +32,14 @@ void adam_w_rule(Shaper& s) {
 }
 Results adam_w(const Args& a) {
   const double beta1 = value(a, 7), beta2 = value(a, 8);
-  const kernels::AdamW how{
-      value(a, 5),       beta1, beta2, value(a, 6), value(a, 9), value(a, 3) * beta1, value(a, 4) * beta2,
-      a.flag("maximize")};
+  const kernels::AdamW how{.rate = value(a, 5),
+                           .beta1 = beta1,
+                           .beta2 = beta2,
+                           .decay = value(a, 6),
+                           .eps = value(a, 9),
+                           .power1 = value(a, 3) * beta1,
+                           .power2 = value(a, 4) * beta2,
+                           .maximize = a.flag("maximize")};
   return after(kernels::adamw({a[0], a[1], a[2], {}}, a[10], how));
 }
 
@@ -43,7 +54,8 @@ void adam_v2_rule(Shaper& s) {
 }
 Results adam_v2(const Args& a) {
   if (value(a, 8) > 0) throw Refused("max_grad_norm above 0 is not simulated");
-  const kernels::AdamW how{value(a, 3), value(a, 4), value(a, 5), value(a, 10), value(a, 6), 0, 0};
+  const kernels::AdamW how{
+      .rate = value(a, 3), .beta1 = value(a, 4), .beta2 = value(a, 5), .decay = value(a, 10), .eps = value(a, 6)};
   return after(kernels::bert_adam({a[0], a[1], a[2], {}}, a[7], how, value(a, a.text("adam_mode") == "adam" ? 3 : 11)));
 }
 

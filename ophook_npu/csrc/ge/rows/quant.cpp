@@ -31,8 +31,9 @@ void dynamic_rule(Shaper& s) {
 }
 Results dynamic(const Args& a) {
   const at::Tensor offset = a.outputs() > 2 ? a.output(2) : at::Tensor();
-  quant::dynamic_like(a[0], a[1], a[2], "pertoken", a.output(0), a.output(1), offset);
-  quant::dynamic_quant(a[0], a[1], a[2], "pertoken", a.output(0), a.output(1), offset);
+  const quant::Dynamically of{.self = a[0], .smooth = a[1], .group_index = a[2]};
+  const quant::Steps to{.out = a.output(0), .scale = a.output(1), .offset = offset};
+  quant::dynamic_like(of, to), quant::dynamic_quant(of, to);
   return offset.defined() ? Results{a.output(0), a.output(1), offset} : Results{a.output(0), a.output(1)};
 }
 

@@ -69,8 +69,8 @@ at::Tensor mask_of(const Args& a, size_t input) {
 
 Results lstm(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, const at::Tensor& bias, size_t h0_at) {
   const int64_t batch = a[0].size(1), hidden = w_h.size(0);
-  return kernels::lstm(wide(a[0]), w_x, w_h, bias, mask_of(a, h0_at - 1), kernels::first_state(a[h0_at], batch, hidden),
-                       kernels::first_state(a[h0_at + 1], batch, hidden),
+  return kernels::lstm({.x = wide(a[0]), .w_x = w_x, .w_h = w_h, .mask = mask_of(a, h0_at - 1)}, bias,
+                       kernels::first_state(a[h0_at], batch, hidden), kernels::first_state(a[h0_at + 1], batch, hidden),
                        {gate_places(a), backwards(a), a.real("forget_bias")});
 }
 
@@ -89,9 +89,9 @@ kernels::LstmGradients lstm_backward(const Args& a, const at::Tensor& w_x, const
   auto start = [&](size_t input) { return kernels::first_state(a[input], batch, hidden); };
   auto saved = [&](size_t place) { return wide(a[y_at + place]); };
   return kernels::lstm_backward(
-      x, w_x, w_h,
+      {.x = x, .w_x = w_x, .w_h = w_h, .mask = mask_of(a, mask_at)},
       {start(y_at + 1), start(y_at + 2), saved(3), saved(4), saved(8), saved(9), saved(10), saved(11), saved(12)},
-      saved(5), start(y_at + 6), start(y_at + 7), mask_of(a, mask_at), {gate_places(a), backwards(a)});
+      saved(5), start(y_at + 6), start(y_at + 7), {gate_places(a), backwards(a)});
 }
 
 // Gradients have the shapes of the inputs that they belong to.

@@ -65,10 +65,17 @@ void final_rule(Shaper& s) {
 }
 template <const Places& port>
 at::Tensor finalized(const Args& a) {
-  routing::finalized_like(a[port[0]], a[port[1]], a[port[4]], a[port[5]], a[port[6]], mode_of(a), a.output(0),
-                          choices_of(a));
-  return routing::finalize(a[port[0]], a[port[1]], a[port[2]], a[port[3]], a[port[4]], a[port[5]], a[port[6]],
-                           mode_of(a) >= 2, choices_of(a));
+  const routing::Results of{.rows = a[port[0]],
+                            .places = a[port[1]],
+                            .skip1 = a[port[2]],
+                            .skip2 = a[port[3]],
+                            .bias = a[port[4]],
+                            .scales = a[port[5]],
+                            .experts = a[port[6]],
+                            .mode = mode_of(a),
+                            .k = choices_of(a)};
+  routing::finalized_like(of, a.output(0));
+  return routing::finalize(of);
 }
 void ends_rule(Shaper& s) { s.out(kInt32, known({s.integer("num_experts")})); }
 
@@ -88,11 +95,16 @@ void gating_rule(Shaper& s) {
   s.out(1, kInt32, chosen);
 }
 Results gating(const Args& a) {
-  const int64_t k = a.integer("k"), kept = a.integer("k_group"), groups = a.integer("group_count"),
-                mode = a.integer("group_select_mode"), norm = a.integer("norm_type");
-  routing::gating(a[0], a[1], k, kept, groups, mode, a.integer("renorm"), norm);
-  const Tensors found = routing::gating_top_k(a[0], a[1], k, kept, groups, mode, norm == 1,
-                                              a.real("routed_scaling_factor"), a.real("eps"));
+  const routing::Gating how{.k = a.integer("k"),
+                            .groups_kept = a.integer("k_group"),
+                            .groups = a.integer("group_count"),
+                            .mode = a.integer("group_select_mode"),
+                            .renorm = a.integer("renorm"),
+                            .norm = a.integer("norm_type"),
+                            .factor = a.real("routed_scaling_factor"),
+                            .eps = a.real("eps")};
+  routing::gating(a[0], a[1], how);
+  const Tensors found = routing::gating_top_k(a[0], a[1], how);
   return {found.begin(), found.end()};
 }
 

@@ -13,25 +13,24 @@ static void turned(const at::Tensor& x, int64_t mode) {
   turnable(x, mode);
 }
 
-#define KEPT \
-  .scale = scale, .keep = keep, .before = before, .after = after, .sparse_mode = sparse_mode, .prefix = prefix
+#define KEPT NAMED(scale, keep, before, after, sparse_mode, prefix)
 #define BY_LAYOUT .by_rows = by_rows(softmax_layout)
-#define ROPE .query_rope = query_rope, .key_rope = key_rope
-#define QKV .query = query, .key = key, .value = value, .layout = layout, .heads = heads
-#define MASKS .drop_mask = drop_mask, .mask = mask
-#define ENDS .query_ends = query_ends, .key_ends = key_ends
+#define ROPE NAMED(query_rope, key_rope)
+#define QKV NAMED(query, key, value, layout, heads)
+#define MASKS NAMED(drop_mask, mask)
+#define ENDS NAMED(query_ends, key_ends)
 #define MASKED (Inputs{QKV, .pse = pse, MASKS})
 #define BY_SEQUENCE (Inputs{QKV, MASKS, ENDS})
-#define DRAWN (Inputs{QKV, .pse = pse, MASKS, ENDS, .seed = seed, .offset = offset})
-#define WRITTEN (Outputs{.max = max, .sum = sum, .out = out})
+#define DRAWN (Inputs{QKV, .pse = pse, MASKS, ENDS, NAMED(seed, offset)})
+#define WRITTEN (Outputs{NAMED(max, sum, out)})
 #define GRADIENTS .query = grad_query, .key = grad_key, .value = grad_value
 #define ROPE_GRADIENTS .query_rope = grad_query_rope, .key_rope = grad_key_rope
 // backward: what the forward gave
-#define GIVEN .max = max, .sum = sum, .out = out
+#define GIVEN NAMED(max, sum, out)
 
 #define SETTINGS (Settings{KEPT})
 #define SETTINGS_V2 (Settings{KEPT, .pse_type = pse_type})
-#define SETTINGS_V3 (Settings{KEPT, .pse_type = pse_type, .sink = sink})
+#define SETTINGS_V3 (Settings{KEPT, NAMED(pse_type, sink)})
 #define SETTINGS_V4 (Settings{KEPT, .pse_type = pse_type, BY_LAYOUT, .sink = sink, ROPE})
 #define SETTINGS_ROPE (Settings{KEPT, .pse_type = pse_type, ROPE})
 #define VARLEN (Settings{KEPT, BY_LAYOUT})
@@ -180,8 +179,8 @@ ACLNN(FlashAttentionUnpaddingScoreGradV5,
 MAX_WORKSPACE(aclnnFlashAttentionUnpaddingScoreGradV5)
 
 // training with numbers of HIFLOAT8; preTokens, nextTokens and sparseMode are kept for later, as the mask is
-#define SETTINGS_HIFLOAT8 (Settings{.scale = scale, .weight_scale = weight_scale})
-#define GRAD_HIFLOAT8 (Settings{.scale = scale, GIVEN, .weight_scale = weight_scale, .gradient_scale = gradient_scale})
+#define SETTINGS_HIFLOAT8 (Settings{NAMED(scale, weight_scale)})
+#define GRAD_HIFLOAT8 (Settings{.scale = scale, GIVEN, NAMED(weight_scale, gradient_scale)})
 #define BLOCK_SCALES .query = query_scale, .key = key_scale, .value = value_scale
 #define FORWARD_BLOCKS (BlockScales{BLOCK_SCALES, .of_query = 128, .of_key = 256, .of_value = 512})
 #define GRAD_BLOCKS (BlockScales{BLOCK_SCALES, .grad = grad_scale, .of_query = 512, .of_key = 512, .of_value = 512})

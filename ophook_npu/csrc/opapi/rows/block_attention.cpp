@@ -6,38 +6,27 @@
 using namespace sim::aclnn;
 namespace blocked = sim::block_attention;
 
-#define BLOCKS                                 \
-  (blocked::Blocks{.mask = blocks,             \
-                   .shape = block_shape,       \
-                   .lengths = lengths,         \
-                   .key_lengths = key_lengths, \
-                   .layout = layout,           \
-                   .scale = scale})
+#define BLOCKS                                                                     \
+  (blocked::Blocks{NAMED(query, key, value), .mask = blocks, .shape = block_shape, \
+                   NAMED(lengths, key_lengths, layout, scale)})
 ACLNN(BlockSparseAttention,
       (In, query, In, key, In, value, In, blocks, In, mask, Ints, block_shape, Ints, lengths, Ints, key_lengths, In,
        pages, Text, layout, Text, key_layout, int64_t, key_heads, int64_t, mask_kind, double, scale, int64_t, precision,
        int64_t, block_size, int64_t, before, int64_t, after, int64_t, log_sum_asked, Out, out, Out, log_sum),
       (refuse_if_given({mask, pages}, "attenMask or blockTable"),
-       blocked::check(BLOCKS, query, key, value, key_layout, key_heads, mask_kind, out),
+       blocked::check(BLOCKS, key_layout, key_heads, mask_kind, out),
        log_sum_asked ? blocked::log_sum_like(query, log_sum) : when_run()),
-      blocked::attend(BLOCKS, query, key, value, out, log_sum_asked ? log_sum : at::Tensor()))
+      blocked::attend(BLOCKS, out, log_sum_asked ? log_sum : at::Tensor()))
 ACLNN(BlockSparseAttentionGrad,
       (In, grad, In, query, In, key, In, value, In, out, In, log_sum, In, blocks, In, mask, Ints, block_shape, Ints,
        lengths, Ints, key_lengths, Text, layout, Text, key_layout, int64_t, key_heads, int64_t, mask_kind, double,
        scale, int64_t, before, int64_t, after, Out, grad_query, Out, grad_key, Out, grad_value),
-      (refuse_if_given({mask}, "attenMask"),
-       blocked::check(BLOCKS, query, key, value, key_layout, key_heads, mask_kind, out), like(grad, out),
-       blocked::log_sum_like(query, log_sum), like(grad_query, query), like(grad_key, key), like(grad_value, value)),
-      blocked::backward(BLOCKS, query, key, value, grad, out, log_sum, grad_query, grad_key, grad_value))
+      (refuse_if_given({mask}, "attenMask"), blocked::check(BLOCKS, key_layout, key_heads, mask_kind, out),
+       like(grad, out), blocked::log_sum_like(query, log_sum), like(grad_query, query), like(grad_key, key),
+       like(grad_value, value)),
+      blocked::backward(BLOCKS, grad, out, log_sum, {.query = grad_query, .key = grad_key, .value = grad_value}))
 
-#define PAIRS                                   \
-  (blocked::Pairs{.query = query,               \
-                  .first_key = first_key,       \
-                  .first_value = first_value,   \
-                  .second_key = second_key,     \
-                  .second_value = second_value, \
-                  .mask = mask,                 \
-                  .scale = scale})
+#define PAIRS (blocked::Pairs{NAMED(query, first_key, first_value, second_key, second_value, mask, scale)})
 static void write_floyd(const at::Tensor& top, const at::Tensor& sum, const at::Tensor& out, const Tensors& made) {
   write_each({top, sum, out}, {made[0].expand_as(top), made[1].expand_as(sum), made[2]});
 }

@@ -48,38 +48,40 @@ ACLNN(DynamicBlockQuantV2,
       block_like(self, mode, dtype, rows, columns, out, scale);
       SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed for int8: 0"), block_quant(self, least, columns, out, scale))
 ACLNN(FlatQuant, (In, self, In, left, In, right, double, clip, Out, out, Out, scale),
-      (flat_limits(self, clip, 0), flat_like(self, left, right, 0, out, scale)),
-      flat_quant(self, left, right, {}, kEnds, clip, 0, out, scale))
+      (flat_limits(self, clip, 0), flat_like({NAMED(self, left, right, clip)}, out, scale)),
+      flat_quant({NAMED(self, left, right, clip)}, out, scale))
 ACLNN(FlatQuantV2, (In, self, In, left, In, right, double, clip, double, top, Out, out, Out, scale),
-      (flat_limits(self, clip, top), flat_like(self, left, right, top, out, scale)),
-      flat_quant(self, left, right, {}, kEnds, clip, top, out, scale))
+      (flat_limits(self, clip, top), flat_like({NAMED(self, left, right, clip, top)}, out, scale)),
+      flat_quant({NAMED(self, left, right, clip, top)}, out, scale))
 ACLNN(FlatQuantV3,
       (In, self, In, left, In, right, In, groups, double, clip, double, top, int64_t, kind, Out, out, Out, scale),
-      (flat_limits(self, clip, top), flat_groups(groups, kind), flat_like(self, left, right, top, out, scale)),
-      flat_quant(self, left, right, groups, kind, clip, top, out, scale))
+      (flat_limits(self, clip, top), flat_groups(groups, kind),
+       flat_like({NAMED(self, left, right, groups, kind, clip, top)}, out, scale)),
+      flat_quant({NAMED(self, left, right, groups, kind, clip, top)}, out, scale))
 ACLNN(RotateQuant,
       (In, self, In, rotation, In, alpha, int64_t, axis, Text, mode, int64_t, algorithm, double, top, bool, transpose,
        Out, out, Out, scale),
-      rotate_like(self, rotation, alpha, axis, mode, algorithm, top, transpose, out, scale),
-      rotate_quant(self, rotation, axis, mode, algorithm, top, out, scale))
+      rotate_like({NAMED(self, rotation, axis, mode, algorithm, top)}, alpha, transpose, out, scale),
+      rotate_quant({NAMED(self, rotation, axis, mode, algorithm, top)}, out, scale))
 ACLNN(AscendAntiQuant, (In, self, In, scale, In, offset, int64_t, dtype, bool, square, Out, out),
       (anti_quantized_like(self, out), anti_scale_like(scale, offset, dtype, out)),
       write(out, anti_quantized(self, scale, offset, square)))
 ACLNN(DequantBias, (In, self, In, weight_scale, In, row_scale, In, bias, int64_t, dtype, Out, out),
       (like(out, self), shape(weight_scale, {self.size(-1)})),
       write(out, with_bias_dequantized(self, weight_scale, row_scale, bias)))
+#define SITU_PRODUCTS {NAMED(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, mode)}
 ACLNN(DequantSituQuant,
       (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, float,
        beta, float, linear_beta, bool, left, Text, mode, Out, out, Out, scale),
-      situ_like(self, group_index, mode, quant_scale, out, scale),
-      situ_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, {-1, beta, linear_beta, left},
-                 mode == "dynamic", out, scale))
+      situ_like(SITU_PRODUCTS, out, scale),
+      situ_quant(SITU_PRODUCTS, {.dim = -1, NAMED(beta, linear_beta, left)}, out, scale))
 ACLNN(FakeQuantPerChannelAffineCachemask,
       (In, self, In, scale, In, zero, int64_t, axis, int64_t, least, int64_t, most, Out, out, Out, mask),
-      fake_like(self, scale, zero, self.size(axis), least, most, out, mask),
-      fake_quant(self, sim::along(scale, self, wrap(axis, self)), sim::along(zero, self, wrap(axis, self)), least, most,
+      fake_like({NAMED(self, scale, zero, least, most)}, self.size(axis), out, mask),
+      fake_quant({NAMED(self), .scale = sim::along(scale, self, wrap(axis, self)),
+                  .zero = sim::along(zero, self, wrap(axis, self)), NAMED(least, most)},
                  out, mask))
 ACLNN(FakeQuantPerTensorAffineCachemask,
       (In, self, In, scale, In, zero, float, enabled, int64_t, least, int64_t, most, Out, out, Out, mask),
-      fake_like(self, scale, zero, 1, least, most, out, mask),
-      fake_quant_all(self, scale, zero, enabled >= 1, least, most, out, mask))
+      fake_like({NAMED(self, scale, zero, least, most)}, 1, out, mask),
+      fake_quant_all({NAMED(self, scale, zero, least, most)}, enabled >= 1, out, mask))

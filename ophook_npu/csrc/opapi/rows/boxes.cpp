@@ -18,7 +18,7 @@ void write_region_maxima(const at::Tensor& out, const at::Tensor& places, const 
 }
 
 kernels::Regions as_torchvision(double scale, int64_t height, int64_t width, int64_t samples, bool aligned) {
-  return {.scale = scale, .height = height, .width = width, .samples = samples, .far_edge = false, .aligned = aligned};
+  return {NAMED(scale, height, width, samples), .far_edge = false, .aligned = aligned};
 }
 
 }  // namespace

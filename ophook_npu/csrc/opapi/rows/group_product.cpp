@@ -215,8 +215,8 @@ static void only_scales(const at::Tensor& common, const at::Tensor& x_offset, co
         (more_checks, only_scales(common, x_offset, offset, common_mode, comm_dtype, group_size),                      \
          refuse_if_given({row_scale}, "x1Scale"), over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),             \
          group_product::number_like(sim::HcclDevices(group), 2, 16),                                                   \
-         group_product::quantized_own_rows_like(x1, x2, scale, bias, sim::HcclDevices(group), x_mode, weight_mode,     \
-                                                steps, out)),                                                          \
+         group_product::quantized_own_rows_like({x1, x2, bias, {}, {}, scale}, sim::HcclDevices(group), x_mode,        \
+                                                weight_mode, steps, out)),                                             \
         sim::HcclDevices devices(group);                                                                               \
         write_each({out, rows}, group_product::of_quantized_own_rows(devices, {x1, x2, bias, {}, {}, scale}, steps,    \
                                                                      out.scalar_type())))
@@ -269,13 +269,7 @@ FROM_EXPERTS(GroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)
   In, x, In, weight, In, x_scale, In, weight_scale, In, sent_tensor, In, received_tensor, In, shared_x, In, \
       shared_weight, In, shared_x_scale, In, shared_weight_scale
 #define SCALED_MODES int64_t, x_mode, int64_t, weight_mode, int64_t, shared_x_mode, int64_t, shared_weight_mode
-#define SCALED                                         \
-  (group_product::Scaled{.x = x,                       \
-                         .weight = weight,             \
-                         .x_scale = x_scale,           \
-                         .weight_scale = weight_scale, \
-                         .x_mode = x_mode,             \
-                         .weight_mode = weight_mode})
+#define SCALED (group_product::Scaled{NAMED(x, weight, x_scale, weight_scale, x_mode, weight_mode)})
 #define SCALED_SHARED                                         \
   (group_product::Scaled{.x = shared_x,                       \
                          .weight = shared_weight,             \

@@ -31,7 +31,7 @@ ACLNN(GroupedMatmul,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
        Ints, ends, int64_t, split_item, List, out),
       grouped(x, weight, out, split_item),
-      grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
+      grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
                       ends.empty() || x.size() > 1 ? std::vector<Group>{} : groups_of(ends, kEnds, x[0].size(0)), kRows,
                       "", out))
 #define GROUPED_MATMUL(version, more_checks, ...)                                                                     \
@@ -42,7 +42,7 @@ ACLNN(GroupedMatmul,
          List, out_scale),                                                                                            \
         (more_checks, grouped(x, weight, out, split_item, groups, group_type, act_type,                               \
                               {act_input, act_scale, act_offset, act_out, out_scale})),                               \
-        grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, row_scale},               \
+        grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset, row_scale)},        \
                         groups_of_list(groups, group_list_type, x, weight, group_type), group_type,                   \
                         activation_of(act_type), out))
 GROUPED_MATMUL(V4, when_run())
@@ -53,14 +53,14 @@ ACLNN(GroupedMatmulV2,
        Ints, ends, int64_t, split_item, int64_t, group_type, List, out),
       (grouped(x, weight, out, split_item, ends_of(ends), group_type, 0, {}),
        scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
-      grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
+      grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
                       groups_of_list(ends_of(ends), kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulV3,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, In,
        ends, int64_t, split_item, int64_t, group_type, List, out),
       (grouped(x, weight, out, split_item, ends, group_type, 0, {}),
        scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
-      grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
+      grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
                       groups_of_list(ends, kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
       added_like(x, weight, groups, turned, weight_turned, group_type, kEnds, y),
@@ -70,61 +70,68 @@ ACLNN(GroupedMatmulAddV2,
        group_list_type),
       added_like(x, weight, groups, turned, weight_turned, group_type, group_list_type, y),
       add_products(x, weight, groups, group_list_type, y))
+#define BY_ROWS                                                                                                \
+  {                                                                                                            \
+    NAMED(x), .weight = {weight}, .scale = {scale}, NAMED(row_scale), .kind = kEnds, .how = {.assist = {bias}} \
+  }
 #define SWIGLU_BY_ROWS(name)                                                                                           \
   ACLNN(name,                                                                                                          \
         (In, x, In, weight, In, bias, In, offset, In, scale, In, row_scale, In, groups, Out, out, Out, out_scale, Out, \
          out_offset),                                                                                                  \
-        swiglu_product_like(x, {weight}, {scale}, row_scale, {offset}, kEnds, {.assist = {bias}}, out, out_scale),     \
-        swiglu_product(x, {weight}, {scale}, row_scale, groups, kEnds, {.assist = {bias}}, out, out_scale))
+        swiglu_product_like(BY_ROWS, {offset}, out, out_scale), swiglu_product(BY_ROWS, groups, out, out_scale))
 SWIGLU_BY_ROWS(GroupedMatmulSwigluQuant)
 SWIGLU_BY_ROWS(GroupedMatmulSwigluQuantWeightNZ)
+#define REQUANTIZED                                                                            \
+  {                                                                                            \
+    NAMED(x, weight, scale, row_scale), .kind = group_list_type,                               \
+        .how = {.in_blocks = quant_mode == 2, .dequant = dequant_dtype, NAMED(assist, smooth)} \
+  }
 #define SWIGLU_QUANT(version)                                                                                         \
   ACLNN(GroupedMatmulSwigluQuant##version,                                                                            \
         (In, x, List, weight, List, scale, List, assist, In, bias, In, row_scale, In, smooth, In, groups, int64_t,    \
          dequant_mode, int64_t, dequant_dtype, int64_t, quant_mode, int64_t, group_list_type, Ints, tuning, Out, out, \
          Out, out_scale),                                                                                             \
         (scaled_by(dequant_mode, dequant_dtype, quant_mode, scale),                                                   \
-         swiglu_product_like(x, weight, scale, row_scale, {bias}, group_list_type,                                    \
-                             {quant_mode == 2, dequant_dtype, assist, smooth}, out, out_scale)),                      \
-        swiglu_product(x, weight, scale, row_scale, groups, group_list_type,                                          \
-                       {quant_mode == 2, dequant_dtype, assist, smooth}, out, out_scale))
+         swiglu_product_like(REQUANTIZED, {bias}, out, out_scale)),                                                   \
+        swiglu_product(REQUANTIZED, groups, out, out_scale))
 SWIGLU_QUANT(V2)
 SWIGLU_QUANT(WeightNzV2)
-#define LAYERS                                                     \
-  {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1}, { \
-    weight2, bias2, scale2, antiquant_scale2, antiquant_offset2    \
-  }
+#define LAYER(n)                          \
+  {.weight = weight##n,                   \
+   .bias = bias##n,                       \
+   .scale = scale##n,                     \
+   .antiquant_scale = antiquant_scale##n, \
+   .antiquant_offset = antiquant_offset##n}
+#define FEED_FORWARD {NAMED(x), .first = LAYER(1), .second = LAYER(2), NAMED(scale, offset, activation)}
 #define SCALED_LAYERS \
   scaled_weight(x, weight1, antiquant_scale1.defined()), scaled_weight(x, weight2, antiquant_scale2.defined())
 ACLNN(FFN,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
        activation, int64_t, precise, Out, out),
-      (feed_forward_like(x, weight1, weight2, tokens, scale, scale1, activation, out), SCALED_LAYERS),
-      feed_forward(x, tokens, false, LAYERS, scale, offset, activation, precise == 1, out))
+      (feed_forward_like(FEED_FORWARD, tokens, out), SCALED_LAYERS),
+      feed_forward(FEED_FORWARD, tokens, false, precise == 1, out))
 ACLNN(FFNV3,
       (In, x, In, weight1, In, weight2, In, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In, scale2,
        In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text, activation,
        int64_t, precise, bool, ends, Out, out),
-      (feed_forward_like(x, weight1, weight2, Dims(tokens.defined() ? size_t(tokens.numel()) : 0), scale, scale1,
-                         activation, out),
-       SCALED_LAYERS),
-      feed_forward(x, tokens_of(tokens), ends, LAYERS, scale, offset, activation, precise == 1, out))
+      (feed_forward_like(FEED_FORWARD, Dims(tokens.defined() ? size_t(tokens.numel()) : 0), out), SCALED_LAYERS),
+      feed_forward(FEED_FORWARD, tokens_of(tokens), ends, precise == 1, out))
 ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
        activation, int64_t, precise, bool, ends, Out, out),
-      (feed_forward_like(x, weight1, weight2, tokens, scale, scale1, activation, out), SCALED_LAYERS),
-      feed_forward(x, tokens, ends, {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1},
-                   {weight2, bias2, scale2, antiquant_scale2, antiquant_offset2}, scale, offset, activation,
-                   precise == 1, out))
-#define FINALIZE(name, offset, more_checks, ...)                                                                \
-  ACLNN(name, (__VA_ARGS__, Out, out),                                                                          \
-        (more_checks, finalized_product_like(x, weight, {bias, scale, offset, {}, {}, row_scale}, groups, kind, \
-                                             {logit, row_index, shared, shared_weight, shared_offset}, dtype,   \
-                                             turned || weight_turned, out)),                                    \
-        write(out, finalized_product(x, weight, {bias, scale, offset, {}, {}, row_scale}, groups, kind,         \
-                                     {logit, row_index, shared, shared_weight, shared_offset}, out.sizes())))
+      (feed_forward_like(FEED_FORWARD, tokens, out), SCALED_LAYERS),
+      feed_forward(FEED_FORWARD, tokens, ends, precise == 1, out))
+#define COMBINED(zero_points)                                                                         \
+  {NAMED(x, weight),                                                                                  \
+   .with = {NAMED(bias, scale), .offset = zero_points, .antiquant_scale = {}, .antiquant_offset = {}, \
+            NAMED(row_scale)},                                                                        \
+   .list = groups, NAMED(kind, logit, row_index, shared, shared_weight, shared_offset)}
+#define FINALIZE(name, zero_points, more_checks, ...)                                                      \
+  ACLNN(name, (__VA_ARGS__, Out, out),                                                                     \
+        (more_checks, finalized_product_like(COMBINED(zero_points), dtype, turned || weight_turned, out)), \
+        write(out, finalized_product(COMBINED(zero_points), out.sizes())))
 #define ROUTED_BACK                                                                                               \
   In, row_scale, In, groups, In, shared, In, logit, In, row_index, int64_t, dtype, float, shared_weight, int64_t, \
       shared_offset, bool, turned, bool, weight_turned, int64_t, kind

@@ -283,14 +283,8 @@ ACLNN(StridedSliceAssignV2, (Ref, self, In, value, Ints, begin, Ints, end, Ints,
       write(kernels::cut(self, kernels::cuts_along(self, begin, end, steps, axes)), value))
 ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, step, Out, out), shape(out, sizes),
       write(out, at::unfold_backward(wide(grad), sizes, dim, size, step)))
-#define STRIDED_SLICE                                    \
-  (kernels::StridedSlice{.begin = begin,                 \
-                         .end = end,                     \
-                         .strides = strides,             \
-                         .begin_mask = begin_mask,       \
-                         .end_mask = end_mask,           \
-                         .ellipsis_mask = ellipsis_mask, \
-                         .new_axis_mask = new_axis_mask, \
+#define STRIDED_SLICE                                                                                    \
+  (kernels::StridedSlice{NAMED(begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask), \
                          .shrink_mask = shrink_axis_mask})
 ACLNN(StridedSlice,
       (In, self, Ints, begin, Ints, end, Ints, strides, int64_t, begin_mask, int64_t, end_mask, int64_t, ellipsis_mask,

@@ -15,34 +15,27 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
 }
 
 #define INFERENCE \
-  Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
-#define OF_RESULT                                                                                     \
-  .of_scores = of_scores, .of_weights = of_weights, .of_product = of_product, .of_result = of_result, \
-  .result_offset = result_offset
-#define OF_KEYS OF_RESULT, .both = both, .both_offset = both_offset
+  Settings { NAMED(scale, before, after, sparse_mode) }
+#define OF_RESULT NAMED(of_scores, of_weights, of_product, of_result, result_offset)
+#define OF_KEYS OF_RESULT, NAMED(both, both_offset)
 #define OF_EACH                                                                                            \
   OF_KEYS, .key = key_scale, .key_offset = key_offset, .value = value_scale, .value_offset = value_offset, \
-      .mode = antiquant_mode, .key_mode = key_mode, .value_mode = value_mode
-#define OF_HEADS .layout = layout, .heads = heads, .key_heads = key_heads
+      .mode = antiquant_mode, NAMED(key_mode, value_mode)
+#define OF_HEADS NAMED(layout, heads, key_heads)
 // Keys and values in lists, without and with lengths of queries; then what newer forms have beside.
-#define IN_LISTS .query = query, .keys = keys, .values = values, OF_HEADS
-#define LISTED IN_LISTS, .pse = pse, .mask = mask
+#define IN_LISTS NAMED(query, keys, values), OF_HEADS
+#define LISTED IN_LISTS, NAMED(pse, mask)
 #define TOKEN LISTED, .key_lengths = lengths, .pages = pages
 #define OF_SCALE .how = {.scale = scale}, .quantized = {OF_KEYS}
 // A position encoding is reserved in the first two forms: it is not read.
 #define EARLY_TOKEN IN_LISTS, .mask = mask, .key_lengths = lengths
 #define ONE_TENSOR .query = query, .keys = {key}, .values = {value}, OF_HEADS
-#define PROMPT                                                                                                        \
-  ONE_TENSOR, .pse = pse, .mask = mask, .query_lengths = query_lengths, .key_lengths = key_lengths, .how = INFERENCE, \
-      .quantized = {OF_RESULT}
-#define EARLY_PROMPT \
-  ONE_TENSOR, .mask = mask, .query_lengths = lengths, .how = {.scale = scale, .before = before, .after = after}
-#define SOME_EACH                                                                                                     \
-  LISTED, .query_lengths = query_lengths, .key_lengths = key_lengths, .pages = pages, .query_padding = query_padding, \
-      .key_padding = key_padding
-#define WITH_PREFIX SOME_EACH, .key_prefix = key_prefix, .value_prefix = value_prefix, .prefix = prefix
-#define WITH_ROPE WITH_PREFIX, .query_rope = query_rope, .key_rope = key_rope
-#define WITH_SINK .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode, .sink = sink
+#define PROMPT ONE_TENSOR, NAMED(pse, mask, query_lengths, key_lengths), .how = INFERENCE, .quantized = {OF_RESULT}
+#define EARLY_PROMPT ONE_TENSOR, .mask = mask, .query_lengths = lengths, .how = {NAMED(scale, before, after)}
+#define SOME_EACH LISTED, NAMED(query_lengths, key_lengths, pages, query_padding, key_padding)
+#define WITH_PREFIX SOME_EACH, NAMED(key_prefix, value_prefix, prefix)
+#define WITH_ROPE WITH_PREFIX, NAMED(query_rope, key_rope)
+#define WITH_SINK NAMED(scale, before, after, sparse_mode, sink)
 ACLNN(PromptFlashAttentionV3,
       (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores, In,
        of_weights, In, of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, int64_t, before,

@@ -6,29 +6,10 @@
 using namespace sim::aclnn;
 namespace prolog = sim::latent_prolog;
 
-#define INPUTS                                      \
-  (prolog::Inputs{.x = x,                           \
-                  .down = down,                     \
-                  .up = up,                         \
-                  .absorbed = absorbed,             \
-                  .key_down = key_down,             \
-                  .gamma = gamma,                   \
-                  .key_gamma = key_gamma,           \
-                  .sin = sin,                       \
-                  .cos = cos,                       \
-                  .index = index,                   \
-                  .key_cache = key_cache,           \
-                  .rope_cache = rope_cache,         \
-                  .x_scale = x_scale,               \
-                  .down_scale = down_scale,         \
-                  .up_scale = up_scale,             \
-                  .key_down_scale = key_down_scale, \
-                  .key_scale = key_scale,           \
-                  .rope_scale = rope_scale,         \
-                  .smooth = smooth})
-#define OUTPUTS     \
-  (prolog::Outputs{ \
-      .query = query, .rope = rope, .query_scale = query_scale, .normal = normal, .normal_scale = normal_scale})
+#define INPUTS                                                                                                     \
+  (prolog::Inputs{NAMED(x, down, up, absorbed, key_down, gamma, key_gamma, sin, cos, index, key_cache, rope_cache, \
+                        x_scale, down_scale, up_scale, key_down_scale, key_scale, rope_scale, smooth)})
+#define OUTPUTS (prolog::Outputs{NAMED(query, rope, query_scale, normal, normal_scale)})
 // The first form writes no scale of its query.
 ACLNN(MlaProlog,
       (In, x, In, down, In, up, In, absorbed, In, key_down, In, gamma, In, key_gamma, In, sin, In, cos, In, index, Ref,

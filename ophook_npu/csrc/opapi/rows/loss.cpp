@@ -163,7 +163,7 @@ ACLNN(CtcLoss,
       SIM_CHECK(blank >= 0 && blank < log_probs.size(-1), "blank ", blank, " of ", log_probs.size(-1), " classes"),
       // the device keeps log_alpha padded to 32 bytes a row
       write_ctc(loss, log_alpha,
-                kernels::ctc(log_probs, targets, inputs, labels, blank, zero_infinity, log_alpha.size(2))))
+                kernels::ctc({NAMED(log_probs, targets, inputs, labels, blank, zero_infinity)}, log_alpha.size(2))))
 ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out, Out, is_target),
       margin_like(self, target, reduction, out, is_target),
       write_margin(out, is_target, kernels::multilabel_margin(self, target, reduction)))
@@ -216,8 +216,8 @@ ACLNN(CtcLossBackward,
       (In, grad, In, log_probs, In, targets, Ints, inputs, Ints, labels, In, loss, In, log_alpha, int64_t, blank, bool,
        zero_infinity, Out, out),
       like(out, log_probs),
-      write(out,
-            kernels::ctc_backward(grad, log_probs, targets, inputs, labels, loss, log_alpha, blank, zero_infinity)))
+      write(out, kernels::ctc_backward(grad, {NAMED(log_probs, targets, inputs, labels, blank, zero_infinity)},
+                                       {NAMED(loss, log_alpha)})))
 ACLNN(SoftmaxCrossEntropyWithLogits, (In, features, In, labels, Out, loss, Out, gradient),
       (like(labels, features), like(gradient, features), sim::quant::by_row(loss, features)),
       write_loss(loss, gradient, kernels::softmax_cross_entropy(features, labels)))

@@ -155,11 +155,11 @@ ACLNN(MatmulEmuSplitWeight, (In, x, In, high, In, low, Out, out, float, low_scal
       SIM_CHECK(dtype == 0 && low_scale == 1.0f / 256, "yDtype ", int(dtype), " and wLowScale ", low_scale,
                 "; allowed: 0, 1/256");
       like(low, high); matrix(out, x, high), write(out, kernels::split_product(x, high, low, low_scale)))
+#define LORA {NAMED(y, x), .b = weight_b, NAMED(indices), .a = weight_a, NAMED(layer, offset, size)}
 ACLNN(AddLora,
       (In, y, In, x, In, weight_b, In, indices, In, weight_a, int64_t, layer, double, scale, int64_t, offset, int64_t,
        size, Out, out),
-      kernels::lora_like(y, x, weight_b, indices, weight_a, layer, offset, size, out),
-      write(out, kernels::with_lora(y, x, weight_b, indices, weight_a, layer, scale, offset, size)))
+      kernels::lora_like(LORA, out), write(out, kernels::with_lora(LORA, scale)))
 ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out),
       (crossed(out, self, other, dim), promoted(out, {self, other})),
       out.numel() ? write(out, kernels::crossed(self, other, dim)) : void())

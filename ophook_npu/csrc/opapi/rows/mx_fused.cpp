@@ -6,51 +6,56 @@
 using namespace sim::aclnn;
 namespace mx = sim::mx;
 
+#define HOW {NAMED(mode, algorithm)}
+#define RSTD .rstd = with_rstd ? rstd : at::Tensor()
 ACLNN(RmsNormDynamicMxQuant,
       (In, self, In, gamma, In, beta, double, eps, int64_t, algorithm, Text, mode, int64_t, dtype, bool, with_rstd, Out,
        out, Out, scale, Out, rstd),
-      mx::norm_like(self, gamma, beta, dtype, {mode, algorithm}, out, scale, with_rstd ? rstd : at::Tensor()),
-      mx::norm_quant(self, {}, gamma, beta, eps, {mode, algorithm}, out, {}, scale, with_rstd ? rstd : at::Tensor()))
+      mx::norm_like({.a = self, .b = {}, NAMED(gamma, beta)}, dtype, HOW, {NAMED(out, scale), RSTD}),
+      mx::norm_quant({.a = self, .b = {}, NAMED(gamma, beta, eps)}, HOW, {NAMED(out, scale), RSTD}))
 ACLNN(AddRmsNormDynamicMxQuant,
       (In, a, In, b, In, gamma, In, beta, double, eps, int64_t, algorithm, Text, mode, int64_t, dtype, bool, with_rstd,
        Out, out, Out, sum, Out, scale, Out, rstd),
       (like(b, a), like(sum, a), same_dtype({a, b, sum}),
-       mx::norm_like(a, gamma, beta, dtype, {mode, algorithm}, out, scale, with_rstd ? rstd : at::Tensor())),
-      mx::norm_quant(a, b, gamma, beta, eps, {mode, algorithm}, out, sum, scale, with_rstd ? rstd : at::Tensor()))
+       mx::norm_like({NAMED(a, b, gamma, beta)}, dtype, HOW, {NAMED(out, sum, scale), RSTD})),
+      mx::norm_quant({NAMED(a, b, gamma, beta, eps)}, HOW, {NAMED(out, sum, scale), RSTD}))
 ACLNN(RmsNormQuantV3,
       (In, self, In, gamma, In, scale, In, offset, In, beta, double, eps, bool, divide, bool, with_rstd, Out, out, Out,
        rstd),
       mx::rms_norm_like(self, gamma, scale, out, with_rstd ? rstd : at::Tensor()),
-      mx::rms_norm_quant(self, gamma, scale, offset, beta, eps, divide, out, with_rstd ? rstd : at::Tensor()))
+      mx::rms_norm_quant(self, gamma, beta, eps, divide, {NAMED(scale), .zero = offset, NAMED(out)},
+                         with_rstd ? rstd : at::Tensor()))
 ACLNN(RmsNormGradQuant,
       (In, grad, In, self, In, rstd, In, gamma, In, scale, In, offset, Text, mode, bool, divide, Out, out, Out,
        out_gamma),
-      mx::rms_norm_backward_like(grad, self, gamma, scale, offset, mode, out, out_gamma),
-      mx::rms_norm_backward_quant(grad, self, rstd, gamma, scale, offset, divide, out, out_gamma))
+      mx::rms_norm_backward_like(grad, self, gamma, mode, {NAMED(scale), .zero = offset, NAMED(out)}, out_gamma),
+      mx::rms_norm_backward_quant(grad, self, rstd, gamma, divide, {NAMED(scale), .zero = offset, NAMED(out)},
+                                  out_gamma))
+#define ROWS {.x = self, NAMED(group_index, dim, kind, axis)}
 ACLNN(SwigluMxQuant,
       (In, self, In, group_index, int64_t, dim, bool, left, int64_t, swiglu_mode, double, limit, double, alpha, double,
        bias, int64_t, kind, int64_t, axis, int64_t, dtype, Text, mode, int64_t, algorithm, double, top, Out, out, Out,
        scale),
-      mx::swiglu_like(self, group_index, dim, swiglu_mode, limit, kind, axis, dtype, {mode, algorithm}, out, scale),
-      mx::swiglu_quant(self, group_index, dim, {left, swiglu_mode == 1, limit, alpha, bias}, kind, axis,
-                       {mode, algorithm}, out, scale))
+      mx::swiglu_like(ROWS, swiglu_mode, limit, dtype, HOW, out, scale),
+      mx::swiglu_quant(ROWS, {NAMED(left), .pairs = swiglu_mode == 1, NAMED(limit, alpha, bias)}, HOW, out, scale))
 ACLNN(SwigluMxQuantWithDualAxis,
       (In, self, In, groups, bool, left, Text, mode, int64_t, algorithm, int64_t, dtype, double, top, Out, out1, Out,
        scale1, Out, out2, Out, scale2),
-      mx::swiglu_dual_like(self, groups, dtype, {mode, algorithm, top}, out1, scale1, out2, scale2),
-      mx::dual_quant(mx::swiglu(self, left), groups, {mode, algorithm}, out1, scale1, out2, scale2))
+      mx::swiglu_dual_like(self, groups, dtype, {NAMED(mode, algorithm, top)}, {NAMED(out1, scale1, out2, scale2)}),
+      mx::dual_quant(mx::swiglu(self, left), groups, HOW, {NAMED(out1, scale1, out2, scale2)}))
 ACLNN(SwigluBackwardMxQuantWithDualAxis,
       (In, self, In, grad, In, groups, bool, left, Text, mode, int64_t, algorithm, int64_t, dtype, double, top, Out,
        out1, Out, scale1, Out, out2, Out, scale2),
-      mx::swiglu_backward_like(self, grad, groups, dtype, {mode, algorithm, top}, out1, scale1, out2, scale2),
-      mx::dual_quant(mx::swiglu_backward(self, grad, left), groups, {mode, algorithm}, out1, scale1, out2, scale2))
+      mx::swiglu_backward_like(self, grad, groups, dtype, {NAMED(mode, algorithm, top)},
+                               {NAMED(out1, scale1, out2, scale2)}),
+      mx::dual_quant(mx::swiglu_backward(self, grad, left), groups, HOW, {NAMED(out1, scale1, out2, scale2)}))
 // Its other two modes end in HIFLOAT8, which is not simulated.
+#define GROUP_TOKENS {NAMED(quant_mode, powers, limit, block, with_origin)}
 ACLNN(SwigluGroupQuant,
       (In, self, In, weight, In, group_index, In, static_scale, int64_t, dtype, int64_t, quant_mode, int64_t, block,
        bool, powers, double, limit, double, top, bool, with_origin, Out, out, Out, scale, Out, origin),
-      mx::swiglu_tokens_like(self, weight, static_scale, dtype, block, with_origin, {quant_mode, powers, limit}, out,
-                             scale),
-      mx::swiglu_tokens(self, weight, group_index, {quant_mode, powers, limit}, out, scale))
+      mx::swiglu_tokens_like(self, weight, static_scale, dtype, GROUP_TOKENS, out, scale),
+      mx::swiglu_tokens(self, weight, group_index, GROUP_TOKENS, out, scale))
 ACLNN(SwigluGroupQuantGrad,
       (In, grad, In, self, In, weight, In, origin, In, group_index, double, limit, Out, out, Out, out_weight),
       mx::swiglu_tokens_backward_like(grad, self, weight, origin, out, out_weight);
@@ -73,7 +78,7 @@ ACLNN(SituMxQuant,
       SIM_CHECK(axis == -1 && beta != 0 && (mode.empty() || mode == "rint"), "axis ", axis, ", beta ", beta,
                 ", roundMode ", mode, "; allowed: -1, not 0, rint");
       mx::quant_like(mx::first_half(self), -1, dtype, {"rint"}, out, scale),
-      mx::quant(sim::kernels::situ_glu(self, {-1, beta, linear_beta, left}), -1, {"rint"}, out, scale))
+      mx::quant(sim::kernels::situ_glu(self, {.dim = -1, NAMED(beta, linear_beta, left)}), -1, {"rint"}, out, scale))
 ACLNN(GeluQuant,
       (In, self, In, scale, In, offset, Text, approximate, Text, mode, Text, round_mode, int64_t, dtype, Out, out, Out,
        out_scale),

@@ -24,13 +24,13 @@ ACLNN(DynamicMxQuantV3,
 ACLNN(DynamicMxQuantWithDualAxis,
       (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, Out, out1, Out, scale1, Out, out2, Out, scale2),
       mx::without_range(algorithm);
-      mx::dual_like(self, {}, dtype, {mode, algorithm}, out1, scale1, out2, scale2),
-      mx::dual_quant(self, {}, {mode, algorithm}, out1, scale1, out2, scale2))
+      mx::dual_like(self, {}, dtype, {mode, algorithm}, {NAMED(out1, scale1, out2, scale2)}),
+      mx::dual_quant(self, {}, {mode, algorithm}, {NAMED(out1, scale1, out2, scale2)}))
 ACLNN(DynamicMxQuantWithDualAxisV2,
       (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, double, top, Out, out1, Out, scale1, Out, out2, Out,
        scale2),
-      mx::dual_like(self, {}, dtype, {mode, algorithm, top}, out1, scale1, out2, scale2),
-      mx::dual_quant(self, {}, {mode, algorithm, top}, out1, scale1, out2, scale2))
+      mx::dual_like(self, {}, dtype, {mode, algorithm, top}, {NAMED(out1, scale1, out2, scale2)}),
+      mx::dual_quant(self, {}, {mode, algorithm, top}, {NAMED(out1, scale1, out2, scale2)}))
 ACLNN(DynamicBlockMxQuant,
       (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, double, top, Out, out, Out, scale1, Out, scale2),
       mx::square_like(self, dtype, {mode, algorithm, top}, out, scale1, scale2),
@@ -52,8 +52,8 @@ ACLNN(GroupedDynamicMxQuantWithDualAxis,
        out2, Out, scale2),
       SIM_CHECK(algorithm == mx::kCeil && top == 0 && (mode.empty() || mode == "rint"), "scaleAlg ", algorithm,
                 ", maxDtypeValue ", top, ", roundMode ", mode, "; allowed: 1, 0, rint");
-      mx::dual_like(self, groups, dtype, {"rint", algorithm}, out1, scale1, out2, scale2),
-      mx::dual_quant(self, groups, {"rint", algorithm}, out1, scale1, out2, scale2))
+      mx::dual_like(self, groups, dtype, {"rint", algorithm}, {NAMED(out1, scale1, out2, scale2)}),
+      mx::dual_quant(self, groups, {"rint", algorithm}, {NAMED(out1, scale1, out2, scale2)}))
 ACLNN(MxToBlockMxQuant, (In, self, In, scale, int64_t, dtype, Out, out, Out, scale1, Out, scale2),
       mx::reblocked_like(self, scale, dtype, out, scale1, scale2), mx::reblocked(self, scale, out, scale1, scale2))
 ACLNN(AntiMxQuant, (In, self, In, scale, int64_t, axis, int64_t, dtype, Out, out),

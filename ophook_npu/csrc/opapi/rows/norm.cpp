@@ -26,21 +26,16 @@ void keep(const at::Tensor& running, const at::Tensor& value) {
   if (running.defined()) running.copy_(value);
 }
 
-void write_batch(const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& running_mean,
-                 const at::Tensor& running_var, const kernels::BatchNormal& result) {
-  write(out, result.y);
-  write_asked(mean, result.mean);
-  write_asked(rstd, result.rstd);
-  keep(running_mean, result.running_mean);
-  keep(running_var, result.running_var);
+void write_batch(const kernels::Normal& to, const kernels::Running& running, const kernels::BatchNormal& result) {
+  write_normal(to.y, to.mean, to.rstd, {.y = result.y, .mean = result.mean, .rstd = result.rstd});
+  keep(running.mean, result.running_mean);
+  keep(running.var, result.running_var);
 }
 
-void batch_norm(const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
-                const at::Tensor& running_mean, const at::Tensor& running_var, bool training, double momentum,
-                double eps, const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd) {
-  const auto result = kernels::batch_norm(self, weight, bias, running_mean, running_var, training, momentum, eps);
-  if (training) write_batch(out, mean, rstd, running_mean, running_var, result);
-  else write(out, result.y);
+void write_batch(const kernels::Normal& to, const kernels::Running& running, bool training,
+                 const kernels::BatchNormal& result) {
+  if (training) write_batch(to, running, result);
+  else write(to.y, result.y);
 }
 
 // ---- what must hold ---------------------------------------------------------------------------------------------
@@ -147,8 +142,8 @@ void write_deep(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gam
   write_gradients(gx, gamma, beta, result.gx);
 }
 
-void of_groups(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, int64_t n, int64_t c,
-               int64_t area, int64_t groups) {
+void of_groups(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, const kernels::Grouping& in) {
+  const auto& [n, c, area, groups] = in;
   SIM_CHECK(self.dim() >= 2 && self.size(0) == n && self.size(1) == c && self.numel() == n * c * area && groups > 0 &&
                 c % groups == 0,
             "a tensor of shape ", self.sizes(), " for N ", n, ", C ", c, ", HxW ", area, " and ", groups, " groups");
@@ -159,18 +154,20 @@ void of_groups(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor
 
 }  // namespace
 
+#define RUNNING {.mean = running_mean, .var = running_var}
 ACLNN(BatchNorm,
       (In, self, In, weight, In, bias, In, running_mean, In, running_var, bool, training, double, momentum, double, eps,
        Out, out, Out, mean, Out, invstd),
       batch_norm_like(self, training, out, mean, invstd, {weight, bias, running_mean, running_var}),
-      batch_norm(self, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd))
+      write_batch({.y = out, .mean = mean, .rstd = invstd}, RUNNING, training,
+                  kernels::batch_norm(self, {NAMED(weight, bias)}, RUNNING, training, momentum, eps)))
 ACLNN(BatchNormBackward,
       (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
        eps, Bools, mask, Out, out, Out, out_weight, Out, out_bias),
       batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out, out_weight,
                           out_bias),
       write_gradients(out, out_weight, out_bias,
-                      kernels::batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd,
+                      kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd},
                                                    training, eps, wanted(mask))))
 // The same in another order of additions.
 ACLNN(FastBatchNormBackward,
@@ -179,7 +176,7 @@ ACLNN(FastBatchNormBackward,
       batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out, out_weight,
                           out_bias),
       write_gradients(out, out_weight, out_bias,
-                      kernels::batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd,
+                      kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd},
                                                    training, eps, wanted(mask))))
 ACLNN(BatchNormStats, (In, self, double, eps, Out, mean, Out, invstd), for_channels({mean, invstd}, self),
       write_normal({}, mean, invstd, kernels::batch_statistics(self, eps)))
@@ -192,14 +189,14 @@ ACLNN(SyncBatchNormGatherStats,
        Out, invstd),
       (for_channels({mean, invstd, running_mean, running_var}, sum), like(square_sum, sum),
        shape(counts, {sum.size(0)})),
-      write_batch({}, mean, invstd, running_mean, running_var,
-                  kernels::gathered_sums(sum, square_sum, counts, running_mean, running_var, momentum, eps)))
+      write_batch({.y = {}, .mean = mean, .rstd = invstd}, RUNNING,
+                  kernels::gathered_sums({.first = sum, .second = square_sum}, counts, RUNNING, momentum, eps)))
 ACLNN(BatchNormGatherStatsWithCounts,
       (In, self, In, means, In, invstds, Ref, running_mean, Ref, running_var, double, momentum, double, eps, In, counts,
        Out, mean, Out, invstd),
       for_channels({mean, invstd, running_mean, running_var}, self),
-      write_batch({}, mean, invstd, running_mean, running_var,
-                  kernels::gathered_statistics(means, invstds, counts, running_mean, running_var, momentum, eps)))
+      write_batch({.y = {}, .mean = mean, .rstd = invstd}, RUNNING,
+                  kernels::gathered_statistics({.mean = means, .rstd = invstds}, counts, RUNNING, momentum, eps)))
 ACLNN(BatchNormReduceBackward,
       (In, grad, In, self, In, mean, In, invstd, In, weight, bool, self_too, bool, weight_too, bool, bias_too, Out,
        sum_dy, Out, sum_dy_xmu, Out, out_weight, Out, out_bias),
@@ -211,22 +208,22 @@ ACLNN(BatchNormReduceBackward,
 ACLNN(BatchNormElemtBackward,
       (In, grad, In, self, In, mean, In, invstd, In, weight, In, sum_dy, In, sum_dy_xmu, In, counts, Out, out),
       like(out, self),
-      write(out, kernels::batch_gradient_from_sums(grad, self, mean, invstd, weight, sum_dy, sum_dy_xmu,
-                                                   kernels::total(counts))))
+      write(out, kernels::batch_gradient_from_sums(grad, self, {.mean = mean, .rstd = invstd}, weight,
+                                                   {.first = sum_dy, .second = sum_dy_xmu}, kernels::total(counts))))
 
 ACLNN(LayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd),
-      kernels::layer_norm_into(out, mean, rstd, self, normalized, weight, bias, eps))
+      kernels::layer_norm_like(self, normalized, weight, bias, {.y = out, NAMED(mean, rstd)}),
+      kernels::layer_norm_into({.y = out, NAMED(mean, rstd)}, self, normalized, weight, bias, eps))
 ACLNN(FastLayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd),
-      kernels::layer_norm_into(out, mean, rstd, self, normalized, weight, bias, eps))
+      kernels::layer_norm_like(self, normalized, weight, bias, {.y = out, NAMED(mean, rstd)}),
+      kernels::layer_norm_into({.y = out, NAMED(mean, rstd)}, self, normalized, weight, bias, eps))
 ACLNN(LayerNormBackward,
       (In, grad, In, self, Ints, normalized, In, mean, In, rstd, In, weight, In, bias, Bools, mask, Out, out, Out,
        out_weight, Out, out_bias),
       layer_norm_gradient(grad, self, normalized, mean, rstd, weight, bias, mask, out, out_weight, out_bias),
       write_gradients(out, out_weight, out_bias,
-                      kernels::layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, wanted(mask),
-                                                   out)))
+                      kernels::layer_norm_backward(grad, self, normalized, {NAMED(mean, rstd)}, weight, bias,
+                                                   wanted(mask), out)))
 ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
       kernels::normal_like(self, gamma.sizes(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))
@@ -255,7 +252,7 @@ ACLNN(AddLayerNormGrad,
       (In, grad, In, a, In, b, In, rstd, In, mean, In, gamma, In, grad_sum, Out, out, Out, out_gamma, Out, out_beta),
       (like(out, a), like(grad, a), like(b, a), asked({out_gamma, out_beta}, gamma.sizes())),
       write_gradients(out, out_gamma, out_beta,
-                      kernels::add_layer_norm_backward(grad, a, b, rstd, mean, gamma, grad_sum)))
+                      kernels::add_layer_norm_backward(grad, a, b, {NAMED(mean, rstd)}, gamma, grad_sum)))
 ACLNN(DeepNorm, (In, x, In, gx, In, beta, In, gamma, double, alpha, double, eps, Out, mean, Out, rstd, Out, out),
       kernels::normal_like(x, gamma.sizes(), out, {mean, rstd}, {gx}),
       write_normal(out, mean, rstd, kernels::deep_norm(x, gx, beta, gamma, alpha, eps)))
@@ -264,20 +261,21 @@ ACLNN(DeepNormGrad,
        Out, out_gamma),
       (like(out_x, x), asked({grad, gx, out_gx}, x.sizes()), asked({out_beta, out_gamma}, gamma.sizes())),
       write_deep(out_x, out_gx, out_gamma, out_beta,
-                 kernels::deep_norm_backward(grad, x, gx, gamma, mean, rstd, alpha)))
+                 kernels::deep_norm_backward(grad, x, gx, gamma, {NAMED(mean, rstd)}, alpha)))
 
+#define GROUPS {.batch = n, .channels = c, NAMED(area, groups)}
 ACLNN(GroupNorm,
       (In, self, In, gamma, In, beta, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, double, eps, Out, out,
        Out, mean, Out, rstd),
-      (of_groups(self, gamma, beta, n, c, area, groups), kernels::group_norm_like(self, n, groups, out, mean, rstd)),
-      write_normal(out, mean, rstd, kernels::group_norm(self, gamma, beta, n, c, area, groups, eps)))
+      (of_groups(self, gamma, beta, GROUPS), kernels::group_norm_like(self, n, groups, out, mean, rstd)),
+      write_normal(out, mean, rstd, kernels::group_norm(self, gamma, beta, GROUPS, eps)))
 ACLNN(GroupNormBackward,
       (In, grad, In, self, In, mean, In, rstd, In, gamma, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, Bools,
        mask, Out, out, Out, out_gamma, Out, out_beta),
       gradients_like(mask, out, out_gamma, out_beta, self.sizes(), gamma.defined() ? gamma.sizes() : Shape(c));
       SIM_CHECK(groups > 0 && c % groups == 0, c, " channels in ", groups, " groups"),
       write_gradients(out, out_gamma, out_beta,
-                      kernels::group_norm_backward(grad, self, mean, rstd, gamma, n, c, area, groups, wanted(mask))))
+                      kernels::group_norm_backward(grad, self, {NAMED(mean, rstd)}, gamma, GROUPS, wanted(mask))))
 ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd),
       kernels::group_norm_like(self, groups, out, mean, rstd),
       write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
@@ -292,9 +290,9 @@ ACLNN(GroupNormSwishGrad,
       (like(out, self),
        asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes())),
       write_gradients(out, out_gamma, out_beta,
-                      kernels::group_norm_swish_backward(grad, self, mean, rstd, gamma, beta, groups, scale,
+                      kernels::group_norm_swish_backward(grad, self, {NAMED(mean, rstd)}, gamma, beta, groups, scale,
                                                          {true, gamma_too, beta_too})))
 ACLNN(GroupNormSiluV2,
       (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd),
       kernels::group_norm_like(self, groups, out, mean, rstd),
-      sim::quant::group_norm_silu(self, gamma, beta, groups, eps, silu, out, mean, rstd))
+      sim::quant::group_norm_silu(self, gamma, beta, groups, eps, silu, {.y = out, NAMED(mean, rstd)}))

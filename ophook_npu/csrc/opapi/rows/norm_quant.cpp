@@ -21,7 +21,8 @@ ACLNN(AdaLayerNormBackward,
       asked({out}, self.sizes()); asked({out_scale}, scale.sizes()); asked({out_shift}, shift.sizes());
       asked({weight, bias, out_weight, out_bias}, normalized);
       SIM_CHECK(normalized == Dims{self.size(-1)}, "normalizedShape ", normalized, " for x ", self.sizes()),
-      ada_backward(grad, self, rstd, mean, scale, weight, bias, out, out_scale, out_shift, out_weight, out_bias))
+      ada_backward(grad, {.x = self, NAMED(rstd, mean, scale, weight, bias)},
+                   {.x = out, .scale = out_scale, .shift = out_shift, .weight = out_weight, .bias = out_bias}))
 ACLNN(AdaLayerNormQuant,
       (In, self, In, scale, In, shift, In, weight, In, bias, In, smoothing, double, eps, Text, mode, Out, out, Out,
        out_scale, Out, out_offset),
@@ -30,7 +31,7 @@ ACLNN(AdaLayerNormQuant,
       write_rows_quantized(out, out_scale, smooth(ada_layer_norm(self, scale, shift, weight, bias, eps).y, smoothing)))
 ACLNN(LayerNormWithImplMode,
       (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd, int32_t, mode),
-      kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd);
+      kernels::layer_norm_like(self, normalized, weight, bias, {.y = out, NAMED(mean, rstd)});
       SIM_CHECK(mode >= 0 && mode <= 2, "implMode ", mode, "; allowed: 0, 1, 2");
       SIM_CHECK(mode != 2 || self.scalar_type() == at::kHalf, "implMode 2 for ", self.scalar_type(),
                 "; allowed: FLOAT16"),
@@ -43,16 +44,18 @@ ACLNN(LayerNormQuant,
 ACLNN(AddLayerNormQuantV2,
       (In, a, In, b, In, gamma, In, beta, In, bias, In, scale1, In, scale2, In, zero1, In, zero2, Text, mode, double,
        eps, bool, sum_too, bool, divide, Out, out1, Out, out2, Out, sum, Out, normal, Out, out_scale1, Out, out_scale2),
-      (add_layer_norm_like(a, b, gamma, mode, divide, scale1, scale2, out1),
+      (add_layer_norm_like({NAMED(a, b, gamma)}, mode, divide, {.scale = scale1, .out = out1},
+                           {.scale = scale2, .out = {}}),
        asked({normal, sum_too ? sum : at::Tensor()}, a.sizes())),
-      add_layer_norm_quant(a, b, gamma, beta, bias, scale1, zero1, eps, out1, normal, sum_too ? sum : at::Tensor()))
+      add_layer_norm_quant({NAMED(a, b, gamma, beta, bias, eps)}, {.scale = scale1, .zero = zero1, .out = out1}, normal,
+                           sum_too ? sum : at::Tensor()))
+#define RESULT(n) {.scale = scale##n, .zero = zero##n, .out = out##n, .out_scale = out_scale##n}
 ACLNN(AddLayerNormQuant,
       (In, a, In, b, In, gamma, In, beta, In, bias, In, scale1, In, scale2, In, zero1, In, zero2, Text, mode, double,
        eps, bool, sum_too, bool, divide, Out, out1, Out, out2, Out, sum, Out, out_scale1, Out, out_scale2),
-      add_layer_norm_like(a, b, gamma, mode, {scale1, zero1, out1, out_scale1}, {scale2, zero2, out2, out_scale2},
-                          sum_too ? sum : at::Tensor()),
-      add_layer_norm_quant(a, b, gamma, beta, bias, eps, {mode == "dynamic", divide}, {scale1, zero1, out1, out_scale1},
-                           {scale2, zero2, out2, out_scale2}, sum_too ? sum : at::Tensor()))
+      add_layer_norm_like({NAMED(a, b, gamma)}, mode, RESULT(1), RESULT(2), sum_too ? sum : at::Tensor()),
+      add_layer_norm_quant({NAMED(a, b, gamma, beta, bias, eps)}, {.dynamic = mode == "dynamic", NAMED(divide)},
+                           RESULT(1), RESULT(2), sum_too ? sum : at::Tensor()))
 ACLNN(RmsNormDynamicQuant,
       (In, self, In, gamma, In, smoothing, In, beta, double, eps, int64_t, dtype, Out, out, Out, out_scale),
       (like(out, self), over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar}), by_row(out_scale, self)),
@@ -66,11 +69,12 @@ ACLNN(QuantizedBatchNorm,
       (like(out, self), same_dtype({self, out}), of_dtype("input", self, {at::kChar, at::kByte, at::kInt}));
       SIM_CHECK(!self.numel() || self.dim() == 4, "images of four dimensions expected, got ", self.sizes());
       if (self.numel()) kernels::of_channels({mean, var, weight, bias}, self),
-      write(out, quantized_batch_norm(self, mean, var, scale.toDouble(), zero.toDouble(), out_scale.toDouble(),
-                                      out_zero.toDouble(), weight, bias, eps)))
+      write(out, quantized_batch_norm(self, {NAMED(mean, var, weight, bias)}, {NAMED(scale, zero)},
+                                      {.scale = out_scale, .zero = out_zero}, eps)))
 ACLNN(GroupNormSiluQuant,
       (In, self, In, gamma, In, beta, In, scale, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out,
        rstd),
       kernels::group_norm_like(self, groups, out, mean, rstd);
-      of_dtype("out", out, {at::kChar}); SIM_CHECK(silu, "activateSilu has to be true"),
-                                         group_norm_silu_quant(self, gamma, beta, scale, groups, eps, out, mean, rstd))
+      of_dtype("out", out, {at::kChar});
+      SIM_CHECK(silu, "activateSilu has to be true"),
+      group_norm_silu_quant(self, gamma, beta, scale, groups, eps, {.y = out, NAMED(mean, rstd)}))

@@ -29,11 +29,11 @@ ACLNN(AscendQuantV3,
       quantizable_as(self, scale, offset, mode, dtype, axis, out),
       write_static(out, scaled(self, scale, offset, square, axis), mode))
 ACLNN(DynamicQuant, (In, self, In, smooth, Out, out, Out, scale),
-      dynamic_like(self, smooth, {}, "pertoken", out, scale, {}),
-      dynamic_quant(self, smooth, {}, "pertoken", out, scale, {}))
+      dynamic_like({NAMED(self, smooth)}, {NAMED(out, scale)}),
+      dynamic_quant({NAMED(self, smooth)}, {NAMED(out, scale)}))
 ACLNN(DynamicQuantV2, (In, self, In, smooth, In, group_index, int32_t, dtype, Out, out, Out, scale, Out, offset),
-      dynamic_like(self, smooth, group_index, "pertoken", out, scale, offset),
-      dynamic_quant(self, smooth, group_index, "pertoken", out, scale, offset))
+      dynamic_like({NAMED(self, smooth, group_index)}, {NAMED(out, scale, offset)}),
+      dynamic_quant({NAMED(self, smooth, group_index)}, {NAMED(out, scale, offset)}))
 ACLNN(GroupQuant, (In, self, In, scale, In, group_index, In, offset, int32_t, dtype, Out, out),
       (quantized_like(out, self), shape(scale, {group_index.numel(), self.size(-1)})),
       group_quant(self, scale, group_index, offset, out))
@@ -44,52 +44,57 @@ ACLNN(TransQuantParamV3, (In, scale, In, offset, int64_t, mode, Out, out), broad
       write(out, encoded(scale, offset, mode == 1)))
 ACLNN(SwiGluQuant, (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, Out, out, Out, scale),
       halved(self, mode.empty() ? "dynamic" : mode, smooth, group_index, out, scale),
-      swiglu_quant(self, smooth, offsets, group_index, left, mode != "static", kEnds, out, scale))
+      swiglu_quant({NAMED(self, smooth, offsets, group_index)}, left, mode != "static", {NAMED(out, scale)}))
 ACLNN(SwiGluQuantV2,
       (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, int64_t, kind, int32_t, dtype, Out,
        out, Out, scale),
       halved(self, mode, smooth, group_index, out, scale),
-      swiglu_quant(self, smooth, offsets, group_index, left, mode == "dynamic", kind, out, scale))
+      swiglu_quant({NAMED(self, smooth, offsets, group_index, kind)}, left, mode == "dynamic", {NAMED(out, scale)}))
+#define PRODUCTS NAMED(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, mode)
 ACLNN(DequantSwigluQuant,
       (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, bool,
        left, Text, mode, Out, out, Out, scale),
-      dequant_swiglu_like(self, weight_scale, mode, 2, "rint", group_index, -1, 0, out, scale),
-      dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, {left},
-                           mode == "dynamic", "rint", out, scale))
+      dequant_swiglu_like({PRODUCTS}, 2, -1, 0, {NAMED(out, scale)}),
+      dequant_swiglu_quant({PRODUCTS}, {NAMED(left)}, {NAMED(out, scale)}))
 ACLNN(DequantSwigluQuantV2,
       (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, bool,
        left, Text, mode, int64_t, dtype, Text, round_mode, int64_t, dim, int64_t, swiglu_mode, double, limit, double,
        alpha, double, glu_bias, Out, out, Out, scale),
-      dequant_swiglu_like(self, weight_scale, mode, dtype, round_mode, group_index, dim, swiglu_mode, out, scale),
-      dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index,
-                           {left, swiglu_mode == 1, limit, alpha, glu_bias}, mode == "dynamic", round_mode, out, scale))
+      dequant_swiglu_like({PRODUCTS, NAMED(round_mode)}, dtype, dim, swiglu_mode, {NAMED(out, scale)}),
+      dequant_swiglu_quant({PRODUCTS, NAMED(round_mode)},
+                           {NAMED(left), .pairs = swiglu_mode == 1, NAMED(limit, alpha), .bias = glu_bias},
+                           {NAMED(out, scale)}))
+#define DYNAMIC(n) {.scale = smooth##n, .out = out##n, .out_scale = scale##n}
 ACLNN(AddRmsNormDynamicQuant,
       (In, a, In, b, In, gamma, In, smooth1, In, smooth2, double, eps, Out, out1, Out, out2, Out, sum, Out, scale1, Out,
        scale2),
-      add_rms_norm_dynamic_like(a, b, smooth1, smooth2, {}, out1, out2, sum, scale1, scale2),
-      add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, {}, eps, {}, out1, out2, sum, scale1, scale2))
+      add_rms_norm_dynamic_like({NAMED(a, b, gamma)}, {}, DYNAMIC(1), DYNAMIC(2), sum),
+      add_rms_norm_dynamic({NAMED(a, b, gamma, eps)}, {}, DYNAMIC(1), DYNAMIC(2), sum))
 ACLNN(AddRmsNormDynamicQuantV2,
       (In, a, In, b, In, gamma, In, smooth1, In, smooth2, In, beta, double, eps, Bools, mask, Out, out1, Out, out2, Out,
        sum, Out, scale1, Out, scale2),
-      add_rms_norm_dynamic_like(a, b, smooth1, smooth2, mask, out1, out2, sum, scale1, scale2),
-      add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, beta, eps, mask, out1, out2, sum, scale1, scale2))
+      add_rms_norm_dynamic_like({NAMED(a, b, gamma)}, mask, DYNAMIC(1), DYNAMIC(2), sum),
+      add_rms_norm_dynamic({NAMED(a, b, gamma, beta, eps)}, mask, DYNAMIC(1), DYNAMIC(2), sum))
+#define STATIC(n) {.scale = scale##n, .zero = zero##n, .out = out##n}
 ACLNN(AddRmsNormQuant,
       (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, int64_t, axis, double, eps, bool, divide,
        Out, out1, Out, out2, Out, sum),
-      add_rms_norm_like(a, b, gamma, out1, out2, sum, {}),
-      add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, {}, eps, divide, out1, out2, sum, {}))
+      add_rms_norm_like({NAMED(a, b, gamma)}, STATIC(1), STATIC(2), sum, {}),
+      add_rms_norm_quant({NAMED(a, b, gamma, eps)}, divide, STATIC(1), STATIC(2), sum, {}))
 ACLNN(AddRmsNormQuantV2,
       (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, In, beta, int64_t, axis, double, eps,
        bool, divide, Out, out1, Out, out2, Out, sum, Out, norm),
-      add_rms_norm_like(a, b, gamma, out1, out2, sum, norm),
-      add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, beta, eps, divide, out1, out2, sum, norm))
+      add_rms_norm_like({NAMED(a, b, gamma)}, STATIC(1), STATIC(2), sum, norm),
+      add_rms_norm_quant({NAMED(a, b, gamma, beta, eps)}, divide, STATIC(1), STATIC(2), sum, norm))
 ACLNN(DynamicQuantV3,
       (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, Out, out, Out, scale, Out,
        offset),
-      dynamic_like(self, smooth, group_index, mode, out, scale, offset),
-      dynamic_quant(self, smooth, group_index, mode, out, scale, symmetric ? at::Tensor() : offset))
+      dynamic_like({NAMED(self, smooth, group_index, mode)}, {NAMED(out, scale, offset)}),
+      dynamic_quant({NAMED(self, smooth, group_index, mode)},
+                    {NAMED(out, scale), .offset = symmetric ? at::Tensor() : offset}))
 ACLNN(DynamicQuantV4,
       (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, float, most, Out, out, Out,
        scale, Out, offset),
-      dynamic_like(self, smooth, group_index, mode, out, scale, offset, most),
-      dynamic_quant(self, smooth, group_index, mode, out, scale, symmetric ? at::Tensor() : offset, most))
+      dynamic_like({NAMED(self, smooth, group_index, mode, most)}, {NAMED(out, scale, offset)}),
+      dynamic_quant({NAMED(self, smooth, group_index, mode, most)},
+                    {NAMED(out, scale), .offset = symmetric ? at::Tensor() : offset}))

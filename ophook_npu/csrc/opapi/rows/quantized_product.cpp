@@ -16,35 +16,33 @@ static void scales_by_row(const at::Tensor& row_scale, const at::Tensor& scale, 
             " for out ", out.sizes(), "; one number, or one for each column, is expected");
 }
 
+#define TURNED .x = turned(x, transpose_x), .weight = turned(weight, transpose_weight)
 ACLNN(QuantMatmulV5,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
-      product_by_scales_like(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, x_offset,
-                             out_scale, transpose_weight, out),
-      product_by_scales(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
-                        bias, transpose_weight, out))
+      product_by_scales_like({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, x_offset, out_scale,
+                             transpose_weight, out),
+      product_by_scales({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, transpose_weight, out))
 ACLNN(QuantMatmulWeightNz,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
       (quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), x_offset, out_scale, out),
        scales_by_row(row_scale, scale, x, out)),
-      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
-                       bias, out))
+      quantized_matmul({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, out))
 ACLNN(QuantMatmul, (In, x, In, weight, In, bias, float, scale, Out, out), quantized_matmul_like(x, weight, {}, {}, out),
-      quantized_matmul(x, weight, {}, one_scale(scale), {}, {}, bias, out))
+      quantized_matmul({NAMED(x, weight), .scale = one_scale(scale), NAMED(bias)}, out))
 ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, bool, transpose_x, bool, transpose_weight, Out, out),
       quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
-      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), {}, scale, {}, {}, bias, out))
+      quantized_matmul({TURNED, NAMED(scale, bias)}, out))
 ACLNN(QuantMatmulV3,
       (In, x, In, weight, In, scale, In, offset, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
       quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
-      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), {}, scale, offset, {}, bias, out))
+      quantized_matmul({TURNED, NAMED(scale, offset, bias)}, out))
 ACLNN(QuantMatmulV4,
       (In, x, In, weight, In, scale, In, offset, In, row_scale, In, bias, bool, transpose_x, bool, transpose_weight,
        Out, out),
       quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
-      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, {}, bias,
-                       out))
+      quantized_matmul({TURNED, NAMED(row_scale, scale, offset, bias)}, out))
 ACLNN(QuantMatmulReduceSumWeightNz,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Ints, dims, bool, keep, Out, out),
@@ -90,14 +88,14 @@ ACLNN(QuantMatmulDequant,
       (In, x, In, weight, In, scale, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool,
        transpose_weight, Out, out),
       (refuse_if_given({bias}, "biasOptional"), refuse_if_given({x_offset}, "xOffsetOptional"),
-       requantized_like(x, weight, scale, {}, x_scale, smooth, mode, transpose_weight, out)),
-      write(out, requantized(x, weight, scale, {}, x_scale, smooth).to(out.scalar_type())))
+       requantized_like({NAMED(x, weight, scale), .ends = {}, NAMED(x_scale, smooth)}, mode, transpose_weight, out)),
+      write(out, requantized({NAMED(x, weight, scale), .ends = {}, NAMED(x_scale, smooth)}).to(out.scalar_type())))
 #define GROUPED_DEQUANT(name)                                                                                       \
   ACLNN(name,                                                                                                       \
         (In, x, In, weight, In, scale, In, ends, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool, \
          transpose_weight, Out, out),                                                                               \
         (refuse_if_given({bias}, "bias"), refuse_if_given({x_offset}, "xOffset"),                                   \
-         requantized_like(x, weight, scale, ends, x_scale, smooth, mode, transpose_weight, out)),                   \
-        write(out, requantized(x, weight, scale, ends, x_scale, smooth).to(out.scalar_type())))
+         requantized_like({NAMED(x, weight, scale, ends, x_scale, smooth)}, mode, transpose_weight, out)),          \
+        write(out, requantized({NAMED(x, weight, scale, ends, x_scale, smooth)}).to(out.scalar_type())))
 GROUPED_DEQUANT(QuantGroupedMatmulDequant)
 GROUPED_DEQUANT(QuantGroupedMatmulDequantWeightNZ)

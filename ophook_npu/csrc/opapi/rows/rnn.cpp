@@ -142,12 +142,7 @@ void write_gru_gradients(const at::Tensor& x, const at::Tensor& start, const Ten
 
 }  // namespace
 
-#define LAYERS                                 \
-  (kernels::Layers{.has_bias = has_bias,       \
-                   .count = layers,            \
-                   .both_ways = both_ways,     \
-                   .batch_first = batch_first, \
-                   .batch_sizes = batch_sizes})
+#define LAYERS (kernels::Layers{.has_bias = has_bias, .count = layers, NAMED(both_ways, batch_first, batch_sizes)})
 
 ACLNN(LSTM,
       (In, input, List, parameters, List, start, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout,

@@ -6,24 +6,22 @@
 using namespace sim::aclnn;
 namespace routing = sim::routing;
 
+#define GATING {NAMED(k, groups_kept, groups, mode, renorm, norm, factor, eps)}
 ACLNN(MoeGatingTopK,
       (In, x, In, bias, int64_t, k, int64_t, groups_kept, int64_t, groups, int64_t, mode, int64_t, renorm, int64_t,
        norm, bool, norm_asked, double, factor, double, eps, Out, out, Out, experts, Out, norms),
-      (routing::gating(x, bias, k, groups_kept, groups, mode, renorm, norm), routing::chosen_like(x, k, {out, experts}),
+      (routing::gating(x, bias, GATING), routing::chosen_like(x, k, {out, experts}),
        norm_asked ? like(norms, x) : when_run()),
-      write_each({out, experts, norm_asked ? norms : at::Tensor()},
-                 routing::gating_top_k(x, bias, k, groups_kept, groups, mode, norm == 1, factor, eps)))
+      write_each({out, experts, norm_asked ? norms : at::Tensor()}, routing::gating_top_k(x, bias, GATING)))
 ACLNN(MoeGatingTopKV2,
       (In, x, In, bias, In, numbers, In, table, int64_t, k, int64_t, groups_kept, int64_t, groups, int64_t, mode,
        int64_t, renorm, int64_t, norm, bool, norm_asked, double, factor, double, eps, Out, out, Out, experts, Out,
        norms),
-      (routing::gating(x, bias, k, groups_kept, groups, mode, renorm, norm),
-       routing::looked_up_like(x, numbers, table, k), routing::chosen_like(x, k, {out, experts}),
-       norm_asked ? like(norms, x) : when_run()),
+      (routing::gating(x, bias, GATING), routing::looked_up_like(x, numbers, table, k),
+       routing::chosen_like(x, k, {out, experts}), norm_asked ? like(norms, x) : when_run()),
       write_each({out, experts, norm_asked ? norms : at::Tensor()},
-                 numbers.defined()
-                     ? routing::gating_looked_up(x, numbers, table, norm == 1, factor, eps)
-                     : routing::gating_top_k(x, bias, k, groups_kept, groups, mode, norm == 1, factor, eps)))
+                 numbers.defined() ? routing::gating_looked_up(x, numbers, table, GATING)
+                                   : routing::gating_top_k(x, bias, GATING)))
 ACLNN(MoeGatingTopKBackward,
       (In, all, In, grad, In, chosen, int64_t, renorm, int64_t, norm, double, factor, double, eps, Out, out),
       routing::gating_backward_like(all, grad, chosen, renorm, norm, out),
@@ -50,35 +48,31 @@ ACLNN(MoeInitRouting, (In, x, In, row_idx, In, expert_idx, int64_t, active, Out,
 #define COUNTS_LIKE                                                                                         \
   experts && counts_kind && !pad ? routing::counts_like(counts_kind - 1, experts, {}, counts) : when_run(), \
       experts && before_asked && pad ? routing::counts_like(1, experts, {}, before) : when_run()
+#define CHOICES NAMED(x, expert_idx, active, capacity, experts, pad)
 ACLNN(MoeInitRoutingV2,
       (In, x, In, expert_idx, int64_t, active, int64_t, capacity, int64_t, experts, int64_t, pad, int64_t, counts_kind,
        bool, before_asked, Out, rows, Out, places, Out, counts, Out, before),
-      (routing::route_like(x, expert_idx, experts, capacity, pad, routing::kNone, {}, {}, rows, places, active),
-       COUNTS_LIKE),
-      routing::init_routing_v2(x, expert_idx, {}, {}, pad ? capacity : 0, experts, counts_kind, before_asked,
-                               routing::kNone, rows, places, counts, before, {}))
+      (routing::route_like({CHOICES}, {NAMED(rows, places)}), COUNTS_LIKE),
+      routing::init_routing_v2({CHOICES}, counts_kind, before_asked, {NAMED(rows, places)}, counts, before))
+#define QUANTIZED {NAMED(x, expert_idx, scale, offset, active, capacity, experts, pad, quantization)}
+#define TO_ROUTED {NAMED(rows, places), .scale = row_scale}
 ACLNN(MoeInitRoutingQuantV2,
       (In, x, In, expert_idx, In, scale, In, offset, int64_t, active, int64_t, capacity, int64_t, experts, int64_t, pad,
        int64_t, counts_kind, bool, before_asked, int64_t, quantization, Out, rows, Out, places, Out, counts, Out,
        before, Out, row_scale),
-      (routing::route_like(x, expert_idx, experts, capacity, pad, quantization, scale, offset, rows, places, active,
-                           row_scale),
-       COUNTS_LIKE),
-      routing::init_routing_v2(x, expert_idx, scale, offset, pad ? capacity : 0, experts, counts_kind, before_asked,
-                               quantization, rows, places, counts, before, row_scale))
+      (routing::route_like(QUANTIZED, TO_ROUTED), COUNTS_LIKE),
+      routing::init_routing_v2(QUANTIZED, counts_kind, before_asked, TO_ROUTED, counts, before))
 ACLNN(MoeInitRoutingV3,
       (In, x, In, expert_idx, In, scale, In, offset, int64_t, active, int64_t, capacity, int64_t, experts, int64_t, pad,
        int64_t, kind, bool, counts_asked, int64_t, quantization, Ints, range, int64_t, by_row, Out, rows, Out, places,
        Out, counts, Out, row_scale),
-      (routing::route_like(x, expert_idx, experts, capacity, pad, quantization, scale, offset, rows, places, active,
-                           row_scale),
+      (routing::route_like(QUANTIZED, TO_ROUTED),
        counts_asked ? routing::counts_like(kind, experts, range, counts) : when_run()),
-      routing::init_routing_v3(x, expert_idx, scale, offset, pad ? capacity : 0, experts, kind, counts_asked,
-                               quantization, range, by_row == 1, rows, places, counts, row_scale))
+      routing::init_routing_v3(QUANTIZED, kind, counts_asked, range, by_row == 1, TO_ROUTED, counts))
 
+#define OF_RESULTS NAMED(rows, places, skip1, skip2, bias, scales, experts)
 ACLNN(MoeFinalizeRouting, (In, rows, In, skip1, In, skip2, In, bias, In, scales, In, places, In, experts, Out, out),
-      routing::finalized_like(rows, places, bias, scales, experts, 0, out),
-      write_each({out}, {routing::finalize(rows, places, skip1, skip2, bias, scales, experts, false)}))
+      routing::finalized_like({OF_RESULTS}, out), write_each({out}, {routing::finalize({OF_RESULTS})}))
 ACLNN(MoeInitRoutingQuant,
       (In, x, In, row_idx, In, expert_idx, int64_t, active, double, scale, double, offset, Out, rows, Out, places, Out,
        experts),
@@ -93,26 +87,27 @@ ACLNN(MoeInitRoutingV2Grad, (In, grad, In, places, int64_t, k, int64_t, drop, in
 ACLNN(MoeFinalizeRoutingV2Grad,
       (In, grad, In, places, In, rows, In, scales, In, experts, In, bias, int64_t, drop, int64_t, active, int64_t,
        number, int64_t, capacity, Out, out, Out, out_scales),
-      routing::finalize_backward_like(grad, places, rows, scales, experts, bias, out, out_scales),
-      write_each({out, out_scales}, routing::finalize_backward(grad, places, rows, scales, experts, bias, out.sizes())))
+      routing::finalize_backward_like(grad, {NAMED(places, rows, scales, experts, bias)}, out, out_scales),
+      write_each({out, out_scales},
+                 routing::finalize_backward(grad, {NAMED(places, rows, scales, experts, bias)}, out.sizes())))
 ACLNN(MoeFinalizeRoutingV2,
       (In, rows, In, places, In, skip1, In, skip2, In, bias, In, scales, In, experts, int64_t, mode, Out, out),
-      routing::finalized_like(rows, places, bias, scales, experts, mode, out),
-      write_each({out}, {routing::finalize(rows, places, skip1, skip2, bias, scales, experts, mode >= 2)}))
+      routing::finalized_like({OF_RESULTS, NAMED(mode)}, out),
+      write_each({out}, {routing::finalize({OF_RESULTS, NAMED(mode)})}))
 // What lies between the experts and the mode is null wherever torch_npu calls it.
 ACLNN(MoeFinalizeRoutingV4,
       (In, rows, In, places, In, skip1, In, skip2, In, bias, In, scales, In, experts, In, special1, In, special2, In,
        special3, In, special4, int64_t, mode, Ints, range1, Ints, range2, Ints, range3, int64_t, k, Out, out),
       (refuse_if_given({special1, special2, special3, special4}, "a tensor behind expertIdx"),
        refuse_unless_zero(int64_t(range1.size() + range2.size() + range3.size()), "the size of a range of experts"),
-       routing::finalized_like(rows, places, bias, scales, experts, mode, out, k)),
-      write_each({out}, {routing::finalize(rows, places, skip1, skip2, bias, scales, experts, mode >= 2, k)}))
+       routing::finalized_like({OF_RESULTS, NAMED(mode, k)}, out)),
+      write_each({out}, {routing::finalize({OF_RESULTS, NAMED(mode, k)})}))
+#define BALANCE {NAMED(experts, table, scales, threshold, active, rank, ranks, mode)}
 ACLNN(MoeUpdateExpert,
       (In, experts, In, table, In, scales, In, threshold, In, active, int64_t, rank, int64_t, ranks, int64_t, mode, Out,
        out, Out, out_active),
-      routing::balanced_like(experts, table, scales, threshold, active, rank, ranks, mode, out, out_active),
-      write(out, routing::balanced(experts, table, rank, ranks, mode));
-      if (scales.defined()) write(out_active, routing::kept_choices(scales, threshold, active)))
+      routing::balanced_like(BALANCE, out, out_active), write(out, routing::balanced(BALANCE));
+      if (scales.defined()) write(out_active, routing::kept_choices(BALANCE)))
 ACLNN(MoeReRouting,
       (In, tokens, In, counts, In, scales, int64_t, kind, int64_t, index_kind, Out, out, Out, out_scales, Out, indices,
        Out, totals),

@@ -6,27 +6,28 @@
 using namespace sim::aclnn;
 namespace scaled_product = sim::scaled;
 
+#define FACTORS {NAMED(x, weight, row_scale, scale)}
 #define BETWEEN_ROWS(name)                                                                                         \
   ACLNN(name,                                                                                                      \
         (In, x, In, weight, In, bias, In, row_scale, In, scale, int32_t, dtype, int64_t, group_size, Ints, perm_x, \
          Ints, perm_weight, Ints, perm_out, int32_t, split, Out, out),                                             \
         (refuse_if_given({bias}, "bias"),                                                                          \
-         scaled_product::between_rows_like(x, weight, row_scale, scale, dtype, group_size, perm_x, perm_weight,    \
-                                           perm_out, split, out)),                                                 \
-        write(out, scaled_product::between_rows(x, weight, row_scale, scale, perm_weight)))
+         scaled_product::between_rows_like(FACTORS, dtype, group_size,                                             \
+                                           {.x = perm_x, .weight = perm_weight, .out = perm_out}, split, out)),    \
+        write(out, scaled_product::between_rows(FACTORS, perm_weight)))
 BETWEEN_ROWS(TransposeQuantBatchMatMul)
 BETWEEN_ROWS(TransposeQuantBatchMatMulWeightNz)
+#define TWO_LEVELS {NAMED(x, weight, row_scale0, scale0, row_scale1, scale1, bias)}
 ACLNN(DualLevelQuantMatmulWeightNz,
       (In, x, In, weight, In, row_scale0, In, scale0, In, row_scale1, In, scale1, In, bias, bool, turned, bool,
        weight_turned, int64_t, block0, int64_t, block1, Out, out),
-      scaled_product::two_level_like(x, weight, row_scale0, scale0, row_scale1, scale1, bias, turned, weight_turned,
-                                     block0, block1, out),
-      write(out, scaled_product::two_level(x, weight, row_scale0, scale0, row_scale1, scale1, bias)))
+      scaled_product::two_level_like(TWO_LEVELS, turned, weight_turned, block0, block1, out),
+      write(out, scaled_product::two_level(TWO_LEVELS)))
 ACLNN(QuantBatchMatmulInplaceAdd,
       (In, x, In, weight, In, row_scale, In, scale, Ref, y, bool, turned, bool, weight_turned, int64_t, group_size),
-      scaled_product::added_like(x, weight, row_scale, scale, turned, weight_turned, group_size, y),
-      write(y, scaled_product::added(x, weight, row_scale, scale, turned, y)))
+      scaled_product::added_like(FACTORS, turned, weight_turned, group_size, y),
+      write(y, scaled_product::added(FACTORS, turned, y)))
 ACLNN(QuantGroupedMatmulInplaceAdd,
       (In, x, In, weight, In, row_scale, In, scale, In, groups, Ref, y, int64_t, kind, int64_t, group_size),
-      scaled_product::groups_added_like(x, weight, row_scale, scale, groups, kind, group_size, y),
-      scaled_product::add_groups(x, weight, row_scale, scale, groups, kind, y))
+      scaled_product::groups_added_like(FACTORS, groups, kind, group_size, y),
+      scaled_product::add_groups(FACTORS, groups, kind, y))

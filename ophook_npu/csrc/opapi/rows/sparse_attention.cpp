@@ -27,13 +27,7 @@ static void write_product(const at::Tensor& query, std::initializer_list<at::Ten
 }
 
 // ---- chosen keys ---------------------------------------------------------------------------------------------------
-#define KEYS                                      \
-  (sparse::Layout{.query = layout_query,          \
-                  .key = layout_key,              \
-                  .query_lengths = query_lengths, \
-                  .key_lengths = key_lengths,     \
-                  .pages = pages,                 \
-                  .mode = mode})
+#define KEYS (sparse::Layout{.query = layout_query, .key = layout_key, NAMED(query_lengths, key_lengths, pages, mode)})
 ACLNN(LightningIndexer,
       (In, query, In, key, In, weights, In, query_lengths, In, key_lengths, In, pages, Text, layout_query, Text,
        layout_key, int64_t, count, int64_t, mode, int64_t, before, int64_t, after, bool, values_asked, Out, out, Out,
@@ -62,7 +56,7 @@ ACLNN(SparseFlashAttentionV2,
       write_attention(out, largest, sum, sums_asked,
                       sparse::attend(KEYS, {query, key, value, chosen, query_rope, key_rope, sinks}, scale, block)))
 
-#define SCALES (sparse::Scales{.query = query_scale, .key = key_scale, .query_mode = query_mode, .key_mode = key_mode})
+#define SCALES (sparse::Scales{.query = query_scale, .key = key_scale, NAMED(query_mode, key_mode)})
 ACLNN(QuantLightningIndexer,
       (In, query, In, key, In, weights, In, query_scale, In, key_scale, In, query_lengths, In, key_lengths, In, pages,
        int64_t, query_mode, int64_t, key_mode, Text, layout_query, Text, layout_key, int64_t, count, int64_t, mode,
@@ -70,13 +64,7 @@ ACLNN(QuantLightningIndexer,
       (sparse::layout_like(KEYS, query, key, before, after, {at::kChar}, {at::kChar}),
        sparse::scaled_like(query, key, SCALES), sparse::chosen_like(query, key, weights, count, false, out)),
       write(out, sparse::chosen_scaled_keys(KEYS, query, key, weights, SCALES, count)))
-#define PACKED                                         \
-  (sparse::Packing{.key_mode = key_mode,               \
-                   .value_mode = value_mode,           \
-                   .attention_mode = attention_mode,   \
-                   .scales_together = scales_together, \
-                   .tile = tile,                       \
-                   .rope = rope})
+#define PACKED (sparse::Packing{NAMED(key_mode, value_mode, attention_mode, scales_together, tile, rope)})
 ACLNN(KvQuantSparseFlashAttention,
       (In, query, In, key, In, value, In, chosen, In, key_scale, In, value_scale, In, pages, In, query_lengths, In,
        key_lengths, double, scale, int64_t, key_mode, int64_t, value_mode, int64_t, block, Text, layout_query, Text,
@@ -88,13 +76,8 @@ ACLNN(KvQuantSparseFlashAttention,
 
 // ---- their gradients
 // -------------------------------------------------------------------------------------------------
-#define OWN_KEYS                                  \
-  (sparse::Layout{.query = layout,                \
-                  .key = layout,                  \
-                  .query_lengths = query_lengths, \
-                  .key_lengths = key_lengths,     \
-                  .pages = {},                    \
-                  .mode = mode})
+#define OWN_KEYS \
+  (sparse::Layout{.query = layout, .key = layout, NAMED(query_lengths, key_lengths), .pages = {}, .mode = mode})
 #define LISTED_KEYS                                                   \
   (sparse::Layout{.query = layout,                                    \
                   .key = layout,                                      \
@@ -131,14 +114,7 @@ ACLNN(DenseLightningIndexerSoftmaxLse,
        sparse::log_sums_like(LISTED_KEYS, {query, key, weights}, largest, sum)),
       write_each({largest, sum}, sparse::log_sums(LISTED_KEYS, {query, key, weights})))
 #define INDEXER (sparse::Indexer{.query = query_index, .key = key_index, .weights = weights})
-#define ATTENDED                              \
-  (sparse::Attended{.query = query,           \
-                    .key = key,               \
-                    .query_rope = query_rope, \
-                    .key_rope = key_rope,     \
-                    .largest = largest,       \
-                    .sum = sum,               \
-                    .scale = scale})
+#define ATTENDED (sparse::Attended{NAMED(query, key, query_rope, key_rope, largest, sum, scale)})
 ACLNN(DenseLightningIndexerGradKLLoss,
       (In, query, In, key, In, query_index, In, key_index, In, weights, In, largest, In, sum, In, largest_index, In,
        sum_index, In, query_rope, In, key_rope, Ints, query_lengths, Ints, key_lengths, double, scale, Text, layout,
