@@ -51,7 +51,9 @@ class Checked:
         for outcome in self.outcomes:
             for f in outcome.report.findings:
                 key = (f.kind, f.file, f.line, f.call)
-                merged[key] = replace(merged[key], count=merged[key].count + f.count) if key in merged else f
+                old = merged.get(key)
+                sums = {name: getattr(old, name) + getattr(f, name) for name in ("count", "followed")} if old else {}
+                merged[key] = replace(old, **sums) if old else f
         order = {"error": 0, "strict": 1, "note": 2}
         return sorted(merged.values(), key=lambda f: (order[f.severity], f.file, f.line, f.kind))
 

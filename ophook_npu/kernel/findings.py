@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ophook_npu.plural import counted
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -23,6 +25,7 @@ class Mistake:
     buffer: str = ""
     todo: str = ""
     count: int = 1
+    followed: int = 0  # what is missing later because the operation was left out
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " if self.file else ""
@@ -30,6 +33,7 @@ class Mistake:
         where += [f"tile {self.tile}"] if self.tile >= 0 else []
         where += [self.buffer] if self.buffer else []
         where += [f"{self.count} times"] if self.count > 1 else []
+        where += [f"{counted(self.followed, 'finding')} of missing values behind it"] if self.followed else []
         text = f"{place}{self.severity}: {self.call}: {self.what} [{self.kind}]"
         if where:
             text += f"\n    {', '.join(where)}"

@@ -55,6 +55,9 @@ def test_fault_is_found_and_its_twin_is_clean(path: Path, name: str, kind: str, 
     if line:
         assert Path(found[0].file).name == path.name
     assert found[0].what and found[0].todo
+    told = {f.kind for f in findings}
+    if kind in ("alignment", "local_bounds", "data_type", "mask", "repeat", "parameter", "position", "queue_empty"):
+        assert not told & {"uninitialized", "unwritten", "not_freed", "left_in_queue"}, "these follow from it"
     clean = [f for f in run(path, f"{name}_right", kind in STRICT).findings if f.kind != "written_twice"]
     assert not clean, [str(f) for f in clean]
 

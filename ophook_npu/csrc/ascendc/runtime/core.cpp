@@ -132,13 +132,32 @@ std::string Core::describe(const Local& tensor) const {
               base_name(b.at.file), b.at.line);
 }
 
+// An operation that is refused is left out, so values that it would have computed are missing from then on.
+static bool leaves_undone(Kind kind) {
+  switch (kind) {
+    case Kind::alignment: case Kind::local_bounds: case Kind::local_capacity: case Kind::global_bounds: case Kind::use_after_free:
+    case Kind::data_type: case Kind::rounding: case Kind::mask: case Kind::repeat: case Kind::stride: case Kind::position:
+    case Kind::wrong_core: case Kind::overlap: case Kind::parameter: case Kind::queue_full: case Kind::queue_empty:
+    case Kind::queue_foreign: case Kind::queue_order: case Kind::queue_not_ready: case Kind::assertion: case Kind::trap: return true;
+    default: return false;
+  }
+}
+static bool is_missing(Kind kind) {
+  return kind == Kind::uninitialized || kind == Kind::uncomputed_tail || kind == Kind::not_freed || kind == Kind::left_in_queue;
+}
+
 void Core::report(Kind kind, const char* call, At at, std::string what, std::string buffer) {
   if (!launch.checks() && severity_of(kind) != Severity::error) return;
   if (!launch.wanted(severity_of(kind))) return;
   if (severity_of(kind) == Severity::error) launch.failed = true;
   const char* file = at.file ? at.file : "";
+  if (is_missing(kind) && cause >= 0) {
+    ++launch.findings[size_t(cause)].followed;
+    return;
+  }
   const std::string key = text("%d|%s|%d|%s", int(kind), file, at.line, call);
   auto [it, fresh] = launch.known.emplace(key, launch.findings.size());
+  if (cause < 0 && leaves_undone(kind)) cause = int(it->second);
   if (!fresh) {
     ++launch.findings[it->second].count;
     return;

@@ -43,6 +43,7 @@ struct Finding {
   int core;
   int64_t tile;
   uint64_t count = 1;
+  uint64_t followed = 0;  // findings that follow from it
 };
 
 // Which call a sequence number belongs to, for messages about two calls. Old ones are forgotten.
@@ -177,6 +178,7 @@ class Core {
   const Site* site(uint32_t number) const;
   std::string where(uint32_t number) const;  // "DataCopy at line 12"
 
+  int cause = -1;  // the first finding of this core that left something undone: what is missing later follows from it
   void report(Kind kind, const char* call, At at, std::string what, std::string buffer = {});
   [[noreturn]] void stop();  // ends this core
   std::string describe(const Local& tensor) const;

@@ -183,6 +183,7 @@ void quote(std::string& out, const std::string& value) {
 }
 
 void coverage(Launch& launch) {
+  const auto undone = std::find_if(launch.cores.begin(), launch.cores.end(), [](const auto& core) { return core->cause >= 0; });
   for (const Argument& a : launch.memory.arguments) {
     if (a.role != 1 || !a.bytes) continue;
     uint64_t missing = 0, first = 0;
@@ -191,6 +192,10 @@ void coverage(Launch& launch) {
       missing += end - begin;
     });
     if (!missing) continue;
+    if (undone != launch.cores.end()) {
+      ++launch.findings[size_t((*undone)->cause)].followed;
+      continue;
+    }
     const auto e = uint64_t(a.element);
     launch.findings.push_back({Kind::unwritten, "kernel", "", a.name,
                                text("%llu of the %llu elements of %s were never written, the first at %llu", (unsigned long long)((missing + e - 1) / e),
@@ -227,7 +232,8 @@ std::string report_of(const Launch& launch) {
     };
     field("kind", name_of(f.kind)), field("severity", severities[int(severity_of(f.kind))]), field("call", f.call);
     field("file", f.file), field("what", f.what), field("buffer", f.buffer), field("todo", advice_of(f.kind));
-    out += text("\"line\":%d,\"core\":%d,\"tile\":%lld,\"count\":%llu}", f.line, f.core, (long long)f.tile, (unsigned long long)f.count);
+    out += text("\"line\":%d,\"core\":%d,\"tile\":%lld,\"count\":%llu,\"followed\":%llu}", f.line, f.core, (long long)f.tile,
+                (unsigned long long)f.count, (unsigned long long)f.followed);
   }
   const Counters& n = launch.counters;
   out += text("],\"counters\":{\"copied_in\":%llu,\"copied_out\":%llu,\"copies\":%llu,\"elements\":%llu,\"instructions\":%llu,"
