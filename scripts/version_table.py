@@ -86,6 +86,7 @@ def attempt(tried: Tried, folder: Path) -> None:
     python, logs = folder / "venv/bin/python", folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("OPHOOK_SIM", "TORCH_DEVICE"))}
+    plain["COLUMNS"] = "400"  # pytest cuts the reasons of failures to this width
 
     def step(name: str, command: list[str | Path], where: Path = ROOT) -> bool:
         with open(logs / f"{name}.log", "w") as log:
@@ -155,7 +156,7 @@ def table(results: list[Tried]) -> str:
         if tried.failures:
             lines += ["", f"**{tried.release}, Python {tried.python}**", ""]
             lines += [
-                f"- `{name.removeprefix('tests/')}`: `{why.replace('`', '')}`"
+                f"- `{name.removeprefix('tests/')}`" + (f": `{why.replace('`', '')}`" if why else "")
                 for name, why in sorted(tried.failures.items())
             ]
     return "\n".join(lines)
