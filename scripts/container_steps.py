@@ -57,7 +57,8 @@ def development(settings: str) -> list[Step]:
     """The steps of a devcontainer.json; its commands run in the work tree."""
     given = json.loads(settings)
     commands = [given[name] for name in ("onCreateCommand", "postCreateCommand") if name in given]
-    before = [Step("COPY", f". {DEVELOPMENT}"), Step("WORKDIR", DEVELOPMENT)]
+    # A dev container works in the user's own checkout, a git repository.
+    before = [Step("CLONE", DEVELOPMENT), Step("WORKDIR", DEVELOPMENT)]
     return [*before, *(Step("RUN", command) for command in commands)]
 
 
@@ -94,6 +95,8 @@ def run(root: Path, found: list[Step], environment: list[str]) -> Image:
             packed = ["tar", "--create", "--null", "--files-from=-"]
             content = subprocess.run(packed, cwd=HERE, input=tracked, capture_output=True, check=True).stdout
             subprocess.run(["tar", "--extract", "--no-same-owner"], cwd=target, input=content, check=True)
+        elif step.instruction == "CLONE":
+            subprocess.run(["git", "clone", "--quiet", HERE, root / step.given.lstrip("/")], check=True)
         elif step.instruction == "WORKDIR":
             image.folder = step.given
             (root / image.folder.lstrip("/")).mkdir(parents=True, exist_ok=True)
