@@ -6,6 +6,7 @@ says what it was given. torch is a stand-in too, since only its version and its 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -166,6 +167,16 @@ def torch_npu_version(venv: Path) -> str:
     return done.stdout.strip() or "none"
 
 
+def kill(run: subprocess.Popen[bytes]) -> None:
+    """Kill a run with its children, and wait until all are gone: until then they hold its locks."""
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    with contextlib.suppress(ProcessLookupError):
+        for _ in range(100):
+            os.killpg(run.pid, 0)
+            time.sleep(0.1)
+
+
 def test_until_install_and_back(tree: Path, venv: Path) -> None:
     before = trees.snapshot(tree / "third_party/op-plugin")
     assert torch_npu_version(venv) == "2.13.0"
@@ -265,7 +276,7 @@ def test_undo_after_a_failed_and_a_killed_run(tree: Path, venv: Path) -> None:
         while not (tree / "build/hanging").exists() and time.monotonic() < until:
             time.sleep(0.05)
         assert (tree / "build/hanging").exists()
-        os.killpg(running.pid, signal.SIGKILL)
+        kill(running)
     back = undo(tree, venv)
     assert back.returncode == 0, back.stdout + back.stderr
     assert trees.snapshot(tree) == before
@@ -362,8 +373,7 @@ def test_killed_while_building_goes_on(tree: Path, venv: Path) -> None:
         busy = route(venv, "--torch-npu-dir", tree, "--until", "patch")
         assert busy.returncode == 1 and "another run is working on" in busy.stderr
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill(process)
     done = route(venv, "--torch-npu-dir", tree, "--until", "build", "--jobs", 1)
     assert done.returncode == 0, done.stdout
 
