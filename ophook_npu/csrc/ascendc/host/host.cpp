@@ -48,9 +48,10 @@ std::string joined(const std::vector<T>& values, F text) {
 
 std::string param(const ops::OpParamDef& p) {
   auto number = [](auto value) { return std::to_string(int(value)); };
-  return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) + ",\"dtypes\":" + joined(p.dtypes, number) +
-         ",\"formats\":" + joined(p.formats, number) + ",\"listed\":" + (p.listed ? "true" : "false") +
-         ",\"values\":" + (p.values ? "true" : "false") + ",\"initial\":" + (p.has_initial ? std::to_string(p.initial) : "null") + "}";
+  return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) +
+         ",\"dtypes\":" + joined(p.dtypes, number) + ",\"formats\":" + joined(p.formats, number) +
+         ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values ? "true" : "false") +
+         ",\"initial\":" + (p.has_initial ? std::to_string(p.initial) : "null") + "}";
 }
 std::string attr(const ops::OpAttrDef& a) {
   std::string preset = "null";
@@ -58,14 +59,20 @@ std::string attr(const ops::OpAttrDef& a) {
   switch (a.preset.kind) {
     case gert::AttrValue::kInt: preset = std::to_string(a.preset.whole); break;
     case gert::AttrValue::kBool: preset = a.preset.flag ? "true" : "false"; break;
-    case gert::AttrValue::kFloat: std::snprintf(number, sizeof number, "%.9g", double(a.preset.real)), preset = number; break;
+    case gert::AttrValue::kFloat:
+      std::snprintf(number, sizeof number, "%.9g", double(a.preset.real)), preset = number;
+      break;
     case gert::AttrValue::kText: preset = quoted(a.preset.text); break;
-    case gert::AttrValue::kInts: preset = joined(a.preset.wholes.values, [](int64_t v) { return std::to_string(v); }); break;
-    case gert::AttrValue::kFloats: preset = joined(a.preset.reals.values, [](float v) { return std::to_string(v); }); break;
+    case gert::AttrValue::kInts:
+      preset = joined(a.preset.wholes.values, [](int64_t v) { return std::to_string(v); });
+      break;
+    case gert::AttrValue::kFloats:
+      preset = joined(a.preset.reals.values, [](float v) { return std::to_string(v); });
+      break;
     default: break;
   }
-  return "{\"name\":" + quoted(a.name) + ",\"type\":" + quoted(a.type) + ",\"required\":" + (a.required ? "true" : "false") +
-         ",\"default\":" + preset + "}";
+  return "{\"name\":" + quoted(a.name) + ",\"type\":" + quoted(a.type) +
+         ",\"required\":" + (a.required ? "true" : "false") + ",\"default\":" + preset + "}";
 }
 
 void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, std::string& out) {
@@ -139,13 +146,14 @@ TilingRegistration::TilingRegistration(const char* key, const char* name, optili
 using namespace ophook::host;
 
 const char* ascendc_describe() {
-  static thread_local std::string text; // the caller copies it before its next call
+  static thread_local std::string text;  // the caller copies it before its next call
   text = "[";
   for (const auto& [type, op] : registry().ops) {
     const Functions& f = functions_of(type.c_str());
     auto one = [](const auto& p) { return param(*p); };
-    text += (text.size() > 1 ? ",{" : "{") + std::string("\"type\":") + quoted(type) + ",\"inputs\":" + joined(op->inputs, one) +
-            ",\"outputs\":" + joined(op->outputs, one) + ",\"attrs\":" + joined(op->attrs, [](const auto& a) { return attr(*a); }) +
+    text += (text.size() > 1 ? ",{" : "{") + std::string("\"type\":") + quoted(type) +
+            ",\"inputs\":" + joined(op->inputs, one) + ",\"outputs\":" + joined(op->outputs, one) +
+            ",\"attrs\":" + joined(op->attrs, [](const auto& a) { return attr(*a); }) +
             ",\"socs\":" + joined(op->core.socs, quoted) + ",\"tiling\":" + (f.tiling ? "true" : "false") +
             ",\"infer\":" + (f.infer_shape ? "true" : "false") + "}";
   }
@@ -154,8 +162,10 @@ const char* ascendc_describe() {
 }
 
 const char* ascendc_prelude(const char* type) {
-  static thread_local std::string text; // the caller copies it before its next call
-  text = "// The tiling data of " + std::string(type) + ", as its host side registered it.\n#pragma once\n#include <cstdint>\n#include \"kernel_tiling/kernel_tiling.h\"\n";
+  static thread_local std::string text;  // the caller copies it before its next call
+  text = "// The tiling data of " + std::string(type) +
+         ", as its host side registered it.\n#pragma once\n#include <cstdint>\n#include "
+         "\"kernel_tiling/kernel_tiling.h\"\n";
   std::set<std::string> done;
   for (const auto& [key, tiling] : registry().tilings) {
     std::unique_ptr<optiling::TilingDef> def(tiling.second());
@@ -167,7 +177,7 @@ const char* ascendc_prelude(const char* type) {
 }
 
 const char* ascendc_templates(const char* type) {
-  static thread_local std::string text; // the caller copies it before its next call
+  static thread_local std::string text;  // the caller copies it before its next call
   text = templates_of(type);
   return text.c_str();
 }
@@ -185,11 +195,15 @@ int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, siz
       return fail(error, capacity, "TilingParse of %s failed", call->type);
   }
   forget_template_error();
-  if (functions.tiling(&context) != ge::GRAPH_SUCCESS) return fail(error, capacity, "the tiling function of %s refuses the call", call->type);
+  if (functions.tiling(&context) != ge::GRAPH_SUCCESS)
+    return fail(error, capacity, "the tiling function of %s refuses the call", call->type);
   const gert::TilingData& data = *context.GetRawTilingData();
-  if (data.GetDataSize() > sizeof out->data) return fail(error, capacity, "%zu bytes of tiling data; allowed: up to %zu", data.GetDataSize(), sizeof out->data);
-  if (context.block_dim == 0) return fail(error, capacity, "the tiling function of %s sets no block dim (SetBlockDim)", call->type);
-  if (const std::string why = template_error(call->type, context.tiling_key); !why.empty()) return fail(error, capacity, "%s", why.c_str());
+  if (data.GetDataSize() > sizeof out->data)
+    return fail(error, capacity, "%zu bytes of tiling data; allowed: up to %zu", data.GetDataSize(), sizeof out->data);
+  if (context.block_dim == 0)
+    return fail(error, capacity, "the tiling function of %s sets no block dim (SetBlockDim)", call->type);
+  if (const std::string why = template_error(call->type, context.tiling_key); !why.empty())
+    return fail(error, capacity, "%s", why.c_str());
   out->block_dim = context.block_dim;
   out->tiling_key = context.tiling_key;
   out->workspace = 0;
@@ -209,7 +223,8 @@ int ascendc_infer(const ascendc_call* call, char* error, size_t capacity) {
   }
   if (!functions.infer_shape) return fail(error, capacity, "%s registers no shape inference", call->type);
   gert::InferShapeContext context(node);
-  if (functions.infer_shape(&context) != ge::GRAPH_SUCCESS) return fail(error, capacity, "%s refuses these shapes", call->type);
+  if (functions.infer_shape(&context) != ge::GRAPH_SUCCESS)
+    return fail(error, capacity, "%s refuses these shapes", call->type);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     ascendc_tensor& t = call->outputs[i];
     const gert::Shape& shape = node.outputs[i].shape.GetOriginShape();

@@ -11,15 +11,15 @@ extern "C" {
 #define ASCENDC_HOST_API __attribute__((visibility("default")))
 
 typedef struct ascendc_tensor {
-  int32_t dtype;     // ge::DataType
+  int32_t dtype;  // ge::DataType
   int32_t rank;
   int64_t dims[25];
   const void* data;  // for inputs that the host reads; else NULL
 } ascendc_tensor;
 
 typedef struct ascendc_attr {
-  int32_t kind;      // gert::AttrValue::Kind
-  int64_t whole;     // int, bool
+  int32_t kind;   // gert::AttrValue::Kind
+  int64_t whole;  // int, bool
   double real;
   const char* text;
   const int64_t* wholes;
@@ -36,9 +36,9 @@ typedef struct ascendc_soc {
 typedef struct ascendc_call {
   const char* type;
   const ascendc_tensor* inputs;
-  const int32_t* input_counts;   // tensors of each parameter: 0 absent, more than 1 only where it is dynamic
+  const int32_t* input_counts;  // tensors of each parameter: 0 absent, more than 1 only where it is dynamic
   size_t input_parameters;
-  ascendc_tensor* outputs;       // written by inference
+  ascendc_tensor* outputs;  // written by inference
   const int32_t* output_counts;
   size_t output_parameters;
   const ascendc_attr* attrs;
@@ -49,8 +49,8 @@ typedef struct ascendc_call {
 typedef struct ascendc_tiling {
   uint32_t block_dim;
   uint64_t tiling_key;
-  uint64_t workspace;            // bytes, all together
-  uint64_t size;                 // of the tiling data
+  uint64_t workspace;  // bytes, all together
+  uint64_t size;       // of the tiling data
   uint8_t data[65536];
 } ascendc_tiling;
 

@@ -57,7 +57,9 @@ std::vector<Listed> listed(const Templates& t, std::string& error) {
   for (const TemplateArgument& a : t.arguments) {
     width += a.width;
     for (const uint64_t v : expanded(a))
-      if (a.width < 64 && v >> a.width) error = a.name + " is declared with " + std::to_string(v) + ", which " + std::to_string(a.width) + " bits do not hold";
+      if (a.width < 64 && v >> a.width)
+        error = a.name + " is declared with " + std::to_string(v) + ", which " + std::to_string(a.width) +
+                " bits do not hold";
   }
   if (width > 63) error = "the arguments of " + t.op + " take " + std::to_string(width) + " bits; allowed: up to 63";
   if (t.selections.empty()) error = t.op + " has an ASCENDC_TPL_ARGS_DECL and no ASCENDC_TPL_SEL";
@@ -113,14 +115,17 @@ Templates& declare_templates(const char* op, std::vector<TemplateArgument> argum
   t.op = op, t.arguments = std::move(arguments);
   return t;
 }
-TemplateSelections::TemplateSelections(Templates& of, std::vector<TemplateSelection> selections) { of.selections = std::move(selections); }
+TemplateSelections::TemplateSelections(Templates& of, std::vector<TemplateSelection> selections) {
+  of.selections = std::move(selections);
+}
 
 uint64_t template_key(const Templates& t, std::initializer_list<TemplateValue> given) {
   std::vector<uint64_t> values;
   for (const TemplateValue& v : given) values.push_back(v.value);
   std::string error;
   if (values.size() != t.arguments.size()) {
-    why_none = "GET_TPL_TILING_KEY got " + std::to_string(values.size()) + " values; " + t.op + " declares " + std::to_string(t.arguments.size());
+    why_none = "GET_TPL_TILING_KEY got " + std::to_string(values.size()) + " values; " + t.op + " declares " +
+               std::to_string(t.arguments.size());
     return kNoKey;
   }
   for (const Listed& one : listed(t, error))
@@ -137,7 +142,8 @@ std::string template_error(const std::string& op, uint64_t key) {
   for (const Listed& one : listed(*t, error))
     if (one.key == key) return "";
   if (!error.empty()) return error;
-  return why_none.empty() ? "no ASCENDC_TPL_SEL of " + t->op + " lists the tiling key " + std::to_string(key) : why_none;
+  return why_none.empty() ? "no ASCENDC_TPL_SEL of " + t->op + " lists the tiling key " + std::to_string(key)
+                          : why_none;
 }
 
 std::string templates_of(const std::string& op) {
@@ -149,12 +155,17 @@ std::string templates_of(const std::string& op) {
     constexpr const char* kinds[] = {"number", "truth", "dtype", "datatype", "format"};
     const uint64_t last = a.values.empty() ? 0 : a.values.back();
     const bool input = last & kInput, output = last & kOutput;
-    out += std::string(out.back() == '[' ? "" : ",") + "{\"name\":\"" + a.name + "\",\"kind\":\"" + kinds[a.kind] + "\",\"bound\":" +
-           (input || output ? std::string("[\"") + (input ? "input" : "output") + "\"," + std::to_string(last & 0xffffffffu) + "]" : "null") + "}";
+    out += std::string(out.back() == '[' ? "" : ",") + "{\"name\":\"" + a.name + "\",\"kind\":\"" + kinds[a.kind] +
+           "\",\"bound\":" +
+           (input || output
+                ? std::string("[\"") + (input ? "input" : "output") + "\"," + std::to_string(last & 0xffffffffu) + "]"
+                : "null") +
+           "}";
   }
   out += "],\"error\":\"" + error + "\",\"keys\":[";
   for (const Listed& one : keys) {
-    out += std::string(out.back() == '[' ? "" : ",") + "{\"key\":" + std::to_string(one.key) + ",\"cores\":\"" + one.cores + "\",\"values\":[";
+    out += std::string(out.back() == '[' ? "" : ",") + "{\"key\":" + std::to_string(one.key) + ",\"cores\":\"" +
+           one.cores + "\",\"values\":[";
     for (size_t i = 0; i < one.values.size(); ++i) out += (i ? "," : "") + std::to_string(one.values[i]);
     out += "]}";
   }

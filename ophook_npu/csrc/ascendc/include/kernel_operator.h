@@ -1,5 +1,5 @@
-// Ascend C for the CPU: what an operator's kernel includes. Written from the vendor's public documentation of the interface.
-// A call that is not here does not compile, and the compiler names it.
+// Ascend C for the CPU: what an operator's kernel includes. Written from the vendor's public documentation of the
+// interface. A call that is not here does not compile, and the compiler names it.
 #pragma once
 
 #include "ascendc/advanced.h"

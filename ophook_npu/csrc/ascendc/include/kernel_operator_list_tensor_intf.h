@@ -27,12 +27,17 @@ class TensorDesc {
   T* data_ = nullptr;
 };
 
-// At first the distance to the addresses; for each tensor its dimensions and index in 32 bits each, and its shape; then the addresses.
+// At first the distance to the addresses; for each tensor its dimensions and index in 32 bits each, and its shape; then
+// the addresses.
 class ListTensorDesc {
  public:
   __aicore__ ListTensorDesc() {}
-  __aicore__ ListTensorDesc(__gm__ void* data, uint32_t length = 0xffffffff, uint32_t shapeSize = 0xffffffff) { Init(data, length, shapeSize); }
-  __aicore__ void Init(__gm__ void* data, uint32_t length = 0xffffffff, uint32_t = 0xffffffff) { data_ = static_cast<uint8_t*>(data), length_ = length; }
+  __aicore__ ListTensorDesc(__gm__ void* data, uint32_t length = 0xffffffff, uint32_t shapeSize = 0xffffffff) {
+    Init(data, length, shapeSize);
+  }
+  __aicore__ void Init(__gm__ void* data, uint32_t length = 0xffffffff, uint32_t = 0xffffffff) {
+    data_ = static_cast<uint8_t*>(data), length_ = length;
+  }
   template <class T>
   __aicore__ void GetDesc(TensorDesc<T>& desc, uint32_t index) {
     const uint8_t* at = data_ + sizeof(uint64_t);

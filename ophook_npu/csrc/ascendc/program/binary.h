@@ -1,4 +1,5 @@
-// What a library of kernels exports for libascendcl, which loads it (aclrtBinaryLoadFromFile) and launches what it holds.
+// What a library of kernels exports for libascendcl, which loads it (aclrtBinaryLoadFromFile) and launches what it
+// holds.
 #pragma once
 
 #include <stddef.h>
@@ -12,7 +13,7 @@ extern "C" {
 
 typedef struct ophook_binary_kernel {
   const char* name;
-  int kind;  // ascendc_options
+  int kind;             // ascendc_options
   const size_t* sizes;  // of its parameters, in bytes
   size_t count;
   const uint64_t* keys;  // its tiling keys; NULL where its text does not say them

@@ -61,7 +61,8 @@ void tell(const Task& task, const char* report, const char* summary) {
   std::lock_guard<std::mutex> lock(mutex);
   if (report) {
     if (std::FILE* file = std::fopen(std::getenv("OPHOOK_KERNEL_REPORT"), "a")) {
-      std::fprintf(file, "{\"kernel\":\"%s\",\"blocks\":%llu,\"report\":%s}\n", task.name, (unsigned long long)task.blocks, report);
+      std::fprintf(file, "{\"kernel\":\"%s\",\"blocks\":%llu,\"report\":%s}\n", task.name,
+                   (unsigned long long)task.blocks, report);
       std::fclose(file);
       return;
     }
@@ -81,7 +82,9 @@ size_t registered(const void* pointer) {
   return low;
 }
 
-int allocation(const void* pointer, void** begin, size_t* bytes) { return sim_memory_block(pointer, begin, bytes) >= 0; }
+int allocation(const void* pointer, void** begin, size_t* bytes) {
+  return sim_memory_block(pointer, begin, bytes) >= 0;
+}
 
 int run(void* argument) {
   auto* task = static_cast<Task*>(argument);
@@ -97,9 +100,17 @@ int run(void* argument) {
   }
   char summary[2048] = "";
   char* report = nullptr;
-  const ascendc_launch launch{reinterpret_cast<void*>(&entry), memory.data(), int32_t(memory.size()), int32_t(task->blocks), task->tiling_key,
-                              rt::options_of(*sim_current_soc(), found == kinds().end() ? 0 : found->second), summary,
-                              sizeof summary, nullptr, allocation, sim_order_touched};
+  const ascendc_launch launch{reinterpret_cast<void*>(&entry),
+                              memory.data(),
+                              int32_t(memory.size()),
+                              int32_t(task->blocks),
+                              task->tiling_key,
+                              rt::options_of(*sim_current_soc(), found == kinds().end() ? 0 : found->second),
+                              summary,
+                              sizeof summary,
+                              nullptr,
+                              allocation,
+                              sim_order_touched};
   const int failed = ascendc_run(&launch, std::getenv("OPHOOK_KERNEL_REPORT") ? &report : nullptr);
   tell(*task, report, summary);
   ascendc_release(report);
@@ -124,10 +135,11 @@ uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work) 
   auto task = std::make_unique<Task>(Task{kernel, blocks, std::move(work)});
   int failed;
   if (!blocks || blocks > kMostBlocks)
-    failed = sim_fail(107000, "%s<<<%llu, …>>>: that many blocks; allowed: 1 to %llu", kernel, (unsigned long long)blocks,
-                      (unsigned long long)kMostBlocks);
+    failed = sim_fail(107000, "%s<<<%llu, …>>>: that many blocks; allowed: 1 to %llu", kernel,
+                      (unsigned long long)blocks, (unsigned long long)kMostBlocks);
   else
-    failed = sim_launch_telling_later(stream, kernel, run, task.release(), [](void* argument) { delete static_cast<Task*>(argument); });
+    failed = sim_launch_telling_later(stream, kernel, run, task.release(),
+                                      [](void* argument) { delete static_cast<Task*>(argument); });
   // Few programs look at a launch's result: the device's compiler prints, and so does this.
   if (failed) std::fprintf(stderr, "%s\n", sim_error_message());
   return uint32_t(failed);
@@ -147,8 +159,8 @@ const ophook_binary_kernel* ophook_binary_find(const char* name) {
   if (found == named().end()) return nullptr;
   const auto kind = kinds().find(found->first);
   Known& known = found->second;
-  known.told = {found->first.c_str(), kind == kinds().end() ? 0 : kind->second, known.sizes.data(), known.sizes.size(),
-                known.any_key ? nullptr : known.keys.data(), known.keys.size()};
+  known.told = {found->first.c_str(), kind == kinds().end() ? 0 : kind->second,    known.sizes.data(),
+                known.sizes.size(),   known.any_key ? nullptr : known.keys.data(), known.keys.size()};
   return &known.told;
 }
 

@@ -24,13 +24,16 @@ struct Pointer {  // an argument that may be device memory
 template <typename... T>
 std::vector<Pointer> pointers_in(T... arguments) {
   std::vector<Pointer> found;
-  ([&] {
-    if constexpr (std::is_pointer_v<T>) {
-      using U = std::remove_pointer_t<T>;
-      if constexpr (std::is_void_v<U> || std::is_function_v<U>) found.push_back({reinterpret_cast<const void*>(arguments), 1});
-      else found.push_back({arguments, int32_t(sizeof(U))});
-    }
-  }(), ...);
+  (
+      [&] {
+        if constexpr (std::is_pointer_v<T>) {
+          using U = std::remove_pointer_t<T>;
+          if constexpr (std::is_void_v<U> || std::is_function_v<U>)
+            found.push_back({reinterpret_cast<const void*>(arguments), 1});
+          else found.push_back({arguments, int32_t(sizeof(U))});
+        }
+      }(),
+      ...);
   return found;
 }
 
@@ -58,7 +61,8 @@ struct Entry<Kernel> {
     size_t next = 0;
     std::tuple<std::decay_t<T>...> values;
     std::apply([&](auto&... value) { (std::memcpy(&value, arguments[next++], sizeof value), ...); }, values);
-    return {[values] { std::apply(Kernel, values); }, std::apply([](auto... value) { return pointers_in(value...); }, values)};
+    return {[values] { std::apply(Kernel, values); },
+            std::apply([](auto... value) { return pointers_in(value...); }, values)};
   }
   static std::vector<size_t> sizes() { return {sizeof(std::decay_t<T>)...}; }
 };

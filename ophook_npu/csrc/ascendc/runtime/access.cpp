@@ -20,10 +20,11 @@ bool Operation::inside(const Local& tensor, uint64_t first, uint64_t bytes, cons
   const uint64_t end = uint64_t(tensor.offset) + first + bytes;
   const bool exists = end <= core.memory->at(tensor.memory).size();
   if (first + bytes <= tensor.bytes && exists) return true;
-  if (exists && tensor.buffer < 0 && tensor.memory != Memory::ub) {  // no buffer ends there: the size is what the kernel said
+  if (exists && tensor.buffer < 0 &&
+      tensor.memory != Memory::ub) {  // no buffer ends there: the size is what the kernel said
     core.report(Kind::beyond_tensor, call, at,
-                text("%s: bytes %llu to %llu of a tensor of %u bytes", role, (unsigned long long)first, (unsigned long long)(first + bytes),
-                     tensor.bytes));
+                text("%s: bytes %llu to %llu of a tensor of %u bytes", role, (unsigned long long)first,
+                     (unsigned long long)(first + bytes), tensor.bytes));
     return true;
   }
   core.report(Kind::local_bounds, call, at,
@@ -35,7 +36,8 @@ bool Operation::inside(const Local& tensor, uint64_t first, uint64_t bytes, cons
 
 bool Operation::aligned(const Local& tensor, uint32_t to, const char* role) {
   if (!core.launch.checks() || tensor.offset % to == 0) return true;
-  core.report(Kind::alignment, call, at, text("%s begins at byte %u of local memory, no multiple of %u", role, tensor.offset, to),
+  core.report(Kind::alignment, call, at,
+              text("%s begins at byte %u of local memory, no multiple of %u", role, tensor.offset, to),
               core.describe(tensor));
   return false;
 }
@@ -43,10 +45,11 @@ bool Operation::aligned(const Local& tensor, uint32_t to, const char* role) {
 void Operation::conflict(const Local& tensor, const Conflict& with, bool write) {
   const bool scalar = with.pipe == Pipe::S || pipe == Pipe::S;
   const Kind kind = with.pipe == pipe ? Kind::missing_barrier : scalar ? Kind::missing_scalar_sync : Kind::missing_sync;
-  core.report(kind, call, at,
-              text("pipe %s %s what pipe %s %s (%s), and does not wait for it", name_of(pipe), write ? "overwrites" : "reads",
-                   name_of(with.pipe), with.wrote ? "writes" : "still reads", core.where(with.seq).c_str()),
-              core.describe(tensor));
+  core.report(
+      kind, call, at,
+      text("pipe %s %s what pipe %s %s (%s), and does not wait for it", name_of(pipe), write ? "overwrites" : "reads",
+           name_of(with.pipe), with.wrote ? "writes" : "still reads", core.where(with.seq).c_str()),
+      core.describe(tensor));
 }
 
 void Operation::reads(const Local& tensor, uint64_t first, uint64_t bytes) {
@@ -58,7 +61,8 @@ void Operation::reads(const Local& tensor, uint64_t first, uint64_t bytes) {
 void Operation::writes(const Local& tensor, uint64_t first, uint64_t bytes) {
   if (!core.launch.checks() || !bytes) return;
   Conflict found;
-  if (!core.memory->at(tensor.memory).write(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, seq, limits, &found))
+  if (!core.memory->at(tensor.memory)
+           .write(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, seq, limits, &found))
     conflict(tensor, found, true);
 }
 
@@ -72,7 +76,8 @@ uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argu
       if (data < each.data && data + bytes > each.data - 4096)
         near = text(", %llu bytes before %s", (unsigned long long)(each.data - data), each.name.c_str());
       else if (data >= each.data + each.allocated && data < each.data + each.allocated + (1 << 20))
-        near = text(", %llu bytes after the end of %s", (unsigned long long)(data - each.data - each.bytes), each.name.c_str());
+        near = text(", %llu bytes after the end of %s", (unsigned long long)(data - each.data - each.bytes),
+                    each.name.c_str());
     core.report(Kind::global_bounds, call, at,
                 text("%s %llu bytes of device memory that belong to no argument%s", write ? "writes" : "reads",
                      (unsigned long long)bytes, near.c_str()));
@@ -100,12 +105,15 @@ uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes, bool orders
   const uint64_t first = uint64_t(data - a->data);
   const auto own = a->repeated.find(core.index);
   a->writes.meet(first, first + usable, [&](uint64_t begin, const Touch& old) {
-    if (own != a->repeated.end() && own->second.covers(std::max(begin, first), std::min(old.end, first + usable))) return;
+    if (own != a->repeated.end() && own->second.covers(std::max(begin, first), std::min(old.end, first + usable)))
+      return;
     if (old.core != core.index && old.phase == core.phase && !core.saw(old.core, old.pipe, old.seq))
       core.report(Kind::missing_sync_all, call, at,
-                  text("core %d reads what core %d writes at line %d, without SyncAll between them", core.index, old.core, old.at.line),
+                  text("core %d reads what core %d writes at line %d, without SyncAll between them", core.index,
+                       old.core, old.at.line),
                   a->name);
-    else if (old.core == core.index && old.phase == core.phase && !old.merged && old.seq > limits[int(old.pipe)] && old.pipe != pipe)
+    else if (old.core == core.index && old.phase == core.phase && !old.merged && old.seq > limits[int(old.pipe)] &&
+             old.pipe != pipe)
       core.report(old.pipe == Pipe::S || pipe == Pipe::S ? Kind::missing_scalar_sync : Kind::missing_sync, call, at,
                   text("pipe %s reads device memory that pipe %s writes (%s), and does not wait for it", name_of(pipe),
                        name_of(old.pipe), core.where(old.seq).c_str()),
@@ -113,7 +121,8 @@ uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes, bool orders
   });
   if (!orders) return usable;
   Touch touch;
-  touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.seq = seq, touch.told = core.told, touch.pipe = pipe, touch.at = at;
+  touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.seq = seq,
+  touch.told = core.told, touch.pipe = pipe, touch.at = at;
   a->reads.add(first, touch, true, [](uint64_t, const Touch&) {});
   return usable;
 }
@@ -135,32 +144,34 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   touch.seq = seq, touch.told = core.told, touch.pipe = pipe, touch.at = at;
   a->reads.meet(first, first + usable, [&](uint64_t, const Touch& old) {
     if (same && old.core != core.index) return;  // who reads it finds these values, before and after
-    if (old.core != core.index && old.phase == core.phase && !(atomic && old.atomic) && !core.saw(old.core, old.pipe, old.seq))
+    if (old.core != core.index && old.phase == core.phase && !(atomic && old.atomic) &&
+        !core.saw(old.core, old.pipe, old.seq))
       core.report(Kind::missing_sync_all, call, at,
-                  text("core %d writes what core %d reads at line %d, without SyncAll between them", core.index, old.core, old.at.line),
+                  text("core %d writes what core %d reads at line %d, without SyncAll between them", core.index,
+                       old.core, old.at.line),
                   a->name);
-    else if (old.core == core.index && old.phase == core.phase && !old.merged && old.seq > limits[int(old.pipe)] && old.pipe != pipe &&
-             old.pipe != Pipe::S && pipe != Pipe::S)
+    else if (old.core == core.index && old.phase == core.phase && !old.merged && old.seq > limits[int(old.pipe)] &&
+             old.pipe != pipe && old.pipe != Pipe::S && pipe != Pipe::S)
       core.report(Kind::missing_sync, call, at,
-                  text("pipe %s overwrites device memory that pipe %s still reads (%s)", name_of(pipe), name_of(old.pipe),
-                       core.where(old.seq).c_str()),
+                  text("pipe %s overwrites device memory that pipe %s still reads (%s)", name_of(pipe),
+                       name_of(old.pipe), core.where(old.seq).c_str()),
                   a->name);
   });
   auto meets = [&](uint64_t begin, const Touch& old) {
     if (old.phase != core.phase || (atomic && old.atomic)) return;
-    const uint64_t from = std::max(begin, first) / uint64_t(a->element), to = std::min(old.end, first + usable) / uint64_t(a->element);
+    const uint64_t from = std::max(begin, first) / uint64_t(a->element),
+                   to = std::min(old.end, first + usable) / uint64_t(a->element);
     if (old.core != core.index && core.saw(old.core, old.pipe, old.seq)) return;
     if (old.core != core.index)
       core.report(same ? Kind::written_twice : Kind::cores_overlap, call, at,
                   text(same ? "cores %d and %d both write elements %llu to %llu of %s, the same values"
                             : "cores %d and %d both write elements %llu to %llu of %s",
-                       old.core, core.index, (unsigned long long)from,
-                       (unsigned long long)to, a->name.c_str()),
+                       old.core, core.index, (unsigned long long)from, (unsigned long long)to, a->name.c_str()),
                   a->name);
     else if (a->role != 3 && !atomic)
       core.report(Kind::written_twice, call, at,
-                  text("elements %llu to %llu of %s are written a second time", (unsigned long long)from, (unsigned long long)to,
-                       a->name.c_str()),
+                  text("elements %llu to %llu of %s are written a second time", (unsigned long long)from,
+                       (unsigned long long)to, a->name.c_str()),
                   a->name);
   };
   // What is there already stays its first writer's, and is this core's as well.
@@ -177,13 +188,15 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
 bool has_unit(Core& c, bool vector, const char* call, At at) {
   if (c.is_vector == vector) return true;
   c.report(Kind::wrong_core, call, at,
-           text("core %d is a %s core, and this is work of a %s core", c.index, c.is_vector ? "vector" : "cube", vector ? "vector" : "cube"));
+           text("core %d is a %s core, and this is work of a %s core", c.index, c.is_vector ? "vector" : "cube",
+                vector ? "vector" : "cube"));
   return false;
 }
 
 bool fills_l1(Core& c, const Local& to, const char* call, At at) {
   const bool asks = c.is_vector && AscendC::TPosition(to.position) == AscendC::TPosition::TSCM &&
-                    std::any_of(c.launch.cores.begin(), c.launch.cores.end(), [&](auto& each) { return !each->is_vector && each->block == c.block; });
+                    std::any_of(c.launch.cores.begin(), c.launch.cores.end(),
+                                [&](auto& each) { return !each->is_vector && each->block == c.block; });
   return asks || has_unit(c, false, call, at);
 }
 

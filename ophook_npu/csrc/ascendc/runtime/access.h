@@ -11,7 +11,7 @@ struct Operation {
   const char* call;
   At at;
   uint32_t seq;
-  bool same = false;  // what is written to device memory is there already
+  bool same = false;        // what is written to device memory is there already
   uint32_t limits[kPipes];  // earlier operations of each pipe up to this number are over
 
   Operation(Core& c, Pipe p, const char* name, At where);
@@ -22,14 +22,18 @@ struct Operation {
   void reads(const Local& tensor, uint64_t first, uint64_t bytes);
   void writes(const Local& tensor, uint64_t first, uint64_t bytes);
   uint8_t* data(const Local& tensor) const { return core.memory->at(tensor.memory).data(tensor.offset, tensor.bytes); }
-  uint8_t* written(const Local& tensor) const { return core.memory->at(tensor.memory).written(tensor.offset, tensor.bytes); }
+  uint8_t* written(const Local& tensor) const {
+    return core.memory->at(tensor.memory).written(tensor.offset, tensor.bytes);
+  }
 
-  // Device memory (`orders`: no core may write it meanwhile): how much of [data, data + bytes) may be touched, 0 where nothing may.
+  // Device memory (`orders`: no core may write it meanwhile): how much of [data, data + bytes) may be touched, 0 where
+  // nothing may.
   uint64_t from_device(const uint8_t* data, uint64_t bytes, bool orders = true);
   uint64_t to_device(uint8_t* data, uint64_t bytes);
   // Whether a plain write of these bytes changes nothing.
   bool holds(const uint8_t* target, const uint8_t* source, uint64_t bytes) const {
-    return !core.launch.options.on_wait && !core.atomic_kind && core.launch.memory.holds(target, bytes) && !std::memcmp(target, source, bytes);
+    return !core.launch.options.on_wait && !core.atomic_kind && core.launch.memory.holds(target, bytes) &&
+           !std::memcmp(target, source, bytes);
   }
   // Whether [data, data + bytes) holds values; marks, for each byte, which ones do.
   bool initialized(const uint8_t* data, uint64_t bytes) const;

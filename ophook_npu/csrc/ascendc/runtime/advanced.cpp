@@ -22,13 +22,16 @@ bool there(Operation& op, const Local& tensor, uint64_t bytes, const char* role)
 }
 bool real(Operation& op, Dtype dtype) {
   if (dtype == Dtype::f16 || dtype == Dtype::f32) return true;
-  op.core.report(Kind::data_type, op.call, op.at, text("%s has no %s on this SoC; it has half, float", op.call, name_of(dtype)));
+  op.core.report(Kind::data_type, op.call, op.at,
+                 text("%s has no %s on this SoC; it has half, float", op.call, name_of(dtype)));
   return false;
 }
 bool right_shape(Operation& op, const RowShape& s, uint32_t size) {
   if (s.count && s.valid && s.width >= s.valid && uint64_t(s.width) * size % kBlock == 0) return true;
   op.core.report(Kind::parameter, op.call, op.at,
-                 text("%u rows of %u elements, %u of them used; a row must be a multiple of 32 bytes and as long as what is used of it", s.count, s.width, s.valid));
+                 text("%u rows of %u elements, %u of them used; a row must be a multiple of 32 bytes and as long as "
+                      "what is used of it",
+                      s.count, s.width, s.valid));
   return false;
 }
 // The first `valid` elements of row `r` in float. False: some of them were never computed.
@@ -44,26 +47,32 @@ void put(Operation& op, const Local& dst, uint64_t first_element, const float* v
   std::memset(op.written(dst) + first_element * size, 1, count * size);
 }
 void never_computed(Operation& op, const Local& tensor) {
-  op.core.report(Kind::uninitialized, op.call, op.at, "works on elements that were never computed", op.core.describe(tensor));
+  op.core.report(Kind::uninitialized, op.call, op.at, "works on elements that were never computed",
+                 op.core.describe(tensor));
 }
 
 }  // namespace
 
 void needs_tiling(const char* call, bool there, At at) {
   if (there) return;
-  core().report(Kind::parameter, call, at, "the tiling is empty: the host's function for it was not called, or the kernel did not read it");
+  core().report(Kind::parameter, call, at,
+                "the tiling is empty: the host's function for it was not called, or the kernel did not read it");
   core().stop();
 }
 
-void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work, RowShape s, At at) {
+void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work, RowShape s,
+             At at) {
   const bool log = which == RowsOp::log_softmax;
   Operation op(core(), Pipe::V, log ? "LogSoftMax" : "SoftMax", at);
   if (!real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   const uint64_t bytes = uint64_t(s.count) * s.width * size;
-  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, dst, bytes, "the destination")) return;
+  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, dst, bytes, "the destination"))
+    return;
   for (const Local* each : {sum, max})
-    if (each && !there(op, *each, uint64_t(s.count) * kBlock, each == sum ? "the tensor of sums" : "the tensor of maxima")) return;
+    if (each &&
+        !there(op, *each, uint64_t(s.count) * kBlock, each == sum ? "the tensor of sums" : "the tensor of maxima"))
+      return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   scratch(op, work);
@@ -83,7 +92,8 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
     for (uint32_t i = 0; i < s.valid; ++i) total += std::exp(values[i] - most);
     const float shift = log ? std::log(total) : 0;
     constexpr float kLogOfTen = 2.302585093f;  // the page's LogSoftMax is of base 10
-    for (uint32_t i = 0; i < s.valid; ++i) values[i] = log ? (values[i] - most - shift) / kLogOfTen : std::exp(values[i] - most) / total;
+    for (uint32_t i = 0; i < s.valid; ++i)
+      values[i] = log ? (values[i] - most - shift) / kLogOfTen : std::exp(values[i] - most) / total;
     put(op, dst, uint64_t(r) * s.width, values, s.valid);
     for (const Local* each : {sum, max}) {
       if (!each) continue;
@@ -94,13 +104,15 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
   }
 }
 
-void softmax_flash(const char* call, const FlashTensors& t, const Local* work, RowShape s, bool update, bool divide, At at) {
+void softmax_flash(const char* call, const FlashTensors& t, const Local* work, RowShape s, bool update, bool divide,
+                   At at) {
   Operation op(core(), Pipe::V, call, at);
   if (!real(op, t.src.dtype) || !real(op, t.sum.dtype)) return op.core.stop();
   const uint32_t size = size_of(t.src.dtype);
   const uint64_t bytes = uint64_t(s.count) * s.width * size, numbers = uint64_t(s.count) * kBlock;
-  if (!right_shape(op, s, size) || !there(op, t.src, bytes, "the source") || !there(op, t.dst, bytes, "the destination") ||
-      !there(op, t.sum, numbers, "the tensor of sums") || !there(op, t.max, numbers, "the tensor of maxima"))
+  if (!right_shape(op, s, size) || !there(op, t.src, bytes, "the source") ||
+      !there(op, t.dst, bytes, "the destination") || !there(op, t.sum, numbers, "the tensor of sums") ||
+      !there(op, t.max, numbers, "the tensor of maxima"))
     return;
   if (update && (!there(op, t.exp_max, numbers, "expMax") || !there(op, t.in_sum, numbers, "the sums so far") ||
                  !there(op, t.in_max, numbers, "the maxima so far")))
@@ -123,7 +135,8 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
       std::vector<float>& to = each == &t.in_sum ? sums : maxima;
       for (uint32_t r = 0; r < s.count; ++r) {
         wide(each->dtype, op.data(*each) + r * kBlock, &to[r], 1);
-        if (op.core.launch.checks() && !all_written(op.written(*each) + r * kBlock, size_of(each->dtype))) never_computed(op, *each);
+        if (op.core.launch.checks() && !all_written(op.written(*each) + r * kBlock, size_of(each->dtype)))
+          never_computed(op, *each);
       }
     }
   auto spread = [&](const Local& to, uint32_t r, float value) {
@@ -148,8 +161,8 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
   }
 }
 
-void normalize(const char* call, Local dst, const Local* mean, const Local* variance, Local src, Local gamma, const Local* beta,
-               const Local* work, RowShape s, float epsilon, At at) {
+void normalize(const char* call, Local dst, const Local* mean, const Local* variance, Local src, Local gamma,
+               const Local* beta, const Local* work, RowShape s, float epsilon, At at) {
   Operation op(core(), Pipe::V, call, at);
   if (!real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
@@ -187,13 +200,16 @@ void normalize(const char* call, Local dst, const Local* mean, const Local* vari
   if (op.core.launch.checks() && !known) never_computed(op, src);
 }
 
-void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local src, const Local* work, RowShape s, At at) {
+void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local src, const Local* work, RowShape s,
+               At at) {
   Operation op(core(), Pipe::V, call, at);
   if (!real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   const uint64_t bytes = uint64_t(s.count) * s.width * size;
   const uint32_t results = columns ? s.valid : s.count;
-  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, dst, uint64_t(results) * size, "the destination")) return;
+  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") ||
+      !there(op, dst, uint64_t(results) * size, "the destination"))
+    return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   scratch(op, work);
@@ -215,19 +231,24 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   put(op, dst, 0, out.data(), results);
 }
 
-void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work, int32_t k, RowShape s,
-           bool largest, At at) {
+void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work,
+           int32_t k, RowShape s, bool largest, At at) {
   Operation op(core(), Pipe::V, "TopK", at);
   if (!real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   if (k < 1 || uint32_t(k) > s.valid || s.width % 32 || s.width > 4096) {
-    op.core.report(Kind::parameter, "TopK", at, text("k is %d, inner %u, n %u; k is 1 to n, inner a multiple of 32 up to 4096", k, s.width, s.valid));
+    op.core.report(
+        Kind::parameter, "TopK", at,
+        text("k is %d, inner %u, n %u; k is 1 to n, inner a multiple of 32 up to 4096", k, s.width, s.valid));
     return;
   }
-  const uint64_t bytes = uint64_t(s.count) * s.width * size, value_line = (uint64_t(k) * size + kBlock - 1) / kBlock * kBlock,
+  const uint64_t bytes = uint64_t(s.count) * s.width * size,
+                 value_line = (uint64_t(k) * size + kBlock - 1) / kBlock * kBlock,
                  index_line = (uint64_t(k) * 4 + kBlock - 1) / kBlock * kBlock;
-  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, values, s.count * value_line, "the values") ||
-      !there(op, indices, s.count * index_line, "the indices") || (src_indices && !there(op, *src_indices, s.width * 4ull, "the source's indices")) ||
+  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") ||
+      !there(op, values, s.count * value_line, "the values") ||
+      !there(op, indices, s.count * index_line, "the indices") ||
+      (src_indices && !there(op, *src_indices, s.width * 4ull, "the source's indices")) ||
       (finished && !there(op, *finished, s.count, "finishLocal")))
     return;
   op.core.settle();

@@ -58,8 +58,10 @@ T compute(T d, T a, T b, T s) {
   if constexpr (op == Op::Add) return add(a, b);
   else if constexpr (op == Op::Sub) return sub(a, b);
   else if constexpr (op == Op::Mul) return mul(a, b);
-  else if constexpr (op == Op::Div) { if constexpr (real) return a / b; else return b ? T(a / b) : T(-1); }
-  else if constexpr (op == Op::Max) return a > b ? a : b;
+  else if constexpr (op == Op::Div) {
+    if constexpr (real) return a / b;
+    else return b ? T(a / b) : T(-1);
+  } else if constexpr (op == Op::Max) return a > b ? a : b;
   else if constexpr (op == Op::Min) return a < b ? a : b;
   else if constexpr (op == Op::AddRelu) return relu(add(a, b));
   else if constexpr (op == Op::SubRelu) return relu(sub(a, b));
@@ -101,13 +103,14 @@ constexpr bool for_reals() {
 }
 template <Op op>
 constexpr bool reads_dst() {
-  return op == Op::MulAddDst || op == Op::FusedMulAdd || op == Op::FusedMulAddRelu || op == Op::MulAddRelu || op == Op::Axpy;
+  return op == Op::MulAddDst || op == Op::FusedMulAdd || op == Op::FusedMulAddRelu || op == Op::MulAddRelu ||
+         op == Op::Axpy;
 }
 template <Op op>
 constexpr bool reads_b() {
-  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Max || op == Op::Min || op == Op::And ||
-         op == Op::Or || op == Op::AddRelu || op == Op::SubRelu || op == Op::MulAddDst || op == Op::FusedMulAdd ||
-         op == Op::FusedMulAddRelu || op == Op::MulAddRelu;
+  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Max || op == Op::Min ||
+         op == Op::And || op == Op::Or || op == Op::AddRelu || op == Op::SubRelu || op == Op::MulAddDst ||
+         op == Op::FusedMulAdd || op == Op::FusedMulAddRelu || op == Op::MulAddRelu;
 }
 
 template <Op op, typename T>
@@ -118,7 +121,8 @@ void run(void* dst, const void* a, const void* b, const Scalar& scalar, size_t c
   auto* d = static_cast<T*>(dst);
   auto* x = static_cast<const T*>(a);
   auto* y = static_cast<const T*>(b);
-  for (size_t i = 0; i < count; ++i) d[i] = compute<op, T>(reads_dst<op>() ? d[i] : T(0), x[i], reads_b<op>() ? y[i] : T(0), s);
+  for (size_t i = 0; i < count; ++i)
+    d[i] = compute<op, T>(reads_dst<op>() ? d[i] : T(0), x[i], reads_b<op>() ? y[i] : T(0), s);
 }
 
 // Half types: computed in float and rounded once, which for + - * / and square roots is the exact result rounded.
@@ -147,7 +151,8 @@ Function choose(Dtype dtype) {
   if constexpr (for_integers<op>()) {
     switch (dtype) {
       case Dtype::i8: return run<op, int8_t>;
-      case Dtype::u8: case Dtype::b8: return run<op, uint8_t>;
+      case Dtype::u8:
+      case Dtype::b8: return run<op, uint8_t>;
       case Dtype::i16: return run<op, int16_t>;
       case Dtype::u16: return run<op, uint16_t>;
       case Dtype::i32: return run<op, int32_t>;
@@ -163,7 +168,9 @@ Function choose(Dtype dtype) {
 template <typename T>
 void combine_as(int kind, T* to, const T* from, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i)
-    to[i] = kind == 1 ? compute<Op::Add, T>(T(0), to[i], from[i], T(0)) : kind == 2 ? std::max(to[i], from[i]) : std::min(to[i], from[i]);
+    to[i] = kind == 1   ? compute<Op::Add, T>(T(0), to[i], from[i], T(0))
+            : kind == 2 ? std::max(to[i], from[i])
+                        : std::min(to[i], from[i]);
 }
 
 }  // namespace
@@ -207,10 +214,14 @@ void axpy_half_to_float(void* dst, const void* src, const Scalar& scalar, size_t
 // Device memory: to = to + from, or the larger or smaller.
 void combine(int kind, Dtype dtype, uint8_t* to, const uint8_t* from, uint64_t bytes) {
   switch (dtype) {
-    case Dtype::f32: return combine_as(kind, reinterpret_cast<float*>(to), reinterpret_cast<const float*>(from), bytes / 4);
-    case Dtype::i32: return combine_as(kind, reinterpret_cast<int32_t*>(to), reinterpret_cast<const int32_t*>(from), bytes / 4);
-    case Dtype::i16: return combine_as(kind, reinterpret_cast<int16_t*>(to), reinterpret_cast<const int16_t*>(from), bytes / 2);
-    case Dtype::i8: return combine_as(kind, reinterpret_cast<int8_t*>(to), reinterpret_cast<const int8_t*>(from), bytes);
+    case Dtype::f32:
+      return combine_as(kind, reinterpret_cast<float*>(to), reinterpret_cast<const float*>(from), bytes / 4);
+    case Dtype::i32:
+      return combine_as(kind, reinterpret_cast<int32_t*>(to), reinterpret_cast<const int32_t*>(from), bytes / 4);
+    case Dtype::i16:
+      return combine_as(kind, reinterpret_cast<int16_t*>(to), reinterpret_cast<const int16_t*>(from), bytes / 2);
+    case Dtype::i8:
+      return combine_as(kind, reinterpret_cast<int8_t*>(to), reinterpret_cast<const int8_t*>(from), bytes);
     default: break;
   }
   for (uint64_t at = 0; at < bytes; at += 2) {

@@ -18,6 +18,8 @@ void wide(Dtype dtype, const void* from, float* to, size_t count);    // f16, bf
 void narrow(Dtype dtype, const float* from, void* to, size_t count);  // rounded to nearest even
 
 // Of elements of 4 bits, two in a byte, the lower one first: the i-th.
-inline int8_t lower_first(const uint8_t* from, uint64_t i) { return static_cast<int8_t>(int8_t(uint8_t(from[i / 2] << (i % 2 ? 0 : 4))) >> 4); }
+inline int8_t lower_first(const uint8_t* from, uint64_t i) {
+  return static_cast<int8_t>(int8_t(uint8_t(from[i / 2] << (i % 2 ? 0 : 4))) >> 4);
+}
 
 }  // namespace ophook::rt

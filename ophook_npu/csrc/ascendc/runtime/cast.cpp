@@ -12,7 +12,8 @@ namespace {
 
 enum Mode { kNone, kRint, kFloor, kCeil, kRound, kTrunc, kOdd };
 constexpr char kLetters[] = "NRFCATO";
-constexpr const char* kRoundings[] = {"CAST_NONE", "CAST_RINT", "CAST_FLOOR", "CAST_CEIL", "CAST_ROUND", "CAST_TRUNC", "CAST_ODD", "CAST_HYBRID"};
+constexpr const char* kRoundings[] = {"CAST_NONE",  "CAST_RINT",  "CAST_FLOOR", "CAST_CEIL",
+                                      "CAST_ROUND", "CAST_TRUNC", "CAST_ODD",   "CAST_HYBRID"};
 
 double to_whole(double value, int mode) {
   switch (mode) {
@@ -35,7 +36,8 @@ uint16_t narrower(float value, int mode, F nearest, float (*back)(uint16_t)) {
   const uint16_t sign = result & 0x8000u;
   uint16_t down = result & 0x7fffu;  // the largest pattern not above the exact magnitude
   while (down && (magnitude(down) > exact || std::isinf(magnitude(down))) && !std::isinf(exact)) --down;
-  if (magnitude(down) == exact || std::isinf(exact)) return static_cast<uint16_t>(sign | (std::isinf(exact) ? result & 0x7fffu : down));
+  if (magnitude(down) == exact || std::isinf(exact))
+    return static_cast<uint16_t>(sign | (std::isinf(exact) ? result & 0x7fffu : down));
   const uint16_t up = static_cast<uint16_t>(down + 1);
   bool away = false;
   switch (mode) {
@@ -44,7 +46,8 @@ uint16_t narrower(float value, int mode, F nearest, float (*back)(uint16_t)) {
     case kTrunc: away = false; break;
     case kOdd: away = !(down & 1); break;
     case kRound: {
-      const double above = std::isinf(magnitude(up)) ? 2 * magnitude(down) - magnitude(static_cast<uint16_t>(down - 1)) : magnitude(up);
+      const double above =
+          std::isinf(magnitude(up)) ? 2 * magnitude(down) - magnitude(static_cast<uint16_t>(down - 1)) : magnitude(up);
       away = exact - magnitude(down) >= above - exact;
       break;
     }
@@ -55,10 +58,19 @@ uint16_t narrower(float value, int mode, F nearest, float (*back)(uint16_t)) {
 
 template <Dtype dtype>
 struct Type;
-#define TYPE(name, cpp) \
-  template <> struct Type<Dtype::name> { using T = cpp; };
-TYPE(f32, float) TYPE(i8, int8_t) TYPE(u8, uint8_t) TYPE(i16, int16_t) TYPE(i32, int32_t) TYPE(i64, int64_t)
-TYPE(f16, uint16_t) TYPE(bf16, uint16_t)
+#define TYPE(name, cpp)      \
+  template <>                \
+  struct Type<Dtype::name> { \
+    using T = cpp;           \
+  }
+TYPE(f32, float);
+TYPE(i8, int8_t);
+TYPE(u8, uint8_t);
+TYPE(i16, int16_t);
+TYPE(i32, int32_t);
+TYPE(i64, int64_t);
+TYPE(f16, uint16_t);
+TYPE(bf16, uint16_t);
 #undef TYPE
 
 template <Dtype dtype>
@@ -79,11 +91,13 @@ void convert(const void* from, void* to, size_t count, int mode) {
       if (mode == kNone || mode == kRint) return narrow(to_type, static_cast<const float*>(from), to, count);
     for (size_t i = 0; i < count; ++i) {
       const float value = static_cast<float>(read<from_type>(from, i));
-      if constexpr (to_type == Dtype::f16) out[i] = narrower(value, mode, half_bits, [](uint16_t b) { return half_value(b); });
+      if constexpr (to_type == Dtype::f16)
+        out[i] = narrower(value, mode, half_bits, [](uint16_t b) { return half_value(b); });
       else out[i] = narrower(value, mode, bfloat16_bits, [](uint16_t b) { return bfloat16_value(b); });
     }
   } else if constexpr (to_type == Dtype::f32) {
-    if constexpr (from_type == Dtype::f16 || from_type == Dtype::bf16) return wide(from_type, from, static_cast<float*>(to), count);
+    if constexpr (from_type == Dtype::f16 || from_type == Dtype::bf16)
+      return wide(from_type, from, static_cast<float*>(to), count);
     if constexpr (from_type == Dtype::f32) {
       for (size_t i = 0; i < count; ++i) out[i] = float(to_whole(static_cast<const float*>(from)[i], mode));
     } else {
@@ -115,7 +129,10 @@ void convert(const void* from, void* to, size_t count, int mode) {
     constexpr double low = double(std::numeric_limits<T>::min()), high = double(std::numeric_limits<T>::max());
     for (size_t i = 0; i < count; ++i) {
       const double value = to_whole(read<from_type>(from, i), mode);
-      out[i] = value != value ? T(0) : value <= low ? std::numeric_limits<T>::min() : value >= high ? std::numeric_limits<T>::max() : T(value);
+      out[i] = value != value  ? T(0)
+               : value <= low  ? std::numeric_limits<T>::min()
+               : value >= high ? std::numeric_limits<T>::max()
+                               : T(value);
     }
   }
 }
@@ -130,8 +147,9 @@ constexpr Conversion kConversions[] = {
 #include "conversions.inc"
 #undef CONVERSION
 };
-constexpr const char* kTypes[] = {"half", "float", "bfloat16_t", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t",
-                                  "uint32_t", "int64_t", "uint64_t", "double", "bool", "int4b_t", "another type"};
+constexpr const char* kTypes[] = {"half",     "float",    "bfloat16_t", "int8_t",   "uint8_t",
+                                  "int16_t",  "uint16_t", "int32_t",    "uint32_t", "int64_t",
+                                  "uint64_t", "double",   "bool",       "int4b_t",  "another type"};
 
 }  // namespace
 
@@ -152,7 +170,8 @@ Convert conversion(Dtype from, Dtype to, int mode, int architecture) {
     }
     result.allowed.clear();
     for (const char* letter = pair.modes; *letter; ++letter)
-      result.allowed += (result.allowed.empty() ? "" : ", ") + std::string(kRoundings[std::strchr(kLetters, *letter) - kLetters]);
+      result.allowed +=
+          (result.allowed.empty() ? "" : ", ") + std::string(kRoundings[std::strchr(kLetters, *letter) - kLetters]);
     return result;
   }
   result.allowed = result.allowed.empty() ? "no conversion from this type" : "to " + result.allowed;

@@ -20,8 +20,9 @@ bool counts(Operation& op, const Blocks& b, bool padded) {
   if (b.count > 4095)
     op.core.report(Kind::parameter, op.call, op.at, text("blockCount is %u; allowed: 1 to 4095", b.count));
   if (b.length > longest)
-    op.core.report(Kind::parameter, op.call, op.at,
-                   text("a piece has %llu bytes; allowed: up to %llu", (unsigned long long)b.length, (unsigned long long)longest));
+    op.core.report(
+        Kind::parameter, op.call, op.at,
+        text("a piece has %llu bytes; allowed: up to %llu", (unsigned long long)b.length, (unsigned long long)longest));
   return true;
 }
 
@@ -52,9 +53,11 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     if (!b.length) return;
   }
   if (pad && (left > kBlock || right > kBlock))
-    c.report(Kind::parameter, call, at, text("padding of %u and %u elements; allowed: up to 32 bytes on each side", pad->left, pad->right));
+    c.report(Kind::parameter, call, at,
+             text("padding of %u and %u elements; allowed: up to 32 bytes on each side", pad->left, pad->right));
   if (pad && pad->is_pad && element == 8 && pad->value)
-    c.report(Kind::parameter, call, at, text("paddingValue is %lld for a type of 64 bits; allowed: 0", static_cast<long long>(pad->value)));
+    c.report(Kind::parameter, call, at,
+             text("paddingValue is %lld for a type of 64 bits; allowed: 0", static_cast<long long>(pad->value)));
   if (b.length % kBlock) ++c.launch.counters.unaligned;
   // In local memory every piece takes whole blocks.
   const uint64_t piece = (left + b.length + right + kBlock - 1) / kBlock * kBlock;
@@ -106,7 +109,8 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
   Operation op(c, from_cube ? Pipe::FIX : Pipe::MTE3, call, at);
   if (!c.usable(from, call, at)) return;
   if (from.memory != Memory::ub && from.memory != Memory::l1) {
-    c.report(Kind::position, call, at, "a copy to device memory comes from UB or L1; Fixpipe has L0C", c.describe(from));
+    c.report(Kind::position, call, at, "a copy to device memory comes from UB or L1; Fixpipe has L0C",
+             c.describe(from));
     return;
   }
   if (!has_unit(c, from.memory == Memory::ub, call, at)) return;
@@ -160,7 +164,8 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
   if (parameters) pipe = Pipe::FIX;
   Operation op(c, pipe, call, at);
   if (!c.usable(to, call, at) || !c.usable(from, call, at)) return;
-  if (!(table || parameters ? from.memory == Memory::l1 : (to.memory == Memory::ub || to.memory == Memory::l1) && from.memory == Memory::ub)) {
+  if (!(table || parameters ? from.memory == Memory::l1
+                            : (to.memory == Memory::ub || to.memory == Memory::l1) && from.memory == Memory::ub)) {
     c.report(Kind::position, call, at, "DataCopy has no such route; LoadData has L1 to L0A and L0B", c.describe(from));
     return;
   }
@@ -169,7 +174,8 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
   if (!b.length || !b.count) return;
   if (!op.aligned(to, kBlock, "the destination") || !op.aligned(from, kBlock, "the source")) return;
   if (c.launch.checks() && b.length % unit) {
-    c.report(Kind::alignment, call, at, text("a length of %llu bytes is no multiple of %u", (unsigned long long)b.length, unit));
+    c.report(Kind::alignment, call, at,
+             text("a length of %llu bytes is no multiple of %u", (unsigned long long)b.length, unit));
     return;
   }
   const uint64_t to_step = b.length + b.to_gap, from_step = b.length + b.from_gap;
@@ -202,7 +208,8 @@ void read_local(const char* call, Local tensor, uint64_t index, uint32_t size, v
   op.reads(tensor, first, size);
   c.settle();
   if (c.launch.checks() && !all_written(op.written(tensor) + first, size))
-    c.report(Kind::uninitialized, call, at, text("element %llu was never written", (unsigned long long)index), c.describe(tensor));
+    c.report(Kind::uninitialized, call, at, text("element %llu was never written", (unsigned long long)index),
+             c.describe(tensor));
   std::memcpy(out, op.data(tensor) + first, size);
 }
 
@@ -219,7 +226,8 @@ void write_local(const char* call, Local tensor, uint64_t index, uint32_t size, 
 
 namespace {
 uint64_t line_of(const uint8_t* data) { return reinterpret_cast<uintptr_t>(data) / CacheLines::kBytes; }
-// Whether a scalar read finds what is in device memory now. What the line's writers had done before they wrote it back is over then.
+// Whether a scalar read finds what is in device memory now. What the line's writers had done before they wrote it back
+// is over then.
 bool fetch_line(Core& c, const uint8_t* data) {
   const uint64_t line = line_of(data);
   if (!c.cache.fetch(line)) return false;
@@ -313,7 +321,8 @@ void fill_global(const char* call, Global to, uint64_t count, uint32_t size, con
   Operation op(c, Pipe::MTE3, call, at);
   for (int q = 0; q < kPipes; ++q) op.limits[q] = op.seq;
   op.same = true;
-  for (uint64_t i = 0; i < count && op.same; ++i) op.same = op.holds(to.data + i * size, static_cast<const uint8_t*>(value), size);
+  for (uint64_t i = 0; i < count && op.same; ++i)
+    op.same = op.holds(to.data + i * size, static_cast<const uint8_t*>(value), size);
   const uint64_t usable = op.to_device(to.data, count * size);
   for (uint64_t i = 0; i < usable / size; ++i) std::memcpy(to.data + i * size, value, size);
   c.launch.counters.copied_out += usable;

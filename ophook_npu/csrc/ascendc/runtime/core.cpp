@@ -26,8 +26,8 @@ const char* base_name(const char* path) {
 }
 
 constexpr const char* kMemories[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB", "device memory"};
-constexpr const char* kPositions[] = {"GM", "A1", "A2", "B1", "B2", "C1", "C2", "CO1", "CO2", "VECIN", "VECOUT", "VECCALC",
-                                      "SPM", "TSCM", "C2PIPE2GM", "C2PIPE2LOCAL"};
+constexpr const char* kPositions[] = {"GM",  "A1",    "A2",     "B1",      "B2",  "C1",   "C2",        "CO1",
+                                      "CO2", "VECIN", "VECOUT", "VECCALC", "SPM", "TSCM", "C2PIPE2GM", "C2PIPE2LOCAL"};
 }  // namespace
 
 Severity severity_of(Kind kind) { return kRows[int(kind)].severity; }
@@ -35,8 +35,9 @@ const char* name_of(Kind kind) { return kRows[int(kind)].name; }
 const char* advice_of(Kind kind) { return kRows[int(kind)].todo; }
 
 const char* name_of(Dtype dtype) {
-  constexpr const char* names[] = {"half", "float", "bfloat16_t", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t",
-                                   "uint32_t", "int64_t", "uint64_t", "double", "bool", "int4b_t", "another type"};
+  constexpr const char* names[] = {"half",     "float",    "bfloat16_t", "int8_t",   "uint8_t",
+                                   "int16_t",  "uint16_t", "int32_t",    "uint32_t", "int64_t",
+                                   "uint64_t", "double",   "bool",       "int4b_t",  "another type"};
   return names[int(dtype)];
 }
 const char* name_of(Pipe pipe) {
@@ -73,7 +74,8 @@ uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   newest[int(pipe)] = seq;
   known[int(pipe)].at[int(pipe)] = seq;
   ++launch.counters.instructions;
-  if (launch.options.timeline) timeline.begin(pipe, seq, call, at, known[int(pipe)], known[int(Pipe::S)], launch.counters);
+  if (launch.options.timeline)
+    timeline.begin(pipe, seq, call, at, known[int(pipe)], known[int(Pipe::S)], launch.counters);
   return seq;
 }
 
@@ -135,15 +137,33 @@ std::string Core::describe(const Local& tensor) const {
 // An operation that is refused is left out, so values that it would have computed are missing from then on.
 static bool leaves_undone(Kind kind) {
   switch (kind) {
-    case Kind::alignment: case Kind::local_bounds: case Kind::local_capacity: case Kind::global_bounds: case Kind::use_after_free:
-    case Kind::data_type: case Kind::rounding: case Kind::mask: case Kind::repeat: case Kind::stride: case Kind::position:
-    case Kind::wrong_core: case Kind::overlap: case Kind::parameter: case Kind::queue_full: case Kind::queue_empty:
-    case Kind::queue_foreign: case Kind::queue_order: case Kind::queue_not_ready: case Kind::assertion: case Kind::trap: return true;
+    case Kind::alignment:
+    case Kind::local_bounds:
+    case Kind::local_capacity:
+    case Kind::global_bounds:
+    case Kind::use_after_free:
+    case Kind::data_type:
+    case Kind::rounding:
+    case Kind::mask:
+    case Kind::repeat:
+    case Kind::stride:
+    case Kind::position:
+    case Kind::wrong_core:
+    case Kind::overlap:
+    case Kind::parameter:
+    case Kind::queue_full:
+    case Kind::queue_empty:
+    case Kind::queue_foreign:
+    case Kind::queue_order:
+    case Kind::queue_not_ready:
+    case Kind::assertion:
+    case Kind::trap: return true;
     default: return false;
   }
 }
 static bool is_missing(Kind kind) {
-  return kind == Kind::uninitialized || kind == Kind::uncomputed_tail || kind == Kind::not_freed || kind == Kind::left_in_queue;
+  return kind == Kind::uninitialized || kind == Kind::uncomputed_tail || kind == Kind::not_freed ||
+         kind == Kind::left_in_queue;
 }
 
 void Core::report(Kind kind, const char* call, At at, std::string what, std::string buffer) {

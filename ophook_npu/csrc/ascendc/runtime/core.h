@@ -59,9 +59,9 @@ struct Buffer {
   uint32_t offset = 0, bytes = 0, generation = 0;
   int32_t queue = -1;
   int position = 0;
-  const char* call = "";    // that made it
-  At at{nullptr, 0};        // of that call
-  At taken{nullptr, 0};     // of the last AllocTensor, EnQue or DeQue
+  const char* call = "";     // that made it
+  At at{nullptr, 0};         // of that call
+  At taken{nullptr, 0};      // of the last AllocTensor, EnQue or DeQue
   Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
   bool given_back = false;   // by the pipe that took it, without EnQue
 };
@@ -90,7 +90,8 @@ struct Message {
   At at{nullptr, 0};
 };
 constexpr int kCrossFlags = 11;
-// Lines of a core's data cache: those that it wrote and has not written back, and those that it fetches anew when it reads them.
+// Lines of a core's data cache: those that it wrote and has not written back, and those that it fetches anew when it
+// reads them.
 struct CacheLines {
   static constexpr uint64_t kBytes = 64;
   std::set<uint64_t> dirty, fresh, fetched;  // fetched: since all were fresh
@@ -126,47 +127,48 @@ class Core {
   const bool is_vector;
   enum State : uint8_t { kReady, kSyncAll, kCross, kDone } state = kReady;
   bool syncs_vectors = false;  // kSyncAll: without the cube cores
-  int phase = 0;  // how many SyncAll lie behind it
+  int phase = 0;               // how many SyncAll lie behind it
   At waits_at{nullptr, 0};
 
-  std::unique_ptr<Workplace> place;   // while it runs
-  LocalMemories* memory = nullptr;    // of its place
+  std::unique_ptr<Workplace> place;  // while it runs
+  LocalMemories* memory = nullptr;   // of its place
   std::vector<Buffer> buffers;
-  std::map<std::tuple<std::string, int, std::string, uint64_t>, int32_t> arrays;  // buffers of the C interface, by declaration
+  std::map<std::tuple<std::string, int, std::string, uint64_t>, int32_t>
+      arrays;  // buffers of the C interface, by declaration
   std::vector<QueueState> queues;
   std::deque<PoolState> pools;
-  uint32_t used[8] = {};     // bytes of each local memory that InitBuffer gave away
+  uint32_t used[8] = {};  // bytes of each local memory that InitBuffer gave away
   void* pipe_object = nullptr;
   std::vector<void*> pipes;  // TPipe objects, newest last
 
   uint32_t seq = 0, told = 0;  // told: at the newest message to other cores
-  Clock known[kPipes] = {};   // known[p][q]: the newest operation of q that p's next one comes after
+  Clock known[kPipes] = {};    // known[p][q]: the newest operation of q that p's next one comes after
   uint32_t newest[kPipes] = {};
   uint32_t fence[kPipes] = {};  // PipeBarrier
   uint8_t held_events[kPipes][kPipes] = {};
   std::vector<Pending> pending;
   Timeline timeline;
   std::vector<Message> outbox[kCrossFlags], inbox[kCrossFlags];  // set here; set for this core
-  int waits_for = -1;        // a flag of the inbox
-  int waits_between = -1;    // IBWait: the core whose event it waits for
-  std::vector<Clock> seen;   // operations of other cores that are over, by core
+  int waits_for = -1;                                            // a flag of the inbox
+  int waits_between = -1;                                        // IBWait: the core whose event it waits for
+  std::vector<Clock> seen;                                       // operations of other cores that are over, by core
   CacheLines cache;
-  uint32_t merged[4] = {};   // what the last MrgSort took of each list
+  uint32_t merged[4] = {};  // what the last MrgSort took of each list
 
   float deq_scale = 0;  // what SetDeqScale set
   bool has_deq_scale = false;
-  double last_sum = 0;  // of ReduceSum
+  double last_sum = 0;    // of ReduceSum
   uint64_t gathered = 0;  // by the last GatherMask
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;
   Dtype atomic_dtype = Dtype::other;
-  std::deque<std::vector<char>> kept;  // what tensors point to
+  std::deque<std::vector<char>> kept;    // what tensors point to
   std::vector<uint8_t> sparse;           // the index of each fractal in L0B, a quarter of its size
   std::shared_ptr<void> fixpipe, image;  // FixpipeSettings, ImageSettings
   uint8_t compared[16] = {};             // the register that Compare without a destination writes
-  std::optional<uint64_t> pad_value;  // the bits that SetPadValue set
-  At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
+  std::optional<uint64_t> pad_value;     // the bits that SetPadValue set
+  At tile_at{nullptr, 0};                // the first copy from device memory: how often it ran numbers the tiles
   int64_t tile = -1;
 
   // The next operation of `pipe`; `call` must live as long as the process.
@@ -203,7 +205,7 @@ struct Launch {
   uint8_t* workspace = nullptr;
   int blocks = 1, subs = 1;
   std::map<std::pair<int, int>, std::vector<Message>> between;  // IBSet, by core and event
-  std::map<uint64_t, Message> written_back;  // by line: what its writers had done
+  std::map<uint64_t, Message> written_back;                     // by line: what its writers had done
   bool failed = false;
   std::string output;  // of printf and DumpTensor
   std::vector<std::unique_ptr<Workplace>> spare;
@@ -218,9 +220,9 @@ Message message_of(Core& c, Pipe pipe, At at);
 void merge(Message& into, const Message& other);
 void learn(Core& c, const Message& message);
 
-Core& core();                // that runs now
+Core& core();  // that runs now
 Core* core_or_null();
 void set_core(Core* now);
-void yield_core();           // lets another core run
+void yield_core();  // lets another core run
 
 }  // namespace ophook::rt

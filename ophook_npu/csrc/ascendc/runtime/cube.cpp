@@ -10,7 +10,8 @@ namespace ophook::rt {
 bool within(Operation& op, const char* name, uint64_t value, uint64_t least, uint64_t most) {
   if (value >= least && value <= most) return true;
   op.core.report(Kind::parameter, op.call, op.at,
-                 text("%s is %llu; allowed: %llu to %llu", name, (unsigned long long)value, (unsigned long long)least, (unsigned long long)most));
+                 text("%s is %llu; allowed: %llu to %llu", name, (unsigned long long)value, (unsigned long long)least,
+                      (unsigned long long)most));
   return false;
 }
 bool placed(Operation& op, const Local& tensor, bool right, const char* role, const char* where) {
@@ -30,7 +31,9 @@ bool aligned_for(Operation& op, const Local& tensor, const char* role) {
 struct Bytes {
   uint8_t *data, *written;
 };
-Bytes bytes_of(Operation& op, const Local& tensor, uint64_t first) { return {op.data(tensor) + first, op.written(tensor) + first}; }
+Bytes bytes_of(Operation& op, const Local& tensor, uint64_t first) {
+  return {op.data(tensor) + first, op.written(tensor) + first};
+}
 void move(Bytes to, Bytes from, uint64_t count) {
   std::memcpy(to.data, from.data, count);
   std::memcpy(to.written, from.written, count);
@@ -38,24 +41,32 @@ void move(Bytes to, Bytes from, uint64_t count) {
 
 bool input_of_cube(Operation& op, const Local& to, const Local* from) {
   if (!has_unit(op.core, false, op.call, op.at) || !op.core.usable(to, op.call, op.at)) return false;
-  if (from && (!op.core.usable(*from, op.call, op.at) || !placed(op, *from, from->memory == Memory::l1, "the source", "L1 (A1, B1)")))
+  if (from && (!op.core.usable(*from, op.call, op.at) ||
+               !placed(op, *from, from->memory == Memory::l1, "the source", "L1 (A1, B1)")))
     return false;
   const bool l0 = to.memory == Memory::l0a || to.memory == Memory::l0b;
-  if (!placed(op, to, l0 || (!from && to.memory == Memory::l1), "the destination", from ? "L0A or L0B (A2, B2)" : "L1, L0A or L0B")) return false;
+  if (!placed(op, to, l0 || (!from && to.memory == Memory::l1), "the destination",
+              from ? "L0A or L0B (A2, B2)" : "L1, L0A or L0B"))
+    return false;
   return aligned_for(op, to, "the destination") && (!from || aligned_for(op, *from, "the source"));
 }
 
 }  // namespace
 
-// A row of `dValue` elements becomes blocks of 32 bytes, each in its column of fractals; the last block is filled with 0.
+// A row of `dValue` elements becomes blocks of 32 bytes, each in its column of fractals; the last block is filled with
+// 0.
 void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
   Core& c = core();
   number_tile(c, at);
   Operation op(c, Pipe::MTE2, "DataCopy", at);
   if (!fills_l1(c, to, "DataCopy", at) || !c.usable(to, "DataCopy", at)) return;
-  if (!placed(op, to, to.memory == Memory::l1, "the destination", "L1 (A1, B1)") || !aligned_for(op, to, "the destination")) return;
+  if (!placed(op, to, to.memory == Memory::l1, "the destination", "L1 (A1, B1)") ||
+      !aligned_for(op, to, "the destination"))
+    return;
   const uint32_t size = size_of(to.dtype), c0 = kBlock / size;
-  if (!within(op, "ndNum", p.ndNum, 0, 4095) || !within(op, "nValue", p.nValue, 0, 16384) || !within(op, "dValue", p.dValue, 0, 65535)) return;
+  if (!within(op, "ndNum", p.ndNum, 0, 4095) || !within(op, "nValue", p.nValue, 0, 16384) ||
+      !within(op, "dValue", p.dValue, 0, 65535))
+    return;
   if (!p.ndNum || !p.nValue || !p.dValue) return;
   if (!within(op, "srcDValue", p.srcDValue, 1, 65535) || !within(op, "dstNzC0Stride", p.dstNzC0Stride, 1, 16384) ||
       !within(op, "dstNzNStride", p.dstNzNStride, 1, 16384))
@@ -64,17 +75,20 @@ void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
   const uint64_t row = uint64_t(p.dValue) * size, columns = (p.dValue + c0 - 1) / c0;
   const uint64_t matrix = uint64_t(p.dstNzMatrixStride) * size;
   if (matrix % kBlock) {
-    c.report(Kind::alignment, "DataCopy", at, text("dstNzMatrixStride of %u elements is no multiple of 32 bytes", p.dstNzMatrixStride));
+    c.report(Kind::alignment, "DataCopy", at,
+             text("dstNzMatrixStride of %u elements is no multiple of 32 bytes", p.dstNzMatrixStride));
     return;
   }
-  const uint64_t last = (p.ndNum - 1) * matrix + ((columns - 1) * p.dstNzC0Stride + uint64_t(p.nValue - 1) * p.dstNzNStride + 1) * kBlock;
+  const uint64_t last =
+      (p.ndNum - 1) * matrix + ((columns - 1) * p.dstNzC0Stride + uint64_t(p.nValue - 1) * p.dstNzNStride + 1) * kBlock;
   if (!op.inside(to, 0, last, "the destination")) return;
   for (uint32_t nd = 0; nd < p.ndNum; ++nd)
     for (uint32_t n = 0; n < p.nValue; ++n) {
       const uint8_t* source = from.data + (uint64_t(nd) * p.srcNdMatrixStride + uint64_t(n) * p.srcDValue) * size;
       const uint64_t usable = op.from_device(source, row), known = op.initialized(source, usable);
       c.launch.counters.copied_in += usable;
-      const uint64_t first = nd * matrix + uint64_t(n) * p.dstNzNStride * kBlock, step = uint64_t(p.dstNzC0Stride) * kBlock;
+      const uint64_t first = nd * matrix + uint64_t(n) * p.dstNzNStride * kBlock,
+                     step = uint64_t(p.dstNzC0Stride) * kBlock;
       // Rows that lie side by side are written column by column.
       const bool beside = p.dstNzNStride == 1;
       for (uint64_t column = 0; column < columns && (!beside || n == 0); ++column)
@@ -82,7 +96,8 @@ void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
       const Bytes target = bytes_of(op, to, first);
       when_due(op, [=] {
         for (uint64_t column = 0; column < columns; ++column) {
-          const uint64_t begin = column * kBlock, part = begin < usable ? std::min<uint64_t>(kBlock, usable - begin) : 0;
+          const uint64_t begin = column * kBlock,
+                         part = begin < usable ? std::min<uint64_t>(kBlock, usable - begin) : 0;
           uint8_t* block = target.data + column * step;
           if (part == kBlock) {
             std::memcpy(block, source + begin, kBlock);
@@ -107,8 +122,8 @@ void load_fractals(Local to, const Local* local, const Global* global, const Asc
   }
   if (p.ifTranspose && (size != 2 || !local)) {
     c.report(Kind::data_type, "LoadData", at,
-             text("ifTranspose with %s%s; allowed: types of 2 bytes, from L1; LoadDataWithTranspose has the others", name_of(to.dtype),
-                  local ? "" : " from device memory"));
+             text("ifTranspose with %s%s; allowed: types of 2 bytes, from L1; LoadDataWithTranspose has the others",
+                  name_of(to.dtype), local ? "" : " from device memory"));
     return;
   }
   if (!within(op, "repeatTimes", p.repeatTimes, 1, 255)) return;
@@ -143,8 +158,8 @@ void load_fractals(Local to, const Local* local, const Global* global, const Asc
   }
 }
 
-// Squares of 64 by 64 elements of 4 bits (four fractals, one above the other), 32 by 32 of 1 byte (two), or 16 by 16 of 2 bytes
-// (one) or 4 bytes (two side by side) are transposed and cut into fractals again.
+// Squares of 64 by 64 elements of 4 bits (four fractals, one above the other), 32 by 32 of 1 byte (two), or 16 by 16 of
+// 2 bytes (one) or 4 bytes (two side by side) are transposed and cut into fractals again.
 void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, At at) {
   Core& c = core();
   Operation op(c, Pipe::MTE1, "LoadDataWithTranspose", at);
@@ -152,7 +167,8 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
   const uint32_t size = size_of(to.dtype);
   const bool pairs = to.dtype == Dtype::i4;
   if (size > 4) {
-    c.report(Kind::data_type, "LoadDataWithTranspose", at, text("%s; allowed: int4b_t and types of 1, 2 and 4 bytes", name_of(to.dtype)));
+    c.report(Kind::data_type, "LoadDataWithTranspose", at,
+             text("%s; allowed: int4b_t and types of 1, 2 and 4 bytes", name_of(to.dtype)));
     return;
   }
   if (p.addrMode) {
@@ -161,7 +177,8 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
   }
   if (!within(op, "repeatTimes", p.repeatTimes, 1, 255)) return;
   const uint32_t fractals = pairs ? 4 : size == 2 ? 1 : 2, side = pairs ? 64 : size == 1 ? 32 : 16, c0 = kBlock / size;
-  const uint64_t square = uint64_t(fractals) * kFractal, from_step = p.srcStride * square, begin = p.startIndex * square;
+  const uint64_t square = uint64_t(fractals) * kFractal, from_step = p.srcStride * square,
+                 begin = p.startIndex * square;
   const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal, second = (uint64_t(p.dstFracGap) + 1) * kFractal;
   if (!op.inside(from, begin, (p.repeatTimes - 1) * from_step + square, "the source")) return;
   if (!op.inside(to, 0, (p.repeatTimes - 1) * to_step + (fractals - 1) * second + kFractal, "the destination")) return;
@@ -177,7 +194,9 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
         return fractal * gap + uint64_t(r % 16) * kBlock + uint64_t(e % c0) * size;
       };
       if (pairs) {  // two elements in a byte, the lower one first
-        auto byte_of = [&](uint32_t r, uint32_t e, uint64_t gap) { return r / 16 * gap + uint64_t(r % 16) * kBlock + e / 2; };
+        auto byte_of = [&](uint32_t r, uint32_t e, uint64_t gap) {
+          return r / 16 * gap + uint64_t(r % 16) * kBlock + e / 2;
+        };
         for (uint32_t r = 0; r < side; ++r)
           for (uint32_t e = 0; e < side; ++e) {
             const uint64_t a = byte_of(r, e, kFractal), b = byte_of(e, r, second);
@@ -201,19 +220,22 @@ void load_sparse(Local to, Local from, Local index, const AscendC::LoadData2DPar
   Core& c = core();
   Operation op(c, Pipe::MTE1, "LoadDataWithSparse", at);
   if (!input_of_cube(op, to, &from) || !c.usable(index, op.call, at)) return;
-  if (!placed(op, to, to.memory == Memory::l0b, "the destination", "L0B (B2)") || !placed(op, index, index.memory == Memory::l1, "the index", "L1 (B1)") ||
-      !op.aligned(index, kBlock, "the index"))
+  if (!placed(op, to, to.memory == Memory::l0b, "the destination", "L0B (B2)") ||
+      !placed(op, index, index.memory == Memory::l1, "the index", "L1 (B1)") || !op.aligned(index, kBlock, "the index"))
     return;
   if (!p.repeatTimes) return;
   constexpr uint64_t kIndex = kFractal / 4;
   const uint64_t first = p.startIndex, count = p.repeatTimes;
-  if (!op.inside(from, first * kFractal, count * kFractal, "the source") || !op.inside(index, first * kIndex, count * kIndex, "the index") ||
+  if (!op.inside(from, first * kFractal, count * kFractal, "the source") ||
+      !op.inside(index, first * kIndex, count * kIndex, "the index") ||
       !op.inside(to, 0, count * kFractal, "the destination"))
     return;
-  op.reads(from, first * kFractal, count * kFractal), op.reads(index, first * kIndex, count * kIndex), op.writes(to, 0, count * kFractal);
+  op.reads(from, first * kFractal, count * kFractal), op.reads(index, first * kIndex, count * kIndex),
+      op.writes(to, 0, count * kFractal);
   c.launch.counters.moved += count * (kFractal + kIndex);
   if (c.sparse.empty()) c.sparse.resize(c.launch.sizes.bytes[int(Memory::l0b)] / 4);
-  const Bytes source = bytes_of(op, from, first * kFractal), target = bytes_of(op, to, 0), pairs = bytes_of(op, index, first * kIndex);
+  const Bytes source = bytes_of(op, from, first * kFractal), target = bytes_of(op, to, 0),
+              pairs = bytes_of(op, index, first * kIndex);
   uint8_t* const beside = c.sparse.data() + to.offset / 4;
   when_due(op, [=] {
     move(target, source, count * kFractal);
@@ -233,24 +255,30 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const bool right = to.memory == Memory::l0b;
   auto refuse = [&](const std::string& what) { c.report(Kind::parameter, "LoadData", at, what); };
   const uint32_t filter_w = p.filterW + (p.filterSizeW ? 256u : 0u), filter_h = p.filterH + (p.filterSizeH ? 256u : 0u);
-  if (!p.l1H || !p.l1W || !p.channelSize || !p.kExtension || !p.mExtension || !filter_w || !filter_h) return;  // the page: nothing is done
+  if (!p.l1H || !p.l1W || !p.channelSize || !p.kExtension || !p.mExtension || !filter_w || !filter_h)
+    return;  // the page: nothing is done
   if (p.enSmallK || p.fMatrixCtrl) return refuse("enSmallK or fMatrixCtrl is set; allowed: false");
   const bool turned = p.enTranspose || right;  // L0B is transposed whatever it says
   if (turned && size != 2 && size != 4)
-    return refuse(text("%s with %s; allowed: types of 2 and 4 bytes", right ? "an image to L0B" : "enTranspose to L0A", name_of(to.dtype)));
-  if (!within(op, "l1H", p.l1H, 0, 32767) || !within(op, "l1W", p.l1W, 0, 32767) || !within(op, "strideW", p.strideW, 1, 63) ||
-      !within(op, "strideH", p.strideH, 1, 63) || !within(op, "dilationFilterW", p.dilationFilterW, 1, 255) ||
+    return refuse(text("%s with %s; allowed: types of 2 and 4 bytes", right ? "an image to L0B" : "enTranspose to L0A",
+                       name_of(to.dtype)));
+  if (!within(op, "l1H", p.l1H, 0, 32767) || !within(op, "l1W", p.l1W, 0, 32767) ||
+      !within(op, "strideW", p.strideW, 1, 63) || !within(op, "strideH", p.strideH, 1, 63) ||
+      !within(op, "dilationFilterW", p.dilationFilterW, 1, 255) ||
       !within(op, "dilationFilterH", p.dilationFilterH, 1, 255))
     return;
   const uint32_t packed = to.dtype == Dtype::i4 ? 2 : 1, block_elements = c0 * packed;
   if (p.channelSize % block_elements)
     return refuse(text("channelSize is %u; implemented: multiples of %u", p.channelSize, block_elements));
   if (p.kExtension % block_elements || p.kStartPt % block_elements)
-    return refuse(text("kExtension is %u and kStartPt %u; allowed: multiples of %u", p.kExtension, p.kStartPt, block_elements));
+    return refuse(
+        text("kExtension is %u and kStartPt %u; allowed: multiples of %u", p.kExtension, p.kStartPt, block_elements));
   if ((size != 4 && p.mExtension % 16) || p.mStartPt % 16)
     return refuse(text("mExtension is %u and mStartPt %u; allowed: multiples of 16", p.mExtension, p.mStartPt));
-  const int64_t span_w = int64_t(filter_w - 1) * p.dilationFilterW + 1, span_h = int64_t(filter_h - 1) * p.dilationFilterH + 1;
-  const int64_t room_w = int64_t(p.l1W) + p.padList[0] + p.padList[1] - span_w, room_h = int64_t(p.l1H) + p.padList[2] + p.padList[3] - span_h;
+  const int64_t span_w = int64_t(filter_w - 1) * p.dilationFilterW + 1,
+                span_h = int64_t(filter_h - 1) * p.dilationFilterH + 1;
+  const int64_t room_w = int64_t(p.l1W) + p.padList[0] + p.padList[1] - span_w,
+                room_h = int64_t(p.l1H) + p.padList[2] + p.padList[3] - span_h;
   if (room_w < 0 || room_h < 0) return refuse("the filter is larger than the image with its padding");
   const uint64_t places_w = uint64_t(room_w / p.strideW + 1), places = places_w * uint64_t(room_h / p.strideH + 1);
   const uint64_t columns = uint64_t(p.channelSize) * filter_w * filter_h;
@@ -259,9 +287,13 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const auto& repeat = set.repeat;
   if (!repeat.repeatTime) return;
   const bool wider = repeat.repeatMode == 1;
-  const uint64_t last = uint64_t(p.kStartPt) + p.kExtension + (wider ? (repeat.repeatTime - 1ull) * repeat.repeatStride * block_elements : 0);
-  if (last > columns) return refuse(text("columns up to %llu of a matrix of %llu", (unsigned long long)last, (unsigned long long)columns));
-  if (repeat.repeatTime > 1 && !wider && p.mExtension % 16) return refuse(text("mExtension is %u with repeats; allowed: multiples of 16", p.mExtension));
+  const uint64_t last = uint64_t(p.kStartPt) + p.kExtension +
+                        (wider ? (repeat.repeatTime - 1ull) * repeat.repeatStride * block_elements : 0);
+  if (last > columns)
+    return refuse(
+        text("columns up to %llu of a matrix of %llu", (unsigned long long)last, (unsigned long long)columns));
+  if (repeat.repeatTime > 1 && !wider && p.mExtension % 16)
+    return refuse(text("mExtension is %u with repeats; allowed: multiples of 16", p.mExtension));
   const uint32_t blocks = p.kExtension / block_elements, across = blocks * (wider ? repeat.repeatTime : 1u);
   const uint32_t rows = p.mExtension * (wider ? 1u : repeat.repeatTime);
   const uint64_t image = uint64_t(p.l1H) * p.l1W * kBlock, source_bytes = p.channelSize / block_elements * image;
@@ -270,7 +302,9 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const uint32_t deep = turned ? (rows + c0 - 1) / c0 : across;
   const uint64_t bytes = uint64_t(down) * deep * kFractal;
   const uint64_t boundary = set.boundary;
-  if (boundary && from.offset >= boundary) return refuse(text("the source begins at byte %u of L1, beyond the boundary %llu", from.offset, (unsigned long long)boundary));
+  if (boundary && from.offset >= boundary)
+    return refuse(text("the source begins at byte %u of L1, beyond the boundary %llu", from.offset,
+                       (unsigned long long)boundary));
   Local whole = from;  // what the boundary leaves of L1 is read in turn
   if (boundary) whole.offset = 0, whole.bytes = uint32_t(boundary), whole.buffer = -1;
   const bool turns = boundary && from.offset + source_bytes > boundary;
@@ -293,8 +327,10 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
         const uint64_t place = uint64_t(p.mStartPt) + m / p.mExtension * repeat.repeatStride * 16ull + m % p.mExtension;
         const uint64_t block = p.kStartPt / block_elements + k / blocks * uint64_t(repeat.repeatStride) + k % blocks;
         const uint64_t in_filter = block % (filter_w * filter_h), plane = block / (filter_w * filter_h);
-        const int64_t x = int64_t(place % places_w) * p.strideW - p.padList[0] + int64_t(in_filter % filter_w) * p.dilationFilterW;
-        const int64_t y = int64_t(place / places_w) * p.strideH - p.padList[2] + int64_t(in_filter / filter_w) * p.dilationFilterH;
+        const int64_t x =
+            int64_t(place % places_w) * p.strideW - p.padList[0] + int64_t(in_filter % filter_w) * p.dilationFilterW;
+        const int64_t y =
+            int64_t(place / places_w) * p.strideH - p.padList[2] + int64_t(in_filter / filter_w) * p.dilationFilterH;
         const bool inside = place < places && x >= 0 && y >= 0 && x < p.l1W && y < p.l1H;
         uint64_t at_block = inside ? first + plane * image + (uint64_t(y) * p.l1W + uint64_t(x)) * kBlock : 0;
         if (turns) at_block %= boundary;
@@ -308,7 +344,8 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
           const uint32_t row = k * c0 + e;  // L0A has its fractals by rows, L0B by columns
           const uint64_t fractal = right ? uint64_t(m / c0) * down + row / 16 : uint64_t(row / 16) * deep + m / c0;
           const uint64_t to_byte = fractal * kFractal + row % 16 * kBlock + m % c0 * size;
-          move({target.data + to_byte, target.written + to_byte}, {piece.data + e * size, piece.written + e * size}, size);
+          move({target.data + to_byte, target.written + to_byte}, {piece.data + e * size, piece.written + e * size},
+               size);
         }
       }
   });

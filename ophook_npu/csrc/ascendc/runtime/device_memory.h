@@ -16,7 +16,7 @@ struct Touch {
   uint64_t end = 0;
   int core = -1, phase = 0;
   bool atomic = false;
-  uint32_t seq = 0;  // of the newest operation
+  uint32_t seq = 0;   // of the newest operation
   uint32_t told = 0;  // up to here the core had told others what is over
   Pipe pipe = Pipe::S;
   bool merged = false;
@@ -58,8 +58,8 @@ class DeviceMemory {
   std::deque<Argument> arguments;  // one that is found later moves none of the others
   int (*allocation)(const void* address, void** begin, size_t* bytes) = nullptr;  // of ascendc_launch
   // The argument that [data, data + bytes) begins in, or NULL.
-  // The argument that holds these bytes, else the one that holds the first. Inputs may be views of one memory: of those that
-  // begin in the same place, only the longer one holds a long read.
+  // The argument that holds these bytes, else the one that holds the first. Inputs may be views of one memory: of those
+  // that begin in the same place, only the longer one holds a long read.
   Argument* find(const void* data, uint64_t bytes = 1);
   bool holds(const void* data, uint64_t bytes) {
     const Argument* a = find(data, bytes);

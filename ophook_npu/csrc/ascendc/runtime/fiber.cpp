@@ -32,9 +32,7 @@ void Fiber::main(uint32_t high, uint32_t low) {
 }
 
 #if OPHOOK_FIBER_SWAPS
-void Fiber::enter() {
-  swapcontext(&outside_, &context_);
-}
+void Fiber::enter() { swapcontext(&outside_, &context_); }
 void Fiber::leave() { swapcontext(&context_, &outside_); }
 #else
 void Fiber::enter() {

@@ -1,4 +1,5 @@
-// A second stack of a thread. Its function runs each time that it is entered anew, and may leave and be entered again in between.
+// A second stack of a thread. Its function runs each time that it is entered anew, and may leave and be entered again
+// in between.
 #pragma once
 
 #include <ucontext.h>

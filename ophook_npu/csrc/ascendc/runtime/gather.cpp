@@ -11,8 +11,8 @@ void move(Operation& op, const Local& dst, uint64_t to, const Local& src, uint64
   std::memmove(op.written(dst) + to, op.written(src) + from, size);
 }
 bool ready(Operation& op, const Local& dst, const Local& src) {
-  return op.core.usable(dst, op.call, op.at) && op.core.usable(src, op.call, op.at) && op.aligned(dst, kBlock, "the destination") &&
-         op.aligned(src, kBlock, "the source");
+  return op.core.usable(dst, op.call, op.at) && op.core.usable(src, op.call, op.at) &&
+         op.aligned(dst, kBlock, "the destination") && op.aligned(src, kBlock, "the source");
 }
 
 }  // namespace
@@ -22,7 +22,9 @@ void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, 
   Operation op(c, Pipe::V, "Gather", at);
   const uint32_t size = size_of(dst.dtype);
   if (!ready(op, dst, src) || !c.usable(offsets, "Gather", at)) return;
-  if (!op.inside(dst, 0, uint64_t(count) * size, "the destination") || !op.inside(offsets, 0, uint64_t(count) * 4, "the offsets")) return;
+  if (!op.inside(dst, 0, uint64_t(count) * size, "the destination") ||
+      !op.inside(offsets, 0, uint64_t(count) * 4, "the offsets"))
+    return;
   op.reads(offsets, 0, uint64_t(count) * 4);
   if (c.launch.checks() && !all_written(op.written(offsets), uint64_t(count) * 4))
     c.report(Kind::uninitialized, "Gather", at, "the offsets were never computed", c.describe(offsets));
@@ -41,13 +43,14 @@ void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, 
   }
 }
 
-void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block, uint32_t dst_repeat, At at) {
+void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block, uint32_t dst_repeat,
+                   At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "Gatherb", at);
   if (!repeats || !ready(op, dst, src) || !c.usable(offsets, "Gatherb", at)) return;
   const uint64_t index_bytes = repeats * 32ull;
-  if (!op.aligned(dst, kBlock, "the destination") || !op.aligned(src, kBlock, "the source") || !op.aligned(offsets, kBlock, "the offsets") ||
-      !op.inside(offsets, 0, index_bytes, "the offsets"))
+  if (!op.aligned(dst, kBlock, "the destination") || !op.aligned(src, kBlock, "the source") ||
+      !op.aligned(offsets, kBlock, "the offsets") || !op.inside(offsets, 0, index_bytes, "the offsets"))
     return;
   op.reads(offsets, 0, index_bytes);
   if (c.launch.checks() && !all_written(op.written(offsets), index_bytes))
@@ -67,8 +70,8 @@ void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32
   }
 }
 
-void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask, uint32_t block,
-                 uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at) {
+void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask,
+                 uint32_t block, uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "GatherMask", at);
   const uint32_t size = size_of(dst.dtype), per_block = kBlock / size;
@@ -95,7 +98,8 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
         keep = true;
       }
       if (!keep) continue;
-      const uint64_t from = uint64_t(repeat) * repeat_stride * kBlock + uint64_t(e / per_block) * block * kBlock + e % per_block * size;
+      const uint64_t from =
+          uint64_t(repeat) * repeat_stride * kBlock + uint64_t(e / per_block) * block * kBlock + e % per_block * size;
       if (!op.inside(src, from, size, "the source") || !op.inside(dst, *count * size, size, "the destination")) return;
       op.reads(src, from, size);
       op.writes(dst, *count * size, size);
@@ -113,7 +117,8 @@ void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block,
   if (!ready(op, dst, src)) return;
   for (uint32_t r = 0; r < repeat; ++r)
     for (uint32_t b = 0; b < 8; ++b) {
-      const uint64_t from = (uint64_t(r) * 8 + b) * size, to = (uint64_t(r) * dst_repeat + uint64_t(b) * dst_block) * kBlock;
+      const uint64_t from = (uint64_t(r) * 8 + b) * size,
+                     to = (uint64_t(r) * dst_repeat + uint64_t(b) * dst_block) * kBlock;
       if (!op.inside(src, from, size, "the source") || !op.inside(dst, to, kBlock, "the destination")) return;
       op.reads(src, from, size);
       op.writes(dst, to, kBlock);
@@ -156,7 +161,8 @@ void transpose16(Local dst, Local src, At at) {
     c.report(Kind::data_type, "Transpose", at, text("%s; allowed: int16_t, uint16_t, half", name_of(dst.dtype)));
     c.stop();
   }
-  if (!ready(op, dst, src) || !op.inside(dst, 0, 512, "the destination") || !op.inside(src, 0, 512, "the source")) return;
+  if (!ready(op, dst, src) || !op.inside(dst, 0, 512, "the destination") || !op.inside(src, 0, 512, "the source"))
+    return;
   op.reads(src, 0, 512);
   op.writes(dst, 0, 512);
   uint8_t values[512], known[512];

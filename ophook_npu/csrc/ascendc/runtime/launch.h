@@ -25,7 +25,7 @@ typedef struct ascendc_options {
   int32_t architecture;  // 220: Atlas A2 and A3; 310: Ascend950; 200: Ascend310P
   int32_t kind;          // 0 vector cores only, 1 one cube with two vector cores, 2 one cube with one, 3 cubes only
   uint64_t ub, l1, l0a, l0b, l0c, bt, fb;  // sizes of the local memories in bytes
-  int32_t timeline;      // 1: the report has an estimate of when each operation runs
+  int32_t timeline;                        // 1: the report has an estimate of when each operation runs
 } ascendc_options;
 
 typedef struct ascendc_launch {
@@ -35,17 +35,19 @@ typedef struct ascendc_launch {
   int32_t block_dim;
   uint64_t tiling_key;
   ascendc_options options;
-  char* summary;             // NULL, or where the first errors go as text
+  char* summary;  // NULL, or where the first errors go as text
   size_t summary_capacity;
-  void* cube_entry;          // NULL, or the function as it was compiled for cube cores
-  // NULL, or what finds the allocation of device memory that holds an address which no argument holds: not 0 if there is one.
+  void* cube_entry;  // NULL, or the function as it was compiled for cube cores
+  // NULL, or what finds the allocation of device memory that holds an address which no argument holds: not 0 if there
+  // is one.
   int (*allocation)(const void* address, void** begin, size_t* bytes);
   // NULL, or what is told, at the end, of the device memory that the kernel read and wrote.
   void (*touched)(int writes, const void* address, uint64_t bytes);
 } ascendc_launch;
 
 typedef struct ascendc_counters {
-  uint64_t copied_in, copied_out, copies, elements, instructions, unaligned, moved;  // moved: bytes between local memories
+  uint64_t copied_in, copied_out, copies, elements, instructions, unaligned,
+      moved;         // moved: bytes between local memories
   uint64_t used[7];  // the most that one core took of each local memory, in the order of ascendc_options
 } ascendc_counters;
 
@@ -63,5 +65,5 @@ __attribute__((visibility("default"))) uint64_t ascendc_layout(void);
 namespace ophook::rt {
 using Options = ascendc_options;
 using Counters = ascendc_counters;
-}
+}  // namespace ophook::rt
 #endif

@@ -36,7 +36,8 @@ bool LocalMemory::all_over(const uint32_t* newest, const uint32_t* limits) {
   return true;
 }
 
-bool LocalMemory::read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict) {
+bool LocalMemory::read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits,
+                       Conflict* conflict) {
   touch(offset, bytes);
   const uint32_t first = offset / kBlock, last = (offset + bytes + kBlock - 1) / kBlock;
   uint32_t* readers = reader_[static_cast<int>(pipe)].data();
@@ -56,7 +57,8 @@ bool LocalMemory::read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq,
   return false;
 }
 
-bool LocalMemory::write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict) {
+bool LocalMemory::write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits,
+                        Conflict* conflict) {
   touch(offset, bytes);
   const uint32_t first = offset / kBlock, last = (offset + bytes + kBlock - 1) / kBlock;
   bool bad = false;

@@ -42,8 +42,8 @@ class LocalMemory {
   // Whether p points into the memory, without a change of it.
   bool holds(const uint8_t* p) const { return p >= bytes_.data() && p < bytes_.data() + size(); }
 
-  // Bytes [offset, offset + bytes) by operation `seq` of `pipe`. `limits` says which earlier operations of each pipe are
-  // over. Returns false with the conflict.
+  // Bytes [offset, offset + bytes) by operation `seq` of `pipe`. `limits` says which earlier operations of each pipe
+  // are over. Returns false with the conflict.
   bool read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict);
   bool write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict);
   void forget(uint32_t offset, uint32_t bytes);  // contents are as never written
@@ -59,7 +59,7 @@ class LocalMemory {
     const size_t end = std::min<size_t>((offset + bytes + kPage - 1) / kPage, touched_.size());
     for (size_t page = offset / kPage; page < end; ++page) touched_[page] = 1;
   }
-  std::vector<uint8_t> touched_;  // by page
+  std::vector<uint8_t> touched_;                                     // by page
   uint32_t newest_read_[kPipes] = {}, newest_written_[kPipes] = {};  // of any block, by pipe
 };
 

@@ -40,7 +40,9 @@ void has_type(Operation& op, Dtype dtype, bool whole, bool integers_too) {
   if (whole ? bits : real || (integers_too && dtype == Dtype::i32)) return;
   op.core.report(Kind::data_type, op.call, op.at,
                  text("%s has no %s on this SoC; it has %s", op.call, name_of(dtype),
-                      whole ? "int16_t, uint16_t" : integers_too ? "half, float, int32_t" : "half, float"));
+                      whole          ? "int16_t, uint16_t"
+                      : integers_too ? "half, float, int32_t"
+                                     : "half, float"));
   op.core.stop();
 }
 
@@ -70,14 +72,15 @@ void math(Math which, Local dst, Local src, const Local* work, int64_t count, At
   });
 }
 
-void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b, Scalar scalar, bool reversed, const Local* work,
-               int64_t count, At at) {
+void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b, Scalar scalar, bool reversed,
+               const Local* work, int64_t count, At at) {
   Operation op(core(), Pipe::V, call, at);
   const bool whole = which == Pair::bits_xor;
   has_type(op, dst.dtype, whole, which == Pair::power);
   scratch(op, work);
   const uint32_t size = size_of(dst.dtype);
-  const Operand operands[] = {{&dst, {}, size, true, "the destination"}, {&a, {}, size, false, "the source"},
+  const Operand operands[] = {{&dst, {}, size, true, "the destination"},
+                              {&a, {}, size, false, "the source"},
                               {b, {}, size, false, "the second source"}};
   const int n = b ? 3 : 2;
   Walk walk(op, operands, n, all(count));

@@ -1,4 +1,5 @@
-// Matmul objects: what a tile of the product reads, computes and writes, and whether its tiling fits the cube's memories.
+// Matmul objects: what a tile of the product reads, computes and writes, and whether its tiling fits the cube's
+// memories.
 #include "ascendc/matmul.h"
 
 #include "arithmetic.h"
@@ -13,7 +14,8 @@ constexpr int64_t up(int64_t value, int64_t to) { return (value + to - 1) / to *
 template <typename T>
 class Reader {
  public:
-  Reader(Operation& op, const MatrixSide& side, const char* role) : op_(op), side_(side), role_(role), size_(size_of(side.dtype)) {}
+  Reader(Operation& op, const MatrixSide& side, const char* role)
+      : op_(op), side_(side), role_(role), size_(size_of(side.dtype)) {}
 
   bool read(int64_t first_row, int64_t rows, int64_t first_column, int64_t columns, std::vector<T>& out) {
     out.resize(size_t(rows * columns));
@@ -27,7 +29,8 @@ class Reader {
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns;) {
         const int64_t column = first_column + c, count = std::min(columns - c, c0 - column % c0);
-        if (!piece((column / c0 * height + first_row + r) * c0 + column % c0, count, out.data() + r * columns + c)) return false;
+        if (!piece((column / c0 * height + first_row + r) * c0 + column % c0, count, out.data() + r * columns + c))
+          return false;
         c += count;
       }
     return true;
@@ -100,7 +103,8 @@ bool whole_of(Operation& op, const MatrixProduct& p, Reader<T>& right, std::vect
       const uint32_t bits = *from >> (first + e) % 4 * 2;
       const TwoOfFour places = sparse_pair(bits & 3, bits >> 2 & 3);
       if (places.first < 0) {
-        op.core.report(Kind::parameter, op.call, op.at, text("the index has the pair %u, %u; allowed: 0 to 2", bits & 3, bits >> 2 & 3));
+        op.core.report(Kind::parameter, op.call, op.at,
+                       text("the index has the pair %u, %u; allowed: 0 to 2", bits & 3, bits >> 2 & 3));
         return false;
       }
       T* const four = b.data() + j * p.k + e * 2;
@@ -150,7 +154,8 @@ void product(Operation& op, const MatrixProduct& p) {
   const Conversion* how = conversion_of(op, mode, std::is_same_v<U, int32_t> ? Dtype::i32 : Dtype::f32, p.c.dtype);
   if (!how) return op.core.stop();
   if (takes_factor(mode) && !p.scaled) {
-    op.core.report(Kind::parameter, op.call, op.at, text("a result of %s needs SetQuantScalar or SetQuantVector", name_of(p.c.dtype)));
+    op.core.report(Kind::parameter, op.call, op.at,
+                   text("a result of %s needs SetQuantScalar or SetQuantVector", name_of(p.c.dtype)));
     return;
   }
   const uint32_t size = size_of(p.c.dtype);
@@ -166,7 +171,8 @@ void product(Operation& op, const MatrixProduct& p) {
     }
     uint8_t* to = p.c.global.data + at;
     if (p.atomic && !op.initialized(to, bytes))
-      op.core.report(Kind::uninitialized, op.call, op.at, "an atomic operation on device memory that was never written");
+      op.core.report(Kind::uninitialized, op.call, op.at,
+                     "an atomic operation on device memory that was never written");
     op.same = !p.atomic && op.holds(to, from, bytes);
     const uint64_t usable = op.to_device(to, bytes);
     op.core.launch.counters.copied_out += usable;
@@ -183,7 +189,8 @@ void product(Operation& op, const MatrixProduct& p) {
         if (i == 0 && op.from_device(from, 8) < 8) return;
         std::memcpy(&factor, from, 8);
       }
-      convert(*how, reinterpret_cast<const uint8_t*>(&c[size_t(i * p.tile_n + j)]), factor, false, row.data() + j * size);
+      convert(*how, reinterpret_cast<const uint8_t*>(&c[size_t(i * p.tile_n + j)]), factor, false,
+              row.data() + j * size);
     }
     const int64_t line = (p.in_a_row ? 0 : p.first_m) + i, first = p.in_a_row ? 0 : p.first_n;
     if (!p.c.fractals) {
@@ -205,7 +212,9 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
   for (const auto& each : c.launch.cores) (each->is_vector ? vectors : cubes) = true;
   const char* call = "REGIST_MATMUL_OBJ";
   if (!cubes) {
-    c.report(Kind::wrong_core, call, at, "the kernel runs on vector cores alone; KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) gives it cube cores");
+    c.report(
+        Kind::wrong_core, call, at,
+        "the kernel runs on vector cores alone; KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) gives it cube cores");
     c.stop();
   }
   if (cube_only && c.is_vector) {
@@ -213,30 +222,49 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
     c.stop();
   }
   if (!cube_only && !vectors) {
-    c.report(Kind::parameter, call, at, "nobody asks: vector cores do, unless ASCENDC_CUBE_ONLY is defined before the include");
+    c.report(Kind::parameter, call, at,
+             "nobody asks: vector cores do, unless ASCENDC_CUBE_ONLY is defined before the include");
     c.stop();
   }
   if (!cube_only && !c.is_vector) return false;
   Operation op(c, Pipe::S, call, at);
-  const struct { const char* name; int32_t value; } positive[] = {
-      {"singleCoreM", t->singleCoreM}, {"singleCoreN", t->singleCoreN}, {"singleCoreK", t->singleCoreK}, {"baseM", t->baseM},
-      {"baseN", t->baseN}, {"baseK", t->baseK}, {"M", t->M}, {"N", t->N}, {"Ka", t->Ka}, {"Kb", t->Kb}, {"depthA1", t->depthA1}, {"depthB1", t->depthB1}};
+  const struct {
+    const char* name;
+    int32_t value;
+  } positive[] = {{"singleCoreM", t->singleCoreM},
+                  {"singleCoreN", t->singleCoreN},
+                  {"singleCoreK", t->singleCoreK},
+                  {"baseM", t->baseM},
+                  {"baseN", t->baseN},
+                  {"baseK", t->baseK},
+                  {"M", t->M},
+                  {"N", t->N},
+                  {"Ka", t->Ka},
+                  {"Kb", t->Kb},
+                  {"depthA1", t->depthA1},
+                  {"depthB1", t->depthB1}};
   for (const auto& each : positive)
     if (each.value <= 0) {
-      c.report(Kind::parameter, call, at, text("%s of the tiling is %d; allowed: from 1 on. GetTiling fills it, and the kernel must read it", each.name, each.value));
+      c.report(Kind::parameter, call, at,
+               text("%s of the tiling is %d; allowed: from 1 on. GetTiling fills it, and the kernel must read it",
+                    each.name, each.value));
       c.stop();
     }
   const uint32_t packed = a == Dtype::i4 ? 2 : 1;
   const int32_t c0 = int32_t(32 / size_of(a) * packed);
   if (t->baseM % 16 || t->baseN % 16 || t->baseK % c0)
-    c.report(Kind::alignment, call, at, text("baseM %d, baseN %d, baseK %d; baseM and baseN must be multiples of 16, baseK of %d", t->baseM, t->baseN, t->baseK, c0));
+    c.report(Kind::alignment, call, at,
+             text("baseM %d, baseN %d, baseK %d; baseM and baseN must be multiples of 16, baseK of %d", t->baseM,
+                  t->baseN, t->baseK, c0));
   auto fits = [&](const char* name, Memory memory, uint64_t bytes) {
     const uint32_t have = c.launch.sizes.bytes[int(memory)];
     if (bytes <= have) return;
-    c.report(Kind::local_capacity, call, at, text("the tiling puts %llu bytes into %s, which has %u", (unsigned long long)bytes, name, have));
+    c.report(Kind::local_capacity, call, at,
+             text("the tiling puts %llu bytes into %s, which has %u", (unsigned long long)bytes, name, have));
   };
   auto twice = [](int32_t buffers) { return uint64_t(buffers > 0 ? buffers : 1); };
-  const uint64_t left = uint64_t(t->baseM) * uint64_t(t->baseK) * size_of(a) / packed, right = uint64_t(t->baseN) * uint64_t(t->baseK) * size_of(b) / packed;
+  const uint64_t left = uint64_t(t->baseM) * uint64_t(t->baseK) * size_of(a) / packed,
+                 right = uint64_t(t->baseN) * uint64_t(t->baseK) * size_of(b) / packed;
   fits("L0A", Memory::l0a, left * twice(t->dbL0A));
   fits("L0B", Memory::l0b, right * twice(t->dbL0B));
   fits("L0C", Memory::l0c, uint64_t(t->baseM) * uint64_t(t->baseN) * 4 * twice(t->dbL0C));
@@ -260,20 +288,26 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   }
   for (const MatrixSide* each : {&p.a, &p.b, &p.bias, &p.c})
     if (each->given && each->on_core && !c.usable(each->local, call, at)) return;
-  const int64_t left = (p.a.transposed ? p.a.rows : p.a.columns) + p.a.loaded_column, right = (p.b.transposed ? p.b.columns * (p.sparse ? 2 : 1) : p.b.rows) + p.b.loaded_row;
+  const int64_t left = (p.a.transposed ? p.a.rows : p.a.columns) + p.a.loaded_column,
+                right = (p.b.transposed ? p.b.columns * (p.sparse ? 2 : 1) : p.b.rows) + p.b.loaded_row;
   if (p.sparse && (!p.index.data || p.k % 4 || p.first_k % 4)) {
-    c.report(Kind::parameter, call, at, p.index.data ? "a sparse matrix needs a depth of a multiple of 4" : "SetSparseIndex was not called");
+    c.report(Kind::parameter, call, at,
+             p.index.data ? "a sparse matrix needs a depth of a multiple of 4" : "SetSparseIndex was not called");
     c.stop();
   }
   if (p.first_k + p.k > left || p.first_k + p.k > right) {
-    c.report(Kind::parameter, call, at, text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows", (long long)(p.first_k + p.k),
-                                             (long long)left, (long long)right));
+    c.report(Kind::parameter, call, at,
+             text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows",
+                  (long long)(p.first_k + p.k), (long long)left, (long long)right));
     return;
   }
   const bool whole = p.a.dtype == Dtype::i8 || p.a.dtype == Dtype::i4;
-  const bool known = p.a.dtype == p.b.dtype && (whole || p.a.dtype == Dtype::f16 || p.a.dtype == Dtype::bf16 || p.a.dtype == Dtype::f32);
+  const bool known = p.a.dtype == p.b.dtype &&
+                     (whole || p.a.dtype == Dtype::f16 || p.a.dtype == Dtype::bf16 || p.a.dtype == Dtype::f32);
   if (!known) {
-    c.report(Kind::data_type, call, at, text("%s x %s; implemented: half, bfloat16_t, float, int8_t and int4b_t with themselves", name_of(p.a.dtype), name_of(p.b.dtype)));
+    c.report(Kind::data_type, call, at,
+             text("%s x %s; implemented: half, bfloat16_t, float, int8_t and int4b_t with themselves",
+                  name_of(p.a.dtype), name_of(p.b.dtype)));
     c.stop();
   }
   if (whole) product<int32_t, int32_t>(op, p);
@@ -284,7 +318,9 @@ Local matmul_block(const char* call, AscendC::TPosition position, uint64_t bytes
   Core& c = core();
   Local block = stack_buffer(int(position), at);
   if (block.bytes < bytes) {
-    c.report(Kind::local_capacity, call, at, text("a block of %llu bytes for the kernel's own function; L1 has %u left", (unsigned long long)bytes, block.bytes));
+    c.report(Kind::local_capacity, call, at,
+             text("a block of %llu bytes for the kernel's own function; L1 has %u left", (unsigned long long)bytes,
+                  block.bytes));
     c.stop();
   }
   block.bytes = uint32_t(bytes), block.dtype = dtype;
@@ -304,11 +340,13 @@ void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns,
   bool known = true;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t first = 0; first < columns; first += c0) {
-      const uint64_t from = uint64_t((first / c0 * height + r) * 32), bytes = uint64_t(std::min(c0, columns - first) * size);
+      const uint64_t from = uint64_t((first / c0 * height + r) * 32),
+                     bytes = uint64_t(std::min(c0, columns - first) * size);
       std::memcpy(to + r * stride + first * size, op.data(block) + from, bytes);
       known &= all_written(op.written(block) + from, bytes);
     }
-  if (c.launch.checks() && !known) c.report(Kind::uninitialized, call, at, "the kernel's own function left elements of its block unwritten");
+  if (c.launch.checks() && !known)
+    c.report(Kind::uninitialized, call, at, "the kernel's own function left elements of its block unwritten");
 }
 
 // The scalar unit, and with it all that follows, knows that the product is there.

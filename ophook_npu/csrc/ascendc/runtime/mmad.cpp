@@ -27,9 +27,10 @@ bool has_product(Operation& op, const Local& c, const Local& a, const Local& b, 
     if (same && (!bias || bias->dtype == c.dtype)) return true;
     allowed += text("%s%s x %s -> %s", allowed.empty() ? "" : ", ", name_of(p.a), name_of(p.b), name_of(p.c));
   }
-  op.core.report(Kind::data_type, "Mmad", op.at,
-                 text("%s x %s -> %s%s; allowed: %s, a bias of the result's type", name_of(a.dtype), name_of(b.dtype), name_of(c.dtype),
-                      bias ? text(" with a bias of %s", name_of(bias->dtype)).c_str() : "", allowed.c_str()));
+  op.core.report(
+      Kind::data_type, "Mmad", op.at,
+      text("%s x %s -> %s%s; allowed: %s, a bias of the result's type", name_of(a.dtype), name_of(b.dtype),
+           name_of(c.dtype), bias ? text(" with a bias of %s", name_of(bias->dtype)).c_str() : "", allowed.c_str()));
   return false;
 }
 
@@ -43,7 +44,8 @@ void values_of(Operation& op, const Local& tensor, uint64_t from, uint32_t count
   else
     for (uint32_t e = 0; e < count; ++e) out[e] = static_cast<int8_t>(data[e]);
 }
-// Whether a matrix of `rows` by `depth` in fractals was loaded: all of it, or the part of each block of 32 bytes that counts.
+// Whether a matrix of `rows` by `depth` in fractals was loaded: all of it, or the part of each block of 32 bytes that
+// counts.
 template <typename Step>
 bool loaded(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, uint32_t c0, uint64_t bytes, Step step) {
   if (!op.core.launch.checks() || all_written(op.written(tensor), bytes)) return true;
@@ -56,17 +58,20 @@ bool loaded(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, u
 }
 
 void missing(Operation& op, const Local& tensor, const char* what) {
-  op.core.report(Kind::uninitialized, op.call, op.at, text("%s has elements that were never loaded", what), op.core.describe(tensor));
+  op.core.report(Kind::uninitialized, op.call, op.at, text("%s has elements that were never loaded", what),
+                 op.core.describe(tensor));
 }
 
 // Fractals of 32 bytes along k; kDirectionAlign rounds k of float up to 16.
 uint64_t depth_of(const Local& a, const AscendC::MmadParams& p) {
-  const uint32_t c0 = kBlock / size_of(a.dtype) * (a.dtype == Dtype::i4 ? 2 : 1), to = p.kDirectionAlign && a.dtype == Dtype::f32 ? 16 : c0;
+  const uint32_t c0 = kBlock / size_of(a.dtype) * (a.dtype == Dtype::i4 ? 2 : 1),
+                 to = p.kDirectionAlign && a.dtype == Dtype::f32 ? 16 : c0;
   return (p.k + to - 1) / to * to / c0;
 }
 
 template <typename T>
-void compute(Operation& op, const Local& c, const Local& a, const Local& b, const Local* bias, bool from_c1, const AscendC::MmadParams& p, bool sparse) {
+void compute(Operation& op, const Local& c, const Local& a, const Local& b, const Local* bias, bool from_c1,
+             const AscendC::MmadParams& p, bool sparse) {
   const uint64_t k1 = depth_of(a, p), n1 = (p.n + 15) / 16, m1 = (p.m + 15) / 16;
   const uint32_t c0 = kBlock / size_of(a.dtype) * (a.dtype == Dtype::i4 ? 2 : 1);
   const bool checks = op.core.launch.checks();
@@ -74,13 +79,16 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
   const bool vector = p.m == 1 && !sparse;
   const uint32_t right_depth = sparse ? p.k / 2 : p.k;
   const uint64_t right_k1 = sparse ? (right_depth + c0 - 1) / c0 : k1;
-  auto in_a = [&](uint32_t r, uint64_t k) { return vector ? k * kBlock : (r / 16 * k1 + k) * kFractal + r % 16 * kBlock; };
+  auto in_a = [&](uint32_t r, uint64_t k) {
+    return vector ? k * kBlock : (r / 16 * k1 + k) * kFractal + r % 16 * kBlock;
+  };
   auto in_b = [&](uint32_t r, uint64_t k) { return (k * n1 + r / 16) * kFractal + r % 16 * kBlock; };
   if (!loaded(op, a, p.m, p.k, c0, vector ? k1 * kBlock : m1 * k1 * kFractal, in_a)) missing(op, a, "the left matrix");
   if (!loaded(op, b, p.n, right_depth, c0, right_k1 * n1 * kFractal, in_b)) missing(op, b, "the right matrix");
   std::vector<T> left(size_t(p.m) * p.k);
   for (uint32_t r = 0; r < p.m; ++r)
-    for (uint32_t k = 0; k < p.k; k += c0) values_of(op, a, in_a(r, k / c0), std::min(c0, p.k - k), left.data() + size_t(r) * p.k + k);
+    for (uint32_t k = 0; k < p.k; k += c0)
+      values_of(op, a, in_a(r, k / c0), std::min(c0, p.k - k), left.data() + size_t(r) * p.k + k);
   std::vector<T> right(size_t(p.k) * kColumns), partial(size_t(p.m) * kColumns);
   T fractal[16 * 64];
   bool known = true;
@@ -97,7 +105,9 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
           for (uint32_t e = 0; e < count; e += 2) {
             const uint32_t bits = index[j * 8 + e / 4] >> e % 4 * 2;
             const TwoOfFour places = sparse_pair(bits & 3, bits >> 2 & 3);
-            if (places.first < 0) return op.core.report(Kind::parameter, op.call, op.at, text("the index has the pair %u, %u; allowed: 0 to 2", bits & 3, bits >> 2 & 3));
+            if (places.first < 0)
+              return op.core.report(Kind::parameter, op.call, op.at,
+                                    text("the index has the pair %u, %u; allowed: 0 to 2", bits & 3, bits >> 2 & 3));
             T* const four = right.data() + size_t(k + e) * 2 * kColumns + j;
             four[places.first * kColumns] += fractal[j * c0 + e];
             if (e + 1 < count) four[places.second * kColumns] += fractal[j * c0 + e + 1];
@@ -129,7 +139,8 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
     if (!bias && columns == kColumns) std::memset(written, 1, p.m * 64ull);
     else
       for (uint32_t i = 0; i < p.m; ++i)
-        bias ? void(std::memcpy(written + i * 64, op.written(*bias) + block * 64, columns * 4)) : void(std::memset(written + i * 64, 1, columns * 4));
+        bias ? void(std::memcpy(written + i * 64, op.written(*bias) + block * 64, columns * 4))
+             : void(std::memset(written + i * 64, 1, columns * 4));
   }
   if (!known) missing(op, c, "the matrix that is added to");
 }
@@ -145,18 +156,20 @@ void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParam
   const Local* const operands[] = {&c, &a, &b, bias};
   for (const Local* each : operands)
     if (each && !owner.usable(*each, call, at)) return;
-  if (!placed(op, c, c.memory == Memory::l0c, "the result", "L0C (CO1)") || !placed(op, a, a.memory == Memory::l0a, "the left matrix", "L0A (A2)") ||
+  if (!placed(op, c, c.memory == Memory::l0c, "the result", "L0C (CO1)") ||
+      !placed(op, a, a.memory == Memory::l0a, "the left matrix", "L0A (A2)") ||
       !placed(op, b, b.memory == Memory::l0b, "the right matrix", "L0B (B2)"))
     return;
   if (bias && !placed(op, *bias, bias->memory == Memory::bt, "the bias", "the bias table (C2)")) return;
   if (!has_product(op, c, a, b, bias)) return owner.stop();
-  if (!op.aligned(c, sparse ? 1024 : 64, "the result") || !op.aligned(a, 512, "the left matrix") || !op.aligned(b, 512, "the right matrix") ||
-      (bias && !op.aligned(*bias, 64, "the bias")))
+  if (!op.aligned(c, sparse ? 1024 : 64, "the result") || !op.aligned(a, 512, "the left matrix") ||
+      !op.aligned(b, 512, "the right matrix") || (bias && !op.aligned(*bias, 64, "the bias")))
     return;
   if (!within(op, "m", p.m, 0, 4095) || !within(op, "n", p.n, 0, 4095) || !within(op, "k", p.k, 0, 4095)) return;
   if (!p.m || !p.n || !p.k) return;
   if (sparse && p.k % 4) return owner.report(Kind::parameter, call, at, text("k is %u; allowed: multiples of 4", p.k));
-  if (sparse && owner.sparse.empty()) return owner.report(Kind::parameter, call, at, "LoadDataWithSparse has loaded no index");
+  if (sparse && owner.sparse.empty())
+    return owner.report(Kind::parameter, call, at, "LoadDataWithSparse has loaded no index");
   Local table;  // what cmatrixSource adds without a bias among the arguments: the bias table from its beginning
   if (p.cmatrixSource && !p.cmatrixInitVal && !bias) {
     table.bytes = owner.launch.sizes.bytes[int(Memory::bt)], table.memory = Memory::bt, table.dtype = c.dtype;
@@ -165,8 +178,11 @@ void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParam
   const bool accumulate = !bias && (p.isBias || !p.cmatrixInitVal);
   const uint64_t k1 = depth_of(a, p), n1 = (p.n + 15) / 16, m1 = (p.m + 15) / 16;
   const uint64_t right_k1 = sparse ? (p.k / 2 + kBlock - 1) / kBlock : k1;
-  const uint64_t left = p.m == 1 && !sparse ? k1 * kBlock : m1 * k1 * kFractal, right = right_k1 * n1 * kFractal, out = m1 * n1 * kTile;
-  if (!op.inside(a, 0, left, "the left matrix") || !op.inside(b, 0, right, "the right matrix") || !op.inside(c, 0, out, "the result")) return;
+  const uint64_t left = p.m == 1 && !sparse ? k1 * kBlock : m1 * k1 * kFractal, right = right_k1 * n1 * kFractal,
+                 out = m1 * n1 * kTile;
+  if (!op.inside(a, 0, left, "the left matrix") || !op.inside(b, 0, right, "the right matrix") ||
+      !op.inside(c, 0, out, "the result"))
+    return;
   if (bias && !op.inside(*bias, 0, p.n * 4ull, "the bias")) return;
   owner.settle();
   op.reads(a, 0, left), op.reads(b, 0, right);
@@ -181,13 +197,16 @@ void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParam
 namespace {
 
 constexpr Conversion kConversions[] = {
-    {NoQuant, Dtype::f32, Dtype::f32, false},   {NoQuant, Dtype::i32, Dtype::i32, false},     {F322F16, Dtype::f32, Dtype::f16, false},
-    {F322BF16, Dtype::f32, Dtype::bf16, false}, {DEQF16, Dtype::i32, Dtype::f16, false},      {VDEQF16, Dtype::i32, Dtype::f16, false},
-    {QF322B8_PRE, Dtype::f32, Dtype::i8, true}, {QF322B8_PRE, Dtype::f32, Dtype::u8, true},   {VQF322B8_PRE, Dtype::f32, Dtype::i8, true},
-    {VQF322B8_PRE, Dtype::f32, Dtype::u8, true}, {REQ8, Dtype::i32, Dtype::i8, true},         {REQ8, Dtype::i32, Dtype::u8, true},
-    {VREQ8, Dtype::i32, Dtype::i8, true},       {VREQ8, Dtype::i32, Dtype::u8, true},
+    {NoQuant, Dtype::f32, Dtype::f32, false},    {NoQuant, Dtype::i32, Dtype::i32, false},
+    {F322F16, Dtype::f32, Dtype::f16, false},    {F322BF16, Dtype::f32, Dtype::bf16, false},
+    {DEQF16, Dtype::i32, Dtype::f16, false},     {VDEQF16, Dtype::i32, Dtype::f16, false},
+    {QF322B8_PRE, Dtype::f32, Dtype::i8, true},  {QF322B8_PRE, Dtype::f32, Dtype::u8, true},
+    {VQF322B8_PRE, Dtype::f32, Dtype::i8, true}, {VQF322B8_PRE, Dtype::f32, Dtype::u8, true},
+    {REQ8, Dtype::i32, Dtype::i8, true},         {REQ8, Dtype::i32, Dtype::u8, true},
+    {VREQ8, Dtype::i32, Dtype::i8, true},        {VREQ8, Dtype::i32, Dtype::u8, true},
 };
-constexpr const char* kModes[] = {"NoQuant", "F322F16", "F322BF16", "DEQF16", "VDEQF16", "QF322B8_PRE", "VQF322B8_PRE", "REQ8", "VREQ8"};
+constexpr const char* kModes[] = {"NoQuant",     "F322F16",      "F322BF16", "DEQF16", "VDEQF16",
+                                  "QF322B8_PRE", "VQF322B8_PRE", "REQ8",     "VREQ8"};
 bool by_column(QuantMode_t mode) { return mode == VDEQF16 || mode == VQF322B8_PRE || mode == VREQ8; }
 
 }  // namespace
@@ -199,7 +218,8 @@ const Conversion* conversion_of(Operation& op, QuantMode_t mode, Dtype from, Dty
     if (c.mode == mode) allowed += text("%s%s to %s", allowed.empty() ? "" : ", ", name_of(c.from), name_of(c.to));
   }
   op.core.report(Kind::data_type, op.call, op.at,
-                 text("%s to %s with quantPre %s; allowed: %s", name_of(from), name_of(to), mode <= VREQ8 ? kModes[mode] : "?", allowed.c_str()));
+                 text("%s to %s with quantPre %s; allowed: %s", name_of(from), name_of(to),
+                      mode <= VREQ8 ? kModes[mode] : "?", allowed.c_str()));
   return nullptr;
 }
 
@@ -231,14 +251,21 @@ void convert(const Conversion& how, const uint8_t* from, uint64_t factor, bool r
 namespace {
 
 // `local`: into L1, and `to` has its data type alone.
-void fixpipe_into(Global to, const Local* local, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at) {
+void fixpipe_into(Global to, const Local* local, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p,
+                  bool row_major, At at) {
   Core& c = core();
   if (p.unitFlag) c.join(Pipe::FIX, c.snapshot(Pipe::M));
   Operation op(c, Pipe::FIX, "Fixpipe", at);
-  if (!has_unit(c, false, "Fixpipe", at) || !c.usable(from, "Fixpipe", at) || (scales && !c.usable(*scales, "Fixpipe", at))) return;
-  if (!placed(op, from, from.memory == Memory::l0c, "the source", "L0C (CO1)") || !op.aligned(from, 64, "the source")) return;
-  if (scales && !placed(op, *scales, scales->memory == Memory::l1 || scales->memory == Memory::fb, "the tensor of factors", "L1 (A1) or the buffer of C2PIPE2GM")) return;
-  if (local && (!c.usable(*local, "Fixpipe", at) || !placed(op, *local, local->memory == Memory::l1, "the destination", "L1 (A1, B1, C1)") ||
+  if (!has_unit(c, false, "Fixpipe", at) || !c.usable(from, "Fixpipe", at) ||
+      (scales && !c.usable(*scales, "Fixpipe", at)))
+    return;
+  if (!placed(op, from, from.memory == Memory::l0c, "the source", "L0C (CO1)") || !op.aligned(from, 64, "the source"))
+    return;
+  if (scales && !placed(op, *scales, scales->memory == Memory::l1 || scales->memory == Memory::fb,
+                        "the tensor of factors", "L1 (A1) or the buffer of C2PIPE2GM"))
+    return;
+  if (local && (!c.usable(*local, "Fixpipe", at) ||
+                !placed(op, *local, local->memory == Memory::l1, "the destination", "L1 (A1, B1, C1)") ||
                 !op.aligned(*local, kBlock, "the destination")))
     return;
   const Conversion* how = conversion_of(op, p.quantPre, from.dtype, to.dtype);
@@ -253,13 +280,16 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
   const uint32_t size = size_of(to.dtype), n1 = (p.nSize + 15u) / 16;
   if (!within(op, "dstStride", p.dstStride, 1, ~0u)) return;
   if (!row_major && p.nSize % (p.isChannelSplit ? 8 : 16)) {
-    c.report(Kind::parameter, "Fixpipe", at, text("nSize %u in NZ; allowed: multiples of %d", p.nSize, p.isChannelSplit ? 8 : 16));
+    c.report(Kind::parameter, "Fixpipe", at,
+             text("nSize %u in NZ; allowed: multiples of %d", p.nSize, p.isChannelSplit ? 8 : 16));
     return;
   }
   const uint32_t matrices = row_major ? p.ndNum : 1;
   if (n1 > 1 && p.srcStride < p.mSize) {
     c.report(Kind::stride, "Fixpipe", at,
-             text("srcStride %u is less than mSize %u: columns of fractals would overlap; Mmad leaves m rounded up to 16 between them", p.srcStride, p.mSize));
+             text("srcStride %u is less than mSize %u: columns of fractals would overlap; Mmad leaves m rounded up to "
+                  "16 between them",
+                  p.srcStride, p.mSize));
     return;
   }
   const uint64_t last = (matrices - 1ull) * p.srcNdStride * kTile + (uint64_t(n1 - 1) * p.srcStride + p.mSize) * 64;
@@ -269,7 +299,8 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
   c.settle();
   if (scales) {
     op.reads(*scales, 0, p.nSize * 8ull);
-    if (c.launch.checks() && !all_written(op.written(*scales), p.nSize * 8ull)) missing(op, *scales, "the tensor of factors");
+    if (c.launch.checks() && !all_written(op.written(*scales), p.nSize * 8ull))
+      missing(op, *scales, "the tensor of factors");
   }
   for (uint32_t nd = 0; nd < matrices; ++nd)
     for (uint32_t block = 0; block < n1; ++block)
@@ -293,7 +324,8 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
             std::memset(run.data() + size_t(e) * size, 0, size);
             continue;
           }
-          const uint64_t place = uint64_t(nd) * p.srcNdStride * kTile + (uint64_t(j / 16) * p.srcStride + i) * 64 + j % 16 * 4;
+          const uint64_t place =
+              uint64_t(nd) * p.srcNdStride * kTile + (uint64_t(j / 16) * p.srcStride + i) * 64 + j % 16 * 4;
           uint64_t factor = p.deqScalar;
           if (scales && j < p.nSize) std::memcpy(&factor, op.data(*scales) + j * 8ull, 8);
           if (j < p.nSize && !op.written(from)[place]) {

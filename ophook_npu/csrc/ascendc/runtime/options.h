@@ -31,8 +31,8 @@ inline const LocalMemorySizes& local_memories_of(const sim_soc& soc) {
 }
 
 // OPHOOK_KERNEL_CHECKS=0 leaves the checks out, OPHOOK_KERNEL_STRICT=1 adds findings of the level `strict`, and with
-// OPHOOK_KERNEL_DMA=on-wait a copy takes effect when something waits for it; OPHOOK_KERNEL_TIMELINE=1 adds the estimated time
-// line to a report.
+// OPHOOK_KERNEL_DMA=on-wait a copy takes effect when something waits for it; OPHOOK_KERNEL_TIMELINE=1 adds the
+// estimated time line to a report.
 inline ascendc_options options_of(const sim_soc& soc, int kind) {
   const auto is = [](const char* variable, const char* value) {
     const char* found = std::getenv(variable);
@@ -57,7 +57,8 @@ inline ascendc_options options_of(const sim_soc& soc, int kind) {
 // What host code asks of the processor.
 inline ascendc_soc platform_of(const sim_soc& soc) {
   const LocalMemorySizes& s = local_memories_of(soc);
-  return {soc.name, uint32_t(soc.cube_cores), uint32_t(soc.vector_cores), s.ub, s.l1, s.l0a, s.l0b, s.l0c, soc.l2, soc.memory};
+  return {soc.name,  uint32_t(soc.cube_cores), uint32_t(soc.vector_cores), s.ub, s.l1, s.l0a, s.l0b, s.l0c, soc.l2,
+          soc.memory};
 }
 
 }  // namespace ophook::rt

@@ -11,26 +11,36 @@ using AscendC::TPosition;
 
 Memory memory_of(int position) {
   switch (TPosition(position)) {
-    case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return Memory::l1;
+    case TPosition::A1:
+    case TPosition::B1:
+    case TPosition::C1:
+    case TPosition::TSCM: return Memory::l1;
     case TPosition::A2: return Memory::l0a;
     case TPosition::B2: return Memory::l0b;
     case TPosition::C2: return Memory::bt;
-    case TPosition::C2PIPE2GM: case TPosition::C2PIPE2LOCAL: return Memory::fb;
+    case TPosition::C2PIPE2GM:
+    case TPosition::C2PIPE2LOCAL: return Memory::fb;
     case TPosition::CO1: return Memory::l0c;
     default: return Memory::ub;
   }
 }
 
-// The pipe that fills a position, and the one that empties it. A tensor that comes from GM was filled by MTE2, one that goes
-// there is emptied by MTE3.
+// The pipe that fills a position, and the one that empties it. A tensor that comes from GM was filled by MTE2, one that
+// goes there is emptied by MTE3.
 Pipe fills(int position) {
   switch (TPosition(position)) {
-    case TPosition::VECIN: case TPosition::A1: case TPosition::B1: case TPosition::C1: return Pipe::MTE2;
-    case TPosition::A2: case TPosition::B2: case TPosition::C2: return Pipe::MTE1;
+    case TPosition::VECIN:
+    case TPosition::A1:
+    case TPosition::B1:
+    case TPosition::C1: return Pipe::MTE2;
+    case TPosition::A2:
+    case TPosition::B2:
+    case TPosition::C2: return Pipe::MTE1;
     case TPosition::CO1: return Pipe::M;
     case TPosition::CO2: return Pipe::FIX;
     case TPosition::TSCM: return Pipe::MTE2;
-    case TPosition::C2PIPE2GM: case TPosition::C2PIPE2LOCAL: return Pipe::FIX;
+    case TPosition::C2PIPE2GM:
+    case TPosition::C2PIPE2LOCAL: return Pipe::FIX;
     case TPosition::GM: return Pipe::MTE2;
     default: return Pipe::V;
   }
@@ -38,8 +48,13 @@ Pipe fills(int position) {
 Pipe empties(int position) {
   switch (TPosition(position)) {
     case TPosition::VECOUT: return Pipe::MTE3;
-    case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return Pipe::MTE1;
-    case TPosition::A2: case TPosition::B2: case TPosition::C2: return Pipe::M;
+    case TPosition::A1:
+    case TPosition::B1:
+    case TPosition::C1:
+    case TPosition::TSCM: return Pipe::MTE1;
+    case TPosition::A2:
+    case TPosition::B2:
+    case TPosition::C2: return Pipe::M;
     case TPosition::CO1: return Pipe::FIX;
     case TPosition::GM: return Pipe::MTE3;
     default: return Pipe::V;
@@ -56,7 +71,8 @@ uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const ch
   uint32_t& used = pool ? pool->used : c.used[int(memory)];
   if (used + wanted > have) {
     c.report(Kind::local_capacity, call, at,
-             text("%s has %u bytes and %s has given away %llu", pool ? "the pool" : names[int(memory)], have, call, (unsigned long long)(used + wanted)));
+             text("%s has %u bytes and %s has given away %llu", pool ? "the pool" : names[int(memory)], have, call,
+                  (unsigned long long)(used + wanted)));
     c.stop();
   }
   const uint32_t first = (pool ? pool->offset : 0) + used;
@@ -70,7 +86,8 @@ uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const ch
 
 int32_t place(Core& c, int position, uint32_t first, uint32_t bytes, const char* call, At at) {
   Buffer buffer;
-  buffer.memory = memory_of(position), buffer.offset = first, buffer.bytes = bytes, buffer.position = position, buffer.call = call, buffer.at = at;
+  buffer.memory = memory_of(position), buffer.offset = first, buffer.bytes = bytes, buffer.position = position,
+  buffer.call = call, buffer.at = at;
   c.buffers.push_back(buffer);
   // What an earlier TPipe left there is nobody's value.
   if (c.launch.checks()) c.memory->at(buffer.memory).forget(first, bytes);
@@ -101,7 +118,8 @@ int32_t take(Core& c, PoolState* pool, int position, uint64_t wanted, const char
   }
   const uint32_t first = room(c, pool, memory, wanted, call, at);
   if (pool) counted(c, *pool, 1, call, at);
-  const int32_t id = place(c, position, first, static_cast<uint32_t>((wanted + kBlock - 1) / kBlock * kBlock), call, at);
+  const int32_t id =
+      place(c, position, first, static_cast<uint32_t>((wanted + kBlock - 1) / kBlock * kBlock), call, at);
   if (pool) pool->buffers.push_back(id);
   return id;
 }
@@ -217,14 +235,16 @@ void pool_begin(Pool& pool, int position, uint32_t most, const Pool* in, const P
   PoolState made;
   made.memory = memory_of(position), made.most = most, made.bytes = (bytes + kBlock - 1) / kBlock * kBlock;
   if ((outer && outer->memory != made.memory) || (other && other->memory != made.memory)) {
-    c.report(Kind::position, "InitBufPool", at, "the pool's position is in another memory than the pool that it is a part of");
+    c.report(Kind::position, "InitBufPool", at,
+             "the pool's position is in another memory than the pool that it is a part of");
     c.stop();
   }
   if (other) {
     made.offset = other->offset;
     if (made.bytes > other->bytes || most > other->most)
       c.report(Kind::parameter, "InitBufPool", at,
-               text("%u bytes and %u buffers of a pool that has %u bytes and %u buffers", made.bytes, most, other->bytes, other->most));
+               text("%u bytes and %u buffers of a pool that has %u bytes and %u buffers", made.bytes, most,
+                    other->bytes, other->most));
   } else {
     made.offset = room(c, outer, made.memory, bytes, "InitBufPool", at);
     if (outer) counted(c, *outer, most, "InitBufPool", at);
@@ -238,7 +258,8 @@ void pool_reset(const Pool& pool, At at) {
   barrier(Pipe::ALL, at);
   reclaim(c, state->buffers);
   if (!c.launch.checks()) return;
-  for (const int32_t id : state->buffers) c.memory->at(state->memory).forget(c.buffers[size_t(id)].offset, c.buffers[size_t(id)].bytes);
+  for (const int32_t id : state->buffers)
+    c.memory->at(state->memory).forget(c.buffers[size_t(id)].offset, c.buffers[size_t(id)].bytes);
 }
 uint32_t pool_address(const Pool& pool, At at) { return state_of(&pool, "GetCurAddr", at)->offset; }
 
@@ -266,11 +287,12 @@ Local local_at(const char* call, int position, uint64_t address, uint64_t bytes,
   view.memory = memory_of(position), view.position = uint8_t(position);
   const uint64_t size = c.memory->at(view.memory).size();
   if (c.launch.checks() && address % 32)
-    c.report(Kind::alignment, call, at, text("the tensor begins at byte %llu of local memory, no multiple of 32", (unsigned long long)address));
+    c.report(Kind::alignment, call, at,
+             text("the tensor begins at byte %llu of local memory, no multiple of 32", (unsigned long long)address));
   if (address + bytes > size) {
     c.report(Kind::local_capacity, call, at,
-             text("bytes %llu to %llu of a memory of %llu", (unsigned long long)address, (unsigned long long)(address + bytes),
-                  (unsigned long long)size));
+             text("bytes %llu to %llu of a memory of %llu", (unsigned long long)address,
+                  (unsigned long long)(address + bytes), (unsigned long long)size));
     bytes = address < size ? size - address : 0;
   }
   view.offset = uint32_t(std::min(address, size)), view.bytes = uint32_t(bytes);
@@ -280,7 +302,8 @@ Local local_at(const char* call, int position, uint64_t address, uint64_t bytes,
 Local stack_buffer(int position, At at) {
   Core& c = core();
   const Memory memory = memory_of(position);
-  const uint64_t first = (uint64_t(c.used[int(memory)]) + kBlock - 1) / kBlock * kBlock, size = c.memory->at(memory).size();
+  const uint64_t first = (uint64_t(c.used[int(memory)]) + kBlock - 1) / kBlock * kBlock,
+                 size = c.memory->at(memory).size();
   return local_at("PopStackBuffer", position, std::min(first, size), first < size ? size - first : 0, at);
 }
 
@@ -298,7 +321,8 @@ void* local_array(int position, uint64_t bytes, const char* name, At at) {
 static void adopt(LocalMemory& memory, const Local& view) {
   const uint8_t* data = memory.data(view.offset, view.bytes);
   uint8_t* written = memory.written(view.offset, view.bytes);
-  for (auto* hole = static_cast<uint8_t*>(std::memchr(written, 0, view.bytes)); hole && hole < written + view.bytes; ++hole)
+  for (auto* hole = static_cast<uint8_t*>(std::memchr(written, 0, view.bytes)); hole && hole < written + view.bytes;
+       ++hole)
     if (data[hole - written] != 0xff) *hole = 1;
 }
 Local local_of(const char* call, const void* address, At at) {
@@ -306,11 +330,13 @@ Local local_of(const char* call, const void* address, At at) {
   const auto* p = static_cast<const uint8_t*>(address);
   LocalMemory& memory = c.memory->at(Memory::ub);
   if (!memory.holds(p)) {
-    c.report(Kind::position, call, at, "the address is not in the unified buffer: declare an array with __ubuf__, or use asc_get_phy_buf_addr");
+    c.report(Kind::position, call, at,
+             "the address is not in the unified buffer: declare an array with __ubuf__, or use asc_get_phy_buf_addr");
     c.stop();
   }
   Local view;
-  view.offset = uint32_t(p - memory.data(0, 0)), view.bytes = memory.size() - view.offset, view.position = uint8_t(TPosition::VECCALC);
+  view.offset = uint32_t(p - memory.data(0, 0)), view.bytes = memory.size() - view.offset,
+  view.position = uint8_t(TPosition::VECCALC);
   for (size_t i = 0; i < c.buffers.size(); ++i) {
     const Buffer& b = c.buffers[i];
     if (b.memory != Memory::ub || view.offset < b.offset || view.offset >= b.offset + b.bytes) continue;
@@ -355,7 +381,8 @@ Local queue_alloc(Queue& queue, At at) {
     held += text("%s%s at line %d", held.empty() ? "" : ", ", states[b.state], b.taken.line);
   }
   c.report(Kind::queue_full, "AllocTensor", at,
-           text("none of the queue's %zu buffers is free (%s): the core would wait for ever", q->buffers.size(), held.c_str()));
+           text("none of the queue's %zu buffers is free (%s): the core would wait for ever", q->buffers.size(),
+                held.c_str()));
   c.stop();
 }
 
@@ -402,7 +429,8 @@ void queue_free(Queue& queue, Local tensor, At at) {
   Buffer* b = own(queue, tensor, "FreeTensor", at);
   if (!b) return;
   if (b->state == Buffer::kQueued) {
-    c.report(Kind::queue_order, "FreeTensor", at, text("the tensor is still in the queue, since line %d", b->taken.line));
+    c.report(Kind::queue_order, "FreeTensor", at,
+             text("the tensor is still in the queue, since line %d", b->taken.line));
     return;
   }
   c.begin(empties(q->to), "FreeTensor", at);
@@ -422,7 +450,8 @@ bool queue_vacant(const Queue& queue, bool free_buffer) {
   Core& c = core();
   const QueueState& q = c.queues.at(size_t(queue.id));
   if (!free_buffer) return int(q.waiting.size()) < q.depth;
-  return std::any_of(q.buffers.begin(), q.buffers.end(), [&](int32_t id) { return c.buffers[size_t(id)].state == Buffer::kFree; });
+  return std::any_of(q.buffers.begin(), q.buffers.end(),
+                     [&](int32_t id) { return c.buffers[size_t(id)].state == Buffer::kFree; });
 }
 int queue_held(const Queue& queue) { return int(core().queues.at(size_t(queue.id)).waiting.size()); }
 
@@ -437,7 +466,8 @@ Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at) {
   if (offset + bytes > view.bytes) {
     c.report(Kind::local_bounds, "TBuf::Get", at,
              text("bytes %llu to %llu asked for; the buffer has %u", (unsigned long long)offset,
-                  (unsigned long long)(offset + bytes), view.bytes), c.describe(view));
+                  (unsigned long long)(offset + bytes), view.bytes),
+             c.describe(view));
     bytes = view.bytes - std::min<uint64_t>(offset, view.bytes);
   }
   view.offset += static_cast<uint32_t>(offset);

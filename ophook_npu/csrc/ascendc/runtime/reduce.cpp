@@ -1,5 +1,5 @@
-// Reductions and comparisons. The order in which a device adds is not documented: here it is from left to right in float, so
-// the last bits may differ from an NPU's.
+// Reductions and comparisons. The order in which a device adds is not documented: here it is from left to right in
+// float, so the last bits may differ from an NPU's.
 #include "ascendc/reduce.h"
 
 #include <cmath>
@@ -13,7 +13,8 @@ namespace {
 bool real(Operation& op, const Local& tensor, bool integers = false) {
   const Dtype d = tensor.dtype;
   if (d == Dtype::f16 || d == Dtype::f32 || (integers && (d == Dtype::i32 || d == Dtype::i16))) return true;
-  op.core.report(Kind::data_type, op.call, op.at, text("%s has no %s on this SoC; it has half and float", op.call, name_of(d)));
+  op.core.report(Kind::data_type, op.call, op.at,
+                 text("%s has no %s on this SoC; it has half and float", op.call, name_of(d)));
   op.core.stop();
 }
 
@@ -54,7 +55,8 @@ void put_index(Dtype dtype, uint32_t index, uint8_t* at) {
 
 void known(Operation& op, const Local& src, uint64_t first, uint64_t bytes) {
   if (op.core.launch.checks() && !all_written(op.written(src) + first, bytes))
-    op.core.report(Kind::uninitialized, op.call, op.at, "reduces values that were never computed", op.core.describe(src));
+    op.core.report(Kind::uninitialized, op.call, op.at, "reduces values that were never computed",
+                   op.core.describe(src));
 }
 void store(Operation& op, const Local& dst, uint64_t first, uint64_t bytes) {
   op.writes(dst, first, bytes);
@@ -74,7 +76,8 @@ bool holds(int mode, double x, double y) {  // CMPMODE
 
 }  // namespace
 
-void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover cover, uint32_t src_repeat, bool index, At at) {
+void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover cover, uint32_t src_repeat, bool index,
+            At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
   real(op, src);
@@ -112,7 +115,8 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
     cover.kind = Cover::kCount, cover.repeat = uint32_t((cover.low + lanes - 1) / lanes);
   }
   if (cover.kind == Cover::kLanes && cover.low > lanes) {
-    c.report(Kind::mask, call, at, text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover.low, lanes));
+    c.report(Kind::mask, call, at,
+             text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover.low, lanes));
     return;
   }
   if (cover.repeat > 255 && cover.kind != Cover::kCount) {
@@ -137,7 +141,8 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
       for (uint32_t e = g * group; e < (g + 1) * group; ++e) {
         if (!masked(repeat, e)) continue;
         const uint32_t per_block = kBlock / size;
-        const uint64_t offset = uint64_t(repeat) * src_repeat * kBlock + uint64_t(e / per_block) * src_block * kBlock + e % per_block * size;
+        const uint64_t offset = uint64_t(repeat) * src_repeat * kBlock + uint64_t(e / per_block) * src_block * kBlock +
+                                e % per_block * size;
         if (!op.inside(src, offset, size, "the source")) return;
         op.reads(src, offset, size);
         known(op, src, offset, size);
@@ -170,7 +175,8 @@ void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Ste
                               !all_written(op.written(b) + run.offsets[1], uint64_t(run.count) * size)))
       c.report(Kind::uninitialized, "Compare", at, "compares elements that were never computed");
     for (uint32_t e = 0; e < run.count && bit < 128; ++e, ++bit) {
-      const double x = number(a.dtype, op.data(a) + run.offsets[0] + e * size), y = number(b.dtype, op.data(b) + run.offsets[1] + e * size);
+      const double x = number(a.dtype, op.data(a) + run.offsets[0] + e * size),
+                   y = number(b.dtype, op.data(b) + run.offsets[1] + e * size);
       if (holds(mode, x, y)) c.compared[bit / 8] = uint8_t(c.compared[bit / 8] | 1u << bit % 8);
     }
   });
@@ -195,7 +201,8 @@ void set_compared(Local src, At at) {
   std::memcpy(c.compared, op.data(src), bytes);
 }
 
-void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa, Step sb, At at) {
+void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa,
+             Step sb, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
   real(op, a, mode == 2);
@@ -205,13 +212,16 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
   }
   const uint32_t size = size_of(a.dtype);
   if (cover.kind == Cover::kCount && c.launch.checks() && cover.low * size % 256)
-    c.report(Kind::alignment, call, at, text("%llu elements are no multiple of 256 bytes", (unsigned long long)cover.low));
+    c.report(Kind::alignment, call, at,
+             text("%llu elements are no multiple of 256 bytes", (unsigned long long)cover.low));
   Operand operands[2] = {{&a, sa, size, false, "the source"}, {b, sb, size, false, "the second source"}};
   Walk walk(op, operands, b ? 2 : 1, cover);
   const uint64_t bytes = (walk.elements() + 7) / 8;
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, bytes, "the destination")) return;
   op.writes(dst, 0, bytes);
-  const double right = a.dtype == Dtype::i32 || a.dtype == Dtype::i16 ? double(scalar.whole) : a.dtype == Dtype::f16 ? double(half_value(half_bits(float(scalar.real)))) : double(float(scalar.real));
+  const double right = a.dtype == Dtype::i32 || a.dtype == Dtype::i16 ? double(scalar.whole)
+                       : a.dtype == Dtype::f16 ? double(half_value(half_bits(float(scalar.real))))
+                                               : double(float(scalar.real));
   uint64_t bit = 0;
   uint8_t* to = op.data(dst);
   uint8_t* written = op.written(dst);
@@ -229,20 +239,25 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
   });
 }
 
-void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d, Step sa, Step sb, At at) {
+void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d, Step sa,
+            Step sb, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "Select", at);
   real(op, dst);
   if ((b != nullptr) == (mode == 1)) {
-    c.report(Kind::parameter, "Select", at, "VSEL_TENSOR_SCALAR_MODE goes with a scalar, the other modes with a tensor");
+    c.report(Kind::parameter, "Select", at,
+             "VSEL_TENSOR_SCALAR_MODE goes with a scalar, the other modes with a tensor");
     return;
   }
   const uint32_t size = size_of(dst.dtype);
-  Operand operands[3] = {{&dst, d, size, true, "the destination"}, {&a, sa, size, false, "the source"}, {b, sb, size, false, "the second source"}};
+  Operand operands[3] = {{&dst, d, size, true, "the destination"},
+                         {&a, sa, size, false, "the source"},
+                         {b, sb, size, false, "the second source"}};
   Walk walk(op, operands, b ? 3 : 2, cover);
   // Mode 0 has one repeat's bits, which serve every repeat.
   const uint64_t lanes = cover.kind == Cover::kLanes && cover.low ? cover.low : 256 / size;
-  const uint64_t used = mode == 0 ? std::min<uint64_t>(walk.elements(), lanes) : walk.elements(), bytes = (used + 7) / 8;
+  const uint64_t used = mode == 0 ? std::min<uint64_t>(walk.elements(), lanes) : walk.elements(),
+                 bytes = (used + 7) / 8;
   const bool in_register = !mask.bytes && mask.buffer < 0 && mode == 0;
   if (!in_register) {
     if (!c.usable(mask, "Select", at) || !op.inside(mask, 0, bytes, "the mask")) return;

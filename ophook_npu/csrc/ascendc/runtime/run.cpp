@@ -14,15 +14,15 @@ struct Stopped {};  // thrown through the kernel to end a core
 
 void call(void* entry, uint8_t* const* a, int n, const float* f) {
   using B = uint8_t*;
-  // Arguments beyond what a function takes are harmless in the C calling conventions of x86-64 and aarch64, where floats have
-  // registers of their own.
-  using F = void (*)(B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, float, float, float,
-                     float);
+  // Arguments beyond what a function takes are harmless in the C calling conventions of x86-64 and aarch64, where
+  // floats have registers of their own.
+  using F = void (*)(B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B,
+                     float, float, float, float);
   B b[32] = {};
   std::copy(a, a + std::min(n, 32), b);
-  reinterpret_cast<F>(entry)(b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15],
-                             b[16], b[17], b[18], b[19], b[20], b[21], b[22], b[23], b[24], b[25], b[26], b[27], b[28], b[29], b[30],
-                             b[31], f[0], f[1], f[2], f[3]);
+  reinterpret_cast<F>(entry)(b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                             b[14], b[15], b[16], b[17], b[18], b[19], b[20], b[21], b[22], b[23], b[24], b[25], b[26],
+                             b[27], b[28], b[29], b[30], b[31], f[0], f[1], f[2], f[3]);
 }
 
 struct Job {
@@ -38,9 +38,11 @@ void ended(Core& c) {
   if (!c.launch.checks()) return;
   for (const Buffer& b : c.buffers) {
     if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
-      c.report(Kind::not_freed, b.state == Buffer::kTaken ? "AllocTensor" : "DeQue", b.taken, "the tensor taken here is never given back",
+      c.report(Kind::not_freed, b.state == Buffer::kTaken ? "AllocTensor" : "DeQue", b.taken,
+               "the tensor taken here is never given back",
                text("queue of %zu buffers", c.queues[size_t(b.queue)].buffers.size()));
-    if (b.state == Buffer::kQueued) c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
+    if (b.state == Buffer::kQueued)
+      c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
   }
   if (!c.place->flagged) return;
   for (int p = 0; p < kPipes; ++p)
@@ -48,7 +50,8 @@ void ended(Core& c) {
       for (int id = 0; id < 8; ++id)
         if (const Flag& flag = c.place->flags[p][q][id]; flag.set)
           c.report(Kind::set_without_wait, "SetFlag", flag.at,
-                   text("nobody waits for event %d of %s_%s: it stays set for the next kernel", id, name_of(Pipe(p)), name_of(Pipe(q))));
+                   text("nobody waits for event %d of %s_%s: it stays set for the next kernel", id, name_of(Pipe(p)),
+                        name_of(Pipe(q))));
 }
 
 void fiber_main() {
@@ -64,7 +67,7 @@ void fiber_main() {
 // Places of launches that are over, for the thread's next ones: they cost more than a launch of few elements.
 using Places = std::vector<std::unique_ptr<Workplace>>;
 thread_local std::unique_ptr<Places> places;  // a pointer: the room for thread-local variables of libraries is small
-constexpr uint64_t kKept = 32 << 20;  // bytes
+constexpr uint64_t kKept = 32 << 20;          // bytes
 
 void take_places(Launch& launch) {
   if (!places) places = std::make_unique<Places>();
@@ -103,8 +106,8 @@ void meet_in_time(Cores& cores) {
   for (auto& each : cores) each->timeline.not_before(latest);
 }
 
-// All vector cores of a launch with cube cores are at a SyncAll of their own: what each did is over for all of them. The
-// phases, which all cores share, go on.
+// All vector cores of a launch with cube cores are at a SyncAll of their own: what each did is over for all of them.
+// The phases, which all cores share, go on.
 bool meet(Launch& launch) {
   std::vector<Core*> vectors;
   for (auto& each : launch.cores)
@@ -146,7 +149,8 @@ void schedule(Launch& launch) {
         stuck = true;
         if (each->waits_between >= 0)
           each->report(Kind::deadlock, "IBWait", each->waits_at,
-                       text("core %d waits for event %d of core %d, which nobody sets", each->index, each->waits_for, each->waits_between));
+                       text("core %d waits for event %d of core %d, which nobody sets", each->index, each->waits_for,
+                            each->waits_between));
         else
           each->report(Kind::deadlock, "CrossCoreWaitFlag", each->waits_at,
                        text("core %d waits for flag %d, which nobody sets", each->index, each->waits_for));
@@ -157,12 +161,13 @@ void schedule(Launch& launch) {
     if (done) {
       Core* ended_core = nullptr;
       for (auto& each : launch.cores)
-        if (each->state == Core::kDone && (!ended_core || (each->is_vector && !ended_core->is_vector))) ended_core = each.get();
+        if (each->state == Core::kDone && (!ended_core || (each->is_vector && !ended_core->is_vector)))
+          ended_core = each.get();
       for (auto& each : launch.cores) {
         if (each->state != Core::kSyncAll) continue;
         each->report(Kind::deadlock, "SyncAll", each->waits_at,
-                     text("core %d waits for all cores; core %d has ended after %d SyncAll calls", each->index, ended_core->index,
-                          ended_core->phase));
+                     text("core %d waits for all cores; core %d has ended after %d SyncAll calls", each->index,
+                          ended_core->index, ended_core->phase));
       }
       return;  // their fibers are dropped
     }
@@ -183,7 +188,8 @@ void quote(std::string& out, const std::string& value) {
 }
 
 void coverage(Launch& launch) {
-  const auto undone = std::find_if(launch.cores.begin(), launch.cores.end(), [](const auto& core) { return core->cause >= 0; });
+  const auto undone =
+      std::find_if(launch.cores.begin(), launch.cores.end(), [](const auto& core) { return core->cause >= 0; });
   for (const Argument& a : launch.memory.arguments) {
     if (a.role != 1 || !a.bytes) continue;
     uint64_t missing = 0, first = 0;
@@ -198,23 +204,27 @@ void coverage(Launch& launch) {
     }
     const auto e = uint64_t(a.element);
     launch.findings.push_back({Kind::unwritten, "kernel", "", a.name,
-                               text("%llu of the %llu elements of %s were never written, the first at %llu", (unsigned long long)((missing + e - 1) / e),
-                                    (unsigned long long)(a.bytes / e), a.name.c_str(), (unsigned long long)(first / e)),
+                               text("%llu of the %llu elements of %s were never written, the first at %llu",
+                                    (unsigned long long)((missing + e - 1) / e), (unsigned long long)(a.bytes / e),
+                                    a.name.c_str(), (unsigned long long)(first / e)),
                                0, -1, -1});
     launch.failed = true;
   }
 }
 
-// [core, whether it is a vector core, pipe, call, file, line, begin and end in cycles, bytes, elements] of each operation.
+// [core, whether it is a vector core, pipe, call, file, line, begin and end in cycles, bytes, elements] of each
+// operation.
 std::string timeline_of(const Launch& launch) {
   std::string out;
   for (const auto& core : launch.cores)
     for (const Slice& s : core->timeline.slices()) {
-      out += text("%s[%d,%s,\"%s\",", out.empty() ? "" : ",", core->index, core->is_vector ? "true" : "false", name_of(s.pipe));
+      out += text("%s[%d,%s,\"%s\",", out.empty() ? "" : ",", core->index, core->is_vector ? "true" : "false",
+                  name_of(s.pipe));
       quote(out, s.call);
       out += ',';
       quote(out, s.at.file ? s.at.file : "");
-      out += text(",%d,%.1f,%.1f,%llu,%llu]", s.at.line, s.start, s.end, (unsigned long long)s.bytes, (unsigned long long)s.elements);
+      out += text(",%d,%.1f,%.1f,%llu,%llu]", s.at.line, s.start, s.end, (unsigned long long)s.bytes,
+                  (unsigned long long)s.elements);
     }
   return out;
 }
@@ -232,14 +242,15 @@ std::string report_of(const Launch& launch) {
     };
     field("kind", name_of(f.kind)), field("severity", severities[int(severity_of(f.kind))]), field("call", f.call);
     field("file", f.file), field("what", f.what), field("buffer", f.buffer), field("todo", advice_of(f.kind));
-    out += text("\"line\":%d,\"core\":%d,\"tile\":%lld,\"count\":%llu,\"followed\":%llu}", f.line, f.core, (long long)f.tile,
-                (unsigned long long)f.count, (unsigned long long)f.followed);
+    out += text("\"line\":%d,\"core\":%d,\"tile\":%lld,\"count\":%llu,\"followed\":%llu}", f.line, f.core,
+                (long long)f.tile, (unsigned long long)f.count, (unsigned long long)f.followed);
   }
   const Counters& n = launch.counters;
-  out += text("],\"counters\":{\"copied_in\":%llu,\"copied_out\":%llu,\"copies\":%llu,\"elements\":%llu,\"instructions\":%llu,"
-              "\"unaligned\":%llu",
-              (unsigned long long)n.copied_in, (unsigned long long)n.copied_out, (unsigned long long)n.copies, (unsigned long long)n.elements,
-              (unsigned long long)n.instructions, (unsigned long long)n.unaligned);
+  out += text(
+      "],\"counters\":{\"copied_in\":%llu,\"copied_out\":%llu,\"copies\":%llu,\"elements\":%llu,\"instructions\":%llu,"
+      "\"unaligned\":%llu",
+      (unsigned long long)n.copied_in, (unsigned long long)n.copied_out, (unsigned long long)n.copies,
+      (unsigned long long)n.elements, (unsigned long long)n.instructions, (unsigned long long)n.unaligned);
   constexpr const char* memories[] = {"ub", "l1", "l0a", "l0b", "l0c", "bt", "fb"};
   for (int i = 0; i < 7; ++i) out += text(",\"%s_used\":%llu", memories[i], (unsigned long long)n.used[i]);
   out += "},\"output\":";
@@ -272,8 +283,9 @@ int print_list(bool named, const char* format, va_list arguments) {
   if (!c) return std::vprintf(format, arguments);
   char buffer[2048];
   const int length = std::vsnprintf(buffer, sizeof buffer, format, arguments);
-  if (named) c->launch.output += text("[%s Block %lld/%lld] ", c->is_vector ? "AIV" : "AIC", (long long)block_index(),
-                                       (long long)c->launch.blocks * (c->is_vector ? c->launch.subs : 1));
+  if (named)
+    c->launch.output += text("[%s Block %lld/%lld] ", c->is_vector ? "AIV" : "AIC", (long long)block_index(),
+                             (long long)c->launch.blocks * (c->is_vector ? c->launch.subs : 1));
   c->launch.output += buffer;
   return length;
 }
@@ -319,7 +331,8 @@ void dump(Local tensor, uint32_t tag, uint32_t count) {
 }
 void dump(Global tensor, uint32_t tag, uint32_t count) {
   const Argument* a = core().launch.memory.find(tensor.data);
-  const uint64_t left = a ? (a->bytes - std::min(a->bytes, uint64_t(tensor.data - a->data))) / size_of(tensor.dtype) : 0;
+  const uint64_t left =
+      a ? (a->bytes - std::min(a->bytes, uint64_t(tensor.data - a->data))) / size_of(tensor.dtype) : 0;
   dump_values(tensor.dtype, tensor.data, tag, uint32_t(std::min<uint64_t>(count, left)));
 }
 
@@ -361,7 +374,8 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   if (o.architecture == 200 && o.kind != 0) {
     if (report) *report = nullptr;
     if (request->summary)
-      std::snprintf(request->summary, request->summary_capacity, "an Ascend310P's core has both units: products of matrices are not simulated on it");
+      std::snprintf(request->summary, request->summary_capacity,
+                    "an Ascend310P's core has both units: products of matrices are not simulated on it");
     return 1;
   }
   LocalSizes sizes;
@@ -383,7 +397,8 @@ int ascendc_run(const ascendc_launch* request, char** report) {
       continue;
     }
     Argument a;
-    a.name = m.name, a.data = static_cast<uint8_t*>(m.data), a.bytes = m.bytes, a.allocated = std::max(m.bytes, m.allocated);
+    a.name = m.name, a.data = static_cast<uint8_t*>(m.data), a.bytes = m.bytes,
+    a.allocated = std::max(m.bytes, m.allocated);
     a.role = m.role, a.element = m.element > 0 ? m.element : 1;
     // One tensor given twice, as x + x or in place: its first appearance stands for it.
     for (Argument& before : launch.memory.arguments)
@@ -425,7 +440,8 @@ int ascendc_run(const ascendc_launch* request, char** report) {
     for (const Finding& f : launch.findings) {
       if (severity_of(f.kind) != Severity::error || told++ == 3) continue;
       const size_t slash = f.file.rfind('/');
-      summary += text("%s%s:%d: %s: %s [%s]", told > 1 ? "\n" : "", f.file.substr(slash + 1).c_str(), f.line, f.call.c_str(), f.what.c_str(), name_of(f.kind));
+      summary += text("%s%s:%d: %s: %s [%s]", told > 1 ? "\n" : "", f.file.substr(slash + 1).c_str(), f.line,
+                      f.call.c_str(), f.what.c_str(), name_of(f.kind));
     }
     std::snprintf(request->summary, request->summary_capacity, "%s", summary.c_str());
   }

@@ -13,7 +13,8 @@ constexpr uint64_t kPair = 8, kGroup = 32;
 
 bool ready(Operation& op, const Local& tensor, uint64_t bytes, const char* role) {
   Core& c = op.core;
-  if (!c.usable(tensor, op.call, op.at) || !op.aligned(tensor, kBlock, role) || !op.inside(tensor, 0, bytes, role)) return false;
+  if (!c.usable(tensor, op.call, op.at) || !op.aligned(tensor, kBlock, role) || !op.inside(tensor, 0, bytes, role))
+    return false;
   if (tensor.memory == Memory::ub) return true;
   c.report(Kind::position, op.call, op.at, text("%s is not in UB", role), c.describe(tensor));
   return false;
@@ -32,7 +33,8 @@ bool sortable(Operation& op, Dtype dtype, int32_t repeats) {
 void known(Operation& op, const Local& tensor, uint64_t bytes, const char* what) {
   op.reads(tensor, 0, bytes);
   if (op.core.launch.checks() && !all_written(op.written(tensor), bytes))
-    op.core.report(Kind::uninitialized, op.call, op.at, text("sorts %s that were never computed", what), op.core.describe(tensor));
+    op.core.report(Kind::uninitialized, op.call, op.at, text("sorts %s that were never computed", what),
+                   op.core.describe(tensor));
 }
 
 float value_at(Dtype dtype, const uint8_t* at) {
@@ -43,7 +45,8 @@ float value_at(Dtype dtype, const uint8_t* at) {
 
 }  // namespace
 
-void sort(const char* call, Local dst, Local values, Local indices, const Local* work, int32_t repeats, bool whole, At at) {
+void sort(const char* call, Local dst, Local values, Local indices, const Local* work, int32_t repeats, bool whole,
+          At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
   const uint32_t size = size_of(dst.dtype);
@@ -81,7 +84,8 @@ void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16
   for (int i = 0; i < 4; ++i) taken[i] = c.merged[i] = 0;
   if (!sortable(op, dst.dtype, repeats)) return;
   if (valid != 3 && valid != 7 && valid != 15) {
-    c.report(Kind::parameter, "MrgSort", at, text("validBit is %u; allowed: 3, 7 and 15, for two, three and four lists", valid));
+    c.report(Kind::parameter, "MrgSort", at,
+             text("validBit is %u; allowed: 3, 7 and 15, for two, three and four lists", valid));
     return;
   }
   const int count = valid == 3 ? 2 : valid == 7 ? 3 : 4;
@@ -94,7 +98,8 @@ void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16
       c.report(Kind::parameter, "MrgSort", at, text("list %d has %u elements; allowed: up to 4095", i, lengths[i]));
   }
   if (repeats > 1 && (!alike || suspend)) {
-    c.report(Kind::parameter, "MrgSort", at, "more than one repeat needs four lists of one length, one after the other, and no suspension");
+    c.report(Kind::parameter, "MrgSort", at,
+             "more than one repeat needs four lists of one length, one after the other, and no suspension");
     return;
   }
   const uint64_t step = total * kPair;  // from one repeat's lists to the next one's
@@ -111,7 +116,8 @@ void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16
       for (uint32_t e = 0; e < lengths[i] && c.launch.checks(); ++e)
         if (const uint8_t* w = op.written(lists[i]) + uint64_t(r) * step + e * kPair;
             !all_written(w, size_of(dst.dtype)) || !all_written(w + 4, 4)) {
-          c.report(Kind::uninitialized, "MrgSort", at, text("list %d: element %u was never computed", i, e), c.describe(lists[i]));
+          c.report(Kind::uninitialized, "MrgSort", at, text("list %d: element %u was never computed", i, e),
+                   c.describe(lists[i]));
           break;
         }
     }

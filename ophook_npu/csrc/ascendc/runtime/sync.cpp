@@ -13,8 +13,8 @@ void set_flag(Pipe from, Pipe to, int id, At at) {
   Flag& flag = c.place->flags[int(from)][int(to)][id];
   if (flag.set)
     c.report(Kind::set_twice, "SetFlag", at,
-             text("%s_%s event %d is still set, since line %d, and nobody has waited for it", name_of(from), name_of(to), id,
-                  flag.at.line));
+             text("%s_%s event %d is still set, since line %d, and nobody has waited for it", name_of(from),
+                  name_of(to), id, flag.at.line));
   flag.set = c.place->flagged = true;
   flag.clock = c.snapshot(from);
   flag.at = at;
@@ -30,8 +30,8 @@ void wait_flag(Pipe from, Pipe to, int id, At at) {
   Flag& flag = c.place->flags[int(from)][int(to)][id];
   if (!flag.set) {
     c.report(Kind::wait_without_set, "WaitFlag", at,
-             text("pipe %s waits for event %d of pipe %s, which nobody has set: the core would wait for ever", name_of(to), id,
-                  name_of(from)));
+             text("pipe %s waits for event %d of pipe %s, which nobody has set: the core would wait for ever",
+                  name_of(to), id, name_of(from)));
     return;
   }
   flag.set = false;
@@ -120,7 +120,8 @@ void groups(const Core& c, int mode, std::vector<Core*>* setters, std::vector<Co
   for (auto& each : c.launch.cores) {
     const bool same_kind = each->is_vector == c.is_vector, same_block = each->block == c.block;
     if (mode == 0 ? same_kind : same_block && same_kind && (mode == 2 || c.is_vector)) setters->push_back(each.get());
-    if (mode == 0 ? same_kind : same_block && (mode == 1 ? each->is_vector : !same_kind)) waiters->push_back(each.get());
+    if (mode == 0 ? same_kind : same_block && (mode == 1 ? each->is_vector : !same_kind))
+      waiters->push_back(each.get());
   }
 }
 
@@ -142,7 +143,8 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
   std::vector<Core*> setters, waiters;
   groups(c, mode, &setters, &waiters);
   // A flag counts to 15. Here a core runs until it waits, so the others get the time to take what it has set.
-  if (std::any_of(waiters.begin(), waiters.end(), [&](const Core* each) { return each->inbox[id].size() >= 15; })) yield_core();
+  if (std::any_of(waiters.begin(), waiters.end(), [&](const Core* each) { return each->inbox[id].size() >= 15; }))
+    yield_core();
   c.begin(pipe, "CrossCoreSetFlag", at);
   c.outbox[id].push_back(message_of(c, pipe, at));
   for (const Core* each : setters)
@@ -156,7 +158,8 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
   for (Core* each : waiters) {
     each->inbox[id].push_back(all);
     if (each->inbox[id].size() > 15)
-      c.report(Kind::set_twice, "CrossCoreSetFlag", at, text("flag %d was set 16 times, and core %d has not waited for it", id, each->index));
+      c.report(Kind::set_twice, "CrossCoreSetFlag", at,
+               text("flag %d was set 16 times, and core %d has not waited for it", id, each->index));
     if (each->state == Core::kCross && each->waits_between < 0 && each->waits_for == id) each->state = Core::kReady;
   }
 }
@@ -182,7 +185,8 @@ void between_set(int block, int id, At at) {
   c.begin(Pipe::S, "IBSet", at);
   c.launch.between[{block, id}].push_back(message_of(c, Pipe::S, at));
   for (auto& each : c.launch.cores)
-    if (each->state == Core::kCross && each->waits_between == block && each->waits_for == id) each->state = Core::kReady;
+    if (each->state == Core::kCross && each->waits_between == block && each->waits_for == id)
+      each->state = Core::kReady;
 }
 
 void between_wait(int block, int id, At at) {

@@ -1,5 +1,5 @@
-// When each operation of a core would run: an estimate from bytes and elements, and from what waits for what. It shows which pipes
-// work side by side; it is no measurement.
+// When each operation of a core would run: an estimate from bytes and elements, and from what waits for what. It shows
+// which pipes work side by side; it is no measurement.
 #pragma once
 
 #include <utility>
@@ -21,7 +21,8 @@ struct Slice {
 class Timeline {
  public:
   // A new operation of `pipe`, which comes after `known`; the one before it is over as far as counting goes.
-  void begin(Pipe pipe, uint32_t seq, const char* call, At at, const Clock& known, const Clock& issued, const Counters& counters);
+  void begin(Pipe pipe, uint32_t seq, const char* call, At at, const Clock& known, const Clock& issued,
+             const Counters& counters);
   void finish(const Counters& counters);  // also before another core runs: counters are common to all
   double latest() const;
   double end_of(Pipe pipe) const { return free_[int(pipe)]; }

@@ -16,8 +16,8 @@ Local local_of(const void* address, Dtype dtype) {
   return tensor;
 }
 
-// 16 rows of a block each: of 2 bytes 16 by 16 elements, of 4 bytes 16 by 8, which fill two rows of the result each, and of
-// 1 byte 16 by 16 of either half of the blocks.
+// 16 rows of a block each: of 2 bytes 16 by 16 elements, of 4 bytes 16 by 8, which fill two rows of the result each,
+// and of 1 byte 16 by 16 of either half of the blocks.
 void trans_data(const Local* dst, const Local* src, Scatter p, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "TransDataTo5HD", at);
@@ -28,15 +28,18 @@ void trans_data(const Local* dst, const Local* src, Scatter p, At at) {
     return c.stop();
   }
   if (p.repeat < 1 || p.repeat > 255 || (p.repeat > 1 && !p.dst_step && !p.src_step)) {
-    c.report(Kind::repeat, op.call, at, text("repeatTimes %u with steps of %u and %u blocks", p.repeat, p.dst_step, p.src_step));
+    c.report(Kind::repeat, op.call, at,
+             text("repeatTimes %u with steps of %u and %u blocks", p.repeat, p.dst_step, p.src_step));
     return;
   }
   if (p.repeat == 1) p.dst_step = p.src_step = 0;
   for (int i = 0; i < 16; ++i)
     for (const Local* each : {&dst[i], &src[i]}) {
-      if (!c.usable(*each, op.call, at) || !op.aligned(*each, kBlock, each == &dst[i] ? "a destination" : "a source")) return;
+      if (!c.usable(*each, op.call, at) || !op.aligned(*each, kBlock, each == &dst[i] ? "a destination" : "a source"))
+        return;
       const uint64_t step = each == &dst[i] ? p.dst_step : p.src_step;
-      if (!op.inside(*each, 0, (p.repeat - 1) * step * kBlock + kBlock, each == &dst[i] ? "a destination" : "a source")) return;
+      if (!op.inside(*each, 0, (p.repeat - 1) * step * kBlock + kBlock, each == &dst[i] ? "a destination" : "a source"))
+        return;
     }
   c.settle();
   c.launch.counters.elements += uint64_t(p.repeat) * 16 * (size == 1 ? 16 : kBlock / size);
@@ -52,7 +55,8 @@ void trans_data(const Local* dst, const Local* src, Scatter p, At at) {
     const uint32_t columns = size == 4 ? 8 : 16;
     for (uint32_t i = 0; i < 16; ++i)
       for (uint32_t j = 0; j < columns; ++j) {
-        const uint32_t row = size == 4 ? 2 * j + i / 8 : j, place = size == 4 ? i % 8 * 4 : i * size + (size == 1 && p.dst_high ? 16 : 0);
+        const uint32_t row = size == 4 ? 2 * j + i / 8 : j,
+                       place = size == 4 ? i % 8 * 4 : i * size + (size == 1 && p.dst_high ? 16 : 0);
         const uint32_t first = j * size + (size == 1 && p.src_high ? 16 : 0);
         std::memcpy(op.data(dst[row]) + to + place, values[i] + first, size);
         std::memcpy(op.written(dst[row]) + to + place, known[i] + first, size);
@@ -60,13 +64,15 @@ void trans_data(const Local* dst, const Local* src, Scatter p, At at) {
   }
 }
 
-void transpose_matrix(const char* call, Local dst, Local src, const Local* work, uint32_t outer, uint32_t rows, uint32_t columns, At at) {
+void transpose_matrix(const char* call, Local dst, Local src, const Local* work, uint32_t outer, uint32_t rows,
+                      uint32_t columns, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
   const uint32_t size = size_of(src.dtype);
   const uint64_t bytes = uint64_t(outer) * rows * columns * size;
   if (!bytes) {
-    c.report(Kind::parameter, call, at, text("%u matrices of %u by %u elements: the tiling or the sizes are empty", outer, rows, columns));
+    c.report(Kind::parameter, call, at,
+             text("%u matrices of %u by %u elements: the tiling or the sizes are empty", outer, rows, columns));
     return;
   }
   const Operand operands[] = {{&dst, {}, size, true, "the destination"}, {&src, {}, size, false, "the source"}};
@@ -80,7 +86,8 @@ void transpose_matrix(const char* call, Local dst, Local src, const Local* work,
     for (uint32_t o = 0; o < outer; ++o)
       for (uint32_t i = 0; i < rows; ++i)
         for (uint32_t j = 0; j < columns; ++j) {
-          const uint64_t base = uint64_t(o) * rows * columns, from = (base + uint64_t(i) * columns + j) * size, to = (base + uint64_t(j) * rows + i) * size;
+          const uint64_t base = uint64_t(o) * rows * columns, from = (base + uint64_t(i) * columns + j) * size,
+                         to = (base + uint64_t(j) * rows + i) * size;
           std::memcpy(op.data(dst) + to, op.data(src) + from, size);
           std::memcpy(op.written(dst) + to, op.written(src) + from, size);
         }
@@ -88,8 +95,10 @@ void transpose_matrix(const char* call, Local dst, Local src, const Local* work,
 }
 
 void transpose_refuse(const char* call, int type, At at) {
-  core().report(Kind::parameter, call, at, text("TransposeType %d is not implemented; ConfusionTranspose has TRANSPOSE_ND2ND_ONLY, Transpose "
-                                                "TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC and TRANSPOSE_NHWC2NCHW", type));
+  core().report(Kind::parameter, call, at,
+                text("TransposeType %d is not implemented; ConfusionTranspose has TRANSPOSE_ND2ND_ONLY, Transpose "
+                     "TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC and TRANSPOSE_NHWC2NCHW",
+                     type));
   core().stop();
 }
 

@@ -20,7 +20,8 @@ constexpr Rule kRules[] = {
 #include "ascendc/vector_ops.inc"
 #undef VECTOR_OP
 };
-constexpr const char* kShort[] = {"f16", "f32", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f64", "b8", "i4", "?"};
+constexpr const char* kShort[] = {"f16", "f32", "bf16", "i8",  "u8", "i16", "u16", "i32",
+                                  "u32", "i64", "u64",  "f64", "b8", "i4",  "?"};
 
 bool listed(std::string_view list, Dtype dtype) {
   const std::string_view name = kShort[int(dtype)];
@@ -47,7 +48,8 @@ bool has_type(const Rule& rule, Dtype dtype, At at) {
   return false;
 }
 
-void elementwise(Op code, Local dst, const Local* sources, int source_count, const Step* steps, Scalar scalar, Cover cover, At at) {
+void elementwise(Op code, Local dst, const Local* sources, int source_count, const Step* steps, Scalar scalar,
+                 Cover cover, At at) {
   Core& c = core();
   const Rule& rule = kRules[int(code)];
   Operation op(c, Pipe::V, rule.name, at);
@@ -62,8 +64,10 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   int n = 0;
   operands[n++] = {&dst, steps[0], size_of(dst.dtype), true, "the destination"};
   for (int i = 0; i < source_count; ++i)
-    operands[n++] = {&sources[i], steps[i + 1], size_of(sources[i].dtype), false, i ? "the second source" : "the source"};
-  if (rule.kind == 'x' || rule.kind == 'y') operands[n++] = {&dst, steps[0], size_of(dst.dtype), false, "the destination"};
+    operands[n++] = {&sources[i], steps[i + 1], size_of(sources[i].dtype), false,
+                     i ? "the second source" : "the source"};
+  if (rule.kind == 'x' || rule.kind == 'y')
+    operands[n++] = {&dst, steps[0], size_of(dst.dtype), false, "the destination"};
   Walk walk(op, operands, n, cover);
   walk.each([&](const Run& run) {
     const uint8_t* a = op.data(sources[0]) + run.offsets[1];
@@ -76,7 +80,8 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
 
 }  // namespace
 
-Walk::Walk(Operation& op, const Operand* operands, int count, Cover cover) : op_(op), operands_(operands), count_(count), cover_(cover) {
+Walk::Walk(Operation& op, const Operand* operands, int count, Cover cover)
+    : op_(op), operands_(operands), count_(count), cover_(cover) {
   good_ = check();
 }
 
@@ -120,13 +125,16 @@ bool Walk::check() {
   const uint32_t lanes = 256 / widest_;
   if (cover_.kind == Cover::kLanes) {
     if (cover_.low > lanes) {
-      c.report(Kind::mask, op_.call, op_.at, text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover_.low, lanes));
+      c.report(Kind::mask, op_.call, op_.at,
+               text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover_.low, lanes));
       return false;
     }
     if (cover_.low == 0) return true;
   } else if (lanes <= 64) {
     if (!preset && (cover_.high || (lanes < 64 && cover_.low >> lanes))) {
-      c.report(Kind::mask, op_.call, op_.at, text("the mask has bits of elements beyond the first %u, which are all that an instruction takes", lanes));
+      c.report(
+          Kind::mask, op_.call, op_.at,
+          text("the mask has bits of elements beyond the first %u, which are all that an instruction takes", lanes));
       return false;
     }
     if (lanes < 64) cover_.low &= (uint64_t{1} << lanes) - 1;
@@ -144,7 +152,8 @@ void Walk::collect() {
   };
   auto place = [&](const Operand& o, uint32_t repeat, uint32_t lane) {
     const uint32_t per_block = kBlock / o.size;
-    return uint64_t(repeat) * o.step.repeat * kBlock + uint64_t(lane / per_block) * o.step.block * kBlock + lane % per_block * o.size;
+    return uint64_t(repeat) * o.step.repeat * kBlock + uint64_t(lane / per_block) * o.step.block * kBlock +
+           lane % per_block * o.size;
   };
   for (uint32_t repeat = 0; repeat < cover_.repeat; ++repeat)
     for (uint32_t lane = 0; lane < lanes;) {
@@ -168,7 +177,8 @@ void Walk::collect() {
   op_.core.launch.counters.elements += total_;
   for (const Run& run : runs_)
     for (int i = 0; i < count_; ++i)
-      if (!op_.inside(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size, operands_[i].role)) {
+      if (!op_.inside(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size,
+                      operands_[i].role)) {
         runs_.clear();
         return;
       }
@@ -211,7 +221,8 @@ void with_scalar(Op code, Local dst, Local src, Scalar scalar, Cover cover, Step
 void duplicate(Local dst, Scalar value, Cover cover, Step d, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "Duplicate", at);
-  constexpr Rule rule{"Duplicate", 's', "f16 bf16 i16 u16 i32 u32 f32", "b8 i8 u8 f16 bf16 i16 u16 i32 u32 f32 i64 u64"};
+  constexpr Rule rule{"Duplicate", 's', "f16 bf16 i16 u16 i32 u32 f32",
+                      "b8 i8 u8 f16 bf16 i16 u16 i32 u32 f32 i64 u64"};
   if (!has_type(rule, dst.dtype, at)) return c.stop();
   const uint32_t size = size_of(dst.dtype);
   uint64_t bits = 0;
@@ -240,7 +251,8 @@ static void cast_pairs(Local dst, Local src, int mode, Cover cover, Step d, Step
   Operation op(c, Pipe::V, "Cast", at);
   const bool to_pairs = dst.dtype == Dtype::i4;
   const Dtype other = to_pairs ? src.dtype : dst.dtype;
-  const Convert convert = conversion(to_pairs ? other : Dtype::i8, to_pairs ? Dtype::i8 : other, mode, c.launch.options.architecture);
+  const Convert convert =
+      conversion(to_pairs ? other : Dtype::i8, to_pairs ? Dtype::i8 : other, mode, c.launch.options.architecture);
   if (other != Dtype::f16 || !convert.run) {
     c.report(other != Dtype::f16 ? Kind::data_type : Kind::rounding, "Cast", at,
              text("%s to %s%s; allowed: half to int4b_t and int4b_t to half", name_of(src.dtype), name_of(dst.dtype),
@@ -255,15 +267,20 @@ static void cast_pairs(Local dst, Local src, int mode, Cover cover, Step d, Step
     uint64_t pairs = 0;
     for (int i = 0; i < 64; ++i) {
       const uint64_t two = (i < 32 ? cover.low >> 2 * i : cover.high >> (2 * i - 64)) & 3;
-      if (two == 1 || two == 2) return c.report(Kind::mask, "Cast", at, "the mask has one element of a pair that is a byte"), c.stop();
+      if (two == 1 || two == 2)
+        return c.report(Kind::mask, "Cast", at, "the mask has one element of a pair that is a byte"), c.stop();
       pairs |= uint64_t(two != 0) << i;
     }
     cover.low = pairs, cover.high = 0;
   } else {
-    if (cover.low % 2) return c.report(Kind::mask, "Cast", at, text("%llu elements; two int4b_t are a byte", (unsigned long long)cover.low)), c.stop();
+    if (cover.low % 2)
+      return c.report(Kind::mask, "Cast", at,
+                      text("%llu elements; two int4b_t are a byte", (unsigned long long)cover.low)),
+             c.stop();
     cover.low /= 2;
   }
-  const Operand operands[] = {{&dst, d, to_pairs ? 1u : 4u, true, "the destination"}, {&src, s, to_pairs ? 4u : 1u, false, "the source"}};
+  const Operand operands[] = {{&dst, d, to_pairs ? 1u : 4u, true, "the destination"},
+                              {&src, s, to_pairs ? 4u : 1u, false, "the source"}};
   Walk walk(op, operands, 2, cover);
   walk.each([&](const Run& run) {
     carry(op, operands, 2, run);
@@ -292,7 +309,8 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
                   convert.known ? text(" with %s", rounding_name(mode)).c_str() : "", convert.allowed.c_str()));
     return c.stop();
   }
-  const Operand operands[] = {{&dst, d, size_of(dst.dtype), true, "the destination"}, {&src, s, size_of(src.dtype), false, "the source"}};
+  const Operand operands[] = {{&dst, d, size_of(dst.dtype), true, "the destination"},
+                              {&src, s, size_of(src.dtype), false, "the source"}};
   Walk walk(op, operands, 2, cover);
   const bool scales = src.dtype == Dtype::i32 && dst.dtype == Dtype::f16;
   if (scales && !c.has_deq_scale) {
@@ -320,13 +338,15 @@ void binary_cast(const char* call, Op code, Local dst, Local a, Local b, Cover c
   Operation op(c, Pipe::V, call, at);
   const Function function = function_of(code, a.dtype);
   const bool scales = a.dtype == Dtype::i32;
-  if (scales && !c.has_deq_scale) return c.report(Kind::parameter, call, at, "it multiplies by what SetDeqScale set, and it was not called");
+  if (scales && !c.has_deq_scale)
+    return c.report(Kind::parameter, call, at, "it multiplies by what SetDeqScale set, and it was not called");
   const Operand operands[] = {{&dst, d, size_of(dst.dtype), true, "the destination"},
                               {&a, sa, size_of(a.dtype), false, "the source"},
                               {&b, sb, size_of(b.dtype), false, "the second source"}};
   Walk walk(op, operands, 3, cover);
   constexpr int mode = int(AscendC::RoundMode::CAST_RINT);
-  const Convert convert = scales || a.dtype == Dtype::i16 ? Convert{} : conversion(a.dtype, dst.dtype, mode, c.launch.options.architecture);
+  const Convert convert =
+      scales || a.dtype == Dtype::i16 ? Convert{} : conversion(a.dtype, dst.dtype, mode, c.launch.options.architecture);
   std::vector<uint8_t> between;
   walk.each([&](const Run& run) {
     carry(op, operands, 3, run);

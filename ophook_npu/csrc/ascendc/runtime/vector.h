@@ -8,7 +8,7 @@ namespace ophook::rt {
 struct Operand {
   const Local* tensor;
   Step step;
-  uint32_t size;      // of an element in bytes
+  uint32_t size;  // of an element in bytes
   bool writes;
   const char* role;
 };
@@ -47,9 +47,11 @@ void Walk::each(F visit) {
   if (!good_) return;
   auto touch = [&](const Run& run) {
     for (int i = 0; i < count_; ++i)
-      if (!operands_[i].writes) op_.reads(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);
+      if (!operands_[i].writes)
+        op_.reads(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);
     for (int i = 0; i < count_; ++i)
-      if (operands_[i].writes) op_.writes(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);
+      if (operands_[i].writes)
+        op_.writes(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);
     visit(run);
   };
   if (runs_.empty()) {

@@ -1,5 +1,5 @@
-// The advanced functions' host side: how much temporary memory they want, and their tiling. The sizes are ours: they are enough
-// for what the kernel is told, and those of the vendor's own functions may differ.
+// The advanced functions' host side: how much temporary memory they want, and their tiling. The sizes are ours: they
+// are enough for what the kernel is told, and those of the vendor's own functions may differ.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,9 @@ class Shape {
   explicit Shape(const std::vector<int64_t>& dims) : dims_(dims) {}
   size_t GetDimNum() const { return dims_.size(); }
   int64_t GetDim(size_t i) const { return i < dims_.size() ? dims_[i] : 0; }
-  int64_t SetDim(size_t i, int64_t value) { return i < dims_.size() ? (dims_[i] = value, GRAPH_SUCCESS) : GRAPH_FAILED; }
+  int64_t SetDim(size_t i, int64_t value) {
+    return i < dims_.size() ? (dims_[i] = value, GRAPH_SUCCESS) : GRAPH_FAILED;
+  }
   std::vector<int64_t> GetDims() const { return dims_; }
   int64_t GetShapeSize() const {
     int64_t size = 1;
@@ -34,14 +36,16 @@ class Shape {
 }  // namespace ge
 
 namespace optiling {
-#define TILING_BEGIN(name)                    \
-  class name : public TilingDef {             \
+#define TILING_BEGIN(name)                      \
+  class name : public TilingDef {               \
     static constexpr const char* kName = #name; \
-                                              \
-   public:                                    \
+                                                \
+   public:                                      \
     name() : TilingDef(kName, true) {}
 #define TILING_FIELD(type, name) TILING_DATA_FIELD_DEF(type, name)
+// clang-format off
 #define TILING_END };
+// clang-format on
 #include "../../include/ascendc/advanced_tilings.inc"
 #undef TILING_BEGIN
 #undef TILING_FIELD
@@ -53,8 +57,9 @@ using TensorShape = ge::Shape;
 using TensorDataType = ge::DataType;
 
 // A tiling comes as the class that an operator registers, or as the plain structure.
-#define OPHOOK_TILED(name) template <typename Tiling, std::enable_if_t<host_details::one_of<Tiling, optiling::name, ::name>, int> = 0>
-#define OPHOOK_SET(field, value)                                                                                              \
+#define OPHOOK_TILED(name) \
+  template <typename Tiling, std::enable_if_t<host_details::one_of<Tiling, optiling::name, ::name>, int> = 0>
+#define OPHOOK_SET(field, value)                                                           \
   if constexpr (std::is_base_of_v<optiling::TilingDef, Tiling>) tiling.set_##field(value); \
   else tiling.field = value;
 
@@ -64,7 +69,9 @@ constexpr bool one_of = (std::is_same_v<T, Any> || ...);
 inline uint32_t last(const ge::Shape& shape) { return uint32_t(shape.GetDim(shape.GetDimNum() - 1)); }
 inline uint32_t rows(const ge::Shape& shape) { return last(shape) ? uint32_t(shape.GetShapeSize()) / last(shape) : 0; }
 inline uint32_t up32(uint64_t bytes) { return uint32_t((bytes + 31) / 32 * 32); }
-inline uint32_t whole(const ge::Shape& shape) { return up32(uint64_t(shape.GetShapeSize()) * 4); }  // all of it in float
+inline uint32_t whole(const ge::Shape& shape) {
+  return up32(uint64_t(shape.GetShapeSize()) * 4);
+}  // all of it in float
 inline uint32_t line(const ge::Shape& shape) { return up32(uint64_t(last(shape)) * 4); }
 }  // namespace host_details
 
@@ -79,28 +86,34 @@ inline void SoftMaxTilingFunc(const ge::Shape& shape, uint32_t type_size, uint32
   OPHOOK_SET(outMaxK, 32 / type_size)
   OPHOOK_SET(outMaxSize, host_details::rows(shape) * (32 / type_size))
 }
-inline uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false, bool = false) {
+inline uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false,
+                                            bool = false) {
   return 2 * host_details::whole(shape);
 }
-inline uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false, bool = false) {
+inline uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false,
+                                            bool = false) {
   return 2 * host_details::line(shape);
 }
 OPHOOK_TILED(SoftMaxTiling)
-inline void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, uint32_t, uint32_t type_size, uint32_t, Tiling& tiling, bool,
-                                     bool = false, bool = false) {
+inline void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, uint32_t, uint32_t type_size, uint32_t, Tiling& tiling,
+                                     bool, bool = false, bool = false) {
   SoftMaxTilingFunc(shape, type_size, 0, tiling);
 }
-inline void GetSoftMaxFlashV3MaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, uint32_t& most, uint32_t& least, const bool,
-                                           const bool = false) {
+inline void GetSoftMaxFlashV3MaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, uint32_t& most,
+                                           uint32_t& least, const bool, const bool = false) {
   most = 2 * host_details::whole(shape), least = 2 * host_details::line(shape);
 }
 OPHOOK_TILED(SoftMaxTiling)
-inline void SoftMaxFlashV3TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t type_size, const uint32_t, Tiling& tiling,
-                                     const bool, const bool = false) {
+inline void SoftMaxFlashV3TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t type_size, const uint32_t,
+                                     Tiling& tiling, const bool, const bool = false) {
   SoftMaxTilingFunc(shape, type_size, 0, tiling);
 }
-inline uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
-inline uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::line(shape); }
+inline uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) {
+  return 2 * host_details::whole(shape);
+}
+inline uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) {
+  return 2 * host_details::line(shape);
+}
 OPHOOK_TILED(LogSoftMaxTiling)
 inline void LogSoftMaxTilingFunc(const ge::Shape& shape, uint32_t, uint32_t, Tiling& tiling) {
   OPHOOK_SET(srcM, host_details::rows(shape))
@@ -111,7 +124,8 @@ inline void LogSoftMaxTilingFunc(const ge::Shape& shape, uint32_t, uint32_t, Til
 // Of (B, S, H, original H).
 inline void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool, uint32_t& most, uint32_t& least) {
   const uint32_t h = uint32_t(shape.GetDim(2));
-  most = 3 * host_details::up32(uint64_t(shape.GetDim(0)) * uint64_t(shape.GetDim(1)) * h * 4), least = 3 * host_details::up32(uint64_t(h) * 4);
+  most = 3 * host_details::up32(uint64_t(shape.GetDim(0)) * uint64_t(shape.GetDim(1)) * h * 4),
+  least = 3 * host_details::up32(uint64_t(h) * 4);
 }
 OPHOOK_TILED(LayerNormTiling)
 inline void GetLayerNormNDTillingInfo(const ge::Shape& shape, uint32_t stack, uint32_t, bool, Tiling& tiling) {
@@ -125,7 +139,8 @@ inline void GetLayerNormNDTillingInfo(const ge::Shape& shape, uint32_t stack, ui
   OPHOOK_SET(tmpBufSize, stack)
 }
 OPHOOK_TILED(LayerNormTiling)
-inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, uint32_t stack, uint32_t type_size, bool reuse, Tiling& tiling) {
+inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, uint32_t stack, uint32_t type_size, bool reuse,
+                                     Tiling& tiling) {
   GetLayerNormNDTillingInfo(shape, stack, type_size, reuse, tiling);
 }
 inline bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t& most, uint32_t& least, bool = false) {
@@ -133,7 +148,8 @@ inline bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t& 
   return true;
 }
 OPHOOK_TILED(RmsNormTiling)
-inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, uint32_t, uint32_t, Tiling& tiling, bool = false) {
+inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, uint32_t, uint32_t, Tiling& tiling,
+                                 bool = false) {
   if (shape.GetDimNum() != 3) return false;
   const auto dim = [&](size_t i) { return uint32_t(shape.GetDim(i)); };
   OPHOOK_SET(bLength, dim(0))
@@ -145,50 +161,56 @@ inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& origin
 }
 
 // Of (A, R).
-inline void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, const bool, uint32_t& most, uint32_t& least) {
+inline void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, const bool,
+                                      uint32_t& most, uint32_t& least) {
   most = 3 * host_details::whole(shape), least = 3 * host_details::line(shape);
 }
 OPHOOK_TILED(LayerNormSeparateTiling)
-inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, const uint32_t stack, const uint32_t, const bool, const bool,
-                                     Tiling& tiling) {
+inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, const uint32_t stack, const uint32_t, const bool,
+                                     const bool, Tiling& tiling) {
   OPHOOK_SET(aLength, host_details::rows(shape))
   OPHOOK_SET(rLength, host_details::last(shape))
   OPHOOK_SET(tmpBufSize, stack)
 }
-inline void GetNormalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, const bool, const bool, const bool, uint32_t& most,
-                                      uint32_t& least) {
+inline void GetNormalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, const bool, const bool,
+                                      const bool, uint32_t& most, uint32_t& least) {
   most = 2 * host_details::whole(shape), least = 2 * host_details::line(shape);
 }
-inline void GetWelfordUpdateMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, const bool, const bool, uint32_t& most,
-                                          uint32_t& least) {
+inline void GetWelfordUpdateMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, const bool,
+                                          const bool, uint32_t& most, uint32_t& least) {
   most = 2 * host_details::whole(shape), least = 2 * 256;
 }
-inline void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most, uint32_t& least) {
+inline void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most,
+                                            uint32_t& least) {
   most = 2 * host_details::whole(shape), least = 2 * 256;
 }
 // Of (B, S, H), and the shape before its rows were padded.
-#define OPHOOK_BSH(name)                                                                                                                 \
-  inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most, uint32_t& least) {            \
-    most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);                                                       \
-  }                                                                                                                                     \
-  OPHOOK_TILED(name##Tiling) \
-  inline void Get##name##NDTilingInfo(const ge::Shape shape, const uint32_t stack, const uint32_t, const bool, Tiling& tiling) { \
-    OPHOOK_SET(stackBufferSize, stack)                                                                                                  \
-    OPHOOK_SET(bLength, uint32_t(shape.GetDim(0)))                                                                                      \
-    OPHOOK_SET(sLength, uint32_t(shape.GetDim(1)))                                                                                      \
-    OPHOOK_SET(hLength, uint32_t(shape.GetDim(2)))                                                                                      \
-    OPHOOK_SET(originalHLength, uint32_t(shape.GetDimNum() > 3 && shape.GetDim(3) ? shape.GetDim(3) : shape.GetDim(2)))                 \
+#define OPHOOK_BSH(name)                                                                                       \
+  inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most,     \
+                                       uint32_t& least) {                                                      \
+    most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);                              \
+  }                                                                                                            \
+  OPHOOK_TILED(name##Tiling)                                                                                   \
+  inline void Get##name##NDTilingInfo(const ge::Shape shape, const uint32_t stack, const uint32_t, const bool, \
+                                      Tiling& tiling) {                                                        \
+    OPHOOK_SET(stackBufferSize, stack)                                                                         \
+    OPHOOK_SET(bLength, uint32_t(shape.GetDim(0)))                                                             \
+    OPHOOK_SET(sLength, uint32_t(shape.GetDim(1)))                                                             \
+    OPHOOK_SET(hLength, uint32_t(shape.GetDim(2)))                                                             \
+    OPHOOK_SET(originalHLength,                                                                                \
+               uint32_t(shape.GetDimNum() > 3 && shape.GetDim(3) ? shape.GetDim(3) : shape.GetDim(2)))         \
   }
 OPHOOK_BSH(LayerNormGrad)
 OPHOOK_BSH(LayerNormGradBeta)
 #undef OPHOOK_BSH
-inline bool GetDeepNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, uint32_t& most, uint32_t& least) {
+inline bool GetDeepNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, uint32_t& most,
+                                     uint32_t& least) {
   most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
   return shape.GetDimNum() == 3;
 }
 OPHOOK_TILED(DeepNormTiling)
-inline bool GetDeepNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack, const uint32_t, const bool, const bool,
-                                  Tiling& tiling) {
+inline bool GetDeepNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack,
+                                  const uint32_t, const bool, const bool, Tiling& tiling) {
   if (shape.GetDimNum() != 3 || original.GetDimNum() != 3) return false;
   OPHOOK_SET(bLength, uint32_t(shape.GetDim(0)))
   OPHOOK_SET(sLength, uint32_t(shape.GetDim(1)))
@@ -197,14 +219,14 @@ inline bool GetDeepNormTilingInfo(const ge::Shape& shape, const ge::Shape& origi
   OPHOOK_SET(tmpBufSize, stack)
   return true;
 }
-inline bool GetBatchNormMaxMinTmpSize(const ge::Shape& shape, const ge::Shape&, const uint32_t, const bool, uint32_t& most, uint32_t& least,
-                                      const bool = false) {
+inline bool GetBatchNormMaxMinTmpSize(const ge::Shape& shape, const ge::Shape&, const uint32_t, const bool,
+                                      uint32_t& most, uint32_t& least, const bool = false) {
   most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
   return shape.GetDimNum() == 3;
 }
 OPHOOK_TILED(BatchNormTiling)
-inline bool GetBatchNormNDTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack, const uint32_t, const bool,
-                                     Tiling& tiling, const bool = false) {
+inline bool GetBatchNormNDTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack,
+                                     const uint32_t, const bool, Tiling& tiling, const bool = false) {
   if (shape.GetDimNum() != 3 || original.GetDimNum() != 3) return false;
   OPHOOK_SET(originalBLength, uint32_t(original.GetDim(0)))
   OPHOOK_SET(shCurLength, uint32_t(shape.GetDim(1) * shape.GetDim(2)))
@@ -212,13 +234,15 @@ inline bool GetBatchNormNDTilingInfo(const ge::Shape& shape, const ge::Shape& or
   return true;
 }
 // Of (N, C, H, W).
-inline void GetGroupNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const uint32_t, uint32_t& most, uint32_t& least) {
+inline void GetGroupNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const uint32_t,
+                                      uint32_t& most, uint32_t& least) {
   most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
 }
 OPHOOK_TILED(GroupNormTiling)
-inline void GetGroupNormNDTilingInfo(const ge::Shape& shape, const uint32_t stack, const uint32_t type_size, const bool, const uint32_t groups,
-                                     Tiling& tiling) {
-  const uint32_t c = uint32_t(shape.GetDim(1)), hw = uint32_t(shape.GetDim(2) * shape.GetDim(3)), unit = 32 / std::max(type_size, 1u);
+inline void GetGroupNormNDTilingInfo(const ge::Shape& shape, const uint32_t stack, const uint32_t type_size, const bool,
+                                     const uint32_t groups, Tiling& tiling) {
+  const uint32_t c = uint32_t(shape.GetDim(1)), hw = uint32_t(shape.GetDim(2) * shape.GetDim(3)),
+                 unit = 32 / std::max(type_size, 1u);
   if (!groups || c % groups) return;
   OPHOOK_SET(n, uint32_t(shape.GetDim(0)))
   OPHOOK_SET(c, c)
@@ -235,10 +259,10 @@ inline void GetSumMaxMinTmpSize(uint32_t n, uint32_t type_size, bool, uint32_t& 
 inline void GetMeanMaxMinTmpSize(uint32_t n, uint32_t type_size, uint32_t, bool, uint32_t& most, uint32_t& least) {
   most = least = host_details::up32(uint64_t(n) * std::max<uint32_t>(type_size, 4));
 }
-#define OPHOOK_REDUCE(name)                                                                                                            \
-  inline void Get##name##MaxMinTmpSize(const TensorShape& shape, const TensorDataType, ReducePattern, bool, bool, uint32_t& most,       \
-                                       uint32_t& least) {                                                                              \
-    most = host_details::whole(shape), least = host_details::line(shape);                                                              \
+#define OPHOOK_REDUCE(name)                                                                                       \
+  inline void Get##name##MaxMinTmpSize(const TensorShape& shape, const TensorDataType, ReducePattern, bool, bool, \
+                                       uint32_t& most, uint32_t& least) {                                         \
+    most = host_details::whole(shape), least = host_details::line(shape);                                         \
   }
 OPHOOK_REDUCE(ReduceSum)
 OPHOOK_REDUCE(ReduceMean)
@@ -247,8 +271,11 @@ OPHOOK_REDUCE(ReduceMin)
 #undef OPHOOK_REDUCE
 
 namespace host_details {
-// What an elementwise function holds at a time: two tensors of floats, of whatever type its own are; 256 bytes are one step.
-inline void factor(uint32_t type_size, uint32_t& nodes, uint32_t& extra) { nodes = 8 / std::clamp(type_size, 1u, 8u), extra = 0; }
+// What an elementwise function holds at a time: two tensors of floats, of whatever type its own are; 256 bytes are one
+// step.
+inline void factor(uint32_t type_size, uint32_t& nodes, uint32_t& extra) {
+  nodes = 8 / std::clamp(type_size, 1u, 8u), extra = 0;
+}
 inline void elementwise(const ge::Shape& shape, uint32_t type_size, uint32_t& most, uint32_t& least) {
   uint32_t nodes, extra;
   factor(type_size, nodes, extra);
@@ -257,17 +284,18 @@ inline void elementwise(const ge::Shape& shape, uint32_t type_size, uint32_t& mo
 }
 }  // namespace host_details
 
-#define OPHOOK_SPACE(type, name, ...)                                                                                                   \
-  inline type Get##name(__VA_ARGS__ __VA_OPT__(, ) const TensorShape& shape, const uint32_t type_size, const bool, uint32_t& most,      \
-                        uint32_t& least) {                                                                                             \
-    host_details::elementwise(shape, type_size, most, least);                                                                          \
-    return type(1);                                                                                                                    \
+#define OPHOOK_SPACE(type, name, ...)                                                                              \
+  inline type Get##name(__VA_ARGS__ __VA_OPT__(, ) const TensorShape& shape, const uint32_t type_size, const bool, \
+                        uint32_t& most, uint32_t& least) {                                                         \
+    host_details::elementwise(shape, type_size, most, least);                                                      \
+    return type(1);                                                                                                \
   }
-#define OPHOOK_FACTOR(name, ...)                                                                                                        \
-  inline void Get##name##TmpBufferFactorSize(__VA_ARGS__ __VA_OPT__(, ) const uint32_t type_size, uint32_t& nodes, uint32_t& extra) {   \
-    host_details::factor(type_size, nodes, extra);                                                                                     \
+#define OPHOOK_FACTOR(name, ...)                                                                                   \
+  inline void Get##name##TmpBufferFactorSize(__VA_ARGS__ __VA_OPT__(, ) const uint32_t type_size, uint32_t& nodes, \
+                                             uint32_t& extra) {                                                    \
+    host_details::factor(type_size, nodes, extra);                                                                 \
   }
-#define OPHOOK_ELEMENTWISE(name)       \
+#define OPHOOK_ELEMENTWISE(name)          \
   OPHOOK_SPACE(void, name##MaxMinTmpSize) \
   OPHOOK_FACTOR(name)
 OPHOOK_ELEMENTWISE(Acos)
@@ -308,47 +336,55 @@ OPHOOK_SPACE(void, GeGLUMaxMinTmpSize)
 OPHOOK_SPACE(void, ReGluMaxMinTmpSize)
 #undef OPHOOK_ELEMENTWISE
 #undef OPHOOK_SPACE
-inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape&, const bool, const uint32_t type_size, const bool, uint32_t& most,
-                                  uint32_t& least) {
+inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape&, const bool, const uint32_t type_size,
+                                  const bool, uint32_t& most, uint32_t& least) {
   host_details::elementwise(base, type_size, most, least);
 }
 OPHOOK_FACTOR(Power, const bool, const bool, const bool)
 #undef OPHOOK_FACTOR
 
-inline void GetAscendQuantMaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least) {
+inline void GetAscendQuantMaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most,
+                                        uint32_t& least) {
   host_details::elementwise(shape, type_size, most, least);
 }
-inline void GetAscendQuantTmpBufferFactorSize(uint32_t& nodes, uint32_t& extra) { host_details::factor(2, nodes, extra); }
-inline void GetAscendDequantMaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least) {
+inline void GetAscendQuantTmpBufferFactorSize(uint32_t& nodes, uint32_t& extra) {
+  host_details::factor(2, nodes, extra);
+}
+inline void GetAscendDequantMaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most,
+                                          uint32_t& least) {
   host_details::elementwise(shape, type_size, most, least);
 }
-inline void GetAscendDequantTmpBufferFactorSize(const TensorShape&, uint32_t& nodes, uint32_t& extra) { host_details::factor(4, nodes, extra); }
-inline void GetAscendAntiQuantMaxMinTmpSize(const TensorShape& shape, const TensorShape&, bool, TensorDataType in, TensorDataType, uint32_t& most,
-                                            uint32_t& least) {
+inline void GetAscendDequantTmpBufferFactorSize(const TensorShape&, uint32_t& nodes, uint32_t& extra) {
+  host_details::factor(4, nodes, extra);
+}
+inline void GetAscendAntiQuantMaxMinTmpSize(const TensorShape& shape, const TensorShape&, bool, TensorDataType in,
+                                            TensorDataType, uint32_t& most, uint32_t& least) {
   host_details::elementwise(shape, uint32_t(ge::GetSizeByDataType(in)), most, least);
 }
-inline uint32_t GetAscendAntiQuantMaxTmpSize(const TensorShape& shape, const TensorShape& scale, bool transposed, TensorDataType in, TensorDataType out) {
+inline uint32_t GetAscendAntiQuantMaxTmpSize(const TensorShape& shape, const TensorShape& scale, bool transposed,
+                                             TensorDataType in, TensorDataType out) {
   uint32_t most, least;
   return GetAscendAntiQuantMaxMinTmpSize(shape, scale, transposed, in, out, most, least), most;
 }
-inline uint32_t GetAscendAntiQuantMinTmpSize(const TensorShape& shape, const TensorShape& scale, bool transposed, TensorDataType in, TensorDataType out) {
+inline uint32_t GetAscendAntiQuantMinTmpSize(const TensorShape& shape, const TensorShape& scale, bool transposed,
+                                             TensorDataType in, TensorDataType out) {
   uint32_t most, least;
   return GetAscendAntiQuantMaxMinTmpSize(shape, scale, transposed, in, out, most, least), least;
 }
-inline void GetAscendAntiQuantTmpBufferFactorSize(const TensorShape&, const TensorShape&, bool, TensorDataType in, TensorDataType, uint32_t& nodes,
-                                                  uint32_t& extra) {
+inline void GetAscendAntiQuantTmpBufferFactorSize(const TensorShape&, const TensorShape&, bool, TensorDataType in,
+                                                  TensorDataType, uint32_t& nodes, uint32_t& extra) {
   host_details::factor(uint32_t(ge::GetSizeByDataType(in)), nodes, extra);
 }
 
-inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, bool, bool, TopKMode, bool, uint32_t,
-                                 uint32_t& most, uint32_t& least) {
+inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, bool, bool,
+                                 TopKMode, bool, uint32_t, uint32_t& most, uint32_t& least) {
   if (inner <= 0 || outer <= 0 || inner % 32) return false;
   least = uint32_t(inner) * 8 * 2, most = uint32_t(inner) * uint32_t(outer) * 8 * 2;  // pairs of 8 bytes, twice
   return true;
 }
 OPHOOK_TILED(TopkTiling)
-inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, int32_t k, uint32_t, bool, TopKMode, bool,
-                           Tiling& tiling) {
+inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, int32_t k, uint32_t,
+                           bool, TopKMode, bool, Tiling& tiling) {
   if (inner <= 0 || outer <= 0 || inner % 32 || k <= 0 || k > inner) return false;
   OPHOOK_SET(allDataSize, inner * outer)
   OPHOOK_SET(innerDataSize, inner)
@@ -358,40 +394,47 @@ inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inn
   return true;
 }
 
-// Of two dimensions for TRANSPOSE_ND2ND_ONLY, and of four (B, N, S, H) for TRANSPOSE_NZ2ND_0213 and TRANSPOSE_NZ2NZ_0213; the kernel refuses
-// the others by name.
-#define OPHOOK_TRANSPOSE(name)                                                                                                         \
-  inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, uint32_t& most, uint32_t& least) {                  \
-    most = host_details::whole(shape), least = host_details::line(shape);                                                              \
-  }                                                                                                                                    \
-  OPHOOK_TILED(ConfusionTransposeTiling) \
-  inline void Get##name##TilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, Tiling& tiling) {   \
-    OPHOOK_SET(param0, uint32_t(shape.GetDim(0)))                                                                                      \
-    OPHOOK_SET(param1, uint32_t(shape.GetDim(1)))                                                                                      \
-    OPHOOK_SET(param2, uint32_t(shape.GetDim(2)))                                                                                      \
-    OPHOOK_SET(param3, uint32_t(shape.GetDim(3)))                                                                                      \
+// Of two dimensions for TRANSPOSE_ND2ND_ONLY, and of four (B, N, S, H) for TRANSPOSE_NZ2ND_0213 and
+// TRANSPOSE_NZ2NZ_0213; the kernel refuses the others by name.
+#define OPHOOK_TRANSPOSE(name)                                                                                        \
+  inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, uint32_t& most, uint32_t& least) { \
+    most = host_details::whole(shape), least = host_details::line(shape);                                             \
+  }                                                                                                                   \
+  OPHOOK_TILED(ConfusionTransposeTiling)                                                                              \
+  inline void Get##name##TilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, Tiling& tiling) {           \
+    OPHOOK_SET(param0, uint32_t(shape.GetDim(0)))                                                                     \
+    OPHOOK_SET(param1, uint32_t(shape.GetDim(1)))                                                                     \
+    OPHOOK_SET(param2, uint32_t(shape.GetDim(2)))                                                                     \
+    OPHOOK_SET(param3, uint32_t(shape.GetDim(3)))                                                                     \
   }
 OPHOOK_TRANSPOSE(Transpose)
 OPHOOK_TRANSPOSE(ConfusionTranspose)
 #undef OPHOOK_TRANSPOSE
-inline bool GetTransDataMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& src, const ge::Shape& dst, const TensorDataType,
-                                      const TransDataConfig&, uint32_t& most, uint32_t& least) {
+inline bool GetTransDataMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& src,
+                                      const ge::Shape& dst, const TensorDataType, const TransDataConfig&,
+                                      uint32_t& most, uint32_t& least) {
   most = least = host_details::whole(src) + host_details::whole(dst);
   return true;
 }
 
 namespace host_details {
-inline void both(const ge::Shape& shape, uint32_t& most, uint32_t& least) { most = 2 * whole(shape), least = 2 * line(shape); }
+inline void both(const ge::Shape& shape, uint32_t& most, uint32_t& least) {
+  most = 2 * whole(shape), least = 2 * line(shape);
+}
 }  // namespace host_details
 
-inline void GetPadMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) { host_details::both(shape, most, least); }
+inline void GetPadMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) {
+  host_details::both(shape, most, least);
+}
 OPHOOK_TILED(PadTiling)
-inline void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const uint32_t, const uint32_t, Tiling& tiling) {
+inline void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const uint32_t, const uint32_t,
+                          Tiling& tiling) {
   OPHOOK_SET(srcHeight, uint32_t(shape.GetDim(0)))
   OPHOOK_SET(srcWidth, uint32_t(shape.GetDim(1)))
   OPHOOK_SET(srcOriWidth, uint32_t(original.GetDim(1)))
 }
-inline void GetUnPadMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) {
+inline void GetUnPadMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& shape, const uint32_t,
+                                  uint32_t& most, uint32_t& least) {
   host_details::both(shape, most, least);
 }
 OPHOOK_TILED(UnPadTiling)
@@ -399,34 +442,48 @@ inline void UnPadTilingFunc(const ge::Shape shape, const uint32_t, const uint32_
   OPHOOK_SET(srcHeight, uint32_t(shape.GetDim(0)))
   OPHOOK_SET(srcWidth, uint32_t(shape.GetDim(1)))
 }
-inline uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) { return 2 * host_details::whole(shape); }
-inline uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) { return 2 * host_details::line(shape); }
+inline uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) {
+  return 2 * host_details::whole(shape);
+}
+inline uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) {
+  return 2 * host_details::line(shape);
+}
 OPHOOK_TILED(SoftMaxTiling)
-inline void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t, Tiling& tiling, const bool = false) {
+inline void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t, Tiling& tiling,
+                                  const bool = false) {
   OPHOOK_SET(srcM, host_details::rows(shape))
   OPHOOK_SET(srcK, host_details::last(shape))
   OPHOOK_SET(srcSize, uint32_t(shape.GetShapeSize()))
 }
-inline uint32_t GetDropOutMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool) { return 2 * host_details::whole(shape); }
-inline uint32_t GetDropOutMinTmpSize(const ge::Shape& shape, const uint32_t, const bool) { return 2 * host_details::line(shape); }
-inline void GetDropOutMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most, uint32_t& least) {
+inline uint32_t GetDropOutMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool) {
+  return 2 * host_details::whole(shape);
+}
+inline uint32_t GetDropOutMinTmpSize(const ge::Shape& shape, const uint32_t, const bool) {
+  return 2 * host_details::line(shape);
+}
+inline void GetDropOutMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most,
+                                    uint32_t& least) {
   host_details::both(shape, most, least);
 }
-inline void GetSelectMaxMinTmpSize(const ge::Shape& src0, const ge::Shape& src1, const uint32_t, const ge::Shape&, const uint32_t, const bool,
-                                   uint32_t& most, uint32_t& least) {
+inline void GetSelectMaxMinTmpSize(const ge::Shape& src0, const ge::Shape& src1, const uint32_t, const ge::Shape&,
+                                   const uint32_t, const bool, uint32_t& most, uint32_t& least) {
   host_details::both(src0.GetShapeSize() > src1.GetShapeSize() ? src0 : src1, most, least);
 }
-inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape&, const ge::Shape& to, uint32_t, const bool,
-                                      uint32_t& most, uint32_t& least) {
+inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape&, const ge::Shape& to,
+                                      uint32_t, const bool, uint32_t& most, uint32_t& least) {
   host_details::both(to, most, least);
 }
-inline void GetCumSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, uint32_t& most, uint32_t& least) {
+inline void GetCumSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, uint32_t& most,
+                                   uint32_t& least) {
   host_details::both(shape, most, least);
 }
 inline uint32_t GetGeluMaxTmpSize(const ge::Shape& shape, const uint32_t) { return 2 * host_details::whole(shape); }
 inline uint32_t GetGeluMinTmpSize(const ge::Shape& shape, const uint32_t) { return 2 * host_details::line(shape); }
-inline void GetGeluMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) { host_details::both(shape, most, least); }
-inline void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least, const bool = false) {
+inline void GetGeluMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) {
+  host_details::both(shape, most, least);
+}
+inline void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least,
+                                   const bool = false) {
   host_details::both(shape, most, least);
 }
 inline void GetArangeMaxMinTmpSize(uint32_t& most, uint32_t& least) { most = least = 0; }
@@ -435,7 +492,8 @@ struct SortConfig {
   SortType type = SortType::RADIX_SORT;
   bool isDescend = false, hasSrcIndex = false, hasDstIndex = false;
 };
-inline void GetSortMaxMinTmpSize(const ge::Shape& shape, TensorDataType, TensorDataType, bool, const SortConfig&, uint32_t& most, uint32_t& least) {
+inline void GetSortMaxMinTmpSize(const ge::Shape& shape, TensorDataType, TensorDataType, bool, const SortConfig&,
+                                 uint32_t& most, uint32_t& least) {
   most = least = 4 * host_details::whole(shape);  // pairs of 8 bytes, twice
 }
 

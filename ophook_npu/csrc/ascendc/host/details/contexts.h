@@ -96,9 +96,13 @@ class Tensor {
   ge::Format GetStorageFormat() const { return desc.format; }
   ge::Format GetOriginFormat() const { return desc.format; }
   template <typename T>
-  const T* GetData() const { return static_cast<const T*>(data); }
+  const T* GetData() const {
+    return static_cast<const T*>(data);
+  }
   const void* GetAddr() const { return data; }
-  size_t GetSize() const { return static_cast<size_t>(GetShapeSize()) * static_cast<size_t>(ge::GetSizeByDataType(desc.dtype)); }
+  size_t GetSize() const {
+    return static_cast<size_t>(GetShapeSize()) * static_cast<size_t>(ge::GetSizeByDataType(desc.dtype));
+  }
   StorageShape shape;
   CompileTimeTensorDesc desc;
   const void* data = nullptr;
@@ -129,8 +133,12 @@ class RuntimeAttrs {
   const float* GetFloat(size_t i) const { return is(i, AttrValue::kFloat) ? &values[i].real : nullptr; }
   const bool* GetBool(size_t i) const { return is(i, AttrValue::kBool) ? &values[i].flag : nullptr; }
   const char* GetStr(size_t i) const { return is(i, AttrValue::kText) ? values[i].text.c_str() : nullptr; }
-  const TypedContinuousVector<int64_t>* GetListInt(size_t i) const { return is(i, AttrValue::kInts) ? &values[i].wholes : nullptr; }
-  const TypedContinuousVector<float>* GetListFloat(size_t i) const { return is(i, AttrValue::kFloats) ? &values[i].reals : nullptr; }
+  const TypedContinuousVector<int64_t>* GetListInt(size_t i) const {
+    return is(i, AttrValue::kInts) ? &values[i].wholes : nullptr;
+  }
+  const TypedContinuousVector<float>* GetListFloat(size_t i) const {
+    return is(i, AttrValue::kFloats) ? &values[i].reals : nullptr;
+  }
   template <typename T>
   const T* GetAttrPointer(size_t i) const {
     if constexpr (std::is_same_v<T, float>) return GetFloat(i);
@@ -176,8 +184,12 @@ class ExtendedKernelContext {
   const RuntimeAttrs* GetAttrs() const { return &node_.attrs; }
   size_t GetComputeNodeInputNum() const { return node_.inputs.size(); }
   size_t GetComputeNodeOutputNum() const { return node_.outputs.size(); }
-  const CompileTimeTensorDesc* GetInputDesc(size_t i) const { return i < node_.inputs.size() ? &node_.inputs[i].desc : nullptr; }
-  const CompileTimeTensorDesc* GetOutputDesc(size_t i) const { return i < node_.outputs.size() ? &node_.outputs[i].desc : nullptr; }
+  const CompileTimeTensorDesc* GetInputDesc(size_t i) const {
+    return i < node_.inputs.size() ? &node_.inputs[i].desc : nullptr;
+  }
+  const CompileTimeTensorDesc* GetOutputDesc(size_t i) const {
+    return i < node_.outputs.size() ? &node_.outputs[i].desc : nullptr;
+  }
   const CompileTimeTensorDesc* GetRequiredInputDesc(size_t ir) const { return GetOptionalInputDesc(ir); }
   const CompileTimeTensorDesc* GetOptionalInputDesc(size_t ir) const {
     const Tensor* tensor = instance(ir, 0);
@@ -200,8 +212,12 @@ class ExtendedKernelContext {
 class TilingContext : public ExtendedKernelContext {
  public:
   using ExtendedKernelContext::ExtendedKernelContext;
-  const StorageShape* GetInputShape(size_t i) const { return i < node_.inputs.size() ? &node_.inputs[i].shape : nullptr; }
-  const StorageShape* GetOutputShape(size_t i) const { return i < node_.outputs.size() ? &node_.outputs[i].shape : nullptr; }
+  const StorageShape* GetInputShape(size_t i) const {
+    return i < node_.inputs.size() ? &node_.inputs[i].shape : nullptr;
+  }
+  const StorageShape* GetOutputShape(size_t i) const {
+    return i < node_.outputs.size() ? &node_.outputs[i].shape : nullptr;
+  }
   const Tensor* GetInputTensor(size_t i) const { return i < node_.inputs.size() ? &node_.inputs[i] : nullptr; }
   const Tensor* GetRequiredInputTensor(size_t ir) const { return instance(ir, 0); }
   const Tensor* GetOptionalInputTensor(size_t ir) const { return instance(ir, 0); }
@@ -235,7 +251,9 @@ class TilingContext : public ExtendedKernelContext {
   int32_t GetDeterministic() const { return 0; }
   const void* GetCompileInfo() const { return compile_info.get(); }
   template <typename T>
-  const T* GetCompileInfo() const { return static_cast<const T*>(compile_info.get()); }
+  const T* GetCompileInfo() const {
+    return static_cast<const T*>(compile_info.get());
+  }
 
   uint32_t block_dim = 0, schedule_mode = 0;
   uint64_t tiling_key = 0;
@@ -251,15 +269,21 @@ class TilingParseContext : public ExtendedKernelContext {
   using ExtendedKernelContext::ExtendedKernelContext;
   fe::PlatFormInfos* GetPlatformInfo() const { return &node_.platform; }
   template <typename T>
-  T* GetCompiledInfo() const { return static_cast<T*>(compile_info); }
+  T* GetCompiledInfo() const {
+    return static_cast<T*>(compile_info);
+  }
   void* compile_info = nullptr;
 };
 
 class InferShapeContext : public ExtendedKernelContext {
  public:
   using ExtendedKernelContext::ExtendedKernelContext;
-  const Shape* GetInputShape(size_t i) const { return i < node_.inputs.size() ? &node_.inputs[i].shape.GetOriginShape() : nullptr; }
-  Shape* GetOutputShape(size_t i) { return i < node_.outputs.size() ? &node_.outputs[i].shape.MutableOriginShape() : nullptr; }
+  const Shape* GetInputShape(size_t i) const {
+    return i < node_.inputs.size() ? &node_.inputs[i].shape.GetOriginShape() : nullptr;
+  }
+  Shape* GetOutputShape(size_t i) {
+    return i < node_.outputs.size() ? &node_.outputs[i].shape.MutableOriginShape() : nullptr;
+  }
   const Tensor* GetInputTensor(size_t i) const { return i < node_.inputs.size() ? &node_.inputs[i] : nullptr; }
   const Shape* GetRequiredInputShape(size_t ir) const { return GetOptionalInputShape(ir); }
   const Shape* GetOptionalInputShape(size_t ir) const { return GetDynamicInputShape(ir, 0); }
@@ -273,14 +297,18 @@ class InferShapeContext : public ExtendedKernelContext {
 class InferDataTypeContext : public ExtendedKernelContext {
  public:
   using ExtendedKernelContext::ExtendedKernelContext;
-  ge::DataType GetInputDataType(size_t i) const { return i < node_.inputs.size() ? node_.inputs[i].desc.dtype : ge::DT_UNDEFINED; }
+  ge::DataType GetInputDataType(size_t i) const {
+    return i < node_.inputs.size() ? node_.inputs[i].desc.dtype : ge::DT_UNDEFINED;
+  }
   ge::DataType GetOptionalInputDataType(size_t ir) const { return GetDynamicInputDataType(ir, 0); }
   ge::DataType GetRequiredInputDataType(size_t ir) const { return GetDynamicInputDataType(ir, 0); }
   ge::DataType GetDynamicInputDataType(size_t ir, size_t i) const {
     const Tensor* tensor = instance(ir, i);
     return tensor ? tensor->desc.dtype : ge::DT_UNDEFINED;
   }
-  ge::DataType GetOutputDataType(size_t i) const { return i < node_.outputs.size() ? node_.outputs[i].desc.dtype : ge::DT_UNDEFINED; }
+  ge::DataType GetOutputDataType(size_t i) const {
+    return i < node_.outputs.size() ? node_.outputs[i].desc.dtype : ge::DT_UNDEFINED;
+  }
   ge::graphStatus SetOutputDataType(size_t i, ge::DataType dtype) {
     if (i >= node_.outputs.size()) return ge::GRAPH_FAILED;
     node_.outputs[i].desc.dtype = dtype;

@@ -1,5 +1,5 @@
-// matmul_tiling: how a product is dealt to the cores, and what each keeps in the cube's memories. The sizes are chosen here;
-// those of the vendor's own tool may differ.
+// matmul_tiling: how a product is dealt to the cores, and what each keeps in the cube's memories. The sizes are chosen
+// here; those of the vendor's own tool may differ.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,43 @@ class TCubeTiling : public TilingDef {
 
 namespace matmul_tiling {
 
-enum class TPosition : int32_t { GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, MAX };
+enum class TPosition : int32_t {
+  GM,
+  A1,
+  A2,
+  B1,
+  B2,
+  C1,
+  C2,
+  CO1,
+  CO2,
+  VECIN,
+  VECOUT,
+  VECCALC,
+  LCM = VECCALC,
+  SPM,
+  SHM = SPM,
+  TSCM,
+  MAX
+};
 enum class CubeFormat { ND = 0, NZ, ZN, ZZ, NN, VECTOR, SCALAR, ND_ALIGN };
 enum class DataType {
-  DT_FLOAT = 0, DT_FLOAT16 = 1, DT_INT8 = 2, DT_INT32 = 3, DT_UINT8 = 4, DT_INT16 = 6, DT_UINT16 = 7, DT_UINT32 = 8, DT_INT64 = 9,
-  DT_UINT64 = 10, DT_DOUBLE = 11, DT_BOOL = 12, DT_BFLOAT16 = 27, DT_BF16 = 27, DT_UNDEFINED = 28, DT_INT4 = 29,
+  DT_FLOAT = 0,
+  DT_FLOAT16 = 1,
+  DT_INT8 = 2,
+  DT_INT32 = 3,
+  DT_UINT8 = 4,
+  DT_INT16 = 6,
+  DT_UINT16 = 7,
+  DT_UINT32 = 8,
+  DT_INT64 = 9,
+  DT_UINT64 = 10,
+  DT_DOUBLE = 11,
+  DT_BOOL = 12,
+  DT_BFLOAT16 = 27,
+  DT_BF16 = 27,
+  DT_UNDEFINED = 28,
+  DT_INT4 = 29,
 };
 enum class MatrixTraverse : int32_t { NOSET = 0, FIRSTM = 1, FIRSTN = 2 };
 enum class MatrixMadType : int32_t { NORMAL = 0, HF32 = 1 };
@@ -69,7 +101,9 @@ class MatmulApiTilingBase {
   int32_t SetOrgShape(int32_t m, int32_t n, int32_t ka, int32_t kb) { return m_ = m, n_ = n, ka_ = ka, kb_ = kb, 0; }
   int32_t SetBias(bool bias) { return has_bias_ = bias, 0; }
   int32_t EnableBias(bool bias = false) { return SetBias(bias); }
-  int32_t SetFixSplit(int32_t m = -1, int32_t n = -1, int32_t k = -1) { return fixed_m_ = m, fixed_n_ = n, fixed_k_ = k, 0; }
+  int32_t SetFixSplit(int32_t m = -1, int32_t n = -1, int32_t k = -1) {
+    return fixed_m_ = m, fixed_n_ = n, fixed_k_ = k, 0;
+  }
   int32_t SetBufferSpace(int32_t l1 = -1, int32_t l0c = -1, int32_t = -1, int32_t = -1) {
     if (l1 > 0) l1_ = uint64_t(l1);
     if (l0c > 0) l0c_ = uint64_t(l0c);
@@ -79,15 +113,16 @@ class MatmulApiTilingBase {
   int32_t SetMadType(MatrixMadType) { return 0; }
   int32_t SetSparse(bool = false) { return 0; }  // the sizes are those of a B that is whole
   // How the kernel loads: 0 is the Norm template, 1 MDL.
-  void SetMatmulConfigParams(int32_t = 1, bool = false, ScheduleType = ScheduleType::INNER_PRODUCT, MatrixTraverse order = MatrixTraverse::NOSET,
-                             bool = false) {
+  void SetMatmulConfigParams(int32_t = 1, bool = false, ScheduleType = ScheduleType::INNER_PRODUCT,
+                             MatrixTraverse order = MatrixTraverse::NOSET, bool = false) {
     if (order != MatrixTraverse::NOSET) SetTraverse(order);
   }
   void SetMatmulConfigParams(const MatmulConfigParams& p) {
     SetMatmulConfigParams(p.mmConfigType, p.enableL1CacheUB, p.scheduleType, p.traverse, p.enVecND2NZ);
   }
   int32_t SetDoubleBuffer(bool, bool, bool, bool, bool = true, bool = true) { return 0; }
-  int32_t SetSplitRange(int32_t most_m = -1, int32_t most_n = -1, int32_t most_k = -1, int32_t = -1, int32_t = -1, int32_t = -1) {
+  int32_t SetSplitRange(int32_t most_m = -1, int32_t most_n = -1, int32_t most_k = -1, int32_t = -1, int32_t = -1,
+                        int32_t = -1) {
     return most_m_ = most_m, most_n_ = most_n, most_k_ = most_k, 0;
   }
   // Products in batches (IterateBatch): each is tiled as one by itself.
@@ -127,18 +162,23 @@ class MatmulApiTilingBase {
     if (m_ <= 0 || n_ <= 0 || ka_ <= 0 || kb_ <= 0 || deal()) return -1;
     const int32_t c0 = 32 / size * packed;
     // A tile of C fills at most L0C; two tiles of A and of B fit their memories.
-    auto limit = [](int32_t value, int32_t most, int32_t to) { return most > 0 ? std::min(value, std::max(most / to * to, to)) : value; };
+    auto limit = [](int32_t value, int32_t most, int32_t to) {
+      return most > 0 ? std::min(value, std::max(most / to * to, to)) : value;
+    };
     base_m_ = fixed_m_ > 0 ? fixed_m_ : limit(std::min(up(single_m_, 16), 128), most_m_, 16);
     base_n_ = fixed_n_ > 0 ? fixed_n_ : std::min(up(single_n_, 16), int32_t(l0c_ / 4 / uint64_t(base_m_) / 16 * 16));
     if (fixed_n_ <= 0) base_n_ = limit(std::min(base_n_, 256), most_n_, 16);
     const uint64_t rows = uint64_t(std::max(base_m_, base_n_)) * uint64_t(size);
-    base_k_ = fixed_k_ > 0 ? fixed_k_ : std::min(up(single_k_, c0), int32_t(std::min(l0a_, l0b_) / 2 / rows) * packed / c0 * c0);
+    base_k_ = fixed_k_ > 0 ? fixed_k_
+                           : std::min(up(single_k_, c0), int32_t(std::min(l0a_, l0b_) / 2 / rows) * packed / c0 * c0);
     if (fixed_k_ <= 0) base_k_ = limit(base_k_, most_k_, c0);
     if (base_m_ <= 0 || base_n_ <= 0 || base_k_ <= 0 || base_m_ % 16 || base_n_ % 16 || base_k_ % c0) return -1;
     const uint64_t deep_bytes = uint64_t(base_k_) * uint64_t(size) / uint64_t(packed);
     const uint64_t left = uint64_t(base_m_) * deep_bytes, right = uint64_t(base_n_) * deep_bytes;
-    if (left > l0a_ || right > l0b_ || uint64_t(base_m_) * uint64_t(base_n_) * 4 > l0c_ || left + right > l1_) return -1;
-    const int32_t deep = (single_k_ + base_k_ - 1) / base_k_, held = int32_t(std::min<uint64_t>(l1_ / 2 / (left + right), 4));
+    if (left > l0a_ || right > l0b_ || uint64_t(base_m_) * uint64_t(base_n_) * 4 > l0c_ || left + right > l1_)
+      return -1;
+    const int32_t deep = (single_k_ + base_k_ - 1) / base_k_,
+                  held = int32_t(std::min<uint64_t>(l1_ / 2 / (left + right), 4));
     const int32_t step = std::max(1, std::min(deep, held));
     const int32_t both = 2 * step * (left + right) <= l1_ ? 2 : 1;
     t = {};
@@ -191,18 +231,28 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
   int32_t SetShape(int32_t m, int32_t n, int32_t k) override { return shape_m_ = m, shape_n_ = n, shape_k_ = k, 0; }
   // The cores share K as well, and add what each gets.
   void EnableMultiCoreSplitK(bool flag) { split_k_ = flag; }
-  int32_t SetSingleRange(int32_t most_m = -1, int32_t most_n = -1, int32_t = -1, int32_t = -1, int32_t = -1, int32_t = -1) {
+  int32_t SetSingleRange(int32_t most_m = -1, int32_t most_n = -1, int32_t = -1, int32_t = -1, int32_t = -1,
+                         int32_t = -1) {
     return range_m_ = most_m, range_n_ = most_n, 0;
   }
-  int32_t SetAlignSplit(int32_t m, int32_t n, int32_t) { return align_m_ = std::max(m, 1), align_n_ = std::max(n, 1), 0; }
-  int32_t SetSingleShape(int32_t m, int32_t n, int32_t k) { return wanted_ = true, MatmulApiTilingBase::SetShape(m, n, k); }
-  int32_t GetSingleShape(int32_t& m, int32_t& n, int32_t& k) const { return m = single_m_, n = single_n_, k = single_k_, 0; }
-  int32_t GetCoreNum(int32_t& dim, int32_t& m_dim, int32_t& n_dim) const { return dim = used_, m_dim = m_dim_, n_dim = n_dim_, 0; }
+  int32_t SetAlignSplit(int32_t m, int32_t n, int32_t) {
+    return align_m_ = std::max(m, 1), align_n_ = std::max(n, 1), 0;
+  }
+  int32_t SetSingleShape(int32_t m, int32_t n, int32_t k) {
+    return wanted_ = true, MatmulApiTilingBase::SetShape(m, n, k);
+  }
+  int32_t GetSingleShape(int32_t& m, int32_t& n, int32_t& k) const {
+    return m = single_m_, n = single_n_, k = single_k_, 0;
+  }
+  int32_t GetCoreNum(int32_t& dim, int32_t& m_dim, int32_t& n_dim) const {
+    return dim = used_, m_dim = m_dim_, n_dim = n_dim_, 0;
+  }
 
  private:
   // The split over m and n that gives the busiest core the least, and of those the one that reads the least.
   int64_t deal() override {
-    const int32_t m = shape_m_ > 0 ? shape_m_ : m_, n = shape_n_ > 0 ? shape_n_ : n_, k = shape_k_ > 0 ? shape_k_ : std::min(ka_, kb_);
+    const int32_t m = shape_m_ > 0 ? shape_m_ : m_, n = shape_n_ > 0 ? shape_n_ : n_,
+                  k = shape_k_ > 0 ? shape_k_ : std::min(ka_, kb_);
     if (m <= 0 || n <= 0 || k <= 0 || dim_ <= 0) return -1;
     auto pieces = [](int32_t whole, int32_t piece) { return (whole + piece - 1) / piece; };
     if (single_m_ > 0 && single_n_ > 0 && wanted_) {
@@ -211,14 +261,18 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
       int64_t least = INT64_MAX, reads = INT64_MAX;
       for (int32_t i = 1; i <= dim_; ++i)
         for (int32_t j = 1; i * j <= dim_; ++j) {
-          const int32_t rows = std::min(m, up(up(pieces(m, i), 16), align_m_)), columns = std::min(n, up(up(pieces(n, j), 16), align_n_));
+          const int32_t rows = std::min(m, up(up(pieces(m, i), 16), align_m_)),
+                        columns = std::min(n, up(up(pieces(n, j), 16), align_n_));
           if ((whole_m_ && i > 1) || (whole_n_ && j > 1)) continue;
           if ((range_m_ > 0 && rows > range_m_) || (range_n_ > 0 && columns > range_n_)) continue;
-          // With a fixed baseN the fewest whole tiles across: kernels that choose it step down the rows of one tile's width.
+          // With a fixed baseN the fewest whole tiles across: kernels that choose it step down the rows of one tile's
+          // width.
           const bool tiles = fixed_n_ > 0 && columns % fixed_n_ == 0;
-          // Kernels that set no tail need pieces of one size: they are preferred where the busiest core has at most a quarter more.
+          // Kernels that set no tail need pieces of one size: they are preferred where the busiest core has at most a
+          // quarter more.
           const bool even = m % rows == 0 && n % columns == 0;
-          const int64_t work = int64_t(rows) * columns * (even ? 4 : 5), read = tiles ? columns : int64_t(rows) + columns;
+          const int64_t work = int64_t(rows) * columns * (even ? 4 : 5),
+                        read = tiles ? columns : int64_t(rows) + columns;
           if (work > least || (work == least && read > reads)) continue;
           least = work, reads = read;
           single_m_ = rows, single_n_ = columns, m_dim_ = pieces(m, rows), n_dim_ = pieces(n, columns);

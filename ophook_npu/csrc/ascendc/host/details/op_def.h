@@ -71,7 +71,9 @@ class OpAttrDef {
   OpAttrDef& Float() { return as("Float"); }
   OpAttrDef& Float(float value) { return Float(), preset.kind = gert::AttrValue::kFloat, preset.real = value, *this; }
   OpAttrDef& String() { return as("String"); }
-  OpAttrDef& String(const char* value) { return String(), preset.kind = gert::AttrValue::kText, preset.text = value, *this; }
+  OpAttrDef& String(const char* value) {
+    return String(), preset.kind = gert::AttrValue::kText, preset.text = value, *this;
+  }
   OpAttrDef& ListInt() { return as("ListInt"); }
   OpAttrDef& ListInt(std::vector<int64_t> value) {
     return ListInt(), preset.kind = gert::AttrValue::kInts, preset.wholes.values = std::move(value), *this;
@@ -96,7 +98,9 @@ class OpAICoreConfig {
  public:
   OpAICoreConfig() = default;
   explicit OpAICoreConfig(const char*) {}
-  OpParamDef& Input(const char* name) { return params.emplace_back(std::make_unique<OpParamDef>(name)), *params.back(); }
+  OpParamDef& Input(const char* name) {
+    return params.emplace_back(std::make_unique<OpParamDef>(name)), *params.back();
+  }
   OpParamDef& Output(const char* name) { return Input(name); }
   OpAICoreConfig& DynamicCompileStaticFlag(bool) { return *this; }
   OpAICoreConfig& DynamicFormatFlag(bool) { return *this; }
@@ -118,9 +122,13 @@ class OpAICoreDef {
   OpAICoreDef& AddConfig(const char* soc) { return socs.emplace_back(soc), *this; }
   OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig&) { return AddConfig(soc); }
   template <typename F>
-  OpAICoreDef& SetCheckSupport(F) { return *this; }
+  OpAICoreDef& SetCheckSupport(F) {
+    return *this;
+  }
   template <typename F>
-  OpAICoreDef& SetOpSelectFormat(F) { return *this; }
+  OpAICoreDef& SetOpSelectFormat(F) {
+    return *this;
+  }
   ophook::host::Tiling tiling = nullptr;
   std::vector<std::string> socs;
 };
@@ -134,10 +142,14 @@ class OpDef {
   OpDef& SetInferShape(ophook::host::InferShape given) { return infer_shape = given, *this; }
   OpDef& SetInferDataType(ophook::host::InferDataType given) { return infer_dtype = given, *this; }
   template <typename F>
-  OpDef& SetInferShapeRange(F) { return *this; }
+  OpDef& SetInferShapeRange(F) {
+    return *this;
+  }
   OpDef& Comment(const char*) { return *this; }
   template <typename C, typename T>
-  OpDef& Comment(C, T) { return *this; }
+  OpDef& Comment(C, T) {
+    return *this;
+  }
   OpAICoreDef& AICore() { return core; }
 
   std::string type;

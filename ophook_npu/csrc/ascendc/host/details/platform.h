@@ -9,7 +9,16 @@
 namespace platform_ascendc {
 
 enum class CoreMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, FB = 7, BT = 8, RESERVED };
-enum class SocVersion { ASCEND910 = 0, ASCEND910B, ASCEND310P, ASCEND310B, ASCEND910_93, ASCEND910_95, ASCEND950, RESERVED_VERSION = 99999 };
+enum class SocVersion {
+  ASCEND910 = 0,
+  ASCEND910B,
+  ASCEND310P,
+  ASCEND310B,
+  ASCEND910_93,
+  ASCEND910_95,
+  ASCEND950,
+  RESERVED_VERSION = 99999
+};
 
 class PlatformAscendC {
  public:
@@ -57,7 +66,8 @@ class PlatformAscendCManager {
     static const fe::PlatFormInfos infos = [] {
       ascendc_soc soc{};
       ophook_program_soc(&soc);
-      return fe::PlatFormInfos{soc.name, soc.cube_cores, soc.vector_cores, soc.ub, soc.l1, soc.l0a, soc.l0b, soc.l0c, soc.l2, soc.hbm};
+      return fe::PlatFormInfos{soc.name, soc.cube_cores, soc.vector_cores, soc.ub, soc.l1,
+                               soc.l0a,  soc.l0b,        soc.l0c,          soc.l2, soc.hbm};
     }();
     static PlatformAscendC platform(&infos);
     return &platform;

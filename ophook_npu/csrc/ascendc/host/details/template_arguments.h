@@ -1,4 +1,5 @@
-// Tiling keys by template: the arguments that a kernel's template has, which combinations of them there are, and the key of one.
+// Tiling keys by template: the arguments that a kernel's template has, which combinations of them there are, and the
+// key of one.
 #pragma once
 
 #include <initializer_list>
@@ -43,8 +44,10 @@ uint64_t template_key(const Templates& of, T... values) {
 
 }  // namespace ophook::host
 
-#define OPHOOK_TPL(kind, name, width, ...) \
-  ::ophook::host::TemplateArgument { ::ophook::host::TemplateArgument::kind, #name, width, { __VA_ARGS__ } }
+#define OPHOOK_TPL(kind, name, width, ...)                                \
+  ::ophook::host::TemplateArgument {                                      \
+    ::ophook::host::TemplateArgument::kind, #name, width, { __VA_ARGS__ } \
+  }
 #define ASCENDC_TPL_DTYPE_DECL(x, ...) OPHOOK_TPL(kDtype, x, 8, __VA_ARGS__)
 #define ASCENDC_TPL_DATATYPE_DECL(x, ...) OPHOOK_TPL(kDatatype, x, 8, __VA_ARGS__)
 #define ASCENDC_TPL_FORMAT_DECL(x, ...) OPHOOK_TPL(kFormat, x, 8, __VA_ARGS__)
@@ -62,7 +65,8 @@ uint64_t template_key(const Templates& of, T... values) {
 #define OPHOOK_TPL_CORES(name) (::ophook::host::TemplateCores::name)
 namespace ophook::host {
 enum TemplateCores : uint64_t { AIV_ONLY, AIC_ONLY, MIX_AIV_1_0, MIX_AIC_1_0, MIX_AIC_1_1, MIX_AIC_1_2 };
-constexpr const char* kTemplateCores[] = {"AIV_ONLY", "AIC_ONLY", "MIX_AIV_1_0", "MIX_AIC_1_0", "MIX_AIC_1_1", "MIX_AIC_1_2"};
+constexpr const char* kTemplateCores[] = {"AIV_ONLY",    "AIC_ONLY",    "MIX_AIV_1_0",
+                                          "MIX_AIC_1_0", "MIX_AIC_1_1", "MIX_AIC_1_2"};
 }  // namespace ophook::host
 #define ASCENDC_TPL_AIV_ONLY OPHOOK_TPL_CORES(AIV_ONLY)
 #define ASCENDC_TPL_AIC_ONLY OPHOOK_TPL_CORES(AIC_ONLY)
@@ -71,7 +75,8 @@ constexpr const char* kTemplateCores[] = {"AIV_ONLY", "AIC_ONLY", "MIX_AIV_1_0",
 #define ASCENDC_TPL_MIX_AIC_1_1 OPHOOK_TPL_CORES(MIX_AIC_1_1)
 #define ASCENDC_TPL_MIX_AIC_1_2 OPHOOK_TPL_CORES(MIX_AIC_1_2)
 #define ASCENDC_TPL_KERNEL_TYPE_SEL(x) OPHOOK_TPL(kCores, kernel_type, 0, x)
-// What the kernel reads its tiling as, it says itself (GET_TILING_DATA_WITH_STRUCT); results never depend on an order here.
+// What the kernel reads its tiling as, it says itself (GET_TILING_DATA_WITH_STRUCT); results never depend on an order
+// here.
 #define ASCENDC_TPL_TILING_STRUCT_SEL(x) OPHOOK_TPL(kNothing, tiling_struct, 0, 0)
 #define ASCENDC_TPL_DETERMINISTIC_SEL(x) OPHOOK_TPL(kNothing, deterministic, 0, 0)
 
@@ -79,9 +84,10 @@ constexpr const char* kTemplateCores[] = {"AIV_ONLY", "AIC_ONLY", "MIX_AIV_1_0",
   static ::ophook::host::Templates& ophook_templates = ::ophook::host::declare_templates(#op, {__VA_ARGS__})
 #define ASCENDC_TPL_ARGS_SEL(...) \
   ::ophook::host::TemplateSelection { __VA_ARGS__ }
-#define ASCENDC_TPL_SEL(...) static const ::ophook::host::TemplateSelections ophook_selections(ophook_templates, {__VA_ARGS__})
+#define ASCENDC_TPL_SEL(...) \
+  static const ::ophook::host::TemplateSelections ophook_selections(ophook_templates, {__VA_ARGS__})
 #define GET_TPL_TILING_KEY(...) ::ophook::host::template_key(ophook_templates, __VA_ARGS__)
-#define ASCENDC_TPL_SEL_PARAM(context, ...) \
-  do { \
+#define ASCENDC_TPL_SEL_PARAM(context, ...)                     \
+  do {                                                          \
     (context)->SetTilingKey(GET_TPL_TILING_KEY({__VA_ARGS__})); \
   } while (0)

@@ -1,5 +1,5 @@
-// Tiling structures: setters for the host here, and a plain structure for the kernel that the build writes from the same
-// fields.
+// Tiling structures: setters for the host here, and a plain structure for the kernel that the build writes from the
+// same fields.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,10 @@ class TilingDef {
   }
 
  protected:
-  char add(const char* type, const char* name, const void* value, size_t size, size_t align, size_t count, bool nested = false) {
-    fields_.push_back({type, name, static_cast<size_t>(static_cast<const uint8_t*>(value) - reinterpret_cast<const uint8_t*>(this)),
+  char add(const char* type, const char* name, const void* value, size_t size, size_t align, size_t count,
+           bool nested = false) {
+    fields_.push_back({type, name,
+                       static_cast<size_t>(static_cast<const uint8_t*>(value) - reinterpret_cast<const uint8_t*>(this)),
                        size, align, count, nested});
     return 0;
   }
@@ -74,28 +76,28 @@ struct TilingRegistration {
 };
 }  // namespace ophook::host
 
-#define BEGIN_TILING_DATA_DEF(class_name)                    \
-  class class_name : public optiling::TilingDef {            \
-   public:                                                   \
+#define BEGIN_TILING_DATA_DEF(class_name)         \
+  class class_name : public optiling::TilingDef { \
+   public:                                        \
     class_name() : optiling::TilingDef(#class_name) {}
-#define TILING_DATA_FIELD_DEF(type, field)                                                     \
-  void set_##field(type value) { field##_ = value; }                                           \
-  type get_##field() const { return field##_; }                                                \
-  type field##_{};                                                                             \
+#define TILING_DATA_FIELD_DEF(type, field)           \
+  void set_##field(type value) { field##_ = value; } \
+  type get_##field() const { return field##_; }      \
+  type field##_{};                                   \
   char field##_added_ = add(#type, #field, &field##_, sizeof(type), alignof(type), 0);
-#define TILING_DATA_FIELD_DEF_ARR(type, length, field)                                         \
-  void set_##field(const type* values) { std::memcpy(field##_, values, sizeof(field##_)); }    \
-  type* get_##field() { return field##_; }                                                     \
-  type field##_[length] = {};                                                                  \
+#define TILING_DATA_FIELD_DEF_ARR(type, length, field)                                      \
+  void set_##field(const type* values) { std::memcpy(field##_, values, sizeof(field##_)); } \
+  type* get_##field() { return field##_; }                                                  \
+  type field##_[length] = {};                                                               \
   char field##_added_ = add(#type, #field, field##_, sizeof(field##_), alignof(type), length);
-#define TILING_DATA_FIELD_DEF_STRUCT(type, field)                                              \
-  type field;                                                                                  \
+#define TILING_DATA_FIELD_DEF_STRUCT(type, field) \
+  type field;                                     \
   char field##_added_ = add(#type, #field, static_cast<optiling::TilingDef*>(&field), 0, 1, 0, true);
 #define END_TILING_DATA_DEF }
 #ifdef OPHOOK_ASC_PROGRAM  // a program fills its structures itself: nobody asks for them by an operator's name
 #define REGISTER_TILING_DATA_CLASS(op, class_name)
 #else
-#define REGISTER_TILING_DATA_CLASS(op, class_name)                                                        \
-  static const ophook::host::TilingRegistration ophook_tiling_##op##_##class_name(                        \
+#define REGISTER_TILING_DATA_CLASS(op, class_name)                                 \
+  static const ophook::host::TilingRegistration ophook_tiling_##op##_##class_name( \
       #op, #class_name, []() -> optiling::TilingDef* { return new class_name; });
 #endif

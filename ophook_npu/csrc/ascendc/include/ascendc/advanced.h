@@ -1,5 +1,5 @@
-// The advanced functions: whole rows at once. On the device each is a sequence of vector instructions; here one that reads and
-// writes as they do, computed in float and rounded once.
+// The advanced functions: whole rows at once. On the device each is a sequence of vector instructions; here one that
+// reads and writes as they do, computed in float and rounded once.
 #pragma once
 
 #include "../kernel_tiling/kernel_tiling.h"
@@ -12,20 +12,23 @@ struct RowShape {
   uint32_t count = 0, width = 0, valid = 0;
 };
 enum class RowsOp : uint8_t { softmax, log_softmax, sum, mean, max, min };
-OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work, RowShape shape, At at);
-// A part of longer rows: with `update` it goes on from the maxima and sums of the parts before. expMax: what these have to be
-// multiplied by now. `divide`: by the sum so far, as SoftmaxFlash does; SoftmaxFlashV2 leaves that to the end.
+OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work,
+                       RowShape shape, At at);
+// A part of longer rows: with `update` it goes on from the maxima and sums of the parts before. expMax: what these have
+// to be multiplied by now. `divide`: by the sum so far, as SoftmaxFlash does; SoftmaxFlashV2 leaves that to the end.
 struct FlashTensors {
   Local dst, sum, max, src, exp_max, in_sum, in_max;
 };
-OPHOOK_RT void softmax_flash(const char* call, const FlashTensors& t, const Local* work, RowShape shape, bool update, bool divide, At at);
+OPHOOK_RT void softmax_flash(const char* call, const FlashTensors& t, const Local* work, RowShape shape, bool update,
+                             bool divide, At at);
 // mean, variance: one value a row; NULL for RmsNorm, which has neither mean nor beta.
-OPHOOK_RT void normalize(const char* call, Local dst, const Local* mean, const Local* variance, Local src, Local gamma, const Local* beta,
-                         const Local* work, RowShape shape, float epsilon, At at);
+OPHOOK_RT void normalize(const char* call, Local dst, const Local* mean, const Local* variance, Local src, Local gamma,
+                         const Local* beta, const Local* work, RowShape shape, float epsilon, At at);
 // One value a row, or with `columns` one a column.
-OPHOOK_RT void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local src, const Local* work, RowShape shape, At at);
-OPHOOK_RT void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work, int32_t k,
-                     RowShape shape, bool largest, At at);
+OPHOOK_RT void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local src, const Local* work,
+                         RowShape shape, At at);
+OPHOOK_RT void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished,
+                     const Local* work, int32_t k, RowShape shape, bool largest, At at);
 OPHOOK_RT void needs_tiling(const char* call, bool there, At at);
 
 }  // namespace ophook::rt
@@ -54,24 +57,28 @@ inline RowShape rows(const char* call, const SoftMaxShapeInfo& shape, uint32_t m
 }  // namespace advanced_details
 
 // sum and max have 32 bytes a row, all with the row's value.
-template <typename T, bool isReuseSource = false, bool isBasicBlock = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S>
-__aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<T>& src,
-                               const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
+template <typename T, bool isReuseSource = false, bool isBasicBlock = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S>
+__aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
+                               const LocalTensor<T>& src, const SoftMaxTiling& tiling,
+                               const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
   const auto s = sum.view(), m = max.view();
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), &s, &m, src.view(), nullptr,
                       advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
 }
-template <typename T, bool isReuseSource = false, bool isBasicBlock = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S>
-__aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<T>& src,
-                               const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-                               ophook::rt::At at = ophook::rt::At::here()) {
+template <typename T, bool isReuseSource = false, bool isBasicBlock = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S>
+__aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
+                               const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling,
+                               const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
   const auto s = sum.view(), m = max.view(), w = tmp.view();
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), &s, &m, src.view(), &w,
                       advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
 }
 template <typename T, bool isReuseSource = false, bool isBasicBlock = false>
 __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
-                               const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
+                               const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+                               ophook::rt::At at = ophook::rt::At::here()) {
   const auto w = tmp.view();
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), nullptr, nullptr, src.view(), &w,
                       advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
@@ -83,8 +90,9 @@ __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& 
                       advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
 }
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
-__aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max, const LocalTensor<T>& src,
-                                  const LocalTensor<uint8_t>& tmp, const LogSoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+__aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max,
+                                  const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
+                                  const LogSoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
                                   ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(!isDataFormatNZ, "LogSoftMax: only the format ND is implemented");
   const auto s = sum.view(), m = max.view(), w = tmp.view();
@@ -92,9 +100,9 @@ __aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T
                       advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, at), at);
 }
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
-__aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max, const LocalTensor<T>& src,
-                                  const LogSoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-                                  ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max,
+                                  const LocalTensor<T>& src, const LogSoftMaxTiling& tiling,
+                                  const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(!isDataFormatNZ, "LogSoftMax: only the format ND is implemented");
   const auto s = sum.view(), m = max.view();
   ophook::rt::softmax(ophook::rt::RowsOp::log_softmax, dst.view(), &s, &m, src.view(), nullptr,
@@ -102,55 +110,67 @@ __aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T
 }
 
 // sum, max and expMax, inSum and inMax have 32 bytes a row. T is of the matrices, S of the rows' numbers.
-template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
-          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
-__aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, const LocalTensor<S>& max, const LocalTensor<T>& src,
-                                      const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax,
+template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
+          bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
+__aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
+                                      const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                      const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum,
+                                      const LocalTensor<S>& inMax, const SoftMaxTiling& tiling,
+                                      const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(!isDataFormatNZ, "SoftmaxFlashV2: only the format ND is implemented");
+  ophook::rt::softmax_flash(
+      "SoftmaxFlashV2",
+      {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view()}, nullptr,
+      advanced_details::rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at), isUpdate, false, at);
+}
+template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
+          bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
+__aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
+                                      const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                      const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum,
+                                      const LocalTensor<S>& inMax, const LocalTensor<uint8_t>& tmp,
                                       const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
                                       ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(!isDataFormatNZ, "SoftmaxFlashV2: only the format ND is implemented");
-  ophook::rt::softmax_flash("SoftmaxFlashV2", {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view()},
-                            nullptr, advanced_details::rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at), isUpdate, false, at);
-}
-template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
-          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
-__aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, const LocalTensor<S>& max, const LocalTensor<T>& src,
-                                      const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax,
-                                      const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-                                      ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(!isDataFormatNZ, "SoftmaxFlashV2: only the format ND is implemented");
   const auto w = tmp.view();
-  ophook::rt::softmax_flash("SoftmaxFlashV2", {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view()},
-                            &w, advanced_details::rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at), isUpdate, false, at);
+  ophook::rt::softmax_flash(
+      "SoftmaxFlashV2",
+      {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view()}, &w,
+      advanced_details::rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at), isUpdate, false, at);
 }
 template <typename T, bool isReuseSource = false, bool isBasicBlock = false, typename S, typename E>
-__aicore__ inline void SoftmaxFlash(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<T>& src,
-                                    const LocalTensor<E>& expMax, const LocalTensor<S>& inSum, const LocalTensor<S>& inMax,
-                                    const SoftMaxTiling& tiling, bool isUpdate = false, const SoftMaxShapeInfo& shape = {},
-                                    ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::softmax_flash("SoftmaxFlash", {dst.view(), sum.view(), max.view(), src.view(), expMax.view(), inSum.view(), inMax.view()},
-                            nullptr, advanced_details::rows("SoftmaxFlash", shape, tiling.srcM, tiling.srcK, at), isUpdate, true, at);
+__aicore__ inline void SoftmaxFlash(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
+                                    const LocalTensor<T>& src, const LocalTensor<E>& expMax,
+                                    const LocalTensor<S>& inSum, const LocalTensor<S>& inMax,
+                                    const SoftMaxTiling& tiling, bool isUpdate = false,
+                                    const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::softmax_flash(
+      "SoftmaxFlash", {dst.view(), sum.view(), max.view(), src.view(), expMax.view(), inSum.view(), inMax.view()},
+      nullptr, advanced_details::rows("SoftmaxFlash", shape, tiling.srcM, tiling.srcK, at), isUpdate, true, at);
 }
 
 // Rows are the last dimension of (B, S, H).
 template <typename T, bool isReuseSource = false>
-__aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean, const LocalTensor<T>& variance,
-                                 const LocalTensor<T>& x, const LocalTensor<T>& gamma, const LocalTensor<T>& beta,
-                                 const LocalTensor<uint8_t>& tmp, const T epsilon, const LayerNormTiling& t,
-                                 ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
+                                 const LocalTensor<T>& variance, const LocalTensor<T>& x, const LocalTensor<T>& gamma,
+                                 const LocalTensor<T>& beta, const LocalTensor<uint8_t>& tmp, const T epsilon,
+                                 const LayerNormTiling& t, ophook::rt::At at = ophook::rt::At::here()) {
   const auto m = mean.view(), v = variance.view(), b = beta.view(), w = tmp.view();
   ophook::rt::needs_tiling("LayerNorm", t.bLength && t.sLength && t.hLength, at);
   ophook::rt::normalize("LayerNorm", output.view(), &m, &v, x.view(), gamma.view(), &b, &w,
-                        {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength}, float(epsilon), at);
+                        {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength},
+                        float(epsilon), at);
 }
 template <typename T, bool isReuseSource = false>
-__aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean, const LocalTensor<T>& variance,
-                                 const LocalTensor<T>& x, const LocalTensor<T>& gamma, const LocalTensor<T>& beta, const T epsilon,
-                                 const LayerNormTiling& t, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
+                                 const LocalTensor<T>& variance, const LocalTensor<T>& x, const LocalTensor<T>& gamma,
+                                 const LocalTensor<T>& beta, const T epsilon, const LayerNormTiling& t,
+                                 ophook::rt::At at = ophook::rt::At::here()) {
   const auto m = mean.view(), v = variance.view(), b = beta.view();
   ophook::rt::needs_tiling("LayerNorm", t.bLength && t.sLength && t.hLength, at);
   ophook::rt::normalize("LayerNorm", output.view(), &m, &v, x.view(), gamma.view(), &b, nullptr,
-                        {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength}, float(epsilon), at);
+                        {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength},
+                        float(epsilon), at);
 }
 template <typename T, bool isBasicBlock = false>
 __aicore__ inline void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
@@ -159,14 +179,16 @@ __aicore__ inline void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& 
   const auto w = tmp.view();
   ophook::rt::needs_tiling("RmsNorm", t.bLength && t.sLength && t.hLength, at);
   ophook::rt::normalize("RmsNorm", dst.view(), nullptr, nullptr, src.view(), gamma.view(), nullptr, &w,
-                        {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength}, float(epsilon), at);
+                        {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength},
+                        float(epsilon), at);
 }
 template <typename T, bool isBasicBlock = false>
-__aicore__ inline void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma, const T epsilon,
-                               const RmsNormTiling& t, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
+                               const T epsilon, const RmsNormTiling& t, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::needs_tiling("RmsNorm", t.bLength && t.sLength && t.hLength, at);
   ophook::rt::normalize("RmsNorm", dst.view(), nullptr, nullptr, src.view(), gamma.view(), nullptr, nullptr,
-                        {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength}, float(epsilon), at);
+                        {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength},
+                        float(epsilon), at);
 }
 
 struct SumParams {
@@ -176,24 +198,32 @@ struct MeanParams {
   uint32_t outter = 1, inner = 0, n = 0;
 };
 template <typename T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
-__aicore__ inline void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, const SumParams& p,
-                           ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
+                           const SumParams& p, ophook::rt::At at = ophook::rt::At::here()) {
   const auto w = tmp.view();
-  ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum, false, dst.view(), src.view(), &w, {p.outter, p.inner, p.n}, at);
+  ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum, false, dst.view(), src.view(), &w, {p.outter, p.inner, p.n},
+                        at);
 }
 template <typename T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
-__aicore__ inline void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum, false, dst.view(), src.view(), nullptr, {p.outter, p.inner, p.n}, at);
+__aicore__ inline void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& p,
+                           ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum, false, dst.view(), src.view(), nullptr,
+                        {p.outter, p.inner, p.n}, at);
 }
-template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false, int32_t reduceDim = -1>
-__aicore__ inline void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, const MeanParams& p,
-                            ophook::rt::At at = ophook::rt::At::here()) {
+template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false,
+          int32_t reduceDim = -1>
+__aicore__ inline void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
+                            const MeanParams& p, ophook::rt::At at = ophook::rt::At::here()) {
   const auto w = tmp.view();
-  ophook::rt::fold_rows("Mean", ophook::rt::RowsOp::mean, false, dst.view(), src.view(), &w, {p.outter, p.inner, p.n}, at);
+  ophook::rt::fold_rows("Mean", ophook::rt::RowsOp::mean, false, dst.view(), src.view(), &w, {p.outter, p.inner, p.n},
+                        at);
 }
-template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false, int32_t reduceDim = -1>
-__aicore__ inline void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const MeanParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fold_rows("Mean", ophook::rt::RowsOp::mean, false, dst.view(), src.view(), nullptr, {p.outter, p.inner, p.n}, at);
+template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false,
+          int32_t reduceDim = -1>
+__aicore__ inline void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const MeanParams& p,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fold_rows("Mean", ophook::rt::RowsOp::mean, false, dst.view(), src.view(), nullptr,
+                        {p.outter, p.inner, p.n}, at);
 }
 
 // Which of two dimensions is reduced: AR the last, RA the first.
@@ -205,19 +235,21 @@ struct RA {
   static constexpr bool columns = true;
 };
 }  // namespace Pattern::Reduce
-#define OPHOOK_REDUCE(name, which)                                                                                             \
-  template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,           \
-                              const uint32_t shape[], bool padded, ophook::rt::At at = ophook::rt::At::here()) {               \
-    const auto w = tmp.view();                                                                                                 \
-    const uint32_t unit = uint32_t(32 / sizeof(T)), width = padded ? (shape[1] + unit - 1) / unit * unit : shape[1];           \
-    ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), &w, {shape[0], width, shape[1]}, at); \
-  }                                                                                                                            \
-  template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t shape[], bool padded,       \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                    \
-    const uint32_t unit = uint32_t(32 / sizeof(T)), width = padded ? (shape[1] + unit - 1) / unit * unit : shape[1];           \
-    ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), nullptr, {shape[0], width, shape[1]}, at); \
+#define OPHOOK_REDUCE(name, which)                                                                                   \
+  template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                  \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
+                              const uint32_t shape[], bool padded, ophook::rt::At at = ophook::rt::At::here()) {     \
+    const auto w = tmp.view();                                                                                       \
+    const uint32_t unit = uint32_t(32 / sizeof(T)), width = padded ? (shape[1] + unit - 1) / unit * unit : shape[1]; \
+    ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), &w,                     \
+                          {shape[0], width, shape[1]}, at);                                                          \
+  }                                                                                                                  \
+  template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                  \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t shape[],          \
+                              bool padded, ophook::rt::At at = ophook::rt::At::here()) {                             \
+    const uint32_t unit = uint32_t(32 / sizeof(T)), width = padded ? (shape[1] + unit - 1) / unit * unit : shape[1]; \
+    ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), nullptr,                \
+                          {shape[0], width, shape[1]}, at);                                                          \
   }
 OPHOOK_REDUCE(ReduceSum, sum)
 OPHOOK_REDUCE(ReduceMean, mean)
@@ -229,24 +261,30 @@ struct TopKInfo {
   int32_t outter = 1, inner = 0, n = 0;
 };
 // Each row's k values and indices take whole blocks of 32 bytes.
-template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false, enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
-__aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, const LocalTensor<T>& src,
-                            const LocalTensor<int32_t>& srcIndex, const LocalTensor<bool>& finish, const LocalTensor<uint8_t>& tmp,
-                            const int32_t k, const TopkTiling& tiling, const TopKInfo& info, const bool isLargest = true,
+template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
+          enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
+__aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
+                            const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
+                            const LocalTensor<bool>& finish, const LocalTensor<uint8_t>& tmp, const int32_t k,
+                            const TopkTiling& tiling, const TopKInfo& info, const bool isLargest = true,
                             ophook::rt::At at = ophook::rt::At::here()) {
   const auto i = srcIndex.view(), f = finish.view(), w = tmp.view();
   ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);
-  ophook::rt::top_k(dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr, isHasfinish ? &f : nullptr, &w, k,
-                    {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, isLargest, at);
+  ophook::rt::top_k(dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr,
+                    isHasfinish ? &f : nullptr, &w, k, {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)},
+                    isLargest, at);
 }
-template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false, enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
-__aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, const LocalTensor<T>& src,
-                            const LocalTensor<int32_t>& srcIndex, const LocalTensor<bool>& finish, const int32_t k,
-                            const TopkTiling& tiling, const TopKInfo& info, const bool isLargest = true,
+template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
+          enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
+__aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
+                            const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
+                            const LocalTensor<bool>& finish, const int32_t k, const TopkTiling& tiling,
+                            const TopKInfo& info, const bool isLargest = true,
                             ophook::rt::At at = ophook::rt::At::here()) {
   const auto i = srcIndex.view(), f = finish.view();
   ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);
-  ophook::rt::top_k(dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr, isHasfinish ? &f : nullptr, nullptr, k,
+  ophook::rt::top_k(dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr,
+                    isHasfinish ? &f : nullptr, nullptr, k,
                     {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, isLargest, at);
 }
 

@@ -59,8 +59,8 @@ __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>&
   ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params, unit, unit), at);
 }
 
-// Parts of a matrix of several dimensions, from startIndex to endIndex: in the innermost one pieces of burstLen blocks with stride
-// elements between them, in the others every (stride + 1)-th.
+// Parts of a matrix of several dimensions, from startIndex to endIndex: in the innermost one pieces of burstLen blocks
+// with stride elements between them, in the others every (stride + 1)-th.
 struct SliceInfo {
   uint32_t startIndex = 0, endIndex = 0, stride = 0, burstLen = 0, shapeValue = 0;
 };
@@ -85,81 +85,102 @@ void slices(const SliceInfo to[], const SliceInfo from[], uint32_t dims, uint32_
   if (!dims || dims > 8 || !burst || from[0].burstLen != to[0].burstLen)
     return ophook::rt::refuse("DataCopy", "slices have 1 to 8 dimensions, and pieces as long on both sides", at);
   const auto starts = pieces(from, dims, burst), ends = pieces(to, dims, burst);
-  if (starts.size() != ends.size()) return ophook::rt::refuse("DataCopy", "the slices of both sides have different sizes", at);
+  if (starts.size() != ends.size())
+    return ophook::rt::refuse("DataCopy", "the slices of both sides have different sizes", at);
   for (size_t i = 0; i < starts.size(); ++i) copy(ends[i], starts[i], burst * size);
 }
 }  // namespace copy_details
 template <typename T>
-__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const SliceInfo dstSliceInfo[], const SliceInfo srcSliceInfo[],
-                                const uint32_t dimValue = 1, ophook::rt::At at = ophook::rt::At::here()) {
-  copy_details::slices(dstSliceInfo, srcSliceInfo, dimValue, sizeof(T), at, [&](uint64_t to, uint64_t from, uint64_t bytes) {
-    ophook::rt::copy_in("DataCopy", dst[uint32_t(to)].view(), src[from].view(), {1, bytes, 0, 0}, nullptr, at);
-  });
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const SliceInfo dstSliceInfo[],
+                                const SliceInfo srcSliceInfo[], const uint32_t dimValue = 1,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  copy_details::slices(
+      dstSliceInfo, srcSliceInfo, dimValue, sizeof(T), at, [&](uint64_t to, uint64_t from, uint64_t bytes) {
+        ophook::rt::copy_in("DataCopy", dst[uint32_t(to)].view(), src[from].view(), {1, bytes, 0, 0}, nullptr, at);
+      });
 }
 template <typename T>
-__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const SliceInfo dstSliceInfo[], const SliceInfo srcSliceInfo[],
-                                const uint32_t dimValue = 1, ophook::rt::At at = ophook::rt::At::here()) {
-  copy_details::slices(dstSliceInfo, srcSliceInfo, dimValue, sizeof(T), at, [&](uint64_t to, uint64_t from, uint64_t bytes) {
-    ophook::rt::copy_out("DataCopy", dst[to].view(), src[uint32_t(from)].view(), {1, bytes, 0, 0}, false, at);
-  });
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const SliceInfo dstSliceInfo[],
+                                const SliceInfo srcSliceInfo[], const uint32_t dimValue = 1,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  copy_details::slices(
+      dstSliceInfo, srcSliceInfo, dimValue, sizeof(T), at, [&](uint64_t to, uint64_t from, uint64_t bytes) {
+        ophook::rt::copy_out("DataCopy", dst[to].view(), src[uint32_t(from)].view(), {1, bytes, 0, 0}, false, at);
+      });
 }
 
 // Lengths are in bytes; gaps are in bytes on the side of device memory and in 32-byte blocks on the other.
 template <typename T>
-__aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& params,
-                                   const DataCopyPadExtParams<T>& pad, ophook::rt::At at = ophook::rt::At::here()) {
-  const ophook::rt::Padding padding{pad.isPad, pad.leftPadding, pad.rightPadding, copy_details::bits_of(pad.paddingValue)};
+__aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
+                                   const DataCopyExtParams& params, const DataCopyPadExtParams<T>& pad,
+                                   ophook::rt::At at = ophook::rt::At::here()) {
+  const ophook::rt::Padding padding{pad.isPad, pad.leftPadding, pad.rightPadding,
+                                    copy_details::bits_of(pad.paddingValue)};
   ophook::rt::copy_in("DataCopyPad", dst.view(), src.view(),
-                      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding, at);
+                      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding,
+                      at);
 }
 template <typename T>
 __aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
                                    const DataCopyPadParams& pad, ophook::rt::At at = ophook::rt::At::here()) {
   const ophook::rt::Padding padding{pad.isPad, pad.leftPadding, pad.rightPadding, pad.paddingValue};
   ophook::rt::copy_in("DataCopyPad", dst.view(), src.view(),
-                      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding, at);
+                      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding,
+                      at);
 }
 template <typename T>
-__aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params,
-                                   ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
+                                   const DataCopyExtParams& params, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::copy_out("DataCopyPad", dst.view(), src.view(),
-                       {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true, at);
+                       {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true,
+                       at);
 }
 template <typename T>
 __aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
                                    ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::copy_out("DataCopyPad", dst.view(), src.view(),
-                       {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true, at);
+                       {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true,
+                       at);
 }
 
 template <typename T, TPosition pos = TPosition::MAX>
 __aicore__ inline void SetPadValue(T paddingValue) {
-  static_assert(pos == TPosition::MAX || pos == TPosition::VECIN || pos == TPosition::VECOUT, "SetPadValue: VECIN, VECOUT or MAX");
+  static_assert(pos == TPosition::MAX || pos == TPosition::VECIN || pos == TPosition::VECOUT,
+                "SetPadValue: VECIN, VECOUT or MAX");
   static_assert(!std::is_same_v<T, bool>, "SetPadValue takes no bool on an Atlas A2");
   ophook::rt::pad_value(copy_details::bits_of(paddingValue));
 }
 template <typename T>
-__aicore__ inline void SetAtomicAdd() { ophook::rt::atomic(1, ophook::rt::dtype_of<T>()); }
+__aicore__ inline void SetAtomicAdd() {
+  ophook::rt::atomic(1, ophook::rt::dtype_of<T>());
+}
 template <typename T>
-__aicore__ inline void SetAtomicMax() { ophook::rt::atomic(2, ophook::rt::dtype_of<T>()); }
+__aicore__ inline void SetAtomicMax() {
+  ophook::rt::atomic(2, ophook::rt::dtype_of<T>());
+}
 template <typename T>
-__aicore__ inline void SetAtomicMin() { ophook::rt::atomic(3, ophook::rt::dtype_of<T>()); }
+__aicore__ inline void SetAtomicMin() {
+  ophook::rt::atomic(3, ophook::rt::dtype_of<T>());
+}
 // The type alone: what is done, SetAtomicAdd and its kind have said.
 template <typename T>
 __aicore__ inline void SetAtomicType() {
-  static_assert(std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t> ||
-                    std::is_same_v<T, int32_t> || std::is_same_v<T, float>,
+  static_assert(std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> || std::is_same_v<T, half> ||
+                    std::is_same_v<T, bfloat16_t> || std::is_same_v<T, int32_t> || std::is_same_v<T, float>,
                 "SetAtomicType: int8_t, int16_t, half, bfloat16_t, int32_t or float (SetAtomicType.md)");
   ophook::rt::atomic(-1, ophook::rt::dtype_of<T>());
 }
 enum class AtomicDtype { ATOMIC_NONE = 0, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
 enum class AtomicOp { ATOMIC_SUM = 0 };
 namespace copy_details {
-constexpr ophook::rt::Dtype kAtomic[] = {ophook::rt::Dtype::other, ophook::rt::Dtype::f32, ophook::rt::Dtype::f16, ophook::rt::Dtype::i16,
-                                         ophook::rt::Dtype::i32,   ophook::rt::Dtype::i8,  ophook::rt::Dtype::bf16};
+constexpr ophook::rt::Dtype kAtomic[] = {ophook::rt::Dtype::other, ophook::rt::Dtype::f32, ophook::rt::Dtype::f16,
+                                         ophook::rt::Dtype::i16,   ophook::rt::Dtype::i32, ophook::rt::Dtype::i8,
+                                         ophook::rt::Dtype::bf16};
 }  // namespace copy_details
 template <AtomicDtype type, AtomicOp op>
-__aicore__ inline void SetStoreAtomicConfig() { ophook::rt::atomic(type == AtomicDtype::ATOMIC_NONE ? 0 : 1, copy_details::kAtomic[int(type)]); }
+__aicore__ inline void SetStoreAtomicConfig() {
+  ophook::rt::atomic(type == AtomicDtype::ATOMIC_NONE ? 0 : 1, copy_details::kAtomic[int(type)]);
+}
 __aicore__ inline void GetStoreAtomicConfig(uint16_t& atomicType, uint16_t& atomicOp) {
   const ophook::rt::Dtype now = ophook::rt::atomic_type();
   atomicType = atomicOp = 0;
@@ -171,13 +192,16 @@ __aicore__ inline void SetAtomicNone() { ophook::rt::atomic(0, ophook::rt::Dtype
 
 // A core's cache holds no values of its own here, but what it has written back and fetched anew orders cores.
 template <typename T, CacheLine line, DcciDst target = DcciDst::CACHELINE_OUT>
-__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>& dst, ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(target != DcciDst::CACHELINE_ATOMIC, "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
+__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>& dst,
+                                                ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(target != DcciDst::CACHELINE_ATOMIC,
+                "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
   if (target != DcciDst::CACHELINE_UB) ophook::rt::cache_clean(dst.view(), line == CacheLine::ENTIRE_DATA_CACHE, at);
 }
 template <typename T, CacheLine line, DcciDst target>
 __aicore__ inline void DataCacheCleanAndInvalid(const LocalTensor<T>&) {
-  static_assert(target != DcciDst::CACHELINE_ATOMIC, "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
+  static_assert(target != DcciDst::CACHELINE_ATOMIC,
+                "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
 }
 // Instructions are the host's here, and there at once.
 __aicore__ inline void ICachePreLoad(const int64_t) {}

@@ -1,7 +1,7 @@
 // The cube unit: fractals on their way from device memory over L1 and L0A, L0B to Mmad, and from L0C back.
 //
-// A fractal is 512 bytes: 16 rows of 32 bytes. L1 holds NZ (fractals by columns), L0A ZZ (by rows), L0B ZN (by rows, each
-// fractal transposed), L0C NZ of 16 by 16 elements.
+// A fractal is 512 bytes: 16 rows of 32 bytes. L1 holds NZ (fractals by columns), L0A ZZ (by rows), L0B ZN (by rows,
+// each fractal transposed), L0C NZ of 16 by 16 elements.
 #pragma once
 
 #include "copy.h"
@@ -10,8 +10,15 @@ namespace AscendC {
 
 struct Nd2NzParams {
   Nd2NzParams() = default;
-  Nd2NzParams(uint16_t nd, uint16_t n, uint16_t d, uint16_t src_matrix, uint16_t src_row, uint16_t c0, uint16_t row, uint16_t dst_matrix)
-      : ndNum(nd), nValue(n), dValue(d), srcNdMatrixStride(src_matrix), srcDValue(src_row), dstNzC0Stride(c0), dstNzNStride(row),
+  Nd2NzParams(uint16_t nd, uint16_t n, uint16_t d, uint16_t src_matrix, uint16_t src_row, uint16_t c0, uint16_t row,
+              uint16_t dst_matrix)
+      : ndNum(nd),
+        nValue(n),
+        dValue(d),
+        srcNdMatrixStride(src_matrix),
+        srcDValue(src_row),
+        dstNzC0Stride(c0),
+        dstNzNStride(row),
         dstNzMatrixStride(dst_matrix) {}
   uint16_t ndNum = 0;              // matrices
   uint16_t nValue = 0;             // rows of each
@@ -26,7 +33,13 @@ struct Nd2NzParams {
 struct LoadData2DParams {
   LoadData2DParams() = default;
   LoadData2DParams(uint16_t start, uint8_t repeat, uint16_t src, uint8_t id, uint16_t gap, bool transpose, uint8_t mode)
-      : startIndex(start), dstGap(gap), srcStride(src), ifTranspose(transpose), repeatTimes(repeat), sid(id), addrMode(mode) {}
+      : startIndex(start),
+        dstGap(gap),
+        srcStride(src),
+        ifTranspose(transpose),
+        repeatTimes(repeat),
+        sid(id),
+        addrMode(mode) {}
   uint16_t startIndex = 0;  // all in fractals
   uint16_t dstGap = 0;      // from a fractal's end to the next one's begin
   uint16_t srcStride = 0;   // from begin to begin
@@ -39,7 +52,8 @@ struct LoadData2dTransposeParams {
   LoadData2dTransposeParams() = default;
   LoadData2dTransposeParams(uint16_t start, uint8_t repeat, uint16_t src, uint16_t gap, uint16_t fractal_gap)
       : startIndex(start), repeatTimes(repeat), srcStride(src), dstGap(gap), dstFracGap(fractal_gap) {}
-  LoadData2dTransposeParams(uint16_t start, uint8_t repeat, uint16_t src, uint16_t gap, uint16_t fractal_gap, uint8_t mode)
+  LoadData2dTransposeParams(uint16_t start, uint8_t repeat, uint16_t src, uint16_t gap, uint16_t fractal_gap,
+                            uint8_t mode)
       : startIndex(start), repeatTimes(repeat), srcStride(src), dstGap(gap), dstFracGap(fractal_gap), addrMode(mode) {}
   uint16_t startIndex = 0;  // in squares: of one fractal for 2-byte types, of two for the others
   uint8_t repeatTimes = 0;
@@ -49,19 +63,36 @@ struct LoadData2dTransposeParams {
   uint8_t addrMode = 0;
 };
 
-// An image in L1 (channels by C0, rows, columns, C0) as a matrix: a row for each place of the filter, a column for each of
-// C0 channels at each place within the filter. Of it, mExtension rows from mStartPt on and kExtension columns from kStartPt on.
+// An image in L1 (channels by C0, rows, columns, C0) as a matrix: a row for each place of the filter, a column for each
+// of C0 channels at each place within the filter. Of it, mExtension rows from mStartPt on and kExtension columns from
+// kStartPt on.
 template <typename T>
 struct LoadData3DParamsV2 {
   LoadData3DParamsV2() = default;
-  LoadData3DParamsV2(const uint8_t pad[4], uint16_t height, uint16_t width, uint16_t channels, uint16_t columns, uint16_t rows,
-                     uint16_t first_column, uint16_t first_row, uint8_t stride_w, uint8_t stride_h, uint8_t filter_w, uint8_t filter_h,
-                     uint8_t dilation_w, uint8_t dilation_h, bool transpose, bool small_k, T value, bool size_w = false, bool size_h = false,
-                     bool matrix = false)
-      : padList{pad[0], pad[1], pad[2], pad[3]}, l1H(height), l1W(width), channelSize(channels), kExtension(columns), mExtension(rows),
-        kStartPt(first_column), mStartPt(first_row), strideW(stride_w), strideH(stride_h), filterW(filter_w), filterH(filter_h),
-        dilationFilterW(dilation_w), dilationFilterH(dilation_h), enTranspose(transpose), enSmallK(small_k), padValue(value),
-        filterSizeW(size_w), filterSizeH(size_h), fMatrixCtrl(matrix) {}
+  LoadData3DParamsV2(const uint8_t pad[4], uint16_t height, uint16_t width, uint16_t channels, uint16_t columns,
+                     uint16_t rows, uint16_t first_column, uint16_t first_row, uint8_t stride_w, uint8_t stride_h,
+                     uint8_t filter_w, uint8_t filter_h, uint8_t dilation_w, uint8_t dilation_h, bool transpose,
+                     bool small_k, T value, bool size_w = false, bool size_h = false, bool matrix = false)
+      : padList{pad[0], pad[1], pad[2], pad[3]},
+        l1H(height),
+        l1W(width),
+        channelSize(channels),
+        kExtension(columns),
+        mExtension(rows),
+        kStartPt(first_column),
+        mStartPt(first_row),
+        strideW(stride_w),
+        strideH(stride_h),
+        filterW(filter_w),
+        filterH(filter_h),
+        dilationFilterW(dilation_w),
+        dilationFilterH(dilation_h),
+        enTranspose(transpose),
+        enSmallK(small_k),
+        padValue(value),
+        filterSizeW(size_w),
+        filterSizeH(size_h),
+        fMatrixCtrl(matrix) {}
   uint8_t padList[4] = {0, 0, 0, 0};  // left, right, top, bottom
   uint16_t l1H = 0, l1W = 0, channelSize = 0, kExtension = 0, mExtension = 0, kStartPt = 0, mStartPt = 0;
   uint8_t strideW = 1, strideH = 1, filterW = 1, filterH = 1, dilationFilterW = 1, dilationFilterH = 1;
@@ -71,12 +102,20 @@ struct LoadData3DParamsV2 {
   bool fMatrixCtrl = false;
 };
 
-// The same with packed numbers; the image and what stands around it are what SetFmatrix and SetLoadDataPaddingValue told.
+// The same with packed numbers; the image and what stands around it are what SetFmatrix and SetLoadDataPaddingValue
+// told.
 struct LoadData3DParamsV2Pro {
   LoadData3DParamsV2Pro() = default;
-  LoadData3DParamsV2Pro(uint16_t channels, bool transpose, bool small_k, bool size_w, bool size_h, bool matrix, uint64_t extension, uint64_t filter)
-      : channelSize(channels), enTranspose(transpose), enSmallK(small_k), filterSizeW(size_w), filterSizeH(size_h), fMatrixCtrl(matrix),
-        extConfig(extension), filterConfig(filter) {}
+  LoadData3DParamsV2Pro(uint16_t channels, bool transpose, bool small_k, bool size_w, bool size_h, bool matrix,
+                        uint64_t extension, uint64_t filter)
+      : channelSize(channels),
+        enTranspose(transpose),
+        enSmallK(small_k),
+        filterSizeW(size_w),
+        filterSizeH(size_h),
+        fMatrixCtrl(matrix),
+        extConfig(extension),
+        filterConfig(filter) {}
   uint16_t channelSize = 0;
   bool enTranspose = false, enSmallK = false, filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
   uint64_t extConfig = 0;                 // from the highest 16 bits on: mStartPt, kStartPt, mExtension, kExtension
@@ -91,7 +130,8 @@ constexpr int32_t BLOCK_CUBE = 16;  // rows and columns of a fractal in L0C
 enum class FmatrixMode : uint8_t { FMATRIX_LEFT = 0, FMATRIX_RIGHT = 1 };
 struct LoadDataRepeatParam {
   LoadDataRepeatParam() = default;
-  LoadDataRepeatParam(uint16_t stride, uint8_t time, uint8_t mode) : repeatStride(stride), repeatTime(time), repeatMode(mode) {}
+  LoadDataRepeatParam(uint16_t stride, uint8_t time, uint8_t mode)
+      : repeatStride(stride), repeatTime(time), repeatMode(mode) {}
   uint16_t repeatStride = 0;  // from begin to begin: 16 rows, or blocks of 32 bytes across
   uint8_t repeatTime = 1;
   uint8_t repeatMode = 0;  // 0: further rows; 1: further columns
@@ -101,7 +141,14 @@ struct MmadParams {
   MmadParams() = default;
   MmadParams(uint16_t rows, uint16_t columns, uint16_t depth, bool bias, int32_t offset = 0, bool sparse = false,
              bool winograd_a = false, bool winograd_b = false)
-      : m(rows), n(columns), k(depth), isBias(bias), fmOffset(offset), enSsparse(sparse), enWinogradA(winograd_a), enWinogradB(winograd_b) {}
+      : m(rows),
+        n(columns),
+        k(depth),
+        isBias(bias),
+        fmOffset(offset),
+        enSsparse(sparse),
+        enWinogradA(winograd_a),
+        enWinogradB(winograd_b) {}
   MmadParams(uint16_t rows, uint16_t columns, uint16_t depth, uint8_t unit, bool from_c2, bool zero)
       : m(rows), n(columns), k(depth), unitFlag(unit), cmatrixSource(from_c2), cmatrixInitVal(zero) {}
   uint16_t m = 0, n = 0, k = 0;
@@ -125,7 +172,15 @@ constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
 }  // namespace AscendC
 
 enum QuantMode_t {
-  NoQuant, F322F16, F322BF16, DEQF16, VDEQF16, QF322B8_PRE, VQF322B8_PRE, REQ8, VREQ8,
+  NoQuant,
+  F322F16,
+  F322BF16,
+  DEQF16,
+  VDEQF16,
+  QF322B8_PRE,
+  VQF322B8_PRE,
+  REQ8,
+  VREQ8,
 };
 
 namespace AscendC {
@@ -134,10 +189,19 @@ struct FixpipeParamsV220 {
   FixpipeParamsV220() = default;
   FixpipeParamsV220(uint16_t columns, uint16_t rows, uint16_t src, uint32_t dst, bool relu)
       : nSize(columns), mSize(rows), srcStride(src), dstStride(dst), reluEn(relu) {}
-  FixpipeParamsV220(uint16_t columns, uint16_t rows, uint16_t src, uint32_t dst, bool relu, QuantMode_t quant, int64_t scale,
-                    uint16_t matrices, uint16_t src_matrix, uint16_t dst_matrix, uint8_t unit = 0)
-      : nSize(columns), mSize(rows), srcStride(src), dstStride(dst), quantPre(quant), deqScalar(static_cast<uint64_t>(scale)),
-        ndNum(matrices), srcNdStride(src_matrix), dstNdStride(dst_matrix), reluEn(relu), unitFlag(unit) {}
+  FixpipeParamsV220(uint16_t columns, uint16_t rows, uint16_t src, uint32_t dst, bool relu, QuantMode_t quant,
+                    int64_t scale, uint16_t matrices, uint16_t src_matrix, uint16_t dst_matrix, uint8_t unit = 0)
+      : nSize(columns),
+        mSize(rows),
+        srcStride(src),
+        dstStride(dst),
+        quantPre(quant),
+        deqScalar(static_cast<uint64_t>(scale)),
+        ndNum(matrices),
+        srcNdStride(src_matrix),
+        dstNdStride(dst_matrix),
+        reluEn(relu),
+        unitFlag(unit) {}
   uint16_t nSize = 0, mSize = 0;
   uint16_t srcStride = 0;  // rows of 16 elements from one column of fractals to the next: m rounded up to 16
   uint32_t dstStride = 0;  // ND: elements of a row; NZ: blocks of 32 bytes from one column of fractals to the next
@@ -162,7 +226,8 @@ struct InitConstValueParams {
 
 namespace ophook::rt {
 OPHOOK_RT void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at);
-OPHOOK_RT void load_fractals(Local to, const Local* local, const Global* global, const AscendC::LoadData2DParams& p, At at);
+OPHOOK_RT void load_fractals(Local to, const Local* local, const Global* global, const AscendC::LoadData2DParams& p,
+                             At at);
 OPHOOK_RT void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, At at);
 struct ImageSettings {
   uint16_t height = 0, width = 0;
@@ -172,10 +237,13 @@ struct ImageSettings {
   AscendC::LoadDataRepeatParam repeat;
 };
 OPHOOK_RT ImageSettings* image_settings();  // the running core's
-OPHOOK_RT void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p, At at);  // padValue: its bits
-OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at, bool sparse = false);
+OPHOOK_RT void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p,
+                          At at);  // padValue: its bits
+OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at,
+                    bool sparse = false);
 OPHOOK_RT void load_sparse(Local to, Local from, Local index, const AscendC::LoadData2DParams& p, At at);
-OPHOOK_RT void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at);
+OPHOOK_RT void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major,
+                       At at);
 OPHOOK_RT void fixpipe_to_l1(Local to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, At at);
 struct FixpipeSettings {
   uint64_t factor = 0;
@@ -211,10 +279,25 @@ __aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>&
   const auto& set = *ophook::rt::image_settings();
   constexpr bool own = defaultConfig.isSetFMatrix;
   ophook::rt::load_image(dst.view(), src.view(),
-                         {own ? p.padList : set.padding, own ? p.l1H : set.height, own ? p.l1W : set.width, p.channelSize, p.kExtension,
-                          p.mExtension, p.kStartPt, p.mStartPt, p.strideW, p.strideH, p.filterW, p.filterH, p.dilationFilterW,
-                          p.dilationFilterH, p.enTranspose, p.enSmallK,
-                          defaultConfig.isSetPadding ? copy_details::bits_of(p.padValue) : set.value, p.filterSizeW, p.filterSizeH,
+                         {own ? p.padList : set.padding,
+                          own ? p.l1H : set.height,
+                          own ? p.l1W : set.width,
+                          p.channelSize,
+                          p.kExtension,
+                          p.mExtension,
+                          p.kStartPt,
+                          p.mStartPt,
+                          p.strideW,
+                          p.strideH,
+                          p.filterW,
+                          p.filterH,
+                          p.dilationFilterW,
+                          p.dilationFilterH,
+                          p.enTranspose,
+                          p.enSmallK,
+                          defaultConfig.isSetPadding ? copy_details::bits_of(p.padValue) : set.value,
+                          p.filterSizeW,
+                          p.filterSizeH,
                           p.fMatrixCtrl},
                          at);
 }
@@ -226,30 +309,37 @@ __aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>&
   auto size = [&](int first) { return part(p.extConfig, first, uint16_t()); };
   auto filter = [&](int first) { return part(p.filterConfig, first, uint8_t()); };
   ophook::rt::load_image(dst.view(), src.view(),
-                         {set.padding, set.height, set.width, p.channelSize, size(0), size(16), size(32), size(48), filter(0), filter(8), filter(16),
-                          filter(24), filter(32), filter(40), p.enTranspose, p.enSmallK, set.value, p.filterSizeW, p.filterSizeH, p.fMatrixCtrl},
+                         {set.padding,   set.height, set.width, p.channelSize, size(0),       size(16),     size(32),
+                          size(48),      filter(0),  filter(8), filter(16),    filter(24),    filter(32),   filter(40),
+                          p.enTranspose, p.enSmallK, set.value, p.filterSizeW, p.filterSizeH, p.fMatrixCtrl},
                          at);
 }
 __aicore__ inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode& fmatrixMode,
                                   ophook::rt::At at = ophook::rt::At::here()) {
-  if (fmatrixMode != FmatrixMode::FMATRIX_LEFT) return ophook::rt::refuse("SetFmatrix", "only FMATRIX_LEFT is supported (SetFmatrix.md)", at);
+  if (fmatrixMode != FmatrixMode::FMATRIX_LEFT)
+    return ophook::rt::refuse("SetFmatrix", "only FMATRIX_LEFT is supported (SetFmatrix.md)", at);
   auto& set = *ophook::rt::image_settings();
   set.height = l1H, set.width = l1W;
   for (int i = 0; i < 4; ++i) set.padding[i] = padList[i];
 }
 __aicore__ inline void SetLoadDataBoundary(uint32_t boundaryValue, ophook::rt::At at = ophook::rt::At::here()) {
   if (boundaryValue && boundaryValue < 1024)
-    return ophook::rt::refuse("SetLoadDataBoundary", "the boundary is 0 or at least 1024 bytes (SetLoadDataBoundary.md)", at);
+    return ophook::rt::refuse("SetLoadDataBoundary",
+                              "the boundary is 0 or at least 1024 bytes (SetLoadDataBoundary.md)", at);
   ophook::rt::image_settings()->boundary = boundaryValue;
 }
 template <typename T>
-__aicore__ inline void SetLoadDataPaddingValue(const T padValue) { ophook::rt::image_settings()->value = copy_details::bits_of(padValue); }
-__aicore__ inline void SetLoadDataRepeat(const LoadDataRepeatParam& repeatParams, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void SetLoadDataPaddingValue(const T padValue) {
+  ophook::rt::image_settings()->value = copy_details::bits_of(padValue);
+}
+__aicore__ inline void SetLoadDataRepeat(const LoadDataRepeatParam& repeatParams,
+                                         ophook::rt::At at = ophook::rt::At::here()) {
   if (repeatParams.repeatMode > 1) return ophook::rt::refuse("SetLoadDataRepeat", "repeatMode is 0 or 1", at);
   ophook::rt::image_settings()->repeat = repeatParams;
 }
 template <typename T>
-__aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2dTransposeParams& params,
+__aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                                             const LoadData2dTransposeParams& params,
                                              ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::load_transposed(dst.view(), src.view(), params, at);
 }
@@ -257,27 +347,31 @@ __aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const Lo
 __aicore__ inline void SetMMColumnMajor() {}
 __aicore__ inline void SetMMRowMajor() {}
 template <typename T, typename U, typename V>
-__aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<V>& filter, const MmadParams& params,
-                            ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<V>& filter,
+                            const MmadParams& params, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::mmad(dst.view(), fm.view(), filter.view(), nullptr, params, at);
 }
 template <typename T, typename U, typename V, typename B>
-__aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<V>& filter, const LocalTensor<B>& bias,
-                            const MmadParams& params, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<V>& filter,
+                            const LocalTensor<B>& bias, const MmadParams& params,
+                            ophook::rt::At at = ophook::rt::At::here()) {
   const auto start = bias.view();
   ophook::rt::mmad(dst.view(), fm.view(), filter.view(), &start, params, at);
 }
 // B has two of each four values along the depth, which may be others than 0, and the index says which two.
 template <typename T, typename U>
-__aicore__ inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<U>& filter, const MmadParams& params,
-                                      ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(std::is_same_v<T, int32_t> && std::is_same_v<U, int8_t>, "MmadWithSparse: int8_t with int8_t gives int32_t (MmadWithSparse.md)");
+__aicore__ inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<U>& filter,
+                                      const MmadParams& params, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, int32_t> && std::is_same_v<U, int8_t>,
+                "MmadWithSparse: int8_t with int8_t gives int32_t (MmadWithSparse.md)");
   ophook::rt::mmad(dst.view(), fm.view(), filter.view(), nullptr, params, at, true);
 }
 template <typename T, typename U>
-__aicore__ inline void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<U>& idx, const LoadData2DParams& params,
+__aicore__ inline void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                                          const LocalTensor<U>& idx, const LoadData2DParams& params,
                                           ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(std::is_same_v<T, int8_t> && std::is_same_v<U, uint8_t>, "LoadDataWithSparse: int8_t, and an index of uint8_t (LoadDataWithSparse.md)");
+  static_assert(std::is_same_v<T, int8_t> && std::is_same_v<U, uint8_t>,
+                "LoadDataWithSparse: int8_t, and an index of uint8_t (LoadDataWithSparse.md)");
   ophook::rt::load_sparse(dst.view(), src.view(), idx.view(), params, at);
 }
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
@@ -287,8 +381,9 @@ __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>&
 }
 // One factor for each column, in A1.
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
-__aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const LocalTensor<uint64_t>& cbufWorkspace,
-                               const FixpipeParamsV220& params, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
+                               const LocalTensor<uint64_t>& cbufWorkspace, const FixpipeParamsV220& params,
+                               ophook::rt::At at = ophook::rt::At::here()) {
   const auto scales = cbufWorkspace.view();
   ophook::rt::fixpipe(dst.view(), src.view(), &scales, params, config.format == CO2Layout::ROW_MAJOR, at);
 }
@@ -299,26 +394,37 @@ __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& 
   ophook::rt::fixpipe_to_l1(dst.view(), src.view(), nullptr, params, at);
 }
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
-__aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const LocalTensor<uint64_t>& cbufWorkspace,
-                               const FixpipeParamsV220& params, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
+                               const LocalTensor<uint64_t>& cbufWorkspace, const FixpipeParamsV220& params,
+                               ophook::rt::At at = ophook::rt::At::here()) {
   const auto scales = cbufWorkspace.view();
   ophook::rt::fixpipe_to_l1(dst.view(), src.view(), &scales, params, at);
 }
 template <typename T>
 __aicore__ inline void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& params,
                                       ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fill_blocks(dst.view(), copy_details::bits_of(params.initValue), params.repeatTimes, params.blockNum, params.dstGap, at);
+  ophook::rt::fill_blocks(dst.view(), copy_details::bits_of(params.initValue), params.repeatTimes, params.blockNum,
+                          params.dstGap, at);
 }
 
 template <typename T>
-__aicore__ inline void Fill(const LocalTensor<T>& dst, const InitConstValueParams<T>& params, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Fill(const LocalTensor<T>& dst, const InitConstValueParams<T>& params,
+                            ophook::rt::At at = ophook::rt::At::here()) {
   InitConstValue(dst, params, at);
 }
 // Sources for both architectures name it; no instruction of an Atlas A2 or A3 takes it.
 struct LoadData2DParamsV2 {
   LoadData2DParamsV2() = default;
-  LoadData2DParamsV2(uint32_t m, uint32_t k, uint16_t rows, uint16_t columns, int32_t src, uint16_t dst, bool transpose, uint8_t id)
-      : mStartPosition(m), kStartPosition(k), mStep(rows), kStep(columns), srcStride(src), dstStride(dst), ifTranspose(transpose), sid(id) {}
+  LoadData2DParamsV2(uint32_t m, uint32_t k, uint16_t rows, uint16_t columns, int32_t src, uint16_t dst, bool transpose,
+                     uint8_t id)
+      : mStartPosition(m),
+        kStartPosition(k),
+        mStep(rows),
+        kStep(columns),
+        srcStride(src),
+        dstStride(dst),
+        ifTranspose(transpose),
+        sid(id) {}
   uint32_t mStartPosition = 0, kStartPosition = 0;
   uint16_t mStep = 0, kStep = 0;
   int32_t srcStride = 0;
@@ -330,8 +436,16 @@ struct LoadData2DParamsV2 {
 // DataCopy from L0C is Fixpipe with what these functions set before it.
 struct DataCopyCO12DstParams {
   DataCopyCO12DstParams() = default;
-  DataCopyCO12DstParams(uint16_t columns, uint16_t rows, uint32_t dst, uint16_t src, QuantMode_t quant, uint8_t relu, bool split, bool nd)
-      : nSize(columns), mSize(rows), dstStride(dst), srcStride(src), quantPre(quant), reluPre(relu), channelSplit(split), nz2ndEn(nd) {}
+  DataCopyCO12DstParams(uint16_t columns, uint16_t rows, uint32_t dst, uint16_t src, QuantMode_t quant, uint8_t relu,
+                        bool split, bool nd)
+      : nSize(columns),
+        mSize(rows),
+        dstStride(dst),
+        srcStride(src),
+        quantPre(quant),
+        reluPre(relu),
+        channelSplit(split),
+        nz2ndEn(nd) {}
   uint8_t sid = 0;
   uint16_t nSize = 0, mSize = 0;
   uint32_t dstStride = 0;
@@ -345,8 +459,8 @@ namespace cube_details {
 inline FixpipeParamsV220 fixpipe_of(const DataCopyCO12DstParams& p, ophook::rt::At at) {
   const auto& set = *ophook::rt::fixpipe_settings();
   if (p.clipReluPre || p.eltWiseOp) ophook::rt::refuse("DataCopy", "clipReluPre and eltWiseOp are not implemented", at);
-  FixpipeParamsV220 f(p.nSize, p.mSize, p.srcStride, p.dstStride, p.reluPre != 0, p.quantPre, int64_t(set.factor), set.matrices, set.src_matrix,
-                      set.dst_matrix, p.unitFlag);
+  FixpipeParamsV220 f(p.nSize, p.mSize, p.srcStride, p.dstStride, p.reluPre != 0, p.quantPre, int64_t(set.factor),
+                      set.matrices, set.src_matrix, set.dst_matrix, p.unitFlag);
   f.isChannelSplit = p.channelSplit;
   return f;
 }
@@ -356,14 +470,16 @@ inline const ophook::rt::Local* factors_of(const DataCopyCO12DstParams& p) {
 }
 }  // namespace cube_details
 template <typename T, typename U>
-__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& params,
-                                ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params), cube_details::fixpipe_of(params, at), params.nz2ndEn, at);
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
+                                const DataCopyCO12DstParams& params, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params), cube_details::fixpipe_of(params, at),
+                      params.nz2ndEn, at);
 }
 template <typename T, typename U>
-__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& params,
-                                ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), cube_details::factors_of(params), cube_details::fixpipe_of(params, at), at);
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src,
+                                const DataCopyCO12DstParams& params, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), cube_details::factors_of(params),
+                            cube_details::fixpipe_of(params, at), at);
 }
 __aicore__ inline void SetFixpipePreQuantFlag(uint64_t config) { ophook::rt::fixpipe_settings()->factor = config; }
 __aicore__ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {

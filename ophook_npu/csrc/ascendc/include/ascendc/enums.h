@@ -16,7 +16,25 @@ constexpr uint8_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8;
 constexpr int32_t TOTAL_UB_SIZE = 192 * 1024;  // of Atlas A2 and A3
 
 enum class TPosition : uint8_t {
-  GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, C2PIPE2GM, C2PIPE2LOCAL, MAX,
+  GM,
+  A1,
+  A2,
+  B1,
+  B2,
+  C1,
+  C2,
+  CO1,
+  CO2,
+  VECIN,
+  VECOUT,
+  VECCALC,
+  LCM = VECCALC,
+  SPM,
+  SHM = SPM,
+  TSCM,
+  C2PIPE2GM,
+  C2PIPE2LOCAL,
+  MAX,
 };
 using QuePosition = TPosition;
 enum class Hardware : uint8_t { GM, UB, L1, L0A, L0B, L0C, BIAS, FIXBUF, MAX };
@@ -33,9 +51,46 @@ enum class CacheLine : uint64_t { SINGLE_CACHE_LINE = 0, ENTIRE_DATA_CACHE };
 enum class DcciDst : uint64_t { CACHELINE_ALL = 0, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
 
 enum class HardEvent : uint8_t {
-  MTE2_MTE1, MTE1_MTE2, MTE1_M, M_MTE1, MTE2_V, V_MTE2, MTE3_V, V_MTE3, M_V, V_M, V_V, MTE3_MTE1, MTE1_MTE3, MTE1_V, MTE2_M,
-  M_MTE2, V_MTE1, M_FIX, FIX_M, MTE3_MTE2, MTE2_MTE3, S_V, V_S, S_MTE2, MTE2_S, S_MTE3, MTE3_S, MTE2_FIX, FIX_MTE2, FIX_S, S_FIX,
-  M_S, S_M, FIX_MTE3, MTE3_FIX, FIX_V, V_FIX, MTE1_FIX, FIX_MTE1, MAX,
+  MTE2_MTE1,
+  MTE1_MTE2,
+  MTE1_M,
+  M_MTE1,
+  MTE2_V,
+  V_MTE2,
+  MTE3_V,
+  V_MTE3,
+  M_V,
+  V_M,
+  V_V,
+  MTE3_MTE1,
+  MTE1_MTE3,
+  MTE1_V,
+  MTE2_M,
+  M_MTE2,
+  V_MTE1,
+  M_FIX,
+  FIX_M,
+  MTE3_MTE2,
+  MTE2_MTE3,
+  S_V,
+  V_S,
+  S_MTE2,
+  MTE2_S,
+  S_MTE3,
+  MTE3_S,
+  MTE2_FIX,
+  FIX_MTE2,
+  FIX_S,
+  S_FIX,
+  M_S,
+  S_M,
+  FIX_MTE3,
+  MTE3_FIX,
+  FIX_V,
+  V_FIX,
+  MTE1_FIX,
+  FIX_MTE1,
+  MAX,
 };
 
 struct DataCopyParams {
@@ -88,7 +143,11 @@ struct UnaryRepeatParams {
 struct BinaryRepeatParams {
   BinaryRepeatParams() = default;
   BinaryRepeatParams(uint8_t dst, uint8_t a, uint8_t b, uint8_t dst_repeat, uint8_t a_repeat, uint8_t b_repeat)
-      : dstBlkStride(dst), src0BlkStride(a), src1BlkStride(b), dstRepStride(dst_repeat), src0RepStride(a_repeat),
+      : dstBlkStride(dst),
+        src0BlkStride(a),
+        src1BlkStride(b),
+        dstRepStride(dst_repeat),
+        src0RepStride(a_repeat),
         src1RepStride(b_repeat) {}
   uint8_t dstBlkStride = 1, src0BlkStride = 1, src1BlkStride = 1;
   uint8_t dstRepStride = 8, src0RepStride = 8, src1RepStride = 8;

@@ -12,11 +12,17 @@ using Stride = Std::tuple<Ts...>;
 template <typename... Ts>
 using Coord = Std::tuple<Ts...>;
 template <typename... Ts>
-__aicore__ inline constexpr Shape<Ts...> MakeShape(const Ts&... t) { return {t...}; }
+__aicore__ inline constexpr Shape<Ts...> MakeShape(const Ts&... t) {
+  return {t...};
+}
 template <typename... Ts>
-__aicore__ inline constexpr Stride<Ts...> MakeStride(const Ts&... t) { return {t...}; }
+__aicore__ inline constexpr Stride<Ts...> MakeStride(const Ts&... t) {
+  return {t...};
+}
 template <typename... Ts>
-__aicore__ inline constexpr Coord<Ts...> MakeCoord(const Ts&... t) { return {t...}; }
+__aicore__ inline constexpr Coord<Ts...> MakeCoord(const Ts&... t) {
+  return {t...};
+}
 
 template <typename ShapeType, typename StrideType>
 struct Layout;
@@ -34,29 +40,35 @@ template <typename... Ts>
 struct is_tuple<std::tuple<Ts...>> : std::true_type {};
 template <typename T>
 constexpr int64_t size(const T& shape) {
-  if constexpr (is_tuple<T>::value) return std::apply([](const auto&... each) { return (int64_t(1) * ... * size(each)); }, shape);
+  if constexpr (is_tuple<T>::value)
+    return std::apply([](const auto&... each) { return (int64_t(1) * ... * size(each)); }, shape);
   else return int64_t(shape);
 }
 template <typename C, typename S, typename D>
 constexpr int64_t place(const C& coord, const S& shape, const D& stride);
 template <typename C, typename S, typename D, size_t... I>
 constexpr int64_t place_each(const C& coord, const S& shape, const D& stride, std::index_sequence<I...>) {
-  if constexpr (is_tuple<C>::value) return (int64_t(0) + ... + place(std::get<I>(coord), std::get<I>(shape), std::get<I>(stride)));
+  if constexpr (is_tuple<C>::value)
+    return (int64_t(0) + ... + place(std::get<I>(coord), std::get<I>(shape), std::get<I>(stride)));
   else {  // a number counts through the dimensions, the first one fastest
     int64_t rest = int64_t(coord), sum = 0;
-    ((sum += place(I + 1 < sizeof...(I) ? rest % size(std::get<I>(shape)) : rest, std::get<I>(shape), std::get<I>(stride)),
-      rest /= size(std::get<I>(shape))), ...);
+    ((sum +=
+      place(I + 1 < sizeof...(I) ? rest % size(std::get<I>(shape)) : rest, std::get<I>(shape), std::get<I>(stride)),
+      rest /= size(std::get<I>(shape))),
+     ...);
     return sum;
   }
 }
 template <typename C, typename S, typename D>
 constexpr int64_t place(const C& coord, const S& shape, const D& stride) {
-  if constexpr (is_tuple<S>::value) return place_each(coord, shape, stride, std::make_index_sequence<std::tuple_size_v<S>>());
+  if constexpr (is_tuple<S>::value)
+    return place_each(coord, shape, stride, std::make_index_sequence<std::tuple_size_v<S>>());
   else return int64_t(coord) * int64_t(stride);
 }
 }  // namespace layout_details
 
-template <typename CoordType, typename ShapeType, typename StrideType, typename = std::enable_if_t<!is_layout<ShapeType>::value>>
+template <typename CoordType, typename ShapeType, typename StrideType,
+          typename = std::enable_if_t<!is_layout<ShapeType>::value>>
 __aicore__ inline constexpr auto Crd2Idx(const CoordType& coord, const ShapeType& shape, const StrideType& stride) {
   return layout_details::place(coord, shape, stride);
 }
@@ -67,7 +79,8 @@ __aicore__ inline constexpr auto Crd2Idx(const CoordType& coord, const Layout<Sh
 
 template <typename ShapeType, typename StrideType>
 struct Layout : private Std::tuple<ShapeType, StrideType> {
-  __aicore__ constexpr Layout(const ShapeType& shape = {}, const StrideType& stride = {}) : Std::tuple<ShapeType, StrideType>(shape, stride) {}
+  __aicore__ constexpr Layout(const ShapeType& shape = {}, const StrideType& stride = {})
+      : Std::tuple<ShapeType, StrideType>(shape, stride) {}
   __aicore__ constexpr decltype(auto) layout() { return *this; }
   __aicore__ constexpr decltype(auto) layout() const { return *this; }
   __aicore__ constexpr decltype(auto) GetShape() { return Std::get<0>(Tuple()); }
@@ -75,13 +88,17 @@ struct Layout : private Std::tuple<ShapeType, StrideType> {
   __aicore__ constexpr decltype(auto) GetStride() { return Std::get<1>(Tuple()); }
   __aicore__ constexpr decltype(auto) GetStride() const { return Std::get<1>(Tuple()); }
   template <typename CoordType>
-  __aicore__ constexpr auto operator()(const CoordType& coord) const { return Crd2Idx(coord, *this); }
+  __aicore__ constexpr auto operator()(const CoordType& coord) const {
+    return Crd2Idx(coord, *this);
+  }
 
  private:
   constexpr Std::tuple<ShapeType, StrideType>& Tuple() { return *this; }
   constexpr const Std::tuple<ShapeType, StrideType>& Tuple() const { return *this; }
 };
 template <typename ShapeType, typename StrideType>
-__aicore__ inline constexpr auto MakeLayout(const ShapeType& shape, const StrideType& stride) { return Layout<ShapeType, StrideType>(shape, stride); }
+__aicore__ inline constexpr auto MakeLayout(const ShapeType& shape, const StrideType& stride) {
+  return Layout<ShapeType, StrideType>(shape, stride);
+}
 
 }  // namespace AscendC

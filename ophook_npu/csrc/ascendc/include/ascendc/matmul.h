@@ -1,5 +1,6 @@
 // Matmul objects: a product of whole matrices, tile by tile. Vector cores ask for it and cube cores compute it; with
-// ASCENDC_CUBE_ONLY cube cores do both. Here the core that asks computes, by the same rules, and every access is checked.
+// ASCENDC_CUBE_ONLY cube cores do both. Here the core that asks computes, by the same rules, and every access is
+// checked.
 #pragma once
 
 #include <vector>
@@ -27,17 +28,17 @@ struct MatrixSide {
 };
 struct MatrixProduct {
   MatrixSide a, b, bias, c;
-  int64_t m = 0, n = 0, k = 0;          // of this core
-  int64_t first_m = 0, first_n = 0;     // of the tile
-  int64_t first_k = 0;                  // of the product, where a tile covers a part of the depth
+  int64_t m = 0, n = 0, k = 0;       // of this core
+  int64_t first_m = 0, first_n = 0;  // of the tile
+  int64_t first_k = 0;               // of the product, where a tile covers a part of the depth
   int64_t tile_m = 0, tile_n = 0;
-  bool in_a_row = false;                // the tile alone, not its place in C
-  bool narrow = false;                  // NZ of float with fractals of 8 columns
+  bool in_a_row = false;  // the tile alone, not its place in C
+  bool narrow = false;    // NZ of float with fractals of 8 columns
   int atomic = 0;
   bool scaled = false, scaled_by_column = false;
   uint64_t scale = 0;
   Global scales;
-  bool sparse = false;                  // B has two of each four values along the depth, and `index` says which
+  bool sparse = false;  // B has two of each four values along the depth, and `index` says which
   Global index;
 };
 // False where this core has nothing to do after it: the cube cores of a kernel whose vector cores ask.
@@ -46,13 +47,15 @@ OPHOOK_RT void matmul_tile(const char* call, const MatrixProduct& product, At at
 OPHOOK_RT void matmul_done(const char* call, At at);
 // A block in L1 that a function of the kernel's own loads, and its values in rows `stride` bytes apart.
 OPHOOK_RT Local matmul_block(const char* call, AscendC::TPosition position, uint64_t bytes, Dtype dtype, At at);
-OPHOOK_RT void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns, uint8_t* to, int64_t stride, At at);
+OPHOOK_RT void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns, uint8_t* to, int64_t stride,
+                             At at);
 
 }  // namespace ophook::rt
 
 namespace AscendC {
 
-template <TPosition POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false, LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false>
+template <TPosition POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false,
+          LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false>
 struct MatmulType {
   static constexpr TPosition pos = POSITION;
   static constexpr CubeFormat format = FORMAT;
@@ -63,10 +66,11 @@ struct MatmulType {
 };
 
 // A B of which two of each four values along the depth are there; SetSparseIndex says which.
-template <TPosition POSITION, TPosition INDEX_POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false, LayoutMode LAYOUT = LayoutMode::NONE,
-          bool IBSHARE = false>
+template <TPosition POSITION, TPosition INDEX_POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false,
+          LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false>
 struct SparseMatmulType : MatmulType<POSITION, FORMAT, TYPE, ISTRANS, LAYOUT, IBSHARE> {
-  static_assert(POSITION == TPosition::GM && INDEX_POSITION == TPosition::GM, "SparseMatmulType: B and its index are in TPosition::GM");
+  static_assert(POSITION == TPosition::GM && INDEX_POSITION == TPosition::GM,
+                "SparseMatmulType: B and its index are in TPosition::GM");
   static_assert(std::is_same_v<TYPE, int8_t>, "SparseMatmulType: the type is int8_t");
   static_assert(ISTRANS, "SparseMatmulType: ISTRANS is true");
   static constexpr bool ophook_sparse = true;
@@ -83,9 +87,11 @@ template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NO
 class Matmul {
   static constexpr const MatmulConfig& kConfig = matmul_details::config_of(MM_CFG);
   static_assert(!MM_CB::writes, "Matmul: MatmulCallBackFunc with a function that copies C out is not implemented");
-  static_assert(!MM_CB::loads || OPHOOK_CUBE_ONLY, "Matmul: MatmulCallBackFunc in a kernel with vector cores is not implemented");
+  static_assert(!MM_CB::loads || OPHOOK_CUBE_ONLY,
+                "Matmul: MatmulCallBackFunc in a kernel with vector cores is not implemented");
   // Of a kernel without vector cores the cube cores are the only masters anyway.
-  static_assert(!kConfig.enableMixDualMaster || OPHOOK_CUBE_ONLY, "Matmul: enableMixDualMaster of a kernel with vector cores is not implemented");
+  static_assert(!kConfig.enableMixDualMaster || OPHOOK_CUBE_ONLY,
+                "Matmul: enableMixDualMaster of a kernel with vector cores is not implemented");
   static_assert(!kConfig.intraBlockPartSum, "Matmul: intraBlockPartSum is not implemented");
 
   static constexpr bool kSparse = matmul_details::is_sparse<B>;
@@ -98,7 +104,8 @@ class Matmul {
   using BiasT = typename BIAS::T;
   using At = ophook::rt::At;
   static constexpr bool fractal(CubeFormat format) { return format == CubeFormat::NZ; }
-  static_assert((A::format == CubeFormat::ND || A::format == CubeFormat::VECTOR || fractal(A::format)) && (B::format == CubeFormat::ND || fractal(B::format)) &&
+  static_assert((A::format == CubeFormat::ND || A::format == CubeFormat::VECTOR || fractal(A::format)) &&
+                    (B::format == CubeFormat::ND || fractal(B::format)) &&
                     (C::format == CubeFormat::ND || fractal(C::format) || C::format == CubeFormat::ND_ALIGN),
                 "Matmul: only the formats ND and NZ are implemented, and VECTOR of A");
 
@@ -106,7 +113,8 @@ class Matmul {
   __aicore__ Matmul() {}
   __aicore__ void Init(const TCubeTiling* tiling, TPipe* = nullptr, At at = At::here()) {
     Take(tiling, at);
-    if (!registered_) ophook::rt::matmul_register(true, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
+    if (!registered_)
+      ophook::rt::matmul_register(true, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
     Begin();
   }
   // False: this core is done.
@@ -114,11 +122,14 @@ class Matmul {
     Take(tiling, at);
     Begin();
     registered_ = true;
-    return ophook::rt::matmul_register(cube_only, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
+    return ophook::rt::matmul_register(cube_only, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(),
+                                       at);
   }
 
   __aicore__ void SetOrgShape(int m, int n, int k) { SetOrgShape(m, n, k, k); }
-  __aicore__ void SetOrgShape(int m, int n, int ka, int kb, int kc = 0) { m_ = m, n_ = n, ka_ = ka, kb_ = kb, kc_ = kc ? kc : n; }
+  __aicore__ void SetOrgShape(int m, int n, int ka, int kb, int kc = 0) {
+    m_ = m, n_ = n, ka_ = ka, kb_ = kb, kc_ = kc ? kc : n;
+  }
   __aicore__ void SetSingleShape(int m, int n, int k) { single_m_ = m, single_n_ = n, single_k_ = k, Rewind(); }
   __aicore__ void SetTail(int m = -1, int n = -1, int k = -1) {
     if (m != -1) single_m_ = m;
@@ -132,14 +143,26 @@ class Matmul {
   __aicore__ void SetSubBlockIdx(uint8_t) {}  // REGIST_MATMUL_OBJ does it; with cube cores alone it is 0
   __aicore__ void SetHF32(bool = false, int = 0) {}
   template <class T>
-  __aicore__ void SetWorkspace(GlobalTensor<T>& gm) { workspace_ = reinterpret_cast<DstT*>(gm.GetPhyAddr(0)); }
-  __aicore__ void SetWorkspace(__gm__ const void* gm, int) { workspace_ = reinterpret_cast<DstT*>(const_cast<void*>(gm)); }
+  __aicore__ void SetWorkspace(GlobalTensor<T>& gm) {
+    workspace_ = reinterpret_cast<DstT*>(gm.GetPhyAddr(0));
+  }
+  __aicore__ void SetWorkspace(__gm__ const void* gm, int) {
+    workspace_ = reinterpret_cast<DstT*>(const_cast<void*>(gm));
+  }
   __aicore__ void SetLocalWorkspace(const LocalTensor<uint8_t>&) {}
 
-  __aicore__ void SetTensorA(const GlobalTensor<SrcT>& gm, bool transposed = A::isTrans) { Side(a_, gm, transposed, fractal(A::format)); }
-  __aicore__ void SetTensorA(const LocalTensor<SrcT>& matrix, bool transposed = A::isTrans) { Side(a_, matrix, transposed, fractal(A::format)); }
-  __aicore__ void SetTensorB(const GlobalTensor<SrcBT>& gm, bool transposed = B::isTrans) { Side(b_, gm, transposed, fractal(B::format)); }
-  __aicore__ void SetTensorB(const LocalTensor<SrcBT>& matrix, bool transposed = B::isTrans) { Side(b_, matrix, transposed, fractal(B::format)); }
+  __aicore__ void SetTensorA(const GlobalTensor<SrcT>& gm, bool transposed = A::isTrans) {
+    Side(a_, gm, transposed, fractal(A::format));
+  }
+  __aicore__ void SetTensorA(const LocalTensor<SrcT>& matrix, bool transposed = A::isTrans) {
+    Side(a_, matrix, transposed, fractal(A::format));
+  }
+  __aicore__ void SetTensorB(const GlobalTensor<SrcBT>& gm, bool transposed = B::isTrans) {
+    Side(b_, gm, transposed, fractal(B::format));
+  }
+  __aicore__ void SetTensorB(const LocalTensor<SrcBT>& matrix, bool transposed = B::isTrans) {
+    Side(b_, matrix, transposed, fractal(B::format));
+  }
   __aicore__ void SetSparseIndex(const GlobalTensor<uint8_t>& indexGlobal) {
     static_assert(kSparse, "SetSparseIndex: B is no SparseMatmulType");
     index_ = indexGlobal.view();
@@ -149,13 +172,16 @@ class Matmul {
   __aicore__ void DisableBias() { bias_.given = false; }
   __aicore__ void ClearBias() { bias_.given = false; }
   __aicore__ void SetQuantScalar(uint64_t scale) { scale_ = scale, scaled_ = true, by_column_ = false; }
-  __aicore__ void SetQuantVector(const GlobalTensor<uint64_t>& scales) { scales_ = scales.view(), scaled_ = by_column_ = true; }
+  __aicore__ void SetQuantVector(const GlobalTensor<uint64_t>& scales) {
+    scales_ = scales.view(), scaled_ = by_column_ = true;
+  }
 
   // The next tile of C; false when there is none left.
   template <bool sync = true>
   __aicore__ bool Iterate(bool partial = false, At at = At::here()) {
     if (partial) ophook::rt::refuse("Iterate", "sums over several calls (enPartialSum) are not implemented", at);
-    const int tiles_m = (single_m_ + tiling_.baseM - 1) / tiling_.baseM, tiles_n = (single_n_ + tiling_.baseN - 1) / tiling_.baseN;
+    const int tiles_m = (single_m_ + tiling_.baseM - 1) / tiling_.baseM,
+              tiles_n = (single_n_ + tiling_.baseN - 1) / tiling_.baseN;
     const int tiles_k = kConfig.isPartialOutput ? (single_k_ + tiling_.baseK - 1) / tiling_.baseK : 1;
     const bool columns_first = tiling_.iterateOrder == 1;
     do {
@@ -178,18 +204,20 @@ class Matmul {
     return true;
   }
   template <bool sync = true>
-  __aicore__ void GetTensorC(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
+  __aicore__ void GetTensorC(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false,
+                             At at = At::here()) {
     if (!sync) Fetch(at);
     Tile("GetTensorC", Result(gm), atomic, in_a_row, sync, at);
   }
   template <bool sync = true>
-  __aicore__ void GetTensorC(const LocalTensor<DstT>& to, uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
+  __aicore__ void GetTensorC(const LocalTensor<DstT>& to, uint8_t atomic = 0, bool in_a_row = false,
+                             At at = At::here()) {
     if (!sync) Fetch(at);
     Tile("GetTensorC", Result(to), atomic, in_a_row, sync, at);
   }
   template <bool sync = true>
-  __aicore__ void IterateAll(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, bool = false, bool = false,
-                             At at = At::here()) {
+  __aicore__ void IterateAll(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, bool = false,
+                             bool = false, At at = At::here()) {
     Rewind();
     while (Iterate<sync>(false, at)) Tile("IterateAll", Result(gm), atomic, in_a_row, sync, at);
   }
@@ -198,47 +226,56 @@ class Matmul {
     Rewind();
     while (Iterate<sync>(false, at)) Tile("IterateAll", Result(to), atomic, false, sync, at);
   }
-  // Several products at once: matrices one after the other, or `matrixStride` elements apart; where one side has fewer, each of
-  // its matrices serves as many of the other's, and each product has a bias of its own.
+  // Several products at once: matrices one after the other, or `matrixStride` elements apart; where one side has fewer,
+  // each of its matrices serves as many of the other's, and each product has a bias of its own.
   __aicore__ void SetBatchNum(int32_t batchA, int32_t batchB) { batch_a_ = batchA, batch_b_ = batchB; }
   template <bool sync = true, bool waitIterateBatch = false, typename Tensor>
-  __aicore__ void IterateBatch(const Tensor& to, uint32_t batchA, uint32_t batchB, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
-                               const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, const bool enPartialSum = false,
+  __aicore__ void IterateBatch(const Tensor& to, uint32_t batchA, uint32_t batchB, bool enSequentialWrite,
+                               const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
+                               const uint32_t matrixStrideC = 0, const bool enPartialSum = false,
                                const uint8_t enAtomic = 0, At at = At::here()) {
-    if (enPartialSum) ophook::rt::refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
-    Batches<sync>("IterateBatch", Result(to), 0, batchA, batchB, enSequentialWrite, matrixStrideA, matrixStrideB, matrixStrideC, enAtomic, at);
+    if (enPartialSum)
+      ophook::rt::refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
+    Batches<sync>("IterateBatch", Result(to), 0, batchA, batchB, enSequentialWrite, matrixStrideA, matrixStrideB,
+                  matrixStrideC, enAtomic, at);
   }
   // batchLoop times as many, into the workspace, from where GetBatchTensorC takes them.
   template <bool sync = true, bool waitIterateBatch = false>
-  __aicore__ void IterateNBatch(const uint32_t batchLoop, uint32_t batchA, uint32_t batchB, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
-                                const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, At at = At::here()) {
+  __aicore__ void IterateNBatch(const uint32_t batchLoop, uint32_t batchA, uint32_t batchB, bool enSequentialWrite,
+                                const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
+                                const uint32_t matrixStrideC = 0, At at = At::here()) {
     static_assert(kConfig.isNBatch, "IterateNBatch: isNBatch of the MatmulConfig has to be true");
     if (!workspace_) return ophook::rt::refuse("IterateNBatch", "SetWorkspace was not called", at);
     GlobalTensor<DstT> to;
     to.SetGlobalBuffer(workspace_);
     for (uint32_t i = 0; i < batchLoop; ++i)
-      Batches<sync>("IterateNBatch", Result(to), i, batchA, batchB, enSequentialWrite, matrixStrideA, matrixStrideB, matrixStrideC, 0, at);
+      Batches<sync>("IterateNBatch", Result(to), i, batchA, batchB, enSequentialWrite, matrixStrideA, matrixStrideB,
+                    matrixStrideC, 0, at);
     taken_ = 0;
   }
   // Where the next of IterateNBatch's results lies.
   template <bool sync = true>
-  __aicore__ GlobalTensor<DstT> GetBatchTensorC(uint32_t batchA, uint32_t batchB, bool enSequentialWrite = false, At at = At::here()) {
+  __aicore__ GlobalTensor<DstT> GetBatchTensorC(uint32_t batchA, uint32_t batchB, bool enSequentialWrite = false,
+                                                At at = At::here()) {
     GlobalTensor<DstT> from;
     if (!workspace_) return ophook::rt::refuse("GetBatchTensorC", "SetWorkspace was not called", at), from;
     const uint32_t most = batchA > batchB ? batchA : batchB;
-    from.SetGlobalBuffer(workspace_ + PlaceOf<C::layout>(kC, taken_++ * most, uint64_t(single_m_) * uint64_t(single_n_)));
+    from.SetGlobalBuffer(workspace_ +
+                         PlaceOf<C::layout>(kC, taken_++ * most, uint64_t(single_m_) * uint64_t(single_n_)));
     if (sync) ophook::rt::matmul_done("GetBatchTensorC", at);
     return from;
   }
   template <bool sync = true>
-  __aicore__ GlobalTensor<DstT> GetBatchC(uint32_t batchA, uint32_t batchB, bool enSequentialWrite = false, At at = At::here()) {
+  __aicore__ GlobalTensor<DstT> GetBatchC(uint32_t batchA, uint32_t batchB, bool enSequentialWrite = false,
+                                          At at = At::here()) {
     return GetBatchTensorC<sync>(batchA, batchB, enSequentialWrite, at);
   }
   template <typename Tensor, typename Flag, typename = std::enable_if_t<std::is_same_v<Flag, bool>>>
-  __aicore__ void IterateBatch(const Tensor& to, Flag enPartialSum, uint8_t enAtomic, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
-                               const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, At at = At::here()) {
-    IterateBatch<true>(to, uint32_t(batch_a_), uint32_t(batch_b_), enSequentialWrite, matrixStrideA, matrixStrideB, matrixStrideC, enPartialSum,
-                       enAtomic, at);
+  __aicore__ void IterateBatch(const Tensor& to, Flag enPartialSum, uint8_t enAtomic, bool enSequentialWrite,
+                               const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
+                               const uint32_t matrixStrideC = 0, At at = At::here()) {
+    IterateBatch<true>(to, uint32_t(batch_a_), uint32_t(batch_b_), enSequentialWrite, matrixStrideA, matrixStrideB,
+                       matrixStrideC, enPartialSum, enAtomic, at);
   }
   __aicore__ void WaitIterateBatch(At at = At::here()) { ophook::rt::matmul_done("WaitIterateBatch", at); }
   __aicore__ void WaitIterateAll(At at = At::here()) { ophook::rt::matmul_done("WaitIterateAll", at); }
@@ -257,7 +294,8 @@ class Matmul {
   }
   __aicore__ void Take(const TCubeTiling* tiling, At at) {
     if (tiling) tiling_ = *tiling;
-    else if (!matmul_details::is_constant(MM_CFG)) ophook::rt::refuse("REGIST_MATMUL_OBJ", "the tiling is a null pointer, and no constant", at);
+    else if (!matmul_details::is_constant(MM_CFG))
+      ophook::rt::refuse("REGIST_MATMUL_OBJ", "the tiling is a null pointer, and no constant", at);
     matmul_details::constants(tiling_, MM_CFG);
   }
   __aicore__ void Begin() {
@@ -273,14 +311,17 @@ class Matmul {
   static ophook::rt::MatrixSide SideOf(const LocalTensor<T>& local, bool transposed, bool fractals) {
     return {local.view(), {}, ophook::rt::dtype_of<T>(), true, true, fractals, transposed, 0, 0, sizeof(T)};
   }
-  // Matrices of a tensor of several dimensions, by the layout that the tiling tells: B batches, N heads of G groups, and S rows of D.
+  // Matrices of a tensor of several dimensions, by the layout that the tiling tells: B batches, N heads of G groups,
+  // and S rows of D.
   enum Which { kA, kB, kC };
   struct Dims {
     uint64_t b, s, n, g, d;
   };
   __aicore__ Dims DimsOf(Which which) const {
     const TCubeTiling& t = tiling_;
-    auto of = [](int b, int s, int n, int g, int d) { return Dims{uint64_t(b), uint64_t(s), uint64_t(n), uint64_t(g), uint64_t(d)}; };
+    auto of = [](int b, int s, int n, int g, int d) {
+      return Dims{uint64_t(b), uint64_t(s), uint64_t(n), uint64_t(g), uint64_t(d)};
+    };
     if (which == kA) return of(t.ALayoutInfoB, t.ALayoutInfoS, t.ALayoutInfoN, t.ALayoutInfoG, t.ALayoutInfoD);
     if (which == kB) return of(t.BLayoutInfoB, t.BLayoutInfoS, t.BLayoutInfoN, t.BLayoutInfoG, t.BLayoutInfoD);
     return of(t.CLayoutInfoB, t.CLayoutInfoS1, t.CLayoutInfoN, t.CLayoutInfoG, t.CLayoutInfoS2);
@@ -304,14 +345,16 @@ class Matmul {
     else return 0;
   }
   template <bool sync>
-  __aicore__ void Batches(const char* call, ophook::rt::MatrixSide to, uint32_t turn, uint32_t batchA, uint32_t batchB, bool in_a_row,
-                          uint32_t step_a, uint32_t step_b, uint32_t step_c, uint8_t atomic, At at) {
+  __aicore__ void Batches(const char* call, ophook::rt::MatrixSide to, uint32_t turn, uint32_t batchA, uint32_t batchB,
+                          bool in_a_row, uint32_t step_a, uint32_t step_b, uint32_t step_c, uint8_t atomic, At at) {
     const uint32_t most = batchA > batchB ? batchA : batchB;
-    if (!batchA || !batchB || most % batchA || most % batchB) return ophook::rt::refuse(call, "batchA and batchB: one must be a multiple of the other", at);
+    if (!batchA || !batchB || most % batchA || most % batchB)
+      return ophook::rt::refuse(call, "batchA and batchB: one must be a multiple of the other", at);
     if constexpr (!plain(A::layout) || !plain(B::layout) || !plain(C::layout))
       for (const Which which : {kA, kB, kC}) {
         const Dims d = DimsOf(which);
-        if (!d.b || !d.s || !d.n || !d.g || !d.d) return ophook::rt::refuse(call, "the tiling has no layout: SetALayout, SetBLayout and SetCLayout", at);
+        if (!d.b || !d.s || !d.n || !d.g || !d.d)
+          return ophook::rt::refuse(call, "the tiling has no layout: SetALayout, SetBLayout and SetCLayout", at);
       }
     const ophook::rt::MatrixSide a = a_, b = b_, bias = bias_;
     const int width = kc_;
@@ -334,7 +377,8 @@ class Matmul {
   static ophook::rt::MatrixSide Moved(ophook::rt::MatrixSide side, uint64_t elements) {
     const uint64_t bytes = side.dtype == ophook::rt::Dtype::i4 ? elements / 2 : elements * side.size;
     if (side.on_core) {
-      side.local.offset += uint32_t(bytes), side.local.bytes = bytes < side.local.bytes ? uint32_t(side.local.bytes - bytes) : 0;
+      side.local.offset += uint32_t(bytes),
+          side.local.bytes = bytes < side.local.bytes ? uint32_t(side.local.bytes - bytes) : 0;
     } else {
       side.global.data += bytes;
     }
@@ -346,7 +390,9 @@ class Matmul {
     Rewind();
   }
   template <typename Tensor>
-  __aicore__ ophook::rt::MatrixSide Result(const Tensor& to) { return SideOf(to, false, fractal(C::format)); }
+  __aicore__ ophook::rt::MatrixSide Result(const Tensor& to) {
+    return SideOf(to, false, fractal(C::format));
+  }
   __aicore__ void Tile(const char* call, ophook::rt::MatrixSide c, uint8_t atomic, bool in_a_row, bool sync, At at) {
     ophook::rt::MatrixProduct p;
     p.a = a_, p.b = b_, p.bias = bias_, p.c = c;
@@ -356,7 +402,8 @@ class Matmul {
     p.a.rows = a_.transposed ? ka : m, p.a.columns = a_.transposed ? m : ka;
     p.b.rows = b_.transposed ? n : kb, p.b.columns = b_.transposed ? kb : n;
     p.c.rows = m_, p.c.columns = c.on_core ? single_n_ : kc_;
-    if (C::format == CubeFormat::ND_ALIGN) p.c.columns = (p.c.columns * int(sizeof(DstT)) + 31) / 32 * 32 / int(sizeof(DstT));
+    if (C::format == CubeFormat::ND_ALIGN)
+      p.c.columns = (p.c.columns * int(sizeof(DstT)) + 31) / 32 * 32 / int(sizeof(DstT));
     if (row_a_) p.a.columns = row_a_;
     if (row_b_) p.b.columns = row_b_;
     if (row_c_) p.c.columns = row_c_;
@@ -371,19 +418,27 @@ class Matmul {
     }
     std::vector<uint8_t> left, right;
     if constexpr (MM_CB::copies_a) {
-      if (p.a.transposed || p.a.on_core) return ophook::rt::refuse(call, "CopyA1 for a matrix that is transposed or in L1 is not implemented", at);
-      left = Loaded<SrcT>(call, TPosition::A1, p.tile_m, p.k, p.tile_m, tiling_.baseK, at, [&](auto& block, int64_t k, int rows, int columns) {
-        MM_CB::copy_a(block, p.a.global.data, tile_m_, int((p.first_k + k) / tiling_.baseK), rows, columns, user_tiling_, user_data_);
-      });
-      p.a.loaded = left.data(), p.a.loaded_row = p.first_m, p.a.loaded_column = p.first_k, p.a.columns = p.k, p.a.rows = p.tile_m;
+      if (p.a.transposed || p.a.on_core)
+        return ophook::rt::refuse(call, "CopyA1 for a matrix that is transposed or in L1 is not implemented", at);
+      left = Loaded<SrcT>(call, TPosition::A1, p.tile_m, p.k, p.tile_m, tiling_.baseK, at,
+                          [&](auto& block, int64_t k, int rows, int columns) {
+                            MM_CB::copy_a(block, p.a.global.data, tile_m_, int((p.first_k + k) / tiling_.baseK), rows,
+                                          columns, user_tiling_, user_data_);
+                          });
+      p.a.loaded = left.data(), p.a.loaded_row = p.first_m, p.a.loaded_column = p.first_k, p.a.columns = p.k,
+      p.a.rows = p.tile_m;
       p.a.fractals = false;
     }
     if constexpr (MM_CB::copies_b) {
-      if (p.b.transposed || p.b.on_core) return ophook::rt::refuse(call, "CopyB1 for a matrix that is transposed or in L1 is not implemented", at);
-      right = Loaded<SrcBT>(call, TPosition::B1, p.k, p.tile_n, tiling_.baseK, p.tile_n, at, [&](auto& block, int64_t k, int rows, int columns) {
-        MM_CB::copy_b(block, p.b.global.data, int((p.first_k + k) / tiling_.baseK), tile_n_, rows, columns, user_tiling_, user_data_);
-      });
-      p.b.loaded = right.data(), p.b.loaded_row = p.first_k, p.b.loaded_column = p.first_n, p.b.columns = p.tile_n, p.b.rows = p.k;
+      if (p.b.transposed || p.b.on_core)
+        return ophook::rt::refuse(call, "CopyB1 for a matrix that is transposed or in L1 is not implemented", at);
+      right = Loaded<SrcBT>(call, TPosition::B1, p.k, p.tile_n, tiling_.baseK, p.tile_n, at,
+                            [&](auto& block, int64_t k, int rows, int columns) {
+                              MM_CB::copy_b(block, p.b.global.data, int((p.first_k + k) / tiling_.baseK), tile_n_, rows,
+                                            columns, user_tiling_, user_data_);
+                            });
+      p.b.loaded = right.data(), p.b.loaded_row = p.first_k, p.b.loaded_column = p.first_n, p.b.columns = p.tile_n,
+      p.b.rows = p.k;
       p.b.fractals = false;
     }
     if constexpr (kSparse) p.sparse = true, p.index = index_, p.b.columns = kb / 2;
@@ -395,18 +450,20 @@ class Matmul {
 
   // `rows` by `columns` of a matrix in blocks along the depth, which `load` brings to L1 as NZ.
   template <typename T, typename Load>
-  __aicore__ std::vector<uint8_t> Loaded(const char* call, TPosition position, int64_t rows, int64_t columns, int64_t most_rows, int64_t most_columns,
-                                         At at, Load load) {
+  __aicore__ std::vector<uint8_t> Loaded(const char* call, TPosition position, int64_t rows, int64_t columns,
+                                         int64_t most_rows, int64_t most_columns, At at, Load load) {
     std::vector<uint8_t> values(size_t(rows * columns) * sizeof(T));
     for (int64_t r = 0; r < rows; r += most_rows)
       for (int64_t k = 0; k < columns; k += most_columns) {
-        const int64_t height = rows - r < most_rows ? rows - r : most_rows, width = columns - k < most_columns ? columns - k : most_columns;
+        const int64_t height = rows - r < most_rows ? rows - r : most_rows,
+                      width = columns - k < most_columns ? columns - k : most_columns;
         constexpr int64_t c0 = 32 / sizeof(T);
         const auto bytes = uint64_t((height + 15) / 16 * 16 * ((width + c0 - 1) / c0 * c0)) * sizeof(T);
         const ophook::rt::Local block = ophook::rt::matmul_block(call, position, bytes, ophook::rt::dtype_of<T>(), at);
         const LocalTensor<int8_t> seen(block);
         load(seen, r + k, int(height), int(width));
-        ophook::rt::matmul_loaded(call, block, height, width, values.data() + size_t(r * columns + k) * sizeof(T), columns * int64_t(sizeof(T)), at);
+        ophook::rt::matmul_loaded(call, block, height, width, values.data() + size_t(r * columns + k) * sizeof(T),
+                                  columns * int64_t(sizeof(T)), at);
       }
     return values;
   }
@@ -419,8 +476,8 @@ class Matmul {
   int next_ = 0, tile_m_ = 0, tile_n_ = 0, tile_k_ = 0, batch_a_ = 1, batch_b_ = 1;
   int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
   DstT* workspace_ = nullptr;
-  uint64_t taken_ = 0;  // of IterateNBatch's results
-  bool fetched_ = false;  // the tile of the last Iterate
+  uint64_t taken_ = 0;       // of IterateNBatch's results
+  bool fetched_ = false;     // the tile of the last Iterate
   bool registered_ = false;  // which cores ask is settled
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
@@ -442,11 +499,12 @@ __aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeT
 }  // namespace AscendC
 
 // Programs name them without a namespace, too.
-#define OPHOOK_NAMES(use)                                                                                                          \
-  use(CFG_MDL) use(CFG_NORM) use(CFG_IBSHARE_NORM) use(MM_CFG_BB) use(MatmulConfig) use(MatmulConfigMode) use(MatmulShapeParams)   \
-  use(MatmulQuantParams) use(MatmulBatchParams) use(MatmulFuncParams) use(MatmulApiStaticTiling) use(BatchMode) use(BatchOutMode)  \
-  use(IterateOrder) use(ScheduleType) use(GetMMConfig) use(GetNormalConfig) use(GetMDLConfig) use(GetSpecialMDLConfig)            \
-  use(GetIBShareNormConfig) use(GetBasicConfig) use(GetMatmulApiTiling)
+#define OPHOOK_NAMES(use)                                                                                 \
+  use(CFG_MDL) use(CFG_NORM) use(CFG_IBSHARE_NORM) use(MM_CFG_BB) use(MatmulConfig) use(MatmulConfigMode) \
+      use(MatmulShapeParams) use(MatmulQuantParams) use(MatmulBatchParams) use(MatmulFuncParams)          \
+          use(MatmulApiStaticTiling) use(BatchMode) use(BatchOutMode) use(IterateOrder) use(ScheduleType) \
+              use(GetMMConfig) use(GetNormalConfig) use(GetMDLConfig) use(GetSpecialMDLConfig)            \
+                  use(GetIBShareNormConfig) use(GetBasicConfig) use(GetMatmulApiTiling)
 #define OPHOOK_USE(name) using AscendC::name;
 namespace matmul {
 OPHOOK_NAMES(OPHOOK_USE)
@@ -459,6 +517,6 @@ OPHOOK_NAMES(OPHOOK_USE)
 #undef OPHOOK_USE
 
 // The cube cores of a kernel whose vector cores ask serve them until the end: nothing after it is theirs.
-#define REGIST_MATMUL_OBJ(tpipe, workspace, ...)                                                                                  \
-  static_cast<void>(workspace);                                                                                                   \
+#define REGIST_MATMUL_OBJ(tpipe, workspace, ...) \
+  static_cast<void>(workspace);                  \
   if (!::AscendC::matmul_details::Register(OPHOOK_CUBE_ONLY, ::ophook::rt::At::here(), __VA_ARGS__)) return

@@ -1,5 +1,6 @@
-// How a Matmul object loads and schedules: MatmulConfig with its templates, tilings that are constants, callbacks and policies.
-// What is computed depends on few of these fields; those that would change it and are not implemented are refused by name.
+// How a Matmul object loads and schedules: MatmulConfig with its templates, tilings that are constants, callbacks and
+// policies. What is computed depends on few of these fields; those that would change it and are not implemented are
+// refused by name.
 #pragma once
 
 #include "../kernel_operator.h"
@@ -16,7 +17,11 @@ enum class IterateOrder { ORDER_M = 0, ORDER_N, UNDEF };
 enum class ScheduleType { INNER_PRODUCT = 0, OUTER_PRODUCT, N_BUFFER_33 };
 enum class MatmulConfigMode { CONFIG_NORM = 0, CONFIG_MDL, CONFIG_SPECIALMDL, CONFIG_IBSHARE };
 enum class IterateMode : uint8_t {
-  ITERATE_MODE_NORMAL = 0b1, ITERATE_MODE_ALL = 0b10, ITERATE_MODE_BATCH = 0b100, ITERATE_MODE_N_BATCH = 0b1000, ITERATE_MODE_DEFAULT = 0b11111111,
+  ITERATE_MODE_NORMAL = 0b1,
+  ITERATE_MODE_ALL = 0b10,
+  ITERATE_MODE_BATCH = 0b100,
+  ITERATE_MODE_N_BATCH = 0b1000,
+  ITERATE_MODE_DEFAULT = 0b11111111,
 };
 
 struct MatmulConfig {
@@ -25,7 +30,8 @@ struct MatmulConfig {
   bool intrinsicsCheck = false, isNBatch = false, enVecND2NZ = false, doSpecialBasicBlock = false;
   uint32_t doMTE2Preload = 0;
   uint32_t singleCoreM = 0, singleCoreN = 0, singleCoreK = 0, stepM = 0, stepN = 0, baseMN = 0, singleCoreMN = 0;
-  bool enUnitFlag = true, isPerTensor = false, hasAntiQuantOffset = false, doIBShareNorm = false, doSpecialMDL = false, enableInit = true;
+  bool enUnitFlag = true, isPerTensor = false, hasAntiQuantOffset = false, doIBShareNorm = false, doSpecialMDL = false,
+       enableInit = true;
   BatchMode batchMode = BatchMode::NONE;
   bool enableEnd = true, enableGetTensorC = true, enableSetOrgShape = true, enableSetBias = true, enableSetTail = true,
        enableQuantVector = true, enableSetDefineData = true;
@@ -33,41 +39,50 @@ struct MatmulConfig {
   bool enableReuse = true, enableUBReuse = true, enableL1CacheUB = false, intraBlockPartSum = false;
   IterateOrder iterateOrder = IterateOrder::UNDEF;
   ScheduleType scheduleType = ScheduleType::INNER_PRODUCT;
-  bool enableDoubleCache = false, isBiasBatch = true, enableStaticPadZeros = false, isPartialOutput = false, enableMixDualMaster = false,
-       isA2B2Shared = false, isEnableChannelSplit = false, enableKdimReorderLoad = false, isCO1Shared = false;
+  bool enableDoubleCache = false, isBiasBatch = true, enableStaticPadZeros = false, isPartialOutput = false,
+       enableMixDualMaster = false, isA2B2Shared = false, isEnableChannelSplit = false, enableKdimReorderLoad = false,
+       isCO1Shared = false;
   uint32_t sharedCO1BufferSize = 64 * 1024;
   bool enableL1BankConflictOptimise = false;
   BatchOutMode bmmOutMode = BatchOutMode::SINGLE_BATCH;
 };
 
-__aicore__ constexpr MatmulConfig GetNormalConfig(const bool intrinsicsLimit = false, const bool batchLoop = false, const bool isVecND2NZ = false,
-                                                  const BatchMode bmmMode = BatchMode::BATCH_LESS_THAN_L1, const bool isMsgReuse = true,
+__aicore__ constexpr MatmulConfig GetNormalConfig(const bool intrinsicsLimit = false, const bool batchLoop = false,
+                                                  const bool isVecND2NZ = false,
+                                                  const BatchMode bmmMode = BatchMode::BATCH_LESS_THAN_L1,
+                                                  const bool isMsgReuse = true,
                                                   const IterateOrder iterateOrder = IterateOrder::UNDEF,
-                                                  const ScheduleType scheduleType = ScheduleType::INNER_PRODUCT, const bool enUnitFlag = true,
-                                                  const bool enableMixDualMaster = false,
+                                                  const ScheduleType scheduleType = ScheduleType::INNER_PRODUCT,
+                                                  const bool enUnitFlag = true, const bool enableMixDualMaster = false,
                                                   const BatchOutMode bmmOutMode = BatchOutMode::SINGLE_BATCH) {
   MatmulConfig c;
-  c.intrinsicsCheck = intrinsicsLimit, c.isNBatch = batchLoop, c.enVecND2NZ = isVecND2NZ, c.batchMode = bmmMode, c.enableReuse = isMsgReuse;
-  c.iterateOrder = iterateOrder, c.scheduleType = scheduleType, c.enUnitFlag = enUnitFlag, c.enableMixDualMaster = enableMixDualMaster;
+  c.intrinsicsCheck = intrinsicsLimit, c.isNBatch = batchLoop, c.enVecND2NZ = isVecND2NZ, c.batchMode = bmmMode,
+  c.enableReuse = isMsgReuse;
+  c.iterateOrder = iterateOrder, c.scheduleType = scheduleType, c.enUnitFlag = enUnitFlag,
+  c.enableMixDualMaster = enableMixDualMaster;
   c.bmmOutMode = bmmOutMode;
   return c;
 }
-__aicore__ constexpr MatmulConfig GetMDLConfig(const bool intrinsicsLimit = false, const bool batchLoop = false, const uint32_t doMTE2Preload = 0,
-                                               const bool isVecND2NZ = false, bool isPerTensor = false, bool hasAntiQuantOffset = false,
-                                               const bool enUnitFlag = false, const bool isMsgReuse = true, const bool enableUBReuse = true,
-                                               const bool enableL1CacheUB = false, const bool enableMixDualMaster = false,
+__aicore__ constexpr MatmulConfig GetMDLConfig(const bool intrinsicsLimit = false, const bool batchLoop = false,
+                                               const uint32_t doMTE2Preload = 0, const bool isVecND2NZ = false,
+                                               bool isPerTensor = false, bool hasAntiQuantOffset = false,
+                                               const bool enUnitFlag = false, const bool isMsgReuse = true,
+                                               const bool enableUBReuse = true, const bool enableL1CacheUB = false,
+                                               const bool enableMixDualMaster = false,
                                                const bool enableKdimReorderLoad = false) {
   MatmulConfig c;
   c.doNorm = false, c.doMultiDataLoad = true;
-  c.intrinsicsCheck = intrinsicsLimit, c.isNBatch = batchLoop, c.doMTE2Preload = doMTE2Preload, c.enVecND2NZ = isVecND2NZ;
-  c.isPerTensor = isPerTensor, c.hasAntiQuantOffset = hasAntiQuantOffset, c.enUnitFlag = enUnitFlag, c.enableReuse = isMsgReuse;
+  c.intrinsicsCheck = intrinsicsLimit, c.isNBatch = batchLoop, c.doMTE2Preload = doMTE2Preload,
+  c.enVecND2NZ = isVecND2NZ;
+  c.isPerTensor = isPerTensor, c.hasAntiQuantOffset = hasAntiQuantOffset, c.enUnitFlag = enUnitFlag,
+  c.enableReuse = isMsgReuse;
   c.enableUBReuse = enableUBReuse, c.enableL1CacheUB = enableL1CacheUB, c.enableMixDualMaster = enableMixDualMaster;
   c.enableKdimReorderLoad = enableKdimReorderLoad;
   return c;
 }
 __aicore__ constexpr MatmulConfig GetSpecialMDLConfig(const bool intrinsicsLimit = false, const bool batchLoop = false,
-                                                      const uint32_t doMTE2Preload = 0, const bool isVecND2NZ = false, bool isPerTensor = false,
-                                                      bool hasAntiQuantOffset = false) {
+                                                      const uint32_t doMTE2Preload = 0, const bool isVecND2NZ = false,
+                                                      bool isPerTensor = false, bool hasAntiQuantOffset = false) {
   MatmulConfig c = GetMDLConfig(intrinsicsLimit, batchLoop, doMTE2Preload, isVecND2NZ, isPerTensor, hasAntiQuantOffset);
   c.doMultiDataLoad = false, c.doSpecialMDL = true;
   return c;
@@ -87,8 +102,8 @@ __aicore__ constexpr MatmulConfig GetBasicConfig(const uint32_t basicM, const ui
   c.doNorm = false, c.doBasicBlock = true, c.basicM = basicM, c.basicN = basicN, c.basicK = basicK;
   return c;
 }
-constexpr MatmulConfig CFG_NORM = GetNormalConfig(), CFG_MDL = GetMDLConfig(), CFG_IBSHARE_NORM = GetIBShareNormConfig(),
-                       MM_CFG_BB = GetBasicConfig(128, 128, 128);
+constexpr MatmulConfig CFG_NORM = GetNormalConfig(), CFG_MDL = GetMDLConfig(),
+                       CFG_IBSHARE_NORM = GetIBShareNormConfig(), MM_CFG_BB = GetBasicConfig(128, 128, 128);
 
 struct MatmulShapeParams {
   uint32_t singleCoreM = 0, singleCoreN = 0, singleCoreK = 0, basicM = 0, basicN = 0, basicK = 0;
@@ -107,22 +122,26 @@ struct MatmulFuncParams {
   uint32_t doMTE2Preload = 0;
   IterateOrder iterateOrder = IterateOrder::UNDEF;
   ScheduleType scheduleType = ScheduleType::INNER_PRODUCT;
-  bool enableReuse = true, enableUBReuse = true, isPartialOutput = false, isA2B2Shared = false, isEnableChannelSplit = false,
-       enableKdimReorderLoad = false, enableL1BankConflictOptimise = false;
+  bool enableReuse = true, enableUBReuse = true, isPartialOutput = false, isA2B2Shared = false,
+       isEnableChannelSplit = false, enableKdimReorderLoad = false, enableL1BankConflictOptimise = false;
 };
 namespace matmul_details {
 constexpr void put(MatmulConfig& c, const MatmulShapeParams& p) {
   c.singleCoreM = p.singleCoreM, c.singleCoreN = p.singleCoreN, c.singleCoreK = p.singleCoreK;
   c.basicM = p.basicM, c.basicN = p.basicN, c.basicK = p.basicK;
 }
-constexpr void put(MatmulConfig& c, const MatmulQuantParams& p) { c.isPerTensor = p.isPerTensor, c.hasAntiQuantOffset = p.hasAntiQuantOffset; }
+constexpr void put(MatmulConfig& c, const MatmulQuantParams& p) {
+  c.isPerTensor = p.isPerTensor, c.hasAntiQuantOffset = p.hasAntiQuantOffset;
+}
 constexpr void put(MatmulConfig& c, const MatmulBatchParams& p) {
   c.isNBatch = p.isNBatch, c.batchMode = p.batchMode, c.isBiasBatch = p.isBiasBatch, c.bmmOutMode = p.bmmOutMode;
 }
 constexpr void put(MatmulConfig& c, const MatmulFuncParams& p) {
   c.intrinsicsCheck = p.intrinsicsLimit, c.enVecND2NZ = p.enVecND2NZ, c.enableDoubleCache = p.enableDoubleCache;
-  c.enableL1CacheUB = p.enableL1CacheUB, c.doMTE2Preload = p.doMTE2Preload, c.iterateOrder = p.iterateOrder, c.scheduleType = p.scheduleType;
-  c.enableReuse = p.enableReuse, c.enableUBReuse = p.enableUBReuse, c.isPartialOutput = p.isPartialOutput, c.isA2B2Shared = p.isA2B2Shared;
+  c.enableL1CacheUB = p.enableL1CacheUB, c.doMTE2Preload = p.doMTE2Preload, c.iterateOrder = p.iterateOrder,
+  c.scheduleType = p.scheduleType;
+  c.enableReuse = p.enableReuse, c.enableUBReuse = p.enableUBReuse, c.isPartialOutput = p.isPartialOutput,
+  c.isA2B2Shared = p.isA2B2Shared;
   c.isEnableChannelSplit = p.isEnableChannelSplit, c.enableKdimReorderLoad = p.enableKdimReorderLoad;
   c.enableL1BankConflictOptimise = p.enableL1BankConflictOptimise;
 }
@@ -165,7 +184,8 @@ __aicore__ constexpr MatmulApiStaticTiling GetMatmulApiTiling(const MatmulConfig
   t.baseM = int32_t(mmCFG.basicM), t.baseN = int32_t(mmCFG.basicN), t.baseK = int32_t(mmCFG.basicK);
   t.singleCoreM = t.M = int32_t(mmCFG.singleCoreM), t.singleCoreN = t.N = int32_t(mmCFG.singleCoreN);
   t.singleCoreK = t.Ka = t.Kb = int32_t(mmCFG.singleCoreK);
-  const int32_t left = t.baseM * t.baseK * int32_t(sizeof(typename A_TYPE::T)), right = t.baseN * t.baseK * int32_t(sizeof(typename B_TYPE::T));
+  const int32_t left = t.baseM * t.baseK * int32_t(sizeof(typename A_TYPE::T)),
+                right = t.baseN * t.baseK * int32_t(sizeof(typename B_TYPE::T));
   int32_t steps = left + right > 0 ? l1Size / 2 / (left + right) : 1;
   steps = steps < 1 ? 1 : steps > 4 ? 4 : steps;
   t.stepM = t.stepN = 1, t.stepKa = t.stepKb = steps, t.depthA1 = t.depthB1 = 2 * steps;
@@ -174,11 +194,15 @@ __aicore__ constexpr MatmulApiStaticTiling GetMatmulApiTiling(const MatmulConfig
 }
 
 // C is copied out, A and B are copied in by functions of the kernel's own.
-template <void (*DataCopyOut)(const __gm__ void*, const LocalTensor<int8_t>&, const void*, const uint64_t, const uint64_t) = nullptr,
-          void (*CopyA1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t, const uint64_t) = nullptr,
-          void (*CopyB1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t, const uint64_t) = nullptr>
+template <void (*DataCopyOut)(const __gm__ void*, const LocalTensor<int8_t>&, const void*, const uint64_t,
+                              const uint64_t) = nullptr,
+          void (*CopyA1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t,
+                         const uint64_t) = nullptr,
+          void (*CopyB1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t,
+                         const uint64_t) = nullptr>
 struct MatmulCallBackFunc {
-  static constexpr bool writes = DataCopyOut != nullptr, copies_a = CopyA1 != nullptr, copies_b = CopyB1 != nullptr, loads = copies_a || copies_b;
+  static constexpr bool writes = DataCopyOut != nullptr, copies_a = CopyA1 != nullptr, copies_b = CopyB1 != nullptr,
+                        loads = copies_a || copies_b;
   static constexpr auto copy_a = CopyA1;
   static constexpr auto copy_b = CopyB1;
 };

@@ -11,6 +11,21 @@ struct TransDataConfig {
 };
 // Which dimensions a reduction leaves (A) and which it reduces (R), from the first on.
 enum class ReducePattern : uint32_t {
-  AR = 0, RA = 1, R, ARA, ARAR, ARARA, ARARAR, ARARARA, ARARARAR, ARARARARA, RAR, RARA, RARAR, RARARA, RARARAR, RARARARA,
+  AR = 0,
+  RA = 1,
+  R,
+  ARA,
+  ARAR,
+  ARARA,
+  ARARAR,
+  ARARARA,
+  ARARARAR,
+  ARARARARA,
+  RAR,
+  RARA,
+  RARAR,
+  RARARA,
+  RARARAR,
+  RARARARA,
 };
 }  // namespace AscendC

@@ -65,7 +65,8 @@ class TQueBind {
     ophook::rt::queue_begin(queue_, int(from), int(to), depth, num, at);
   }
   template <typename T>
-  __aicore__ void InitBufHandle(T* bufPool, uint32_t, TBufHandle, uint32_t curPoolAddr, uint32_t len, ophook::rt::At at = ophook::rt::At::here()) {
+  __aicore__ void InitBufHandle(T* bufPool, uint32_t, TBufHandle, uint32_t curPoolAddr, uint32_t len,
+                                ophook::rt::At at = ophook::rt::At::here()) {
     ophook::rt::place_buffer(queue_, bufPool->ophook_pool, int(to), false, curPoolAddr, len, at);
   }
   ophook::rt::Queue& handle() { return queue_; }
@@ -93,19 +94,23 @@ class TBuf {
     return LocalTensor<T>(ophook::rt::buffer_get(buffer_, 0, uint64_t(elements) * sizeof(T), at));
   }
   template <typename T>  // offset in bytes
-  __aicore__ LocalTensor<T> GetWithOffset(uint32_t elements, uint32_t offset, ophook::rt::At at = ophook::rt::At::here()) {
+  __aicore__ LocalTensor<T> GetWithOffset(uint32_t elements, uint32_t offset,
+                                          ophook::rt::At at = ophook::rt::At::here()) {
     return LocalTensor<T>(ophook::rt::buffer_get(buffer_, offset, uint64_t(elements) * sizeof(T), at));
   }
   // The vendor's examples use a TBuf as a queue that has nothing to wait for.
   template <typename T>
-  __aicore__ LocalTensor<T> AllocTensor(ophook::rt::At at = ophook::rt::At::here()) { return Get<T>(at); }
+  __aicore__ LocalTensor<T> AllocTensor(ophook::rt::At at = ophook::rt::At::here()) {
+    return Get<T>(at);
+  }
   template <typename T>
   __aicore__ void FreeTensor(const LocalTensor<T>&) {}
   __aicore__ void InitStartBufHandle(TBufHandle, uint8_t num, uint32_t, ophook::rt::At at = ophook::rt::At::here()) {
     if (num != 1) ophook::rt::refuse("InitStartBufHandle", "a TBuf has one buffer", at);
   }
   template <typename T>
-  __aicore__ void InitBufHandle(T* bufPool, uint32_t, TBufHandle, uint32_t curPoolAddr, uint32_t len, ophook::rt::At at = ophook::rt::At::here()) {
+  __aicore__ void InitBufHandle(T* bufPool, uint32_t, TBufHandle, uint32_t curPoolAddr, uint32_t len,
+                                ophook::rt::At at = ophook::rt::At::here()) {
     ophook::rt::place_buffer(buffer_, bufPool->ophook_pool, int(position), true, curPoolAddr, len, at);
   }
   ophook::rt::Queue& handle() { return buffer_; }
@@ -142,7 +147,8 @@ class PoolOwner {
   }
   template <class T, class U, typename = decltype(U::ophook_buffers)>
   __aicore__ bool InitBufPool(T& bufPool, uint32_t len, U& shareBuf, ophook::rt::At at = ophook::rt::At::here()) {
-    ophook::rt::pool_begin(bufPool.ophook_pool, int(T::ophook_position), T::ophook_buffers, in(), &shareBuf.ophook_pool, len, at);
+    ophook::rt::pool_begin(bufPool.ophook_pool, int(T::ophook_position), T::ophook_buffers, in(), &shareBuf.ophook_pool,
+                           len, at);
     return true;
   }
 
@@ -154,8 +160,8 @@ constexpr uint32_t defaultBufIDSize = 4;
 template <TPosition pos, uint32_t bufIDSize = defaultBufIDSize>
 class TBufPool : public PoolOwner<TBufPool<pos, bufIDSize>> {
   static_assert(bufIDSize <= 16, "TBufPool: bufIDSize is at most 16");
-  static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT || pos == TPosition::VECCALC || pos == TPosition::A1 || pos == TPosition::B1 ||
-                    pos == TPosition::C1,
+  static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT || pos == TPosition::VECCALC ||
+                    pos == TPosition::A1 || pos == TPosition::B1 || pos == TPosition::C1,
                 "TBufPool: the position is VECIN, VECOUT, VECCALC, A1, B1 or C1");
 
  public:
@@ -194,23 +200,25 @@ class TPipe : public PoolOwner<TPipe> {
 __aicore__ inline AscendC::TPipe* GetTPipePtr() { return static_cast<AscendC::TPipe*>(ophook::rt::pipe_current()); }
 
 // The members of a pool whose InitBuffer is the kernel's own; TPipe::InitBufPool gives it its part of the memory.
-#define EXTERN_IMPL_BUFPOOL(EXT_BUFPOOL, POSITION, BUFID_SIZE)                                                        \
- public:                                                                                                              \
-  static constexpr AscendC::TPosition ophook_position = POSITION;                                                     \
-  static constexpr uint32_t ophook_buffers = BUFID_SIZE;                                                              \
-  ophook::rt::Pool ophook_pool;                                                                                       \
-  __aicore__ inline void Init() { ophook_used = 0, ophook_next = 0; }                                                 \
-  __aicore__ inline void Reset(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::pool_reset(ophook_pool, at), Init(); } \
-  __aicore__ inline AscendC::TBufHandle GetBufHandle(uint8_t offset) { return ophook_handles + offset; }              \
-  __aicore__ inline uint32_t GetCurAddr(ophook::rt::At at = ophook::rt::At::here()) {                                 \
-    return ophook::rt::pool_address(ophook_pool, at) + ophook_next;                                                   \
-  }                                                                                                                   \
-  __aicore__ inline void SetCurAddr(uint32_t curAddr, ophook::rt::At at = ophook::rt::At::here()) {                   \
-    ophook_next = curAddr - ophook::rt::pool_address(ophook_pool, at);                                                \
-  }                                                                                                                   \
-  __aicore__ inline uint8_t GetCurBufSize() { return ophook_used; }                                                   \
-  __aicore__ inline void SetCurBufSize(uint8_t curBufSize) { ophook_used = curBufSize; }                              \
-                                                                                                                      \
- private:                                                                                                             \
-  uint8_t ophook_handles[BUFID_SIZE] = {}, ophook_used = 0;                                                           \
+#define EXTERN_IMPL_BUFPOOL(EXT_BUFPOOL, POSITION, BUFID_SIZE)                                           \
+ public:                                                                                                 \
+  static constexpr AscendC::TPosition ophook_position = POSITION;                                        \
+  static constexpr uint32_t ophook_buffers = BUFID_SIZE;                                                 \
+  ophook::rt::Pool ophook_pool;                                                                          \
+  __aicore__ inline void Init() { ophook_used = 0, ophook_next = 0; }                                    \
+  __aicore__ inline void Reset(ophook::rt::At at = ophook::rt::At::here()) {                             \
+    ophook::rt::pool_reset(ophook_pool, at), Init();                                                     \
+  }                                                                                                      \
+  __aicore__ inline AscendC::TBufHandle GetBufHandle(uint8_t offset) { return ophook_handles + offset; } \
+  __aicore__ inline uint32_t GetCurAddr(ophook::rt::At at = ophook::rt::At::here()) {                    \
+    return ophook::rt::pool_address(ophook_pool, at) + ophook_next;                                      \
+  }                                                                                                      \
+  __aicore__ inline void SetCurAddr(uint32_t curAddr, ophook::rt::At at = ophook::rt::At::here()) {      \
+    ophook_next = curAddr - ophook::rt::pool_address(ophook_pool, at);                                   \
+  }                                                                                                      \
+  __aicore__ inline uint8_t GetCurBufSize() { return ophook_used; }                                      \
+  __aicore__ inline void SetCurBufSize(uint8_t curBufSize) { ophook_used = curBufSize; }                 \
+                                                                                                         \
+ private:                                                                                                \
+  uint8_t ophook_handles[BUFID_SIZE] = {}, ophook_used = 0;                                              \
   uint32_t ophook_next = 0;

@@ -6,25 +6,29 @@
 namespace ophook::rt {
 enum class Fold : uint8_t { sum, max, min };
 // One value (and with `index` its place, after it) of `cover.low` elements.
-OPHOOK_RT void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover cover, uint32_t src_repeat, bool index, At at);
+OPHOOK_RT void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover cover, uint32_t src_repeat,
+                      bool index, At at);
 // One value for each repeat (lanes 256 / size), each block of 32 bytes (lanes 32 / size), or each pair (lanes 2).
-OPHOOK_RT void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t group, Cover cover, uint32_t dst_repeat,
-                             uint32_t src_block, uint32_t src_repeat, int order, At at);
+OPHOOK_RT void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t group, Cover cover,
+                             uint32_t dst_repeat, uint32_t src_block, uint32_t src_repeat, int order, At at);
 OPHOOK_RT void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Step sb, At at);
 OPHOOK_RT void read_compared(Local dst, At at);
 OPHOOK_RT void set_compared(Local src, At at);
-OPHOOK_RT void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa, Step sb, At at);
+OPHOOK_RT void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover,
+                       Step sa, Step sb, At at);
 // An empty mask is the register that Compare without a destination and set_compared write.
-OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d, Step sa, Step sb, At at);
+OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d,
+                      Step sa, Step sb, At at);
 OPHOOK_RT double last_sum();  // of the last ReduceSum of the first elements of a tensor
-OPHOOK_RT void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block, uint32_t dst_repeat, At at);
+OPHOOK_RT void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block,
+                             uint32_t dst_repeat, At at);
 OPHOOK_RT void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, At at);
 OPHOOK_RT void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block, uint32_t dst_repeat, At at);
 OPHOOK_RT void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void ramp(Local dst, Scalar first, Scalar step, int32_t count, At at);
 OPHOOK_RT void transpose16(Local dst, Local src, At at);
-OPHOOK_RT void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask, uint32_t block,
-                           uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at);
+OPHOOK_RT void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask,
+                           uint32_t block, uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at);
 OPHOOK_RT uint64_t last_gathered();  // how many elements the last GatherMask took
 }  // namespace ophook::rt
 
@@ -33,7 +37,10 @@ namespace AscendC {
 struct GatherMaskParams {
   GatherMaskParams() = default;
   GatherMaskParams(uint8_t block, uint16_t repeats, uint16_t repeat_stride, uint8_t pattern_stride)
-      : src0BlockStride(block), repeatTimes(repeats), src0RepeatStride(repeat_stride), src1RepeatStride(pattern_stride) {}
+      : src0BlockStride(block),
+        repeatTimes(repeats),
+        src0RepeatStride(repeat_stride),
+        src1RepeatStride(pattern_stride) {}
   uint8_t src0BlockStride = 1;
   uint16_t repeatTimes = 0, src0RepeatStride = 8;
   uint8_t src1RepeatStride = 0;
@@ -44,78 +51,85 @@ struct BrcbRepeatParams {
   uint16_t dstBlkStride = 1, dstRepStride = 8;
 };
 
-#define OPHOOK_REDUCE(name, fold)                                                                                          \
-  template <typename T>                                                                                                    \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,            \
-                              const int32_t count, ophook::rt::At at = ophook::rt::At::here()) {                           \
-    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(), cover::count(count), 8, false, at); \
-  }                                                                                                                        \
-  template <typename T>                                                                                                    \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,            \
-                              const int32_t mask, const int32_t repeat, const int32_t srcRepStride,                        \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                                 \
-                       cover::lanes(uint64_t(mask), uint32_t(repeat)), uint32_t(srcRepStride), false, at);                 \
+#define OPHOOK_REDUCE(name, fold)                                                                                  \
+  template <typename T>                                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
+                              const int32_t count, ophook::rt::At at = ophook::rt::At::here()) {                   \
+    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(), cover::count(count), 8, \
+                       false, at);                                                                                 \
+  }                                                                                                                \
+  template <typename T>                                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
+                              const int32_t mask, const int32_t repeat, const int32_t srcRepStride,                \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                        \
+    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                         \
+                       cover::lanes(uint64_t(mask), uint32_t(repeat)), uint32_t(srcRepStride), false, at);         \
   }
 OPHOOK_REDUCE(ReduceSum, sum)
 #undef OPHOOK_REDUCE
-#define OPHOOK_REDUCE_INDEX(name, fold)                                                                                    \
-  template <typename T>                                                                                                    \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,            \
-                              const int32_t count, bool calIndex = false, ophook::rt::At at = ophook::rt::At::here()) {    \
-    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(), cover::count(count), 8, calIndex, at); \
-  }                                                                                                                        \
-  template <typename T>                                                                                                    \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,            \
-                              const int32_t mask, const int32_t repeat, const int32_t srcRepStride, bool calIndex = false, \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                                 \
-                       cover::lanes(uint64_t(mask), uint32_t(repeat)), uint32_t(srcRepStride), calIndex, at);              \
+#define OPHOOK_REDUCE_INDEX(name, fold)                                                                            \
+  template <typename T>                                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
+                              const int32_t count, bool calIndex = false,                                          \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                        \
+    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(), cover::count(count), 8, \
+                       calIndex, at);                                                                              \
+  }                                                                                                                \
+  template <typename T>                                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
+                              const int32_t mask, const int32_t repeat, const int32_t srcRepStride,                \
+                              bool calIndex = false, ophook::rt::At at = ophook::rt::At::here()) {                 \
+    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                         \
+                       cover::lanes(uint64_t(mask), uint32_t(repeat)), uint32_t(srcRepStride), calIndex, at);      \
   }
 OPHOOK_REDUCE_INDEX(ReduceMax, max)
 OPHOOK_REDUCE_INDEX(ReduceMin, min)
 #undef OPHOOK_REDUCE_INDEX
 
 namespace cover {
-inline Cover of(int32_t mask, int32_t repeat, bool set) { return set ? lanes(uint64_t(mask), uint32_t(repeat)) : preset(uint32_t(repeat)); }
-inline Cover of(const uint64_t* mask, int32_t repeat, bool set) { return set ? bits(mask, uint32_t(repeat)) : preset(uint32_t(repeat)); }
+inline Cover of(int32_t mask, int32_t repeat, bool set) {
+  return set ? lanes(uint64_t(mask), uint32_t(repeat)) : preset(uint32_t(repeat));
+}
+inline Cover of(const uint64_t* mask, int32_t repeat, bool set) {
+  return set ? bits(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
+}
 }  // namespace cover
 // A mask is a number of elements or bits.
-#define OPHOOK_GROUPS(name, fold, group, mask_type)                                                                        \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, mask_type,       \
-                              const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,          \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, dst.view(), src.view(), group,                                \
-                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),          \
-                              uint32_t(srcRepStride), -1, at);                                                             \
+#define OPHOOK_GROUPS(name, fold, group, mask_type)                                                                  \
+  template <typename T, bool isSetMask = true>                                                                       \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, mask_type, \
+                              const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,    \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                          \
+    ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, dst.view(), src.view(), group,                          \
+                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),    \
+                              uint32_t(srcRepStride), -1, at);                                                       \
   }
-#define OPHOOK_WHOLE_SUM(mask_type)                                                                                        \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void WholeReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,                   \
-                                        const int32_t repeat, const int32_t dstRepStride, const int32_t srcBlkStride,      \
-                                        const int32_t srcRepStride, ophook::rt::At at = ophook::rt::At::here()) {          \
-    ophook::rt::reduce_groups("WholeReduceSum", ophook::rt::Fold::sum, dst.view(), src.view(), 256 / sizeof(T),            \
-                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),          \
-                              uint32_t(srcRepStride), -1, at);                                                             \
+#define OPHOOK_WHOLE_SUM(mask_type)                                                                                   \
+  template <typename T, bool isSetMask = true>                                                                        \
+  __aicore__ inline void WholeReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,              \
+                                        const int32_t repeat, const int32_t dstRepStride, const int32_t srcBlkStride, \
+                                        const int32_t srcRepStride, ophook::rt::At at = ophook::rt::At::here()) {     \
+    ophook::rt::reduce_groups("WholeReduceSum", ophook::rt::Fold::sum, dst.view(), src.view(), 256 / sizeof(T),       \
+                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),     \
+                              uint32_t(srcRepStride), -1, at);                                                        \
   }
-#define OPHOOK_WHOLE(name, fold, mask_type)                                                                                \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type, const int32_t repeat,       \
-                              const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,          \
-                              ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,                                          \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, dst.view(), src.view(), 256 / sizeof(T),                      \
-                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),          \
-                              uint32_t(srcRepStride), int(order), at);                                                     \
+#define OPHOOK_WHOLE(name, fold, mask_type)                                                                          \
+  template <typename T, bool isSetMask = true>                                                                       \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type, const int32_t repeat, \
+                              const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,    \
+                              ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,                                    \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                          \
+    ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, dst.view(), src.view(), 256 / sizeof(T),                \
+                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),    \
+                              uint32_t(srcRepStride), int(order), at);                                               \
   }
-#define OPHOOK_EITHER_MASK(mask_type)                            \
-  OPHOOK_GROUPS(BlockReduceSum, sum, 32 / sizeof(T), mask_type)  \
-  OPHOOK_GROUPS(BlockReduceMax, max, 32 / sizeof(T), mask_type)  \
-  OPHOOK_GROUPS(BlockReduceMin, min, 32 / sizeof(T), mask_type)  \
-  OPHOOK_GROUPS(PairReduceSum, sum, 2, mask_type)                \
-  OPHOOK_WHOLE_SUM(mask_type)                                    \
-  OPHOOK_WHOLE(WholeReduceMax, max, mask_type)                   \
+#define OPHOOK_EITHER_MASK(mask_type)                           \
+  OPHOOK_GROUPS(BlockReduceSum, sum, 32 / sizeof(T), mask_type) \
+  OPHOOK_GROUPS(BlockReduceMax, max, 32 / sizeof(T), mask_type) \
+  OPHOOK_GROUPS(BlockReduceMin, min, 32 / sizeof(T), mask_type) \
+  OPHOOK_GROUPS(PairReduceSum, sum, 2, mask_type)               \
+  OPHOOK_WHOLE_SUM(mask_type)                                   \
+  OPHOOK_WHOLE(WholeReduceMax, max, mask_type)                  \
   OPHOOK_WHOLE(WholeReduceMin, min, mask_type)
 OPHOOK_EITHER_MASK(const int32_t mask)
 OPHOOK_EITHER_MASK(const uint64_t mask[])
@@ -125,14 +139,14 @@ OPHOOK_EITHER_MASK(const uint64_t mask[])
 #undef OPHOOK_WHOLE
 
 template <typename T, typename U>
-__aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode,
-                               uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                               CMPMODE mode, uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
   const auto b = src1.view();
   ophook::rt::compare("Compare", dst.view(), src0.view(), &b, {}, int(mode), cover::count(int32_t(count)), {}, {}, at);
 }
 template <typename T, typename U, bool isSetMask = true>
-__aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode,
-                               const uint64_t mask, uint8_t repeatTime, const BinaryRepeatParams& p,
+__aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                               CMPMODE mode, const uint64_t mask, uint8_t repeatTime, const BinaryRepeatParams& p,
                                ophook::rt::At at = ophook::rt::At::here()) {
   const auto b = src1.view();
   ophook::rt::compare("Compare", dst.view(), src0.view(), &b, {}, int(mode), cover::lanes(mask, repeatTime),
@@ -140,18 +154,19 @@ __aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& 
 }
 // Into the register that GetCmpMask reads.
 template <typename T, bool isSetMask = true>
-__aicore__ inline void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, const uint64_t mask, const BinaryRepeatParams& p,
+__aicore__ inline void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode,
+                               const uint64_t mask, const BinaryRepeatParams& p,
                                ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::compare_into_register(src0.view(), src1.view(), int(mode), cover::lanes(mask, 1), {p.src0BlkStride, p.src0RepStride},
-                                    {p.src1BlkStride, p.src1RepStride}, at);
+  ophook::rt::compare_into_register(src0.view(), src1.view(), int(mode), cover::lanes(mask, 1),
+                                    {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);
 }
 template <typename T>
 __aicore__ inline void GetCmpMask(const LocalTensor<T>& dst, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::read_compared(dst.view(), at);
 }
 template <typename T, typename U>
-__aicore__ inline void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode,
-                                     uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar,
+                                     CMPMODE mode, uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::compare("CompareScalar", dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(scalar), int(mode),
                       cover::count(int32_t(count)), {}, {}, at);
 }
@@ -166,34 +181,37 @@ __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& s
                               const LocalTensor<T>& src1, SELMODE mode, uint32_t count,
                               ophook::rt::At at = ophook::rt::At::here()) {
   const auto b = src1.view();
-  ophook::rt::select(dst.view(), selMask.view(), src0.view(), &b, {}, int(mode), cover::count(int32_t(count)), {}, {}, {}, at);
+  ophook::rt::select(dst.view(), selMask.view(), src0.view(), &b, {}, int(mode), cover::count(int32_t(count)), {}, {},
+                     {}, at);
 }
 template <typename T, typename U>
-__aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, T src1,
-                              SELMODE mode, uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
+                              T src1, SELMODE mode, uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::select(dst.view(), selMask.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1), int(mode),
                      cover::count(int32_t(count)), {}, {}, {}, at);
 }
 
 template <typename T>
-__aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& srcOffset,
-                              const uint32_t srcBaseAddr, const uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                              const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, const uint32_t count,
+                              ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, count, at);
 }
 template <typename T, typename U>
-__aicore__ inline void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<U>& src1Pattern,
-                                  const bool reduceMode, const uint32_t mask, const GatherMaskParams& p, uint64_t& rsvdCnt,
+__aicore__ inline void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+                                  const LocalTensor<U>& src1Pattern, const bool reduceMode, const uint32_t mask,
+                                  const GatherMaskParams& p, uint64_t& rsvdCnt,
                                   ophook::rt::At at = ophook::rt::At::here()) {
   const auto pattern = src1Pattern.view();
-  ophook::rt::gather_mask(dst.view(), src0.view(), &pattern, 0, reduceMode, mask, p.src0BlockStride, p.repeatTimes, p.src0RepeatStride,
-                          &rsvdCnt, at);
+  ophook::rt::gather_mask(dst.view(), src0.view(), &pattern, 0, reduceMode, mask, p.src0BlockStride, p.repeatTimes,
+                          p.src0RepeatStride, &rsvdCnt, at);
 }
 template <typename T>
 __aicore__ inline void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t src1Pattern,
-                                  const bool reduceMode, const uint32_t mask, const GatherMaskParams& p, uint64_t& rsvdCnt,
-                                  ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::gather_mask(dst.view(), src0.view(), nullptr, src1Pattern, reduceMode, mask, p.src0BlockStride, p.repeatTimes,
-                          p.src0RepeatStride, &rsvdCnt, at);
+                                  const bool reduceMode, const uint32_t mask, const GatherMaskParams& p,
+                                  uint64_t& rsvdCnt, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::gather_mask(dst.view(), src0.view(), nullptr, src1Pattern, reduceMode, mask, p.src0BlockStride,
+                          p.repeatTimes, p.src0RepeatStride, &rsvdCnt, at);
 }
 template <typename T>
 __aicore__ inline void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t repeatTime,
@@ -201,13 +219,16 @@ __aicore__ inline void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src
   ophook::rt::broadcast_blocks(dst.view(), src0.view(), repeatTime, p.dstBlkStride, p.dstRepStride, at);
 }
 template <typename T, bool isSetMask = true>
-__aicore__ inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask, const uint8_t repeatTime,
-                            const CopyRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::copy_blocks(dst.view(), src.view(), isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
+__aicore__ inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask,
+                            const uint8_t repeatTime, const CopyRepeatParams& p,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_blocks(dst.view(), src.view(),
+                          isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
                           {p.dstStride, p.dstRepeatSize}, {p.srcStride, p.srcRepeatSize}, at);
 }
 template <typename T>
-__aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                                 ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::transpose16(dst.view(), src.view(), at);
 }
 template <typename T>
@@ -234,37 +255,43 @@ struct GatherRepeatParams {
 };
 // Blocks of 32 bytes, eight a repeat, from offsets in bytes.
 template <typename T>
-__aicore__ inline void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& offset,
-                               const uint8_t repeatTime, const GatherRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t>, "Gatherb on an Atlas A2 or A3: uint16_t or uint32_t");
-  ophook::rt::gather_blocks(dst.view(), src.view(), offset.view(), repeatTime, p.dstBlkStride ? p.dstBlkStride : 1, p.dstRepStride, at);
+__aicore__ inline void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                               const LocalTensor<uint32_t>& offset, const uint8_t repeatTime,
+                               const GatherRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t>,
+                "Gatherb on an Atlas A2 or A3: uint16_t or uint32_t");
+  ophook::rt::gather_blocks(dst.view(), src.view(), offset.view(), repeatTime, p.dstBlkStride ? p.dstBlkStride : 1,
+                            p.dstRepStride, at);
 }
 
 // The names that take the operation as an argument of the template: of a repeat, of each block of 32 bytes, of pairs.
 template <ReduceType type, typename T, typename U, bool isSetMask = true, typename Mask>
-__aicore__ inline void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, const int32_t repeatTime,
-                                    const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
-                                    ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask,
+                                    const int32_t repeatTime, const int32_t dstRepStride, const int32_t srcBlkStride,
+                                    const int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,
+                                    ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(std::is_same_v<T, U>, "ReduceRepeat: source and destination have one type");
-  if constexpr (type == ReduceType::SUM) WholeReduceSum<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, at);
+  if constexpr (type == ReduceType::SUM)
+    WholeReduceSum<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, at);
   else if constexpr (type == ReduceType::MAX)
     WholeReduceMax<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
   else WholeReduceMin<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
 }
 template <ReduceType type, typename T, typename U, bool isSetMask = true, typename Mask>
-__aicore__ inline void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, const int32_t repeatTime,
-                                       const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
-                                       ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask,
+                                       const int32_t repeatTime, const int32_t dstRepStride, const int32_t srcBlkStride,
+                                       const int32_t srcRepStride, ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(std::is_same_v<T, U>, "ReduceDataBlock: source and destination have one type");
-  if constexpr (type == ReduceType::SUM) BlockReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
+  if constexpr (type == ReduceType::SUM)
+    BlockReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
   else if constexpr (type == ReduceType::MAX)
     BlockReduceMax<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
   else BlockReduceMin<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
 }
 template <ReduceType type, typename T, typename U, bool isSetMask = true, typename Mask>
-__aicore__ inline void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, const int32_t repeatTime,
-                                      const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
-                                      ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask,
+                                      const int32_t repeatTime, const int32_t dstRepStride, const int32_t srcBlkStride,
+                                      const int32_t srcRepStride, ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(std::is_same_v<T, U> && type == ReduceType::SUM, "ReducePairElem: sums, of one type");
   PairReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
 }

@@ -42,8 +42,8 @@ constexpr int kPipes = 7;
 // A LocalTensor without its type: bytes [offset, offset + bytes) of one core's local memory.
 struct Local {
   uint32_t offset = 0, bytes = 0;
-  int32_t buffer = -1;       // index of the buffer that it was taken from, -1: none
-  uint32_t generation = 0;   // of that buffer's contents: FreeTensor begins a new one
+  int32_t buffer = -1;      // index of the buffer that it was taken from, -1: none
+  uint32_t generation = 0;  // of that buffer's contents: FreeTensor begins a new one
   Memory memory = Memory::ub;
   uint8_t position = 0;
   Dtype dtype = Dtype::other;
@@ -90,7 +90,8 @@ OPHOOK_RT void binary(Op op, Local dst, Local a, Local b, Cover cover, Step d, S
 OPHOOK_RT void with_scalar(Op op, Local dst, Local src, Scalar scalar, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void duplicate(Local dst, Scalar value, Cover cover, Step d, At at);
 // What is computed of the sources' type, then converted to the destination's.
-OPHOOK_RT void binary_cast(const char* call, Op op, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb, At at);
+OPHOOK_RT void binary_cast(const char* call, Op op, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb,
+                           At at);
 OPHOOK_RT void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void set_deq_scale(float scale);
 OPHOOK_RT void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only);
@@ -134,12 +135,15 @@ OPHOOK_RT void pipe_reset(void* pipe, bool waits = true);
 struct Pool {
   int32_t id = -1;  // in the running core's table; -1: InitBufPool was not called
 };
-OPHOOK_RT void pool_begin(Pool& pool, int position, uint32_t most, const Pool* in, const Pool* shared, uint32_t bytes, At at);
+OPHOOK_RT void pool_begin(Pool& pool, int position, uint32_t most, const Pool* in, const Pool* shared, uint32_t bytes,
+                          At at);
 OPHOOK_RT void pool_reset(const Pool& pool, At at);
 OPHOOK_RT uint32_t pool_address(const Pool& pool, At at);
 OPHOOK_RT void queue_begin(Queue& queue, int from, int to, int depth, uint32_t count, At at);
-OPHOOK_RT void place_buffer(Queue& queue, const Pool& pool, int position, bool plain, uint32_t address, uint32_t bytes, At at);
-OPHOOK_RT void init_queue(Queue& queue, const Pool* pool, int from, int to, int depth, uint32_t count, uint32_t bytes, At at);
+OPHOOK_RT void place_buffer(Queue& queue, const Pool& pool, int position, bool plain, uint32_t address, uint32_t bytes,
+                            At at);
+OPHOOK_RT void init_queue(Queue& queue, const Pool* pool, int from, int to, int depth, uint32_t count, uint32_t bytes,
+                          At at);
 OPHOOK_RT void init_buffer(Queue& buffer, const Pool* pool, int position, uint32_t bytes, At at);
 OPHOOK_RT Local queue_alloc(Queue& queue, At at);
 OPHOOK_RT void queue_enque(Queue& queue, Local tensor, int from, int to, At at);
@@ -152,7 +156,8 @@ OPHOOK_RT Local local_at(const char* call, int position, uint64_t address, uint6
 // All of the position's memory that no buffer has.
 OPHOOK_RT Local stack_buffer(int position, At at);
 OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at);
-// The C interface: an array that a kernel declares in local memory; what lies at an address; where the core's memory begins.
+// The C interface: an array that a kernel declares in local memory; what lies at an address; where the core's memory
+// begins.
 OPHOOK_RT void* local_array(int position, uint64_t bytes, const char* name, At at);
 OPHOOK_RT Local local_of(const char* call, const void* address, At at);
 OPHOOK_RT uint64_t local_base(const char* call, At at);
@@ -171,7 +176,7 @@ OPHOOK_RT void between_wait(int block, int id, At at);
 OPHOOK_RT void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at);
 OPHOOK_RT void pad_value(uint64_t bits);
 OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min; -1 as it is
-OPHOOK_RT Dtype atomic_type();  // other: no copy is atomic
+OPHOOK_RT Dtype atomic_type();                 // other: no copy is atomic
 
 // ---- the core ----
 OPHOOK_RT int64_t block_index();

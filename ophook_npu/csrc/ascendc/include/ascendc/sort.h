@@ -5,9 +5,10 @@
 
 namespace ophook::rt {
 // Groups of 32 (all of them as one where `whole`) from values and indices to pairs.
-OPHOOK_RT void sort(const char* call, Local dst, Local values, Local indices, const Local* work, int32_t repeats, bool whole, At at);
-OPHOOK_RT void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16_t valid, int32_t repeats, bool suspend,
-                            uint32_t* taken, At at);
+OPHOOK_RT void sort(const char* call, Local dst, Local values, Local indices, const Local* work, int32_t repeats,
+                    bool whole, At at);
+OPHOOK_RT void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16_t valid, int32_t repeats,
+                            bool suspend, uint32_t* taken, At at);
 OPHOOK_RT void split_pairs(Local values, Local indices, Local pairs, int32_t repeats, At at);
 OPHOOK_RT const uint32_t* last_merge();
 }  // namespace ophook::rt
@@ -35,9 +36,13 @@ struct MrgSortSrcList {
 
 // Elements of T that `count` pairs take.
 template <typename T>
-__aicore__ inline uint32_t GetSortLen(const uint32_t count) { return count * uint32_t(8 / sizeof(T)); }
+__aicore__ inline uint32_t GetSortLen(const uint32_t count) {
+  return count * uint32_t(8 / sizeof(T));
+}
 template <typename T>
-__aicore__ inline uint32_t GetSortOffset(const uint32_t offset) { return offset * uint32_t(8 / sizeof(T)); }
+__aicore__ inline uint32_t GetSortOffset(const uint32_t offset) {
+  return offset * uint32_t(8 / sizeof(T));
+}
 
 template <typename T>
 __aicore__ inline void Sort32(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& src1,
@@ -48,7 +53,8 @@ template <typename T, bool isFullSort>
 __aicore__ inline void Sort(const LocalTensor<T>& dst, const LocalTensor<T>& concat, const LocalTensor<uint32_t>& index,
                             LocalTensor<T>& tmp, const int32_t repeatTime, ophook::rt::At at = ophook::rt::At::here()) {
   const auto work = tmp.view();
-  ophook::rt::sort("Sort", dst.view(), concat.view(), index.view(), isFullSort ? &work : nullptr, repeatTime, isFullSort, at);
+  ophook::rt::sort("Sort", dst.view(), concat.view(), index.view(), isFullSort ? &work : nullptr, repeatTime,
+                   isFullSort, at);
 }
 // The processors here sort values and indices as they lie: nothing is put together before.
 template <typename T>
@@ -56,16 +62,19 @@ __aicore__ inline void Concat(LocalTensor<T>& concat, const LocalTensor<T>& src,
   concat = src;
 }
 template <typename T>
-__aicore__ inline void Extract(const LocalTensor<T>& dstValue, const LocalTensor<uint32_t>& dstIndex, const LocalTensor<T>& sorted,
-                               const int32_t repeatTime, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Extract(const LocalTensor<T>& dstValue, const LocalTensor<uint32_t>& dstIndex,
+                               const LocalTensor<T>& sorted, const int32_t repeatTime,
+                               ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::split_pairs(dstValue.view(), dstIndex.view(), sorted.view(), repeatTime, at);
 }
 template <typename T, bool isExhaustedSuspension = false>
-__aicore__ inline void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& sortList, const uint16_t elementCountList[4],
-                               uint32_t sortedNum[4], uint16_t validBit, const int32_t repeatTime,
-                               ophook::rt::At at = ophook::rt::At::here()) {
-  const ophook::rt::Local lists[] = {sortList.src1.view(), sortList.src2.view(), sortList.src3.view(), sortList.src4.view()};
-  ophook::rt::merge_sorted(dst.view(), lists, elementCountList, validBit, repeatTime, isExhaustedSuspension, sortedNum, at);
+__aicore__ inline void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& sortList,
+                               const uint16_t elementCountList[4], uint32_t sortedNum[4], uint16_t validBit,
+                               const int32_t repeatTime, ophook::rt::At at = ophook::rt::At::here()) {
+  const ophook::rt::Local lists[] = {sortList.src1.view(), sortList.src2.view(), sortList.src3.view(),
+                                     sortList.src4.view()};
+  ophook::rt::merge_sorted(dst.view(), lists, elementCountList, validBit, repeatTime, isExhaustedSuspension, sortedNum,
+                           at);
 }
 template <typename T>
 __aicore__ inline void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& src, const MrgSort4Info& params,

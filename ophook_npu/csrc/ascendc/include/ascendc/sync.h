@@ -16,13 +16,15 @@ constexpr Ends ends_of(HardEvent event) {
   switch (event) {
 #define ENDS(from, to) \
   case HardEvent::from##_##to: return {Pipe::from, Pipe::to};
+    // clang-format off
     ENDS(MTE2, MTE1) ENDS(MTE1, MTE2) ENDS(MTE1, M) ENDS(M, MTE1) ENDS(MTE2, V) ENDS(V, MTE2) ENDS(MTE3, V) ENDS(V, MTE3)
     ENDS(M, V) ENDS(V, M) ENDS(V, V) ENDS(MTE3, MTE1) ENDS(MTE1, MTE3) ENDS(MTE1, V) ENDS(MTE2, M) ENDS(M, MTE2) ENDS(V, MTE1)
     ENDS(M, FIX) ENDS(FIX, M) ENDS(MTE3, MTE2) ENDS(MTE2, MTE3) ENDS(S, V) ENDS(V, S) ENDS(S, MTE2) ENDS(MTE2, S) ENDS(S, MTE3)
     ENDS(MTE3, S) ENDS(MTE2, FIX) ENDS(FIX, MTE2) ENDS(FIX, S) ENDS(S, FIX) ENDS(M, S) ENDS(S, M) ENDS(FIX, MTE3)
     ENDS(MTE3, FIX) ENDS(FIX, V) ENDS(V, FIX) ENDS(MTE1, FIX) ENDS(FIX, MTE1)
+    // clang-format on
 #undef ENDS
-    default: return {Pipe::S, Pipe::S};
+                        default : return {Pipe::S, Pipe::S};
   }
 }
 }  // namespace sync_details
@@ -51,7 +53,8 @@ __aicore__ inline void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<i
 
 template <uint8_t modeId, pipe_t pipe>
 __aicore__ inline void CrossCoreSetFlag(uint16_t flagId, ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "CrossCoreSetFlag is an instruction of one pipe, and not of the scalar unit");
+  static_assert(pipe != PIPE_S && pipe != PIPE_ALL,
+                "CrossCoreSetFlag is an instruction of one pipe, and not of the scalar unit");
   ophook::rt::cross_set(modeId, ophook::rt::Pipe(int(pipe)), flagId, at);
 }
 template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>
@@ -65,16 +68,16 @@ __aicore__ inline void SetNextTaskStart() {}
 template <bool FORCE = false>
 __aicore__ inline void WaitPreTaskEnd() {}
 
-// One core tells another that it has come to a place: IBWait names the core that it waits for. The device keeps the events in
-// gmWorkspace, which is zero at first; here they are the runtime's.
+// One core tells another that it has come to a place: IBWait names the core that it waits for. The device keeps the
+// events in gmWorkspace, which is zero at first; here they are the runtime's.
 template <bool isAIVOnly = true>
-__aicore__ inline void IBSet(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t blockIdx, int32_t eventID,
-                             ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void IBSet(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t blockIdx,
+                             int32_t eventID, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::between_set(blockIdx, eventID, at);
 }
 template <bool isAIVOnly = true>
-__aicore__ inline void IBWait(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t blockIdx, int32_t eventID,
-                              ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void IBWait(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t blockIdx,
+                              int32_t eventID, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::between_wait(blockIdx, eventID, at);
 }
 
@@ -83,15 +86,18 @@ constexpr int kTurn = 1 << 20, kGroup = 1 << 21;  // events that no kernel names
 inline int cores() { return int(ophook::rt::block_count() * ophook::rt::sub_block_count()); }
 }  // namespace sync_details
 // Cores take turns in the order of their indices: the first one's turn comes after the last one's.
-__aicore__ inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t>&, LocalTensor<int32_t>&, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t>&, LocalTensor<int32_t>&,
+                                                     ophook::rt::At at = ophook::rt::At::here()) {
   const int last = sync_details::cores() - 1;
   if (int(ophook::rt::block_index()) == last) ophook::rt::between_set(last, sync_details::kTurn, at);
 }
-__aicore__ inline void WaitPreBlock(GlobalTensor<int32_t>&, LocalTensor<int32_t>&, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void WaitPreBlock(GlobalTensor<int32_t>&, LocalTensor<int32_t>&,
+                                    ophook::rt::At at = ophook::rt::At::here()) {
   const int mine = int(ophook::rt::block_index());
   ophook::rt::between_wait(mine ? mine - 1 : sync_details::cores() - 1, sync_details::kTurn, at);
 }
-__aicore__ inline void NotifyNextBlock(GlobalTensor<int32_t>&, LocalTensor<int32_t>&, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void NotifyNextBlock(GlobalTensor<int32_t>&, LocalTensor<int32_t>&,
+                                       ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::between_set(int(ophook::rt::block_index()), sync_details::kTurn, at);
 }
 // Some cores wait until all of some others have come to a place; the workspace tells one barrier from another.
@@ -100,14 +106,17 @@ template <PipeMode pipeMode>
 class GroupBarrier {
  public:
   __aicore__ GroupBarrier(GM_ADDR groupWorkspace, uint32_t arriveSizeIn, uint32_t waitSizeIn)
-      : event_(sync_details::kGroup + int(reinterpret_cast<uintptr_t>(groupWorkspace) / 32 % 4096) * 128), arrive_(int(arriveSizeIn)),
+      : event_(sync_details::kGroup + int(reinterpret_cast<uintptr_t>(groupWorkspace) / 32 % 4096) * 128),
+        arrive_(int(arriveSizeIn)),
         wait_(int(waitSizeIn)) {}
   __aicore__ void Arrive(uint32_t arriveIndex, ophook::rt::At at = ophook::rt::At::here()) {
-    if (int(arriveIndex) >= arrive_) return ophook::rt::refuse("Arrive", "the index is not below the number of cores that arrive", at);
+    if (int(arriveIndex) >= arrive_)
+      return ophook::rt::refuse("Arrive", "the index is not below the number of cores that arrive", at);
     for (int waiter = 0; waiter < wait_; ++waiter) ophook::rt::between_set(waiter, event_ + int(arriveIndex), at);
   }
   __aicore__ void Wait(uint32_t waitIndex, ophook::rt::At at = ophook::rt::At::here()) {
-    if (int(waitIndex) >= wait_) return ophook::rt::refuse("Wait", "the index is not below the number of cores that wait", at);
+    if (int(waitIndex) >= wait_)
+      return ophook::rt::refuse("Wait", "the index is not below the number of cores that wait", at);
     for (int i = 0; i < arrive_; ++i) ophook::rt::between_wait(int(waitIndex), event_ + i, at);
   }
   __aicore__ uint64_t GetWorkspaceLen() { return uint64_t(arrive_ + wait_) * 512; }
@@ -118,14 +127,16 @@ class GroupBarrier {
 
 template <HardEvent event>
 __aicore__ TEventID TPipe::AllocEventID(ophook::rt::At at) {
-  return TEventID(ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, true, at));
+  return TEventID(
+      ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, true, at));
 }
 template <HardEvent event>
 __aicore__ void TPipe::ReleaseEventID(TEventID id, ophook::rt::At at) {
   ophook::rt::event_release(sync_details::ends_of(event).from, sync_details::ends_of(event).to, id, at);
 }
 __aicore__ inline TEventID TPipe::FetchEventID(HardEvent event, ophook::rt::At at) {
-  return TEventID(ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, false, at));
+  return TEventID(
+      ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, false, at));
 }
 template <HardEvent event>
 __aicore__ TEventID TPipe::FetchEventID(ophook::rt::At at) {
@@ -163,15 +174,21 @@ template <typename T>
 __aicore__ inline T ReadGmByPassDCache(__gm__ T* addr, ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(std::is_integral_v<T>, "ReadGmByPassDCache: whole numbers of up to 8 bytes");
   T value;
-  ophook::rt::read_global_uncached("ReadGmByPassDCache", {reinterpret_cast<uint8_t*>(addr), sizeof(T), ophook::rt::dtype_of<T>()}, sizeof(T), &value, at);
+  ophook::rt::read_global_uncached("ReadGmByPassDCache",
+                                   {reinterpret_cast<uint8_t*>(addr), sizeof(T), ophook::rt::dtype_of<T>()}, sizeof(T),
+                                   &value, at);
   return value;
 }
 template <typename T>
 __aicore__ inline void WriteGmByPassDCache(__gm__ T* addr, T value, ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(std::is_integral_v<T>, "WriteGmByPassDCache: whole numbers of up to 8 bytes");
-  ophook::rt::write_global_uncached("WriteGmByPassDCache", {reinterpret_cast<uint8_t*>(addr), sizeof(T), ophook::rt::dtype_of<T>()}, sizeof(T), &value, at);
+  ophook::rt::write_global_uncached("WriteGmByPassDCache",
+                                    {reinterpret_cast<uint8_t*>(addr), sizeof(T), ophook::rt::dtype_of<T>()}, sizeof(T),
+                                    &value, at);
 }
-__aicore__ constexpr inline int32_t CeilDivision(int32_t num1, int32_t num2) { return num2 ? (num1 + num2 - 1) / num2 : 0; }
+__aicore__ constexpr inline int32_t CeilDivision(int32_t num1, int32_t num2) {
+  return num2 ? (num1 + num2 - 1) / num2 : 0;
+}
 // Examples of the vendor call it so.
 __aicore__ constexpr inline uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
 __aicore__ constexpr inline uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
@@ -181,7 +198,9 @@ __aicore__ inline int64_t GetTaskRatio() { return ophook::rt::is_vector_core() ?
 
 // The counter of Atlas A2 and A3 runs at 50 MHz; here it is the host's clock in that unit.
 __aicore__ inline int64_t GetSystemCycle() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count() / 20;
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+             .count() /
+         20;
 }
 __aicore__ inline void Trap(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::trap(at); }
 
@@ -238,12 +257,12 @@ __aicore__ inline void wait_flag(pipe_t from, pipe_t to, event_t id, ophook::rt:
 #define assert(condition, ...) \
   ((condition) ? static_cast<void>(0) : ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()))
 // As in the vendor's debugging on a CPU: the block runs, and the kernel ends.
-#define ASCENDC_ASSERT(condition, ...)                                       \
-  do {                                                                       \
-    if (!(condition)) {                                                      \
-      __VA_ARGS__;                                                           \
-      ::ophook::rt::assertion(#condition, ::ophook::rt::At::here());         \
-    }                                                                        \
+#define ASCENDC_ASSERT(condition, ...)                               \
+  do {                                                               \
+    if (!(condition)) {                                              \
+      __VA_ARGS__;                                                   \
+      ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()); \
+    }                                                                \
   } while (false)
 #ifndef ASSERT
 #define ASSERT(...) assert((__VA_ARGS__))

@@ -15,12 +15,14 @@ constexpr int32_t K_MAX_DIM = 8;
 // What a kernel notes of a tensor's shape: nothing reads it but the kernel, and functions whose page says so.
 struct ShapeInfo {
   __aicore__ ShapeInfo() {}
-  __aicore__ ShapeInfo(const uint8_t dims, const uint32_t sizes[], const uint8_t original_dims, const uint32_t original[], const DataFormat format)
+  __aicore__ ShapeInfo(const uint8_t dims, const uint32_t sizes[], const uint8_t original_dims,
+                       const uint32_t original[], const DataFormat format)
       : shapeDim(dims), originalShapeDim(original_dims), dataFormat(format) {
     for (uint8_t i = 0; i < dims && i < K_MAX_DIM; ++i) shape[i] = sizes[i];
     for (uint8_t i = 0; i < original_dims && i < K_MAX_DIM; ++i) originalShape[i] = original[i];
   }
-  __aicore__ ShapeInfo(const uint8_t dims, const uint32_t sizes[], const DataFormat format) : ShapeInfo(dims, sizes, dims, sizes, format) {}
+  __aicore__ ShapeInfo(const uint8_t dims, const uint32_t sizes[], const DataFormat format)
+      : ShapeInfo(dims, sizes, dims, sizes, format) {}
   __aicore__ ShapeInfo(const uint8_t dims, const uint32_t sizes[]) : ShapeInfo(dims, sizes, DataFormat::ND) {}
   uint8_t shapeDim = 0, originalShapeDim = 0;
   uint32_t shape[K_MAX_DIM] = {}, originalShape[K_MAX_DIM] = {};
@@ -96,9 +98,13 @@ class LocalTensor {
     return LocalTensor(view);
   }
   template <typename S>  // where `offset` elements of `src` end
-  __aicore__ void SetAddrWithOffset(LocalTensor<S>& src, uint32_t offset) { *this = LocalTensor(src[offset].view()); }
+  __aicore__ void SetAddrWithOffset(LocalTensor<S>& src, uint32_t offset) {
+    *this = LocalTensor(src[offset].view());
+  }
   template <typename U>
-  __aicore__ LocalTensor<U> ReinterpretCast() const { return LocalTensor<U>(view_); }
+  __aicore__ LocalTensor<U> ReinterpretCast() const {
+    return LocalTensor<U>(view_);
+  }
   __aicore__ uint32_t GetSize() const { return tensor_elements<T>(view_.bytes); }
   __aicore__ uint32_t GetLength() const { return view_.bytes; }
   __aicore__ void SetSize(uint32_t elements) { view_.bytes = static_cast<uint32_t>(tensor_bytes<T>(elements)); }
@@ -106,7 +112,9 @@ class LocalTensor {
   __aicore__ int32_t GetPosition() const { return view_.position; }
   __aicore__ T* GetPhyAddr() const { return static_cast<T*>(ophook::rt::local_address(view_)); }
   __aicore__ T* GetPhyAddr(uint32_t first) const { return GetPhyAddr() + first; }
-  __aicore__ void SetShapeInfo(const ShapeInfo& info) { shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info)); }
+  __aicore__ void SetShapeInfo(const ShapeInfo& info) {
+    shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info));
+  }
   __aicore__ ShapeInfo GetShapeInfo() const { return shape_ ? *shape_ : ShapeInfo(); }
   __aicore__ void SetUserTag(int32_t tag) { tag_ = tag; }
   __aicore__ int32_t GetUserTag() const { return tag_; }
@@ -142,12 +150,15 @@ class GlobalTensor {
   __aicore__ void SetValue(uint64_t index, T value, ophook::rt::At at = ophook::rt::At::here()) {
     ophook::rt::write_global("SetValue", view(), index, sizeof(T), &value, at);
   }
-  __aicore__ void SetShapeInfo(const ShapeInfo& info) { shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info)); }
+  __aicore__ void SetShapeInfo(const ShapeInfo& info) {
+    shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info));
+  }
   __aicore__ ShapeInfo GetShapeInfo() const { return shape_ ? *shape_ : ShapeInfo(); }
   template <CacheRwMode mode = CacheRwMode::RW>
   __aicore__ void SetL2CacheHint(CacheMode) {}
   ophook::rt::Global view() const {
-    return {reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<T>*>(data_)), tensor_bytes<T>(elements_), ophook::rt::dtype_of<T>()};
+    return {reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<T>*>(data_)), tensor_bytes<T>(elements_),
+            ophook::rt::dtype_of<T>()};
   }
 
  private:
@@ -178,18 +189,23 @@ class LocalMemAllocator {
     static_assert(hardware_of(pos) == hard, "Alloc: this position lies in another memory than the allocator's");
     const uint32_t address = next_;
     next_ += uint32_t((tensor_bytes<DataType>(tileSize) + 31) / 32 * 32);
-    return LocalTensor<DataType>(ophook::rt::local_at("Alloc", int(pos), address, tensor_bytes<DataType>(tileSize), at));
+    return LocalTensor<DataType>(
+        ophook::rt::local_at("Alloc", int(pos), address, tensor_bytes<DataType>(tileSize), at));
   }
 
  private:
   static constexpr Hardware hardware_of(TPosition position) {
     switch (position) {
-      case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return Hardware::L1;
+      case TPosition::A1:
+      case TPosition::B1:
+      case TPosition::C1:
+      case TPosition::TSCM: return Hardware::L1;
       case TPosition::A2: return Hardware::L0A;
       case TPosition::B2: return Hardware::L0B;
       case TPosition::C2: return Hardware::BIAS;
       case TPosition::CO1: return Hardware::L0C;
-      case TPosition::C2PIPE2GM: case TPosition::C2PIPE2LOCAL: return Hardware::FIXBUF;
+      case TPosition::C2PIPE2GM:
+      case TPosition::C2PIPE2LOCAL: return Hardware::FIXBUF;
       default: return Hardware::UB;
     }
   }

@@ -1,5 +1,5 @@
-// How a kernel learns its tiling. The structure that GET_TILING_DATA means is written by the build, from what the host side
-// registered; it is included before the kernel.
+// How a kernel learns its tiling. The structure that GET_TILING_DATA means is written by the build, from what the host
+// side registered; it is included before the kernel.
 #pragma once
 
 #include "runtime.h"
@@ -17,13 +17,12 @@ void copy_array(T (&to)[count], const T (&from)[count]) {
 }
 }  // namespace ophook::rt
 
-#define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) \
-  type name = ::ophook::rt::tiling_data<type>(tiling, #type)
+#define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) type name = ::ophook::rt::tiling_data<type>(tiling, #type)
 #define GET_TILING_DATA(name, tiling) GET_TILING_DATA_WITH_STRUCT(OphookDefaultTiling, name, tiling)
 #define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
   auto name = ::ophook::rt::tiling_data<type>(tiling, #type).member
 // A pointer to the tiling as it came; and copies, on the core's stack, of a structure or an array that it holds.
-#define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, tiling)                             \
+#define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, tiling)                 \
   const auto name##_whole = ::ophook::rt::tiling_data<type>(tiling, #type); \
   const type* const name = &name##_whole
 #define COPY_TILING_WITH_STRUCT(type, from, name) \
@@ -42,6 +41,10 @@ void copy_array(T (&to)[count], const T (&from)[count]) {
 #define KERNEL_TASK_TYPE(key, type) static_assert(type >= 0, #type)
 
 enum KernelMetaType {
-  KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0, KERNEL_TYPE_MIX_AIC_1_1,
+  KERNEL_TYPE_AIV_ONLY,
+  KERNEL_TYPE_AIC_ONLY,
+  KERNEL_TYPE_MIX_AIV_1_0,
+  KERNEL_TYPE_MIX_AIC_1_0,
+  KERNEL_TYPE_MIX_AIC_1_1,
   KERNEL_TYPE_MIX_AIC_1_2,
 };

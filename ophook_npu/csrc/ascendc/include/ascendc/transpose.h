@@ -13,8 +13,9 @@ struct Scatter {
   uint32_t repeat = 1, dst_step = 0, src_step = 0;  // steps in blocks
 };
 OPHOOK_RT void trans_data(const Local* dst, const Local* src, Scatter p, At at);  // 16 of each
-OPHOOK_RT Local local_of(const void* address, Dtype dtype);  // what GetPhyAddr gave
-OPHOOK_RT void transpose_matrix(const char* call, Local dst, Local src, const Local* work, uint32_t outer, uint32_t rows, uint32_t columns, At at);
+OPHOOK_RT Local local_of(const void* address, Dtype dtype);                       // what GetPhyAddr gave
+OPHOOK_RT void transpose_matrix(const char* call, Local dst, Local src, const Local* work, uint32_t outer,
+                                uint32_t rows, uint32_t columns, At at);
 OPHOOK_RT void transpose_refuse(const char* call, int type, At at);
 }  // namespace ophook::rt
 
@@ -23,15 +24,19 @@ namespace AscendC {
 struct TransDataTo5HDParams {
   TransDataTo5HDParams() = default;
   TransDataTo5HDParams(bool dst_high, bool src_high, uint8_t repeat, uint16_t dst_step, uint16_t src_step)
-      : dstHighHalf(dst_high), srcHighHalf(src_high), repeatTimes(repeat), dstRepStride(dst_step), srcRepStride(src_step) {}
+      : dstHighHalf(dst_high),
+        srcHighHalf(src_high),
+        repeatTimes(repeat),
+        dstRepStride(dst_step),
+        srcRepStride(src_step) {}
   bool dstHighHalf = false, srcHighHalf = false;
   uint8_t repeatTimes = 1;
   uint16_t dstRepStride = 0, srcRepStride = 0;
 };
 
 template <typename T>
-__aicore__ inline void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)[16], const TransDataTo5HDParams& p,
-                                      ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)[16],
+                                      const TransDataTo5HDParams& p, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::Local to[16], from[16];
   for (int i = 0; i < 16; ++i) to[i] = dst[i].view(), from[i] = src[i].view();
   ophook::rt::trans_data(to, from, {p.dstHighHalf, p.srcHighHalf, p.repeatTimes, p.dstRepStride, p.srcRepStride}, at);
@@ -48,9 +53,19 @@ __aicore__ inline void TransDataTo5HD(uint64_t dst[16], uint64_t src[16], const 
 }
 
 enum class TransposeType : uint8_t {
-  TRANSPOSE_TYPE_NONE, TRANSPOSE_NZ2ND_0213, TRANSPOSE_NZ2NZ_0213, TRANSPOSE_NZ2NZ_012_WITH_N, TRANSPOSE_NZ2ND_012_WITH_N,
-  TRANSPOSE_NZ2ND_012_WITHOUT_N, TRANSPOSE_NZ2NZ_012_WITHOUT_N, TRANSPOSE_ND2ND_ONLY, TRANSPOSE_ND_UB_GM, TRANSPOSE_GRAD_ND_UB_GM,
-  TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW,
+  TRANSPOSE_TYPE_NONE,
+  TRANSPOSE_NZ2ND_0213,
+  TRANSPOSE_NZ2NZ_0213,
+  TRANSPOSE_NZ2NZ_012_WITH_N,
+  TRANSPOSE_NZ2ND_012_WITH_N,
+  TRANSPOSE_NZ2ND_012_WITHOUT_N,
+  TRANSPOSE_NZ2NZ_012_WITHOUT_N,
+  TRANSPOSE_ND2ND_ONLY,
+  TRANSPOSE_ND_UB_GM,
+  TRANSPOSE_GRAD_ND_UB_GM,
+  TRANSPOSE_ND2ND_B16,
+  TRANSPOSE_NCHW2NHWC,
+  TRANSPOSE_NHWC2NCHW,
 };
 struct TransposeParamsExt {
   uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
@@ -67,30 +82,33 @@ __aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>
     ophook::rt::transpose_matrix("Transpose", dst.view(), src.view(), &w, p.nSize, area, p.cSize, at);
   else if (p.transposeType == TransposeType::TRANSPOSE_ND2ND_B16)
     ophook::rt::transpose_matrix("Transpose", dst.view(), src.view(), &w, 1, 16, 16, at);
-  else
-    ophook::rt::transpose_refuse("Transpose", int(p.transposeType), at);
+  else ophook::rt::transpose_refuse("Transpose", int(p.transposeType), at);
 }
 namespace transpose_details {
 // (B, N, S, H) in fractals becomes (B, S, N, H), in rows or in fractals again.
 template <typename T>
-void swap_middle(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work, bool to_fractals,
-                 const ConfusionTransposeTiling& t, ophook::rt::At at) {
+void swap_middle(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work,
+                 bool to_fractals, const ConfusionTransposeTiling& t, ophook::rt::At at) {
   ophook::rt::needs_tiling(call, t.param0 && t.param1 && t.param2 && t.param3, at);
   const uint64_t b = t.param0, n = t.param1, s = t.param2, h = t.param3, all = b * n * s * h;
-  if (s % 16 || h % 16 || (to_fractals && n % 16)) return ophook::rt::refuse(call, "the dimensions of fractals are multiples of 16", at);
-  if (!ophook::rt::whole(call, {whole_details::part(dst, all, "the destination")}, {whole_details::part(src, all, "the source")}, work, at)) return;
+  if (s % 16 || h % 16 || (to_fractals && n % 16))
+    return ophook::rt::refuse(call, "the dimensions of fractals are multiples of 16", at);
+  if (!ophook::rt::whole(call, {whole_details::part(dst, all, "the destination")},
+                         {whole_details::part(src, all, "the source")}, work, at))
+    return;
   for (uint64_t i = 0; i < b; ++i)
     for (uint64_t j = 0; j < n; ++j)
       for (uint64_t k = 0; k < s; ++k)
         for (uint64_t l = 0; l < h; ++l) {
           const uint64_t from = ((i * n + j) * (h / 16) + l / 16) * s * 16 + k * 16 + l % 16;
-          const uint64_t to = to_fractals ? ((i * s + k) * (h / 16) + l / 16) * n * 16 + j * 16 + l % 16 : ((i * s + k) * n + j) * h + l;
+          const uint64_t to = to_fractals ? ((i * s + k) * (h / 16) + l / 16) * n * 16 + j * 16 + l % 16
+                                          : ((i * s + k) * n + j) * h + l;
           whole_details::data(dst)[to] = whole_details::data(src)[from];
         }
 }
 template <typename T>
-void by_type(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work, TransposeType type,
-             const ConfusionTransposeTiling& t, ophook::rt::At at) {
+void by_type(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work,
+             TransposeType type, const ConfusionTransposeTiling& t, ophook::rt::At at) {
   if (type == TransposeType::TRANSPOSE_ND2ND_ONLY)
     return ophook::rt::transpose_matrix(call, dst.view(), src.view(), work, 1, t.param0, t.param1, at);
   if (type == TransposeType::TRANSPOSE_NZ2ND_0213 || type == TransposeType::TRANSPOSE_NZ2NZ_0213)
@@ -99,17 +117,18 @@ void by_type(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& 
 }
 }  // namespace transpose_details
 // The tiling of TRANSPOSE_ND2ND_ONLY holds rows and columns, that of the others the four dimensions.
-#define OPHOOK_TRANSPOSE(name)                                                                                                         \
-  template <typename T>                                                                                                                \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, TransposeType type, \
-                              const ConfusionTransposeTiling& tiling, ophook::rt::At at = ophook::rt::At::here()) {                    \
-    const whole_details::Work work(tmp);                                                                                               \
-    transpose_details::by_type(#name, dst, src, work, type, tiling, at);                                                               \
-  }                                                                                                                                    \
-  template <typename T>                                                                                                                \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, TransposeType type,                                \
-                              const ConfusionTransposeTiling& tiling, ophook::rt::At at = ophook::rt::At::here()) {                    \
-    transpose_details::by_type(#name, dst, src, nullptr, type, tiling, at);                                                            \
+#define OPHOOK_TRANSPOSE(name)                                                                                       \
+  template <typename T>                                                                                              \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
+                              TransposeType type, const ConfusionTransposeTiling& tiling,                            \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                          \
+    const whole_details::Work work(tmp);                                                                             \
+    transpose_details::by_type(#name, dst, src, work, type, tiling, at);                                             \
+  }                                                                                                                  \
+  template <typename T>                                                                                              \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, TransposeType type,              \
+                              const ConfusionTransposeTiling& tiling, ophook::rt::At at = ophook::rt::At::here()) {  \
+    transpose_details::by_type(#name, dst, src, nullptr, type, tiling, at);                                          \
   }
 OPHOOK_TRANSPOSE(Transpose)
 OPHOOK_TRANSPOSE(ConfusionTranspose)
@@ -137,7 +156,8 @@ inline uint64_t place_in(DataFormat format, const Cube5& s, uint64_t n, uint64_t
   return (((d * c1 + c / 16) * area + hw) * up16(s.n) + n) * 16 + c % 16;  // FRACTAL_Z_3D
 }
 template <const TransDataConfig& config, typename T, typename U, typename S>
-void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work, const TransDataParams<U, S>& p, ophook::rt::At at) {
+void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work,
+                const TransDataParams<U, S>& p, ophook::rt::At at) {
   constexpr DataFormat from = config.srcFormat, to = config.dstFormat;
   constexpr bool back = to == DataFormat::NCDHW;
   static_assert((from == DataFormat::NCDHW) != back && (back ? from : to) >= DataFormat::NDC1HWC0,
@@ -147,20 +167,24 @@ void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const opho
     if constexpr (back) return p.dstLayout.GetShape();
     else return p.srcLayout.GetShape();
   }();
-  const Cube5 s{uint64_t(std::get<0>(shape)), uint64_t(std::get<1>(shape)), uint64_t(std::get<2>(shape)), uint64_t(std::get<3>(shape)),
-                uint64_t(std::get<4>(shape))};
+  const Cube5 s{uint64_t(std::get<0>(shape)), uint64_t(std::get<1>(shape)), uint64_t(std::get<2>(shape)),
+                uint64_t(std::get<3>(shape)), uint64_t(std::get<4>(shape))};
   const uint64_t size = size_in(to, s);
   if (!ophook::rt::whole("TransData", {whole_details::part(dst, size, "the destination")},
                          {whole_details::part(src, back ? size_in(from, s) : 0, "the source")}, work, at))
     return;
   for (uint64_t row = 0; !back && row < s.n * s.c * s.d; ++row)  // what pads H * W may be anything
-    if (!ophook::rt::whole("TransData", {}, {whole_details::part(src[uint32_t(row * up16(s.h * s.w))], s.h * s.w, "the source")}, nullptr, at)) return;
+    if (!ophook::rt::whole("TransData", {},
+                           {whole_details::part(src[uint32_t(row * up16(s.h * s.w))], s.h * s.w, "the source")},
+                           nullptr, at))
+      return;
   for (uint64_t i = 0; i < size; ++i) whole_details::data(dst)[i] = T(0);
   for (uint64_t n = 0; n < s.n; ++n)
     for (uint64_t c = 0; c < s.c; ++c)
       for (uint64_t d = 0; d < s.d; ++d)
         for (uint64_t hw = 0; hw < s.h * s.w; ++hw)
-          whole_details::data(dst)[place_in(to, s, n, c, d, hw)] = whole_details::data(src)[place_in(from, s, n, c, d, hw)];
+          whole_details::data(dst)[place_in(to, s, n, c, d, hw)] =
+              whole_details::data(src)[place_in(from, s, n, c, d, hw)];
 }
 }  // namespace transpose_details
 template <const TransDataConfig& config, typename T, typename U, typename S>
@@ -170,8 +194,8 @@ __aicore__ inline void TransData(const LocalTensor<T>& dst, const LocalTensor<T>
   transpose_details::trans_data<config>(dst, src, work, params, at);
 }
 template <const TransDataConfig& config, typename T, typename U, typename S>
-__aicore__ inline void TransData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const TransDataParams<U, S>& params,
-                                 ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void TransData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                                 const TransDataParams<U, S>& params, ophook::rt::At at = ophook::rt::At::here()) {
   transpose_details::trans_data<config>(dst, src, nullptr, params, at);
 }
 

@@ -53,7 +53,7 @@ constexpr uint16_t half_bits(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds to 65536 or more
-  if (magnitude < 0x38800000u) {                                                // below the smallest normal number
+  if (magnitude < 0x38800000u) {                                               // below the smallest normal number
     if (magnitude < 0x33000000u) return static_cast<uint16_t>(sign);
     const uint32_t shift = 126u - (magnitude >> 23);
     const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;

@@ -17,29 +17,30 @@ inline Cover preset(uint32_t repeat) { return {Cover::kPreset, 0, 0, repeat}; } 
 constexpr uint64_t MASK_PLACEHOLDER = 0;
 inline uint64_t MASK_PLACEHOLDER_LIST[2] = {0, 0};
 
-#define OPHOOK_BINARY(name)                                                                                                \
-  template <typename T>                                                                                                    \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
-                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                          \
-    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, {}, at);   \
-  }                                                                                                                        \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
-                              uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& p,                        \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                                         \
-                       isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                             \
-                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                               \
-                       {p.src1BlkStride, p.src1RepStride}, at);                                                            \
-  }                                                                                                                        \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
-                              uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& p,                      \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                                         \
-                       isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                              \
-                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                               \
-                       {p.src1BlkStride, p.src1RepStride}, at);                                                            \
+#define OPHOOK_BINARY(name)                                                                                         \
+  template <typename T>                                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
+                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                   \
+    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, {}, \
+                       at);                                                                                         \
+  }                                                                                                                 \
+  template <typename T, bool isSetMask = true>                                                                      \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
+                              uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& p,                 \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
+    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                                  \
+                       isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                      \
+                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                        \
+                       {p.src1BlkStride, p.src1RepStride}, at);                                                     \
+  }                                                                                                                 \
+  template <typename T, bool isSetMask = true>                                                                      \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
+                              uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& p,               \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
+    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                                  \
+                       isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                       \
+                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                        \
+                       {p.src1BlkStride, p.src1RepStride}, at);                                                     \
   }
 OPHOOK_BINARY(Add)
 OPHOOK_BINARY(Sub)
@@ -57,25 +58,27 @@ OPHOOK_BINARY(FusedMulAddRelu)
 OPHOOK_BINARY(MulAddRelu)
 #undef OPHOOK_BINARY
 
-#define OPHOOK_UNARY(name)                                                                                                 \
-  template <typename T>                                                                                                    \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,                  \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, at);                      \
-  }                                                                                                                        \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask, const uint8_t repeatTime, \
-                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {                    \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                                        \
-                      isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                              \
-                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                             \
-  }                                                                                                                        \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[], const uint8_t repeatTime, \
-                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {                    \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                                        \
-                      isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                               \
-                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                             \
+#define OPHOOK_UNARY(name)                                                                                \
+  template <typename T>                                                                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count, \
+                              ophook::rt::At at = ophook::rt::At::here()) {                               \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, at);     \
+  }                                                                                                       \
+  template <typename T, bool isSetMask = true>                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,        \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                       \
+                              ophook::rt::At at = ophook::rt::At::here()) {                               \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                       \
+                      isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),             \
+                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);            \
+  }                                                                                                       \
+  template <typename T, bool isSetMask = true>                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[],      \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                       \
+                              ophook::rt::At at = ophook::rt::At::here()) {                               \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                       \
+                      isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),              \
+                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);            \
   }
 OPHOOK_UNARY(Abs)
 OPHOOK_UNARY(Exp)
@@ -87,28 +90,28 @@ OPHOOK_UNARY(Relu)
 OPHOOK_UNARY(Not)
 #undef OPHOOK_UNARY
 
-#define OPHOOK_SCALAR(name)                                                                                                \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, const int32_t& count, \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),                   \
-                            cover::count(count), {}, {}, at);                                                              \
-  }                                                                                                                        \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask,        \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                        \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),                   \
-                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                        \
-                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                       \
-  }                                                                                                                        \
-  template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask[],      \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                        \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
-    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),                   \
-                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                         \
-                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                       \
+#define OPHOOK_SCALAR(name)                                                                                           \
+  template <typename T, bool isSetMask = true>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar,                  \
+                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                     \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),              \
+                            cover::count(count), {}, {}, at);                                                         \
+  }                                                                                                                   \
+  template <typename T, bool isSetMask = true>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask,   \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),              \
+                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                   \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                  \
+  }                                                                                                                   \
+  template <typename T, bool isSetMask = true>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask[], \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),              \
+                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                    \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                  \
   }
 OPHOOK_SCALAR(Adds)
 OPHOOK_SCALAR(Muls)
@@ -123,12 +126,13 @@ OPHOOK_SCALAR(LeakyRelu)
 template <typename T, typename U>
 __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, const int32_t& count,
                             ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar), cover::count(count),
-                          {}, {}, at);
+  ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),
+                          cover::count(count), {}, {}, at);
 }
 template <typename T, typename U, bool isSetMask = true>
 __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, uint64_t mask,
-                            const uint8_t repeatTime, const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
+                            const uint8_t repeatTime, const UnaryRepeatParams& p,
+                            ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),
                           isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
                           {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
@@ -157,53 +161,63 @@ __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, uint
 }
 
 template <typename T, typename U>
-__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, const uint32_t count,
-                            ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
+                            const uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::cast(dst.view(), src.view(), int(mode), cover::count(int32_t(count)), {}, {}, at);
 }
 template <typename T, typename U, bool isSetMask = true>
-__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, const uint64_t mask,
-                            const uint8_t repeatTime, const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::cast(dst.view(), src.view(), int(mode), isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
+__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
+                            const uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& p,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::cast(dst.view(), src.view(), int(mode),
+                   isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
                    {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
 }
 template <typename T, typename U, bool isSetMask = true>
-__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, const uint64_t mask[],
-                            const uint8_t repeatTime, const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::cast(dst.view(), src.view(), int(mode), isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
+__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
+                            const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& p,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::cast(dst.view(), src.view(), int(mode),
+                   isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
                    {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
 }
 
 // dst = conversion of op(src0, src1).
-#define OPHOOK_CONVERTED(name, op, allowed, types)                                                                         \
-  template <typename T, typename U>                                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,           \
-                              const uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {                          \
-    static_assert(allowed, #name ": " types " (" #name ".md)");                                                            \
-    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(), cover::count(int32_t(count)), {}, {}, {}, at); \
-  }                                                                                                                        \
-  template <typename T, typename U, bool isSetMask = true>                                                                 \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, uint64_t mask, \
-                              const uint8_t repeatTime, const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) { \
-    static_assert(allowed, #name ": " types " (" #name ".md)");                                                            \
-    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                               \
-                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime), {p.dstBlkStride, p.dstRepStride}, \
-                            {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);                   \
-  }                                                                                                                        \
-  template <typename T, typename U, bool isSetMask = true>                                                                 \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, uint64_t mask[], \
-                              const uint8_t repeatTime, const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) { \
-    static_assert(allowed, #name ": " types " (" #name ".md)");                                                            \
-    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                               \
-                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime), {p.dstBlkStride, p.dstRepStride}, \
-                            {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);                   \
+#define OPHOOK_CONVERTED(name, op, allowed, types)                                                               \
+  template <typename T, typename U>                                                                              \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
+                              const uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {                \
+    static_assert(allowed, #name ": " types " (" #name ".md)");                                                  \
+    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                     \
+                            cover::count(int32_t(count)), {}, {}, {}, at);                                       \
+  }                                                                                                              \
+  template <typename T, typename U, bool isSetMask = true>                                                       \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
+                              uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& p,              \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                      \
+    static_assert(allowed, #name ": " types " (" #name ".md)");                                                  \
+    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                     \
+                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),              \
+                            {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                \
+                            {p.src1BlkStride, p.src1RepStride}, at);                                             \
+  }                                                                                                              \
+  template <typename T, typename U, bool isSetMask = true>                                                       \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
+                              uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& p,            \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                      \
+    static_assert(allowed, #name ": " types " (" #name ".md)");                                                  \
+    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                     \
+                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),               \
+                            {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                \
+                            {p.src1BlkStride, p.src1RepStride}, at);                                             \
   }
 template <typename From, typename To, typename T, typename U>
 constexpr bool converts = std::is_same_v<From, U> && std::is_same_v<To, T>;
 #define OPHOOK_SUMS (converts<half, int8_t, T, U> || converts<int16_t, int8_t, T, U> || converts<float, half, T, U>)
 OPHOOK_CONVERTED(AddReluCast, AddRelu, OPHOOK_SUMS, "half or int16_t to int8_t, float to half")
 OPHOOK_CONVERTED(SubReluCast, SubRelu, OPHOOK_SUMS, "half or int16_t to int8_t, float to half")
-OPHOOK_CONVERTED(MulCast, Mul, (converts<half, int8_t, T, U> || converts<half, uint8_t, T, U>), "half to int8_t or uint8_t")
+OPHOOK_CONVERTED(MulCast, Mul, (converts<half, int8_t, T, U> || converts<half, uint8_t, T, U>),
+                 "half to int8_t or uint8_t")
 // Of the sum, times what SetDeqScale set, what is above 0.
 OPHOOK_CONVERTED(AddDeqRelu, Add, (converts<int32_t, half, T, U>), "int32_t to half")
 #undef OPHOOK_SUMS

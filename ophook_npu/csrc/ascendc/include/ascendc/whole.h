@@ -1,5 +1,5 @@
-// Advanced functions that are a formula over whole tensors: each reads and writes as one vector instruction would, and is
-// computed here, in float and rounded once. The formulas are those of the vendor's pages.
+// Advanced functions that are a formula over whole tensors: each reads and writes as one vector instruction would, and
+// is computed here, in float and rounded once. The formulas are those of the vendor's pages.
 #pragma once
 
 #include <cmath>
@@ -15,9 +15,10 @@ struct Part {
   uint64_t bytes;
   const char* role;
 };
-// Checks and records what the function writes and reads, each from its tensor's begin on. False, after a finding, where it
-// cannot work.
-OPHOOK_RT bool whole(const char* call, std::initializer_list<Part> writes, std::initializer_list<Part> reads, const Local* work, At at);
+// Checks and records what the function writes and reads, each from its tensor's begin on. False, after a finding, where
+// it cannot work.
+OPHOOK_RT bool whole(const char* call, std::initializer_list<Part> writes, std::initializer_list<Part> reads,
+                     const Local* work, At at);
 }  // namespace ophook::rt
 
 namespace AscendC {
@@ -33,15 +34,22 @@ float wide(T value) {
   else return static_cast<float>(value);
 }
 template <typename T>
-T narrow(float value) { return static_cast<T>(value); }
+T narrow(float value) {
+  return static_cast<T>(value);
+}
 template <typename T>
-T* data(const LocalTensor<T>& tensor) { return static_cast<T*>(ophook::rt::local_address(tensor.view())); }
+T* data(const LocalTensor<T>& tensor) {
+  return static_cast<T*>(ophook::rt::local_address(tensor.view()));
+}
 template <typename T>
-Part part(const LocalTensor<T>& tensor, uint64_t count, const char* role) { return {tensor.view(), count * sizeof(T), role}; }
+Part part(const LocalTensor<T>& tensor, uint64_t count, const char* role) {
+  return {tensor.view(), count * sizeof(T), role};
+}
 template <typename T>
 constexpr bool real = std::is_same_v<T, half> || std::is_same_v<T, float>;
 template <typename T>
-std::vector<float> values(const LocalTensor<T>& tensor, uint64_t count) {  // a copy: the destination may be the same tensor
+std::vector<float> values(const LocalTensor<T>& tensor,
+                          uint64_t count) {  // a copy: the destination may be the same tensor
   std::vector<float> out(count);
   for (uint64_t i = 0; i < count; ++i) out[i] = wide(data(tensor)[i]);
   return out;
@@ -53,15 +61,17 @@ struct Work {  // the scratch tensor of a call, for as long as the call's expres
 };
 // dst[i] = f(src[i]), and with two sources f(a[i], b[i]).
 template <typename T, typename F>
-void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local* work, uint64_t count, At at, F f) {
-  if (!ophook::rt::whole(call, {part(dst, count, "the destination")}, {part(src, count, "the source")}, work, at)) return;
+void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local* work, uint64_t count,
+          At at, F f) {
+  if (!ophook::rt::whole(call, {part(dst, count, "the destination")}, {part(src, count, "the source")}, work, at))
+    return;
   for (uint64_t i = 0; i < count; ++i) data(dst)[i] = narrow<T>(f(wide(data(src)[i])));
 }
 template <typename T, typename F>
-void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b, const Local* work, uint64_t count, At at,
-          F f) {
-  if (!ophook::rt::whole(call, {part(dst, count, "the destination")}, {part(a, count, "the first source"), part(b, count, "the second source")},
-                         work, at))
+void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
+          const Local* work, uint64_t count, At at, F f) {
+  if (!ophook::rt::whole(call, {part(dst, count, "the destination")},
+                         {part(a, count, "the first source"), part(b, count, "the second source")}, work, at))
     return;
   for (uint64_t i = 0; i < count; ++i) data(dst)[i] = narrow<T>(f(wide(data(a)[i]), wide(data(b)[i])));
 }
@@ -73,18 +83,19 @@ inline float swish(float x, float beta) { return x / (1.0f + std::exp(-beta * x)
 #define OPHOOK_AT ophook::rt::At at = ophook::rt::At::here()
 #define OPHOOK_REAL(name) static_assert(whole_details::real<T>, name ": half or float")
 
-#define OPHOOK_GELU(name, formula)                                                                                             \
-  template <typename T, bool highPrecision = false, bool highPerformance = false>                                              \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dataSize, OPHOOK_AT) {      \
-    OPHOOK_REAL(#name);                                                                                                        \
-    whole_details::each(#name, dst, src, nullptr, dataSize, at, [](float x) { return whole_details::formula(x); });            \
-  }                                                                                                                            \
-  template <typename T, bool highPrecision = false, bool highPerformance = false>                                              \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,           \
-                              const uint32_t dataSize, OPHOOK_AT) {                                                            \
-    OPHOOK_REAL(#name);                                                                                                        \
-    const auto work = tmp.view();                                                                                              \
-    whole_details::each(#name, dst, src, &work, dataSize, at, [](float x) { return whole_details::formula(x); });              \
+#define OPHOOK_GELU(name, formula)                                                                                   \
+  template <typename T, bool highPrecision = false, bool highPerformance = false>                                    \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dataSize,         \
+                              OPHOOK_AT) {                                                                           \
+    OPHOOK_REAL(#name);                                                                                              \
+    whole_details::each(#name, dst, src, nullptr, dataSize, at, [](float x) { return whole_details::formula(x); });  \
+  }                                                                                                                  \
+  template <typename T, bool highPrecision = false, bool highPerformance = false>                                    \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
+                              const uint32_t dataSize, OPHOOK_AT) {                                                  \
+    OPHOOK_REAL(#name);                                                                                              \
+    const auto work = tmp.view();                                                                                    \
+    whole_details::each(#name, dst, src, &work, dataSize, at, [](float x) { return whole_details::formula(x); });    \
   }
 OPHOOK_GELU(Gelu, gelu)
 OPHOOK_GELU(FasterGelu, faster_gelu)
@@ -92,70 +103,79 @@ OPHOOK_GELU(FasterGeluV2, faster_gelu)
 #undef OPHOOK_GELU
 
 // a gate: src0 times a function of src1
-#define OPHOOK_GATE(name, formula)                                                                                             \
-  template <typename T, bool isReuseSource = false>                                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,               \
-                              const LocalTensor<uint8_t>& tmp, uint32_t calCount, OPHOOK_AT) {                                 \
-    OPHOOK_REAL(#name);                                                                                                        \
-    const auto work = tmp.view();                                                                                              \
-    whole_details::each(#name, dst, src0, src1, &work, calCount, at, [](float a, float b) { return a * (formula); });          \
-  }                                                                                                                            \
-  template <typename T, bool isReuseSource = false>                                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,               \
-                              uint32_t calCount, OPHOOK_AT) {                                                                  \
-    OPHOOK_REAL(#name);                                                                                                        \
-    whole_details::each(#name, dst, src0, src1, nullptr, calCount, at, [](float a, float b) { return a * (formula); });        \
-  }                                                                                                                            \
-  template <typename T, bool isReuseSource = false>                                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,               \
-                              const LocalTensor<uint8_t>& tmp, OPHOOK_AT) {                                                    \
-    name<T, isReuseSource>(dst, src0, src1, tmp, src0.GetSize(), at);                                                          \
-  }                                                                                                                            \
-  template <typename T, bool isReuseSource = false>                                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, OPHOOK_AT) {  \
-    name<T, isReuseSource>(dst, src0, src1, src0.GetSize(), at);                                                               \
+#define OPHOOK_GATE(name, formula)                                                                                    \
+  template <typename T, bool isReuseSource = false>                                                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              const LocalTensor<uint8_t>& tmp, uint32_t calCount, OPHOOK_AT) {                        \
+    OPHOOK_REAL(#name);                                                                                               \
+    const auto work = tmp.view();                                                                                     \
+    whole_details::each(#name, dst, src0, src1, &work, calCount, at, [](float a, float b) { return a * (formula); }); \
+  }                                                                                                                   \
+  template <typename T, bool isReuseSource = false>                                                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              uint32_t calCount, OPHOOK_AT) {                                                         \
+    OPHOOK_REAL(#name);                                                                                               \
+    whole_details::each(#name, dst, src0, src1, nullptr, calCount, at,                                                \
+                        [](float a, float b) { return a * (formula); });                                              \
+  }                                                                                                                   \
+  template <typename T, bool isReuseSource = false>                                                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              const LocalTensor<uint8_t>& tmp, OPHOOK_AT) {                                           \
+    name<T, isReuseSource>(dst, src0, src1, tmp, src0.GetSize(), at);                                                 \
+  }                                                                                                                   \
+  template <typename T, bool isReuseSource = false>                                                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              OPHOOK_AT) {                                                                            \
+    name<T, isReuseSource>(dst, src0, src1, src0.GetSize(), at);                                                      \
   }
 OPHOOK_GATE(GeGLU, whole_details::gelu(b))
 OPHOOK_GATE(ReGlu, b > 0 ? b : 0)
 #undef OPHOOK_GATE
 
 template <typename T, bool isReuseSource = false>
-__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta,
-                              const LocalTensor<uint8_t>& tmp, const uint32_t calCount, OPHOOK_AT) {
+__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                              const float& beta, const LocalTensor<uint8_t>& tmp, const uint32_t calCount, OPHOOK_AT) {
   OPHOOK_REAL("SwiGLU");
   const auto work = tmp.view();
-  whole_details::each("SwiGLU", dst, src0, src1, &work, calCount, at, [beta](float a, float b) { return a * whole_details::swish(b, beta); });
+  whole_details::each("SwiGLU", dst, src0, src1, &work, calCount, at,
+                      [beta](float a, float b) { return a * whole_details::swish(b, beta); });
 }
 template <typename T, bool isReuseSource = false>
-__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta,
-                              const LocalTensor<uint8_t>& tmp, OPHOOK_AT) {
+__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                              const float& beta, const LocalTensor<uint8_t>& tmp, OPHOOK_AT) {
   SwiGLU<T, isReuseSource>(dst, src0, src1, beta, tmp, src0.GetSize(), at);
 }
 template <typename T, bool isReuseSource = false>
-__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta,
-                              const uint32_t calCount, OPHOOK_AT) {
+__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                              const float& beta, const uint32_t calCount, OPHOOK_AT) {
   OPHOOK_REAL("SwiGLU");
-  whole_details::each("SwiGLU", dst, src0, src1, nullptr, calCount, at, [beta](float a, float b) { return a * whole_details::swish(b, beta); });
+  whole_details::each("SwiGLU", dst, src0, src1, nullptr, calCount, at,
+                      [beta](float a, float b) { return a * whole_details::swish(b, beta); });
 }
 template <typename T, bool isReuseSource = false>
-__aicore__ inline void SwiGLU(LocalTensor<T>& dst, LocalTensor<T>& src0, LocalTensor<T>& src1, const float& beta, OPHOOK_AT) {
+__aicore__ inline void SwiGLU(LocalTensor<T>& dst, LocalTensor<T>& src0, LocalTensor<T>& src1, const float& beta,
+                              OPHOOK_AT) {
   SwiGLU<T, isReuseSource>(dst, src0, src1, beta, src0.GetSize(), at);
 }
 template <typename T, bool isReuseSource = false>
-__aicore__ inline void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t dataSize, const T beta, OPHOOK_AT) {
+__aicore__ inline void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t dataSize, const T beta,
+                             OPHOOK_AT) {
   OPHOOK_REAL("Swish");
   const float factor = whole_details::wide(beta);
-  whole_details::each("Swish", dst, src, nullptr, dataSize, at, [factor](float x) { return whole_details::swish(x, factor); });
+  whole_details::each("Swish", dst, src, nullptr, dataSize, at,
+                      [factor](float x) { return whole_details::swish(x, factor); });
 }
 
 // Rows whose maximum is `from` (its bits) become `to`; whether there was one.
 template <typename T1, typename T2, bool isDataFormatNZ = false, uint8_t stepSizeMode = 0>
-__aicore__ inline bool AdjustSoftMaxRes(const LocalTensor<T1>& res, const LocalTensor<T2>& max, const uint32_t from, const T1 to,
-                                        const SoftMaxShapeInfo& s, OPHOOK_AT) {
+__aicore__ inline bool AdjustSoftMaxRes(const LocalTensor<T1>& res, const LocalTensor<T2>& max, const uint32_t from,
+                                        const T1 to, const SoftMaxShapeInfo& s, OPHOOK_AT) {
   static_assert(!isDataFormatNZ, "AdjustSoftMaxRes: only the format ND is implemented");
   const uint64_t step = stepSizeMode ? 1 : 32 / sizeof(T2), all = uint64_t(s.srcM) * s.srcK;
-  if (!ophook::rt::whole("AdjustSoftMaxRes", {whole_details::part(res, all, "the result")},
-                         {whole_details::part(res, all, "the result"), whole_details::part(max, s.srcM * step, "the maxima")}, nullptr, at))
+  if (!ophook::rt::whole(
+          "AdjustSoftMaxRes", {whole_details::part(res, all, "the result")},
+          {whole_details::part(res, all, "the result"), whole_details::part(max, s.srcM * step, "the maxima")}, nullptr,
+          at))
     return false;
   bool found = false;
   for (uint32_t row = 0; row < s.srcM; ++row) {
@@ -170,8 +190,8 @@ __aicore__ inline bool AdjustSoftMaxRes(const LocalTensor<T1>& res, const LocalT
 
 namespace whole_details {
 template <typename T>
-void softmax_grad(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src, const Local* work,
-                  RowShape s, bool front, At at) {
+void softmax_grad(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                  const Local* work, RowShape s, bool front, At at) {
   static_assert(real<T>, "SoftmaxGrad: half or float");
   const uint64_t all = uint64_t(s.count) * s.width, block = 32 / sizeof(T);
   if (!ophook::rt::whole(call, {part(dst, front ? s.count * block : all, "the destination")},
@@ -185,16 +205,18 @@ void softmax_grad(const char* call, const LocalTensor<T>& dst, const LocalTensor
     if (front)
       for (uint64_t i = 0; i < block; ++i) data(dst)[row * block + i] = narrow<T>(float(sum));
     else
-      for (uint32_t i = 0; i < s.width; ++i) data(dst)[first + i] = narrow<T>((x[first + i] - float(sum)) * y[first + i]);
+      for (uint32_t i = 0; i < s.width; ++i)
+        data(dst)[first + i] = narrow<T>((x[first + i] - float(sum)) * y[first + i]);
   }
 }
 }  // namespace whole_details
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
-__aicore__ inline void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src, const SoftMaxTiling& tiling,
-                                   bool isFront = false, const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
+__aicore__ inline void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                                   const SoftMaxTiling& tiling, bool isFront = false,
+                                   const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
   static_assert(!isDataFormatNZ, "SoftmaxGrad: only the format ND is implemented");
-  whole_details::softmax_grad("SoftmaxGrad", dst, grad, src, nullptr, advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, at),
-                              isFront, at);
+  whole_details::softmax_grad("SoftmaxGrad", dst, grad, src, nullptr,
+                              advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, at), isFront, at);
 }
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
 __aicore__ inline void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
@@ -202,23 +224,27 @@ __aicore__ inline void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<
                                    const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
   static_assert(!isDataFormatNZ, "SoftmaxGrad: only the format ND is implemented");
   const auto work = tmp.view();
-  whole_details::softmax_grad("SoftmaxGrad", dst, grad, src, &work, advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, at),
-                              isFront, at);
+  whole_details::softmax_grad("SoftmaxGrad", dst, grad, src, &work,
+                              advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, at), isFront, at);
 }
 template <typename T, bool isBasicBlock = false, bool isDataFormatNZ = false>
-__aicore__ inline void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
-                                        const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
+__aicore__ inline void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad,
+                                        const LocalTensor<T>& src, const SoftMaxTiling& tiling,
+                                        const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
   static_assert(!isDataFormatNZ, "SoftmaxGradFront: only the format ND is implemented");
   whole_details::softmax_grad("SoftmaxGradFront", dst, grad, src, nullptr,
-                              advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, at), true, at);
+                              advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, at), true,
+                              at);
 }
 template <typename T, bool isBasicBlock = false, bool isDataFormatNZ = false>
-__aicore__ inline void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
-                                        const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
+__aicore__ inline void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad,
+                                        const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
+                                        const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
   static_assert(!isDataFormatNZ, "SoftmaxGradFront: only the format ND is implemented");
   const auto work = tmp.view();
   whole_details::softmax_grad("SoftmaxGradFront", dst, grad, src, &work,
-                              advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, at), true, at);
+                              advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, at), true,
+                              at);
 }
 
 // The PASA form of a flash softmax: each row's parts are shifted by their means before the exponential.
@@ -231,31 +257,43 @@ struct PasaTensors {
   LocalTensor<half> dst, src, exp_max;
   LocalTensor<float> mean, sum, max, in_mean, in_sum, in_max;
 };
-inline void softmax_pasa(const PasaTensors& t, const Local* work, const SoftMaxTiling& tiling, const SoftMaxParams& p, bool update, At at) {
+inline void softmax_pasa(const PasaTensors& t, const Local* work, const SoftMaxTiling& tiling, const SoftMaxParams& p,
+                         bool update, At at) {
   const char* call = "SoftmaxFlashV3";
   ophook::rt::needs_tiling(call, tiling.srcM && tiling.srcK, at);
-  if (p.splitMeanCnt != 8 || p.srcK < 512 || p.srcK % 64 || p.srcM % 8 || p.srcM != p.oriSrcM || p.srcK != p.oriSrcK || (update && !p.loopCnt))
-    return ophook::rt::refuse(call, "splitMeanCnt is 8, srcK a multiple of 64 from 512 on, srcM one of 8, both as the original ones, loopCnt from 1 on", at);
+  if (p.splitMeanCnt != 8 || p.srcK < 512 || p.srcK % 64 || p.srcM % 8 || p.srcM != p.oriSrcM || p.srcK != p.oriSrcK ||
+      (update && !p.loopCnt))
+    return ophook::rt::refuse(call,
+                              "splitMeanCnt is 8, srcK a multiple of 64 from 512 on, srcM one of 8, both as the "
+                              "original ones, loopCnt from 1 on",
+                              at);
   const uint64_t all = uint64_t(p.srcM) * p.srcK, line = 8, numbers = p.srcM * line;
-  if (update && !ophook::rt::whole(call, {part(t.exp_max, p.srcM * 16ull, "expMax")},
-                                   {part(t.in_mean, numbers, "the means so far"), part(t.in_sum, numbers, "the sums so far"),
-                                    part(t.in_max, numbers, "the maxima so far")}, nullptr, at))
+  if (update &&
+      !ophook::rt::whole(call, {part(t.exp_max, p.srcM * 16ull, "expMax")},
+                         {part(t.in_mean, numbers, "the means so far"), part(t.in_sum, numbers, "the sums so far"),
+                          part(t.in_max, numbers, "the maxima so far")},
+                         nullptr, at))
     return;
-  if (!ophook::rt::whole(call, {part(t.dst, all, "the destination"), part(t.mean, numbers, "the means"), part(t.sum, numbers, "the sums"),
-                                part(t.max, numbers, "the maxima")}, {part(t.src, all, "the source")}, work, at))
+  if (!ophook::rt::whole(call,
+                         {part(t.dst, all, "the destination"), part(t.mean, numbers, "the means"),
+                          part(t.sum, numbers, "the sums"), part(t.max, numbers, "the maxima")},
+                         {part(t.src, all, "the source")}, work, at))
     return;
   const float factor = p.alpha / (1 - p.alpha);
   const uint32_t piece = p.srcK / p.splitMeanCnt;
   for (uint32_t row = 0; row < p.srcM; ++row) {
     std::vector<float> x(p.srcK), part_mean(p.splitMeanCnt, 0.0f);
     float mean = 0;
-    for (uint32_t i = 0; i < p.srcK; ++i) x[i] = float(data(t.src)[uint64_t(row) * p.srcK + i]), mean += x[i] / float(p.srcK);
-    // The page's pseudocode: sums of eight blocks of eight make a part, and what lies beyond 512 is folded onto these by its place in 64.
+    for (uint32_t i = 0; i < p.srcK; ++i)
+      x[i] = float(data(t.src)[uint64_t(row) * p.srcK + i]), mean += x[i] / float(p.srcK);
+    // The page's pseudocode: sums of eight blocks of eight make a part, and what lies beyond 512 is folded onto these
+    // by its place in 64.
     for (uint32_t i = 0; i < p.srcK; ++i) part_mean[i < 512 ? i / 64 : i % 64 / 8] += x[i] / float(piece);
     for (uint32_t i = 0; i < p.srcK; ++i) x[i] -= (mean - part_mean[i / piece]) * factor;
     float most = x[0], total = 0;
     for (const float value : x) most = value > most ? value : most;
-    const float before_mean = update ? data(t.in_mean)[row * line] : 0, before_max = update ? data(t.in_max)[row * line] : 0,
+    const float before_mean = update ? data(t.in_mean)[row * line] : 0,
+                before_max = update ? data(t.in_max)[row * line] : 0,
                 before_sum = update ? data(t.in_sum)[row * line] : 0;
     const float now_mean = update ? (mean + before_mean * float(p.loopCnt - 1)) / float(p.loopCnt) : mean;
     const float shift = (mean - now_mean) * factor, shift_before = (before_mean - now_mean) * factor;
@@ -267,34 +305,44 @@ inline void softmax_pasa(const PasaTensors& t, const Local* work, const SoftMaxT
     }
     const float scale = update ? std::exp(before_max - max + shift_before) : 0;
     if (update) total += scale * before_sum;
-    for (uint32_t i = 0; i < line; ++i) data(t.mean)[row * line + i] = now_mean, data(t.sum)[row * line + i] = total, data(t.max)[row * line + i] = max;
+    for (uint32_t i = 0; i < line; ++i)
+      data(t.mean)[row * line + i] = now_mean, data(t.sum)[row * line + i] = total, data(t.max)[row * line + i] = max;
     if (update)
       for (uint32_t i = 0; i < 16; ++i) data(t.exp_max)[row * 16 + i] = half(scale);
   }
 }
 }  // namespace whole_details
-template <typename T, typename U, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
-          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
-__aicore__ inline void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean, const LocalTensor<U>& expSum, const LocalTensor<U>& max,
-                                      const LocalTensor<T>& src, const LocalTensor<T>& expMax, const LocalTensor<U>& inMean,
-                                      const LocalTensor<U>& inExpSum, const LocalTensor<U>& inMax, const SoftMaxTiling& tiling,
+template <typename T, typename U, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
+          bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
+__aicore__ inline void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean,
+                                      const LocalTensor<U>& expSum, const LocalTensor<U>& max,
+                                      const LocalTensor<T>& src, const LocalTensor<T>& expMax,
+                                      const LocalTensor<U>& inMean, const LocalTensor<U>& inExpSum,
+                                      const LocalTensor<U>& inMax, const SoftMaxTiling& tiling,
                                       const SoftMaxParams& params, OPHOOK_AT) {
-  static_assert(std::is_same_v<T, half> && std::is_same_v<U, float> && !isDataFormatNZ, "SoftmaxFlashV3: half with float, in the format ND");
-  whole_details::softmax_pasa({dst, src, expMax, mean, expSum, max, inMean, inExpSum, inMax}, nullptr, tiling, params, isUpdate, at);
+  static_assert(std::is_same_v<T, half> && std::is_same_v<U, float> && !isDataFormatNZ,
+                "SoftmaxFlashV3: half with float, in the format ND");
+  whole_details::softmax_pasa({dst, src, expMax, mean, expSum, max, inMean, inExpSum, inMax}, nullptr, tiling, params,
+                              isUpdate, at);
 }
-template <typename T, typename U, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
-          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
-__aicore__ inline void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean, const LocalTensor<U>& expSum, const LocalTensor<U>& max,
-                                      const LocalTensor<T>& src, const LocalTensor<T>& expMax, const LocalTensor<U>& inMean,
-                                      const LocalTensor<U>& inExpSum, const LocalTensor<U>& inMax, const LocalTensor<uint8_t>& tmp,
+template <typename T, typename U, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
+          bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
+__aicore__ inline void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean,
+                                      const LocalTensor<U>& expSum, const LocalTensor<U>& max,
+                                      const LocalTensor<T>& src, const LocalTensor<T>& expMax,
+                                      const LocalTensor<U>& inMean, const LocalTensor<U>& inExpSum,
+                                      const LocalTensor<U>& inMax, const LocalTensor<uint8_t>& tmp,
                                       const SoftMaxTiling& tiling, const SoftMaxParams& params, OPHOOK_AT) {
-  static_assert(std::is_same_v<T, half> && std::is_same_v<U, float> && !isDataFormatNZ, "SoftmaxFlashV3: half with float, in the format ND");
+  static_assert(std::is_same_v<T, half> && std::is_same_v<U, float> && !isDataFormatNZ,
+                "SoftmaxFlashV3: half with float, in the format ND");
   const whole_details::Work work(tmp);
-  whole_details::softmax_pasa({dst, src, expMax, mean, expSum, max, inMean, inExpSum, inMax}, work, tiling, params, isUpdate, at);
+  whole_details::softmax_pasa({dst, src, expMax, mean, expSum, max, inMean, inExpSum, inMax}, work, tiling, params,
+                              isUpdate, at);
 }
 
 template <typename T>
-__aicore__ inline void Arange(const LocalTensor<T>& dst, const T first, const T difference, const int32_t count, OPHOOK_AT) {
+__aicore__ inline void Arange(const LocalTensor<T>& dst, const T first, const T difference, const int32_t count,
+                              OPHOOK_AT) {
   ArithProgression(dst, first, difference, count, at);
 }
 
@@ -305,14 +353,17 @@ struct DropOutShapeInfo {
 // dropOutMode: 0 by the shapes, 1 and 2 a byte an element, 3 and 4 a bit.
 template <typename T, bool isInitBitMode = false, uint32_t dropOutMode = 0>
 __aicore__ inline void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask,
-                               const LocalTensor<uint8_t>& tmp, const float keepProb, const DropOutShapeInfo& info, OPHOOK_AT) {
+                               const LocalTensor<uint8_t>& tmp, const float keepProb, const DropOutShapeInfo& info,
+                               OPHOOK_AT) {
   OPHOOK_REAL("DropOut");
   static_assert(dropOutMode <= 4, "DropOut: dropOutMode is 0 to 4");
   const bool bits = dropOutMode ? dropOutMode >= 3 : info.maskLastAxis < info.srcLastAxis;
   const uint64_t all = uint64_t(info.firstAxis) * info.srcLastAxis, line = info.maskLastAxis;
   const auto work = tmp.view();
-  if (!ophook::rt::whole("DropOut", {whole_details::part(dst, all, "the destination")},
-                         {whole_details::part(src, all, "the source"), whole_details::part(mask, info.firstAxis * line, "the mask")}, &work, at))
+  if (!ophook::rt::whole(
+          "DropOut", {whole_details::part(dst, all, "the destination")},
+          {whole_details::part(src, all, "the source"), whole_details::part(mask, info.firstAxis * line, "the mask")},
+          &work, at))
     return;
   const float factor = 1.0f / keepProb;
   for (uint32_t row = 0; row < info.firstAxis; ++row)
@@ -320,7 +371,8 @@ __aicore__ inline void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& 
       const uint8_t* m = whole_details::data(mask) + row * line;
       const bool keep = bits ? m[i / 8] >> i % 8 & 1 : m[i] != 0;
       const uint64_t at_element = uint64_t(row) * info.srcLastAxis + i;
-      whole_details::data(dst)[at_element] = keep ? whole_details::narrow<T>(whole_details::wide(whole_details::data(src)[at_element]) * factor) : T(0);
+      whole_details::data(dst)[at_element] =
+          keep ? whole_details::narrow<T>(whole_details::wide(whole_details::data(src)[at_element]) * factor) : T(0);
     }
 }
 
@@ -331,12 +383,15 @@ struct SelectWithBytesMaskShapeInfo {
 namespace whole_details {
 // The scalar where the mask has (or, with `scalar_first`, has not) a 0.
 template <typename T, typename U>
-void select_bytes(const LocalTensor<T>& dst, const LocalTensor<T>& src, T scalar, bool scalar_first, const LocalTensor<U>& mask,
-                  const LocalTensor<uint8_t>& tmp, const SelectWithBytesMaskShapeInfo& info, At at) {
+void select_bytes(const LocalTensor<T>& dst, const LocalTensor<T>& src, T scalar, bool scalar_first,
+                  const LocalTensor<U>& mask, const LocalTensor<uint8_t>& tmp, const SelectWithBytesMaskShapeInfo& info,
+                  At at) {
   const uint64_t all = uint64_t(info.firstAxis) * info.srcLastAxis;
   const auto work = tmp.view();
-  if (!ophook::rt::whole("Select", {part(dst, all, "the destination")},
-                         {part(src, all, "the source"), part(mask, uint64_t(info.firstAxis) * info.maskLastAxis, "the mask")}, &work, at))
+  if (!ophook::rt::whole(
+          "Select", {part(dst, all, "the destination")},
+          {part(src, all, "the source"), part(mask, uint64_t(info.firstAxis) * info.maskLastAxis, "the mask")}, &work,
+          at))
     return;
   for (uint32_t row = 0; row < info.firstAxis; ++row)
     for (uint32_t i = 0; i < info.srcLastAxis; ++i) {
@@ -370,56 +425,66 @@ struct UnPadParams {
 };
 namespace whole_details {
 template <typename T>
-void pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p, const Local* work, const PadTiling& t, At at) {
+void pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p, const Local* work,
+         const PadTiling& t, At at) {
   ophook::rt::needs_tiling("Pad", t.srcHeight && t.srcWidth, at);
   // A width that is whole blocks already has the pad in it.
   const bool inside = t.srcWidth * sizeof(T) % 32 == 0;
-  const uint32_t given = inside ? t.srcOriWidth : t.srcWidth, width = inside ? t.srcWidth : t.srcWidth + p.leftPad + p.rightPad;
+  const uint32_t given = inside ? t.srcOriWidth : t.srcWidth,
+                 width = inside ? t.srcWidth : t.srcWidth + p.leftPad + p.rightPad;
   const uint64_t from = uint64_t(t.srcHeight) * t.srcWidth, to = uint64_t(t.srcHeight) * width;
   if (!ophook::rt::whole("Pad", {part(dst, to, "the destination")}, {part(src, from, "the source")}, work, at)) return;
   const std::vector<T> all(data(src), data(src) + from);
   const uint32_t left = inside ? 0 : p.leftPad;
   for (uint32_t row = 0; row < t.srcHeight; ++row)
     for (uint32_t i = 0; i < width; ++i)
-      data(dst)[uint64_t(row) * width + i] = i >= left && i < left + given ? all[uint64_t(row) * t.srcWidth + i - left] : T(p.padValue);
+      data(dst)[uint64_t(row) * width + i] =
+          i >= left && i < left + given ? all[uint64_t(row) * t.srcWidth + i - left] : T(p.padValue);
 }
 template <typename T>
-void unpad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p, const Local* work, const UnPadTiling& t, At at) {
+void unpad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p, const Local* work,
+           const UnPadTiling& t, At at) {
   ophook::rt::needs_tiling("UnPad", t.srcHeight && t.srcWidth, at);
   const uint32_t width = t.srcWidth - p.leftPad - p.rightPad;
   if (!ophook::rt::whole("UnPad", {part(dst, uint64_t(t.srcHeight) * width, "the destination")},
                          {part(src, uint64_t(t.srcHeight) * t.srcWidth, "the source")}, work, at))
     return;
   for (uint32_t row = 0; row < t.srcHeight; ++row)
-    for (uint32_t i = 0; i < width; ++i) data(dst)[uint64_t(row) * width + i] = data(src)[uint64_t(row) * t.srcWidth + p.leftPad + i];
+    for (uint32_t i = 0; i < width; ++i)
+      data(dst)[uint64_t(row) * width + i] = data(src)[uint64_t(row) * t.srcWidth + p.leftPad + i];
 }
 }  // namespace whole_details
 template <typename T>
-__aicore__ inline void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, PadParams& p, PadTiling& tiling, OPHOOK_AT) {
+__aicore__ inline void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, PadParams& p, PadTiling& tiling,
+                           OPHOOK_AT) {
   whole_details::pad(dst, src, p, nullptr, tiling, at);
 }
 template <typename T>
-__aicore__ inline void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, PadParams& p, const LocalTensor<uint8_t>& tmp, PadTiling& tiling,
-                           OPHOOK_AT) {
+__aicore__ inline void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, PadParams& p,
+                           const LocalTensor<uint8_t>& tmp, PadTiling& tiling, OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::pad(dst, src, p, &work, tiling, at);
 }
 template <typename T>
-__aicore__ inline void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, UnPadParams& p, UnPadTiling& tiling, OPHOOK_AT) {
+__aicore__ inline void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, UnPadParams& p, UnPadTiling& tiling,
+                             OPHOOK_AT) {
   whole_details::unpad(dst, src, p, nullptr, tiling, at);
 }
 template <typename T>
-__aicore__ inline void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, UnPadParams& p, LocalTensor<uint8_t>& tmp, UnPadTiling& tiling,
-                             OPHOOK_AT) {
+__aicore__ inline void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, UnPadParams& p,
+                             LocalTensor<uint8_t>& tmp, UnPadTiling& tiling, OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::unpad(dst, src, p, &work, tiling, at);
 }
 
 namespace whole_details {
 template <typename T, int32_t dim, int32_t axis>
-void broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* to, const uint32_t* from, const Local* work, At at) {
-  static_assert((dim == 1 || dim == 2) && axis >= 0 && axis < dim, "Broadcast: one or two dimensions, and one of them is repeated");
-  const uint32_t rows = dim == 2 ? to[0] : 1, columns = to[dim - 1], have_rows = dim == 2 ? from[0] : 1, have = from[dim - 1];
+void broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* to, const uint32_t* from,
+               const Local* work, At at) {
+  static_assert((dim == 1 || dim == 2) && axis >= 0 && axis < dim,
+                "Broadcast: one or two dimensions, and one of them is repeated");
+  const uint32_t rows = dim == 2 ? to[0] : 1, columns = to[dim - 1], have_rows = dim == 2 ? from[0] : 1,
+                 have = from[dim - 1];
   if (!ophook::rt::whole("Broadcast", {part(dst, uint64_t(rows) * columns, "the destination")},
                          {part(src, uint64_t(have_rows) * have, "the source")}, work, at))
     return;
@@ -429,17 +494,17 @@ void broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint3
       data(dst)[uint64_t(row) * columns + i] = all[uint64_t(have_rows == 1 ? 0 : row) * have + (have == 1 ? 0 : i)];
 }
 }  // namespace whole_details
-#define OPHOOK_BROADCAST(name)                                                                                                        \
-  template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, const uint32_t* srcShape, \
-                              OPHOOK_AT) {                                                                                            \
-    whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, nullptr, at);                                                \
-  }                                                                                                                                   \
-  template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, const uint32_t* srcShape, \
-                              LocalTensor<uint8_t>& tmp, OPHOOK_AT) {                                                                 \
-    const auto work = tmp.view();                                                                                                     \
-    whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, &work, at);                                                  \
+#define OPHOOK_BROADCAST(name)                                                                                \
+  template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>                                \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, \
+                              const uint32_t* srcShape, OPHOOK_AT) {                                          \
+    whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, nullptr, at);                        \
+  }                                                                                                           \
+  template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>                                \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, \
+                              const uint32_t* srcShape, LocalTensor<uint8_t>& tmp, OPHOOK_AT) {               \
+    const auto work = tmp.view();                                                                             \
+    whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, &work, at);                          \
   }
 OPHOOK_BROADCAST(Broadcast)
 OPHOOK_BROADCAST(BroadCast)  // an older name, which the vendor's examples use
@@ -459,12 +524,14 @@ struct CumSumInfo {
 };
 namespace whole_details {
 template <typename T, const CumSumConfig& config>
-void cum_sum(LocalTensor<T>& dst, LocalTensor<T>& last, const LocalTensor<T>& src, const Local* work, const CumSumInfo& info, At at) {
+void cum_sum(LocalTensor<T>& dst, LocalTensor<T>& last, const LocalTensor<T>& src, const Local* work,
+             const CumSumInfo& info, At at) {
   static_assert(real<T>, "CumSum: half or float");
   const uint64_t all = uint64_t(info.outter) * info.inner;
   const Part to = part(dst, all, "the destination"), from = part(src, all, "the source");
-  if (!(config.outputLastRow ? ophook::rt::whole("CumSum", {to, part(last, info.inner, "the last row")}, {from}, work, at)
-                             : ophook::rt::whole("CumSum", {to}, {from}, work, at)))
+  if (!(config.outputLastRow
+            ? ophook::rt::whole("CumSum", {to, part(last, info.inner, "the last row")}, {from}, work, at)
+            : ophook::rt::whole("CumSum", {to}, {from}, work, at)))
     return;
   std::vector<float> sums = values(src, all);
   for (uint64_t i = 0; i < all; ++i) {
@@ -477,44 +544,50 @@ void cum_sum(LocalTensor<T>& dst, LocalTensor<T>& last, const LocalTensor<T>& sr
 }
 }  // namespace whole_details
 template <typename T, const CumSumConfig& config = defaultCumSumConfig>
-__aicore__ inline void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src, LocalTensor<uint8_t>& tmp,
-                              const CumSumInfo& info, OPHOOK_AT) {
+__aicore__ inline void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src,
+                              LocalTensor<uint8_t>& tmp, const CumSumInfo& info, OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::cum_sum<T, config>(dst, lastRow, src, &work, info, at);
 }
 template <typename T, const CumSumConfig& config = defaultCumSumConfig>
-__aicore__ inline void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src, const CumSumInfo& info, OPHOOK_AT) {
+__aicore__ inline void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src,
+                              const CumSumInfo& info, OPHOOK_AT) {
   whole_details::cum_sum<T, config>(dst, lastRow, src, nullptr, info, at);
 }
 
 // dst += src * scalar with a tensor for what lies between.
 template <typename T, typename U, bool isReuseSource = false>
-__aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U scalar, const LocalTensor<uint8_t>& tmp,
-                            const uint32_t calCount, OPHOOK_AT) {
-  static_assert(whole_details::real<T> && whole_details::real<U> && sizeof(T) >= sizeof(U), "Axpy: half to half or float, float to float");
+__aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U scalar,
+                            const LocalTensor<uint8_t>& tmp, const uint32_t calCount, OPHOOK_AT) {
+  static_assert(whole_details::real<T> && whole_details::real<U> && sizeof(T) >= sizeof(U),
+                "Axpy: half to half or float, float to float");
   const auto work = tmp.view();
-  if (!ophook::rt::whole("Axpy", {whole_details::part(dst, calCount, "the destination")},
-                         {whole_details::part(dst, calCount, "the destination"), whole_details::part(src, calCount, "the source")}, &work, at))
+  if (!ophook::rt::whole(
+          "Axpy", {whole_details::part(dst, calCount, "the destination")},
+          {whole_details::part(dst, calCount, "the destination"), whole_details::part(src, calCount, "the source")},
+          &work, at))
     return;
   for (uint32_t i = 0; i < calCount; ++i)
-    whole_details::data(dst)[i] = whole_details::narrow<T>(whole_details::wide(whole_details::data(dst)[i]) +
-                                                           whole_details::wide(whole_details::data(src)[i]) * whole_details::wide(scalar));
+    whole_details::data(dst)[i] =
+        whole_details::narrow<T>(whole_details::wide(whole_details::data(dst)[i]) +
+                                 whole_details::wide(whole_details::data(src)[i]) * whole_details::wide(scalar));
 }
-#define OPHOOK_CLAMP(name, sign)                                                                                               \
-  template <typename T, bool isReuseSource = false>                                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,           \
-                              const T scalar, const uint32_t calCount, OPHOOK_AT) {                                            \
-    OPHOOK_REAL(#name);                                                                                                        \
-    const auto work = tmp.view();                                                                                              \
-    const float bound = whole_details::wide(scalar);                                                                           \
-    whole_details::each(#name, dst, src, &work, calCount, at, [bound](float x) { return x sign bound ? bound : x; });          \
+#define OPHOOK_CLAMP(name, sign)                                                                                      \
+  template <typename T, bool isReuseSource = false>                                                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,  \
+                              const T scalar, const uint32_t calCount, OPHOOK_AT) {                                   \
+    OPHOOK_REAL(#name);                                                                                               \
+    const auto work = tmp.view();                                                                                     \
+    const float bound = whole_details::wide(scalar);                                                                  \
+    whole_details::each(#name, dst, src, &work, calCount, at, [bound](float x) { return x sign bound ? bound : x; }); \
   }
 OPHOOK_CLAMP(ClampMax, >)
 OPHOOK_CLAMP(ClampMin, <)
 #undef OPHOOK_CLAMP
 // expandLevel: how many terms of a series the device takes; here it is the function itself.
 template <typename T, uint8_t expandLevel, bool isReuseSource = false>
-__aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, const uint32_t calCount, OPHOOK_AT) {
+__aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
+                           const uint32_t calCount, OPHOOK_AT) {
   OPHOOK_REAL("Exp");
   const auto work = tmp.view();
   whole_details::each("Exp", dst, src, &work, calCount, at, [](float x) { return std::exp(x); });

@@ -11,7 +11,9 @@ struct TCubeTiling {
 
 #define TILING_BEGIN(name) struct name {
 #define TILING_FIELD(type, name) type name;
-#define TILING_END };
+#define TILING_END \
+  }                \
+  ;
 #include "../ascendc/advanced_tilings.inc"
 #undef TILING_BEGIN
 #undef TILING_FIELD

@@ -4,10 +4,11 @@
 
 #include "../../kernel_operator.h"
 
-#define OPHOOK_DUMP(name)                                                                                                \
-  template <typename T>                                                                                                 \
-  __aicore__ inline void name(T* input, uint32_t desc, uint32_t dump_size, ophook::rt::At at = ophook::rt::At::here()) { \
-    ophook::rt::dump_at(#name, input, ophook::rt::dtype_of<T>(), desc, dump_size, at);                                  \
+#define OPHOOK_DUMP(name)                                                              \
+  template <typename T>                                                                \
+  __aicore__ inline void name(T* input, uint32_t desc, uint32_t dump_size,             \
+                              ophook::rt::At at = ophook::rt::At::here()) {            \
+    ophook::rt::dump_at(#name, input, ophook::rt::dtype_of<T>(), desc, dump_size, at); \
   }
 OPHOOK_DUMP(asc_dump)
 OPHOOK_DUMP(asc_dump_gm)
