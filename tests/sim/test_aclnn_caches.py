@@ -321,7 +321,7 @@ def test_the_limits_of_a_rotation_by_a_table(version: str) -> None:
         ({"query": real(tokens, depth + 1)}, "expected, got"),
         ({"table": real(20, 64)}, "or less"),
         ({"table": real(20, 24)}, "rotary_dim 24; a multiple of 16 is allowed"),
-        ({"table": real(20, 32, dtype=BF16)}, "BFloat16"),
+        ({"table": real(20, 32, dtype=BF16)}, "BFLOAT16"),
         ({"positions": three, "sections": (6, 5, 4)}, "add up to 16"),
         ({"positions": three, "sections": (8, 8)}, "add up to 16"),
         ({"depth": 0}, "expected, got"),

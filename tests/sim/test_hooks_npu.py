@@ -159,7 +159,7 @@ def test_python_in_a_recorded_graph_warns() -> None:
     x, w = torch.randn(3, 4).npu(), torch.randn(4, 5).npu()
     compiled = torch.compile(torch.mm, backend="npugraph_ex", dynamic=False)
     with ophook_npu.hook("aten::mm", replace=counting, via="dynamo"):
-        with pytest.warns(UserWarning, match="being recorded into a graph: the hook runs now, and not when that is"):
+        with pytest.warns(UserWarning, match="being recorded into a graph: the hook runs now, and not at a replay"):
             results = [compiled(x, w).cpu() for _ in range(2)]
         recorded = len(calls)
         results += [compiled(x, w).cpu() for _ in range(3)]
