@@ -145,6 +145,11 @@ KERNEL(row_max_and_place, ReduceMax(r, a, part(w, 0), kWidth, true))
 KERNEL(row_min, ReduceMin(r, a, part(w, 0), kWidth))
 KERNEL(sums_of_eight, BlockReduceSum(r, a, 4, 64, 1, 1, 8))
 KERNEL(sums_of_64, WholeReduceSum(r, a, 64, 4, 1, 1, 8))
+// From left to right the first of these sums would be one more, and the second 2176.
+KERNEL(sums_two_by_two, Row x = part(w, 0); Duplicate(x, 1.0f, kWidth); vector_to_scalar(); x.SetValue(0, 1e8f); x.SetValue(2, -1e8f);
+       scalar_to_vector(); ReduceSum(r, x, part(w, 1), kWidth))
+KERNEL(half_sums_two_by_two, auto x = part<half>(w, 0); auto y = part<half>(w, 1); Duplicate(x, half(1.0f), 128); vector_to_scalar();
+       x.SetValue(0, half(2048.0f)); scalar_to_vector(); WholeReduceSum(y, x, 128, 1, 1, 1, 8); Cast(r, y, RoundMode::CAST_NONE, 1))
 KERNEL(mean_and_variance, Row one = part(w, 0); ReduceSum(one, a, part(w, 1), kWidth); const float mean = read(one) / kWidth;
        Adds(part(w, 2), a, -mean, kWidth); Mul(part(w, 2), part(w, 2), part(w, 2), kWidth);
        ReduceSum(one, part(w, 2), part(w, 1), kWidth); const float variance = read(one) / kWidth; Duplicate(r, mean, 8);

@@ -66,6 +66,24 @@ void Operation::writes(const Local& tensor, uint64_t first, uint64_t bytes) {
     conflict(tensor, found, true);
 }
 
+// MTE2 and MTE3 may carry out two copies at once. PipeBarrier's page asks for one between copies whose destinations
+// overlap, and the compiler adds none there. The same values twice are the same in any order.
+void Operation::fills(const Local& tensor, uint64_t first, uint64_t bytes, const uint8_t* source, uint64_t known) {
+  if (core.launch.checks() && bytes && !core.launch.options.on_wait) {
+    const LocalMemory& memory = core.memory->at(tensor.memory);
+    const Conflict found =
+        memory.overwritten(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, core.fence[int(pipe)], seq);
+    const Site* site = found.seq ? core.site(found.seq) : nullptr;
+    if (site && site->fills && !(known && !std::memcmp(data(tensor) + first, source, known)))
+      core.report(
+          Kind::copies_overlap, call, at,
+          text("overwrites what the same pipe copies in (%s), and does not wait for it", core.where(found.seq).c_str()),
+          core.describe(tensor));
+    core.place->sites[seq % std::size(core.place->sites)].fills = true;
+  }
+  writes(tensor, first, bytes);
+}
+
 uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argument** out) {
   Argument* a = core.launch.memory.find(data, bytes);
   *out = a;
@@ -162,7 +180,14 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
     const uint64_t from = std::max(begin, first) / uint64_t(a->element),
                    to = std::min(old.end, first + usable) / uint64_t(a->element);
     if (old.core != core.index && core.saw(old.core, old.pipe, old.seq)) return;
-    if (old.core != core.index)
+    const bool races = old.pipe == Pipe::MTE3 && pipe == Pipe::MTE3 && old.seq > core.fence[int(pipe)] &&
+                       old.seq != seq && !old.merged && !same && !core.launch.options.on_wait;
+    if (old.core == core.index && races)
+      core.report(Kind::copies_overlap, call, at,
+                  text("overwrites elements %llu to %llu of %s, which the same pipe copies out (%s), and does not wait",
+                       (unsigned long long)from, (unsigned long long)to, a->name.c_str(), core.where(old.seq).c_str()),
+                  a->name);
+    else if (old.core != core.index)
       core.report(same ? Kind::written_twice : Kind::cores_overlap, call, at,
                   text(same ? "cores %d and %d both write elements %llu to %llu of %s, the same values"
                             : "cores %d and %d both write elements %llu to %llu of %s",

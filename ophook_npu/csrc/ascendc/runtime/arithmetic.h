@@ -17,6 +17,9 @@ void to_half(const float* values, uint16_t* half_values, size_t count);
 void wide(Dtype dtype, const void* from, float* to, size_t count);    // f16, bf16 or f32 as float
 void narrow(Dtype dtype, const float* from, void* to, size_t count);  // rounded to nearest even
 
+// Two by two within a repeat of 256 bytes, and so on with the sums; each sum has the type.  reduce.cpp
+float sum_in_pairs(Dtype dtype, const float* values, size_t count);
+
 // Of elements of 4 bits, two in a byte, the lower one first: the i-th.
 inline int8_t lower_first(const uint8_t* from, uint64_t i) {
   return static_cast<int8_t>(int8_t(uint8_t(from[i / 2] << (i % 2 ? 0 : 4))) >> 4);

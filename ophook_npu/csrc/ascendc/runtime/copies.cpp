@@ -66,7 +66,7 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
   for (uint32_t i = 0; i < b.count; ++i) {
     const uint8_t* source = from.data + i * (b.length + b.from_gap);
     const uint64_t usable = op.from_device(source, b.length);
-    op.writes(to, i * step, piece);
+    op.fills(to, i * step, piece, source, left ? 0 : usable);
     c.launch.counters.copied_in += usable;
     const bool known = op.initialized(source, usable);
     // Without a value, and where only the end of a block is filled up, the bytes are nobody's.

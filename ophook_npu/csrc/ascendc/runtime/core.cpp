@@ -68,7 +68,7 @@ Core::Core(Launch& owner, int number, int block_number, int sub_number, bool vec
 uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   ++seq;
   Site& slot = place->sites[seq % std::size(place->sites)];
-  slot.seq = seq, slot.call = call, slot.at = at;
+  slot.seq = seq, slot.call = call, slot.at = at, slot.fills = false;
   // The scalar unit issues everything: what it waited for, every later instruction comes after.
   if (pipe != Pipe::S) join(pipe, known[int(Pipe::S)]);
   newest[int(pipe)] = seq;

@@ -51,6 +51,7 @@ struct Site {
   uint32_t seq = 0;
   const char* call = nullptr;
   At at{nullptr, 0};
+  bool fills = false;  // a copy from device memory to local memory
 };
 
 struct Buffer {

@@ -92,7 +92,7 @@ void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
       // Rows that lie side by side are written column by column.
       const bool beside = p.dstNzNStride == 1;
       for (uint64_t column = 0; column < columns && (!beside || n == 0); ++column)
-        op.writes(to, first + column * step, beside ? p.nValue * uint64_t(kBlock) : kBlock);
+        op.fills(to, first + column * step, beside ? p.nValue * uint64_t(kBlock) : kBlock);
       const Bytes target = bytes_of(op, to, first);
       when_due(op, [=] {
         for (uint64_t column = 0; column < columns; ++column) {

@@ -87,6 +87,17 @@ bool LocalMemory::write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq
   return !bad;
 }
 
+Conflict LocalMemory::overwritten(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t over, uint32_t seq) const {
+  if (newest_written_[static_cast<int>(pipe)] <= over) return {};
+  const uint32_t first = offset / kBlock, last = (offset + bytes + kBlock - 1) / kBlock;
+  bool any = false;
+  for (uint32_t b = first; b < last; ++b) any |= writer_[b] > over && writer_[b] != seq;
+  for (uint32_t b = first; any && b < last; ++b)
+    if (writer_[b] > over && writer_[b] != seq && writer_pipe_[b] == static_cast<uint8_t>(pipe))
+      return {writer_[b], pipe, true, b * kBlock};
+  return {};
+}
+
 void LocalMemory::forget(uint32_t offset, uint32_t bytes) {
   const uint32_t end = std::min(offset + bytes, size());
   for (uint32_t begin = offset; begin < end;) {

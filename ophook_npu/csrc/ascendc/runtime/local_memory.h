@@ -46,6 +46,8 @@ class LocalMemory {
   // are over. Returns false with the conflict.
   bool read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict);
   bool write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict);
+  // The first block that an operation of `pipe` after `over`, and before `seq`, was the last to write; seq 0: none.
+  Conflict overwritten(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t over, uint32_t seq) const;
   void forget(uint32_t offset, uint32_t bytes);  // contents are as never written
 
  private:

@@ -1,7 +1,9 @@
-// Reductions and comparisons. The order in which a device adds is not documented: here it is from left to right in
-// float, so the last bits may differ from an NPU's.
+// Reductions and comparisons. Sums are added as the pages of ReduceSum and ReduceDataBlock say: neighbours two by two,
+// then their sums, within a repeat or a block.
 #include "ascendc/reduce.h"
 
+#include <array>
+#include <bit>
 #include <cmath>
 
 #include "arithmetic.h"
@@ -34,14 +36,61 @@ void put(Dtype dtype, double value, uint8_t* at) {
   }
 }
 
+// The sum of `count` values, a power of two, each sum rounded to the operand's type.
+float tree_sum(Dtype dtype, float* values, uint32_t count) {
+  for (; count > 1; count /= 2)
+    for (uint32_t i = 0; i < count / 2; ++i) {
+      const float sum = values[2 * i] + values[2 * i + 1];
+      values[i] = dtype == Dtype::f16 ? half_value(half_bits(sum)) : sum;
+    }
+  return values[0];
+}
+
 struct Folded {
   float value = 0;
   uint32_t index = 0, seen = 0;
   void add(Fold fold, float next, uint32_t at) {
-    const bool first = seen++ == 0;
-    if (fold == Fold::sum) value = first ? next : value + next;
-    else if (first || (fold == Fold::max ? next > value : next < value)) value = next, index = at;
+    if (seen++ == 0 || (fold == Fold::max ? next > value : next < value)) value = next, index = at;
   }
+};
+
+// One repeat after the other: the lanes that the mask leaves out are 0 in a sum.
+class Sum {
+ public:
+  Sum(Dtype dtype, uint32_t lanes) : dtype_(dtype), lanes_(lanes) {}
+  void add(uint64_t repeat, uint32_t lane, float value) {
+    if (repeat != repeat_) close();
+    repeat_ = repeat, open_ = true, values_[lane] = value;
+  }
+  // Sums of repeats are added one after the other for the first n elements of a tensor, else as within a repeat.
+  float total(bool one_by_one) {
+    close();
+    if (!one_by_one)
+      while (sums_.size() > 1) {
+        std::vector<float> next;
+        for (size_t i = 0; i < sums_.size(); i += lanes_) {
+          values_.fill(0);
+          std::copy_n(sums_.begin() + long(i), std::min<size_t>(lanes_, sums_.size() - i), values_.begin());
+          next.push_back(tree_sum(dtype_, values_.data(), lanes_));
+        }
+        sums_ = next;
+      }
+    float all = sums_.empty() ? 0.0f : sums_[0];
+    for (size_t i = 1; i < sums_.size(); ++i) all += sums_[i];
+    return all;
+  }
+
+ private:
+  void close() {
+    if (open_) sums_.push_back(tree_sum(dtype_, values_.data(), lanes_));
+    values_.fill(0), open_ = false;
+  }
+  const Dtype dtype_;
+  const uint32_t lanes_;
+  uint64_t repeat_ = 0;
+  bool open_ = false;
+  std::array<float, 128> values_{};
+  std::vector<float> sums_;
 };
 
 // An index is stored in the bits of an element.
@@ -86,20 +135,43 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
   const Operand operands[] = {{&src, {1, src_repeat}, size, false, "the source"}};
   Walk walk(op, operands, 1, cover);
   Folded folded;
+  const uint32_t lanes = 256 / size;
+  Sum sum(src.dtype, lanes);
+  const bool in_a_row = cover.kind == Cover::kCount || (cover.kind == Cover::kPreset && c.mask_by_count);
+  const uint64_t low = cover.kind == Cover::kPreset ? c.mask_low : cover.low,
+                 high = cover.kind == Cover::kPreset ? c.mask_high : cover.high;
+  const uint64_t active = in_a_row ? lanes
+                          : cover.kind == Cover::kLanes
+                              ? std::min<uint64_t>(low, lanes)
+                              : uint64_t(std::popcount(low) + (size == 2 ? std::popcount(high) : 0));
   walk.each([&](const Run& run) {
     known(op, src, run.offsets[0], uint64_t(run.count) * size);
     for (uint32_t e = 0; e < run.count; ++e) {
       const uint64_t offset = run.offsets[0] + uint64_t(e) * size;
-      folded.add(fold, float(number(src.dtype, op.data(src) + offset)), uint32_t(offset / size));
+      const auto value = float(number(src.dtype, op.data(src) + offset));
+      if (fold == Fold::sum) {
+        const uint64_t repeat = folded.seen / std::max<uint64_t>(active, 1),
+                       begin = in_a_row ? repeat * 256 : repeat * src_repeat * kBlock;
+        sum.add(repeat, uint32_t((offset - begin) / size) % lanes, value);
+      }
+      folded.add(fold, value, uint32_t(offset / size));
     }
   });
   if (!folded.seen) return;
+  if (fold == Fold::sum) folded.value = sum.total(cover.kind == Cover::kCount);
   const uint32_t results = index ? 2 : 1;
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, results * size, "the destination")) return;
   store(op, dst, 0, results * size);
   put(dst.dtype, folded.value, op.data(dst));
   if (fold == Fold::sum && cover.kind == Cover::kCount) c.last_sum = double(folded.value);
   if (index) put_index(dst.dtype, folded.index, op.data(dst) + size);
+}
+
+float sum_in_pairs(Dtype dtype, const float* values, size_t count) {
+  const uint32_t lanes = 256 / size_of(dtype);
+  Sum sum(dtype, lanes);
+  for (size_t i = 0; i < count; ++i) sum.add(i / lanes, uint32_t(i % lanes), values[i]);
+  return sum.total(false);
 }
 
 double last_sum() { return core().last_sum; }
@@ -138,6 +210,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   for (uint32_t repeat = 0; repeat < cover.repeat; ++repeat)
     for (uint32_t g = 0; g < groups; ++g) {
       Folded folded;
+      std::array<float, 128> values{};
       for (uint32_t e = g * group; e < (g + 1) * group; ++e) {
         if (!masked(repeat, e)) continue;
         const uint32_t per_block = kBlock / size;
@@ -146,9 +219,11 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
         if (!op.inside(src, offset, size, "the source")) return;
         op.reads(src, offset, size);
         known(op, src, offset, size);
-        folded.add(fold, float(number(src.dtype, op.data(src) + offset)), e);
+        values[e - g * group] = float(number(src.dtype, op.data(src) + offset));
+        folded.add(fold, values[e - g * group], e);
       }
       if (!folded.seen) continue;
+      if (fold == Fold::sum) folded.value = tree_sum(src.dtype, values.data(), group);
       const uint64_t first = (uint64_t(repeat) * dst_repeat * per_repeat + (group == lanes ? 0 : g)) * size;
       const uint32_t results = group == lanes && pairs ? 2 : 1;
       if (!op.inside(dst, first, results * size, "the destination")) return;

@@ -135,6 +135,53 @@ void overwrites_without_a_barrier(ARGUMENTS) {
 EXPORT(overwrites_without_a_barrier)
 
 template <bool wrong>
+void copies_in_twice_without_a_barrier(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  DataCopy(a.Get<float>(), part(x), kCount);
+  if (!wrong) PipeBarrier<PIPE_MTE2>();
+  DataCopy(a.Get<float>()[kCount / 2], part(y), kCount / 2);  // FAULT copies_overlap
+}
+EXPORT(copies_in_twice_without_a_barrier)
+
+template <bool wrong>
+void takes_a_buffer_that_is_still_filled(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, kBytes);
+  for (GM_ADDR from : {x, y}) {
+    LocalTensor<float> t = in.AllocTensor<float>();
+    DataCopy(t, part(from), kCount);  // FAULT copies_overlap
+    if (!wrong) in.EnQue(t), t = in.DeQue<float>();
+    in.FreeTensor(t);
+  }
+}
+EXPORT(takes_a_buffer_that_is_still_filled)
+
+template <bool wrong>
+void copies_out_twice_without_a_barrier(ARGUMENTS) {
+  TPipe pipe;
+  TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> first, second;
+  pipe.InitBuffer(first, 1, kBytes);
+  pipe.InitBuffer(second, 1, kBytes);
+  LocalTensor<float> a = first.AllocTensor<float>(), b = second.AllocTensor<float>();
+  DataCopy(a, part(x), kCount);
+  first.EnQue(a);
+  DataCopy(b, part(y), kCount);
+  second.EnQue(b);
+  a = first.DeQue<float>(), b = second.DeQue<float>();
+  DataCopy(part(z), a, kCount);
+  if (!wrong) PipeBarrier<PIPE_MTE3>();
+  DataCopy(part(z)[kCount - 64], b, 64);  // FAULT copies_overlap
+  first.FreeTensor(a);
+  second.FreeTensor(b);
+}
+EXPORT(copies_out_twice_without_a_barrier)
+
+template <bool wrong>
 void scalar_reads_too_early(ARGUMENTS) {
   fill(x, z);
   TPipe pipe;
