@@ -115,6 +115,21 @@ KERNEL(fractals) {
   mm.End();
 }
 
+// Both vector cores ask for all of z: one product serves them, and each reads it back.
+KERNEL(shared_by_both) {
+  TILING;
+  using Shared = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NONE, true>;
+  Matmul<Shared, Shared, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  mm.SetTensorA(at<half>(a));
+  mm.SetTensorB(at<half>(b));
+  mm.IterateAll(at<float>(z));
+  mm.End();
+  TBuf<TPosition::VECCALC> row;
+  pipe.InitBuffer(row, t.N * 4);
+  DataCopy(row.Get<float>(), at<float>(z), t.N);
+}
+
 // Both vector cores add a half of k to z.
 KERNEL(halves_of_k) {
   TILING;

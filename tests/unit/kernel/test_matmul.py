@@ -70,6 +70,13 @@ def test_tiles_pass_through_the_vector_core(name: str, order: int) -> None:
     torch.testing.assert_close(z.array(True), wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_one_product_serves_both_vector_cores() -> None:
+    a, b = matrices()
+    z = Block((M, N), 0)
+    run("shared_by_both", a, b, z, tiling(singleCoreM=M))
+    torch.testing.assert_close(z.array(True), a.float() @ b.float(), rtol=1e-4, atol=1e-4)
+
+
 def test_a_product_of_a_product() -> None:
     a, b = matrices(torch.float32, 48, 48)
     z = Block((M, 48), 0)

@@ -349,6 +349,22 @@ void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns,
     c.report(Kind::uninitialized, call, at, "the kernel's own function left elements of its block unwritten");
 }
 
+namespace {
+constexpr int kShared = 1 << 20;  // with the block's number: no core that IBSet names
+bool two_ask(const Core& c) { return c.is_vector && c.launch.subs == 2; }
+}  // namespace
+
+bool matmul_asked_by_first(At at) {
+  const Core& c = core();
+  if (!two_ask(c) || c.sub == 0) return true;
+  between_wait(kShared + c.block, 0, at);
+  return false;
+}
+void matmul_told_to_second(At at) {
+  const Core& c = core();
+  if (two_ask(c)) between_set(kShared + c.block, 0, at);
+}
+
 // The scalar unit, and with it all that follows, knows that the product is there.
 void matmul_done(const char* call, At at) {
   Core& c = core();

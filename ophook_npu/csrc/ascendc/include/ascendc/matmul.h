@@ -47,6 +47,9 @@ OPHOOK_RT void matmul_tile(const char* call, const MatrixProduct& product, At at
 OPHOOK_RT void matmul_done(const char* call, At at);
 // A block in L1 that a function of the kernel's own loads, and its values in rows `stride` bytes apart.
 OPHOOK_RT Local matmul_block(const char* call, AscendC::TPosition position, uint64_t bytes, Dtype dtype, At at);
+// Where both matrices are shared (IBSHARE), a block's first vector core asks for a product that serves both of them.
+OPHOOK_RT bool matmul_asked_by_first(At at);  // false: it was asked for, and is there
+OPHOOK_RT void matmul_told_to_second(At at);
 OPHOOK_RT void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns, uint8_t* to, int64_t stride,
                              At at);
 
@@ -219,7 +222,10 @@ class Matmul {
   __aicore__ void IterateAll(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, bool = false,
                              bool = false, At at = At::here()) {
     Rewind();
+    if constexpr (A::ibShare && B::ibShare)
+      if (!ophook::rt::matmul_asked_by_first(at)) return;
     while (Iterate<sync>(false, at)) Tile("IterateAll", Result(gm), atomic, in_a_row, sync, at);
+    if constexpr (A::ibShare && B::ibShare) ophook::rt::matmul_told_to_second(at);
   }
   template <bool sync = true>
   __aicore__ void IterateAll(const LocalTensor<DstT>& to, uint8_t atomic = 0, At at = At::here()) {
