@@ -36,6 +36,26 @@ int run(void* what) {
   return ACL_SUCCESS;
 }
 
+// Both addresses lie in device memory, and are read when the stream comes to it.
+struct Moved {
+  void** to;
+  const void** from;
+  size_t size, to_offset, from_offset;
+};
+
+int run_moved(void* what) {
+  const auto& copy = *static_cast<const Moved*>(what);
+  const char* problem = sim_memory_problem("the destination's address", copy.to, sizeof(void*));
+  if (!problem) problem = sim_memory_problem("the source's address", copy.from, sizeof(void*));
+  char* to = problem ? nullptr : static_cast<char*>(*copy.to) + copy.to_offset;
+  const char* from = problem ? nullptr : static_cast<const char*>(*copy.from) + copy.from_offset;
+  if (!problem) problem = sim_memory_problem("source", from, copy.size);
+  if (!problem) problem = sim_memory_problem("destination", to, copy.size);
+  if (problem) return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclrtMemcpyAsyncWithOffset: %s", problem);
+  memmove(to, from, copy.size);
+  return ACL_SUCCESS;
+}
+
 #ifdef OPHOOK_NEWER_ACL
 // Calls `one` for each copy, with its kind: to the device or to the host, and all the same way.
 template <typename One>
@@ -85,6 +105,15 @@ SIM_API aclError aclrtSetMemcpyDesc(void* description, aclrtMemcpyKind kind, voi
   if (settings) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: config has to be null", __func__);
   const Described copy{to, from, size};
   return aclrtMemcpy(description, sizeof copy, &copy, sizeof copy, ACL_MEMCPY_HOST_TO_DEVICE);
+}
+SIM_API aclError aclrtMemcpyAsyncWithOffset(void** to, size_t most, size_t to_offset, const void** from, size_t size,
+                                            size_t from_offset, aclrtMemcpyKind kind, aclrtStream stream) {
+  if (!size) return ACL_SUCCESS;
+  REQUIRE(to);
+  REQUIRE(from);
+  if (int code = within_a_device(__func__, kind)) return code;
+  if (size > most) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes into %zu", __func__, size, most);
+  return sim::acl::launch(stream, __func__, Moved{to, from, size, to_offset, from_offset}, run_moved);
 }
 SIM_API aclError aclrtMemcpyAsyncWithDesc(void* description, aclrtMemcpyKind kind, aclrtStream stream) {
   REQUIRE(description);

@@ -41,6 +41,18 @@ aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t*
   return ACL_SUCCESS;
 }
 
+// Of a null description, or of one with a size that is not known, 0.
+size_t aclGetTensorDescElementCount(const aclTensorDesc* desc) {
+  if (!desc) return 0;
+  size_t count = 1;
+  for (const int64_t size : desc->dims) count = size < 0 ? 0 : count * size_t(size);
+  return count;
+}
+size_t aclGetTensorDescSize(const aclTensorDesc* desc) {
+  return desc ? aclGetTensorDescElementCount(desc) * aclDataTypeSize(desc->dtype) : 0;
+}
+const char* aclGetTensorDescName(aclTensorDesc* desc) { return desc ? desc->name.c_str() : ""; }
+
 aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) { return new aclDataBuffer{data, size}; }
 aclError aclDestroyDataBuffer(const aclDataBuffer* buffer) {
   delete buffer;

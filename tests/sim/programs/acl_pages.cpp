@@ -351,6 +351,26 @@ void copies(aclrtStream stream) {
   OK(aclrtSynchronizeStream(stream));
   CHECK(host(to, 3) == std::vector<int>({1, 2, 0}));
 
+  void** places = device<void*>({from, to});
+  const auto source = const_cast<const void**>(places);
+  const auto inner = ACL_MEMCPY_INNER_DEVICE_TO_DEVICE;
+  OK(aclrtMemcpyAsyncWithOffset(places + 1, 12, 8, source, 4, 4, inner, stream));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(host(to, 3) == std::vector<int>({1, 2, 2}));
+  CHECK(aclrtMemcpyAsyncWithOffset(places + 1, 2, 0, source, 4, 0, inner, stream) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtMemcpyAsyncWithOffset(places, 4, 0, source, 4, 0, ACL_MEMCPY_HOST_TO_DEVICE, stream) ==
+        ACL_ERROR_RT_PARAM_INVALID);
+  OK(aclrtMemset(to + 2, 4, 0, 4));
+  const int64_t sides[] = {2, 3}, unknown[] = {2, -1};
+  aclTensorDesc* known = aclCreateTensorDesc(ACL_FLOAT16, 2, sides, ACL_FORMAT_ND);
+  aclSetTensorDescName(known, "x");
+  CHECK(aclGetTensorDescElementCount(known) == 6 && aclGetTensorDescSize(known) == 12);
+  CHECK(std::string(aclGetTensorDescName(known)) == "x");
+  aclDestroyTensorDesc(known);
+  aclTensorDesc* open = aclCreateTensorDesc(ACL_FLOAT16, 2, unknown, ACL_FORMAT_ND);
+  CHECK(aclGetTensorDescElementCount(open) == 0 && aclGetTensorDescElementCount(nullptr) == 0);
+  aclDestroyTensorDesc(open);
+
   int values[] = {7, 8};
   void* targets[] = {to, to + 2};
   void* sources[] = {values, values + 1};
