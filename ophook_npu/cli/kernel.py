@@ -33,12 +33,15 @@ def register(app: typer.Typer) -> None:
 def check(
     project: Annotated[
         Path,
-        typer.Argument(metavar="PROJECT", help="The folder with op_host and op_kernel, or a program (.asc)."),
+        typer.Argument(
+            metavar="PROJECT", help="The folder with op_host and op_kernel; a program (.asc), or a folder of them."
+        ),
     ],
     op: Annotated[str | None, typer.Option(help="Only this operator, such as AddCustom.")] = None,
     inputs: Annotated[
         list[Path] | None, typer.Option(help="A .py file with inputs() and perhaps reference(…), or .npy files.")
     ] = None,
+    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder with headers.")] = None,
     soc: Annotated[str | None, typer.Option(help="The SoC to check for.")] = None,
     cores: Annotated[int | None, typer.Option(help="Assume a SoC with this many vector cores.")] = None,
     strict: Annotated[bool, typer.Option(help="Also report what the device compiler may correct by itself.")] = False,
@@ -78,14 +81,16 @@ def check(
         "strict": strict,
         "checks": checks,
         "on_wait": dma == "on-wait",
+        "include": include or (),
     }
     if debug:
         _tell_gdb(project, op, inputs or ())
         return
 
     def once() -> list[Checked]:
-        if project.suffix == ".asc":
-            return program.check(project, **settings)
+        programs = [project] if project.suffix == ".asc" else sorted(project.glob("*.asc"))
+        if programs:
+            return [result for source in programs for result in program.check(source, **settings)]
         return run(project, op, inputs or (), declared=shipped_cases, timeout=timeout, **settings)
 
     if watch:

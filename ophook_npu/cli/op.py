@@ -81,16 +81,21 @@ def export(
 
 def new(
     name: Annotated[str, typer.Argument(help="namespace::operator, such as npu::npu_scale_custom.")],
-    schema: Annotated[str, typer.Option(help='Arguments and results, such as "(Tensor x, float scale) -> Tensor".')],
     out: Annotated[Path, typer.Option(help="The package's folder; it must not exist yet.")],
+    schema: Annotated[
+        str, typer.Option(help='Arguments and results, such as "(Tensor x, float scale) -> Tensor".')
+    ] = "",
+    template: Annotated[
+        str, typer.Option(help="elementwise (any schema), reduction, row_norm, matmul or attention.")
+    ] = "elementwise",
 ) -> None:
     """Start a package of your own: declaration, kernels, tests and README.
 
-    It can be installed, and passes `op check` as it is.
+    It can be installed, and passes `op check` and `kernel check --strict` as it is.
     """
     from ophook_npu.ops.new import write
 
-    for path in write(name, schema, out):
+    for path in write(name, schema, out, template):
         console.print(str(path), markup=False, highlight=False, soft_wrap=True)
     console.print(f"next: ophook-npu op check {out}/{name.split('::')[-1]}/operator.py", markup=False, highlight=False)
 

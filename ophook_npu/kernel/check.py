@@ -15,6 +15,7 @@ from ophook_npu.kernel.cases import Case, Declared, cases, unknown
 from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.kernel.memory import is_tensor
 from ophook_npu.kernel.operator import Kernel, load
+from ophook_npu.kernel.project import Project
 from ophook_npu.kernel.socs import find
 from ophook_npu.plural import counted
 from ophook_npu.sarif import Annotation
@@ -69,18 +70,18 @@ def check(
     *,
     declared: Declared,
     timeout: float = 60,
+    include: Sequence[Path] = (),
     **settings: Any,
 ) -> list[Checked]:
-    """Check every operator of a project, or the one named.
+    """Check every operator of a project, or the one named. Without ``inputs``, the project's own inputs.py is taken.
 
     Raises:
         OphookError: the SoC is not known, the project does not compile, or the inputs cannot be read.
     """
     find(settings.get("soc"))
-    first = load(path, operator, **settings) if operator else None
-    kernels = [first] if first else [
-        load(path, name, **settings) for name in sorted(load_types(path))
-    ]  # fmt: skip
+    types = [operator] if operator else sorted(Project(path, include).prototypes)
+    kernels = [load(path, name, include=include, **settings) for name in types]
+    inputs = inputs or own_inputs(path)
     return [_check(kernel, cases(kernel.prototype, inputs, declared), timeout) for kernel in kernels]
 
 
@@ -107,10 +108,9 @@ def debug(path: str, operator: str, inputs: Sequence[str] = (), declared: Declar
     print(*kernel.findings, f"{case.label}: {counted(len(kernel.findings), 'finding')}", sep="\n")
 
 
-def load_types(path: Path) -> list[str]:
-    from ophook_npu.kernel.project import Project
-
-    return list(Project(path).prototypes)
+def own_inputs(path: Path) -> list[Path]:
+    """inputs.py of a project, if there is one."""
+    return [file for file in (path / "inputs.py",) if file.is_file()]
 
 
 def _check(kernel: Kernel, todo: Sequence[Case], timeout: float) -> Checked:

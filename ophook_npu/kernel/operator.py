@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import functools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,19 @@ _KINDS = {"Int": 1, "Float": 2, "Bool": 3, "String": 4, "ListInt": 5, "ListFloat
 _FLOATS = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 
 
-def load(path: str | Path, operator: str | None = None, **settings: Any) -> Kernel:
+def load(path: str | Path, operator: str | None = None, *, include: Sequence[Path] = (), **settings: Any) -> Kernel:
     """The operator of a project, to be called.
 
     Args:
         path: the folder that has op_host and op_kernel.
         operator: its type, such as ``AddCustom``, where the project has several.
+        include: further folders with headers.
         settings: see `Settings`: soc, checks, strict, on_wait, cores, debug.
 
     Raises:
         OphookError: no project, the host side does not compile, or no such operator.
     """
-    project = Project(path)
+    project = Project(path, include)
     chosen = Settings(**settings)
     if chosen.cores is not None and chosen.cores < 1:
         raise OphookError("kernel", f"cores={chosen.cores}", allowed="from 1 on")

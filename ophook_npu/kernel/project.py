@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,13 +70,15 @@ class Project:
 
     Args:
         path: the project's folder, or a folder above whose only project it is.
+        include: further folders with headers.
 
     Raises:
         OphookError: there is no op_host or op_kernel.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, include: Sequence[Path] = ()) -> None:
         self.path = Path(path).resolve()
+        self.include = [folder.resolve() for folder in include]
         self.hosts, self.kernels = (_sources(self.path / name) for name in ("op_host", "op_kernel"))
         if not self.hosts or not self.kernels:
             missing = [name for name, found in (("op_host", self.hosts), ("op_kernel", self.kernels)) if not found]
@@ -94,7 +97,7 @@ class Project:
     def roots(self) -> list[Path]:
         nested = {source.parent for source in (*self.hosts, *self.kernels)}
         ours = [self.path / "op_host", self.path / "op_kernel", self.path]
-        return [*ours, *sorted(nested - set(ours))]
+        return [*ours, *sorted(nested - set(ours)), *self.include]
 
     def host_library(self) -> Path:
         return build.host(self.hosts, self.roots)

@@ -12,6 +12,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.ops.declare import Operator, default_of, written
 from ophook_npu.ops.export import ascendc, cpp, ge, starter, yaml_entries
 from ophook_npu.ops.export.kernel import kernel
+from ophook_npu.ops.export.templates import TEMPLATES, Template, inputs
 from ophook_npu.ops.rules import Broadcast, Rule, broadcast, same_as
 
 _NAME = re.compile(r"^[a-z_]\w*::[a-z]\w*$")
@@ -122,9 +123,12 @@ On an Ascend host ASCEND_CUSTOM_OPP_PATH names the installed Ascend C operator p
 | file | what it is |
 |---|---|
 | `{name}/operator.py` | the declaration: write your operator's body there |
-| `{name}/csrc/` | the NPU kernel in C++ and op-plugin's YAML, exported from the declaration |
 {files}
 After a change of the declaration: `ophook-npu op export {name}/operator.py --out some/folder`, and copy what changed.
+"""
+
+_EXPORTED = """\
+| `{name}/csrc/` | the NPU kernel in C++ and op-plugin's YAML, exported from the declaration |
 """
 
 # How the simulated Ascend gets the operator: by its own kernel, or, for lists of tensors, by a stand-in.
@@ -187,22 +191,57 @@ _ROW_KINDS = {
 }  # fmt: skip
 
 
-def write(name: str, schema: str, out: Path) -> list[Path]:
-    """Make the package in the folder ``out``; returns its files.
+def write(name: str, schema: str, out: Path, template: str = "elementwise") -> list[Path]:
+    """Make the package in the folder ``out``; returns its files. A template other than ``elementwise`` has a schema.
 
     Raises:
-        OphookError: the name or schema is wrong, the schema has something that has no GE form, or the folder is there.
+        OphookError: the name, schema or template is wrong, the schema has something that has no GE form, or the folder
+            is there.
     """
+    if template not in ("elementwise", *TEMPLATES):
+        raise OphookError("op new", f"no template {template!r}", allowed=", ".join(["elementwise", *TEMPLATES]))
+    if template != "elementwise" and schema:
+        raise OphookError("op new", f"the template {template} has its own schema", todo="leave --schema out")
     if not _NAME.match(name):
         raise OphookError("op new", f"the name is {name!r}", allowed="namespace::operator, in small letters")
     if out.exists() and any(out.iterdir()):
         raise OphookError("op new", f"{out} is there and not empty", todo="name another folder")
-    op = _placeholder(name, schema)
-    texts = _files(op)
+    schema = schema or "(Tensor x, Tensor y) -> Tensor"
+    texts = _from_template(name, TEMPLATES[template]) if template in TEMPLATES else _files(_placeholder(name, schema))
     for path, text in texts.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_text(text, encoding="utf-8")
     return [out / path for path in texts]
+
+
+def _from_template(qualname: str, template: Template) -> dict[str, str]:
+    name = qualname.split("::")[1]
+    type = _type(name)
+    stem = ge.stem_of(type)
+
+    def text(file: str) -> str | None:
+        found = template.text(file)
+        return None if found is None else template.renamed(found, qualname, type, stem)
+
+    declaration = text("operator")
+    assert declaration is not None
+    scope: dict[str, Any] = {"__name__": "ophook_npu_template"}
+    exec(compile(declaration, "operator.py", "exec", dont_inherit=True), scope)
+    op: Operator = scope["OPERATOR"]
+    host, tiling = text("host"), text("tiling")
+    project = f"{name}/ascendc"
+    files = {
+        f"{name}/operator.py": declaration,
+        f"{project}/inputs.py": inputs(template.larger),
+        f"{project}/op_kernel/{stem}.cpp": text("kernel"),
+        f"{project}/op_host/{stem}.cpp": host or ascendc.op_host(op, tiling),
+        f"{project}/op_host/{stem}_tiling.h": text("tiling_header"),
+    }
+    return _package(op, _BY_KERNEL) | {path: found for path, found in files.items() if found is not None}
+
+
+def _type(name: str) -> str:
+    return "".join(part.capitalize() for part in name.removeprefix("npu_").split("_"))
 
 
 def _placeholder(name: str, schema: str) -> Operator:
@@ -245,7 +284,7 @@ def _placeholder(name: str, schema: str) -> Operator:
         },
         derivatives=dict.fromkeys(plain, "grad") if elementwise else {},
         vmap=None if keyword else "loop",
-        ge="".join(part.capitalize() for part in name.split("::")[1].removeprefix("npu_").split("_")),
+        ge=_type(name.split("::")[1]),
     )
 
 
@@ -295,24 +334,13 @@ def _files(op: Operator) -> dict[str, str]:
         fields += "    vmap=None,\n"
     own_kernel = starter.fits(op)
     elsewhere = f"ascendc/op_kernel/{stem}.cpp" if own_kernel else f"simulated/{stem}_aclnn.cpp"
-    simulated, listed_files = (text.format(name=name) for text in (_BY_KERNEL if own_kernel else _BY_STAND_IN))
     operator = _OPERATOR.format(
         imports=", ".join(["Operator", *imports]), schema=op.schema.replace('"', '\\"'),
         parameters=_parameters(op.arguments, True), result=result, elsewhere=elsewhere,
         dtypes="DTYPES = (torch.float16, torch.float32, torch.bfloat16)\n",
         body=_body(plain, list(op.mutated), results), examples=_examples(op, plain), fields=fields, type=op.ge,
     )  # fmt: skip
-    package = {
-        "pyproject.toml": _PYPROJECT.format(project=name.replace("_", "-"), name=name, qualname=op.qualname),
-        "README.md": _README.format(name=name, schema=op.schema, simulated=simulated, files=listed_files),
-        f"tests/test_{name}.py": _TEST.format(name=name),
-        f"{name}/__init__.py": _INIT.format(name=name, qualname=op.qualname),
-        f"{name}/operator.py": operator,
-        f"{name}/csrc/{cpp.kernel_file(op)}": kernel(op),
-        f"{name}/csrc/op_plugin_functions.yaml": yaml_entries.functions(op),
-        f"{name}/ascendc/{stem}.json": ascendc.msopgen(op),
-        f"{name}/ascendc/op_proto/{stem}_proto.h": ge.header(op),
-    }
+    package = _package(op, _BY_KERNEL if own_kernel else _BY_STAND_IN) | {f"{name}/operator.py": operator}
     project = f"{name}/ascendc"
     if own_kernel:
         package |= {
@@ -320,6 +348,8 @@ def _files(op: Operator) -> dict[str, str]:
             f"{project}/op_host/{stem}.cpp": ascendc.op_host(op, starter.tiling(op)),
             f"{project}/op_host/{stem}_tiling.h": starter.tiling_header(op),
         }
+        if _called_in_order(op):
+            package[f"{project}/inputs.py"] = inputs([_example(op, plain, "130, 5003", "5003")])
     else:
         package |= {
             f"{project}/op_host/{stem}.cpp": ascendc.op_host(op),
@@ -327,6 +357,30 @@ def _files(op: Operator) -> dict[str, str]:
             f"{name}/simulated/{stem}_aclnn.cpp": _aclnn(op, plain),
             f"{name}/simulated/{stem}_proto.cpp": ge.inference(op),
         }
+    return package
+
+
+def _package(op: Operator, route: tuple[str, str]) -> dict[str, str]:
+    """All but the declaration's file and what the Ascend C project has of its own."""
+    name, stem = op.name, ge.file_stem(op)
+    simulated, listed = (text.format(name=name) for text in route)
+    package = {
+        "pyproject.toml": _PYPROJECT.format(project=name.replace("_", "-"), name=name, qualname=op.qualname),
+        "README.md": _README.format(
+            name=name, schema=op.schema, simulated=simulated,
+            files=(_EXPORTED.format(name=name) if None not in op.outputs.values() else "") + listed,
+        ),
+        f"tests/test_{name}.py": _TEST.format(name=name),
+        f"{name}/__init__.py": _INIT.format(name=name, qualname=op.qualname),
+    }  # fmt: skip
+    if None in op.outputs.values():  # a shape that no named rule says has no form in C++
+        return package
+    package |= {
+        f"{name}/csrc/{cpp.kernel_file(op)}": kernel(op),
+        f"{name}/csrc/op_plugin_functions.yaml": yaml_entries.functions(op),
+        f"{name}/ascendc/{stem}.json": ascendc.msopgen(op),
+        f"{name}/ascendc/op_proto/{stem}_proto.h": ge.header(op),
+    }
     derivatives = yaml_entries.derivatives(op)
     if derivatives:
         package[f"{name}/csrc/derivatives.yaml"] = derivatives
@@ -338,20 +392,30 @@ def _quoted(names: list[str]) -> str:
 
 
 def _examples(op: Operator, plain: list[str]) -> str:
-    lines = ""
-    for first, rest, grad in (("2, 3", "3", bool(op.derivatives)), ("4, 1", "4, 5", False)):
-        values = []
-        for a in op.arguments:
-            kind = str(a.real_type)
-            if kind == "Tensor":
-                shape = first if a.name == plain[0] or op.mutated else rest
-                values.append(f"torch.randn({shape}{', requires_grad=True' if grad else ''})")
-            elif a.has_default_value():
-                values.append(repr(default_of(a)))
-            else:
-                values.append(_EXAMPLES[kind])
-        lines += f"        ({', '.join(values)}{',' if len(values) == 1 else ''}),\n"
-    return lines
+    chosen = (("2, 3", "3", bool(op.derivatives)), ("4, 1", "4, 5", False))
+    return "".join(f"        {_example(op, plain, *one)},\n" for one in chosen)
+
+
+def _example(op: Operator, plain: list[str], first: str, rest: str, grad: bool = False) -> str:
+    """Arguments in the order of the schema, as text; ``first`` is the first tensor's shape."""
+    values = []
+    for a in op.arguments:
+        kind = str(a.real_type)
+        if kind == "Tensor":
+            shape = first if a.name == plain[0] or op.mutated else rest
+            values.append(f"torch.randn({shape}{', requires_grad=True' if grad else ''})")
+        elif a.has_default_value():
+            values.append(repr(default_of(a)))
+        else:
+            values.append(_EXAMPLES[kind])
+    return f"({', '.join(values)}{',' if len(values) == 1 else ''})"
+
+
+def _called_in_order(op: Operator) -> bool:
+    """Whether a kernel takes the schema's arguments as they stand: tensors first, then numbers."""
+    names = [a.name for a in op.arguments]
+    kinds = {str(op.argument(name).real_type) for name in op.ge_attributes.values()}
+    return not op.mutated and names[: len(op.tensors)] == list(op.tensors) and kinds <= {"int", "float", "bool"}
 
 
 def _aclnn(op: Operator, plain: list[str]) -> str:

@@ -204,7 +204,7 @@ class Launches:
     reports: list[tuple[str, KernelReport]]
 
 
-def check(source: Path, *, cores: int | None = None, **settings: Any) -> list[Checked]:
+def check(source: Path, *, cores: int | None = None, include: Sequence[Path] = (), **settings: Any) -> list[Checked]:
     """What `run` saw, as a project's check tells it: a launch is a case. The program prints on standard error.
 
     Raises:
@@ -212,7 +212,8 @@ def check(source: Path, *, cores: int | None = None, **settings: Any) -> list[Ch
     """
     if cores is not None:
         raise OphookError("kernel check", f"--cores {cores}: {source.name} chooses its cores itself")
-    seen = run(source, settings=Settings(**settings), output=sys.stderr)
+    flags = [f"-I{folder}" for folder in include]
+    seen = run(source, flags=flags, settings=Settings(**settings), output=sys.stderr)
     cases = [
         CaseResult(f"launch {i} of {kernel}", "fail" if report.errors else "pass", report=replace(report, output=""))
         for i, (kernel, report) in enumerate(seen.reports, 1)

@@ -104,7 +104,11 @@ def inference(op: Operator) -> str:
 def file_stem(op: Operator) -> str:
     """``add_custom`` for AddCustom."""
     assert op.ge is not None
-    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(op.ge))
+    return stem_of(op.ge)
+
+
+def stem_of(type: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(type))
 
 
 def default(op: Operator, attribute: str) -> str | None:

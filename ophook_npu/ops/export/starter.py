@@ -211,6 +211,7 @@ private:
         }} else {{
             AscendC::Cast(wide, tile, AscendC::RoundMode::CAST_NONE, length);
         }}
+        AscendC::PipeBarrier<PIPE_V>();
         queue.FreeTensor(tile);
         return wide;
     }}
@@ -219,6 +220,7 @@ private:
         OutQueue& queue, AscendC::GlobalTensor<T>& to, uint64_t offset, const Float& value, uint32_t length)
     {{
         AscendC::LocalTensor<T> tile = queue.template AllocTensor<T>();
+        AscendC::PipeBarrier<PIPE_V>();
         if constexpr (AscendC::IsSameType<T, float>::value) {{
             AscendC::Muls(tile, value, 1.0f, length);
         }} else {{
@@ -282,6 +284,7 @@ _SPREAD = """
         } else {
             AscendC::Duplicate(wide, static_cast<float>(value), length);
         }
+        AscendC::PipeBarrier<PIPE_V>();
         return wide;
     }
 """
@@ -344,7 +347,9 @@ def kernel(op: Operator) -> str:
         sums = f"        AscendC::Muls(result, {plain[0]}, 1.0f, length);\n"
         if len(plain) > 1:
             sums = f"        AscendC::Add(result, {plain[0]}, {plain[1]}, length);\n"
-        sums += "".join(f"        AscendC::Add(result, result, {n}, length);\n" for n in plain[2:])
+        for n in plain[2:]:
+            sums += "        AscendC::PipeBarrier<PIPE_V>();\n"
+            sums += f"        AscendC::Add(result, result, {n}, length);\n"
         takes = ", ".join(f"const Float& {n}" for n in plain)
         compute = (
             f"{_REPLACE}    __aicore__ inline void Compute(const Float& result, {takes}, uint32_t length)\n"

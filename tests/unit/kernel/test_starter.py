@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from ophook_npu.errors import OphookError
+from ophook_npu.kernel.cases import unknown
+from ophook_npu.kernel.check import check as check_project
 from ophook_npu.ops.check import Failure, NotHere
 from ophook_npu.ops.check.kernel import kernel, project_of
 from ophook_npu.ops.load import load
@@ -78,3 +80,17 @@ def test_a_kernel_that_is_not_there() -> None:
 
     with pytest.raises(OphookError, match="has no C"):
         load_kernel("/nonexistent")
+
+
+@pytest.mark.parametrize("template", ["elementwise", "reduction", "row_norm", "matmul", "attention"])
+def test_each_template_passes_strict(template: str, tmp_path: Path) -> None:
+    name = f"begun_{template}_custom"
+    write(f"mylib::{name}", "", tmp_path, template)
+    (op,) = load(str(tmp_path / name / "operator.py"))
+    project = project_of(op)
+    assert project is not None and (op.qualname, project.parent) == (f"mylib::{name}", tmp_path / name)
+    (checked,) = check_project(project, declared=unknown, strict=True)
+    assert not checked.failed, [o.reason for o in checked.outcomes] + [str(f) for f in checked.findings]
+    assert len(checked.outcomes) > len(op.examples()), "the larger inputs too"
+    with pytest.raises(OphookError, match=r"has its own schema|no template"):
+        write("mylib::other", "(Tensor x) -> Tensor", tmp_path / "x", template if template != "elementwise" else "conv")

@@ -81,11 +81,13 @@ private:
     __aicore__ inline void Widen(
         const AscendC::LocalTensor<float>& to, const AscendC::LocalTensor<T>& from, uint32_t length)
     {
+        AscendC::PipeBarrier<PIPE_V>();
         if constexpr (kCasts) {
             AscendC::Cast(to, from, AscendC::RoundMode::CAST_NONE, length);
         } else {
             AscendC::Muls(to, from, 1.0f, length);
         }
+        AscendC::PipeBarrier<PIPE_V>();
     }
 
     __aicore__ inline void LoadX(uint64_t row, uint64_t begin, uint32_t length)
@@ -116,13 +118,19 @@ private:
             const uint32_t length = Length(begin);
             LoadX(row, begin, length);
             AscendC::Mul(square, x, x, length);
+            AscendC::PipeBarrier<PIPE_V>();
             AscendC::ReduceSum(part, square, work_.template Get<float>(), length);
+            AscendC::PipeBarrier<PIPE_V>();
             AscendC::Add(total, total, part, 1);
         }
+        AscendC::PipeBarrier<PIPE_V>();
         AscendC::Muls(total, total, data_->inverseWidth, 1);
+        AscendC::PipeBarrier<PIPE_V>();
         AscendC::Adds(total, total, data_->epsilon, 1);
+        AscendC::PipeBarrier<PIPE_V>();
         AscendC::Sqrt(total, total, 1);
         AscendC::Duplicate(part, 1.0f, 1);
+        AscendC::PipeBarrier<PIPE_V>();
         AscendC::Div(total, part, total, 1);
         rstdQueue_.EnQue(total);
         total = rstdQueue_.template DeQue<float>();
@@ -142,8 +150,10 @@ private:
         AscendC::LocalTensor<float> gamma = gammaWide_.template Get<float>();
         AscendC::LocalTensor<T> y = yQueue_.template AllocTensor<T>();
         AscendC::Muls(x, x, rstd, length);
+        AscendC::PipeBarrier<PIPE_V>();
         if constexpr (kCasts) {
             AscendC::Mul(x, x, gamma, length);
+            AscendC::PipeBarrier<PIPE_V>();
             AscendC::Cast(y, x, AscendC::RoundMode::CAST_RINT, length);
         } else {
             AscendC::Mul(y, x, gamma, length);
