@@ -42,7 +42,11 @@ def test_a_program_of_the_c_interface_declares_its_memory_as_arrays() -> None:
     assert done.returncode and told.format(line) in done.stderr and "the array at" in done.stderr, done.stderr
 
 
-def test_a_program_is_checked_like_a_project() -> None:
+def test_a_program_is_checked_like_a_project(tmp_path: Path) -> None:
+    shutil.copy(SOURCE, tmp_path)
+    command = [sys.executable, "-m", "ophook_npu", "kernel", "check", str(tmp_path)]  # a folder of programs
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "scale: 3 runs, 0 failed; 0 errors, 0 others" in done.stdout, done
     (result,) = program.check(SOURCE)
     assert (result.operator, result.failed) == ("scale", False)
     assert [case.label for case in result.outcomes] == ["launch 1 of scale", "launch 2 of who", "launch 3 of doubled"]

@@ -133,8 +133,13 @@ def test_sources_may_lie_in_a_folder_for_each_operator(project: Path) -> None:
         (project / name / "add_custom").mkdir()
         for source in (project / name).glob("*.cpp"):
             source.rename(project / name / "add_custom" / source.name)
-    done = check(project, "--inputs", project / "inputs.py")
+    headers = project.parent / "headers"
+    headers.mkdir()
+    (project / "op_host" / "add_custom_tiling.h").rename(headers / "add_custom_tiling.h")
+    done = check(project, "-I", headers)  # with the project's own inputs.py
     assert done.returncode == 0 and "AddCustom: 1 run, 0 failed; 0 errors" in done.stdout, done.stdout + done.stderr
+    without = check(project)
+    assert without.returncode == 2 and "add_custom_tiling.h: No such file" in without.stderr, without.stderr
 
 
 def test_watch_checks_again_after_a_change(project: Path) -> None:
