@@ -162,13 +162,36 @@ def runtime() -> Path:
     return _library("runtime", RUNTIME, sources, (*flags, *include), [ROOT / "include", ROOT], _RUNTIME_UNIT)
 
 
+@functools.cache
+def forwards() -> Path:
+    """A folder with the names of forwards.txt: each includes the header of ours that stands above it there."""
+    text = (ROOT / "forwards.txt").read_text(encoding="utf-8")
+    folder = cache.cache_dir() / "ascendc" / "forwards" / toolchain.digest([text])
+
+    def write(staging: Path) -> None:
+        target = ""
+        for line in filter(None, (line.partition("#")[0] for line in text.splitlines())):
+            if not line.startswith(" "):
+                target = line.strip()
+                continue
+            for name in line.split():
+                begin, _, rest = name.partition("{")
+                listed, _, end = rest.partition("}")
+                for one in listed.split(","):
+                    (staging / f"{begin}{one}{end}").parent.mkdir(parents=True, exist_ok=True)
+                    (staging / f"{begin}{one}{end}").write_text(f'#include "{target}"\n')
+
+    return cache.publish(folder, write)
+
+
 def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
     """The operator's host side: prototype, tiling and inference.
 
     Raises:
         OphookError: it does not compile; with the compiler's lines.
     """
-    flags = ("-std=c++17", "-O1", "-g", *_COMMON, f"-I{ROOT / 'host'}", *(f"-I{root}" for root in roots))
+    include = [f"-I{root}" for root in (ROOT / "host", *roots, forwards())]
+    flags = ("-std=c++17", "-O1", "-g", *_COMMON, *include)
     ours = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
     own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
     return _library("host", HOST, [*own, *sources], flags, [*ours, *roots])
@@ -191,7 +214,7 @@ def kernel(
     cache.publish(folder, write)
     lib = runtime()
     text = _without_launches(source)
-    include = [f"-I{root}" for root in (ROOT / "include", *roots)]
+    include = [f"-I{root}" for root in (ROOT / "include", *roots, forwards())]
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
     # C++20 for one thing that the device's compiler takes, too: `ReduceSum<float>(…)` is found without its namespace.

@@ -61,8 +61,9 @@ class Prototype:
 
 
 def _sources(folder: Path) -> list[Path]:
-    """Those in the folder itself; if there are none, those of the folders in it, one an operator."""
-    return sorted(folder.glob("*.cpp")) or sorted(folder.glob("*/*.cpp"))
+    """Those in the folder itself and, of Atlas A2 and A3 alone, in its arch22; if there are none, those of the folders
+    in it, one an operator."""
+    return sorted([*folder.glob("*.cpp"), *folder.glob("arch22/*.cpp")]) or sorted(folder.glob("*/*.cpp"))
 
 
 class Project:

@@ -171,7 +171,7 @@ def link_binary(told: Path, links: Sequence[str], out: Path) -> None:
 
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:
     failed = f"{source.name} does not compile"
-    folders = [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent]
+    folders = [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent, build.forwards()]
     seen = [*job.seen, *(f"-I{one}" for one in folders), f"-isystem{root / 'include'}"]
     # C++20 whatever version is asked for, as for other kernels (see build.kernel).
     how = ["-std=c++20", "-fPIC", *(flag for flag in job.flags if not flag.startswith("-std="))]

@@ -111,6 +111,7 @@ int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
 
 int make(const char* caller, aclrtEvent* out, uint32_t flags) {
   if (!out) return sim::acl::missing(caller, "event");
+  if (int code = sim::acl::needs_device(caller)) return code;
   if (flags & ~kEveryFlag)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; allowed: those of ACL_EVENT_…, or several", caller,
                     flags);

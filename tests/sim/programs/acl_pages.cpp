@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "acl/acl.h"
@@ -338,6 +339,23 @@ void pools(aclrtStream stream) {
   CHECK(aclrtMemPoolDestroy(pool) == ACL_ERROR_RT_PARAM_INVALID);
 }
 
+// CANN's check asks these for the thread's context, too.
+void threads_without_a_device() {
+  int* memory = device<int>({1});
+  std::thread([&] {
+    void* host = nullptr;
+    aclrtEvent event = nullptr;
+    int value = 0;
+    CHECK(aclrtMallocHost(&host, 64) == ACL_ERROR_RT_CONTEXT_NULL);
+    CHECK(aclrtCreateEvent(&event) == ACL_ERROR_RT_CONTEXT_NULL);
+    CHECK(aclrtMemcpy(&value, 4, memory, 4, ACL_MEMCPY_DEVICE_TO_HOST) == ACL_ERROR_RT_CONTEXT_NULL);
+    CHECK(aclrtMemset(memory, 4, 0, 4) == ACL_ERROR_RT_CONTEXT_NULL);
+    OK(aclrtSetDevice(0));
+    OK(aclrtMemcpy(&value, 4, memory, 4, ACL_MEMCPY_DEVICE_TO_HOST));
+    CHECK(value == 1);
+  }).join();
+}
+
 void copies(aclrtStream stream) {
   int* from = device<int>({1, 2, 3});
   int* to = device<int>({0, 0, 0});
@@ -453,6 +471,7 @@ int main(int count, char** arguments) {
   outside(stream);
   queues();
   pools(stream);
+  threads_without_a_device();
   copies(stream);
   rights();
   processes(stream, arguments[0]);

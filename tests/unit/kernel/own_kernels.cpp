@@ -23,6 +23,8 @@ void scalar_to_vector() {
   SetFlag<HardEvent::S_V>(EVENT_ID0);
   WaitFlag<HardEvent::S_V>(EVENT_ID0);
 }
+// A number stands for a bfloat16_t in the padding of a copy.
+[[maybe_unused]] void pads_with_zeros(DataCopyPadExtParams<bfloat16_t>& padding) { padding.paddingValue = 0; }
 float read(const Row& tensor, uint32_t i = 0) {
   vector_to_scalar();
   return tensor.GetValue(i);

@@ -115,7 +115,7 @@ __aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor
                                    const DataCopyExtParams& params, const DataCopyPadExtParams<T>& pad,
                                    ophook::rt::At at = ophook::rt::At::here()) {
   const ophook::rt::Padding padding{pad.isPad, pad.leftPadding, pad.rightPadding,
-                                    copy_details::bits_of(pad.paddingValue)};
+                                    copy_details::bits_of(T(pad.paddingValue))};
   ophook::rt::copy_in("DataCopyPad", dst.view(), src.view(),
                       {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding,
                       at);

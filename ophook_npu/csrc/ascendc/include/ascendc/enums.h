@@ -130,7 +130,15 @@ struct DataCopyPadExtParams {
   bool isPad = false;
   uint8_t leftPadding = 0;
   uint8_t rightPadding = 0;
-  T paddingValue{};
+  struct Number : T {  // takes a number, where T itself does not
+    Number() = default;
+    constexpr Number(T value) : T(value) {}
+    template <typename V, typename = std::enable_if_t<std::is_arithmetic_v<V>>>
+    constexpr Number& operator=(V value) {
+      return *this = Number(T(value));
+    }
+  };
+  std::conditional_t<std::is_same_v<T, bfloat16_t>, Number, T> paddingValue{};
 };
 
 struct UnaryRepeatParams {
