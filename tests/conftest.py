@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import getpass
+import os
 import signal
+import tempfile
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
@@ -13,6 +16,11 @@ import weights
 from cpu_dependent import compares_numbers
 
 HERE = Path(__file__).parent
+
+# Inductor keeps what it compiled for one vector width, and would take it for another: it does not compile, or is wrong.
+if capability := os.environ.get("ATEN_CPU_CAPABILITY"):
+    own = Path(tempfile.gettempdir(), f"torchinductor_{getpass.getuser()}_{capability}")
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(own))
 
 # Started in the background of a script, a process ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -258,6 +258,14 @@ def test_each_data_type_of_the_tables_is_computed(runner: Runner, family: str) -
     assert 20 * len(untaken) < len(asked_types), "\n".join(sorted(untaken))
 
 
+def nearly_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """To a few units in the last place: another element may be computed with or without a vector register."""
+    if not one.is_floating_point():
+        return torch.equal(one, other)
+    few = 4 * torch.finfo(one.dtype).eps
+    return torch.allclose(one.double(), other.double(), few, few, equal_nan=True)
+
+
 def test_what_is_taken_in_blocks_is_computed_of_each_element_alone(runner: Runner, family: str) -> None:
     """A function without an axis sees what is stored: the numbers backwards have to give the results backwards."""
     failed, taken = [], 0
@@ -281,7 +289,7 @@ def test_what_is_taken_in_blocks_is_computed_of_each_element_alone(runner: Runne
             for (_, plain), (_, blocks), (_, back) in zip(*found, strict=True):
                 if plain is not None and not torch.equal(plain.nan_to_num(), blocks.nan_to_num()):
                     failed.append(f"{function.name} {' '.join(base)}: {blocks.tolist()} is not {plain.tolist()}")
-                if plain is not None and not torch.equal(plain.flip(0).nan_to_num(), back.nan_to_num()):
+                if plain is not None and not nearly_equal(plain.flip(0), back):
                     failed.append(
                         f"{function.name} {' '.join(base)}: {back.tolist()} is not {plain.tolist()} backwards"
                     )

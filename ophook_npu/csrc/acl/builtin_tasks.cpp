@@ -82,9 +82,9 @@ struct Reduction {
   aclrtReduceKind kind;
   aclDataType type;
   void touch(sim_listener* listener) const {
-    acl::touch(listener, false, from, bytes);
-    acl::touch(listener, false, to, bytes);
-    acl::touch(listener, true, to, bytes);
+    sim::touch(listener, false, from, bytes);
+    sim::touch(listener, false, to, bytes);
+    sim::touch(listener, true, to, bytes);
   }
 };
 
@@ -198,8 +198,8 @@ struct Random {
     uint64_t count = 1;
     if (!info.randomNum.isAddr) memcpy(&count, info.randomNum.valueOrAddr, sizeof count);
     const bool bits = info.randomNumFuncParaInfo.funcType == ACL_RT_RANDOM_NUM_FUNC_TYPE_DROPOUT_BITMASK;
-    for (const bool writes : {false, true}) acl::touch(listener, writes, info.randomCounterAddr, 16);
-    acl::touch(listener, true, info.randomResultAddr, bits ? (count + 7) / 8 : count * aclDataTypeSize(info.dataType));
+    for (const bool writes : {false, true}) sim::touch(listener, writes, info.randomCounterAddr, 16);
+    sim::touch(listener, true, info.randomResultAddr, bits ? (count + 7) / 8 : count * aclDataTypeSize(info.dataType));
   }
 };
 

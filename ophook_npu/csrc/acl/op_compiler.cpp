@@ -77,8 +77,8 @@ void tell(const void* self, sim_listener* listener) {
   listener->type(listener, call->type.c_str());
   ge_tell(listener, false, call->inputs.data(), call->inputs.size());
   ge_tell(listener, true, call->outputs.data(), call->outputs.size());
-  for (const aclDataBuffer& buffer : call->read) sim::acl::touch(listener, false, buffer.data, buffer.size);
-  for (const aclDataBuffer& buffer : call->written) sim::acl::touch(listener, true, buffer.data, buffer.size);
+  for (const aclDataBuffer& buffer : call->read) sim::touch(listener, false, buffer.data, buffer.size);
+  for (const aclDataBuffer& buffer : call->written) sim::touch(listener, true, buffer.data, buffer.size);
 }
 constexpr sim_about kCall{sim_task_operator, tell};
 

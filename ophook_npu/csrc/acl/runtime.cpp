@@ -132,19 +132,19 @@ struct Fill {
   void* to;
   int value;
   size_t size;
-  void touch(sim_listener* listener) const { sim::acl::touch(listener, true, to, size); }
+  void touch(sim_listener* listener) const { sim::touch(listener, true, to, size); }
 };
 
 struct FillWords {
   void* to;
   uint32_t value;
   size_t size;
-  void touch(sim_listener* listener) const { sim::acl::touch(listener, true, to, size); }
+  void touch(sim_listener* listener) const { sim::touch(listener, true, to, size); }
 };
 
 void Copy::touch(sim_listener* listener) const {
-  sim::acl::touch(listener, false, from, size);
-  sim::acl::touch(listener, true, to, size);
+  sim::touch(listener, false, from, size);
+  sim::touch(listener, true, to, size);
 }
 
 int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) {

@@ -6,6 +6,7 @@
 #include "acl/acl.h"
 #include "acl/newer.h"
 #include "core/sim.h"
+#include "core/touch.h"
 
 namespace sim::acl {
 
@@ -19,11 +20,6 @@ int launch(aclrtStream stream, const char* name, T what, sim_run run) {
                                     }};
   return sim_launch_about(stream, name, &kAbout, run, new T(std::move(what)),
                           [](void* task) { delete static_cast<T*>(task); });
-}
-
-inline void touch(sim_listener* listener, bool writes, const void* pointer, size_t size) {
-  const auto bytes = int64_t(size);
-  if (pointer && size && listener->touch) listener->touch(listener, writes, pointer, 1, &bytes, nullptr, 1);
 }
 
 // As CANN answers it: 107000, or 100000 where the function belongs to what was there before the runtime.

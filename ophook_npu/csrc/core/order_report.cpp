@@ -160,7 +160,7 @@ void sim_order_tell(const char* kind, const char* first, const char* first_at, c
     return std::string("  ") + which + ": " + task + "\n" + (*place ? std::string("    ") + place + "\n" : "");
   };
   write_all(2, std::string("[simulated Ascend] order: ") + kind + "\n" + shown("first", first, first_at) +
-                   shown("second", second, second_at) + "  where: " + where + "\n  missing: " + missing + "\n");
+                   shown("second", second, second_at) + "  where: " + where + "\n  next: " + missing + "\n");
   if (const char* path = order::report())
     append(path, "{\"race\": " + order::race(order::next_race(all)) + ", \"kind\": " + quoted(kind) +
                      ", \"graph\": false, \"first\": " + at(first, first_at) +

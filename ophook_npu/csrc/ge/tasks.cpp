@@ -7,6 +7,7 @@
 #include "core/channel.h"
 #include "core/order_api.h"
 #include "core/sim.h"
+#include "core/touch.h"
 #include "print.h"
 #include "registry.h"
 
@@ -27,8 +28,8 @@ int reach(const std::string& where, const std::string& what, const void* data, s
   return problem ? sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", where.c_str(), problem) : 0;
 }
 
-void touch(sim_listener* listener, bool writes, const void* data, int64_t size) {
-  if (listener->touch && size > 0) listener->touch(listener, writes, data, 1, &size, nullptr, 1);
+void touch(sim_listener* listener, bool writes, const ge_tensor& tensor) {
+  if (const int64_t size = byte_size(tensor); size > 0) sim::touch(listener, writes, tensor.data, size_t(size));
 }
 
 struct KernelTask : NodeTask {
@@ -68,8 +69,8 @@ struct KernelTask : NodeTask {
     ge_tell(listener, false, task->inputs.data(), task->inputs.size());
     ge_tell(listener, true, task->outputs.data(), task->outputs.size());
     for (size_t i = 0; i < task->inputs.size(); ++i)
-      if (task->on_device[i]) touch(listener, false, task->inputs[i].data, byte_size(task->inputs[i]));
-    for (const ge_tensor& output : task->outputs) touch(listener, true, output.data, byte_size(output));
+      if (task->on_device[i]) touch(listener, false, task->inputs[i]);
+    for (const ge_tensor& output : task->outputs) touch(listener, true, output);
   }
   static constexpr sim_about kAbout{sim_task_operator, tell};
 };
@@ -91,8 +92,8 @@ struct CopyTask {
   static void tell(const void* self, sim_listener* listener) {
     const Copy& copy = static_cast<const CopyTask*>(self)->copy;
     if (copy.to == copy.from) return;
-    if (!copy.from_host) touch(listener, false, copy.from, static_cast<int64_t>(copy.size));
-    touch(listener, true, copy.to, static_cast<int64_t>(copy.size));
+    if (!copy.from_host) sim::touch(listener, false, copy.from, copy.size);
+    sim::touch(listener, true, copy.to, copy.size);
   }
   static constexpr sim_about kAbout{sim_task_other, tell};
 };
@@ -118,7 +119,7 @@ struct PrintTask : NodeTask {
   static void tell(const void* self, sim_listener* listener) {
     const auto& task = *static_cast<const PrintTask*>(self);
     for (size_t i = 0; i < task.inputs.size(); ++i)
-      if (task.on_device[i]) touch(listener, false, task.inputs[i].data, byte_size(task.inputs[i]));
+      if (task.on_device[i]) touch(listener, false, task.inputs[i]);
   }
   static constexpr sim_about kAbout{sim_task_other, tell};
 };

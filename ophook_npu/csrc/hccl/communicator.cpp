@@ -11,6 +11,7 @@
 
 #include "agreement.h"
 #include "core/fault.h"
+#include "core/touch.h"
 #include "here.h"
 #include "types.h"
 
@@ -55,8 +56,7 @@ struct Job {
 };
 
 void touch(sim_listener* listener, bool writes, const std::vector<Given>& buffers) {
-  for (const Given& one : buffers)
-    if (const auto bytes = int64_t(one.bytes)) listener->touch(listener, writes, one.memory, 1, &bytes, nullptr, 1);
+  for (const Given& one : buffers) sim::touch(listener, writes, one.memory, one.bytes);
 }
 
 constexpr sim_about kJob{sim_task_communication, [](const void* job, sim_listener* listener) {

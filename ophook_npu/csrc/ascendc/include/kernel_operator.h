@@ -13,6 +13,7 @@
 #include "ascendc/quantize.h"
 #include "ascendc/reduce.h"
 #include "ascendc/scalar.h"
+#include "ascendc/softmax.h"
 #include "ascendc/sort.h"
 #include "ascendc/std.h"
 #include "ascendc/sync.h"

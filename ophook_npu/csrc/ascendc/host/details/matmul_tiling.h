@@ -23,22 +23,7 @@ class TCubeTiling : public TilingDef {
 namespace matmul_tiling {
 
 enum class TPosition : int32_t {
-  GM,
-  A1,
-  A2,
-  B1,
-  B2,
-  C1,
-  C2,
-  CO1,
-  CO2,
-  VECIN,
-  VECOUT,
-  VECCALC,
-  LCM = VECCALC,
-  SPM,
-  SHM = SPM,
-  TSCM,
+#include "../../include/ascendc/positions.inc"
   MAX
 };
 enum class CubeFormat { ND = 0, NZ, ZN, ZZ, NN, VECTOR, SCALAR, ND_ALIGN };

@@ -16,22 +16,7 @@ constexpr uint8_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8;
 constexpr int32_t TOTAL_UB_SIZE = 192 * 1024;  // of Atlas A2 and A3
 
 enum class TPosition : uint8_t {
-  GM,
-  A1,
-  A2,
-  B1,
-  B2,
-  C1,
-  C2,
-  CO1,
-  CO2,
-  VECIN,
-  VECOUT,
-  VECCALC,
-  LCM = VECCALC,
-  SPM,
-  SHM = SPM,
-  TSCM,
+#include "positions.inc"
   C2PIPE2GM,
   C2PIPE2LOCAL,
   MAX,
