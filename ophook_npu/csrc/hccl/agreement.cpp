@@ -87,7 +87,7 @@ std::vector<Launched> parsed(const std::string& text) {
 }
 
 // What was written since this rank looked last, and then its own.
-std::vector<Launched> exchange(Known& known, const std::string& own) {
+std::vector<Launched> tell_and_hear(Known& known, const std::string& own) {
   std::string text;
   flock(known.file, LOCK_EX);
   char buffer[4096];
@@ -136,7 +136,7 @@ void launches_collective(const std::string& name, uint32_t rank, const char* col
   }
   Launched own{rank, ++of.counts[name], collective, of.counts};
   own.before.erase(name);
-  for (Launched& other : exchange(known, line(own)))
+  for (Launched& other : tell_and_hear(known, line(own)))
     if (other.serial >= own.serial) known.ahead[other.serial].push_back(std::move(other));
   if (const auto same = known.ahead.find(own.serial); same != known.ahead.end()) {
     for (const Launched& other : same->second) compare(all, name, own, other);

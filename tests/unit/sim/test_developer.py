@@ -208,7 +208,7 @@ def test_more_flags_reach_the_compiler_and_the_linker(monkeypatch: pytest.Monkey
 
 def test_warnings_are_errors_where_that_is_asked_for(csrc: Path, ran: list[Sequence[str]], tmp_path: Path) -> None:
     def strict() -> list[Library]:
-        return [replace(one, flags=(*one.flags, "-Werror")) for one in described(csrc)]
+        return [replace(one, flags=(*one.flags, "-Werror"), talks=True) for one in described(csrc)]
 
     build(csrc, tmp_path / "a", strict())
     did(ran)
@@ -217,3 +217,4 @@ def test_warnings_are_errors_where_that_is_asked_for(csrc: Path, ran: list[Seque
     (csrc / "kernels" / "sort.cpp").write_text("#warning look here\nint sort() { return 3; }\n")
     with pytest.raises(OphookError, match="look here"):
         build(csrc, tmp_path / "c", strict())
+    build(csrc, tmp_path / "d", [replace(one, talks=False) for one in strict()])  # who is shown none is stopped by none
