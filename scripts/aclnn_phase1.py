@@ -24,6 +24,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -41,6 +42,7 @@ STAND_INS = Path(__file__).resolve().parent / "aclnn_phase1"
 _FLAGS = ("-std=c++17", "-O0", "-w", "-fpermissive")
 _LIBRARIES = ("-lopapi", "-lascendcl", "-lnnopbase", "-lgtest", "-lpthread")
 _OWN_INCLUDES = ("op_api_ut_common/", "opdev/", "platform/", "nlohmann/", "gmock/")  # answered by phase1.h
+_SYSTEM = (Path("/usr/include"), Path("/usr/include") / (sysconfig.get_config_var("MULTIARCH") or ""))
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 _DECLARED = re.compile(r"\b(aclnn\w+)GetWorkspaceSize\s*\(")
 _FUNCTION = re.compile(r"OP_API_UT\(\s*(\w+)")
@@ -111,33 +113,84 @@ def declaring(root: Path, tree: Path) -> dict[str, str]:
     return found
 
 
-def wrapper(tree: Path, path: Path, folder: Path, root: Path) -> str:
-    """A source that includes the test after all that it includes: statuses are tracked in the test alone."""
-    text = path.read_text(errors="replace")
-    lines: list[str] = []
-    functions, known = sorted(set(_FUNCTION.findall(text))), declaring(root, tree)
-    for name in _INCLUDE.findall(text):
-        if name.startswith(_OWN_INCLUDES) or "op_api_ut_common" in name:
-            stand_in = folder / "empty" / name
-            stand_in.parent.mkdir(parents=True, exist_ok=True)
-            stand_in.touch()
-        elif name.endswith(".h") and "gtest" not in name:
-            found = next((one for one in (path.parent / name, tree / name) if one.is_file()), None)
-            # Else it lies where only their build looks: the headers that declare what is called do as well.
-            if not found and name.startswith("aclnn"):
-                stand_in = folder / "empty" / name
+@functools.cache
+def headers_of(tree: Path) -> dict[str, list[Path]]:
+    """The headers of a tree by their names without folders."""
+    found: dict[str, list[Path]] = {}
+    for header in sorted(tree.rglob("*.h")):
+        if "experimental" not in header.relative_to(tree).parts:
+            found.setdefault(header.name, []).append(header.resolve())
+    return found
+
+
+def header(name: str, path: Path, tree: Path) -> Path | None:
+    """What an #include in a file of the tree means: beside it, below the tree, or where only their build looks."""
+    there = next((one.resolve() for one in (path.parent / name, tree / name) if one.is_file()), None)
+    if there:
+        return there
+    wanted = re.sub(r"^(?:\.\./)+", "", name)
+    found = [one for one in headers_of(tree).get(Path(name).name, []) if str(one).endswith(f"/{wanted}")]
+    return max(found, key=lambda one: len(os.path.commonpath([one, path.resolve()])), default=None)
+
+
+@dataclass
+class Reached:
+    """The tree's headers that a test includes, all that these include, and the folders where a compiler finds them."""
+
+    own: dict[Path, None]
+    every: dict[Path, None]
+    folders: dict[str, None]
+
+
+def reached(path: Path, tree: Path, root: Path, folder: Path) -> Reached:
+    """What a test's #includes mean. A header that neither the tree nor the toolkit has is an empty one."""
+    result = Reached({}, {}, {})
+    left = [path]
+    while left:
+        file = left.pop(0)
+        for name in _INCLUDE.findall(file.read_text(errors="replace")):
+            own = name.startswith(_OWN_INCLUDES)
+            if not own and any((one / name).is_file() for one in (root / "include", *_SYSTEM)):
+                continue
+            found = None if own else header(name, file, tree)
+            if found:
+                if not (file.parent / name).is_file() and str(found).endswith(f"/{name}"):
+                    result.folders[str(found).removesuffix(f"/{name}")] = None
+                if file == path:
+                    result.own[found] = None
+                left += [found] if found not in result.every else []
+                result.every[found] = None
+            elif name.startswith((*_OWN_INCLUDES, "aclnn")) or "/" in name:
+                stand_in = folder / "empty" / name.replace("../", "")
                 stand_in.parent.mkdir(parents=True, exist_ok=True)
                 stand_in.touch()
-            headers = [str(found.resolve())] if found else [known[call] for call in functions if call in known]
-            lines += [f'#include "{header}"' for header in headers if f'#include "{header}"' not in lines]
-    lines += [f"#pragma weak {name}GetWorkspaceSize" for name in functions]
-    return "\n".join([*lines, "#define aclnnStatus ::phase1::Status", f'#include "{path.resolve()}"', ""])
+    return result
+
+
+def wrapper(tree: Path, path: Path, folder: Path, root: Path) -> tuple[str, list[str]]:
+    """A test behind all that it includes, and the folders to look for headers in: in the test alone statuses are
+    tracked, and the first phases that it calls by themselves are logged."""
+    text = path.read_text(errors="replace")
+    found, known = reached(path, tree, root, folder), declaring(root, tree)
+    headers = dict.fromkeys(map(str, found.own))
+    declared = {call for one in found.every for call in _DECLARED.findall(one.read_text(errors="replace"))}
+    functions = sorted({*_FUNCTION.findall(text), *_DECLARED.findall(text)})
+    headers |= {known[name]: None for name in functions if name not in declared and name in known}
+    lines = [f'#include "{one}"' for one in headers]
+    for name in functions:
+        lines.append(f"#pragma weak {name}GetWorkspaceSize")
+        if not re.search(rf"aclnnStatus\s+{name}GetWorkspaceSize\s*\(", text):
+            lines.append(f"#define {name}GetWorkspaceSize(...) PHASE1_DIRECT({name}, __VA_ARGS__)")
+            lines.append(f"#define {name}(...) ::phase1::Status()")
+    text = re.sub(r'^[ \t]*#[ \t]*include[ \t]*"[^"]+"', "", text, flags=re.MULTILINE)
+    lines += ["#define aclnnStatus ::phase1::Status", f'#line 1 "{path.resolve()}"', text]
+    return "\n".join(lines), list(found.folders)
 
 
 def program(tree: Path, path: Path, root: Path, folder: Path, kept: Path) -> tuple[Path | None, str]:
     """The compiled test, or the compiler's first error."""
-    text = wrapper(tree, path, folder, root)
-    stamp = hashlib.sha256(text.encode() + path.read_bytes())
+    text, folders = wrapper(tree, path, folder, root)
+    stamp = hashlib.sha256(text.encode())
     target = kept / f"{path.stem}-{stamp.hexdigest()[:16]}"
     failed = target.with_suffix(".error")
     if failed.exists():
@@ -147,6 +200,7 @@ def program(tree: Path, path: Path, root: Path, folder: Path, kept: Path) -> tup
         source.write_text(text)
         command = [*toolchain.compiler(), *_FLAGS, "-include", str(folder / "phase1.h")]
         command += [f"-I{root / 'include'}", f"-I{folder / 'empty'}", f"-I{tree}", f"-iquote{path.parent}"]
+        command += [f"-I{one}" for one in folders]
         command += [str(source), str(folder / "phase1.o"), f"-L{root / 'lib64'}", *_LIBRARIES]
         command += [f"-Wl,-rpath-link,{root / 'lib64'}", "-o", f"{target}.new"]
         built = subprocess.run(command, capture_output=True, text=True, timeout=600)

@@ -271,13 +271,14 @@ def by_table(positions, x, table, sections, depth: int, *, halves: bool, in_turn
 
 @pytest.mark.parametrize("halves", [True, False])
 @pytest.mark.parametrize(
-    ("sections", "in_turn"), [([0, 0, 0], 0), ([0, 0, 0], 1), ([6, 5, 5], 0), ([6, 5, 5], 1), ([4, 4, 4, 4], 0)]
+    ("sections", "in_turn"), [([0, 0, 0], 0), ([0, 0, 0], 1), ([11, 11, 10], 0), ([8, 12, 12], 1), ([16] * 4, 0)]
 )
 def test_rotation_by_a_table(sections: list[int], in_turn: int, halves: bool) -> None:
-    tokens, depth = 6, 48
+    rotated = 2 * sum(sections) or 32
+    tokens, depth = 6, rotated + 16
     positions = torch.randint(0, 20, (len(sections), tokens), generator=torch.Generator().manual_seed(0))
     positions = positions if any(sections) else positions[0].clone()
-    query, key, table = real(tokens, 2 * depth, seed=1), real(tokens, depth, seed=2), real(20, 32, seed=3)
+    query, key, table = real(tokens, 2 * depth, seed=1), real(tokens, depth, seed=2), real(20, rotated, seed=3)
     outs = [torch.zeros_like(query), torch.zeros_like(key)]
     aclnn(
         "aclnnRopeWithSinCosCacheV2", positions, query, key, table, sections, depth, halves, in_turn, *outs
@@ -287,9 +288,9 @@ def test_rotation_by_a_table(sections: list[int], in_turn: int, halves: bool) ->
 
 
 def test_mrope_in_turn_through_torch_npu() -> None:
-    tokens, depth, sections = 6, 48, [6, 5, 5]
+    tokens, depth, sections = 6, 80, [11, 11, 10]
     positions = torch.randint(0, 20, (3, tokens), generator=torch.Generator().manual_seed(0))
-    query, key, table = real(tokens, 2 * depth, seed=1), real(tokens, depth, seed=2), real(20, 32, seed=3)
+    query, key, table = real(tokens, 2 * depth, seed=1), real(tokens, depth, seed=2), real(20, 64, seed=3)
     got = torch_npu.npu_mrope(
         positions.npu(), query.npu(), key.npu(), table.npu(), depth, mrope_section=sections, rotary_mode="half",
         cache_mode="interleave",
@@ -324,6 +325,7 @@ def test_the_limits_of_a_rotation_by_a_table(version: str) -> None:
         ({"table": real(20, 32, dtype=BF16)}, "BFLOAT16"),
         ({"positions": three, "sections": (6, 5, 4)}, "add up to 16"),
         ({"positions": three, "sections": (8, 8)}, "add up to 16"),
+        ({"positions": three, "sections": (6, 5, 5)}, "mropeSection \\[6, 5, 5\\]; allowed"),
         ({"depth": 0}, "expected, got"),
     ]
     if version:

@@ -171,8 +171,8 @@ def test_what_is_refused() -> None:
         ({"kv_cache_quant_mode": 3}, "kv_cache_quant_mode 3 is not simulated"),
         ({"ckvkr_repo_mode": 1}, "ckvkr_repo_mode"),
         ({"k_nope_clip_alpha": torch.ones(1).npu()}, "k_nope_clip_alpha is not simulated"),
-        ({"smooth_scales_cq": torch.ones(1, RANK).npu()}, "smooth_scales_cq goes with weight_uq_qr of int8"),
-        ({"quant_scale_ckv": torch.ones(1, KEY_RANK).npu()}, "quant_scale_ckv goes with tensors of int8"),
+        ({"smooth_scales_cq": torch.ones(1, RANK).npu()}, "smooth_scales_cq goes with weight_uq_qr of 8 bits"),
+        ({"quant_scale_ckv": torch.ones(1, KEY_RANK).npu()}, "quant_scale_ckv goes with tensors of 8 bits"),
     ):
         with pytest.raises(RuntimeError, match=message):
             call(**options)

@@ -258,9 +258,9 @@ def test_kv_rms_norm_rope_cache(mode: str, scale_sizes: tuple[tuple[int, ...] | 
 
 @pytest.mark.parametrize("mode", ["half", "interleave"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, BF16], ids=str)
-@pytest.mark.parametrize("sections", [None, [4, 6, 6]])
+@pytest.mark.parametrize("sections", [None, [8, 12, 12]])
 def test_mrope(sections: list[int] | None, dtype: torch.dtype, mode: str) -> None:
-    tokens, depth, angles = 6, 48, 16
+    tokens, depth, angles = 6, 80, 32
     positions = torch.randint(0, 20, (3, tokens), generator=torch.Generator().manual_seed(0))
     positions = positions if sections else positions[0]
     query, key = real(tokens, 2 * depth, seed=1, dtype=dtype), real(tokens, depth, seed=2, dtype=dtype)

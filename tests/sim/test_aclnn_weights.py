@@ -57,7 +57,8 @@ class Weight:
 
 
 def test_a_weight_lies_in_tiles_of_16_rows_by_32_bytes() -> None:
-    for values in (real(20, 40).half(), whole(20, 40), real(2, 20, 40).bfloat16()):
+    bytes_ = whole(20, 40).view(torch.uint8)
+    for values in (real(20, 40).half(), whole(20, 40), bytes_, real(2, 20, 40).bfloat16()):
         weight = Weight(values)
         assert weight.arrange() == 0
         wide = 32 // values.element_size()

@@ -200,6 +200,7 @@ static void swiglu_rows_like(const at::Tensor& x, const at::Tensor& weight, cons
   else if (x.scalar_type() == at::kChar) of_dtype("weightScale", scale, {at::kFloat, at::kHalf, at::kBFloat16});
   else of_dtype("weightScale", scale, {at::kFloat, at::kBFloat16});
   if (of_whole_numbers(x)) of_dtype("output", out, {at::kChar});
+  else if (mx::is_hifloat8(x)) of_dtype("output", out, {at::kFloat});
   else scaled::in_8_bits("output", out);
   shape(out, {x.size(0), columns / 2});
   of_dtype("outputScale", out_scale, {at::kFloat});
@@ -244,12 +245,13 @@ void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tens
   SIM_CHECK(!of.weight.empty() && of.weight.size() == of.scale.size() && (of.how.in_blocks || of.weight.size() == 1),
             "lists of ", of.weight.size(), " weights and ", of.scale.size(), " scales are not simulated; allowed: 1",
             of.how.in_blocks ? ", or one for each expert" : "");
-  of_dtype("x", of.x, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn, kFloat4});
-  SIM_CHECK(of.how.in_blocks ? !of_whole_numbers(of.x) : of.x.scalar_type() != kFloat4, "x of ", of.x.scalar_type(),
-            " with ", of.how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
+  of_dtype("x", of.x, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn, at::kFloat, kFloat4});
+  SIM_CHECK(of.how.in_blocks ? !of_whole_numbers(of.x) && !mx::is_hifloat8(of.x) : of.x.scalar_type() != kFloat4,
+            "x of ", of.x.scalar_type(), " with ",
+            of.how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
   for (const at::Tensor& each : of.weight) {
     if (of.x.scalar_type() == at::kChar) of_dtype("weight", each, {at::kChar, at::kInt});
-    else if (of.x.scalar_type() == at::kInt || of.x.scalar_type() == kFloat4)
+    else if (of.x.scalar_type() == at::kInt || of.x.scalar_type() == kFloat4 || mx::is_hifloat8(of.x))
       of_dtype("weight", each, {of.x.scalar_type()});
     else scaled::in_8_bits("weight", each);
     like(each, of.weight[0]);
@@ -293,8 +295,7 @@ void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::T
       continue;
     }
     const Dynamic result = symmetric(gated, mx::largest_of(out));
-    if (out.scalar_type() == at::kChar) write_quantized(part(out), result.value);
-    else mx::write_numbers(part(out), result.value);
+    mx::write_stepped(part(out), result.value);
     write(part(out_scale), result.scale);
   }
 }
@@ -352,24 +353,28 @@ void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fas
 }
 
 // ---- back to the tokens --------------------------------------------------------------------------------------------
+static bool by_blocks_of_32(const Combined& of) { return of.with.scale.scalar_type() == at::kFloat8_e8m0fnu; }
+
 void finalized_product_like(const Combined& of, int64_t dtype, bool turned, const at::Tensor& out) {
   SIM_CHECK(dtype == 0, "dtype ", dtype, "; allowed: 0 (FLOAT)");
   SIM_CHECK(!turned, "transposeX1 and transposeX2 are not simulated; allowed: false");
   SIM_CHECK(of.kind == kEnds || of.kind == kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
-  const bool by_groups = of.x.scalar_type() != at::kChar, packed = of.weight.scalar_type() == at::kInt;
-  if (of.x.scalar_type() == kFloat4) of_dtype("x2", of.weight, {kFloat4});
-  else if (by_groups) scaled::in_8_bits("x1", of.x), scaled::in_8_bits("x2", of.weight);
+  SIM_NEEDED(of.with.scale.defined() && of.list.defined() && of.row_index.defined(),
+             "scale, groupList or rowIndex is null");
+  const bool floats = of.x.scalar_type() != at::kChar, packed = of.weight.scalar_type() == at::kInt;
+  const bool by_groups = by_blocks_of_32(of);
+  if (of.x.scalar_type() == kFloat4 || mx::is_hifloat8(of.x)) of_dtype("x2", of.weight, {of.x.scalar_type()});
+  else if (by_groups && of.weight.scalar_type() == kFloat4) scaled::in_8_bits("x1", of.x);
+  else if (floats) scaled::in_8_bits("x1", of.x), scaled::in_8_bits("x2", of.weight);
   else of_dtype("x2", of.weight, {at::kChar, at::kInt});
   of_dtype("out", out, {at::kFloat});
-  const Dims inner = by_groups ? mx::number_sizes(of.x) : Dims(of.x.sizes().vec());
-  const Dims sizes = by_groups ? mx::number_sizes(of.weight) : Dims(of.weight.sizes().vec());
+  const Dims inner = floats ? mx::number_sizes(of.x) : Dims(of.x.sizes().vec());
+  const Dims sizes = floats ? mx::number_sizes(of.weight) : Dims(of.weight.sizes().vec());
   SIM_CHECK(inner.size() == 2 && sizes.size() == 3 && sizes[1] == inner[1] && out.dim() == 2,
             "x1 (m, k), x2 (experts, k, n) and out (batch, n) expected, got ", of.x.sizes(), ", ", of.weight.sizes(),
             " and ", out.sizes());
   const int64_t rows = of.x.size(0), experts = of.weight.size(0), columns = sizes[2] * (packed ? 8 : 1);
   shape(out, {out.size(0), columns});
-  SIM_NEEDED(of.with.scale.defined() && of.list.defined() && of.row_index.defined(),
-             "scale, groupList or rowIndex is null");
   const int64_t blocks = divided(inner[1] + 63, 64);
   if (by_groups) shape(of.with.scale, {experts, blocks, columns, 2});
   else
@@ -386,6 +391,9 @@ void finalized_product_like(const Combined& of, int64_t dtype, bool turned, cons
     for (const at::Tensor& scale : {of.with.scale, of.with.row_scale})
       of_dtype("a scale", scale, {at::kFloat8_e8m0fnu});
     refuse_if_given({of.with.offset}, "offset of a product of FLOAT8 or FLOAT4");
+    if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
+  } else if (floats) {
+    refuse_if_given({of.with.offset}, "offset of a product of FLOAT8 or HIFLOAT8");
     if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
   } else if (packed) {
     SIM_CHECK(of.with.row_scale.defined() && of.with.bias.defined(), "int8 by int4 needs pertokenScale, and a bias");
@@ -420,8 +428,8 @@ at::Tensor finalized_product(const Combined& of, at::IntArrayRef sizes) {
     };
     const auto own = [expert = expert](const at::Tensor& all) { return all.defined() ? all[expert] : all; };
     const Extras here{own(of.with.bias), own(of.with.scale), {}, {}, {}, part(of.with.row_scale)};
-    auto value = of.x.scalar_type() == at::kChar ? product(part(of.x), own(of.weight), here)
-                                                 : scaled_product(part(of.x), own(of.weight), here);
+    auto value = by_blocks_of_32(of) ? scaled_product(part(of.x), own(of.weight), here)
+                                     : product(part(of.x), own(of.weight), here);
     value = with_zero_points(value, part(of.x), here.row_scale, own(of.with.offset));
     if (of.logit.defined()) value = value.mul(part(of.logit).unsqueeze(1));
     total.index_add_(0, part(places), value);

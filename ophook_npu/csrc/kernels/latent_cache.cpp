@@ -2,9 +2,12 @@
 
 #include "kernels/pattern.h"
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "kernels/block_quant.h"
+#include "kernels/mx_quant.h"
 #include "kernels/rotary.h"
 
 namespace sim::latent_cache {
@@ -36,8 +39,11 @@ void cached_like(const Tokens& in, const Caches& caches, const std::string& mode
               ") expected, got ", cache.sizes());
     SIM_CHECK(mode == "Norm" ? cache.size(0) == sequences && cache.size(1) == 1 : cache.size(2) == 1, "a cache of ",
               mode, " expected, got ", cache.sizes());
-    of_dtype("a cache", cache, {scale.defined() ? at::kChar : in.kv.scalar_type()});
-    if (!scale.defined()) continue;
+    if (!scale.defined()) {
+      of_dtype("a cache", cache, {in.kv.scalar_type()});
+      continue;
+    }
+    mx::stepped_like(cache, cache.sizes());
     of_dtype("a scale", scale, {at::kFloat});
     const at::IntArrayRef sizes = scale.sizes();
     SIM_CHECK(
@@ -79,14 +85,16 @@ void put_rows(const at::Tensor& cache, const at::Tensor& rows, const at::Tensor&
               bool parts) {
   const at::Tensor kept = rows.ge(0).nonzero().squeeze(1), to = rows.index_select(0, kept);
   at::Tensor value = values.reshape({-1, values.size(-1)}).index_select(0, kept);
-  if (given(scale)) value = value.mul(scale).round().clamp(-128, 127);
-  value = value.to(cache.scalar_type());
+  value = given(scale) ? mx::stepped(value.mul(scale), cache) : value.to(cache.scalar_type());
+  const bool bytes = c10::isFloat8Type(cache.scalar_type());  // ATen copies no FLOAT8 by an index
+  const at::Tensor rows_in = bytes ? cache.view(at::kByte) : cache;
+  if (bytes) value = value.view(at::kByte);
   if (!parts) {
-    cache.view({-1, cache.size(3)}).index_copy_(0, to, value);
+    rows_in.view({-1, cache.size(3)}).index_copy_(0, to, value);
     return;
   }
   const int64_t wide_by = given(scale) ? 32 : 16;  // numbers that lie side by side
-  put_parts(cache.view({cache.size(0), -1, cache.size(1), wide_by}), to, value);
+  put_parts(rows_in.view({cache.size(0), -1, cache.size(1), wide_by}), to, value);
 }
 
 static void put(const Tokens& in, const at::Tensor& cache, const at::Tensor& scale, const at::Tensor& part,
@@ -255,10 +263,16 @@ void rotated_like(const at::Tensor& positions, const at::Tensor& x, const at::Te
             " or less) expected, got ", cos_sin.sizes());
   const int64_t step = x.scalar_type() == at::kFloat ? 16 : 32;
   SIM_CHECK(cos_sin.size(1) % step == 0, "rotary_dim ", cos_sin.size(1), "; a multiple of ", step, " is allowed");
-  if (positions.dim() == 2)
+  // CANN's check looks at the sections for positions of one dimension too, with which torch_npu passes memory that it
+  // has not set where the caller gives none.
+  static const std::array<Dims, 5> known{{{16, 24, 24}, {8, 12, 12}, {24, 20, 20}, {11, 11, 10}, {16, 16, 16, 16}}};
+  if (positions.dim() == 2) {
     SIM_CHECK(int64_t(sections.size()) == of_each &&
                   2 * std::accumulate(sections.begin(), sections.end(), int64_t(0)) == cos_sin.size(1),
               "mropeSection of ", of_each, " that add up to ", cos_sin.size(1) / 2, " expected");
+    SIM_CHECK(sections[0] <= 0 || std::find(known.begin(), known.end(), sections) != known.end(), "mropeSection ",
+              at::IntArrayRef(sections), "; allowed: 16,24,24, 8,12,12, 24,20,20, 11,11,10 and 16,16,16,16");
+  }
   same_dtype({x, out, cos_sin});
   like(out, x);
 }

@@ -1,14 +1,19 @@
 #include "kernels/latent_prolog.h"
 
 #include "kernels/latent_cache.h"
+#include "kernels/mx_quant.h"
 #include "kernels/rotary.h"
 
 namespace sim::latent_prolog {
 
-static bool whole(const at::Tensor& x) { return x.scalar_type() == at::kChar; }
+constexpr int64_t kBlock = 32;
+
+// Of 8 bits, with scales: INT8, FLOAT8_E4M3FN or HIFLOAT8, which is float here.
+static bool small(const at::Tensor& x) { return x.scalar_type() != at::kBFloat16; }
+static bool in_blocks(const at::Tensor& scale) { return given(scale) && scale.scalar_type() == at::kFloat8_e8m0fnu; }
 
 void check_modes(int64_t weights, int64_t keys, int64_t queries, int64_t together, int64_t scales) {
-  SIM_CHECK(weights >= 0 && weights <= 2, "weight_quant_mode ", weights, " is not simulated; allowed: 0, 1, 2");
+  SIM_CHECK(weights >= 0 && weights <= 5, "weight_quant_mode ", weights, "; allowed: 0 to 5");
   SIM_CHECK(keys >= 0 && keys <= 2, "kv_cache_quant_mode ", keys, " is not simulated; allowed: 0, 1, 2");
   SIM_CHECK(queries == 0 || queries == 1, "query_quant_mode ", queries, "; allowed: 0, 1");
   refuse_unless_zero(together, "ckvkr_repo_mode");
@@ -21,6 +26,21 @@ static at::Tensor as_matrix(const at::Tensor& weight) {
   if (weight.dim() != 4) return weight;
   return at::empty({weight.size(1) * weight.size(2), weight.size(0) * weight.size(3)},
                    weight.options().device(at::kMeta));
+}
+
+// A power of two for each 32 numbers along a row of x, and along a column of a weight: all products have them or none.
+static void scales_like(const Inputs& in) {
+  if (!in_blocks(in.x_scale)) return;
+  SIM_CHECK(!given(in.smooth), "smooth_scales_cq does not go with scales of FLOAT8_E8M0");
+  of_dtype("token_x", in.x, {at::kFloat8_e4m3fn});
+  const int64_t width = in.x.size(-1), rank = in.gamma.size(0);
+  SIM_CHECK(width % (2 * kBlock) == 0 && rank % (2 * kBlock) == 0, "token_x of ", width, " and a rank of ", rank,
+            " columns; allowed with scales of FLOAT8_E8M0: multiples of 64");
+  for (const auto& [scale, rows, columns] :
+       {std::tuple(in.x_scale, in.x.numel() / width, width), std::tuple(in.down_scale, rank, width),
+        std::tuple(in.up_scale, in.absorbed.size(0) * (in.absorbed.size(1) + in.sin.size(-1)), rank),
+        std::tuple(in.key_down_scale, in.absorbed.size(2) + in.sin.size(-1), width)})
+    of_dtype("a scale", scale, {at::kFloat8_e8m0fnu}), shape(scale, {rows, columns / kBlock});
 }
 
 void check(const Inputs& in, const Settings& how, const Outputs& out) {
@@ -49,19 +69,22 @@ void check(const Inputs& in, const Settings& how, const Outputs& out) {
   for (const at::Tensor& each : {in.absorbed, in.gamma, in.key_gamma, in.sin, in.cos, out.rope})
     of_dtype("weight_uk, rmsnorm_gamma, rope_sin, rope_cos and query_rope", each, {at::kBFloat16});
   for (const at::Tensor& each : {in.x, down, up, key_down, in.key_cache, in.rope_cache, out.query})
-    of_dtype("token_x, the other weights, the caches and query", each, {at::kBFloat16, at::kChar});
+    of_dtype("token_x, the other weights, the caches and query", each,
+             {at::kBFloat16, at::kChar, at::kFloat8_e4m3fn, at::kFloat});
   same_dtype({in.x, down, key_down});
-  SIM_CHECK(!whole(in.x) || whole(up), "token_x of int8 goes with weight_uq_qr of int8");
-  SIM_CHECK(!whole(out.query) || (whole(in.x) && whole(in.key_cache)),
-            "a query of int8 goes with token_x and kv_cache of int8");
-  for (const auto& [name, scale, needed] : {std::tuple("dequant_scale_x", in.x_scale, whole(in.x)),
-                                            std::tuple("dequant_scale_w_dq", in.down_scale, whole(in.x)),
-                                            std::tuple("dequant_scale_w_uq_qr", in.up_scale, whole(up)),
-                                            std::tuple("dequant_scale_w_dkv_kr", in.key_down_scale, whole(in.x)),
-                                            std::tuple("quant_scale_ckv", in.key_scale, whole(in.key_cache)),
-                                            std::tuple("quant_scale_ckr", in.rope_scale, whole(in.rope_cache))})
-    SIM_CHECK(given(scale) == needed, name, needed ? " is needed" : " goes with tensors of int8, which are not there");
-  SIM_CHECK(whole(up) || !given(in.smooth), "smooth_scales_cq goes with weight_uq_qr of int8");
+  if (small(in.x)) same_dtype({in.x, up});
+  if (small(in.x) && small(in.key_cache)) same_dtype({in.x, in.key_cache});
+  if (small(out.query)) same_dtype({out.query, in.x, in.key_cache});
+  for (const auto& [name, scale, needed] : {std::tuple("dequant_scale_x", in.x_scale, small(in.x)),
+                                            std::tuple("dequant_scale_w_dq", in.down_scale, small(in.x)),
+                                            std::tuple("dequant_scale_w_uq_qr", in.up_scale, small(up)),
+                                            std::tuple("dequant_scale_w_dkv_kr", in.key_down_scale, small(in.x)),
+                                            std::tuple("quant_scale_ckv", in.key_scale, small(in.key_cache)),
+                                            std::tuple("quant_scale_ckr", in.rope_scale, small(in.rope_cache))})
+    SIM_CHECK(given(scale) == needed, name,
+              needed ? " is needed" : " goes with tensors of 8 bits, which are not there");
+  SIM_CHECK(small(up) || !given(in.smooth), "smooth_scales_cq goes with weight_uq_qr of 8 bits");
+  scales_like(in);
   for (const auto& [cache, size] : {std::tuple(in.key_cache, key_rank), std::tuple(in.rope_cache, rope)})
     SIM_CHECK(cache.dim() == 4 && cache.size(2) == 1 && cache.size(3) == size && cache.is_contiguous(),
               "a cache (pages, rows, 1, ", size, ") expected, got ", cache.sizes());
@@ -71,15 +94,21 @@ void check(const Inputs& in, const Settings& how, const Outputs& out) {
   const auto count_like = [](const char* name, const at::Tensor& x, int64_t count) {
     SIM_CHECK(!given(x) || x.numel() == count, name, " of ", count, " numbers expected, got ", x.sizes());
   };
-  if (whole(out.query)) count_like("dequant_scale_q_nope", out.query_scale, tokens * heads);
+  if (small(out.query)) count_like("dequant_scale_q_nope", out.query_scale, tokens * heads);
   count_like("query_norm", out.normal, tokens * rank);
-  if (whole(up)) count_like("dequant_scale_q_norm", out.normal_scale, tokens);
+  if (small(up)) count_like("dequant_scale_q_norm", out.normal_scale, tokens * (in_blocks(in.x_scale) ? rank / 32 : 1));
 }
 
 // A matrix unit reads bfloat16, or whole numbers, whose sums are exact.
 static at::Tensor product(const at::Tensor& x, const at::Tensor& x_scale, const at::Tensor& weight,
                           const at::Tensor& weight_scale) {
-  if (!whole(weight)) return at::matmul(wide(x.to(at::kBFloat16)), wide(weight));
+  if (!small(weight)) return at::matmul(wide(x.to(at::kBFloat16)), wide(weight));
+  if (in_blocks(weight_scale)) {
+    const auto scaled = [](const at::Tensor& rows, const at::Tensor& scale) {
+      return rows.to(at::kFloat).mul(scale.to(at::kFloat).reshape({rows.size(0), -1}).repeat_interleave(kBlock, 1));
+    };
+    return at::matmul(scaled(x, x_scale), scaled(weight.t(), weight_scale).t());
+  }
   return at::matmul(x.to(at::kDouble), weight.to(at::kDouble))
       .to(at::kFloat)
       .mul(x_scale.reshape({-1, 1}))
@@ -89,10 +118,17 @@ static at::Tensor product(const at::Tensor& x, const at::Tensor& x_scale, const 
 struct Rounded {
   at::Tensor number, scale;
 };
-// So that the largest of each row is 127.
-static Rounded rounded_rows(const at::Tensor& x) {
-  const at::Tensor scale = x.abs().amax(-1, true).div(127);
-  return {x.div(scale).nan_to_num(0).round().clamp(-128, 127).to(at::kChar), scale};
+// In the type of `like`, so that the largest of each row is the type's largest.
+static Rounded rounded_rows(const at::Tensor& x, const at::Tensor& like) {
+  const at::Tensor scale = x.abs().amax(-1, true).div(mx::largest_of(like));
+  return {mx::stepped(x.div(scale).nan_to_num(0), like), scale};
+}
+// With a power of two for each 32 numbers of a row.
+static Rounded rounded_blocks(const at::Tensor& x, const at::Tensor& like) {
+  const at::Tensor number = at::empty(x.sizes(), like.options());
+  const at::Tensor scale = at::empty({x.size(0), x.size(1) / (2 * kBlock), 2}, x.options().dtype(at::kFloat8_e8m0fnu));
+  mx::quant(x, -1, {}, number, scale);
+  return {number, scale};
 }
 
 void run(const Inputs& in, const Settings& how, const Outputs& out) {
@@ -108,13 +144,14 @@ void run(const Inputs& in, const Settings& how, const Outputs& out) {
   const at::Tensor low =
       latent_cache::normalized(product(x, in.x_scale, in.down, in.down_scale), in.gamma, how.eps).mul(how.query_factor);
   Rounded normal{low, {}};
-  if (whole(in.up)) normal = rounded_rows(given(in.smooth) ? low.mul(in.smooth) : low);
+  if (in_blocks(in.x_scale)) normal = rounded_blocks(low, in.up);
+  else if (small(in.up)) normal = rounded_rows(given(in.smooth) ? low.mul(in.smooth) : low, in.up);
   const at::Tensor high = product(normal.number, normal.scale, in.up, in.up_scale).reshape({-1, heads, depth + rope});
   at::Tensor query =
       at::matmul(wide(high.narrow(2, 0, depth).to(at::kBFloat16)).transpose(0, 1), wide(in.absorbed)).transpose(0, 1);
   at::Tensor query_rope = turned(high.narrow(2, depth, rope));
-  if (whole(out.query)) {
-    const Rounded rounded = rounded_rows(wide(query.to(at::kBFloat16)));  // of each head
+  if (small(out.query)) {
+    const Rounded rounded = rounded_rows(wide(query.to(at::kBFloat16)), out.query);  // of each head
     query = rounded.number;
     // The attention takes both parts of a score by one scale: op-plugin's own test computes so.
     query_rope = wide(query_rope.to(at::kBFloat16)).mul(in.key_scale.flatten().select(0, 0)).div(rounded.scale);

@@ -2,6 +2,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/gated.h"
+#include "kernels/mx_quant.h"
 #include "kernels/quant.h"
 
 namespace sim::quant {
@@ -51,8 +52,8 @@ void ada_backward(const at::Tensor& grad, const AdaNormal& of, const AdaGradient
 
 // ---- numbers of 8 bits -------------------------------------------------------------------------------------------
 void write_rows_quantized(const at::Tensor& out, const at::Tensor& scale, const at::Tensor& value) {
-  const auto result = symmetric(value, largest(out));
-  write_quantized(out, result.value);
+  const auto result = symmetric(value, mx::largest_of(out));
+  mx::write_stepped(out, result.value);
   write(scale, result.scale.reshape(scale.sizes()));
 }
 

@@ -1,5 +1,7 @@
 #include "kernels/quant.h"
 
+#include "kernels/mx_quant.h"
+
 namespace sim::quant {
 namespace {
 
@@ -153,6 +155,10 @@ at::Tensor quantized_by(const at::Tensor& x, const at::Tensor& scales, const at:
                         at::ScalarType result) {
   // In place: such tensors are large. Float holds every step of a type of 8 bits.
   const double bytes = double(at::elementSize(result));
+  if (at::isFloatingType(result)) {  // of 8 bits; HIFLOAT8 is float here
+    const auto value = at::div(wide(x), scales);
+    return mx::stepped(zero_points.defined() ? value.add(zero_points) : value, at::empty({0}, result));
+  }
   auto steps = at::div(bytes == 1 ? wide(x) : x.to(at::kDouble), scales).round_();
   if (zero_points.defined()) steps.add_(zero_points);
   const bool is_signed = result != at::kByte;

@@ -74,8 +74,8 @@ bool of_small_floats(const at::Tensor& tensor) {
 
 // The scale of a weight of 4 bits for an x of 8 comes as antiquant_scale.
 static at::Tensor product_of_small_floats(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
-  SIM_CHECK(of_small_floats(weight), "x of ", x.scalar_type(), " by a weight of ", weight.scalar_type(),
-            " is not simulated");
+  SIM_CHECK(of_small_floats(weight) || (mx::is_hifloat8(x) && mx::is_hifloat8(weight)), "x of ", x.scalar_type(),
+            " by a weight of ", weight.scalar_type(), " is not simulated");
   SIM_CHECK(!with.offset.defined() && !with.antiquant_offset.defined(),
             "offsets of FLOAT8 and FLOAT4 are not simulated");
   const at::Tensor& scale = with.scale.defined() ? with.scale : with.antiquant_scale;
@@ -90,18 +90,27 @@ static at::Tensor product_of_small_floats(const at::Tensor& x, const at::Tensor&
   return plus(with.row_scale.defined() ? value.mul(wide(with.row_scale).reshape({-1, 1})) : value, with.bias);
 }
 
+// HIFLOAT8 is float here, and goes with a scale.
+static bool scaled_floats(const at::Tensor& tensor, const at::Tensor& scale) {
+  return of_small_floats(tensor) || (scale.defined() && mx::is_hifloat8(tensor));
+}
+
 at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
-  if (of_small_floats(x)) return product_of_small_floats(x, weight, with);
+  if (scaled_floats(x, with.scale)) return product_of_small_floats(x, weight, with);
   if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt) {
     refuse_if_given({with.offset}, "offset of a product of int8 by int4");
     return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
   }
   if (of_whole_numbers(x)) return integer_product_of(x, weight, with);
-  SIM_CHECK(!of_small_floats(weight), "x of ", x.scalar_type(), " by a weight of ", weight.scalar_type(),
-            " is not simulated");
-  if (!of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
+  const bool small = scaled_floats(weight, with.antiquant_scale);
+  if (!small && !of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
   SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
-  return plus(at::matmul(wide(x), wide(dequantized(weight, with.antiquant_scale, with.antiquant_offset))), with.bias);
+  auto scale = with.antiquant_scale;
+  SIM_CHECK(scale.dim() <= 2, "antiquantScale ", scale.sizes(), " for x of ", x.scalar_type(),
+            " is not simulated; allowed: one number, one for each column, or (groups along k, columns)");
+  if (scale.scalar_type() == at::kFloat8_e8m0fnu) scale = scale.to(at::kFloat).to(x.scalar_type());
+  const auto numbers = small ? mx::numbers_of(weight) : whole_numbers(weight);
+  return plus(at::matmul(wide(x), wide(dequantized(numbers, scale, with.antiquant_offset))), with.bias);
 }
 
 void write_product(const at::Tensor& out, at::Tensor value, const Extras& with) {
@@ -300,23 +309,39 @@ at::Tensor requantized(const Requantized& of) {
 }
 
 // ---- weights of 4 or 8 bits alone ----------------------------------------------------------------------------------
+// Eight numbers of FLOAT4_E2M1 may lie in each element of FLOAT; HIFLOAT8, which is float here, has as many elements as
+// numbers.
+static bool in_words(const at::Tensor& weight, const at::Tensor& x, const at::Tensor& out) {
+  return weight.scalar_type() == at::kFloat && weight.numel() * 8 == x.size(-1) * out.size(-1);
+}
+static bool of_4_bits(const at::Tensor& weight, const at::Tensor& x, const at::Tensor& out) {
+  return weight.scalar_type() == kFloat4 || in_words(weight, x, out);
+}
+static at::Tensor in_pairs(const at::Tensor& weight, const at::Tensor& x, const at::Tensor& out) {
+  if (!in_words(weight, x, out)) return weight;
+  const bool turned_over = !weight.is_contiguous();
+  const auto pairs = turned(weight, turned_over).contiguous().view(at::kByte).view(kFloat4);
+  return turned(pairs, turned_over);
+}
+
 void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                            const at::Tensor& out_scale, const at::Tensor& out) {
-  SIM_CHECK_DTYPE(scale.scalar_type() != at::kFloat8_e8m0fnu, "antiquantScale of ", scale.scalar_type(),
-                  " goes with weights of floating-point numbers, which are not simulated");
   of_dtype("x", x, {at::kHalf, at::kBFloat16});
-  of_dtype("weight", weight, {at::kChar, at::kInt});
+  of_dtype("weight", weight, {at::kChar, at::kInt, at::kFloat8_e4m3fn, at::kFloat, kFloat4});
+  SIM_CHECK_DTYPE(scale.scalar_type() != at::kFloat8_e8m0fnu || of_4_bits(weight, x, out), "antiquantScale of ",
+                  scale.scalar_type(), " goes with a weight of FLOAT4_E2M1");
   SIM_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(),
             "; batches of weights are not simulated");
   SIM_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(),
             " is not simulated");
-  matrix(out, whole_sizes(x), whole_sizes(weight));
+  matrix(out, whole_sizes(x),
+         of_whole_numbers(weight) ? whole_sizes(weight) : mx::number_sizes(in_pairs(weight, x, out)));
 }
 
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                              const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
                              const at::Tensor& out) {
-  auto value = product(x, weight, {present(bias), {}, {}, scale, present(offset), {}});
+  auto value = product(x, in_pairs(weight, x, out), {present(bias), {}, {}, scale, present(offset), {}});
   const Extras with{{}, present(out_scale), {}, {}, {}, {}};
   write_product(out, with.scale.defined() ? value.mul(scale_of(with.scale).reshape({-1})) : value, with);
 }

@@ -144,7 +144,7 @@ at::Tensor chosen_scaled_keys(const Layout& layout, const at::Tensor& query, con
                               const at::Tensor& weights, const Scales& scales, int64_t count) {
   // In double, where products of whole numbers are exact: near ones are told apart as the device does.
   const auto whole = [](const at::Tensor& x, const at::Tensor& scale) {
-    return x.to(at::kDouble).mul(scale.to(at::kDouble).unsqueeze(-1));
+    return x.to(at::kFloat).to(at::kDouble).mul(scale.to(at::kDouble).unsqueeze(-1));
   };
   return chosen_keys(layout, whole(query, scales.query), whole(key, scales.key), weights.to(at::kDouble), count);
 }

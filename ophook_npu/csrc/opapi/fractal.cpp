@@ -281,9 +281,8 @@ int weight_size(const char* caller, const aclIntArray* sizes, aclDataType dtype,
     live("tensorShape", sizes);
     SIM_CHECK(sizes->values.size() >= 2 && sizes->values.size() <= 6, "tensorShape ", sizes->values,
               "; 2 to 6 dimensions are allowed");
-    SIM_CHECK(dtype == ACL_FLOAT16 || dtype == ACL_BF16 || dtype == ACL_INT8, "data type ", int(dtype),
-              "; allowed: FLOAT16, BF16, INT8");
-    *out = uint64_t(product_of(fractal_sizes(sizes->values, tile_columns(dtype))));
+    const bool of_16_bits = dtype == ACL_FLOAT16 || dtype == ACL_BF16;  // of any other type as of 8 bits
+    *out = uint64_t(product_of(fractal_sizes(sizes->values, kTileBytes / (of_16_bits ? 2 : 1))));
     return 0;
   } catch (const c10::Error& error) {
     return sim_fail(kInvalid, "%s: %s", caller, error.what_without_backtrace());
@@ -312,8 +311,6 @@ SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* 
   return first_phase(kName, {{"mmWeightRef", weight}}, workspace, executor, [&]() -> std::unique_ptr<PendingCall> {
     SIM_CHECK(weight->format == ACL_FORMAT_ND || weight->format == ACL_FORMAT_NCHW, "mmWeightRef is in format ",
               int(weight->format), " already");
-    SIM_CHECK(weight->dtype == ACL_FLOAT16 || weight->dtype == ACL_BF16 || weight->dtype == ACL_INT8,
-              "mmWeightRef has data type ", int(weight->dtype), "; allowed: FLOAT16, BF16, INT8");
     SIM_CHECK(weight->sizes.size() >= 2 && weight->offset == 0, "mmWeightRef ", at::IntArrayRef(weight->sizes),
               " at offset ", weight->offset, "; a matrix at the start of its storage is expected");
     const auto matrix = convert(static_cast<const aclTensor*>(weight));

@@ -27,7 +27,7 @@ ACLNN(AdaLayerNormQuant,
       (In, self, In, scale, In, shift, In, weight, In, bias, In, smoothing, double, eps, Text, mode, Out, out, Out,
        out_scale, Out, out_offset),
       (ada_like(out, self, scale, shift), asked({weight, bias, smoothing}, {self.size(-1)}), dynamic_mode(mode),
-       of_dtype("out", out, {at::kChar}), by_row(out_scale, self)),
+       sim::mx::stepped_like(out, self), by_row(out_scale, self)),
       write_rows_quantized(out, out_scale, smooth(ada_layer_norm(self, scale, shift, weight, bias, eps).y, smoothing)))
 ACLNN(LayerNormWithImplMode,
       (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd, int32_t, mode),

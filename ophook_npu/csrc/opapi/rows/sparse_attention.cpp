@@ -61,7 +61,8 @@ ACLNN(QuantLightningIndexer,
       (In, query, In, key, In, weights, In, query_scale, In, key_scale, In, query_lengths, In, key_lengths, In, pages,
        int64_t, query_mode, int64_t, key_mode, Text, layout_query, Text, layout_key, int64_t, count, int64_t, mode,
        int64_t, before, int64_t, after, Out, out),
-      (sparse::layout_like(KEYS, query, key, before, after, {at::kChar}, {at::kChar}),
+      (sparse::layout_like(KEYS, query, key, before, after, {at::kChar, at::kFloat8_e4m3fn, at::kFloat},
+                           {query.scalar_type()}),
        sparse::scaled_like(query, key, SCALES), sparse::chosen_like(query, key, weights, count, false, out)),
       write(out, sparse::chosen_scaled_keys(KEYS, query, key, weights, SCALES, count)))
 #define PACKED (sparse::Packing{NAMED(key_mode, value_mode, attention_mode, scales_together, tile, rope)})

@@ -15,10 +15,6 @@ void of_its_real_type(const at::Tensor& out, const at::Tensor& self) {
 
 std::optional<double> bound(double eps) { return eps < 0 ? std::nullopt : std::optional<double>(eps); }
 
-void whole_numbers_only(const at::Tensor& out) {
-  SIM_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
-}
-
 }  // namespace
 
 // An operator and its in-place form.
@@ -87,8 +83,7 @@ ACLNN(Lgamma, (In, self, Out, out), (kept(out, self), like(out, self)), write(ou
 ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self), write(out, at::logit(self, bound(eps))))
 ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),
       write(out, at::logit_backward(grad, self, bound(eps))))
-ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out),
-      (like(out, self), whole_numbers_only(out)),
+ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out), like(out, self),
       write(out, sim::quant::quantized(self, scales, zero_points, axis, out.scalar_type())))
 ACLNN(Cast, (In, self, int32_t, dtype, Out, out), sim::mx::cast_like(self, dtype, out), sim::mx::cast(self, dtype, out))
 
