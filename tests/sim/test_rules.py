@@ -290,7 +290,7 @@ def caller() -> Caller:
     return Caller()
 
 
-@pytest.fixture(params=[name for name in rules.FAMILIES if name != "Ascend310P"])  # test_ascend310p.py has that one
+@pytest.fixture(params=rules.FAMILIES)
 def family(request: pytest.FixtureRequest, caller: Caller):
     before = caller.library.ophook_enforce_rules(1), caller.library.ophook_rules_family(-1)
     caller.library.ophook_rules_family(rules.FAMILIES.index(request.param))
@@ -322,7 +322,8 @@ def test_what_the_table_refuses_is_refused_with_its_code(caller: Caller, family:
             tried[want] += 1
             if code != want or one.name not in message or function.page not in message:
                 wrong.append(f"{function.name} {one.name} {instead}: {code} {message}")
-    assert tried[NULL] > 1000 and tried[INVALID] > 3000 and tried[rules.TILING] > 10 and values > 15 and formats > 50
+    assert tried[NULL] > 1000 and tried[INVALID] > 3000 and tried[rules.TILING] > 10
+    assert values > (5 if family == "Ascend310P" else 15) and formats > 50  # which has fewer functions
     assert not wrong, f"{len(wrong)} of {tried}:\n" + "\n".join(wrong[:20])
 
 
@@ -517,7 +518,7 @@ def test_an_output_of_a_wrong_shape_is_refused(caller: Caller, family: str) -> N
                     free.add(name)
                 elif code != expected:
                     taken.append(f"{name} {call[place]}: {text} gives {code}")
-    assert tried > 1500
+    assert tried > (800 if family == "Ascend310P" else 1500)
     assert not taken, f"{len(taken)} of {tried}:\n" + "\n".join(taken)
     assert not excepted & seen - free, "these are refused and need no exception"
 
