@@ -247,7 +247,8 @@ def test_what_finalize_routing_refuses() -> None:
 
     for other, message in [
         ({"dtype": 1}, "dtype 1; allowed: 0"),
-        ({"turned": True}, "transposeX1 and transposeX2"),
+        ({"turned": True}, "transposeX1 is not simulated"),
+        ({"weight_turned": True}, "transposeX2 is simulated with scales of FLOAT8_E8M0 alone"),
         ({"kind": 2}, "groupListType 2"),
         ({"bias": real(3, COLUMNS)}, "bias of a product of int8"),
         ({"offset": 3}, "sharedInput .* from row 3 on"),

@@ -152,6 +152,26 @@ def test_products_of_experts_that_are_combined(dtype: torch.dtype | None, bias: 
     close(out, want, 1e-2)
 
 
+def test_products_of_experts_with_a_weight_of_float4_that_lies_turned() -> None:
+    table, e, n, k = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6]), 2, 32, 64
+    codes = torch.randint(0, 16, (e, n, k), generator=torch.Generator().manual_seed(3))
+    weight = table[codes & 7] * torch.where(codes > 7, -1, 1)
+    packed = Pairs((codes[..., ::2] | codes[..., 1::2] << 4).to(torch.uint8), 40)
+    x, logit, rows, out = steps(6, k), real(6, seed=3), torch.tensor([2, 0, 1, 1, 0, 2]), torch.zeros(3, n)
+    powers, row_powers = torch.randint(-3, 3, (e, n, 1, 2)), torch.randint(-3, 3, (6, 1, 2))
+    scale, row_scale = ((power + 127).to(torch.uint8).view(E8M0) for power in (powers, row_powers))
+    aclnn(
+        "aclnnGroupedMatmulFinalizeRoutingWeightNzV2", x.to(E4M3), packed, scale, None, None, None, None, row_scale,
+        torch.tensor([2, 4]), None, logit, rows, 0, 1.0, 0, False, True, 1, None, out,
+    )  # fmt: skip
+    weight = weight * 2.0 ** powers.flatten(2).repeat_interleave(32, 2)
+    x = x * 2.0 ** row_powers.flatten(1).repeat_interleave(32, 1)
+    want = torch.zeros(3, n, dtype=torch.float64)
+    for row, expert in enumerate([0, 0, 1, 1, 1, 1]):
+        want[rows[row]] += logit[row] * (x[row].double() @ weight[expert].double().T)
+    close(out, want, 1e-2)
+
+
 def test_a_product_whose_halves_are_gated() -> None:
     x, weight, scale, row_scale = steps(5, 32), steps(2, 32, 64, seed=1), real(2, 64).abs(), real(5, seed=2).abs()
     out, factor = empty(None, 5, 32), torch.zeros(5)

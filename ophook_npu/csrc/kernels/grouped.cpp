@@ -355,14 +355,23 @@ void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fas
 // ---- back to the tokens --------------------------------------------------------------------------------------------
 static bool by_blocks_of_32(const Combined& of) { return of.with.scale.scalar_type() == at::kFloat8_e8m0fnu; }
 
-void finalized_product_like(const Combined& of, int64_t dtype, bool turned, const at::Tensor& out) {
+Combined turned_over(Combined of) {
+  of.weight = of.weight.transpose(-1, -2);
+  of.with.scale = of.with.scale.transpose(1, 2);
+  return of;
+}
+
+void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight_turned, const at::Tensor& out) {
   SIM_CHECK(dtype == 0, "dtype ", dtype, "; allowed: 0 (FLOAT)");
-  SIM_CHECK(!turned, "transposeX1 and transposeX2 are not simulated; allowed: false");
+  SIM_CHECK(!turned, "transposeX1 is not simulated; allowed: false");
   SIM_CHECK(of.kind == kEnds || of.kind == kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
   SIM_NEEDED(of.with.scale.defined() && of.list.defined() && of.row_index.defined(),
              "scale, groupList or rowIndex is null");
   const bool floats = of.x.scalar_type() != at::kChar, packed = of.weight.scalar_type() == at::kInt;
   const bool by_groups = by_blocks_of_32(of);
+  SIM_CHECK(!weight_turned || (by_groups && of.with.scale.dim() == 4 && of.weight.dim() == 3),
+            "transposeX2 is simulated with scales of FLOAT8_E8M0 alone");
+  if (weight_turned) of = turned_over(std::move(of));
   if (of.x.scalar_type() == kFloat4 || mx::is_hifloat8(of.x)) of_dtype("x2", of.weight, {of.x.scalar_type()});
   else if (by_groups && of.weight.scalar_type() == kFloat4) scaled::in_8_bits("x1", of.x);
   else if (floats) scaled::in_8_bits("x1", of.x), scaled::in_8_bits("x2", of.weight);

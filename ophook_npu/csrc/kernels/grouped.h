@@ -86,7 +86,9 @@ struct Combined {
   double shared_weight;
   int64_t shared_offset;  // the row from which on the shared expert's are added
 };
-void finalized_product_like(const Combined& of, int64_t dtype, bool turned, const at::Tensor& out);
+// With the weight, and its scales of 32 numbers along k each, as (experts, n, k).
+Combined turned_over(Combined of);
+void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight_turned, const at::Tensor& out);
 at::Tensor finalized_product(const Combined& of, at::IntArrayRef sizes);
 
 }  // namespace sim::grouped

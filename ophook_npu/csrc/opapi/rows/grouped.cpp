@@ -128,10 +128,12 @@ ACLNN(FFNV2,
    .with = {NAMED(bias, scale), .offset = zero_points, .antiquant_scale = {}, .antiquant_offset = {}, \
             NAMED(row_scale)},                                                                        \
    .list = groups, NAMED(kind, logit, row_index, shared, shared_weight, shared_offset)}
-#define FINALIZE(name, zero_points, more_checks, ...)                                                      \
-  ACLNN(name, (__VA_ARGS__, Out, out),                                                                     \
-        (more_checks, finalized_product_like(COMBINED(zero_points), dtype, turned || weight_turned, out)), \
-        write(out, finalized_product(COMBINED(zero_points), out.sizes())))
+#define FINALIZE(name, zero_points, more_checks, ...)                                                                \
+  ACLNN(name, (__VA_ARGS__, Out, out),                                                                               \
+        (more_checks, finalized_product_like(COMBINED(zero_points), dtype, turned, weight_turned, out)),             \
+        write(out,                                                                                                   \
+              finalized_product(weight_turned ? turned_over(COMBINED(zero_points)) : Combined COMBINED(zero_points), \
+                                out.sizes())))
 #define ROUTED_BACK                                                                                               \
   In, row_scale, In, groups, In, shared, In, logit, In, row_index, int64_t, dtype, float, shared_weight, int64_t, \
       shared_offset, bool, turned, bool, weight_turned, int64_t, kind
