@@ -1,8 +1,10 @@
 #include "kernels/activation_quant.h"
 
+#include "kernels/groups.h"
 #include "kernels/mx_quant.h"
 #include "kernels/norm.h"
 #include "kernels/norm_quant.h"
+#include "kernels/quant.h"
 
 namespace sim::quant {
 
@@ -56,7 +58,7 @@ static at::Tensor smoothed(const at::Tensor& self, const at::Tensor& smooth, con
   if (!smooth.defined()) return rows;
   if (!group_index.defined()) return rows.mul(wide(smooth));
   rows = rows.clone();
-  for (const Group& group : groups_of(group_index, kEnds, rows.size(0)))
+  for (const groups::Group& group : groups::of(group_index, groups::kEnds, rows.size(0)))
     rows.narrow(0, group.start, group.count).mul_(wide(smooth)[group.expert]);
   return rows;
 }
@@ -130,7 +132,7 @@ void swiglu_quant(const SwigluRows& of, bool left, bool dynamic, const Steps& to
     if (!dynamic && of.offsets.defined()) rows.add_(of.offsets[group]);
   };
   if (of.group_index.defined())
-    for (const Group& group : groups_of(of.group_index, of.kind, value.size(0)))
+    for (const groups::Group& group : groups::of(of.group_index, of.kind, value.size(0)))
       quantize(value.narrow(0, group.start, group.count), group.expert);
   else quantize(value, 0);
   if (!dynamic) return write_quantized(to.out, value.reshape(to.out.sizes()));
@@ -171,8 +173,8 @@ void dequant_swiglu_quant(const Products& of, const Swiglu& swiglu, const Steps&
              early = of.bias.defined() && of.bias.scalar_type() == at::kInt;
   auto steps = to.out.reshape({-1, to.out.size(-1)});
   auto factors = of.row_scale.defined() ? wide(of.row_scale).reshape({-1, 1}) : at::Tensor();
-  const auto groups = of.group_index.defined() ? groups_of(of.group_index, kCounts, rows.size(0))
-                                               : std::vector<Group>{{0, 0, rows.size(0)}};
+  const auto groups = of.group_index.defined() ? groups::of(of.group_index, groups::kCounts, rows.size(0))
+                                               : std::vector<groups::Group>{{0, 0, rows.size(0)}};
   for (const auto& [group, start, count] : groups) {
     if (!count) continue;
     auto value = rows.narrow(0, start, count);

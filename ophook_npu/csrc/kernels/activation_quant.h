@@ -2,8 +2,8 @@
 // several results writes them where the caller wants them.
 #pragma once
 
+#include "kernels/groups.h"
 #include "kernels/norm_quant.h"
-#include "kernels/quant.h"
 
 namespace sim::quant {
 
@@ -52,7 +52,7 @@ void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& s
             const at::Tensor& out, const at::Tensor& scale);
 struct SwigluRows {
   at::Tensor self, smooth, offsets, group_index;
-  int64_t kind = kEnds;  // of the group's index
+  int64_t kind = groups::kEnds;  // of the group's index
 };
 void swiglu_quant(const SwigluRows& of, bool left, bool dynamic, const Steps& to);
 struct Products {

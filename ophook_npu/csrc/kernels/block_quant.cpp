@@ -1,8 +1,10 @@
 #include "kernels/block_quant.h"
 
+#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 #include "kernels/mx_quant.h"
+#include "kernels/quant.h"
 
 namespace sim::quant {
 
@@ -63,7 +65,8 @@ void flat_quant(const Flat& of, const at::Tensor& out, const at::Tensor& scale) 
   int64_t tokens = of.self.size(0);
   if (of.groups.defined()) {
     tokens = 0;
-    for (const Group& group : groups_of(of.groups, of.kind, of.self.size(0))) tokens = group.start + group.count;
+    for (const groups::Group& group : groups::of(of.groups, of.kind, of.self.size(0)))
+      tokens = group.start + group.count;
   }
   auto value = wide(of.self.narrow(0, 0, tokens));
   if (of.right.numel()) value = at::matmul(value, wide(of.right));

@@ -3,6 +3,7 @@
 
 #include "kernels/activation_quant.h"
 #include "kernels/gated.h"
+#include "kernels/groups.h"
 
 namespace sim::quant {
 
@@ -11,7 +12,7 @@ void block_like(const at::Tensor& self, const std::string& mode, int64_t dtype, 
 void block_quant(const at::Tensor& self, double least, int64_t columns, const at::Tensor& out, const at::Tensor& scale);
 struct Flat {
   at::Tensor self, left, right, groups = {};
-  int64_t kind = kEnds;
+  int64_t kind = groups::kEnds;
   double clip, top = 0;  // top: of kernels/mx_quant.h, for an output of FLOAT4
 };
 void flat_like(const Flat& of, const at::Tensor& out, const at::Tensor& scale);

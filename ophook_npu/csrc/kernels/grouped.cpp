@@ -1,9 +1,11 @@
 #include "kernels/grouped.h"
 
+#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 #include "kernels/mx_quant.h"
 #include "kernels/needed.h"
+#include "kernels/quant.h"
 #include "kernels/scaled_product.h"
 
 namespace sim::grouped {
@@ -29,8 +31,9 @@ const char* activation_of(int64_t act_type) {
   return kNames[act_type];
 }
 
-void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists, const std::vector<Group>& groups,
-                     int64_t group_type, const std::string& activation, const Tensors& out) {
+void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists,
+                     const std::vector<groups::Group>& groups, int64_t group_type, const std::string& activation,
+                     const Tensors& out) {
   const bool stacked = weight.size() == 1 && weight[0].dim() == 3;
   const bool apart = x.size() > 1 || (groups.empty() && !stacked);  // an x each
   const bool out_apart = group_type == kInner ? out[0].dim() == 2 : out.size() > 1 || (apart && x.size() == 1);
@@ -111,10 +114,10 @@ static void products_like(const Tensors& x, const Tensors& weight, const at::Ten
   }
 }
 
-std::vector<Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, const Tensors& weight,
-                                  int64_t group_type) {
-  if (list.defined() && x.size() == 1) return groups_of(list, kind, x[0].size(group_type == kInner ? 1 : 0));
-  std::vector<Group> groups;
+std::vector<groups::Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, const Tensors& weight,
+                                          int64_t group_type) {
+  if (list.defined() && x.size() == 1) return groups::of(list, kind, x[0].size(group_type == kInner ? 1 : 0));
+  std::vector<groups::Group> groups;
   if (group_type != kInner) return groups;
   int64_t start = 0;
   for (size_t i = 0; i < weight.size(); ++i) {  // as many columns of x as each weight has rows
@@ -162,7 +165,7 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
   SIM_CHECK(turned && !weight_turned, "transposeX ", turned, " and transposeWeight ", weight_turned,
             "; allowed: true and false");
   SIM_CHECK(group_type == kInner, "groupType ", group_type, "; allowed: 2");
-  SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
+  SIM_CHECK(kind == groups::kEnds || kind == groups::kCounts, "groupListType ", kind, "; allowed: 0, 1");
   of_dtype("x", x, {at::kHalf, at::kBFloat16});
   same_dtype({x, weight});
   of_dtype("groupList", list, {at::kLong});
@@ -177,7 +180,7 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
 void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,
                   const at::Tensor& out) {
   int64_t i = 0;
-  for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0)))
+  for (const auto& [expert, start, count] : groups::of(list, kind, x.size(0)))
     out.view({list.size(0), x.size(1), weight.size(1)})[i++].add_(
         at::matmul(wide(x.narrow(0, start, count)).t(), wide(weight.narrow(0, start, count))));
 }
@@ -263,7 +266,7 @@ void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tens
                 sizes[2] % 2 == 0,
             "x (m, k) and weight (experts, k, n) expected, got ", of.x.sizes(), " and ", of.weight[0].sizes());
   for (const at::Tensor& each : absent) SIM_CHECK(!present(each).defined(), "a bias or an offset is not simulated");
-  SIM_CHECK(of.kind == kEnds || of.kind == kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
+  SIM_CHECK(of.kind == groups::kEnds || of.kind == groups::kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
   if (of.how.in_blocks) swiglu_blocks_like(of.x, of.scale, of.row_scale, sizes, out, out_scale);
   else swiglu_rows_like(of.x, of.weight[0], of.scale[0], of.row_scale, sizes, out, out_scale);
   swiglu_extras_like(of.x, of.weight[0], of.how, sizes);
@@ -278,7 +281,7 @@ static at::Tensor in_type(const at::Tensor& value, int64_t code) {
 void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::Tensor& out,
                     const at::Tensor& out_scale) {
   const bool stacked = of.weight.size() == 1;
-  for (const auto& [expert, start, count] : groups_of(list, of.kind, of.x.size(0))) {
+  for (const auto& [expert, start, count] : groups::of(list, of.kind, of.x.size(0))) {
     if (!count) continue;
     const auto part = [&, start = start, count = count](const at::Tensor& all) { return all.narrow(0, start, count); };
     const Extras with{
@@ -327,8 +330,8 @@ void feed_forward_like(const FeedForward& of, const Dims& tokens, const at::Tens
 void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fast, const at::Tensor& out) {
   const bool experts = !tokens.empty(), quantized = of.x.scalar_type() == at::kChar;
   auto rows = of.x.reshape({-1, of.x.size(-1)}), result = out.reshape({-1, out.size(-1)});
-  auto groups =
-      experts ? groups_of(tokens, ends ? kEnds : kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
+  auto groups = experts ? groups::of(tokens, ends ? groups::kEnds : groups::kCounts, rows.size(0))
+                        : std::vector<groups::Group>{{0, 0, rows.size(0)}};
   auto each = [&](const at::Tensor& all, int64_t expert) { return experts ? all[expert] : all; };
   for (const auto& [expert, start, count] : groups) {
     if (!count) continue;
@@ -364,7 +367,7 @@ Combined turned_over(Combined of) {
 void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight_turned, const at::Tensor& out) {
   SIM_CHECK(dtype == 0, "dtype ", dtype, "; allowed: 0 (FLOAT)");
   SIM_CHECK(!turned, "transposeX1 is not simulated; allowed: false");
-  SIM_CHECK(of.kind == kEnds || of.kind == kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
+  SIM_CHECK(of.kind == groups::kEnds || of.kind == groups::kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
   SIM_NEEDED(of.with.scale.defined() && of.list.defined() && of.row_index.defined(),
              "scale, groupList or rowIndex is null");
   const bool floats = of.x.scalar_type() != at::kChar, packed = of.weight.scalar_type() == at::kInt;
@@ -430,7 +433,7 @@ at::Tensor finalized_product(const Combined& of, at::IntArrayRef sizes) {
   auto total = at::zeros(sizes);
   const at::Tensor places = of.row_index.to(at::kLong);
   SIM_CHECK(places.ge(0).logical_and(places.lt(sizes[0])).all().item<bool>(), "rowIndex beyond ", sizes[0], " rows");
-  for (const auto& [expert, start, count] : groups_of(of.list, of.kind, of.x.size(0))) {
+  for (const auto& [expert, start, count] : groups::of(of.list, of.kind, of.x.size(0))) {
     if (!count) continue;
     const auto part = [&, start = start, count = count](const at::Tensor& all) {
       return all.defined() ? all.narrow(0, start, count) : all;

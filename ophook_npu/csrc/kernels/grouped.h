@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/activation.h"
-#include "kernels/quant.h"
+#include "kernels/groups.h"
 #include "kernels/quantized_product.h"
 
 namespace sim::grouped {
@@ -27,10 +27,10 @@ struct Layer {
 enum GroupType : int64_t { kNoGroups = -1, kRows = 0, kInner = 2 };
 const char* activation_of(int64_t act_type);
 void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists,
-                     const std::vector<quant::Group>& groups, int64_t group_type, const std::string& activation,
+                     const std::vector<groups::Group>& groups, int64_t group_type, const std::string& activation,
                      const Tensors& out);
-std::vector<quant::Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, const Tensors& weight,
-                                         int64_t group_type);
+std::vector<groups::Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, const Tensors& weight,
+                                          int64_t group_type);
 void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item,
              const at::Tensor& list = {}, int64_t group_type = kRows);
 void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, const at::Tensor& list,

@@ -8,6 +8,7 @@
 
 #include "kernels/block_quant.h"
 #include "kernels/mx_quant.h"
+#include "kernels/quant.h"
 #include "kernels/rotary.h"
 
 namespace sim::latent_cache {

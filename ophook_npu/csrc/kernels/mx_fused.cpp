@@ -1,6 +1,7 @@
 #include "kernels/mx_fused.h"
 
 #include "kernels/activation.h"
+#include "kernels/groups.h"
 #include "kernels/norm.h"
 #include "kernels/norm_quant.h"
 
@@ -96,12 +97,12 @@ void swiglu_quant(const GatedRows& of, const quant::Swiglu& swiglu, const How& h
                   const at::Tensor& scale) {
   auto value = swiglu(wide(of.x).movedim(of.dim, -1)).movedim(-1, of.dim);
   if (!of.group_index.defined()) return quant(value, of.axis, how, out, scale);
-  const int64_t list = of.kind == 0 ? quant::kCounts : quant::kEnds;
+  const int64_t list = of.kind == 0 ? groups::kCounts : groups::kEnds;
   if (wrap(of.axis, of.x) != of.x.dim() - 1) return grouped_quant(value, of.group_index, list, how, out, scale);
   auto rows = [](const at::Tensor& all, int64_t own) { return all.flatten(0, all.dim() - own - 1); };
   auto all = rows(value, 1);
   int64_t count = 0;
-  for (const auto& group : quant::groups_of(of.group_index, list, all.size(0))) count = group.start + group.count;
+  for (const auto& group : groups::of(of.group_index, list, all.size(0))) count = group.start + group.count;
   quant(all.narrow(0, 0, count), -1, how, rows(out, 1).narrow(0, 0, count), rows(scale, 2).narrow(0, 0, count));
 }
 
@@ -258,7 +259,7 @@ void scaled_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor
     most[group].copy_(rows.numel() ? rows.abs().max() : at::zeros({}, most.options()));
   };
   if (!ends.defined()) return one(x, out, 0);
-  for (const auto& [group, start, count] : quant::groups_of(ends, quant::kEnds, x.size(0)))
+  for (const auto& [group, start, count] : groups::of(ends, groups::kEnds, x.size(0)))
     one(x.narrow(0, start, count), out.narrow(0, start, count), group);
 }
 
@@ -284,7 +285,7 @@ void tiles_like(const at::Tensor& x, const at::Tensor& ends, const std::string& 
 void tiles_quant(const at::Tensor& x, const at::Tensor& ends, const Tiles& how, const at::Tensor& out,
                  const at::Tensor& scale) {
   scale.zero_();
-  for (const auto& [group, start, count] : quant::groups_of(ends, quant::kEnds, x.size(-2))) {
+  for (const auto& [group, start, count] : groups::of(ends, groups::kEnds, x.size(-2))) {
     if (!count) continue;
     auto rows = wide(x.narrow(-2, start, count));
     auto factor = largest_in(largest_in(rows, -1, how.columns), -2, how.rows).div(format_of(out).largest);

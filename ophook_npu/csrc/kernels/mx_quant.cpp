@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "kernels/groups.h"
 #include "kernels/norm_quant.h"
 #include "kernels/quant.h"
 
@@ -306,7 +307,7 @@ int64_t first_scale(int64_t group, int64_t start, int64_t block) { return start 
 void grouped_quant(const at::Tensor& x, const at::Tensor& ends, int64_t kind, const How& how, const at::Tensor& out,
                    const at::Tensor& scale) {
   bytes_of(scale).zero_();
-  for (const auto& [group, start, count] : quant::groups_of(ends, kind, x.size(0))) {
+  for (const auto& [group, start, count] : groups::of(ends, kind, x.size(0))) {
     if (!count) continue;
     quant(x.narrow(0, start, count), 0, how, out.narrow(0, start, count),
           scale.narrow(0, first_scale(group, start, how.block), blocks(count, 2 * how.block)));
@@ -322,7 +323,7 @@ void dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const
 
 void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, const TwoAxes& to) {
   quant(x, -1, how, to.out1, to.scale1);
-  ends.defined() ? grouped_quant(x, ends, quant::kEnds, how, to.out2, to.scale2)
+  ends.defined() ? grouped_quant(x, ends, groups::kEnds, how, to.out2, to.scale2)
                  : quant(x, -2, how, to.out2, to.scale2);
 }
 

@@ -2,7 +2,9 @@
 
 #include "kernels/activation.h"
 #include "kernels/gated.h"
+#include "kernels/group_norm.h"
 #include "kernels/mx_quant.h"
+#include "kernels/norm.h"
 #include "kernels/quant.h"
 
 namespace sim::quant {

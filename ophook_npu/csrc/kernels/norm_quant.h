@@ -1,7 +1,7 @@
 // Normalizations that take scale and shift for each batch, and those that end in numbers of 8 bits.
 #pragma once
 
-#include "kernels/norm.h"
+#include "kernels/normal.h"
 
 namespace sim::quant {
 

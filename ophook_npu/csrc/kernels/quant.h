@@ -1,5 +1,4 @@
-// What the quantized operators share: numbers of 4 and 8 bits, scales as the device encodes them, products of integers,
-// and groups of rows that belong to an expert each.
+// What the quantized operators share: numbers of 4 and 8 bits, scales as the device encodes them, products of integers.
 #pragma once
 
 #include "kernels/tensors.h"
@@ -42,14 +41,6 @@ at::Tensor integer_product(const at::Tensor& a, const at::Tensor& b);  // of int
 // A weight of 4 or 8 bits as numbers of the scale's type: (weight + offset) * scale, the scale (n), or (groups, n)
 // along k.
 at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset);
-
-// ---- groups ------------------------------------------------------------------------------------------------------
-struct Group {
-  int64_t expert, start, count;
-};
-enum GroupList : int64_t { kEnds = 0, kCounts = 1, kPairs = 2 };  // kPairs: an expert and its count in each row
-std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows);
-std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows);
 
 // ---- by a scale for all, or one for each index of the dimension ----------------------------------------------------
 SIM_API at::Tensor quantized(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim,

@@ -1,8 +1,10 @@
 #include "kernels/quantized_product.h"
 
+#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 #include "kernels/mx_quant.h"
+#include "kernels/quant.h"
 #include "kernels/scaled_product.h"
 
 namespace sim::weighted {
@@ -299,7 +301,7 @@ at::Tensor requantized(const Requantized& of) {
   at::Tensor value;
   if (of.ends.defined()) {
     value = at::zeros({of.x.size(0), of.weight.size(1)});
-    for (const auto& [expert, start, count] : groups_of(of.ends, kEnds, of.x.size(0)))
+    for (const auto& [expert, start, count] : groups::of(of.ends, groups::kEnds, of.x.size(0)))
       if (count)
         value.narrow(0, start, count).copy_(scaled(whole.narrow(0, start, count), of.weight[expert], of.scale[expert]));
   } else {

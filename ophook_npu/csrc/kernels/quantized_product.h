@@ -1,7 +1,7 @@
 // Products of rows with one weight, both or the weight alone of 4 or 8 bits, scaled; quantized on the way or behind it.
 #pragma once
 
-#include "kernels/quant.h"
+#include "kernels/tensors.h"
 
 namespace sim::weighted {
 

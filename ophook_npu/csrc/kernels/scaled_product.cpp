@@ -1,5 +1,6 @@
 #include "kernels/scaled_product.h"
 
+#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 #include "kernels/block_quant.h"
@@ -132,7 +133,7 @@ void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, 
   if (!whole) in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
   of_dtype("y", y, {at::kFloat});
   refuse_unless_zero(group_size, "groupSize");
-  SIM_CHECK(kind == quant::kEnds || kind == quant::kCounts, "groupListType ", kind, "; allowed: 0, 1");
+  SIM_CHECK(kind == groups::kEnds || kind == groups::kCounts, "groupListType ", kind, "; allowed: 0, 1");
   SIM_NEEDED(of.row_scale.defined() && list.defined(), "x1Scale or groupList is null");
   const auto of_scale = whole ? at::kFloat : at::kFloat8_e8m0fnu;
   of_dtype("x1Scale", of.row_scale, {of_scale}), of_dtype("x2Scale", of.scale, {of_scale});
@@ -160,7 +161,7 @@ void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, 
 void add_groups(const Factors& of, const at::Tensor& list, int64_t kind, const at::Tensor& y) {
   const bool view = transposed_view(of.x), whole = of_hifloat8(of.x, of.weight);
   const at::Tensor left = view ? of.x.t() : of.x, left_scale = view ? of.row_scale.transpose(0, 1) : of.row_scale;
-  for (const auto& [group, start, count] : quant::groups_of(list, kind, of.weight.size(0))) {
+  for (const auto& [group, start, count] : groups::of(list, kind, of.weight.size(0))) {
     if (!count) continue;
     if (whole) {
       const auto product = at::matmul(left.narrow(0, start, count).t(), of.weight.narrow(0, start, count));

@@ -1,6 +1,8 @@
 // Normalisation over batches, groups and rows, forward and backward.
 #include "core/sim.h"
 #include "ge/rows/rows.h"
+#include "kernels/batch_norm.h"
+#include "kernels/group_norm.h"
 #include "kernels/norm.h"
 #include "kernels/sizes.h"
 

@@ -2,7 +2,6 @@
 #include "kernels/gated.h"
 
 #include "kernels/activation.h"
-#include "kernels/quant.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;

@@ -2,10 +2,11 @@
 // two such products.
 
 #include "kernels/grouped.h"
+#include "kernels/groups.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
-using namespace sim::quant;
+namespace groups = sim::groups;
 using namespace sim::grouped;
 
 // A weight of whole numbers for rows that are none needs the scale that makes numbers of it.
@@ -32,8 +33,9 @@ ACLNN(GroupedMatmul,
        Ints, ends, int64_t, split_item, List, out),
       grouped(x, weight, out, split_item),
       grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
-                      ends.empty() || x.size() > 1 ? std::vector<Group>{} : groups_of(ends, kEnds, x[0].size(0)), kRows,
-                      "", out))
+                      ends.empty() || x.size() > 1 ? std::vector<groups::Group>{}
+                                                   : groups::of(ends, groups::kEnds, x[0].size(0)),
+                      kRows, "", out))
 #define GROUPED_MATMUL(version, more_checks, ...)                                                                     \
   ACLNN(GroupedMatmul##version,                                                                                       \
         (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, \
@@ -54,25 +56,25 @@ ACLNN(GroupedMatmulV2,
       (grouped(x, weight, out, split_item, ends_of(ends), group_type, 0, {}),
        scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
       grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
-                      groups_of_list(ends_of(ends), kEnds, x, weight, group_type), group_type, "", out))
+                      groups_of_list(ends_of(ends), groups::kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulV3,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, In,
        ends, int64_t, split_item, int64_t, group_type, List, out),
       (grouped(x, weight, out, split_item, ends, group_type, 0, {}),
        scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
       grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
-                      groups_of_list(ends, kEnds, x, weight, group_type), group_type, "", out))
+                      groups_of_list(ends, groups::kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
-      added_like(x, weight, groups, turned, weight_turned, group_type, kEnds, y),
-      add_products(x, weight, groups, kEnds, y))
+      added_like(x, weight, groups, turned, weight_turned, group_type, groups::kEnds, y),
+      add_products(x, weight, groups, groups::kEnds, y))
 ACLNN(GroupedMatmulAddV2,
       (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type, int64_t,
        group_list_type),
       added_like(x, weight, groups, turned, weight_turned, group_type, group_list_type, y),
       add_products(x, weight, groups, group_list_type, y))
-#define BY_ROWS                                                                                                \
-  {                                                                                                            \
-    NAMED(x), .weight = {weight}, .scale = {scale}, NAMED(row_scale), .kind = kEnds, .how = {.assist = {bias}} \
+#define BY_ROWS                                                                                                        \
+  {                                                                                                                    \
+    NAMED(x), .weight = {weight}, .scale = {scale}, NAMED(row_scale), .kind = groups::kEnds, .how = {.assist = {bias}} \
   }
 #define SWIGLU_BY_ROWS(name)                                                                                           \
   ACLNN(name,                                                                                                          \

@@ -1,9 +1,10 @@
 // Numbers of 8 and 4 bits in blocks that share a scale, a power of two.
 #include "kernels/mx_quant.h"
-#include "kernels/quant.h"
+#include "kernels/groups.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
+namespace groups = sim::groups;
 namespace mx = sim::mx;
 
 ACLNN(DynamicMxQuant,
@@ -41,12 +42,12 @@ ACLNN(DynamicDualLevelMxQuant,
       mx::two_level_quant(self, smooth, block0, {mode, mx::kFloor, 0, 0, block1}, out, scale0, scale1))
 ACLNN(GroupedDynamicMxQuant, (In, self, In, groups, Text, mode, int64_t, dtype, int64_t, block, Out, out, Out, scale),
       mx::grouped_like(self, groups, dtype, {mode, mx::kFloor, 0, 0, block}, out, scale),
-      mx::grouped_quant(self, groups, sim::quant::kEnds, {mode, mx::kFloor, 0, 0, block}, out, scale))
+      mx::grouped_quant(self, groups, groups::kEnds, {mode, mx::kFloor, 0, 0, block}, out, scale))
 ACLNN(GroupedDynamicMxQuantV2,
       (In, self, In, groups, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, double, top, Out, out, Out,
        scale),
       mx::grouped_like(self, groups, dtype, {mode, algorithm, top, 0, block}, out, scale),
-      mx::grouped_quant(self, groups, sim::quant::kEnds, {mode, algorithm, top, 0, block}, out, scale))
+      mx::grouped_quant(self, groups, groups::kEnds, {mode, algorithm, top, 0, block}, out, scale))
 ACLNN(GroupedDynamicMxQuantWithDualAxis,
       (In, self, In, groups, Text, mode, int64_t, algorithm, int64_t, dtype, double, top, Out, out1, Out, scale1, Out,
        out2, Out, scale2),

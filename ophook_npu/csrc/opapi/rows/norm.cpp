@@ -1,5 +1,7 @@
 // Normalization.
 #include "kernels/absent.h"
+#include "kernels/batch_norm.h"
+#include "kernels/group_norm.h"
 #include "kernels/norm.h"
 #include "kernels/norm_quant.h"
 #include "opapi/aclnn.h"

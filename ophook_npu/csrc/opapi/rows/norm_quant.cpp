@@ -1,5 +1,7 @@
 // Normalizations that take scale and shift for each batch, and those that end in numbers of 8 bits.
+#include "kernels/group_norm.h"
 #include "kernels/mx_quant.h"
+#include "kernels/norm.h"
 #include "kernels/norm_quant.h"
 #include "kernels/quant.h"
 #include "opapi/aclnn.h"

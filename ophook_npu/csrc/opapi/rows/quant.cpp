@@ -1,5 +1,6 @@
 // Quantization of activations: static, dynamic by row, by groups of rows, and fused with what comes before it.
 #include "kernels/activation_quant.h"
+#include "kernels/quant.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;

@@ -1,5 +1,6 @@
 // Products with one weight, quantized before, on the way or behind.
 #include "kernels/quantized_product.h"
+#include "kernels/quant.h"
 #include "opapi/aclnn.h"
 #include "opapi/rules.h"
 

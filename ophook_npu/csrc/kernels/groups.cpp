@@ -1,0 +1,27 @@
+#include "kernels/groups.h"
+
+namespace sim::groups {
+
+std::vector<Group> of(const Dims& list, int64_t kind, int64_t rows) {
+  SIM_CHECK(kind >= kEnds && kind <= kPairs, "group list type ", kind, "; allowed: 0 (ends), 1 (counts), 2 (pairs)");
+  std::vector<Group> groups;
+  int64_t start = 0;
+  const size_t step = kind == kPairs ? 2 : 1;
+  for (size_t i = 0; i + step <= list.size(); i += step) {
+    const int64_t expert = kind == kPairs ? list[i] : int64_t(i);
+    const int64_t count = kind == kEnds ? list[i] - start : list[i + step - 1];
+    SIM_CHECK(count >= 0 && start + count <= rows, "group ", i / step, " has ", count, " rows from row ", start,
+              " on, there are ", rows);
+    groups.push_back({expert, start, count});
+    start += count;
+  }
+  return groups;
+}
+
+std::vector<Group> of(const at::Tensor& list, int64_t kind, int64_t rows) {
+  SIM_CHECK(list.dim() == (kind == kPairs ? 2 : 1), "a group list of type ", kind, " has shape ", list.sizes());
+  auto values = list.to(at::kLong).contiguous();
+  return of(Dims(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind, rows);
+}
+
+}  // namespace sim::groups
