@@ -147,6 +147,9 @@ KERNEL(row_max_and_place, ReduceMax(r, a, part(w, 0), kWidth, true))
 KERNEL(row_min, ReduceMin(r, a, part(w, 0), kWidth))
 KERNEL(sums_of_eight, BlockReduceSum(r, a, 4, 64, 1, 1, 8))
 KERNEL(sums_of_64, WholeReduceSum(r, a, 64, 4, 1, 1, 8))
+// A comparison covers whole repeats, also what lies behind a tail and was never computed.
+KERNEL(mask_of_a_tail, Row x = part(w, 0); Adds(x, a, 0.0f, 37); auto mask = part<uint8_t>(w, 1); CompareScalar(mask, x, 0.0f, CMPMODE::GT, 64);
+       Select(r, mask, x, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 37))
 // From left to right the first of these sums would be one more, and the second 2176.
 KERNEL(sums_two_by_two, Row x = part(w, 0); Duplicate(x, 1.0f, kWidth); vector_to_scalar(); x.SetValue(0, 1e8f); x.SetValue(2, -1e8f);
        scalar_to_vector(); ReduceSum(r, x, part(w, 1), kWidth))

@@ -58,30 +58,32 @@ void Operation::reads(const Local& tensor, uint64_t first, uint64_t bytes) {
   if (!core.memory->at(tensor.memory).read(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, seq, limits, &found))
     conflict(tensor, found, false);
 }
-void Operation::writes(const Local& tensor, uint64_t first, uint64_t bytes) {
-  if (!core.launch.checks() || !bytes) return;
+bool Operation::writes(const Local& tensor, uint64_t first, uint64_t bytes) {
+  if (!core.launch.checks() || !bytes) return true;
   Conflict found;
-  if (!core.memory->at(tensor.memory)
-           .write(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, seq, limits, &found))
-    conflict(tensor, found, true);
+  if (core.memory->at(tensor.memory).write(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, seq, limits, &found))
+    return true;
+  conflict(tensor, found, true);
+  return false;
 }
 
 // MTE2 and MTE3 may carry out two copies at once. PipeBarrier's page asks for one between copies whose destinations
 // overlap, and the compiler adds none there. The same values twice are the same in any order.
 void Operation::fills(const Local& tensor, uint64_t first, uint64_t bytes, const uint8_t* source, uint64_t known) {
+  Conflict found;
   if (core.launch.checks() && bytes && !core.launch.options.on_wait) {
     const LocalMemory& memory = core.memory->at(tensor.memory);
-    const Conflict found =
-        memory.overwritten(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, core.fence[int(pipe)], seq);
-    const Site* site = found.seq ? core.site(found.seq) : nullptr;
-    if (site && site->fills && !(known && !std::memcmp(data(tensor) + first, source, known)))
-      core.report(
-          Kind::copies_overlap, call, at,
-          text("overwrites what the same pipe copies in (%s), and does not wait for it", core.where(found.seq).c_str()),
-          core.describe(tensor));
+    found = memory.overwritten(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, core.fence[int(pipe)], seq);
     core.place->sites[seq % std::size(core.place->sites)].fills = true;
   }
-  writes(tensor, first, bytes);
+  // Where another pipe still uses what is there, that says it all.
+  if (!writes(tensor, first, bytes) || !found.seq) return;
+  const Site* site = core.site(found.seq);
+  if (site && site->fills && !(known && !std::memcmp(data(tensor) + first, source, known)))
+    core.report(
+        Kind::copies_overlap, call, at,
+        text("overwrites what the same pipe copies in (%s), and does not wait for it", core.where(found.seq).c_str()),
+        core.describe(tensor));
 }
 
 uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argument** out) {

@@ -20,7 +20,7 @@ struct Operation {
   bool inside(const Local& tensor, uint64_t first, uint64_t bytes, const char* role);
   bool aligned(const Local& tensor, uint32_t to, const char* role);
   void reads(const Local& tensor, uint64_t first, uint64_t bytes);
-  void writes(const Local& tensor, uint64_t first, uint64_t bytes);
+  bool writes(const Local& tensor, uint64_t first, uint64_t bytes);  // false: a finding
   // The same as `writes`, for a copy from device memory; `source`: its first `known` bytes.
   void fills(const Local& tensor, uint64_t first, uint64_t bytes, const uint8_t* source = nullptr, uint64_t known = 0);
   uint8_t* data(const Local& tensor) const { return core.memory->at(tensor.memory).data(tensor.offset, tensor.bytes); }

@@ -301,15 +301,16 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
   uint8_t* to = op.data(dst);
   uint8_t* written = op.written(dst);
   walk.each([&](const Run& run) {
-    bool all = all_written(op.written(a) + run.offsets[0], uint64_t(run.count) * size);
-    if (b) all &= all_written(op.written(*b) + run.offsets[1], uint64_t(run.count) * size);
+    const uint8_t* known_a = op.written(a) + run.offsets[0];
+    const uint8_t* known_b = b ? op.written(*b) + run.offsets[1] : known_a;
     for (uint32_t e = 0; e < run.count; ++e, ++bit) {
       const double x = number(a.dtype, op.data(a) + run.offsets[0] + e * size);
       const double y = b ? number(b->dtype, op.data(*b) + run.offsets[1] + e * size) : right;
       const bool result = holds(mode, x, y);
-      if (bit % 8 == 0) to[bit / 8] = 0, written[bit / 8] = 1;
+      if (bit % 8 == 0) to[bit / 8] = 0, written[bit / 8] = 0;
       to[bit / 8] = static_cast<uint8_t>(to[bit / 8] | (result ? 1u << bit % 8 : 0));
-      if (!all) written[bit / 8] = 0;
+      // The count is a multiple of 256 bytes, so what lies behind a tail is compared too: its bits are nobody's.
+      if (known_a[e * size] && known_b[e * size]) written[bit / 8] = 1;
     }
   });
 }
