@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import math
 import os
 import re
 import shlex
@@ -159,7 +160,8 @@ def included(source: Path, roots: Sequence[Path]) -> list[Path]:
     return [Path(path) for path in sorted(seen)]
 
 
-_DAY = 24 * 60 * 60
+_HOUR, _DAY = 60 * 60, 24 * 60 * 60
+_KEPT = 6  # precompiled headers besides the one in use
 
 # Below this many units, precompiling their common header costs more than it saves.
 _WORTH_A_PREFIX = 4
@@ -246,7 +248,8 @@ def takes_prefixes() -> bool:
 
 
 def kept_prefix(prefix: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> Path:
-    """A folder with ``prefix`` and its precompiled form, kept for later builds; those that nobody used for a day go.
+    """A folder with ``prefix`` and its precompiled form, kept for later builds. Such a form is large: those that nobody
+    used for a day go, and of more than a few those that nobody used for an hour.
 
     Raises:
         OphookError: it does not compile.
@@ -254,7 +257,10 @@ def kept_prefix(prefix: Path, flags: Sequence[str], roots: Sequence[Path], stamp
     flags = [flag for flag in flags if not (flag.startswith("-ffile-prefix-map=") and flag.endswith("=."))]
     # Two environments with one torch do not share it: a header that is included again is known by its path.
     key = digest([compiler_version(compiler()), *flags, recipe([prefix], flags, roots, stamp)])
-    return _stored(cache_dir() / "prefixes" / key, lambda staging: _precompile(prefix, flags, staging))
+    kept = _stored(cache_dir() / "prefixes" / key, lambda staging: _precompile(prefix, flags, staging))
+    others = {other: _last_used(other) for other in kept.parent.glob("[0-9a-f]*") if other.is_dir() and other != kept}
+    _remove_unused(sorted(others, key=lambda other: -others[other])[_KEPT:], _HOUR)
+    return kept
 
 
 def _stored(folder: Path, make: Callable[[Path], None]) -> Path:
@@ -265,11 +271,16 @@ def _stored(folder: Path, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _remove_unused(folders: Iterable[Path]) -> None:
+def _last_used(folder: Path) -> float:
+    with suppress(FileNotFoundError):  # another process removed it
+        return folder.stat().st_mtime
+    return math.inf
+
+
+def _remove_unused(folders: Iterable[Path], seconds: float = _DAY) -> None:
     for folder in folders:
-        with suppress(FileNotFoundError):  # another process removed it
-            if time.time() - folder.stat().st_mtime > _DAY:
-                shutil.rmtree(folder, ignore_errors=True)
+        if time.time() - _last_used(folder) > seconds:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def object_key(source: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -138,6 +139,12 @@ def test_a_prefix_that_is_kept_serves_the_next_build(
     os.utime(kept.parent, (0, 0))
     assert [make("four", stamp="another torch"), precompiled()] == [20, 3]
     assert not kept.exists()
+    for hours in range(10):  # six stay, one of which is an earlier one of the above
+        folder = cache / "prefixes" / f"{hours}a"
+        folder.mkdir()
+        os.utime(folder, (time.time() - 3600 * hours,) * 2)
+    make("five", stamp="another torch")
+    assert sorted(path.name for path in (cache / "prefixes").glob("?a")) == ["0a", "1a", "2a", "3a", "4a"]
 
 
 def test_a_prefix_that_does_not_compile_is_an_error(project: Path, tmp_path: Path) -> None:
