@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ophook_npu.cli._command import beside, command
 from ophook_npu.errors import OphookError
-from ophook_npu.sim import order, schedules
+from ophook_npu.sim import order, ranks, schedules
 
 
 def checked(
@@ -22,7 +22,15 @@ def checked(
         watched = order.Watched(lines, known)
         watched.new()  # what an earlier run wrote
         status = beside(arguments, environ | order.settings(lines) | {order.RANKS: folder})
+        own = watched.new()
+        memory = Path(folder) / "memory"
+        between = ranks.lines(memory.read_text(encoding="utf-8", errors="surrogateescape")) if memory.exists() else ""
+        for race in order.read(between):
+            print(f"[simulated Ascend] {race.text()}", file=sys.stderr)
+        with lines.open("a", encoding="utf-8") as out:
+            out.write(between)
         findings = watched.new()
+        findings.races[:0], findings.suppressed[:0] = own.races, own.suppressed
     if report:
         order.write(findings, report)
     if findings.races or findings.suppressed:

@@ -15,9 +15,11 @@ from ophook_npu.sim import program as kernels
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-def checked(folder: Path, *program: str, devices: int = 1) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
+def checked(
+    folder: Path, *program: str, devices: int = 1, soc: str = "Ascend910B4"
+) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
     report = folder / "order.jsonl"
-    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--devices", str(devices)]
+    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--devices", str(devices), "--soc", soc]
     command += ["--check-order", "--order-report", str(report), "--", *program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280)
     return done, [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
@@ -38,11 +40,13 @@ def test_each_mistake_is_found_once_and_nothing_else(tmp_path: Path) -> None:
     assert done.stderr.count("nothing orders them") == len(found)
     by = {next(iter(names & wrong)): one for names, one in zip(seen, found, strict=True)}
     assert by["wrong_no_event"]["kind"] == "write and read"
+    assert "; what lies there was made by aclnnInplaceOne at " in by["wrong_no_event"]["memory"]
 
     def at(name: str, text: str) -> str:
         begin = source.index(f"def {name}(")
         return f"order.py:{source.count(chr(10), 0, source.index(text, begin)) + 1}"
 
+    assert by["wrong_no_event"]["memory"].endswith(f"{at('ones', 'torch.ones(')} ones")
     for name, first, second, remedy in (
         ("wrong_no_event", "x.mul_(2)", "x + 1", "`torch.npu.current_stream().wait_stream(s)`, s being stream 0"),
         ("wrong_no_record_stream", "x + 1", "torch.empty(", "; where the tensor of order.py:"),
@@ -93,13 +97,40 @@ def test_programs_in_cpp(tmp_path: Path) -> None:
     assert ran("--explore", "2", "--check-order").returncode == ran("--jitter", "x").returncode == 2
 
 
+@pytest.mark.parametrize("how", ["key", "handle"])
+def test_memory_of_two_processes(tmp_path: Path, how: str) -> None:
+    root, program = sim.active(), tmp_path / "windows"
+    command = [*toolchain.compiler(), "-std=c++17", f"-I{root}/include", str(PROGRAMS / "order_windows.cpp")]
+    command += [f"-L{root}/lib64", "-lascendcl", "-lhccl", "-o", str(program)]
+    subprocess.run(command, check=True, timeout=200)
+    done, found = checked(tmp_path, str(program), how, "wrong", devices=2)
+    names = done.stdout.split()
+    races = [line for line in found if "kind" in line]
+    parts = sorted(int(race["memory"].split()[3]) // 4096 for race in races)
+    assert parts == list(range(len(names))) and len(names) == 7 and done.returncode == 1, (done.stderr, found)
+    for race in races:
+        tasks = {race["first"]["task"], race["second"]["task"]}
+        assert "aclrtMemsetAsync of process" in " ".join(tasks) and len(tasks) == 2, race
+        assert race["first"]["from"][0].startswith("windows+0x"), race
+    (tmp_path / "order.jsonl").unlink()
+    done, found = checked(tmp_path, str(program), how, "right", devices=2)
+    assert (done.returncode, done.stdout.split(), found) == (0, names, []), (done.stderr, found)
+
+
 def test_a_program_in_order_has_its_own_exit_status(tmp_path: Path) -> None:
     done, found = checked(tmp_path, "-c", "import torch; print(torch.ones(2).npu() + 1); raise SystemExit(7)")
     assert (done.returncode, found) == (7, []) and "order" not in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(
-    "program, least", [("order_table.py", 58), ("order_fixes.py", 19), ("order_more.py", 14), ("order_loops.py", 33)]
+    "program, least",
+    [
+        ("order_table.py", 58),
+        ("order_fixes.py", 19),
+        ("order_more.py", 14),
+        ("order_loops.py", 33),
+        ("order_servers.py", 21),
+    ],
 )
 def test_every_planted_fault_is_found_and_none_of_its_twins(run_python, program: str, least: int) -> None:
     done = run_python(str(PROGRAMS / program), TASK_QUEUE_ENABLE="0", OPHOOK_SIM_AFTER_FAILURE="continue")
@@ -218,6 +249,18 @@ def test_faults_of_collectives_are_found_on_each_rank_and_none_of_their_twins(tm
     assert len(table) == 20 and all(len(each) == 2 for each in table.values()), done.stdout + done.stderr[-3000:]
     assert all(fault and not twin for each in table.values() for fault, twin in each), done.stdout
     assert "rank 0 launches" in done.stderr and "rank 1 launches" in done.stderr
+
+
+@pytest.mark.parametrize("way", ["wrong", "right"])
+def test_a_window_that_another_rank_writes(tmp_path: Path, way: str) -> None:
+    ranks = [str(PROGRAMS / name) for name in ("ranks.py", "order_workers.py")]
+    done, found = checked(tmp_path, *ranks, "4", way, devices=4, soc="Ascend910_9391")
+    assert done.returncode == int(way == "wrong"), done.stdout + done.stderr
+    tasks = {tuple(sorted((one["first"]["task"], one["second"]["task"]))) for one in found if "kind" in one}
+    wanted = (
+        {("aclnnAttentionToFFN", writer, reader) for writer in "23" for reader in "01"} if way == "wrong" else set()
+    )
+    assert {(first.split()[0], first[-1], second[-1]) for first, second in tasks} == wanted, (done.stderr, tasks)
 
 
 def test_kernels_of_a_program_say_what_they_touched(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ int record(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
     }
     return int(ACL_SUCCESS);
   });
+  if (!code) sim_order_event(stream, event->shared->key().c_str(), number, false);
   return code;
 }
 
@@ -82,18 +83,23 @@ int wait(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
   if (int code = in_capture("aclrtStreamWaitEvent", stream)) return code;
   if (event->ordered)
     if (int code = sim_event_wait(stream, event->ordered)) return code;
-  return sim::acl::launch(stream, "event wait", SharedTask{event, event->shared->page->expected}, [](void* argument) {
+  const uint64_t all = event->shared->page->expected;
+  const int code = sim::acl::launch(stream, "event wait", SharedTask{event, all}, [](void* argument) {
     const auto& [what, until] = *static_cast<SharedTask*>(argument);
     bool came = false;
     return wait(*what->shared->page, until, -1, &came);
   });
+  if (!code) sim_order_event(stream, event->shared->key().c_str(), all, true);
+  return code;
 }
 
 // Whether all that was recorded is done.
 int query(aclrtEvent event, int* done) {
   if (const auto shared = SharedEvents::all().find(event)) {
     const auto& page = *shared->shared->page;
-    *done = page.came >= page.expected;
+    const uint64_t all = page.expected;
+    *done = page.came >= all;
+    if (*done) sim_order_event_came(shared->shared->key().c_str(), all);
     return ACL_SUCCESS;
   }
   return sim_event_query(event, done);
@@ -103,8 +109,10 @@ int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
   const auto shared = SharedEvents::all().find(event);
   if (!shared) return sim_event_synchronize(event, timeout_ms);
   bool came = false;
-  if (int code = wait(*shared->shared->page, shared->shared->page->expected, timeout_ms, &came))
+  const uint64_t all = shared->shared->page->expected;
+  if (int code = wait(*shared->shared->page, all, timeout_ms, &came))
     return sim_fail(code, "%s: a task of the device failed, and its context with it", caller);
+  if (came) sim_order_event_came(shared->shared->key().c_str(), all);
   if (came) return shared->ordered ? sim_event_synchronize(shared->ordered, timeout_ms) : int(ACL_SUCCESS);
   return sim_fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: not recorded after %lld ms", caller, (long long)timeout_ms);
 }

@@ -1,6 +1,7 @@
 // libascendcl: memory that processes share, and virtual memory. CANN's pages "IPC memory sharing" and "Virtual memory
 // management".
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "acl/acl.h"
 #include "acl/shared.h"
 #include "acl/tasks.h"
+#include "core/order_api.h"
 #include "core/runtime.h"
 #include "core/sim.h"
 
@@ -24,18 +26,38 @@ struct Imported {
   void *base, *handle;
 };
 
+struct Mapped {
+  void* handle;
+  size_t size, offset;
+};
+
 // Never destroyed: other threads may be here at the end of the process.
 struct State {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<Shared>> exported;  // memory, by key
   std::multimap<std::string, Imported> imported;
   std::map<void*, std::shared_ptr<Shared>> handles;  // of physical memory that was exported
+  std::map<void*, uint64_t> common;                  // handles that other processes have: the number of the file
+  std::map<void*, Mapped> mapped;                    // by address
   std::map<void*, aclrtPhysicalMemProp> properties;
   std::map<std::pair<int, int>, bool> peers;
 };
 State& state() {
   static auto* one = new State;
   return *one;
+}
+
+// Which file it is, for all processes.
+uint64_t number_of(int file) {
+  struct stat about{};
+  return fstat(file, &about) ? 0 : about.st_ino;
+}
+
+// Where it is mapped, for the check of order. Call with the mutex held.
+void share(void* handle, int file) {
+  const uint64_t number = state().common[handle] = number_of(file);
+  for (const auto& [pointer, one] : state().mapped)
+    if (one.handle == handle) sim_order_share(pointer, one.size, number, one.offset);
 }
 
 bool is(const char* product) {
@@ -66,6 +88,7 @@ int export_physical(const char* caller, void* handle, uint64_t flags, std::share
   if (!made) return close(file), int(ACL_ERROR_RT_MEMORY_ALLOCATION);
   made->page->file = file, made->page->size = size, made->page->device = device;
   state().handles[handle] = *out = std::move(made);
+  share(handle, file);
   return ACL_SUCCESS;
 }
 
@@ -78,8 +101,10 @@ int import_physical(const char* caller, uint64_t number, int device, aclrtDrvMem
   if (file < 0) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   const int code =
       sim_import_physical(caller, file, shared->page->size, device < 0 ? shared->page->device : device, handle);
-  if (code) close(file);
-  return code;
+  if (code) return close(file), code;
+  std::lock_guard lock(state().mutex);
+  share(*handle, file);
+  return ACL_SUCCESS;
 }
 
 int allow_physical(const char* caller, uint64_t number, const int32_t* processes, size_t count) {
@@ -117,6 +142,7 @@ SIM_API aclError aclrtIpcMemGetExportKey(void* pointer, size_t size, char* key, 
   made->page->file = file, made->page->size = size, made->page->offset = offset;
   made->page->device = sim_memory_device(pointer, nullptr);
   snprintf(key, length, "%s", made->key().c_str());
+  sim_order_share(pointer, size, number_of(file), offset);
   std::lock_guard lock(state().mutex);
   state().exported[key] = std::move(made);
   return ACL_SUCCESS;
@@ -156,6 +182,7 @@ SIM_API aclError aclrtIpcMemImportByKey(void** pointer, const char* key, uint64_
   if (!code && (code = sim_map(made.base, size, begin, made.handle))) sim_release_address(made.base);
   if (code) return sim_free_physical(made.handle), code;
   *pointer = static_cast<char*>(made.base) + into;
+  sim_order_share(*pointer, shared->page->size, number_of(file), shared->page->offset);
   std::lock_guard lock(state().mutex);
   state().imported.emplace(key, made);
   return ACL_SUCCESS;
@@ -167,6 +194,7 @@ SIM_API aclError aclrtIpcMemClose(const char* key) {
   if (const auto found = state().imported.find(key); found != state().imported.end()) {
     const Imported& one = found->second;
     if (int code = sim_unmap(one.base)) return code;
+    sim_order_unshare(one.base, one.shared->page->offset % size_t(sysconf(_SC_PAGESIZE)) + one.shared->page->size);
     sim_release_address(one.base);
     sim_free_physical(one.handle);
     state().imported.erase(found);
@@ -220,12 +248,23 @@ SIM_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
     state().handles.erase(found);
   }
   state().properties.erase(handle);
+  state().common.erase(handle);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtMapMem(void* pointer, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t) {
-  return sim_map(pointer, size, offset, handle);
+  std::lock_guard lock(state().mutex);
+  if (int code = sim_map(pointer, size, offset, handle)) return code;
+  state().mapped[pointer] = {handle, size, offset};
+  if (const auto found = state().common.find(handle); found != state().common.end())
+    sim_order_share(pointer, size, found->second, offset);
+  return ACL_SUCCESS;
 }
-SIM_API aclError aclrtUnmapMem(void* pointer) { return sim_unmap(pointer); }
+SIM_API aclError aclrtUnmapMem(void* pointer) {
+  std::lock_guard lock(state().mutex);
+  if (int code = sim_unmap(pointer)) return code;
+  if (const auto one = state().mapped.extract(pointer)) sim_order_unshare(pointer, one.mapped().size);
+  return ACL_SUCCESS;
+}
 
 SIM_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* properties, aclrtMemGranularityOptions option,
                                                   size_t* out) {

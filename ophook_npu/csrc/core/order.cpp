@@ -50,26 +50,10 @@ int unused_line(State& all) {
   return index;
 }
 
-Line& line_of(State& all, Stream& stream) {
-  Line& line = stream.line;
-  if (line.index < 0) {
-    line.index = unused_line(all);
-    line.clock = all.host.clock;
-  }
-  return line;
-}
-
 // Of the copies of a stream that are not ordered with its kernels.
 Line& copies_of(State& all, Line& line) {
   if (!line.copies) line.copies = std::make_shared<Line>(Line{unused_line(all), all.host.clock, nullptr});
   return *line.copies;
-}
-
-// What comes before that which follows everything on the stream.
-Clock all_of(const Line& line) {
-  Clock clock = line.clock;
-  if (line.copies) join(clock, line.copies->clock);
-  return clock;
 }
 
 // What a task says of its memory, looked at as of one line.
@@ -82,6 +66,9 @@ struct Touches : sim_listener {
   int32_t stream;
   bool in_graph;
   bool mixed = false;  // the capture's tasks, and those outside
+  bool blind = false;  // looks for meetings only
+  std::vector<std::pair<std::string, bool>> meetings;
+  bool any_read = false, any_written = false;
 
   Touches(State& state_, Shadow& shadow_, const Line& line_, const Clock& host_, const char* name, int32_t stream_,
           bool in_graph_)
@@ -97,11 +84,17 @@ struct Touches : sim_listener {
     node = [](sim_listener*, const char*) {};
     tensor = [](sim_listener*, int, int, const int64_t*, size_t) {};
     touch = [](sim_listener* self, int writes, const void* pointer, size_t item, const int64_t* sizes,
-               const int64_t* strides,
-               size_t rank) { static_cast<Touches*>(self)->take(writes, pointer, item, sizes, strides, rank); };
+               const int64_t* strides, size_t rank) {
+      static_cast<Touches*>(self)->take(writes, pointer, item, sizes, strides, rank, writes == 2);
+    };
+    if (published())
+      meet = [](sim_listener* self, const char* name, int both) {
+        static_cast<Touches*>(self)->meetings.emplace_back(name, both != 0);
+      };
   }
 
-  void take(bool writes, const void* pointer, size_t item, const int64_t* sizes, const int64_t* strides, size_t rank) {
+  void take(bool writes, const void* pointer, size_t item, const int64_t* sizes, const int64_t* strides, size_t rank,
+            bool reads_too = false) {
     uint64_t next = item;
     Region region{reinterpret_cast<uintptr_t>(pointer), item, {}};
     for (size_t i = rank; i-- > 0;) {
@@ -111,8 +104,10 @@ struct Touches : sim_listener {
       if (sizes[i] > 1 && stride) region.dims.push_back({uint64_t(sizes[i]), stride});
     }
     if (!pointer) return;
+    (writes ? any_written : any_read) = true;
+    if (blind) return;
     const auto access = std::make_shared<const Access>(
-        Access{task, stream, writes, std::vector<int64_t>(sizes, sizes + rank), item, caller});
+        Access{task, stream, writes, std::vector<int64_t>(sizes, sizes + rank), item, caller, reads_too});
     const Epoch now{line.index, at(line.clock, line.index), access};
     if (sim_memory_device(pointer, nullptr) < 0) {
       if (mixed) return;
@@ -125,13 +120,25 @@ struct Touches : sim_listener {
     for (; inner < dims.size() && dims[inner].stride <= region.run; ++inner)
       region.run += dims[inner].stride * (dims[inner].size - 1);
     dims.erase(dims.begin(), dims.begin() + int64_t(inner));
-    shadow.touch(region, now, line.clock, host, [&](const Epoch& earlier, uintptr_t from, uintptr_t to) {
-      // What a replay reads may be written after the capture has read it.
-      if (mixed && !(earlier.access->writes && (in_graph || !writes))) return;
-      tell(all, *earlier.access, *access, std::max(from, region.begin), std::min(to, region.end()), in_graph, mixed);
-    });
+    if (!all.common.empty() && !in_graph && !mixed) publish(all, now, line.clock, region);
+    shadow.touch(region, now, line.clock, host,
+                 [&](const Epoch& earlier, uintptr_t from, uintptr_t to, const Of& made) {
+                   // What a replay reads may be written after the capture has read it.
+                   if (mixed && !(earlier.access->writes && (in_graph || !writes))) return;
+                   tell(all, *earlier.access, *access, std::max(from, region.begin), std::min(to, region.end()),
+                        in_graph, mixed, made.get());
+                 });
   }
 };
+
+// What comes together with tasks of other ranks: who gives memory is waited for, who takes some waits; in a barrier
+// both.
+void meet_others(const Touches& touches, const Stream& on) {
+  for (const auto& [name, both] : touches.meetings) {
+    const bool all = both || (!touches.any_read && !touches.any_written);
+    publish_meeting(touches.line, on.device, name, touches.any_read || all, touches.any_written || all);
+  }
+}
 
 // What is launched while streams are captured, and what the captures have: of the same memory, none of it may be.
 const Line kCaptured{0, {1, 0}, nullptr}, kOutside{1, {0, 1}, nullptr};
@@ -165,13 +172,6 @@ bool copies_pinned_in(const Task& task) {
   return sides.pinned_read && sides.device_written;
 }
 
-// On a stream's own thread: what comes before that which follows the task that ran last.
-Clock all_that_ran(const Stream& on) {
-  Clock clock = all_of(on.line);
-  if (on.line.index >= 0 && size_t(on.line.index) < clock.size()) clock[size_t(on.line.index)] = on.ran;
-  return clock;
-}
-
 // What a task told that has run.
 void touched(State& all, Stream& on, Task& task) {
   Touches touches(all, all.shadow, line_of(all, on), all.host.clock, task.name, on.id, false);
@@ -184,6 +184,27 @@ void touched(State& all, Stream& on, Task& task) {
 }  // namespace
 
 int here() { return caller; }
+
+Line& line_of(State& all, Stream& stream) {
+  Line& line = stream.line;
+  if (line.index < 0) {
+    line.index = unused_line(all);
+    line.clock = all.host.clock;
+  }
+  return line;
+}
+
+Clock all_of(const Line& line) {
+  Clock clock = line.clock;
+  if (line.copies) join(clock, line.copies->clock);
+  return clock;
+}
+
+Clock all_up_to(const Stream& on, uint32_t count) {
+  Clock clock = all_of(on.line);
+  if (on.line.index >= 0 && size_t(on.line.index) < clock.size()) clock[size_t(on.line.index)] = count;
+  return clock;
+}
 
 void called() {
   Caller who = whoever_calls();
@@ -201,12 +222,17 @@ void launched(Stream& on, Task& task) {
   join(line.clock, all.host.clock);
   // Without itself: who knows that it has begun does not know that it has ended.
   if (task.task_kind() == sim_task_host) task.clock = std::make_shared<const Clock>(all_of(line));
-  task.count = tick(line);
-  if (!all.blind.empty()) return;
+  task.count = tick(line), task.caller = caller;
+  if (!all.common.empty()) task.told = bytes_published();
+  const bool blind = !all.blind.empty();
+  if (blind && task.task_kind() != sim_task_communication) return;
   Line& own = all.copies_apart && copies_pinned_in(task) ? copies_of(all, line) : line;
   if (&own != &line) join(own.clock, all.host.clock), tick(own);
   Touches touches(all, all.shadow, own, all.host.clock, task.name, on.id, false);
+  touches.blind = blind;
   task.tell(&touches);
+  meet_others(touches, on);
+  if (blind) return;
   std::erase_if(all.captures, [](const auto& each) { return each.expired() || each.lock()->over; });
   for (const auto& each : all.captures) mix(all, *each.lock(), kOutside, task, on.id);
 }
@@ -259,9 +285,13 @@ void replayed(Stream& on, Model& model) {
     if (task->waits_outside() || !all.blind.empty())
       break;  // what it waits for may be recorded later: the rest is not looked at
     if (const auto recording = task->records()) recording->clock = std::make_shared<const Clock>(all_of(line));
+    const bool meets = task->task_kind() == sim_task_communication;  // apart from what comes before it, and after
+    if (meets) tick(line);
     Touches touches(all, all.shadow, line, all.host.clock, task->name, on.id, false);
     task->tell(&touches);
     if (task->tells_later() && came) touched(all, on, *task);
+    meet_others(touches, on);
+    if (meets) tick(line);
   }
 }
 
@@ -286,8 +316,9 @@ void host_waited(Stream& of) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   join(all.host.clock, all_of(line_of(all, of)));
-  all.blind.erase(&of);
+  if (all.blind.erase(&of)) publish_all(kHost, tick(all.host));
   give_back(all);
+  publish_host(all);
 }
 
 void host_waited(const Recording& of) {
@@ -295,6 +326,7 @@ void host_waited(const Recording& of) {
   std::lock_guard lock(all.mutex);
   if (of.clock) join(all.host.clock, *of.clock);
   give_back(all);
+  publish_host(all);
 }
 
 void host_reached(const Clock& clock) {
@@ -302,6 +334,7 @@ void host_reached(const Clock& clock) {
   std::lock_guard lock(all.mutex);
   join(all.host.clock, clock);
   give_back(all);
+  publish_host(all);
 }
 
 void ended(Stream& stream, bool waited) {
@@ -312,6 +345,7 @@ void ended(Stream& stream, bool waited) {
   for (auto& [key, value] : all.values) std::erase(value.waiting, &stream);
   if (waited) join(all.host.clock, all_of(stream.line));
   give_back(all);
+  publish_host(all);
   // The line of tasks that nobody waited for stays theirs.
   for (const Line* line : std::initializer_list<const Line*>{&stream.line, stream.line.copies.get()})
     if (line && at(line->clock, line->index) <= at(all.host.clock, line->index)) all.unused.push_back(line->index);
@@ -327,12 +361,14 @@ void freed(const char* by, const void* pointer) {
   std::lock_guard lock(all.mutex);
   tick(all.host);
   Line line = all.host;
-  if (const Stream* stream = Stream::here()) join(line.clock, all_that_ran(*stream));
+  if (const Stream* stream = Stream::here()) join(line.clock, all_up_to(*stream, stream->ran));
   if (const auto shares = all.let_go.extract(begin)) join(line.clock, shares.mapped());
   const auto bytes = int64_t(size);
   Touches touches(all, all.shadow, line, all.host.clock, by, -1, false);
   touches.take(true, begin, 1, &bytes, nullptr, 1);
   all.shadow.forget(reinterpret_cast<uintptr_t>(begin), reinterpret_cast<uintptr_t>(begin) + size);
+  publish_host(all);
+  std::erase_if(all.common, [&](const Common& one) { return one.begin == reinterpret_cast<uintptr_t>(begin); });
 }
 
 }  // namespace sim::order
@@ -367,7 +403,7 @@ void sim_order_let_go(const void* allocation) {
   if (!stream || sim_memory_block(allocation, &begin, &size) < 0 || begin != allocation) return;
   order::State& all = order::state();
   std::lock_guard lock(all.mutex);
-  order::join(all.let_go[begin], order::all_that_ran(*stream));
+  order::join(all.let_go[begin], order::all_up_to(*stream, stream->ran));
 }
 
 int sim_order_on(void) { return order::on(); }
@@ -387,6 +423,7 @@ void sim_order_host(const char* call, const void* pointer, size_t size, int writ
   const auto bytes = int64_t(size);
   order::Touches touches(all, all.shadow, all.host, all.host.clock, call, -1, false);
   touches.take(writes, pointer, 1, &bytes, nullptr, 1);
+  order::publish_host(all);
 }
 
 void sim_order_value(void* on, const void* value, int waits) {

@@ -101,7 +101,7 @@ void note(State& all, const std::string& text) {
 }
 
 void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph,
-          bool outside_of_capture) {
+          bool outside_of_capture, const Access* made) {
   const Kind kind{first.task, second.task, first.writes, second.writes, first.caller, second.caller};
   const auto [known, added] = all.told.try_emplace(kind);
   ++known->second.count;
@@ -120,7 +120,8 @@ void tell(State& all, const Access& first, const Access& second, uintptr_t begin
     missing = "let " + line_name(lost) + " wait for an event of the captured stream before " + lost.task +
               ", and the captured stream for one of " + line_name(lost) + " after it (in torch: wait_stream, twice)";
   }
-  const std::string where = sim_memory_text(reinterpret_cast<void*>(begin), end - begin);
+  std::string where = sim_memory_text(reinterpret_cast<void*>(begin), end - begin);
+  if (made && made != &first && made != &second) where += "; what lies there was made by " + place(*made);
   std::string text = "[simulated Ascend] order: " + title + "\n" + told("first", first) + told("second", second) +
                      "  memory: " + where + "\n";
   if (!missing.empty()) text += "  next: " + missing + "\n";

@@ -37,6 +37,12 @@ struct Value {
   std::vector<Stream*> waiting;
 };
 
+// Memory that other processes have too: the pages of a file from there on.
+struct Common {
+  uintptr_t begin, end;
+  uint64_t file, offset;
+};
+
 // Two places of a program that were told of.
 struct Told {
   int number;
@@ -47,6 +53,7 @@ struct Told {
 struct State {
   std::mutex mutex;
   std::vector<InUse> in_use;
+  std::vector<Common> common;
   Shadow shadow;
   Line host{kHost, Clock(1), nullptr};
   std::vector<int> unused;  // lines of streams that are gone
@@ -80,9 +87,14 @@ int here();  // who launches: called() asked
 
 // All of these with the mutex held.
 constexpr const char* kOwnCode = "the host's own code";
+Line& line_of(State& all, Stream& stream);
+// What comes before that which follows everything on the stream; or everything up to a task, on its own thread.
+Clock all_of(const Line& line);
+Clock all_up_to(const Stream& on, uint32_t count);
+
 // Once for each two places of a program.
 void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph,
-          bool outside_of_capture = false);
+          bool outside_of_capture = false, const Access* made = nullptr);
 void tell_counts(State& all);
 void note(State& all, const std::string& text);
 
@@ -91,5 +103,15 @@ void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy, con
 // What the host has waited for is its own again.
 void give_back(State& all);
 void give_back_all(State& all);
+
+// For the other processes (order_ranks.cpp): an access to what they have as well, with what came before it; a task that
+// comes together with theirs, and whether others wait for it and it waits for them; what the host has waited for; that
+// from this task on all that they launched so far may have come before.
+void publish(const State& all, const Epoch& now, const Clock& before, const Region& region);
+void publish_meeting(const Line& line, int device, const std::string& name, bool gives, bool takes);
+void publish_host(const State& all);
+void publish_all(int line, uint32_t count);
+bool published();            // there are others
+uint64_t bytes_published();  // by all
 
 }  // namespace sim::order

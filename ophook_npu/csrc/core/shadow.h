@@ -19,7 +19,8 @@ struct Access {
   bool writes;
   std::vector<int64_t> sizes;
   size_t item;
-  int caller;  // among State's
+  int caller;          // among State's
+  bool reads = false;  // what it writes, as well
 };
 using Of = std::shared_ptr<const Access>;
 
@@ -112,6 +113,7 @@ struct Shadow {
     uintptr_t end;
     Epoch write;
     std::vector<Epoch> reads;
+    Of made;  // the last that wrote without reading: of a tensor, what has made it, where no other filled it since
   };
   // Views in so many pieces that they are kept as they are.
   struct Wide {
@@ -142,7 +144,7 @@ struct Shadow {
     std::erase_if(wide, [&](const Wide& one) { return begin <= one.region.begin && one.region.end() <= end; });
   }
 
-  // Calls found(earlier, begin, end) for what does not come before `clock`.
+  // Calls found(earlier, begin, end, made) for what does not come before `clock`.
   template <typename Found>
   void touch(const Region& region, const Epoch& now, const Clock& clock, const Clock& host, Found found) {
     const uintptr_t begin = region.begin, end = region.end();
@@ -150,7 +152,7 @@ struct Shadow {
     for (const Wide& one : wide)
       if ((writes || one.epoch.access->writes) && one.region.begin < end && begin < one.region.end() &&
           !before(one.epoch, clock) && one.region.meets(region))
-        found(one.epoch, std::max(begin, one.region.begin), std::min(end, one.region.end()));
+        found(one.epoch, std::max(begin, one.region.begin), std::min(end, one.region.end()), Of());
     if (region.pieces() > kMostPieces) return add_wide(region, now, clock, host, found);
     // Whatever is not ordered with what was there before is not ordered with this either.
     if (writes && !wide.empty())
@@ -170,7 +172,7 @@ struct Shadow {
     for (; piece != pieces.end() && piece->first < end; ++piece) {
       const auto tell = [&](const Epoch& earlier) {
         if (!before(earlier, clock) && region.meets(piece->first, piece->second.end))
-          found(earlier, std::max(begin, piece->first), std::min(end, piece->second.end));
+          found(earlier, std::max(begin, piece->first), std::min(end, piece->second.end), piece->second.made);
       };
       tell(piece->second.write);
       if (writes) std::for_each(piece->second.reads.begin(), piece->second.reads.end(), tell);
@@ -198,28 +200,30 @@ struct Shadow {
     if (writes) {
       const auto first = piece;
       for (; piece != pieces.end() && piece->first < end; ++piece) {
-        if (!before(piece->second.write, clock)) found(piece->second.write, piece->first, piece->second.end);
-        for (const Epoch& read : piece->second.reads)
-          if (!before(read, clock)) found(read, piece->first, piece->second.end);
+        const auto& [to, write, reads, made] = piece->second;
+        if (!before(write, clock)) found(write, piece->first, to, made);
+        for (const Epoch& read : reads)
+          if (!before(read, clock)) found(read, piece->first, to, made);
       }
       if (first == piece || first->first != begin) {
         pieces.erase(first, piece);
-        pieces.emplace_hint(piece, begin, Piece{end, now, {}});
+        pieces.emplace_hint(piece, begin, Piece{end, now, {}, now.access->reads ? nullptr : now.access});
       } else {
         pieces.erase(std::next(first), piece);
         first->second.end = end, first->second.write = now, first->second.reads.clear();
+        if (!now.access->reads) first->second.made = now.access;
       }
       return;
     }
     for (uintptr_t from = begin; from < end;) {
       if (piece == pieces.end() || piece->first > from) {  // nobody wrote here yet
         const uintptr_t to = piece == pieces.end() ? end : std::min(end, piece->first);
-        pieces.emplace_hint(piece, from, Piece{to, {}, {now}});
+        pieces.emplace_hint(piece, from, Piece{to, {}, {now}, nullptr});
         from = to;
         continue;
       }
       Piece& there = piece->second;
-      if (!before(there.write, clock)) found(there.write, piece->first, there.end);
+      if (!before(there.write, clock)) found(there.write, piece->first, there.end, there.made);
       // What the host has waited for comes before everything that is still to be launched.
       std::erase_if(there.reads, [&](const Epoch& read) { return read.line == now.line || before(read, host); });
       there.reads.push_back(now);

@@ -134,10 +134,13 @@ typedef struct sim_listener {
   void (*type)(struct sim_listener* self, const char* type);  // the operator's; else it is the task's name
   void (*node)(struct sim_listener* self, const char* name);  // in a graph, or the communicator's name
   void (*tensor)(struct sim_listener* self, int is_output, int dtype, const int64_t* dims, size_t rank);
-  // Memory that it reads or writes, of elements of `item` bytes; strides are in elements, NULL: contiguous. NULL where
-  // the listener does not ask.
+  // Memory that it reads or writes (1; 2: it reads what it writes), of elements of `item` bytes; strides are in
+  // elements, NULL: contiguous. NULL where the listener does not ask.
   void (*touch)(struct sim_listener* self, int writes, const void* pointer, size_t item, const int64_t* sizes,
                 const int64_t* strides, size_t rank);
+  // Other ranks whose task of the same name and turn belongs to it: each that writes waits for those that read, or
+  // where `both` each for the other. NULL: does not ask.
+  void (*meet)(struct sim_listener* self, const char* name, int both);
 } sim_listener;
 typedef struct sim_about {
   sim_task_kind kind;

@@ -170,6 +170,7 @@ void Stream::work() {
         std::shared_ptr<Task> task = std::move(batch.front());
         batch.pop_front();
         if (schedule::on()) schedule::turn(*this);
+        runs = task.get();
         const bool skip = (failed_before || task->nth <= aborted) && !task->runs_after_failure();
         const int code = skip         ? int(kOk)
                          : observer() ? run_observed(*task, task->launched, kNoModel, run_safely)
@@ -188,7 +189,7 @@ void Stream::work() {
           }
           failure::left(device, code, text);
         }
-        host_function = nullptr;
+        host_function = nullptr, runs = nullptr;
         ran = task->count;  // before it gives back what it held
       }
       if (schedule::on()) schedule::ran(*this);

@@ -49,6 +49,8 @@ struct Task {
   std::shared_ptr<const order::Clock> clock;  // at its launch, where it calls the host
   std::vector<order::Bytes> touched;          // of its latest run, where it tells later; order.cpp's mutex
   uint32_t count = 0;                         // on its stream's line, at its launch
+  int caller = 0;                             // of the launch, with the check of order
+  uint64_t told = 0;                          // before it, to other processes: bytes
   uint64_t number = 0, entry = 0;             // schedule.cpp's
   bool delayed = false;
 };
@@ -167,6 +169,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   order::Line line;                     // order.cpp's
   Task* telling = nullptr;              // that runs and tells later; its own thread's
   const Task* host_function = nullptr;  // that runs; its own thread's
+  const Task* runs = nullptr;           // its own thread's
   uint32_t ran = 0;                     // the count of the task that ran last; its own thread's
   std::atomic<bool> closing{false};     // somebody destroys it: a handle no more, but to tasks that it still runs
 

@@ -11,6 +11,7 @@
 
 #include "agreement.h"
 #include "core/fault.h"
+#include "core/order_api.h"
 #include "core/touch.h"
 #include "here.h"
 #include "types.h"
@@ -53,6 +54,7 @@ struct Job {
   const char* name;
   Buffers buffers;
   Body body;
+  bool meets_all = true;
 };
 
 void touch(sim_listener* listener, bool writes, const std::vector<Given>& buffers) {
@@ -65,6 +67,10 @@ constexpr sim_about kJob{sim_task_communication, [](const void* job, sim_listene
                            if (!listener->touch) return;
                            touch(listener, false, told->buffers.read);
                            touch(listener, true, told->buffers.written);
+                           if (!listener->meet) return;
+                           if (told->meets_all) listener->meet(listener, told->comm->name.c_str(), false);
+                           for (const std::string& pair : told->buffers.pairs)
+                             listener->meet(listener, (told->comm->name + pair).c_str(), true);
                          }};
 
 int run(void* argument) {
@@ -100,10 +106,12 @@ HcclResult refuse(HcclResult code, const char* function, const std::string& what
 HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body, bool meets_all) {
   if (run_here) {
     Job job{comm, name, {}, std::move(body)};
-    return run(&job) ? HCCL_E_RUNTIME : HCCL_SUCCESS;
+    const int code = run(&job);
+    sim_order_awaited();
+    return code ? HCCL_E_RUNTIME : HCCL_SUCCESS;
   }
   if (meets_all) launches_collective(comm->name, comm->rank, name);
-  auto* job = new Job{comm, name, std::move(buffers), std::move(body)};
+  auto* job = new Job{comm, name, std::move(buffers), std::move(body), meets_all};
   const int code =
       sim_launch_about(stream, name, &kJob, run, job, [](void* argument) { delete static_cast<Job*>(argument); });
   constexpr int kOwnCodes = 1000;  // HCCL's are below, ACL's above: of a fault that was ordered

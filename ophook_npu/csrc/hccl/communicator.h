@@ -88,6 +88,7 @@ Given device_memory(const void* pointer, uint64_t bytes, const char* name);
 // What a task reads and writes of the own device's memory.
 struct Buffers {
   std::vector<Given> read, written;
+  std::vector<std::string> pairs{};  // where it meets single ranks: by names that both give, a turn for each
 };
 // Runs `body` on the stream, or at once (here.h). `name` must live for ever.
 HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body,

@@ -30,9 +30,11 @@ void exchange_messages(Communicator& comm, const std::vector<Message>& messages)
 HcclResult launch_messages(const Comm& comm, aclrtStream stream, std::vector<Message> messages) {
   const char* name = messages.size() > 1 ? "HcclBatchSendRecv" : messages[0].sending ? "HcclSend" : "HcclRecv";
   Buffers buffers;
-  for (const Message& message : messages)
-    (message.sending ? buffers.read : buffers.written)
-        .push_back({"buf", static_cast<char*>(message.piece.data), message.piece.size});
+  for (const auto& [sending, piece] : messages) {
+    (sending ? buffers.read : buffers.written).push_back({"buf", static_cast<char*>(piece.data), piece.size});
+    const std::string own = std::to_string(comm->rank), peer = std::to_string(piece.peer);
+    buffers.pairs.push_back(":" + (sending ? own + ">" + peer : peer + ">" + own));
+  }
   return launch(
       comm, stream, name, std::move(buffers),
       [messages = std::move(messages)](Communicator& c) { exchange_messages(c, messages); }, false);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "communicator.h"
+#include "core/order_api.h"
 #include "here.h"
 #include "types.h"
 
@@ -19,6 +20,9 @@ namespace sim::hccl {
 Window::Window(void* memory, uint64_t size) : memory_(static_cast<char*>(memory)), size_(size) {
   if (sim_share_memory("HcclCommRegister", memory, size, &file_, &offset_))
     throw std::runtime_error(sim_error_message());
+  struct stat about{};
+  fstat(file_, &about);
+  sim_order_share(memory, size, about.st_ino, offset_);
 }
 
 Window::Window(const Told& told) : mapped_size_(told.offset + told.size), size_(told.size) {
@@ -35,11 +39,14 @@ Window::Window(const Told& told) : mapped_size_(told.offset + told.size), size_(
     throw std::runtime_error("HcclCommExchangeMem: the window of process " + std::to_string(told.process) +
                              " cannot be mapped: " + std::strerror(error));
   memory_ = static_cast<char*>(mapped_) + told.offset;
+  sim_order_share(memory_, size_, told.inode, told.offset);
 }
 
 Window::~Window() {
   if (file_ >= 0) close(file_);
-  if (mapped_ && mapped_ != MAP_FAILED) munmap(mapped_, mapped_size_);
+  if (!mapped_ || mapped_ == MAP_FAILED) return;
+  sim_order_unshare(memory_, size_);
+  munmap(mapped_, mapped_size_);
 }
 
 Window::Told Window::told() const {
@@ -151,6 +158,7 @@ SIM_API HcclResult ophook_hccl_put(HcclComm handle, uint32_t rank, uint64_t offs
   return entry("a write into a window", handle, [&](const Comm& comm) {
     const auto window = room_in(comm, rank, offset, bytes);
     if (bytes) std::memcpy(window->memory() + offset, from, bytes);
+    sim_order_put(window->memory() + offset, bytes);
     return HCCL_SUCCESS;
   });
 }

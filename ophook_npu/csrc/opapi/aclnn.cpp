@@ -78,13 +78,14 @@ constexpr sim_about kLaunched{sim_task_operator, [](const void* pointer, sim_lis
                                 static_cast<const Launched*>(pointer)->call->tell(listener);
                               }};
 
-void tell_tensor(sim_listener* listener, bool output, const at::Tensor& tensor, bool hifloat8) {
+// `written`: 0, 1, or 2, as for sim_listener::touch.
+void tell_tensor(sim_listener* listener, int written, const at::Tensor& tensor, bool hifloat8) {
   if (!tensor.defined()) return;
   const auto sizes = tensor.sizes();
   const auto dtype = hifloat8 ? ACL_HIFLOAT8 : to_acl_dtype(tensor.scalar_type());
-  listener->tensor(listener, output, int(dtype), sizes.data(), sizes.size());
+  listener->tensor(listener, written != 0, int(dtype), sizes.data(), sizes.size());
   if (listener->touch)
-    listener->touch(listener, output, tensor.const_data_ptr(), size_t(tensor.element_size()), sizes.data(),
+    listener->touch(listener, written, tensor.const_data_ptr(), size_t(tensor.element_size()), sizes.data(),
                     tensor.strides().data(), sizes.size());
 }
 
@@ -131,14 +132,16 @@ static std::vector<size_t> inputs_apart(c10::ArrayRef<Given> parameters) {
 }
 
 // The name of a row's parameter, from its text: "(In, self, Out, out)".
-static std::string parameter_name(const Row& row, size_t position) {
+// Of the parameters' text, "(Ref, self, In, other)".
+static std::string_view word(const Row& row, size_t commas) {
   std::string_view rest = row.parameters;
-  for (size_t commas = 2 * position + 1; commas > 0; --commas)
-    rest.remove_prefix(std::min(rest.size(), rest.find(',') + 1));
+  for (; commas > 0; --commas) rest.remove_prefix(std::min(rest.size(), rest.find(',') + 1));
   rest = rest.substr(0, rest.find_first_of(",)"));
-  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-  return std::string(rest);
+  while (!rest.empty() && (rest.front() == ' ' || rest.front() == '(')) rest.remove_prefix(1);
+  return rest;
 }
+static std::string parameter_name(const Row& row, size_t position) { return std::string(word(row, 2 * position + 1)); }
+static bool reads_what_it_writes(const Row& row, size_t position) { return word(row, 2 * position) == "Ref"; }
 
 static const FunctionRules* rules_of(Row& row, c10::ArrayRef<Given> parameters);
 using Arguments = c10::SmallVector<Argument, 16>;
@@ -284,7 +287,8 @@ struct RowCall final : PendingCall {
       const bool output = std::holds_alternative<Out>(given[i]) || std::holds_alternative<Resized>(given[i]);
       const bool hifloat8 =
           std::any_of(small.begin(), small.end(), [&](const HiFloat8& one) { return one.place.parameter == i; });
-      if (const auto* tensor = std::get_if<at::Tensor>(&held[i])) tell_tensor(listener, output, *tensor, hifloat8);
+      const int written = output && listener->touch && reads_what_it_writes(row, i) ? 2 : output;
+      if (const auto* tensor = std::get_if<at::Tensor>(&held[i])) tell_tensor(listener, written, *tensor, hifloat8);
       else if (const auto* space = std::get_if<Space>(&held[i])) tell_tensor(listener, output, space->memory, false);
       else if (const auto* tensors = std::get_if<Tensors>(&held[i]))
         for (const at::Tensor& each : *tensors)

@@ -110,7 +110,7 @@ enum Status : int { kNullPointer = 161001, kInvalid = 161002, kInner = 561000, k
 // ---- parameter kinds of a row ------------------------------------------------------------------------------------
 using In = const aclTensor*;  // an absent one arrives as an undefined at::Tensor
 using Out = aclTensor*;
-using Ref = aclTensor*;        // read and written
+using Ref = aclTensor*;        // read and written; one that is only written is an Out, whatever its function's name
 using Num = const aclScalar*;  // at::Scalar
 struct MaybeNum {
   const aclScalar* scalar;

@@ -1,4 +1,4 @@
-"""python ranks.py PROGRAM RANKS: runs a program once for each rank, as torchrun does, but as forks of this process.
+"""python ranks.py PROGRAM RANKS …: runs a program once for each rank, as torchrun does, but as forks of this process.
 
 Where this process has torch and torch_npu imported already, ranks start in no time. When one fails,
 the others are ended.
@@ -45,6 +45,6 @@ if __name__ == "__main__":
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WORLD_SIZE=str(number), LOCAL_WORLD_SIZE=str(number),
         RANK=str(own), LOCAL_RANK=str(own),
     )  # fmt: skip
-    sys.argv = [program]
+    sys.argv = [program, *sys.argv[3:]]
     sys.path[0] = os.path.dirname(os.path.abspath(program))
     runpy.run_path(program, run_name="__main__")

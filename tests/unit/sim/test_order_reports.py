@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ophook_npu.errors import OphookError
-from ophook_npu.sim import order, schedules
+from ophook_npu.sim import order, ranks, schedules
 
 
 def line(task: str = "aclnnAdds", kind: str = "write and read", stream: int = 2, frame: str = "train.py:8 step") -> str:
@@ -121,3 +121,58 @@ def test_exploring_stops_at_the_first_failure_and_shortens_it() -> None:
         schedules.explore(lambda schedule: schedules.Ending(4, b""), 3)
     prints = iter(range(100))  # a program that prints the time: what it prints says nothing
     assert schedules.explore(lambda schedule: schedules.Ending(0, b"%d" % next(prints)), 3).schedule is None
+
+
+def access(process: int, count: int, writes: bool, begin: int = 0, dims: tuple[tuple[int, int], ...] = ()) -> list:
+    return ["access", process, 1, count, [0, count], 7, begin, 64, dims, 2**64 - 1, writes, "aclnnAdds", 3, 1]
+
+
+def meets(process: int, count: int, turn: int, gives: bool = True, takes: bool = True) -> list:
+    return ["meets", process, 1, count, [0, count], "group", turn, gives, takes]
+
+
+def records(process: int, count: int) -> list:
+    return ["records", process, 1, count, [0, count], "event", 1]
+
+
+def waits(process: int, count: int) -> list:
+    return ["waits", process, 1, count, [0, count], "event", 1]
+
+
+AHEAD = [line for turn in range(1, 40) for line in (access(1, 2 * turn - 1, True), meets(1, 2 * turn, turn))]
+BEHIND = [line for turn in range(1, 40) for line in (meets(2, 2 * turn - 1, turn), access(2, 2 * turn, False))]
+
+
+@pytest.mark.parametrize(
+    "written, races",
+    [
+        ([access(1, 1, True), access(2, 1, False)], 1),
+        ([access(1, 1, False), access(2, 1, False)], 0),
+        ([access(1, 1, True), ["host", 1, [0, 1]], access(2, 1, False)], 0),  # hosts are one
+        ([access(1, 1, True), access(2, 1, False), ["host", 1, [0, 1]]], 1),
+        ([access(1, 1, True), access(2, 1, False, begin=64)], 0),
+        ([access(1, 1, True, 0, ((8, 256),)), access(2, 1, True, 64, ((8, 256),))], 0),  # columns side by side
+        ([access(1, 1, True, 0, ((8, 256),)), access(2, 1, True, 63, ((8, 256),))], 1),
+        # The second process is ahead; the first meets it later, and what that launches before comes first.
+        ([meets(2, 1, 1), access(2, 2, False), access(1, 1, True), meets(1, 2, 1)], 0),
+        ([meets(2, 1, 1), access(2, 2, False), meets(1, 1, 1), access(1, 2, True)], 1),
+        # A broadcast: who receives waits, and nobody waits for it.
+        ([access(1, 1, True), meets(1, 2, 1, takes=False), meets(2, 1, 1, gives=False), access(2, 2, False)], 0),
+        ([access(1, 1, True), meets(1, 2, 1, gives=False), meets(2, 1, 1, takes=False), access(2, 2, False)], 1),
+        ([access(1, 1, True), records(1, 2), waits(2, 1), access(2, 2, False)], 0),
+        ([access(1, 1, True), records(1, 2), access(2, 1, False), waits(2, 2)], 1),
+        ([access(1, 1, True), ["all", 2, 1, 1], access(2, 2, False)], 0),
+        # Told when it ran, and launched before: what a host has waited for since does not come before it.
+        ([access(2, 1, False), ["host", 2, [0, 1]], [*access(1, 1, True)[:9], 0, *access(1, 1, True)[10:]]], 1),
+        (AHEAD + BEHIND, 38),  # each read and the next write
+        ([*AHEAD, *BEHIND[:-1], meets(1, 100, 40), meets(2, 100, 40), access(2, 101, False)], 38),
+    ],
+)  # fmt: skip
+def test_tasks_of_two_processes_on_memory_of_both(written: list, races: int) -> None:
+    first = [["process", 1, "0"], ["process", 2, ""], ["caller", 1, 1, ["a.py:1 f"]], ["caller", 2, 1, ["b.py:2 g"]]]
+    text = "".join(json.dumps(line) + "\n" for line in [*first, *written]) + '["acc'
+    found = order.read(ranks.lines(text))
+    assert sum(race.count for race in found) == races and len(found) == min(races, 1)
+    for race in found:
+        assert {race.first.task, race.second.task} == {"aclnnAdds of rank 0", "aclnnAdds of process 2"}
+        assert "memory that both have" in race.text() and "a collective that both ranks launch" in race.todo

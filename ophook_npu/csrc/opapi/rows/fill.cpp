@@ -81,12 +81,12 @@ void once_around(const at::Tensor& self, const Dims& pad) {
 }  // namespace
 
 // fills, and tensors made of nothing
-ACLNN(InplaceFillScalar, (Ref, self, Num, value), when_run(), self.fill_(value))
-ACLNN(InplaceFillTensor, (Ref, self, In, value), one_element(value), self.fill_(value.reshape({})))
+ACLNN(InplaceFillScalar, (Out, self, Num, value), when_run(), self.fill_(value))
+ACLNN(InplaceFillTensor, (Out, self, In, value), one_element(value), self.fill_(value.reshape({})))
 ACLNN(InplaceFillDiagonal, (Ref, self, Num, value, bool, wrap), has_diagonal(self), self.fill_diagonal_(value, wrap))
-ACLNN(InplaceZero, (Ref, self), when_run(), self.zero_())
-ACLNN(InplaceOne, (Ref, self), when_run(), self.fill_(1))
-ACLNN(InplaceCopy, (Ref, self, In, source), into(self, {source}), self.copy_(source))
+ACLNN(InplaceZero, (Out, self), when_run(), self.zero_())
+ACLNN(InplaceOne, (Out, self), when_run(), self.fill_(1))
+ACLNN(InplaceCopy, (Out, self, In, source), into(self, {source}), self.copy_(source))
 ACLNN(Expand, (In, self, Ints, sizes, Out, out), (expanded(self, sizes), shape(out, sizes)),
       write(out, self.expand(sizes)))
 ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, step, out),

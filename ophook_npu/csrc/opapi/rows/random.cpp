@@ -62,9 +62,9 @@ void deviation(float std) { SIM_CHECK(!(std < 0), "std is ", std, "; allowed: 0 
 
 }  // namespace
 
-ACLNN(InplaceNormal, (Ref, self, float, mean, float, std, int64_t, seed, int64_t, offset), deviation(std),
+ACLNN(InplaceNormal, (Out, self, float, mean, float, std, int64_t, seed, int64_t, offset), deviation(std),
       kernels::draw_normal(self, mean, std, generator(seed, offset)))
-ACLNN(InplaceNormalTensor, (Ref, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift), deviation(std),
+ACLNN(InplaceNormalTensor, (Out, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift), deviation(std),
       kernels::draw_normal(self, mean, std, captured(seed, offset, shift)))
 ACLNN(NormalFloatFloat, (float, mean, float, std, int64_t, seed, int64_t, offset, Out, out), when_run(),
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
@@ -74,29 +74,29 @@ ACLNN(NormalTensorFloat, (In, mean, float, std, int64_t, seed, int64_t, offset, 
       kernels::draw_normal(out, mean, at::scalar_tensor(std, at::kFloat), generator(seed, offset)))
 ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Out, out), broadcast(out, {mean, std}),
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
-ACLNN(InplaceUniform, (Ref, self, double, from, double, to, uint64_t, seed, uint64_t, offset), interval(from, to),
+ACLNN(InplaceUniform, (Out, self, double, from, double, to, uint64_t, seed, uint64_t, offset), interval(from, to),
       self.uniform_(from, to, generator(seed, offset)))
-ACLNN(InplaceUniformTensor, (Ref, self, double, from, double, to, In, seed, In, offset, uint64_t, shift),
+ACLNN(InplaceUniformTensor, (Out, self, double, from, double, to, In, seed, In, offset, uint64_t, shift),
       interval(from, to), self.uniform_(from, to, captured(seed, offset, shift)))
-ACLNN(InplaceRandom, (Ref, self, int64_t, from, int64_t, to, int64_t, seed, int64_t, offset),
+ACLNN(InplaceRandom, (Out, self, int64_t, from, int64_t, to, int64_t, seed, int64_t, offset),
       SIM_CHECK(from < to, "from ", from, " is not below to ", to),
       kernels::drawn(self, from, to, generator(seed, offset)))
-ACLNN(InplaceRandomTensor, (Ref, self, int64_t, from, int64_t, to, In, seed, In, offset, uint64_t, shift),
+ACLNN(InplaceRandomTensor, (Out, self, int64_t, from, int64_t, to, In, seed, In, offset, uint64_t, shift),
       SIM_CHECK(from < to, "from ", from, " is not below to ", to),
       kernels::drawn(self, from, to, captured(seed, offset, shift)))
-ACLNN(InplaceRandomWithoutFromTo, (Ref, self, int64_t, seed, int64_t, offset), when_run(),
+ACLNN(InplaceRandomWithoutFromTo, (Out, self, int64_t, seed, int64_t, offset), when_run(),
       self.random_(generator(seed, offset)))
-ACLNN(InplaceRandomWithoutFromToTensor, (Ref, self, In, seed, In, offset, uint64_t, shift), when_run(),
+ACLNN(InplaceRandomWithoutFromToTensor, (Out, self, In, seed, In, offset, uint64_t, shift), when_run(),
       self.random_(captured(seed, offset, shift)))
-ACLNN(InplaceBernoulli, (Ref, self, Num, p, int64_t, seed, int64_t, offset), probability(p.toDouble()),
+ACLNN(InplaceBernoulli, (Out, self, Num, p, int64_t, seed, int64_t, offset), probability(p.toDouble()),
       self.bernoulli_(p.toDouble(), generator(seed, offset)))
-ACLNN(InplaceBernoulliTensor, (Ref, self, In, p, int64_t, seed, int64_t, offset), into(self, {p}),
+ACLNN(InplaceBernoulliTensor, (Out, self, In, p, int64_t, seed, int64_t, offset), into(self, {p}),
       self.copy_(kernels::draw_bernoulli(p, self.sizes(), generator(seed, offset))))
 ACLNN(Bernoulli, (In, self, Num, p, int64_t, seed, int64_t, offset, Out, out),
       (probability(p.toDouble()), like(out, self)), out.bernoulli_(p.toDouble(), generator(seed, offset)))
 ACLNN(BernoulliTensor, (In, self, In, p, int64_t, seed, int64_t, offset, Out, out), (into(self, {p}), like(out, self)),
       write(out, kernels::draw_bernoulli(p, out.sizes(), generator(seed, offset))))
-ACLNN(SimThreadExponential, (Ref, self, int64_t, count, double, lambda, int64_t, seed, int64_t, offset), when_run(),
+ACLNN(SimThreadExponential, (Out, self, int64_t, count, double, lambda, int64_t, seed, int64_t, offset), when_run(),
       kernels::draw_exponential(self, lambda, generator(seed, offset)))
 ACLNN(Multinomial, (In, self, int64_t, samples, bool, replacement, int64_t, seed, int64_t, offset, Out, out),
       samples_of(self, samples, out),

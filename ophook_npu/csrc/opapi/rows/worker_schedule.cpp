@@ -1,6 +1,7 @@
 // Attention and feed-forward workers: what they do with a context in device memory, and with each other's windows.
 #include "kernels/worker_schedule.h"
 
+#include "core/order_api.h"
 #include "opapi/aclnn.h"
 #include "opapi/devices.h"
 
@@ -10,9 +11,11 @@ static kernels::Patience patience() { return kernels::Patience(ophook_hccl_patie
 
 // ---- waiting for what others write ---------------------------------------------------------------------------------
 ACLNN(InplaceAttentionWorkerScheduler, (Ref, context), kernels::context_like(context),
-      kernels::await_results(context, patience()))
+      kernels::await_results(context, patience());
+      sim_order_awaited())
 ACLNN(InplaceFfnWorkerScheduler, (Ref, context, int32_t, group_size, int32_t, mode),
-      kernels::await_tokens_like(context, mode), kernels::await_tokens(context, group_size, patience()))
+      kernels::await_tokens_like(context, mode), kernels::await_tokens(context, group_size, patience());
+      sim_order_awaited())
 
 // ---- what came -----------------------------------------------------------------------------------------------------
 ACLNN(AttentionWorkerCombine,
