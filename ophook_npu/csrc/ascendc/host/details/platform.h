@@ -6,6 +6,15 @@
 #include "../../program/soc.h"
 #endif
 
+enum class NpuArch : uint32_t {
+  DAV_1001 = 1001,
+  DAV_2002 = 2002,
+  DAV_2201 = 2201,
+  DAV_3002 = 3002,
+  DAV_3510 = 3510,
+  DAV_RESV = 0xffff
+};
+
 namespace platform_ascendc {
 
 enum class CoreMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, FB = 7, BT = 8, RESERVED };
@@ -46,11 +55,22 @@ class PlatformAscendC {
     if (infos_->soc.rfind("Ascend950", 0) == 0) return SocVersion::ASCEND950;
     return SocVersion::ASCEND910B;
   }
+  NpuArch GetCurNpuArch() const {
+    switch (GetSocVersion()) {
+      case SocVersion::ASCEND310P: return NpuArch::DAV_2002;
+      case SocVersion::ASCEND950: return NpuArch::DAV_3510;
+      default: return NpuArch::DAV_2201;
+    }
+  }
   uint32_t GetLibApiWorkSpaceSize() const { return 16 * 1024 * 1024; }
   uint32_t CalcTschBlockDim(uint32_t slices, uint32_t cubes, uint32_t vectors) const {
     if (!cubes || !vectors || cubes > vectors) return slices;
     const uint32_t ratio = vectors / cubes;
     return (slices + ratio - 1) / ratio;
+  }
+  // Its name from CANN 9 on.
+  uint32_t CalcTschNumBlocks(uint32_t slices, uint32_t cubes, uint32_t vectors) const {
+    return CalcTschBlockDim(slices, cubes, vectors);
   }
 
  private:

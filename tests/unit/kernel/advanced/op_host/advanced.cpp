@@ -2,6 +2,8 @@
 #include "register/op_def_registry.h"
 #include "register/tilingdata_base.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "platform/soc_spec.h"  // names that operator projects know these by
+#include "graph/utils/type_utils.h"
 #include "tiling/tiling_api.h"
 
 namespace optiling {
@@ -27,6 +29,11 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
   const uint32_t rows = uint32_t(x.GetDim(0)), valid = uint32_t(x.GetDim(1)), unit = 32 / size, width = (valid + unit - 1) / unit * unit;
   const int64_t function = *context->GetAttrs()->GetInt(0), k = *context->GetAttrs()->GetInt(1);
   const auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+  if (platform.GetCurNpuArch() != NpuArch::DAV_2201 || platform.CalcTschNumBlocks(40, 20, 40) != 20) return ge::GRAPH_FAILED;
+  uint32_t length = 0;
+  if (ge::TypeUtils::DataTypeToSerialString(ge::DT_BF16) != "DT_BF16" || ge::TypeUtils::FormatToSerialString(ge::FORMAT_ND) != "ND" ||
+      !ge::TypeUtils::GetDataTypeLength(ge::DT_INT64, length) || length != 8)
+    return ge::GRAPH_FAILED;
   const ge::Shape two({rows, width}), three({1, rows, width, valid});
   AdvancedTilingData data;
   data.set_function(uint32_t(function)), data.set_rows(rows), data.set_width(width), data.set_valid(valid), data.set_k(uint32_t(k));
