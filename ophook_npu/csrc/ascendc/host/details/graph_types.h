@@ -12,31 +12,22 @@ constexpr graphStatus GRAPH_SUCCESS = 0;
 constexpr graphStatus GRAPH_FAILED = 0xFFFFFFFFu;
 constexpr graphStatus GRAPH_PARAM_INVALID = 50331649u;
 
-#define OPHOOK_DATA_TYPES(OPHOOK_ROW)                                                                                  \
-  OPHOOK_ROW(DT_FLOAT, 0)                                                                                              \
-  OPHOOK_ROW(DT_FLOAT16, 1)                                                                                            \
-  OPHOOK_ROW(DT_INT8, 2) OPHOOK_ROW(DT_INT32, 3) OPHOOK_ROW(DT_UINT8, 4) OPHOOK_ROW(DT_INT16, 6)                       \
-      OPHOOK_ROW(DT_UINT16, 7) OPHOOK_ROW(DT_UINT32, 8) OPHOOK_ROW(DT_INT64, 9) OPHOOK_ROW(DT_UINT64, 10)              \
-          OPHOOK_ROW(DT_DOUBLE, 11) OPHOOK_ROW(DT_BOOL, 12) OPHOOK_ROW(DT_STRING, 13) OPHOOK_ROW(DT_COMPLEX64, 16)     \
-              OPHOOK_ROW(DT_COMPLEX128, 17) OPHOOK_ROW(DT_UNDEFINED, 28) OPHOOK_ROW(DT_BF16, 27)                       \
-                  OPHOOK_ROW(DT_INT4, 29) OPHOOK_ROW(DT_UINT1, 30) OPHOOK_ROW(DT_INT2, 31) OPHOOK_ROW(DT_HIFLOAT8, 34) \
-                      OPHOOK_ROW(DT_FLOAT8_E5M2, 35) OPHOOK_ROW(DT_FLOAT8_E4M3FN, 36)
-#define OPHOOK_ROW(name, number) name = number,
+#define DATA_TYPE(name, number) name = number,
+#define FORMAT(...)
 enum DataType {
-  OPHOOK_DATA_TYPES(OPHOOK_ROW) DT_MAX,
+#include "graph_types.inc"
+  DT_MAX,
 };
-#undef OPHOOK_ROW
-#define OPHOOK_FORMATS(OPHOOK_ROW)                                                                                   \
-  OPHOOK_ROW(FORMAT_NCHW, 0)                                                                                         \
-  OPHOOK_ROW(FORMAT_NHWC, 1)                                                                                         \
-  OPHOOK_ROW(FORMAT_ND, 2) OPHOOK_ROW(FORMAT_NC1HWC0, 3) OPHOOK_ROW(FORMAT_FRACTAL_Z, 4) OPHOOK_ROW(FORMAT_HWCN, 16) \
-      OPHOOK_ROW(FORMAT_NDHWC, 27) OPHOOK_ROW(FORMAT_FRACTAL_NZ, 29) OPHOOK_ROW(FORMAT_NCDHW, 30)                    \
-          OPHOOK_ROW(FORMAT_NDC1HWC0, 32) OPHOOK_ROW(FORMAT_RESERVED, 40) OPHOOK_ROW(FORMAT_NCL, 47)
-#define OPHOOK_ROW(name, number) name = number,
+#undef DATA_TYPE
+#undef FORMAT
+#define DATA_TYPE(...)
+#define FORMAT(name, number) name = number,
 enum Format {
-  OPHOOK_FORMATS(OPHOOK_ROW) FORMAT_MAX = 0xff,
+#include "graph_types.inc"
+  FORMAT_MAX = 0xff,
 };
-#undef OPHOOK_ROW
+#undef DATA_TYPE
+#undef FORMAT
 
 constexpr int GetSizeByDataType(DataType dtype) {
   switch (dtype) {
@@ -66,19 +57,23 @@ constexpr int GetSizeByDataType(DataType dtype) {
 struct TypeUtils {
   static std::string DataTypeToSerialString(DataType type) {
     switch (type) {
-#define OPHOOK_ROW(name, number) \
+#define DATA_TYPE(name, number) \
   case name: return #name;
-      OPHOOK_DATA_TYPES(OPHOOK_ROW)
-#undef OPHOOK_ROW
+#define FORMAT(...)
+#include "graph_types.inc"
+#undef DATA_TYPE
+#undef FORMAT
       default: return "UNDEFINED";
     }
   }
   static std::string FormatToSerialString(Format format) {
     switch (format) {
-#define OPHOOK_ROW(name, number) \
+#define DATA_TYPE(...)
+#define FORMAT(name, number) \
   case name: return std::string(#name).substr(7);  // without FORMAT_
-      OPHOOK_FORMATS(OPHOOK_ROW)
-#undef OPHOOK_ROW
+#include "graph_types.inc"
+#undef DATA_TYPE
+#undef FORMAT
       default: return "RESERVED";
     }
   }
