@@ -68,6 +68,7 @@ def _checks(source: str) -> Checks:
 
 _PORT = re.compile(r'(?:->|\b\w+\.)(?:Input|Output)\("(\w+)"\)([^;]*);')  # of the operator, or of one product
 _STRIDED = re.compile(r"(\w+)->GetViewStrides\(\)")
+_FORMAT_OF_A_CLASS = re.compile(r"\bCheckFormat\s*\([^;{)]*\)\s*(?:const\s*)?override")
 _ANY_STRIDES = re.compile("AutoContiguous|IgnoreContiguous")
 _INNER = re.compile(r"\baclnnInner(\w+?)GetWorkspaceSize")
 
@@ -167,6 +168,12 @@ class Followed:
         found = {family: _settled(self.sources, function.name, family) for family in families}
         self.taken = {family: taken for family, taken in found.items() if taken}
         text = callee.file.path.read_text(errors="replace") if callee else ""
+        # A check that a class of several has, which is not followed: what it asks of formats is not known.
+        self.by_class = bool(callee) and any(
+            _FORMAT_OF_A_CLASS.search(path.read_text(errors="replace"))
+            for path in sorted(callee.file.path.parent.glob("*.*"))
+            if path.suffix in (".h", ".cpp")
+        )
         self.by_rank = "FORMAT_NC" in text and "GetDimNum" in text
         self.wide = {family: follow(self.sources, function.name, family, whole=False) for family in self.taken}
 
@@ -367,6 +374,8 @@ def _with_formats(followed: Followed, one: Parameter) -> tuple[Parameter, frozen
     if not taken:
         return one, frozenset()
     if all(formats == EVERY_FORMAT for formats in taken.values()):
+        if followed.by_class:
+            return one, frozenset()
         return replace(one, relations={**one.relations, "any_format": ()}), frozenset()
     if all(formats == _PUBLIC for formats in taken.values()):
         public = {key: tuple(name for name in names if name in _PUBLIC) for key, names in one.formats.items()}

@@ -26,6 +26,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies, with_checks, with_types
+from device_columns import column
 
 from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, FORMATS, INVALID, TILING, Function, Parameter, read, write
 
@@ -34,7 +35,10 @@ assert set(PRODUCTS.values()) == set(FAMILIES)
 
 DTYPES = {name: name for name in DATA_TYPES}
 DTYPES |= {"FLOAT32": "FLOAT", "FP32": "FLOAT", "FP16": "FLOAT16", "BF16": "BFLOAT16", "FLOAT64": "DOUBLE"}
-DTYPES |= {"HIF8": "HIFLOAT8", "bool": "BOOL"}
+DTYPES |= {"HIF8": "HIFLOAT8", "bool": "BOOL", "FLOAT8_E4M3": "FLOAT8_E4M3FN"}
+DTYPES |= {
+    name.replace("FLOAT8_", short): name for name in DATA_TYPES if "FLOAT8_" in name for short in ("FLOAT8", "FP8_")
+}
 TENSORS = ("aclTensor*", "aclTensorList*")
 WHOLE = ("int64_t", "int32_t", "int8_t", "int", "uint64_t", "uint32_t", "aclDataType")
 _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
@@ -256,13 +260,13 @@ def rows_of(section: str, names: list[str]) -> dict[str, Row]:
     return rows
 
 
-def differences(section: str, rows: dict[str, Row], product: str) -> None:
-    """What the blocks after the table say of one product: types that it lacks, has besides, or is limited to."""
+def differences(section: str, rows: dict[str, Row], product: str, page: str) -> None:
+    """What the blocks after the table, and the page's columns, say of one product: types that it lacks, has besides, or
+    is limited to."""
     after = section.split("</table>", 1)[-1].split("返回值")[0]
-    for match in _COMMENT.finditer(after):
-        if product not in match[1].split(","):
-            continue
-        block = text(match[3].replace("\n", " ⏎ "))
+    told = [match[3] for match in _COMMENT.finditer(after) if product in match[1].split(",")]
+    for words in (*told, *column(page, product)):
+        block = text(words.replace("\n", " ⏎ "))
         if m := re.search(r"角标“(\d)”代表该系列不支持", block):
             for row in rows.values():
                 gone = {
@@ -274,8 +278,10 @@ def differences(section: str, rows: dict[str, Row], product: str) -> None:
                     row.dtypes = [name for name in row.dtypes if name not in gone]
             continue
         for sentence in re.split(r"[。；;⏎]", block):
-            if not _DTYPE.search(sentence) or re.search(
-                r"当|如果|若|时|场景|转换|一致|cubeMathType|[=＝]|仅支持该产品", sentence
+            # What is taken besides under a condition is taken; what is not under one says nothing of the others.
+            if not _DTYPE.search(sentence) or (
+                "额外支持" not in sentence
+                and re.search(r"当|如果|若|时|只有|场景|转换|一致|cubeMathType|[=＝]|仅支持该产品", sentence)
             ):
                 continue
             sentence = re.split(r"[，,]且与", sentence)[0]  # what follows compares with another parameter
@@ -409,7 +415,7 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
         for product in PRODUCTS:
             if on.get(product):
                 rows = rows_of(only_for(section.split("</table>", 1)[0] + "</table>", product), names)
-                differences(section, rows, product)
+                differences(section, rows, product, page if len(found) == 1 else "")
                 per_product[PRODUCTS[product]] = rows
         must, either = required(
             section, signature, {name: row for rows in per_product.values() for name, row in rows.items()}

@@ -294,7 +294,7 @@ def test_a_mask_of_blocks(layout: str) -> None:
     close(log_sum, joined(logs), 1e-2)
     got = [torch.zeros_like(x) for x in leaves]
     aclnn(
-        "aclnnBlockSparseAttentionGrad", joined(grad), *leaves, out, log_sum, mask, None, block, *both,
+        "aclnnBlockSparseAttentionGrad", joined(grad), *leaves, out, log_sum, mask.bool(), None, block, *both,
         layout, layout, key_heads, 0, scale, 2**31 - 1, 2**31 - 1, *got,
     )  # fmt: skip
     for i, mine in enumerate(got):

@@ -86,7 +86,7 @@ def test_a_product_with_a_weight_of_float4(form: str) -> None:
     close(out, x.double() @ (weight * 2.0 ** powers.repeat_interleave(32, 0)).double(), 0.5)
 
 
-@pytest.mark.parametrize("dtype", [None])
+@pytest.mark.parametrize("dtype", LARGEST)
 @pytest.mark.parametrize("mode", ["PA", "PA_NZ"])
 def test_caches_of_latent_attention(dtype: torch.dtype | None, mode: str) -> None:
     bf16 = torch.bfloat16
@@ -107,7 +107,7 @@ def test_caches_of_latent_attention(dtype: torch.dtype | None, mode: str) -> Non
         assert not rows[[1, 31]].any()
 
 
-@pytest.mark.parametrize("dtype", [None])
+@pytest.mark.parametrize("dtype", [None, E4M3])
 def test_the_keys_that_are_chosen(dtype: torch.dtype | None) -> None:
     query, key = steps(1, 4, 8, 128), steps(1, 16, 1, 128, seed=1)
     weights, scales = real(1, 4, 8, seed=2).half(), (real(1, 4, 8, seed=3).abs(), real(1, 16, 1, seed=4).abs())

@@ -242,7 +242,6 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
 
 # Functions whose page in the snapshot has other parameters than the torch_npu that is tested here passes.
 OTHER_PAGE = {
-    "aclnnChunkGatedDeltaRule": "it has gOptional before scaleValue, which torch_npu 2.13 passes after it",
     "aclnnGRUBackward": "it has a list of first states, for which torch_npu 2.13 passes one tensor",
 }
 

@@ -23,7 +23,7 @@ void check(const Blocks& blocks, const std::string& key_layout, int64_t key_head
                 block[0] > 0 && block[1] > 0,
             "query and key as ", layout, ", a mask of four dimensions and a block of two sizes expected, got ",
             query.sizes(), ", ", key.sizes(), " and ", mask.sizes());
-  of_dtype("blockSparseMask", mask, {at::kChar});
+  of_dtype("blockSparseMask", mask, {at::kChar, at::kBool, at::kByte});
   SIM_CHECK(block[1] % 128 == 0, "blockShapeY ", block[1], "; allowed: multiples of 128");
   SIM_CHECK(key.size(1) == key_heads && remainder_of(query.size(1), key_heads) == 0 && mask.size(1) == query.size(1),
             "query ", query.sizes(), ", key ", key.sizes(), " and mask ", mask.sizes(), " for ", key_heads,

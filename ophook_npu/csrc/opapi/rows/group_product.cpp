@@ -179,9 +179,13 @@ ACLNN(AllGatherMatmulV2,
       write_each({out, all}, group_product::gathered(devices, {x1, x2, bias, {}, row_scale, scale}, out.scalar_type())))
 
 // ---- columns of all rows for all columns of some -------------------------------------------------------------------
+// Other functions answer 161001 to a name that is null.
+static void named_group(const std::string& group) {
+  SIM_CHECK(!group.empty(), "the name of the group is null or empty");
+}
 #define TO_ROWS(name, more_checks, ...)                                                                               \
   ACLNN(name, (In, x1, In, x2, In, bias, Ints, axes, __VA_ARGS__, bool, turn_x1, bool, turn_x2, Out, out, Out, rows), \
-        (more_checks, over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),                                        \
+        (named_group(group), more_checks, over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),                    \
          group_product::number_like(sim::HcclDevices(group), 2, 16),                                                  \
          group_product::own_rows_like(x1, x2, sim::HcclDevices(group), out)),                                         \
         sim::HcclDevices devices(group);                                                                              \
@@ -190,7 +194,7 @@ TO_ROWS(AlltoAllMatmul, when_run(), Text, group)
 TO_ROWS(AlltoAllMatmulV2, engine(mode), Text, group, Text, mode)
 #define TO_COLUMNS(name, more_checks, ...)                                                                 \
   ACLNN(name, (In, x1, In, x2, In, bias, Ints, axes, __VA_ARGS__, bool, turn_x1, bool, turn_x2, Out, out), \
-        (more_checks, over_axes(axes, {-1, -2}), not_turned(turn_x1, turn_x2),                             \
+        (named_group(group), more_checks, over_axes(axes, {-1, -2}), not_turned(turn_x1, turn_x2),         \
          group_product::number_like(sim::HcclDevices(group), 2, 16),                                       \
          group_product::own_columns_like(x1, x2, sim::HcclDevices(group), out)),                           \
         sim::HcclDevices devices(group);                                                                   \
@@ -212,7 +216,7 @@ static void only_scales(const at::Tensor& common, const at::Tensor& x_offset, co
   ACLNN(name,                                                                                                          \
         (IN_8_BITS, __VA_ARGS__, Ints, axes, MODES, int64_t, steps, int64_t, group_size, bool, turn_x1, bool, turn_x2, \
          Out, out, Out, rows),                                                                                         \
-        (more_checks, only_scales(common, x_offset, offset, common_mode, comm_dtype, group_size),                      \
+        (named_group(group), more_checks, only_scales(common, x_offset, offset, common_mode, comm_dtype, group_size),  \
          refuse_if_given({row_scale}, "x1Scale"), over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),             \
          group_product::number_like(sim::HcclDevices(group), 2, 16),                                                   \
          group_product::quantized_own_rows_like({x1, x2, bias, {}, {}, scale}, sim::HcclDevices(group), x_mode,        \
@@ -222,16 +226,16 @@ static void only_scales(const at::Tensor& common, const at::Tensor& x_offset, co
                                                                      out.scalar_type())))
 TO_QUANTIZED_ROWS(AlltoAllQuantMatmul, when_run(), Text, group)
 TO_QUANTIZED_ROWS(AlltoAllQuantMatmulV2, engine(mode), Text, group, Text, mode)
-#define TO_QUANTIZED_COLUMNS(name, more_checks, ...)                                                              \
-  ACLNN(name,                                                                                                     \
-        (IN_8_BITS, Ints, axes, __VA_ARGS__, MODES, int64_t, group_size, bool, turn_x1, bool, turn_x2, Out, out), \
-        (more_checks, only_scales(common, x_offset, offset, common_mode, comm_dtype, group_size),                 \
-         over_axes(axes, {-1, -2}), not_turned(turn_x1, turn_x2),                                                 \
-         group_product::number_like(sim::HcclDevices(group), 2, 16),                                              \
-         group_product::quantized_own_columns_like({x1, x2, bias, {}, row_scale, scale}, sim::HcclDevices(group), \
-                                                   x_mode, weight_mode, out)),                                    \
-        sim::HcclDevices devices(group);                                                                          \
-        write(out, group_product::of_quantized_own_columns(devices, {x1, x2, bias, {}, row_scale, scale},         \
+#define TO_QUANTIZED_COLUMNS(name, more_checks, ...)                                                                  \
+  ACLNN(name,                                                                                                         \
+        (IN_8_BITS, Ints, axes, __VA_ARGS__, MODES, int64_t, group_size, bool, turn_x1, bool, turn_x2, Out, out),     \
+        (named_group(group), more_checks, only_scales(common, x_offset, offset, common_mode, comm_dtype, group_size), \
+         over_axes(axes, {-1, -2}), not_turned(turn_x1, turn_x2),                                                     \
+         group_product::number_like(sim::HcclDevices(group), 2, 16),                                                  \
+         group_product::quantized_own_columns_like({x1, x2, bias, {}, row_scale, scale}, sim::HcclDevices(group),     \
+                                                   x_mode, weight_mode, out)),                                        \
+        sim::HcclDevices devices(group);                                                                              \
+        write(out, group_product::of_quantized_own_columns(devices, {x1, x2, bias, {}, row_scale, scale},             \
                                                            out.scalar_type())))
 TO_QUANTIZED_COLUMNS(QuantMatmulAlltoAll, when_run(), Text, group)
 TO_QUANTIZED_COLUMNS(QuantMatmulAlltoAllV2, engine(mode), Text, group, Text, mode)

@@ -146,7 +146,7 @@ ACLNN(RecurrentGatedDeltaRule,
       delta::tokens_like({query, key, value, beta, lengths, gate, gate_of_keys}, {state, places, accepted}, true, out),
       write(out, delta::run({query, key, value, beta, lengths, gate, gate_of_keys, scale}, {state, places, accepted})))
 ACLNN(ChunkGatedDeltaRule,
-      (In, query, In, key, In, value, In, beta, In, state, In, lengths, float, scale, In, gate, Out, out, Out, last),
+      (In, query, In, key, In, value, In, beta, In, state, In, lengths, In, gate, float, scale, Out, out, Out, last),
       (like(last, state), delta::tokens_like({query, key, value, beta, lengths, gate}, {state}, false, out)),
       write(last, state);
       write(out, delta::run({query, key, value, beta, lengths, gate, {}, scale}, {last})))
