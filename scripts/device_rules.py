@@ -267,7 +267,7 @@ def differences(section: str, rows: dict[str, Row], product: str, page: str) -> 
     told = [match[3] for match in _COMMENT.finditer(after) if product in match[1].split(",")]
     for words in (*told, *column(page, product)):
         block = text(words.replace("\n", " ⏎ "))
-        if m := re.search(r"角标“(\d)”代表该系列不支持", block):
+        if m := re.search(r"角标[“\"](\d)[”\"]代表该系列不支持", block):
             for row in rows.values():
                 gone = {
                     DTYPES[name]
@@ -290,7 +290,8 @@ def differences(section: str, rows: dict[str, Row], product: str, page: str) -> 
 
 
 def amend(sentence: str, named: list[Row], everyone: list[Row]) -> None:
-    listed = dtypes_in(sentence) or []
+    refused = re.search(rf"不支持\s*({_LIST})", sentence)  # what follows behind a comma is of something else
+    listed = dtypes_in(refused[1] if refused else sentence) or []
     chosen = named or [row for row in everyone if row.dtypes]
     if "不支持" in sentence:
         for row in chosen:

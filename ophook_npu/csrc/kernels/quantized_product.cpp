@@ -98,17 +98,19 @@ static bool scaled_floats(const at::Tensor& tensor, const at::Tensor& scale) {
 }
 
 at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
-  if (scaled_floats(x, with.scale)) return product_of_small_floats(x, weight, with);
+  // Numbers of FLOAT may come with a scale and an offset that nothing reads.
+  const bool plain = mx::is_hifloat8(x) && with.offset.defined();
+  if (!plain && scaled_floats(x, with.scale)) return product_of_small_floats(x, weight, with);
   if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt) {
     refuse_if_given({with.offset}, "offset of a product of int8 by int4");
     return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
   }
   if (of_whole_numbers(x)) return integer_product_of(x, weight, with);
-  const bool small = scaled_floats(weight, with.antiquant_scale);
+  const bool small = !plain && scaled_floats(weight, with.antiquant_scale);
   if (!small && !of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
   SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
   auto scale = with.antiquant_scale;
-  SIM_CHECK(scale.dim() <= 2, "antiquantScale ", scale.sizes(), " for x of ", x.scalar_type(),
+  SIM_CHECK(!mx::of_pairs(weight) || scale.dim() <= 2, "antiquantScale ", scale.sizes(), " for x of ", x.scalar_type(),
             " is not simulated; allowed: one number, one for each column, or (groups along k, columns)");
   if (scale.scalar_type() == at::kFloat8_e8m0fnu) scale = scale.to(at::kFloat).to(x.scalar_type());
   const auto numbers = small ? mx::numbers_of(weight) : whole_numbers(weight);

@@ -1,5 +1,6 @@
 // Mixture of experts: tokens in the order of their experts, and back.
 #include "kernels/moe.h"
+#include "kernels/needed.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -11,21 +12,25 @@ static int64_t rows_kept(int64_t asked, const at::Tensor& indices) {
   return std::clamp<int64_t>(asked > 0 ? asked : all + asked, 0, all);
 }
 
+// Before what their shapes are compared with.
+static void there(std::initializer_list<at::Tensor> needed) {
+  for (const at::Tensor& each : needed) SIM_NEEDED(each.defined(), "an argument that is needed is null");
+}
 ACLNN(MoeTokenPermute, (In, tokens, In, indices, int64_t, kept, bool, padded, Out, permuted, Out, sorted),
-      (moe::not_padded(padded), moe::choices(indices, tokens, rows_kept(kept, indices)),
+      (there({indices}), moe::not_padded(padded), moe::choices(indices, tokens, rows_kept(kept, indices)),
        shape(permuted, {rows_kept(kept, indices), tokens.size(1)}), shape(sorted, {indices.numel()})),
       write_each({permuted, sorted}, moe::permute(tokens, indices, rows_kept(kept, indices))))
 ACLNN(MoeTokenPermuteGrad, (In, grad, In, sorted, int64_t, topk, bool, padded, Out, out),
-      (moe::not_padded(padded), moe::rows_of_tokens("permutedOutputGrad", grad),
+      (there({sorted}), moe::not_padded(padded), moe::rows_of_tokens("permutedOutputGrad", grad),
        shape(out, {divided(sorted.numel(), topk), grad.size(1)})),
       write_each({out}, {moe::sum_of_experts(moe::in_order(grad, sorted), topk)}))
 ACLNN(MoeTokenUnpermute, (In, permuted, In, sorted, In, probs, bool, padded, Ints, restore, Out, out),
-      (moe::not_padded(padded), moe::rows_of_tokens("permutedTokens", permuted), moe::fit(sorted, probs, out.size(0)),
-       shape(out, {out.size(0), permuted.size(1)})),
+      (there({sorted}), moe::not_padded(padded), moe::rows_of_tokens("permutedTokens", permuted),
+       moe::fit(sorted, probs, out.size(0)), shape(out, {out.size(0), permuted.size(1)})),
       write_each({out}, {moe::unpermute(permuted, sorted, probs)}))
 ACLNN(MoeTokenUnpermuteGrad,
       (In, permuted, In, grad, In, sorted, In, probs, bool, padded, Ints, restore, Out, grad_permuted, Out, grad_probs),
-      (moe::not_padded(padded), moe::rows_of_tokens("unpermutedTokensGrad", grad),
+      (there({grad, sorted}), moe::not_padded(padded), moe::rows_of_tokens("unpermutedTokensGrad", grad),
        moe::fit(sorted, probs, grad.size(0)), moe::gradients_like(permuted, grad, probs, grad_permuted, grad_probs)),
       const Tensors result = moe::unpermute_backward(permuted, grad, sorted, probs, grad_permuted.sizes());
       write(grad_permuted, result[0].to(grad_permuted.scalar_type())); write_asked(grad_probs, result[1]))
