@@ -158,7 +158,8 @@ def test_products_of_experts_with_a_weight_of_float4_that_lies_turned() -> None:
     weight = table[codes & 7] * torch.where(codes > 7, -1, 1)
     packed = Pairs((codes[..., ::2] | codes[..., 1::2] << 4).to(torch.uint8), 40)
     x, logit, rows, out = steps(6, k), real(6, seed=3), torch.tensor([2, 0, 1, 1, 0, 2]), torch.zeros(3, n)
-    powers, row_powers = torch.randint(-3, 3, (e, n, 1, 2)), torch.randint(-3, 3, (6, 1, 2))
+    drawn = torch.Generator().manual_seed(5)
+    powers, row_powers = (torch.randint(-3, 3, sizes, generator=drawn) for sizes in ((e, n, 1, 2), (6, 1, 2)))
     scale, row_scale = ((power + 127).to(torch.uint8).view(E8M0) for power in (powers, row_powers))
     aclnn(
         "aclnnGroupedMatmulFinalizeRoutingWeightNzV2", x.to(E4M3), packed, scale, None, None, None, None, row_scale,
@@ -196,7 +197,8 @@ def test_what_goes_before_latent_attention(dtype: torch.dtype | None, mode: int,
     powers, factors = [], []
     for place, (rows, columns) in enumerate(sizes):
         along, across = (columns, rows) if place == 0 else (rows, columns)
-        power = torch.randint(-5, -2, (across, along // 32 if mode == 3 else 1))
+        drawn = torch.Generator().manual_seed(place)
+        power = torch.randint(-5, -2, (across, along // 32 if mode == 3 else 1), generator=drawn)
         one = 2.0 ** (power if place == 0 else power.T)
         powers.append((power + 127).to(torch.uint8).view(E8M0) if mode == 3 else one)
         spread = 2.0 ** power.repeat_interleave(32 if mode == 3 else along, 1)
@@ -220,6 +222,7 @@ def test_what_goes_before_latent_attention(dtype: torch.dtype | None, mode: int,
         found.append((numbers(query), scale, numbers(caches[0]), numbers(caches[1])))
     (want, _, key, key_rope), (got, scale, got_key, got_rope) = found
     got = got * scale if cached else got
-    assert (got - want).abs().max() < 1.5 * OFF[dtype] * want.abs().max()  # the numbers in between are rounded too
+    # The numbers in between are rounded too; in blocks the largest of them saturate.
+    assert (got - want).abs().max() < (3 if mode == 3 else 1.5) * OFF[dtype] * want.abs().max()
     torch.testing.assert_close(got_key / (4 if cached else 1), key, rtol=0.13 if cached else 1e-2, atol=1e-2)
     torch.testing.assert_close(got_rope, key_rope, rtol=1e-2, atol=1e-2)
