@@ -63,6 +63,12 @@ def test_a_fault_is_told_with_its_line_and_fails_the_stream() -> None:
     assert re.search(r"\d launch(es)?; 1 error, 0 others", done.stderr), done.stderr
 
 
+def test_what_is_freed_before_a_kernel_runs_fails_the_stream() -> None:
+    done = kernel_run("-DFREED", str(SOURCE))
+    assert done.returncode == 3 and done.stdout.startswith("status 507015"), done
+    assert "scale: argument 1, 0x" in done.stderr and "was freed before the kernel ran" in done.stderr, done.stderr
+
+
 def test_cmake_knows_the_language(tmp_path: Path) -> None:
     root = sim.active()
     assert root is not None and shutil.which("cmake"), "cmake is what the test is about"

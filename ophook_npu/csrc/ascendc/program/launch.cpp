@@ -94,8 +94,15 @@ int run(void* argument) {
   names.reserve(task->work.pointers.size());
   for (const Pointer& pointer : task->work.pointers) {
     size_t left = 0;
-    if (sim_memory_device(pointer.address, &left) < 0 && !(left = registered(pointer.address))) continue;
     names.push_back("argument " + std::to_string(&pointer - task->work.pointers.data() + 1));
+    if (sim_memory_device(pointer.address, &left) < 0 && !(left = registered(pointer.address))) {
+      if (!pointer.device) continue;
+      sim_fail(kAicoreException,
+               "the kernel %s: %s, %p, was freed before the kernel ran; wait for the stream before aclrtFree",
+               task->name, names.back().c_str(), pointer.address);
+      std::fprintf(stderr, "%s\n", sim_error_message());
+      return kAicoreException;
+    }
     memory.push_back({names.back().c_str(), const_cast<void*>(pointer.address), left, left, 2, pointer.element});
   }
   char summary[2048] = "";
@@ -133,6 +140,7 @@ Named::Named(const char* kernel, Bound (*bind)(const void* const* arguments), st
 
 uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work) {
   auto task = std::make_unique<Task>(Task{kernel, blocks, std::move(work)});
+  for (Pointer& pointer : task->work.pointers) pointer.device = sim_memory_device(pointer.address, nullptr) >= 0;
   int failed;
   if (!blocks || blocks > kMostBlocks)
     failed = sim_fail(107000, "%s<<<%llu, …>>>: that many blocks; allowed: 1 to %llu", kernel,

@@ -17,7 +17,8 @@ namespace ophook::program {
 
 struct Pointer {  // an argument that may be device memory
   const void* address;
-  int32_t element;  // bytes
+  int32_t element;      // bytes
+  bool device = false;  // it was, when the kernel was launched
 };
 
 // Those of the arguments that may be device memory.

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <numeric>
-#include <string_view>
 
 #include "arithmetic.h"
 #include "vector.h"
@@ -220,7 +219,7 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   bool known = true;
   for (uint32_t r = 0; r < s.count; ++r) {
     known &= row_of(op, src, s, r, row);
-    if (std::string_view(call) == "Sum") {  // whose page says how it adds
+    if (which == RowsOp::sum_in_pairs) {  // as Sum's page says
       out[r] = sum_in_pairs(src.dtype, row.data(), s.valid);
       continue;
     }

@@ -11,7 +11,7 @@ namespace ophook::rt {
 struct RowShape {
   uint32_t count = 0, width = 0, valid = 0;
 };
-enum class RowsOp : uint8_t { softmax, log_softmax, sum, mean, max, min };
+enum class RowsOp : uint8_t { softmax, log_softmax, sum, sum_in_pairs, mean, max, min };
 OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work,
                        RowShape shape, At at);
 // A part of longer rows: with `update` it goes on from the maxima and sums of the parts before. expMax: what these have
@@ -201,13 +201,13 @@ template <typename T, int32_t reduceDim = -1, bool isReuseSource = false, bool i
 __aicore__ inline void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
                            const SumParams& p, ophook::rt::At at = ophook::rt::At::here()) {
   const auto w = tmp.view();
-  ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum, false, dst.view(), src.view(), &w, {p.outter, p.inner, p.n},
-                        at);
+  ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum_in_pairs, false, dst.view(), src.view(), &w,
+                        {p.outter, p.inner, p.n}, at);
 }
 template <typename T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
 __aicore__ inline void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& p,
                            ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum, false, dst.view(), src.view(), nullptr,
+  ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum_in_pairs, false, dst.view(), src.view(), nullptr,
                         {p.outter, p.inner, p.n}, at);
 }
 template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false,
