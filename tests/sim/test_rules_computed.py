@@ -55,6 +55,7 @@ class Runner(Caller):
         super().__init__()
         self.arena = torch.zeros(ROOM, dtype=torch.uint8, device="npu:0")
         self.workspace = torch.zeros(1 << 25, dtype=torch.uint8, device="npu:0")
+        torch.npu.synchronize()  # aclrtMemcpy, which fills them, does not wait for the zeros
         self.stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
         self.end = 0
         self.numbered, self.formats, self.layout, self.backwards = True, {}, None, False
