@@ -192,13 +192,9 @@ class _Records:
         """The last join of each line that comes before."""
         found = []
         for (process, line), joins in self._joins.items():
-            count = _seen(clock, process, line)
-            low, high = 0, len(joins)
-            while low < high:
-                middle = (low + high) // 2
-                low, high = (middle + 1, high) if joins[middle].count <= count else (low, middle)
-            if low:
-                found.append(joins[low - 1])
+            place = bisect_right(joins, _seen(clock, process, line), key=lambda join: join.count)
+            if place:
+                found.append(joins[place - 1])
         return found
 
     def closed(self, start: _Start) -> Clock:

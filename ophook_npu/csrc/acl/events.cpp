@@ -75,7 +75,7 @@ int record(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
     }
     return int(ACL_SUCCESS);
   });
-  if (!code) sim_order_event(stream, event->shared->key().c_str(), number, false);
+  if (!code && sim_order_on()) sim_order_event(stream, event->shared->key().c_str(), number, false);
   return code;
 }
 
@@ -89,7 +89,7 @@ int wait(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
     bool came = false;
     return wait(*what->shared->page, until, -1, &came);
   });
-  if (!code) sim_order_event(stream, event->shared->key().c_str(), all, true);
+  if (!code && sim_order_on()) sim_order_event(stream, event->shared->key().c_str(), all, true);
   return code;
 }
 
@@ -99,7 +99,7 @@ int query(aclrtEvent event, int* done) {
     const auto& page = *shared->shared->page;
     const uint64_t all = page.expected;
     *done = page.came >= all;
-    if (*done) sim_order_event_came(shared->shared->key().c_str(), all);
+    if (*done && sim_order_on()) sim_order_event_came(shared->shared->key().c_str(), all);
     return ACL_SUCCESS;
   }
   return sim_event_query(event, done);
@@ -112,14 +112,14 @@ int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
   const uint64_t all = shared->shared->page->expected;
   if (int code = wait(*shared->shared->page, all, timeout_ms, &came))
     return sim_fail(code, "%s: a task of the device failed, and its context with it", caller);
-  if (came) sim_order_event_came(shared->shared->key().c_str(), all);
+  if (came && sim_order_on()) sim_order_event_came(shared->shared->key().c_str(), all);
   if (came) return shared->ordered ? sim_event_synchronize(shared->ordered, timeout_ms) : int(ACL_SUCCESS);
   return sim_fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: not recorded after %lld ms", caller, (long long)timeout_ms);
 }
 
 int make(const char* caller, aclrtEvent* out, uint32_t flags) {
   if (!out) return sim::acl::missing(caller, "event");
-  if (int code = sim::acl::needs_device(caller)) return code;
+  if (int code = sim_require_device(caller)) return code;
   if (flags & ~kEveryFlag)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; allowed: those of ACL_EVENT_…, or several", caller,
                     flags);

@@ -221,11 +221,11 @@ aclError aclrtFree(void* pointer) {
   return sim_free(pointer);
 }
 aclError aclrtMallocHost(void** out, size_t size) {
-  if (int code = sim::acl::needs_device("aclrtMallocHost")) return code;
+  if (int code = sim_require_device("aclrtMallocHost")) return code;
   return sim_malloc_host_by("aclrtMallocHost", __builtin_return_address(0), size, 0, out);
 }
 aclError aclrtMallocHostWithCfg(void** out, uint64_t size, aclrtMallocConfig* settings) {
-  if (int code = sim::acl::needs_device("aclrtMallocHostWithCfg")) return code;
+  if (int code = sim_require_device("aclrtMallocHostWithCfg")) return code;
   int one_address = 0;
   for (size_t i = 0; settings && settings->attrs && i < settings->numAttrs; ++i)
     if (settings->attrs[i].attr == ACL_RT_MEM_ATTR_VA_FLAG) one_address = settings->attrs[i].value.vaFlag == 1;
@@ -277,7 +277,7 @@ static int copy_now(const char* call, const Copy& copy) {
   return ACL_SUCCESS;
 }
 aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
-  if (int code = sim::acl::needs_device("aclrtMemcpy")) return code;
+  if (int code = sim_require_device("aclrtMemcpy")) return code;
   Copy copy;
   if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind, true, &copy)) return code;
   if (int code = sim_capture_allows("aclrtMemcpy")) return code;
@@ -348,7 +348,7 @@ static bool filled_on_host(void* pointer, int32_t value, size_t size) {
 }
 
 aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size) {
-  if (int code = sim::acl::needs_device("aclrtMemset")) return code;
+  if (int code = sim_require_device("aclrtMemset")) return code;
   if (int code = sim_capture_allows("aclrtMemset")) return code;
   if (size && size <= capacity && filled_on_host(pointer, value, size)) return ACL_SUCCESS;
   if (int code = check_fill("aclrtMemset", pointer, capacity, size)) return code;

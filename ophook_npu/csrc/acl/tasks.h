@@ -27,14 +27,6 @@ inline int missing(const char* caller, const char* argument, int code = ACL_ERRO
   return sim_fail(code, "%s: %s is null", caller, argument);
 }
 
-// CANN's check asks the thread for a context where the call touches no stream, too.
-inline int needs_device(const char* caller) {
-  int device = 0;
-  const int code = sim_get_device(&device);
-  if (code != ACL_ERROR_RT_CONTEXT_NULL) return code;
-  return sim_fail(code, "%s: this thread has no device; call aclrtSetDevice first", caller);
-}
-
 inline int check_device(const char* caller, int64_t device) {
   if (int code = sim_init()) return code;
   if (device >= 0 && device < sim_device_count()) return ACL_SUCCESS;

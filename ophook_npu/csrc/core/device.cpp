@@ -160,6 +160,10 @@ int sim_set_default_device(int device) {
 uint64_t sim_device_capacity(void) { return sim_device_count() ? device_capacity() : 0; }
 
 int sim_get_device(int* device) { return require_device("aclrtGetDevice", device); }
+int sim_require_device(const char* caller) {
+  int device;
+  return require_device(caller, &device);
+}
 
 int sim_reset_device(int device) {
   if (device < 0 || device >= devices())

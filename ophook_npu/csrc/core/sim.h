@@ -41,7 +41,9 @@ SIM_API int sim_device_count(void);
 SIM_API int sim_set_device(int device);          // for the calling thread
 SIM_API int sim_set_default_device(int device);  // for threads that set none; -1: they have none (the initial state)
 SIM_API int sim_get_device(int* device);         // 107002 where the thread set none and there is no default
-SIM_API int sim_reset_device(int device);        // drains and destroys its streams
+// The same for a call that asks for a context and touches no stream, as CANN's check does.
+SIM_API int sim_require_device(const char* caller);
+SIM_API int sim_reset_device(int device);  // drains and destroys its streams
 // How often a device is in use is counted over all threads of the process; the last release resets it, or `all` does.
 SIM_API void sim_retain_device(int device);  // one that sim_set_device took
 SIM_API int sim_release_device(const char* caller, int device, int all);

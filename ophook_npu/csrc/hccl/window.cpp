@@ -20,9 +20,7 @@ namespace sim::hccl {
 Window::Window(void* memory, uint64_t size) : memory_(static_cast<char*>(memory)), size_(size) {
   if (sim_share_memory("HcclCommRegister", memory, size, &file_, &offset_))
     throw std::runtime_error(sim_error_message());
-  struct stat about{};
-  fstat(file_, &about);
-  sim_order_share(memory, size, about.st_ino, offset_);
+  sim_order_share(memory, size, told().inode, offset_);
 }
 
 Window::Window(const Told& told) : mapped_size_(told.offset + told.size), size_(told.size) {
