@@ -4,6 +4,7 @@
 
 #include "acl/acl.h"
 #include "acl/tasks.h"
+#include "core/order_api.h"
 #include "core/sim.h"
 
 namespace {
@@ -20,20 +21,27 @@ int within_a_device(const char* caller, aclrtMemcpyKind kind) {
                   int(kind));
 }
 
+int move(const char* caller, const char* problem, void* to, const void* from, size_t size) {
+  if (!problem) problem = sim_memory_problem("source", from, size);
+  if (!problem) problem = sim_memory_problem("destination", to, size);
+  if (problem) return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", caller, problem);
+  if (!size) return ACL_SUCCESS;
+  sim_order_touched(0, from, size);
+  sim_order_touched(1, to, size);
+  memmove(to, from, size);
+  return ACL_SUCCESS;
+}
+
 // The description is read when the stream comes to it, as a device reads it.
 int run(void* what) {
-  constexpr const char* kCaller = "aclrtMemcpyAsyncWithDesc";
   const void* description = *static_cast<void**>(what);
-  Described copy;
+  Described copy{};
   const char* problem = sim_memory_problem("desc", description, sizeof copy);
   if (!problem) {
+    sim_order_touched(0, description, sizeof copy);
     memcpy(&copy, description, sizeof copy);
-    problem = sim_memory_problem("source", copy.from, copy.size);
-    if (!problem) problem = sim_memory_problem("destination", copy.to, copy.size);
   }
-  if (problem) return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", kCaller, problem);
-  if (copy.size) memmove(copy.to, copy.from, copy.size);
-  return ACL_SUCCESS;
+  return move("aclrtMemcpyAsyncWithDesc", problem, copy.to, copy.from, copy.size);
 }
 
 // Both addresses lie in device memory, and are read when the stream comes to it.
@@ -45,15 +53,23 @@ struct Moved {
 
 int run_moved(void* what) {
   const auto& copy = *static_cast<const Moved*>(what);
-  const char* problem = sim_memory_problem("the destination's address", copy.to, sizeof(void*));
-  if (!problem) problem = sim_memory_problem("the source's address", copy.from, sizeof(void*));
-  char* to = problem ? nullptr : static_cast<char*>(*copy.to) + copy.to_offset;
-  const char* from = problem ? nullptr : static_cast<const char*>(*copy.from) + copy.from_offset;
-  if (!problem) problem = sim_memory_problem("source", from, copy.size);
-  if (!problem) problem = sim_memory_problem("destination", to, copy.size);
-  if (problem) return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclrtMemcpyAsyncWithOffset: %s", problem);
-  memmove(to, from, copy.size);
-  return ACL_SUCCESS;
+  char* to = nullptr;
+  const char* from = nullptr;
+  const char* problem = sim_memory_problem("the destination's address", copy.to, sizeof to);
+  if (!problem) problem = sim_memory_problem("the source's address", copy.from, sizeof from);
+  if (!problem) {
+    sim_order_touched(0, copy.to, sizeof to);
+    sim_order_touched(0, copy.from, sizeof from);
+    to = static_cast<char*>(*copy.to) + copy.to_offset;
+    from = static_cast<const char*>(*copy.from) + copy.from_offset;
+  }
+  return move("aclrtMemcpyAsyncWithOffset", problem, to, from, copy.size);
+}
+
+// Nobody knows before it runs what it reads and writes.
+template <typename T>
+int launch_blind(aclrtStream stream, const char* name, T what, sim_run run) {
+  return sim_launch_telling_later(stream, name, run, new T(what), [](void* task) { delete static_cast<T*>(task); });
 }
 
 #ifdef OPHOOK_NEWER_ACL
@@ -113,12 +129,12 @@ SIM_API aclError aclrtMemcpyAsyncWithOffset(void** to, size_t most, size_t to_of
   REQUIRE(from);
   if (int code = within_a_device(__func__, kind)) return code;
   if (size > most) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes into %zu", __func__, size, most);
-  return sim::acl::launch(stream, __func__, Moved{to, from, size, to_offset, from_offset}, run_moved);
+  return launch_blind(stream, __func__, Moved{to, from, size, to_offset, from_offset}, run_moved);
 }
 SIM_API aclError aclrtMemcpyAsyncWithDesc(void* description, aclrtMemcpyKind kind, aclrtStream stream) {
   REQUIRE(description);
   if (int code = within_a_device(__func__, kind)) return code;
-  return sim::acl::launch(stream, __func__, description, run);
+  return launch_blind(stream, __func__, description, run);
 }
 
 #ifdef OPHOOK_NEWER_ACL

@@ -374,6 +374,24 @@ def reduced_on_the_device(ordered: bool) -> None:
         m.kept.append(m.x + 1)
 
 
+INNER_DEVICE_TO_DEVICE = 6  # aclrtMemcpyKind
+
+
+def copied_by_description(ordered: bool) -> None:
+    """pyACL: a copy whose addresses lie in device memory writes what another stream reads."""
+    m, side = material(), Stream()
+    described = torch.zeros(64, dtype=torch.uint8, device="npu")
+    m.kept.append(described)
+    torch.npu.synchronize()
+    to, of, by = (ctypes.c_void_p(t.data_ptr()) for t in (m.x, m.y, described))
+    assert acl.aclrtSetMemcpyDesc(by, INNER_DEVICE_TO_DEVICE, of, to, ctypes.c_size_t(4096), None) == 0
+    assert acl.aclrtMemcpyAsyncWithDesc(by, INNER_DEVICE_TO_DEVICE, handle()) == 0
+    if ordered:
+        side.wait_stream(main())
+    with on(side):
+        m.kept.append(m.x + 1)
+
+
 def stream_destroyed_by_force(ordered: bool) -> None:
     m, stream = material(), ctypes.c_void_p()
     assert acl.aclrtCreateStream(ctypes.byref(stream)) == 0
@@ -396,7 +414,7 @@ FAULTS = {
         result_on_the_host_read_early, checkpoint_written_by_a_thread, backward_pass_with_a_stream_of_its_own,
         activations_packed_on_a_stream_of_copies, module_converted_while_in_use, weights_swapped,
         hook_that_keeps_a_gradient, two_threads_of_pyacl, memory_of_malloc, reduced_on_the_device,
-        stream_destroyed_by_force,
+        copied_by_description, stream_destroyed_by_force,
     )
 }  # fmt: skip
 
