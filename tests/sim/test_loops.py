@@ -65,6 +65,12 @@ def test_layer_norm_and_its_gradients(dtype: torch.dtype) -> None:
                 torch.testing.assert_close(one.cpu().double(), other, rtol=4 * scale, atol=40 * scale)
 
 
+def test_layer_norm_of_millions_adds_as_exactly_as_of_few() -> None:
+    x = torch.rand(1, 3_000_001)
+    got = functional.layer_norm(x.npu(), (x.shape[1],))
+    torch.testing.assert_close(got.cpu().double(), functional.layer_norm(x.double(), (x.shape[1],)), rtol=0, atol=2e-6)
+
+
 def test_layer_norm_over_two_dimensions_of_a_view() -> None:
     x = torch.randn(5, 6, 7, 2)
     expected = functional.layer_norm(x.double()[..., 0], (6, 7))

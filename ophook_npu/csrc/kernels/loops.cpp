@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -21,6 +22,7 @@ namespace sim::loops {
 
 constexpr float kRoot = 0.7978845608028654f;  // sqrt(2 / pi)
 constexpr float kCube = 0.044715f;
+constexpr int64_t kPart = 8192;  // so many numbers are added in float; a row may have millions
 
 #if defined(__x86_64__)
 #define SIM_BITS 512
