@@ -9,7 +9,7 @@ takes both. A condition that asks an unknown function about a data type makes th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,13 @@ class Sources:
             return False
         return "op_api" in parts or ("common" in parts and "tiling" not in path.name and "op_tiling" not in parts)
 
-    def find(self, name: str, file: File | None, count: int | None = None) -> Callee | None:
-        """The function of this name that a file would call: its own, one of its folder, or the only one there is."""
+    def find(
+        self, name: str, file: File | None, count: int | None = None, kinds: Sequence[str] = ()
+    ) -> Callee | None:
+        """The function of this name that a file would call: its own, one of its folder, or the only one there is.
+
+        ``kinds``: the types of the arguments, such as aclTensor, or "" where it is not known.
+        """
         found = self.by_name.get(name, [])
         if count is not None:
             found = [
@@ -52,6 +57,8 @@ class Sources:
                 for one in found
                 if len([default for _, default in one.parameters if default is None]) <= count <= len(one.parameters)
             ]
+        if kinds:  # of several with so many parameters, those that take these
+            found = [one for one in found if all(map(_takes, one.types, kinds))] or found
         for near in (
             [one for one in found if file and one.file is file],
             [one for one in found if file and one.file.path.parent == file.path.parent],
@@ -85,6 +92,17 @@ class Sources:
             return parsed(tuple(chosen[0][0])), chosen[0][1]
         except SyntaxError:
             return None, chosen[0][1]
+
+
+def kind_of(written: str) -> str:
+    """aclTensor of `const aclTensor *`; "" of what is none of CANN's own types."""
+    found = re.search(r"\bacl\w+", written)
+    return found[0] if found else ""
+
+
+def _takes(written: str, given: str) -> bool:
+    kind = kind_of(written)
+    return not kind or not given or kind == given
 
 
 @dataclass(frozen=True)
@@ -139,7 +157,8 @@ def follow(
             arguments.append(Types(state.types[name], name))
         else:
             arguments.append(Pointer(name) if kind.endswith("*") and name in pointers else Attribute(name))
-    walk = Walk(sources, product, whole)
+    kinds = {name: kind_of(kind) for (name, _), kind in zip(callee.parameters, callee.types, strict=True)}
+    walk = Walk(sources, product, whole, kinds)
     try:
         ways = walk.call(callee, arguments, state)
     except (TooDeep, RecursionError):

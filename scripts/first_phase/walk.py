@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from first_phase.conditions import KINDS_ASKED, Conditions
@@ -62,9 +62,10 @@ _ABOUT_TYPE = re.compile(r"Type|Supp|Valid|Check|Dtype")
 class Walk(Conditions):
     """One way through a first phase on one product."""
 
-    def __init__(self, sources: Sources, product: str, whole: bool) -> None:
+    def __init__(self, sources: Sources, product: str, whole: bool, kinds: Mapping[str, str]) -> None:
         super().__init__()
         self.sources, self.product = sources, product
+        self.kinds = kinds  # of the first phase's parameters: aclTensor, aclScalar, …
         self.whole = whole  # no tensor is empty
         self.unread: set[str] = set()  # functions that were asked about data types and are not read here
         self.steps, self.depth = 0, 0
@@ -499,7 +500,8 @@ class Walk(Conditions):
             return Found(flat[0], flat[2]) if isinstance(flat[0], tuple) else Unknown(parameters_in(flat[2]))
         if name.startswith("l0op::"):
             return UNKNOWN
-        if callee := self.sources.find(last, state.scope.get(""), len(given)):
+        kinds = [self.kinds.get(one.name, "") if isinstance(one, Pointer) else "" for one in given]
+        if callee := self.sources.find(last, state.scope.get(""), len(given), kinds):
             ways = self.call(callee, given, state)
             if not ways:
                 return UNKNOWN

@@ -109,6 +109,7 @@ def test_clamp(same, low: float | None, high: float | None) -> None:
     same(lambda x: torch.clamp(x, low, high), values(torch.float32))
     bounds = [None if bound is None else torch.full((4,), bound) for bound in (low, high)]
     same(lambda x, *bounds: torch.clamp(x, *bounds), values(torch.float32), *bounds)
+    same(lambda x, *bounds: torch.clamp(x, *bounds), values(torch.float32)[:, :1], *bounds)
 
 
 def test_three_operands(same) -> None:

@@ -321,13 +321,15 @@ def test_a_check_is_followed_by_product(tmp_path: Path) -> None:
     assert "INT8" not in result.dtypes["Ascend950"] and "BOOL" not in result.dtypes["Ascend910B"]
 
 
-# Functions behind one with a default, one with C's linkage, shapes and types that are one on some products.
+# Functions behind one with a default, one with C's linkage, two of a name of which the arguments' types tell one, shapes
+# and types that are one on some products.
 SHAPED = """
 static bool Newer() { return GetCurrentPlatformInfo().GetCurNpuArch() == NpuArch::DAV_3510; }
 static const aclTensor* Flat(const aclTensor* x, aclIntArray* sizes = nullptr) {
   if (x->GetViewShape().GetDimNum() <= MAX_SUPPORT_DIMS_NUMS) { return x; }
   return l0op::Reshape(x, sizes);
 }
+static aclnnStatus Check(const aclTensor* x, const aclScalar* y, const aclTensor* out) { return ACLNN_SUCCESS; }
 static aclnnStatus Check(const aclTensor* x, const aclTensor* y, const aclTensor* out) {
   if (x->IsEmpty()) { return ACLNN_SUCCESS; }
   OP_CHECK_SHAPE_NOT_EQUAL(x, out, return ACLNN_ERR_PARAM_INVALID);
