@@ -43,9 +43,7 @@ class Sources:
             return False
         return "op_api" in parts or ("common" in parts and "tiling" not in path.name and "op_tiling" not in parts)
 
-    def find(
-        self, name: str, file: File | None, count: int | None = None, kinds: Sequence[str] = ()
-    ) -> Callee | None:
+    def find(self, name: str, file: File | None, count: int | None = None, kinds: Sequence[str] = ()) -> Callee | None:
         """The function of this name that a file would call: its own, one of its folder, or the only one there is.
 
         ``kinds``: the types of the arguments, such as aclTensor, or "" where it is not known.

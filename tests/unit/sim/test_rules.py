@@ -321,7 +321,7 @@ def test_a_check_is_followed_by_product(tmp_path: Path) -> None:
     assert "INT8" not in result.dtypes["Ascend950"] and "BOOL" not in result.dtypes["Ascend910B"]
 
 
-# Functions behind one with a default, one with C's linkage, two of a name of which the arguments' types tell one, shapes
+# Functions behind one with a default, one with C's linkage, two of a name that the arguments' types tell apart, shapes
 # and types that are one on some products.
 SHAPED = """
 static bool Newer() { return GetCurrentPlatformInfo().GetCurNpuArch() == NpuArch::DAV_3510; }
