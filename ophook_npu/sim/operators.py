@@ -35,7 +35,7 @@ def operators(root: Path) -> dict[str, list[str]]:
 _OF_ACL = tuple(
     f"lib{name}.so" for name in ("ascendcl", "acl_op_compiler", "acl_tdt_channel", "acl_tdt_queue", "msprofiler")
 )
-_REFUSED = re.compile(r"^// (\w+\.h|[a-z ]+)$|^(?:REFUSED\w*|UNIMPLEMENTED)\((acl\w+)\)", re.MULTILINE)
+_REFUSED = re.compile(r"^// (\w+\.h|[a-z ]+)$|^(?:REFUSED\w*|UNIMPLEMENTED)\((acl\w+)[,)]", re.MULTILINE)
 
 
 def api(root: Path) -> dict[str, tuple[str, str]]:

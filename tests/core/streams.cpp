@@ -265,6 +265,17 @@ TEST(a_stream_that_is_destroyed_by_force_drops_what_has_not_begun) {
   EQUAL(dropped, 1);
 }
 
+TEST(a_task_with_nothing_in_front_of_it_has_begun_when_its_stream_is_destroyed_by_force) {
+  for (int round = 0; round < rounds(200); ++round) {
+    void* stream = nullptr;
+    OK(sim_stream_create(&stream));
+    int ran = 0;
+    OK(launch(stream, [&ran] { return ++ran, 0; }));
+    OK(sim_stream_destroy_by_force(stream));
+    EQUAL(ran, 1);
+  }
+}
+
 TEST(a_handle_that_is_no_stream_is_refused) {
   OneStream stream;
   void* gone = stream.handle;

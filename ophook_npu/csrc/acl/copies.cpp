@@ -122,6 +122,36 @@ SIM_API aclError aclrtSetMemcpyDesc(void* description, aclrtMemcpyKind kind, voi
   const Described copy{to, from, size};
   return aclrtMemcpy(description, sizeof copy, &copy, sizeof copy, ACL_MEMCPY_HOST_TO_DEVICE);
 }
+SIM_API aclError aclrtCmoGetDescSize(size_t* size) {
+  REQUIRE(size);
+  *size = 64;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtCmoSetDesc(void* description, void* source, size_t size) {
+  REQUIRE(description);
+  REQUIRE(source);
+  if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: size is 0", __func__);
+  const Described fetch{nullptr, source, size};
+  return aclrtMemcpy(description, sizeof fetch, &fetch, sizeof fetch, ACL_MEMCPY_HOST_TO_DEVICE);
+}
+SIM_API aclError aclrtCmoAsyncWithDesc(void* description, aclrtCmoType kind, aclrtStream stream, const void* reserve) {
+  REQUIRE(description);
+  if (reserve) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: reserve has to be null", __func__);
+  if (kind != ACL_RT_CMO_TYPE_PREFETCH)
+    return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: cmoType %d; allowed: ACL_RT_CMO_TYPE_PREFETCH", __func__,
+                    int(kind));
+  return launch_blind(stream, __func__, description, [](void* what) {
+    const void* address = *static_cast<void**>(what);
+    Described fetch{};
+    const char* problem = sim_memory_problem("cmoDesc", address, sizeof fetch);
+    if (!problem) {
+      sim_order_touched(0, address, sizeof fetch);
+      memcpy(&fetch, address, sizeof fetch);
+      problem = sim_memory_problem("src", fetch.from, fetch.size);
+    }
+    return problem ? sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclrtCmoAsyncWithDesc: %s", problem) : int(ACL_SUCCESS);
+  });
+}
 SIM_API aclError aclrtMemcpyAsyncWithOffset(void** to, size_t most, size_t to_offset, const void** from, size_t size,
                                             size_t from_offset, aclrtMemcpyKind kind, aclrtStream stream) {
   if (!size) return ACL_SUCCESS;

@@ -23,6 +23,7 @@ struct SharedEvent {
   // What the check of order follows: an event of this process, recorded and waited for beside.
   std::once_flag once;
   void* ordered = nullptr;
+  const uint32_t id = sim_next_event_id();
 
   explicit SharedEvent(std::shared_ptr<sim::acl::Shared> of) : shared(std::move(of)) {}
   SharedEvent(const SharedEvent&) = delete;
@@ -38,6 +39,7 @@ struct SharedTask {
 };
 
 constexpr uint32_t kIpc = 0x40, kExternal = 0x20;  // ACL_EVENT_IPC, ACL_EVENT_EXTERNAL: older headers lack them
+constexpr uint32_t kLimited = ACL_EVENT_SYNC | kExternal;
 constexpr uint32_t kEveryFlag = 0x7b;
 constexpr auto kLook = std::chrono::milliseconds(1);  // between two looks at what another process may write
 
@@ -123,8 +125,12 @@ int make(const char* caller, aclrtEvent* out, uint32_t flags) {
   if (flags & ~kEveryFlag)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; allowed: those of ACL_EVENT_…, or several", caller,
                     flags);
-  if (flags & kExternal) return sim_event_create_external(out);
-  if (!(flags & kIpc)) return sim_event_create(out);
+  if (!(flags & kIpc)) {
+    if (int code = flags & kExternal ? sim_event_create_external(out) : sim_event_create(out)) return code;
+    const int code = flags & kLimited ? sim_event_take(caller, *out) : ACL_SUCCESS;
+    if (code) sim_event_destroy(std::exchange(*out, nullptr));
+    return code;
+  }
   if (flags != kIpc)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; ACL_EVENT_IPC goes with no other", caller, flags);
   auto shared = sim::acl::Shared::make(caller, sim::acl::Kind::event, true);
@@ -146,6 +152,18 @@ SIM_API aclError aclrtCreateEventWithFlag(aclrtEvent* out, uint32_t flags) { ret
 SIM_API aclError aclrtCreateEventExWithFlag(aclrtEvent* out, uint32_t flags) { return make(__func__, out, flags); }
 SIM_API aclError aclrtDestroyEvent(aclrtEvent event) {
   return SharedEvents::all().take(event) ? ACL_SUCCESS : sim_event_destroy(event);
+}
+SIM_API aclError aclrtGetEventId(aclrtEvent event, uint32_t* id) {
+  REQUIRE(id);
+  const auto shared = SharedEvents::all().find(event);
+  return shared ? (*id = shared->id, ACL_SUCCESS) : sim_event_id(event, id);
+}
+SIM_API aclError aclrtGetEventAvailNum(uint32_t* count) {
+  REQUIRE(count);
+  int left = 0;
+  if (int code = sim_events_left(&left)) return code;
+  *count = uint32_t(left);
+  return ACL_SUCCESS;
 }
 SIM_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   if (const auto shared = SharedEvents::all().find(event)) return record(shared, stream);

@@ -371,6 +371,14 @@ SIM_API aclError aclrtFunctionGetParamInfo(const void* handle, size_t index, siz
   if (size) *size = function->kernel->sizes[index];
   return ACL_SUCCESS;
 }
+// Of a kernel without SIMT, as all that are simulated.
+SIM_API aclError aclrtFunctionGetAvailDynUbufPerBlock(void* handle, uint32_t flags, size_t* size) {
+  REQUIRE(size);
+  if (!Handles<Function>::all().find(handle)) return no_function(__func__, handle);
+  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  *size = 0;
+  return ACL_SUCCESS;
+}
 SIM_API aclError aclrtGetFunctionAttribute(aclrtFuncHandle handle, aclrtFuncAttribute what, int64_t* value) {
   REQUIRE(value);
   const auto function = Handles<Function>::all().find(handle);

@@ -1,10 +1,14 @@
 // libascendcl: memory that host and device share under one address. CANN's page "Unified addressing". A simulated
-// device's memory is the host's: nothing moves. In strict mode, where the host may not touch a device's memory, there
-// is none.
+// device's memory is the host's: nothing moves, and what a program advises is kept and told. In strict mode, where the
+// host may not touch a device's memory, there is none.
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string_view>
+#include <vector>
 
 #include "acl/acl.h"
 #include "acl/device_memory.h"
@@ -16,9 +20,24 @@ namespace {
 
 constexpr size_t kPage = size_t{2} << 20;
 
+struct Place {
+  int type = 0;  // aclrtMemManagedLocationType; 0: none
+  uint32_t id = 0;
+  bool operator==(const Place&) const = default;
+};
+struct Advice {  // of a page
+  bool read_mostly = false;
+  Place preferred, fetched;
+  std::set<int32_t> accessed_by;  // devices; the host: -1
+};
+struct Block {
+  size_t size = 0;
+  std::vector<Advice> pages;
+};
+
 std::mutex managed_mutex;
-std::map<uintptr_t, size_t>& blocks() {
-  static auto* all = new std::map<uintptr_t, size_t>;
+std::map<uintptr_t, Block>& blocks() {
+  static auto* all = new std::map<uintptr_t, Block>;
   return *all;
 }
 
@@ -33,11 +52,30 @@ bool strict() {
   return told && std::string_view(told) == "1";
 }
 
-int check(const char* caller, const void* pointer, size_t size) {
-  if (managed(pointer, size)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not memory of aclrtMemAllocManaged", caller,
-                  pointer, size);
+#ifdef OPHOOK_NEWER_ACL
+constexpr int32_t kNowhere = -2, kHost = -1;
+Place as_place(const aclrtMemManagedLocation& location) {
+  return {int(location.type), location.type == ACL_MEM_LOCATIONTYPE_HOST ? 0 : uint32_t(location.id)};
 }
+// As the attributes that are one number tell it: a device's or a node's, the host or nowhere.
+int32_t number(const Place& place) {
+  return place.type == ACL_MEM_LOCATIONTYPE_INVALID ? kNowhere
+         : place.type == ACL_MEM_LOCATIONTYPE_HOST  ? kHost
+                                                    : int32_t(place.id);
+}
+
+template <typename Do>
+int each_page(const char* caller, const void* pointer, size_t size, Do what) {
+  if (!size || !managed(pointer, size))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not memory of aclrtMemAllocManaged", caller,
+                    pointer, size);
+  std::lock_guard lock(managed_mutex);
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  auto& [begin, block] = *--blocks().upper_bound(address);
+  for (size_t page = (address - begin) / kPage; page * kPage < address - begin + size; ++page) what(block.pages[page]);
+  return ACL_SUCCESS;
+}
+#endif
 
 }  // namespace
 
@@ -45,8 +83,8 @@ bool managed(const void* pointer, size_t size) {
   std::lock_guard lock(managed_mutex);
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   auto found = blocks().upper_bound(address);
-  return found != blocks().begin() && (--found, address - found->first < found->second) &&
-         size <= found->second - (address - found->first);
+  return found != blocks().begin() && (--found, address - found->first < found->second.size) &&
+         size <= found->second.size - (address - found->first);
 }
 
 void forget_managed(const void* pointer) {
@@ -69,24 +107,107 @@ SIM_API aclError aclrtMemAllocManaged(void** out, uint64_t size, uint32_t flag) 
   const size_t rounded = (size + kPage - 1) / kPage * kPage;
   if (int code = sim_malloc_by(__func__, __builtin_return_address(0), rounded, rounded, out)) return code;
   std::lock_guard lock(managed_mutex);
-  blocks()[reinterpret_cast<uintptr_t>(*out)] = rounded;
+  blocks()[reinterpret_cast<uintptr_t>(*out)] = {rounded, std::vector<Advice>(rounded / kPage)};
   return ACL_SUCCESS;
 }
 
 #ifdef OPHOOK_NEWER_ACL
 // Where its pages should lie: they lie where both sides see them.
 SIM_API aclError aclrtMemManagedAdvise(const void* const pointer, uint64_t size, aclrtMemManagedAdviseType what,
-                                       aclrtMemManagedLocation) {
+                                       aclrtMemManagedLocation location) {
   if (what < ACL_MEM_ADVISE_SET_READ_MOSTLY || what > ACL_MEM_ADVISE_UNSET_ACCESSED_BY)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: advise %d; allowed: 0 to 5", __func__, int(what));
-  return check(__func__, pointer, size);
+  const Place place = as_place(location);
+  return each_page(__func__, pointer, size, [&](Advice& page) {
+    switch (what) {
+      case ACL_MEM_ADVISE_SET_READ_MOSTLY: page.read_mostly = true; break;
+      case ACL_MEM_ADVISE_UNSET_READ_MOSTLY: page.read_mostly = false; break;
+      case ACL_MEM_ADVISE_SET_PREFERRED_LOCATION: page.preferred = place; break;
+      case ACL_MEM_ADVISE_UNSET_PREFERRED_LOCATION: page.preferred = {}; break;
+      case ACL_MEM_ADVISE_SET_ACCESSED_BY: page.accessed_by.insert(number(place)); break;
+      default: page.accessed_by.erase(number(place));
+    }
+  });
 }
-SIM_API aclError aclrtMemManagedPrefetchAsync(const void* pointer, size_t size, aclrtMemManagedLocation, uint32_t flags,
-                                              aclrtStream stream) {
+SIM_API aclError aclrtMemManagedPrefetchAsync(const void* pointer, size_t size, aclrtMemManagedLocation location,
+                                              uint32_t flags, aclrtStream stream) {
   if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
   int32_t id = 0;
   if (int code = sim_stream_id(stream, &id)) return code;
-  return check(__func__, pointer, size);
+  const Place place = as_place(location);
+  return each_page(__func__, pointer, size, [&](Advice& page) { page.fetched = place; });
+}
+SIM_API aclError aclrtMemManagedPrefetchBatchAsync(const void** pointers, size_t* sizes, size_t count,
+                                                   aclrtMemManagedLocation* places, size_t* begins, size_t groups,
+                                                   uint64_t flags, aclrtStream stream) {
+  REQUIRE(pointers);
+  REQUIRE(sizes);
+  REQUIRE(places);
+  REQUIRE(begins);
+  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  const auto wrong = [&](size_t i) { return begins[i] >= count || (i ? begins[i] <= begins[i - 1] : begins[i] != 0); };
+  for (size_t i = 0; i < groups; ++i)
+    if (wrong(i)) groups = 0;
+  if (!groups || groups > count)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                    "%s: prefetchLocIdxs has to begin with 0 and to rise, each less than count, for 1 to count places",
+                    __func__);
+  for (size_t i = 0; i < count; ++i)
+    if (sizes[i] % kPage)
+      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: sizes[%zu] is %zu; allowed: multiples of 2 MB", __func__, i,
+                      sizes[i]);
+  for (size_t i = 0, group = 0; i < count; ++i) {
+    if (group + 1 < groups && begins[group + 1] == i) ++group;
+    if (int code = aclrtMemManagedPrefetchAsync(pointers[i], sizes[i], places[group], 0, stream)) return code;
+  }
+  return ACL_SUCCESS;
+}
+
+SIM_API aclError aclrtMemManagedGetAttr(aclrtMemManagedRangeAttribute what, const void* pointer, size_t size,
+                                        void* data, size_t room) {
+  REQUIRE(data);
+  if (what < ACL_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || what > ACL_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d; allowed: 1 to 8", __func__, int(what));
+  const bool several = what == ACL_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
+  if (!room || room % sizeof(int32_t) || (!several && room != sizeof(int32_t)))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: dataSize %zu of attribute %d; allowed: 4%s", __func__, room,
+                    int(what), several ? ", or a multiple" : "");
+  std::vector<Advice> pages;
+  if (int code = each_page(__func__, pointer, size, [&](Advice& page) { pages.push_back(page); })) return code;
+  // Of all pages, or of none.
+  const auto common = [&](Place Advice::* which) {
+    const auto other = [&](Advice& page) { return page.*which != pages[0].*which; };
+    return std::any_of(pages.begin(), pages.end(), other) ? Place{} : pages[0].*which;
+  };
+  auto* out = static_cast<int32_t*>(data);
+  switch (what) {
+    case ACL_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
+      *out = std::all_of(pages.begin(), pages.end(), [](Advice& page) { return page.read_mostly; });
+      break;
+    case ACL_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: *out = number(common(&Advice::preferred)); break;
+    case ACL_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
+      auto by = pages[0].accessed_by;
+      for (const Advice& page : pages) std::erase_if(by, [&](int32_t one) { return !page.accessed_by.count(one); });
+      std::fill_n(out, room / sizeof *out, kNowhere);
+      std::copy_n(by.begin(), std::min(by.size(), room / sizeof *out), out);
+      break;
+    }
+    case ACL_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: *out = common(&Advice::preferred).type; break;
+    case ACL_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: *out = int32_t(common(&Advice::preferred).id); break;
+    case ACL_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: *out = number(common(&Advice::fetched)); break;
+    case ACL_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: *out = common(&Advice::fetched).type; break;
+    default: *out = int32_t(common(&Advice::fetched).id);
+  }
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtMemManagedGetAttrs(aclrtMemManagedRangeAttribute* what, size_t count, const void* pointer,
+                                         size_t size, void** data, size_t* rooms) {
+  REQUIRE(what);
+  REQUIRE(data);
+  REQUIRE(rooms);
+  for (size_t i = 0; i < count; ++i)
+    if (int code = aclrtMemManagedGetAttr(what[i], pointer, size, data[i], rooms[i])) return code;
+  return ACL_SUCCESS;
 }
 #endif
 

@@ -428,5 +428,19 @@ SIM_API aclError aclrtDevicePeerAccessStatus(int32_t device, int32_t peer, int32
   return ACL_SUCCESS;
 }
 
+// The other device sees this memory as it is.
+SIM_API aclError aclrtMemP2PMap(void* pointer, size_t size, int32_t peer, uint64_t flags) {
+  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  size_t left = 0;
+  const int device = sim_memory_device(pointer, &left);
+  if (device < 0 || !size || size > left)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes; %s", __func__, size, sim_memory_text(pointer, size));
+  if (int code = check_peers(__func__, device, peer)) return code;
+  std::lock_guard lock(state().mutex);
+  if (state().peers[{device, peer}] || state().peers[{peer, device}]) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: devices %d and %d exchange no data before %s", __func__,
+                  device, peer, "aclrtDeviceEnablePeerAccess");
+}
+
 }  // extern "C"
 }  // namespace sim::acl::sharing

@@ -298,6 +298,34 @@ SIM_API aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI mode
   return sim_capture_begin_into(stream, model, int(mode));
 }
 
+// ---- their tasks ----
+SIM_API aclError aclmdlRIGetStreams(aclmdlRI model, aclrtStream* streams, uint32_t* count) {
+  REQUIRE(count);
+  size_t number = *count;
+  if (int code = sim_model_streams(model, streams, &number)) return code;
+  *count = uint32_t(number);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlRIGetTasksByStream(aclrtStream stream, void** tasks, uint32_t* count) {
+  REQUIRE(count);
+  size_t number = *count;
+  if (int code = sim_stream_tasks(stream, tasks, &number)) return code;
+  *count = uint32_t(number);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlRITaskGetType(void* task, sim_model_task_type* type) {
+  REQUIRE(type);
+  uint32_t index = 0;
+  return sim_model_task(__func__, task, type, &index);
+}
+SIM_API aclError aclmdlRITaskGetSeqId(void* task, uint32_t* id) {
+  REQUIRE(id);
+  sim_model_task_type type;
+  return sim_model_task(__func__, task, &type, id);
+}
+SIM_API aclError aclmdlRITaskDisable(void* task) { return sim_model_task_disable(task); }
+SIM_API aclError aclmdlRIUpdate(aclmdlRI model) { return sim_model_update(model); }
+
 // ---- what is known of them ----
 SIM_API aclError aclmdlRISetName(aclmdlRI model, const char* name) {
   REQUIRE(name);

@@ -377,6 +377,30 @@ aclError aclrtCmoAsync(void* pointer, size_t size, aclrtCmoType kind, aclrtStrea
   });
 }
 
+SIM_API aclError aclrtCheckMemType(void** addresses, uint32_t count, uint32_t types, uint32_t* result,
+                                   uint32_t reserve) {
+  constexpr uint32_t kDevice = 0x2, kDvpp = 0x8, kReserved = 0x10;  // ACL_RT_MEM_TYPE_…
+  REQUIRE(addresses);
+  REQUIRE(result);
+  if (!count || !types || types & ~(kDevice | kDvpp | kReserved) || reserve)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                    "%s: size %u, memType 0x%x, reserve %u; allowed: more than 0, those of ACL_RT_MEM_TYPE_…, 0",
+                    __func__, count, types, reserve);
+  *result = 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    size_t left = 0;
+    const bool device = sim_memory_device(addresses[i], &left) >= 0 && !sim::acl::managed(addresses[i], 1);
+    const uint32_t type = sim_is_reserved(addresses[i]) ? kReserved : device ? kDevice : 0;
+    if (!(types & type)) *result = 0;
+  }
+  return ACL_SUCCESS;
+}
+// Which of its schedulers a device uses: one alone, or both alike.
+SIM_API aclError aclrtSetTsDevice(aclrtTsId which) {
+  if (which == ACL_TS_ID_AICORE || which == ACL_TS_ID_AIVECTOR) return sim_require_device(__func__);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: tsId %d; allowed: 0, 1", __func__, int(which));
+}
+
 // ---- captured models ----
 aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
   return sim_capture_begin_as(stream, int(mode));

@@ -1,4 +1,6 @@
 // libascendcl: versions, attributes, options and logging: what is asked once and answered from what is simulated.
+#include <algorithm>
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
+#include "acl/tasks.h"
 #include "core/fault.h"
 #include "core/sim.h"
 
@@ -180,14 +183,28 @@ aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
   return sim_stream_stop_on_failure(stream, mode == ACL_STOP_ON_FAILURE);
 }
 // Time limits of a single operator: none runs as long, but one that was told to hang (core/fault.h).
-aclError aclrtSetOpExecuteTimeOut(uint32_t seconds) { return sim_task_limit(seconds * 1000ull), ACL_SUCCESS; }
+static std::atomic<uint64_t> operator_limit_ms{0};  // 0: the longest, which is the default
+static aclError limit_operators(uint64_t ms) {
+  sim_task_limit(operator_limit_ms = ms);
+  return ACL_SUCCESS;
+}
+aclError aclrtSetOpExecuteTimeOut(uint32_t seconds) { return limit_operators(seconds * 1000ull); }
+SIM_API aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t ms) { return limit_operators(ms); }
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t wanted, uint64_t* actual) {
-  sim_task_limit((wanted + 999) / 1000);  // of microseconds
   if (actual) *actual = wanted;
+  return limit_operators((wanted + 999) / 1000);  // of microseconds
+}
+// CANN's page of aclrtSetOpExecuteTimeOut has the defaults: 547 seconds on Atlas inference products, 1091 on the
+// others.
+SIM_API aclError aclrtGetOpExecuteTimeout(uint32_t* ms) {
+  REQUIRE(ms);
+  const sim_soc* soc = sim_current_soc();
+  const bool inference = soc && std::string_view(soc->name).starts_with("Ascend310P");
+  const uint64_t set = operator_limit_ms;
+  *ms = set ? uint32_t(std::min<uint64_t>(set, UINT32_MAX)) : inference ? 547000 : 1091000;
   return ACL_SUCCESS;
 }
 aclError aclrtSetOpWaitTimeout(uint32_t) { return ACL_SUCCESS; }
-SIM_API aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t) { return ACL_SUCCESS; }
 
 void aclAppLog(aclLogLevel level, const char* function, const char* file, uint32_t line, const char* format, ...) {
   // CANN's own switch and scale: 0 debug, 1 info, 2 warning, 3 error; silent unless the user asks for it on stdout.

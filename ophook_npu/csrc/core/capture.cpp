@@ -44,6 +44,7 @@ int replay(Model& model, const Launch& launched) {
 
 Model::~Model() {
   for (const auto& group : groups) Handles<TaskGroup>::all().take(group.get());
+  forget_tasks(*this);
 }
 
 }  // namespace sim

@@ -89,7 +89,16 @@ struct ExternalTask final : Task {
   std::atomic<bool> replayed{false};
 };
 
+// CANN's page on events: 65536 on Atlas A2, Atlas A3 and Ascend 950.
+constexpr int kMaxEvents = 65536;
+std::atomic<int> events_taken[kMaxDevices];
+std::atomic<uint32_t> next_event{0};
+
 }  // namespace
+
+Event::~Event() {
+  if (taken >= 0) --events_taken[taken];
+}
 
 void Recording::complete() {
   {
@@ -139,6 +148,40 @@ int sim_event_create_external(void** out) {
   auto event = std::make_shared<Event>();
   event->external = true;
   *out = Handles<Event>::all().add(std::move(event));
+  return kOk;
+}
+
+uint32_t sim_next_event_id() { return next_event++; }
+
+int sim_event_id(void* handle, uint32_t* id) {
+  std::shared_ptr<Event> event;
+  if (int code = resolve_event("aclrtGetEventId", handle, &event)) return code;
+  *id = event->id;
+  return kOk;
+}
+
+int sim_event_take(const char* caller, void* handle) {
+  std::shared_ptr<Event> event;
+  int device = 0;
+  if (int code = resolve_event(caller, handle, &event)) return code;
+  if (int code = require_device(caller, &device)) return code;
+  if (++events_taken[device] > kMaxEvents) {
+    --events_taken[device];
+    return sim_fail(kNoEventResource, "%s: device %d has %d events; it can have no more", caller, device, kMaxEvents);
+  }
+  event->taken = device;
+  return kOk;
+}
+
+// An event of aclrtCreateEvent takes one from its record until that is over.
+int sim_events_left(int* count) {
+  int device = 0;
+  if (int code = require_device("aclrtGetEventAvailNum", &device)) return code;
+  const auto pending = Handles<Event>::all().where([device](Event& event) {
+    std::lock_guard lock(event.mutex);
+    return event.taken < 0 && event.device == device && event.newest && !event.newest->is_over();
+  });
+  *count = kMaxEvents - events_taken[device] - int(pending.size());
   return kOk;
 }
 

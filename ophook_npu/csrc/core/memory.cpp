@@ -477,12 +477,17 @@ int sim_share_memory(const char* call, void* pointer, size_t size, int* file, si
 int sim_reserve_address(size_t size, void** out) {
   size = round_up(size, page_size());
   void* pointer = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pointer == MAP_FAILED)
-    return sim_fail(sim::kOutOfMemory, "aclrtReserveMemAddress: no %zu bytes of addresses", size);
+  if (pointer == MAP_FAILED) return sim_fail(sim::kOutOfMemory, "aclrtReserveMemAddress: no %zu bytes free", size);
   std::unique_lock lock(mutex);
   reservations[reinterpret_cast<uintptr_t>(pointer)] = size;
-  *out = pointer;
-  return sim::kOk;
+  return *out = pointer, sim::kOk;
+}
+
+int sim_is_reserved(const void* pointer) {
+  std::unique_lock lock(mutex);
+  const auto at = reinterpret_cast<uintptr_t>(pointer);
+  auto range = reservations.upper_bound(at);
+  return range != reservations.begin() && (--range, at - range->first < range->second);
 }
 
 int sim_release_address(void* pointer) {

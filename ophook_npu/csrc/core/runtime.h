@@ -32,6 +32,11 @@ typedef struct sim_failure {
 SIM_API void sim_on_failure(void (*told)(const sim_failure* failure));  // null: nobody
 SIM_API uint32_t sim_last_task(void);  // the number of the task that the calling thread launched last
 
+SIM_API uint32_t sim_next_event_id(void);
+SIM_API int sim_event_id(void* event, uint32_t* id);
+// One of those that a device has: it is given back when the event is destroyed. 207007 where there is none left.
+SIM_API int sim_event_take(const char* caller, void* event);
+SIM_API int sim_events_left(int* count);  // that the current device can still have
 SIM_API int sim_event_wait_for(void* stream, void* event, int64_t timeout_ms);  // 107019, as the task's failure
 // In a capture, of an event that streams outside of the model wait for, or record: each replay records or waits anew.
 SIM_API int sim_event_record_outside(void* event, void* stream);
@@ -45,7 +50,23 @@ SIM_API int sim_capture_refuses(const char* call, void* stream);          // 0, 
 SIM_API int sim_capture_begin_into(void* stream, void* model, int mode);  // one that sim_model_create made
 SIM_API int sim_model_task_stream(void* model, size_t index, int32_t* stream);
 SIM_API int sim_model_create(void** model);  // empty
-SIM_API int sim_model_run(void* model);      // in the calling thread, now: a part of another model's replay
+// Of a model that is finished, as the two calls of aclmdlRIGetStreams: `count` alone, or what there is room for. A
+// stream of it is a handle of its own, since the stream that was captured may be gone, or be captured again.
+typedef enum sim_model_task_type {  // aclmdlRITaskType
+  sim_model_task_other,
+  sim_model_task_kernel,
+  sim_model_task_record,
+  sim_model_task_wait,
+  sim_model_task_reset,
+  sim_model_task_value_write,
+  sim_model_task_value_wait,
+} sim_model_task_type;
+SIM_API int sim_model_streams(void* model, void** streams, size_t* count);
+SIM_API int sim_stream_tasks(void* stream, void** tasks, size_t* count);
+SIM_API int sim_model_task(const char* caller, void* task, sim_model_task_type* type, uint32_t* index);
+SIM_API int sim_model_task_disable(void* task);  // from the next update of its model on
+SIM_API int sim_model_update(void* model);
+SIM_API int sim_model_run(void* model);  // in the calling thread, now: a part of another model's replay
 // What runs at the beginning of each replay; dropped with the model.
 SIM_API int sim_model_starts_with(void* model, sim_run run, void* argument, sim_drop drop);
 // Models that are built stream by stream. Those that are heads run from the beginning, the others when a task of the

@@ -39,6 +39,7 @@ enum Code : int {
   kUnsupported = 200001,
   kFeatureNotSupported = 207000,
   kOutOfMemory = 207001,
+  kNoEventResource = 207007,
   kNoStreamResource = 207008,
   kQueueEmpty = 207013,
   kQueueFull = 207014,

@@ -133,7 +133,7 @@ Stream::~Stream() {
 }
 
 void Stream::finish(bool by_force) {
-  if (by_force) abort();
+  if (by_force) abort(true);
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -164,14 +164,15 @@ void Stream::work() {
     batch.swap(queue_);
     while (!batch.empty()) {
       const bool failed_before = (failure_ != kOk && stop_on_failure) || failure::code(device) != kOk;
-      const uint64_t aborted = aborted_;
+      const uint64_t aborted = aborted_, begun = begun_;
       lock.unlock();
       {
         std::shared_ptr<Task> task = std::move(batch.front());
         batch.pop_front();
         if (schedule::on()) schedule::turn(*this);
         runs = task.get();
-        const bool skip = (failed_before || task->nth <= aborted) && !task->runs_after_failure();
+        const bool dropped = task->nth <= aborted && task->nth != begun;
+        const bool skip = (failed_before || dropped) && !task->runs_after_failure();
         const int code = skip         ? int(kOk)
                          : observer() ? run_observed(*task, task->launched, kNoModel, run_safely)
                                       : run_safely(*task);
@@ -257,10 +258,10 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
   return kOk;
 }
 
-void Stream::abort() {
+void Stream::abort(bool first_has_begun) {
   std::lock_guard lock(mutex_);
   if (completed_ == submitted_) return;
-  aborted_ = submitted_;
+  aborted_ = submitted_, begun_ = first_has_begun ? completed_ + 1 : 0;
   failure_ = kStreamAbort;
   failure_text_ = "stream " + std::to_string(id) + " was aborted";
 }
@@ -329,9 +330,8 @@ int Stream::synchronize(int64_t timeout_ms) {
 int Stream::drain(int64_t timeout_ms) {
   const schedule::HostWait wait(*this);
   std::unique_lock lock(mutex_);
-  const uint64_t target = submitted_;
   ++waiters_;
-  auto reached = [&] { return completed_ >= target; };
+  auto reached = [this, target = submitted_] { return completed_ >= target; };
   bool done = true;
   if (timeout_ms > 0) done = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
   else work_done_.wait(lock, reached);
@@ -550,7 +550,7 @@ int sim_stream_query(void* handle, int* done) {
 
 int sim_stream_id(void* handle, int32_t* id) {
   std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclrtStreamGetId", handle, &stream)) return code;
+  if (int code = resolve("aclrtStreamGetId", handle, &stream)) return line_id(handle, id) ? code : int(kOk);
   *id = stream->id;
   return kOk;
 }

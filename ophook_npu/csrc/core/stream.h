@@ -89,6 +89,23 @@ struct TaskGroup {
   std::vector<size_t> positions;  // among the model's tasks
 };
 
+// What programs hold of a model's tasks and of the streams that they were launched on (model_tasks.cpp).
+struct ModelTask {
+  ModelTask(std::weak_ptr<Model> of, size_t nth, sim_model_task_type what)
+      : model(std::move(of)), index(nth), type(what) {}
+  const std::weak_ptr<Model> model;
+  const size_t index;
+  const sim_model_task_type type;
+  bool disabled = false;  // from the model's next update on
+};
+struct ModelLine {
+  ModelLine(std::weak_ptr<Model> of, int32_t stream) : model(std::move(of)), id(stream) {}
+  const std::weak_ptr<Model> model;
+  const int32_t id;
+};
+int line_id(void* handle, int32_t* id);
+void forget_tasks(Model& model);
+
 // Where both are locked, a stream's mutex is locked before its model's.
 struct Model {
   ~Model();
@@ -106,6 +123,8 @@ struct Model {
   std::shared_ptr<order::Inside> inside;
   std::vector<std::shared_ptr<Task>> first;  // run at the beginning of each replay
   std::unique_ptr<Built> built;
+  std::vector<std::shared_ptr<ModelTask>> handed;
+  std::vector<std::shared_ptr<ModelLine>> lines;
 };
 
 // A task that calls a function, as sim_launch makes it.
@@ -141,7 +160,9 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
   // Null where it is not being captured.
   std::shared_ptr<Model> capturing();
-  void abort();
+  // What has not run will not. A device begins a task as soon as nothing is in front of it, which this stream's thread
+  // may not have come to yet: `first_has_begun` keeps that one.
+  void abort(bool first_has_begun = false);
   // A persistent stream's tasks that belong to no model yet.
   std::vector<std::shared_ptr<Task>> take_kept();
   // From here on what is launched belongs to the model; false if the stream is captured already, or the model ended.
@@ -181,7 +202,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::mutex mutex_;
   std::condition_variable work_arrived_, work_done_;
   std::deque<std::shared_ptr<Task>> queue_;
-  uint64_t submitted_ = 0, completed_ = 0, drained_ = 0, aborted_ = 0;  // aborted: those up to here
+  uint64_t submitted_ = 0, completed_ = 0, drained_ = 0;
+  uint64_t aborted_ = 0, begun_ = 0;  // those up to here, but for that one
   std::vector<std::shared_ptr<Task>> kept_;
   int waiters_ = 0;
   bool sleeping_ = false, stop_ = false;
@@ -194,7 +216,10 @@ struct Stream : std::enable_shared_from_this<Stream> {
 };
 
 struct Event {
+  ~Event();
   std::mutex mutex;
+  const uint32_t id = sim_next_event_id();
+  int taken = -1;                     // the device that has one event less as long as it exists
   std::shared_ptr<Recording> newest;  // null: never recorded, counts as complete
   std::weak_ptr<Model> model;         // the capture that the newest recording belongs to
   std::atomic<int> device{-1};        // of the stream that recorded it last

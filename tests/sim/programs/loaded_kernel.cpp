@@ -5,8 +5,8 @@
 #include "acl/acl.h"
 
 int failures = 0;
-#define OK(call)                                                              \
-  do {                                                                        \
+#define OK(call)                                                                                            \
+  do {                                                                                                      \
     if (const int code = (call)) std::printf("%s: %d %s\n", #call, code, aclGetRecentErrMsg()), ++failures; \
   } while (0)
 
@@ -56,6 +56,9 @@ int main(int, char** arguments) {
   OK(aclrtSynchronizeStream(stream));
   OK(aclrtMemcpy(&value, 4, x, 4, ACL_MEMCPY_DEVICE_TO_HOST));
   size_t count = 0, offset = 0, size = 0;
+  size_t dynamic = 9;
+  OK(aclrtFunctionGetAvailDynUbufPerBlock(kernel, 0, &dynamic));
+  if (dynamic || aclrtFunctionGetAvailDynUbufPerBlock(kernel, 1, &dynamic) == 0) ++failures;
   OK(aclrtFunctionGetParamCount(kernel, &count));
   OK(aclrtFunctionGetParamInfo(kernel, 2, &offset, &size));
   OK(aclrtBinaryUnLoad(binary));

@@ -1,11 +1,25 @@
 // Functions of features that are not simulated: torch_npu or torchair need some of them in order to load, C++ clients
 // link to others without calling them. Each fails and names itself; none returns success. The C ABI lets one
 // parameterless body answer for any argument list, so this file must not include the headers that declare them.
+#include <string_view>
+
 #include "core/sim.h"
+
+static bool there_is(std::string_view product) {
+  const sim_soc* soc = sim_current_soc();
+  return !soc || std::string_view(soc->name).starts_with(product);
+}
+static int not_here(const char* name) {
+  constexpr int kFeatureNotSupported = 207000;
+  return sim_fail(kFeatureNotSupported, "%s: %s does not have it", name, sim_current_soc()->name);
+}
 
 #define UNIMPLEMENTED(name) \
   extern "C" SIM_API int name() { return sim_unimplemented(#name); }
 #define REFUSED(name) UNIMPLEMENTED(name)
+// By CANN's pages only products of this name have it: on others it fails as it does there.
+#define REFUSED_ELSEWHERE(name, soc) \
+  extern "C" SIM_API int name() { return there_is(soc) ? sim_unimplemented(#name) : not_here(#name); }
 #define REFUSED_AS(type, value, name) \
   extern "C" SIM_API type name() { return sim_unimplemented(#name), value; }
 #define REFUSED_POINTER(name) REFUSED_AS(void*, nullptr, name)
