@@ -8,7 +8,7 @@ On hardware: --device npu.
 CHECKOUT is Ascend/pytorch at the release of the torch_npu that is installed; nothing in it is changed or copied. FILE
 is below its folder test, such as test_modules.py. DIR gets FILE.jsonl: a line about the run, and a line for each test:
 its name, how it ended (pass, fail, skip, disabled, crash, time-out, memory), the seconds and what it said. `disabled`
-are the tests that Ascend/pytorch itself lists as failing on hardware; --disabled runs them, too.
+are the tests that Ascend/pytorch and the wheel themselves list as failing on hardware; --disabled runs these instead.
 
 Tests run in a fork of this process. Where a test ends that fork, or takes longer than it may, the line says so and
 the tests after it run in a new one. scripts/device_tests_report.py makes tables of the lines.
@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import IO, Any
 
 DISABLED = "unsupported_test_cases/.pytorch-disabled-tests.json"
+SKIPPED = "npu test skipped!"  # what the wheel's list of operators' tests says
 TEXT = 4000  # characters that are kept of what a failure says, from its end
 Line = dict[str, Any]
 
@@ -125,34 +126,51 @@ def load(file: Path) -> list[unittest.TestCase]:
     return sorted(tests_in(unittest.defaultTestLoader.loadTestsFromModule(module)), key=name_of)
 
 
-def worker(file: Path, wanted: list[str] | None, lines: IO[str], log: int) -> None:
-    """Tell the names of all tests, or run some of them."""
+def without_skips() -> None:
+    """Take the wheel's own skips from torch's descriptions of operators."""
+    from torch.testing._internal.common_methods_invocations import op_db, python_ref_db
+    from torch_npu.testing._npu_testing_utils import skip_list
+
+    for operator in (*op_db, *python_ref_db):
+        listed = set(map(id, skip_list.get(operator.name, ())))
+        operator.skips = tuple(each for each in operator.skips or () if id(each) not in listed)
+
+
+def skipped(test: unittest.TestCase) -> bool:
+    return getattr(getattr(test, test._testMethodName), "__unittest_skip_why__", "") == SKIPPED
+
+
+def worker(file: Path, wanted: list[str] | None, disabled: bool, lines: IO[str], log: int) -> None:
+    """Tell the names of all tests, and which the wheel skips, or run some of them."""
     os.setpgid(0, 0)
     for stream in (1, 2):
         os.dup2(log, stream)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable(file=log)
     try:
+        if disabled and wanted:
+            without_skips()
         tests = load(file)
     except BaseException:
         lines.write(json.dumps({"class": "the file", "text": traceback.format_exc()[-TEXT:]}) + "\n")
         return
     if wanted is None:
-        lines.write(json.dumps({"names": [name_of(test) for test in tests]}) + "\n")
+        skips = [name_of(test) for test in tests if skipped(test)]
+        lines.write(json.dumps({"names": [name_of(test) for test in tests], "skipped": skips}) + "\n")
         return
     chosen = set(wanted)
     unittest.TestSuite([test for test in tests if name_of(test) in chosen]).run(Reporter(lines, log))
 
 
 @contextlib.contextmanager
-def forked(file: Path, wanted: list[str] | None, log: Path) -> Iterator[tuple[int, IO[bytes]]]:
+def forked(file: Path, wanted: list[str] | None, disabled: bool, log: Path) -> Iterator[tuple[int, IO[bytes]]]:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
         try:
             with os.fdopen(write, "w") as lines:
-                worker(file, wanted, lines, os.open(log, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND))
+                worker(file, wanted, disabled, lines, os.open(log, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND))
         finally:
             os._exit(0)
     os.close(write)
@@ -167,10 +185,11 @@ def resident(process: int) -> float:
     return 0.0
 
 
-def run(file: Path, wanted: list[str] | None, log: Path, seconds: float, gigabytes: float) -> Iterator[Line]:
+def run(file: Path, wanted: list[str] | None, given: argparse.Namespace) -> Iterator[Line]:
     """The lines of one fork; the last is that of the test that ended it, if one did."""
     running, rest, killed = "", b"", ""
-    with forked(file, wanted, log) as (child, pipe):
+    log = given.out / f"{file.stem}.log"
+    with forked(file, wanted, given.disabled, log) as (child, pipe):
         began = time.monotonic()
         while True:
             ready, _, _ = select.select([pipe], [], [], 0.5)
@@ -185,9 +204,9 @@ def run(file: Path, wanted: list[str] | None, log: Path, seconds: float, gigabyt
                     if "begins" not in line:
                         yield line
             if not killed and (running or wanted is None):
-                if time.monotonic() - began > (seconds if running else 300):
+                if time.monotonic() - began > (given.seconds if running else 300):
                     killed = "time-out"
-                elif resident(child) > gigabytes:
+                elif resident(child) > given.gigabytes:
                     killed = "memory"
                 if killed:
                     os.killpg(child, signal.SIGKILL)
@@ -202,15 +221,15 @@ def run(file: Path, wanted: list[str] | None, log: Path, seconds: float, gigabyt
 def run_file(file: Path, given: argparse.Namespace, earlier: dict[str, Line]) -> list[Line]:
     """A line for each test; with earlier ones, only what did not pass then runs."""
     log = given.out / f"{file.stem}.log"
-    limits = (log, given.seconds, given.gigabytes)
-    first = next(run(file, None, *limits), None)
+    first = next(run(file, None, given), None)
     if first is None or "names" not in first:
         text = first["text"] if first else log.read_text(errors="replace")[-TEXT:]
         return [{"test": "the file", "outcome": "fail", "text": text}]
     names = [name for name in first["names"] if re.search(given.only, name)]
-    disabled = set() if given.disabled else disabled_tests(file.parent)
-    lines = {name: {"test": name, "outcome": "disabled"} for name in names if is_disabled(name, disabled)}
-    waiting = [name for name in names if name not in lines][:: given.every]
+    listed, skips = disabled_tests(file.parent), set(first["skipped"])
+    disabled = {name for name in names if name in skips or is_disabled(name, listed)}
+    waiting = [name for name in names if (name in disabled) is given.disabled][:: given.every]
+    lines = {} if given.disabled else {name: {"test": name, "outcome": "disabled"} for name in disabled}
     if earlier:
         lines = dict(earlier)
         again = {name for name, line in earlier.items() if line["outcome"] not in ("pass", "skip", "disabled")}
@@ -218,7 +237,7 @@ def run_file(file: Path, given: argparse.Namespace, earlier: dict[str, Line]) ->
     while waiting:
         batch, faults = waiting[: given.batch], []
         done = set()
-        for line in run(file, batch, *limits):
+        for line in run(file, batch, given):
             if "test" in line:
                 lines[line["test"]] = line
                 done.add(line["test"])
@@ -251,7 +270,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="run every Nth of a file's tests, by name")
     parser.add_argument("--only", default="", metavar="REGEX", help="run the tests with this in their names")
     parser.add_argument("--failed", action="store_true", help="run again what did not pass; keep the other lines")
-    parser.add_argument("--disabled", action="store_true", help="run what Ascend/pytorch lists as failing, too")
+    parser.add_argument("--disabled", action="store_true", help="run what is listed as failing")
     parser.add_argument("--seconds", type=float, default=60, help="for one test (60)")
     parser.add_argument("--gigabytes", type=float, default=8, help="of memory for one test (8)")
     parser.add_argument("--batch", type=int, default=500, metavar="N", help="tests of one process at most (500)")
@@ -267,7 +286,7 @@ def main() -> None:
     tests = given.checkout.resolve() / "test"
     given.out = given.out.resolve()
     given.out.mkdir(parents=True, exist_ok=True)
-    header = about(tests) | {"every": given.every, "only": given.only}
+    header = about(tests) | {"every": given.every, "only": given.only, "disabled": given.disabled}
     for name in given.files:
         file = tests / name
         if not file.is_file():

@@ -46,7 +46,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     listed.write_text(json.dumps(LISTED))
     given = argparse.Namespace(out=folder, seconds=2, gigabytes=8, batch=3, every=1, only="", disabled=False)
     lines = device_tests.run_file(folder / "test_tiny.py", given, {})
-    header = {"file": "test_tiny.py", "every": 1}
+    header = {"file": "test_tiny.py", "every": 1, "disabled": False}
     (folder / "test_tiny.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [header, *lines]))
     return folder
 
@@ -84,6 +84,9 @@ def test_only_what_did_not_pass_runs_again(results: Path) -> None:
     lines = device_tests.run_file(results / "test_tiny.py", given, earlier)
     assert [line["outcome"] for line in lines] == ["pass", "pass"] and "seconds" in lines[0]
     assert "seconds" not in lines[1]
+    given.disabled = True
+    listed = device_tests.run_file(results / "test_tiny.py", given, {})
+    assert [(line["test"], line["outcome"]) for line in listed] == [("TestOneNPU.test_g_listed_npu_float64", "fail")]
 
 
 def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
