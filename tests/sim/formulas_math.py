@@ -15,6 +15,9 @@ BYTES, LONG = Out(torch.uint8), Out(torch.int64)
 # ---- one operand -----------------------------------------------------------------------------------------------------
 formula("Square", x, OUT)(lambda a: a * a)
 formula("Real", x, OUT)(lambda a: a)
+formula("Log2", positive, OUT)(lambda a: torch.log(a) / math.log(2))
+formula("GtScalar", x, 0.25, BOOL)(lambda a: (a - 0.25 > 0).double())
+formula("InplaceSubs", Written(), 1.5, 0.5)(lambda a: a - 0.5 * 1.5)
 formula("IsInf", x, BOOL)(lambda a: (a.abs() == math.inf).double())
 # What both are of a positive number is the limit of a product; sums over it stand for the function itself.
 formula("Lgamma", positive, OUT)(lambda a: _stirling(a + 30) - sum(torch.log(a + k) for k in range(30)))
@@ -33,6 +36,9 @@ def _psi(a: Tensor) -> Tensor:
 formula("Xlog1py", x, positive, OUT)(lambda a, b: a * torch.log(1 + b))
 formula("InplaceXLogYTensor", Written(), positive)(lambda a, b: a * torch.log(b))
 formula("InplaceAddV3", 1.5, Written(), 0.5)(lambda a: 1.5 + 0.5 * a)
+formula("InplaceClampMinTensor", Written(), row)(lambda a, least: torch.where(a > least, a, least.expand_as(a)))
+_FLAGS, _OTHERS = torch.tensor([[0, 0, 3, -1]], dtype=torch.int32), torch.tensor([[0], [5]], dtype=torch.int32)
+formula("LogicalAnd", _FLAGS, _OTHERS, BOOL)(lambda: torch.tensor([[0.0, 0, 0, 0], [0, 0, 1, 1]]))
 formula("AddN", [x, x, x], OUT)(lambda all_: all_[0] + all_[1] + all_[2])
 formula("Sum", [x, row, x], OUT)(lambda all_: all_[0] + all_[1] + all_[2])
 formula("MaxN", [x, row, x], OUT)(lambda all_: torch.where(all_[0] > all_[1], all_[0], all_[1]).maximum(all_[2]))
@@ -108,6 +114,21 @@ def _(a: Tensor, value: Tensor) -> Tensor:
     for i in range(2):
         for j in range(3):
             result[1 + 2 * i, 2 + j] = value[i, j]
+    return result
+
+
+formula("Repeat", half, [2, 1, 3], OUT)(lambda a: torch.cat([torch.cat([a, a, a], 1)[None]] * 2))
+_SORTED = torch.tensor([-1.0, 0.5, 0.5, 2.0, 7.0])
+formula("SearchSorteds", _SORTED, 0.5, False, True, None, LONG)(lambda: (_SORTED.double() <= 0.5).sum().reshape(1))
+_CHOSEN = [torch.tensor([4, 0, 4]), torch.tensor([[1], [7]])]
+
+
+@formula("IndexPutImpl", Written(), _CHOSEN, Drawn((2, 3)), True, False)
+def _(a: Tensor, values: Tensor) -> Tensor:
+    result = a.clone()
+    for i, column in enumerate((1, 7)):
+        for j, line in enumerate((4, 0, 4)):
+            result[line, column] += values[i, j]
     return result
 
 

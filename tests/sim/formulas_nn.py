@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from formulas import FLOAT, OUT, Drawn, Out, Tensor, Written, half, positive, row, sigmoid, x
+from formulas import EPS, FLOAT, OUT, Drawn, Out, Tensor, Written, half, positive, row, sigmoid, x
 from formulas import _is as formula
 
 INT = Out(torch.int32)
@@ -109,3 +109,65 @@ formula("RoiAlignV2", Drawn((1, 2, 4, 4)), _REGION, 1, 1, 1.0, 1, False, OUT)(
 )
 formula("RoiAlign", Drawn((1, 2, 4, 4)), Drawn((1, 4), value=0), Drawn((1,), value=0, dtype=torch.int32), "avg", 1, 1,
         1, 1.0, OUT)(lambda a, *_: a[:, :, :2, :2].mean((2, 3), keepdim=True))  # fmt: skip
+
+
+# An image of 3 by 4 as 5 by 6: where each row and each column comes from, with factors that the sizes do not give.
+def _resampled(count: int, size: int, factor: float) -> Tensor:
+    weights = torch.zeros(count, size, dtype=torch.float64)
+    for i in range(count):
+        at = max(0.0, (i + 0.5) / factor - 0.5)
+        low, part = int(at), at - int(at)
+        weights[i, min(low, size - 1)] += 1 - part
+        weights[i, min(low + 1, size - 1)] += part
+    return weights
+
+
+formula("UpsampleBilinear2dBackwardV2", Drawn((1, 2, 5, 6)), [5, 6], [1, 2, 3, 4], False, 1.5, 2.0, OUT)(
+    lambda g: torch.einsum("nchw,hi,wj->ncij", g, _resampled(5, 3, 1.5), _resampled(6, 4, 2.0))
+)
+formula("EluBackward", x, 1.25, 1.5, 0.75, False, x, OUT)(
+    lambda g, a: g * torch.where(a > 0, 1.5, 1.5 * 1.25 * 0.75 * torch.exp(0.75 * a))
+)
+
+_HEADS = Drawn((1, 2, 4, 8))
+
+
+@formula("FlashAttentionScoreGradV2", _HEADS, _HEADS, _HEADS, _HEADS, *[None] * 11, 0.5, 1.0, 65536, 65536, 2, "BNSD",
+         0, 0, 1, OUT, OUT, OUT, None)  # fmt: skip
+def _(q: Tensor, k: Tensor, v: Tensor, g: Tensor) -> tuple[Tensor, ...]:
+    scores = torch.exp(0.5 * torch.einsum("bnid,bnjd->bnij", q, k))
+    part = scores / scores.sum(-1, keepdim=True)
+    of_part = torch.einsum("bnid,bnjd->bnij", g, v)
+    of_scores = 0.5 * part * (of_part - (part * of_part).sum(-1, keepdim=True))
+    into = "bnij,bnjd->bnid"
+    return (torch.einsum(into, of_scores, k), torch.einsum(into, of_scores.mT, q), torch.einsum(into, part.mT, g))
+
+
+_TABLES, _LENGTHS = torch.tensor([2, 0, 1], dtype=torch.int32), torch.tensor([0, 4, 6], dtype=torch.int32)
+_ENDS = torch.tensor([0, 2, 6, 8], dtype=torch.int32)
+formula("ExpandIntoJaggedPermute", _TABLES, _LENGTHS, _ENDS, 8, INT)(
+    lambda: torch.tensor([6.0, 7, 0, 1, 2, 3, 4, 5])  # tables 2, 0 and 1 from 6, 0 and 4
+)
+
+
+# Rounded results and factors of each row; bits.
+@formula("AdaLayerNormQuant", Drawn((2, 3, 16)), Drawn((2, 1, 16)), Drawn((2, 1, 16)), Drawn((16,)), Drawn((16,)),
+         Drawn((16,), positive=True), EPS, "dynamic", Out(torch.int8), FLOAT, None)  # fmt: skip
+def _(a: Tensor, scale: Tensor, shift: Tensor, weight: Tensor, bias: Tensor, smooth: Tensor) -> tuple[Tensor, ...]:
+    middle = a - a.mean(-1, keepdim=True)
+    normal = middle / torch.sqrt((middle**2).mean(-1, keepdim=True) + EPS) * weight + bias
+    y = (normal * (1 + scale) + shift) * smooth
+    factor = y.abs().amax(-1) / 127
+    return torch.round(y / factor[..., None]), factor
+
+
+_SCALES, _OFFSETS = torch.tensor([0.1, 1.7, 3e-5, 2.0]), torch.tensor([3.5, -300.0, 2.5, -1.0])
+
+
+@formula("TransQuantParamV2", _SCALES, _OFFSETS, Out(torch.int64))
+def _() -> Tensor:
+    bits = [one & 0xFFFFE000 | 1 << 46 for one in _SCALES.view(torch.int32).tolist()]
+    whole = (4, -256, 2, -1)  # rounded to even, between -256 and 255
+    return torch.tensor(
+        [one & 0x4000FFFFFFFF | (offset & 0x1FF) << 37 for one, offset in zip(bits, whole, strict=True)]
+    )
