@@ -36,6 +36,13 @@ def _psi(a: Tensor) -> Tensor:
 formula("Xlog1py", x, positive, OUT)(lambda a, b: a * torch.log(1 + b))
 formula("InplaceXLogYTensor", Written(), positive)(lambda a, b: a * torch.log(b))
 formula("InplaceAddV3", 1.5, Written(), 0.5)(lambda a: 1.5 + 0.5 * a)
+formula("FmodScalar", x, 0.75, OUT)(lambda a: a - torch.trunc(a / 0.75) * 0.75)
+formula("RemainderScalarTensor", 1.75, positive, OUT)(lambda b: 1.75 - torch.floor(1.75 / b) * b)
+formula("DivMods", x, 0.5, 2, OUT)(lambda a: torch.floor(a / 0.5))
+formula("FloorDivides", x, -0.5, OUT)(lambda a: torch.floor(a / -0.5))
+formula("LinalgCross", Drawn((4, 3)), Drawn((4, 3)), 1, OUT)(
+    lambda a, b: a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
+)
 formula("InplaceClampMinTensor", Written(), row)(lambda a, least: torch.where(a > least, a, least.expand_as(a)))
 _FLAGS, _OTHERS = torch.tensor([[0, 0, 3, -1]], dtype=torch.int32), torch.tensor([[0], [5]], dtype=torch.int32)
 formula("LogicalAnd", _FLAGS, _OTHERS, BOOL)(lambda: torch.tensor([[0.0, 0, 0, 0], [0, 0, 1, 1]]))
@@ -59,6 +66,22 @@ def _(a: Tensor) -> Tensor:
     return ((a - a.mean(1, keepdim=True)) ** 2).sum(1) / 7
 
 
+@formula("BatchNormStats", VOLUME, 1e-5, Out(torch.float32), Out(torch.float32))
+def _(a: Tensor) -> tuple[Tensor, ...]:
+    mean = a.sum((0, 2, 3)) / 40
+    return mean, 1 / torch.sqrt(((a - mean[:, None, None]) ** 2).sum((0, 2, 3)) / 40 + 1e-5)
+
+
+@formula("Renorm", x, 2.0, 0, 1.5, OUT)
+def _(a: Tensor) -> Tensor:
+    norm = torch.sqrt((a * a).sum(1, keepdim=True))
+    return torch.where(norm > 1.5, a * 1.5 / (norm + 1e-7), a)
+
+
+formula("Aminmax", VOLUME, [1, 3], True, OUT, OUT)(lambda a: (-((-a).amax((1, 3), True)), a.amax((1, 3), True)))
+formula("Histc", x, 4, -1.0, 1.0, OUT)(
+    lambda a: torch.stack([((a >= low) & (a < low + 0.5)).sum() for low in (-1, -0.5, 0, 0.5)]).double()
+)
 formula("GlobalAveragePool", VOLUME, OUT)(lambda a: a.sum((2, 3), keepdim=True) / 20)
 formula("GlobalMaxPool", VOLUME, OUT)(lambda a: a.amax((2, 3), keepdim=True))
 formula("CumsumV2", x, 1, True, True, OUT)(lambda a: torch.stack([a[:, j + 1 :].sum(1) for j in range(8)], 1))

@@ -111,6 +111,58 @@ formula("RoiAlign", Drawn((1, 2, 4, 4)), Drawn((1, 4), value=0), Drawn((1,), val
         1, 1.0, OUT)(lambda a, *_: a[:, :, :2, :2].mean((2, 3), keepdim=True))  # fmt: skip
 
 
+# ---- activations, losses and what goes back from them ----------------------------------------------------------------
+formula("AddRelu", x, row, 0.5, OUT)(lambda a, b: torch.clamp_min(a + 0.5 * b, 0))
+formula("InplaceHardsigmoid", Written())(lambda a: torch.clamp(a / 6 + 0.5, 0, 1))
+formula("KlDivBackward", x, x, x, 0, True, OUT)(lambda g, _, target: -g * torch.exp(target))
+formula("KlDivTargetBackward", x, x, positive, 0, False, OUT)(lambda g, a, target: g * (torch.log(target) + 1 - a))
+formula("BinaryCrossEntropyWithLogitsBackward", x, x, x, positive, positive, 0, OUT)(
+    lambda g, a, t, weight, more: g * weight * ((t * (more - 1) + 1) * sigmoid(a) - t * more)
+)
+_MASK = torch.arange(128).reshape(1, 1, 4, 32) % 3 == 0
+
+
+@formula("ScaledMaskedSoftmax", Drawn((1, 2, 4, 32)), _MASK, 0.5, False, OUT)
+def _(a: Tensor) -> Tensor:
+    powers = torch.where(_MASK, 0, torch.exp(0.5 * a))
+    return powers / powers.sum(-1, keepdim=True)
+
+
+# ---- norms, sums, pooling --------------------------------------------------------------------------------------------
+@formula("FastLayerNorm", x, [8], row, row, EPS, OUT, FLOAT, FLOAT)
+def _(a: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
+    mean = a.sum(1, keepdim=True) / 8
+    rstd = 1 / torch.sqrt(((a - mean) ** 2).sum(1, keepdim=True) / 8 + EPS)
+    return (a - mean) * rstd * weight + bias, mean, rstd
+
+
+@formula("InplaceAddRmsNorm", Written(), Written(), row, EPS, FLOAT)
+def _(a: Tensor, b: Tensor, gamma: Tensor) -> tuple[Tensor, ...]:
+    both = a + b
+    rstd = 1 / torch.sqrt((both * both).sum(1, keepdim=True) / 8 + EPS)
+    return both * rstd * gamma, both, rstd
+
+
+@formula("GroupNormSwish", Drawn((2, 4, 5)), Drawn((4,)), Drawn((4,)), 2, "NCHW", EPS, True, 1.5, OUT, OUT, OUT)
+def _(a: Tensor, gamma: Tensor, beta: Tensor) -> tuple[Tensor, ...]:
+    groups = a.reshape(2, 2, 10)
+    mean = groups.sum(-1) / 10
+    rstd = 1 / torch.sqrt(((groups - mean[..., None]) ** 2).sum(-1) / 10 + EPS)
+    normal = ((groups - mean[..., None]) * rstd[..., None]).reshape(2, 4, 5) * gamma[:, None] + beta[:, None]
+    return normal * sigmoid(1.5 * normal), mean, rstd
+
+
+formula("BatchNormElemt", Drawn((2, 3, 4)), *[Drawn((3,))] * 3, Drawn((3,), positive=True), EPS, OUT)(
+    lambda a, weight, bias, mean, invstd: (a - mean[:, None]) * invstd[:, None] * weight[:, None] + bias[:, None]
+)
+formula("Addmv", Drawn((6,)), half, Drawn((4,)), 1.5, 0.5, OUT, 0)(
+    lambda a, matrix, vector: 0.5 * a + 1.5 * (matrix * vector).sum(1)
+)
+formula("AvgPool3d", Drawn((1, 2, 3, 4, 4)), [2, 2, 2], [1, 2, 2], [0, 0, 0], False, True, 0, OUT)(
+    lambda a: torch.stack([a[:, :, i : i + 2].reshape(1, 2, 2, 2, 2, 2, 2).mean((2, 4, 6)) for i in (0, 1)], 2)
+)
+
+
 # An image of 3 by 4 as 5 by 6: where each row and each column comes from, with factors that the sizes do not give.
 def _resampled(count: int, size: int, factor: float) -> Tensor:
     weights = torch.zeros(count, size, dtype=torch.float64)
