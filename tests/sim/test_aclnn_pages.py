@@ -56,14 +56,16 @@ def test_a_matrix_is_the_product_of_its_factors(some: bool, inner: int) -> None:
     assert r.tril(-1).eq(0).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32, torch.bool])
 @pytest.mark.parametrize("function", ["aclnnBernoulli", "aclnnBernoulliTensor"])
-def test_as_many_are_one_as_the_probability_says(function: str) -> None:
-    shape, p = torch.empty(100, 100), 0.25 if function == "aclnnBernoulli" else torch.full((100, 1), 0.25)
-    first, second = torch.empty(100, 100), torch.empty(100, 100)
+def test_as_many_are_one_as_the_probability_says(function: str, dtype: torch.dtype) -> None:
+    shape = torch.empty(100, 100, dtype=dtype)
+    p = 0.25 if function == "aclnnBernoulli" else torch.full((100, 1), 0.25)
+    first, second = torch.empty_like(shape), torch.empty_like(shape)
     for out in (first, second):
         aclnn(function, shape, p, 7, 0, out)
     assert first.equal(second) and set(first.unique().tolist()) == {0.0, 1.0}
-    assert abs(first.mean() - 0.25) < 0.03
+    assert abs(first.float().mean() - 0.25) < 0.03
 
 
 def test_dropout_leaves_what_its_mask_says_and_its_gradient_too() -> None:

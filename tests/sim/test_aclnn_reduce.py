@@ -162,6 +162,15 @@ def test_linear_algebra(same) -> None:
     same(lambda a, b: torch.triangular_solve(b, a).solution, positive.triu(), normal(4, 2, seed=1))
 
 
+def test_of_a_matrix_without_elements_nothing_is_written() -> None:
+    """CANN's first phase ends there, with success."""
+    empty, sign, log = torch.empty(0, 0), torch.full((), 7.0), torch.full((), 8.0)
+    aclnn("aclnnSlogdet", empty, sign, log)
+    assert (sign.item(), log.item()) == (7.0, 8.0)
+    aclnn("aclnnLogdet", empty, log)
+    assert log.item() == 8.0
+
+
 @pytest.mark.parametrize("name", ["sum", "mean", "std", "prod", "logsumexp", "cumsum", "norm"])
 def test_gradients(same, name: str) -> None:
     x, function = normal(3, 4).requires_grad_(), getattr(torch, name)

@@ -95,7 +95,7 @@ ACLNN(InplaceBernoulliTensor, (Out, self, In, p, int64_t, seed, int64_t, offset)
 ACLNN(Bernoulli, (In, self, Num, p, int64_t, seed, int64_t, offset, Out, out),
       (probability(p.toDouble()), like(out, self)), out.bernoulli_(p.toDouble(), generator(seed, offset)))
 ACLNN(BernoulliTensor, (In, self, In, p, int64_t, seed, int64_t, offset, Out, out), (into(self, {p}), like(out, self)),
-      write(out, kernels::draw_bernoulli(p, out.sizes(), generator(seed, offset))))
+      write(out, kernels::draw_bernoulli(p, out.sizes(), generator(seed, offset)).to(out.scalar_type())))
 ACLNN(SimThreadExponential, (Out, self, int64_t, count, double, lambda, int64_t, seed, int64_t, offset), when_run(),
       kernels::draw_exponential(self, lambda, generator(seed, offset)))
 ACLNN(Multinomial, (In, self, int64_t, samples, bool, replacement, int64_t, seed, int64_t, offset, Out, out),
