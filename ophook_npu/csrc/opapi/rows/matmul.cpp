@@ -177,12 +177,11 @@ ACLNN(Svd, (In, self, bool, full, bool, vectors, Out, s, Out, u, Out, v), svd_li
       write_svd(s, u, v, kernels::svd(self, full, vectors)))
 ACLNN(Inverse, (In, self, Out, out), (kept(out, self), shapes<"*b n n -> *b n n">(self, out)),
       write(out, at::inverse(wide(self))))
-// Of matrices without elements nothing is written: the first phase ends where self is empty, in CANN's aclnn_slogdet.cpp
-// and aclnn_logdet.cpp.
+// Of matrices without elements nothing is written: the first phase ends where self is empty, in CANN's
+// aclnn_slogdet.cpp and aclnn_logdet.cpp.
 ACLNN(Slogdet, (In, self, Out, sign, Out, log), (kept(sign, self), of_each_matrix(self, {sign, log})),
       self.numel() ? write({sign, log}, at::linalg_slogdet(self)) : void())
-ACLNN(Logdet, (In, self, Out, out), of_each_matrix(self, {out}),
-      self.numel() ? write(out, at::logdet(self)) : void())
+ACLNN(Logdet, (In, self, Out, out), of_each_matrix(self, {out}), self.numel() ? write(out, at::logdet(self)) : void())
 ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, unitriangular, Out, x, Out, m),
       solve_like(self, a, x, m), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
 ACLNN(Trace, (In, self, Out, out), (kept(out, self), shape(out, {})), write(out, at::trace(self)))
