@@ -91,10 +91,21 @@ class Reporter(unittest.TestResult):
         self.say({"begins": self.line["test"]})
 
     def stopTest(self, test: unittest.TestCase) -> None:
+        self.wait(test)
         self.line["seconds"] = round(time.monotonic() - self.line.pop("began"), 2)
         if self.line["outcome"] == "fail":  # an operator's own message may reach stderr only
             self.line["printed"] = os.pread(self.log, 10**7, 0).decode(errors="replace")[-TEXT:]
         self.say(self.line)
+
+    def wait(self, test: unittest.TestCase) -> None:
+        """What a test left on the device, and how that fails, is this test's and not the next one's."""
+        torch = sys.modules.get("torch")
+        try:
+            if torch and torch.npu.is_initialized():
+                torch.npu.synchronize()
+        except RuntimeError:
+            if self.line["outcome"] in ("pass", "skip"):
+                self.failed(test, sys.exc_info())
 
     def failed(self, test: unittest.TestCase, error: Any) -> None:
         text = "".join(traceback.format_exception(*error))
@@ -280,12 +291,18 @@ def main() -> None:
     os.environ["PYTORCH_TESTING_DEVICE_ONLY_FOR"] = "privateuse1"
     os.environ["PYTORCH_DISABLE_RUNNING_SCRIPT_CHK"] = "1"  # the files are loaded, not run
     os.environ["PYTORCH_PRINT_REPRO_ON_FAILURE"] = "0"
+    os.environ["TORCH_EXTENSIONS_DIR"] = str(given.out.resolve() / "extensions")  # what is killed leaves locks there
     os.environ.setdefault("TASK_QUEUE_ENABLE", "0")  # with torch_npu's queue, a kernel that fails ends the process
     import torch_npu.testing  # noqa: F401  (once for all forks; it opens no device)
+    from torch.testing._internal import common_utils
+
+    sys.argv[1:] = []
+    common_utils.parse_cmd_line_args()  # its defaults, which a file that is run asks for
 
     tests = given.checkout.resolve() / "test"
     given.out = given.out.resolve()
-    given.out.mkdir(parents=True, exist_ok=True)
+    (given.out / "work").mkdir(parents=True, exist_ok=True)
+    os.chdir(given.out / "work")  # what tests write goes here
     header = about(tests) | {"every": given.every, "only": given.only, "disabled": given.disabled}
     for name in given.files:
         file = tests / name

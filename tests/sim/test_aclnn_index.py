@@ -123,3 +123,31 @@ def test_index_out_of_range_is_refused(run_sim) -> None:
     done = run_sim("import torch\nx = torch.ones(4).npu()\nprint(x[torch.tensor([9]).npu()].cpu())")
     assert done.returncode != 0
     assert "aclnnIndex: index 9 is out of bounds for dimension 0 with size 4" in done.stderr
+
+
+def test_algorithms_that_torch_calls_not_deterministic_run_on_the_device() -> None:
+    """Such a wish is torch's: what it refuses on the CPU is no matter of the device."""
+    x = torch.tensor([[3.0, 1.0, 4.0, 1.0], [5.0, 9.0, 2.0, 6.0]]).reshape(1, 1, 2, 4)
+    pooled, places = F.max_pool2d(x, (1, 2), return_indices=True)
+    expected = F.max_unpool2d(pooled, places, (1, 2))
+    torch.use_deterministic_algorithms(True)
+    try:
+        got = F.max_unpool2d(pooled.npu(), places.npu(), (1, 2)).cpu()
+        y = torch.zeros(2, 3).npu().put_(torch.tensor([1, -1]).npu(), torch.tensor([5.0, 6.0]).npu()).cpu()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    torch.testing.assert_close(got, expected)
+    assert y.tolist() == [[0, 5, 0], [0, 0, 6]]
+
+
+def test_what_lies_once_in_memory_is_written_in_place_for_all_elements() -> None:
+    x = torch.tensor([[0.5], [2.0]])
+    seen = x.npu().expand(2, 3)
+    assert F.mish(seen, inplace=True) is seen
+    torch.testing.assert_close(seen.cpu(), F.mish(x).expand(2, 3))
+
+
+def test_only_a_batch_of_images_may_be_empty() -> None:
+    assert F.unfold(torch.zeros(0, 2, 3, 4).npu(), 2).shape == (0, 8, 6)
+    with pytest.raises(RuntimeError, match=r"aclnnIm2col.*161002[\s\S]*only the batch may be empty"):
+        F.unfold(torch.zeros(3, 0, 3, 4).npu(), 2)

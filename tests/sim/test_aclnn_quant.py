@@ -490,3 +490,11 @@ for call in calls:
     assert len(lines) == len(expected), result.stdout + result.stderr
     for line, start in zip(lines, expected, strict=True):
         assert line.startswith(start), f"{line!r} does not start with {start!r}"
+
+
+def test_one_scale_needs_no_axis() -> None:
+    x, scale, offset = torch.tensor([0.1, -0.25, 0.5]), torch.tensor([0.125]), torch.tensor([2], dtype=torch.int32)
+    got = torch_npu.npu_quantize(x.npu(), scale.npu(), offset.npu(), torch.quint8, 1)
+    assert got.cpu().to(torch.int64).tolist() == [3, 0, 6]
+    with pytest.raises(RuntimeError, match=r"aclnnQuantize[\s\S]*2 scales for an axis"):
+        torch_npu.npu_quantize(x.npu(), scale.repeat(2).npu(), offset.repeat(2).npu(), torch.quint8, 0)

@@ -48,6 +48,11 @@ def test_recurrent_layers_train_as_on_the_cpu(layer: type[torch.nn.RNNBase], opt
         torch.testing.assert_close(
             npu.get_parameter(name).grad.cpu(), parameter.grad, msg=lambda m, n=name: f"{n}: {m}"
         )
+    # Nothing but the last state used: the output has no gradient.
+    last, last_npu = (torch.utils._pytree.tree_leaves(each)[0].sum() for each in (cpu(x)[1], npu(x_npu)[1]))
+    grads = torch.autograd.grad(last, [x, *cpu.parameters()])
+    for got, expected in zip(torch.autograd.grad(last_npu, [x_npu, *npu.parameters()]), grads, strict=True):
+        torch.testing.assert_close(got.cpu(), expected)
 
 
 def test_a_long_lstm_in_half_rounds_its_results_only() -> None:

@@ -123,7 +123,7 @@ at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const 
 
 at::Tensor quantized(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim,
                      at::ScalarType result) {
-  const int64_t wrapped = wrap(dim, x);
+  const int64_t wrapped = scales.numel() == 1 ? 0 : wrap(dim, x);  // one scale has no dimension
   return quantized_by(x, along(scales, x, wrapped),
                       zero_points.defined() ? along(zero_points, x, wrapped) : zero_points, result);
 }

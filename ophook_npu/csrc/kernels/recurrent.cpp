@@ -67,7 +67,9 @@ template <typename Saved, typename F>
 BackwardLayers backward_layers(const at::Tensor& x, const Tensors& parameters, const at::Tensor& grad,
                                const std::vector<Saved>& passes, const Layers& how, F pass_backward) {
   const at::Tensor first_input = time_first(x, how);
-  at::Tensor to_output = time_first(grad, how);
+  const int64_t hiddens = int64_t(how.ways()) * parameters[1].size(-1);
+  at::Tensor to_output =  // none where nothing but the last state was used
+      grad.defined() ? time_first(grad, how) : at::zeros({first_input.size(0), first_input.size(1), hiddens});
   Tensors to_start(passes.size()), to_parameters(parameters.size());
   for (int64_t layer = how.count - 1; layer >= 0; --layer) {
     const at::Tensor input = input_of(first_input, passes, layer, how);

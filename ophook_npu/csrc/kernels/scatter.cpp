@@ -32,6 +32,21 @@ at::Tensor expanded_ranges(const at::Tensor& permute, const at::Tensor& input_of
   return result;
 }
 
+void put(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& source, bool accumulate) {
+  at::Tensor flat = self.reshape({-1});
+  flat.index_put_({indices.to(at::kLong).reshape({-1})}, source.reshape({-1}), accumulate);
+  if (!flat.is_alias_of(self)) self.copy_(flat.view(self.sizes()));
+}
+
+at::Tensor max_unpool(const at::Tensor& x, const at::Tensor& indices, at::IntArrayRef sizes) {
+  const auto dims = int64_t(sizes.size());
+  Dims all = x.sizes().slice(0, size_t(x.dim() - dims)).vec();
+  all.insert(all.end(), sizes.begin(), sizes.end());
+  at::Tensor out = at::zeros(all, x.options());
+  out.flatten(-dims).scatter_(-1, indices.to(at::kLong).flatten(-dims), x.flatten(-dims));
+  return out;
+}
+
 at::Tensor max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices, int64_t dims) {
   auto flat = grad.flatten(-dims), places = indices.to(at::kLong).flatten(-dims);
   return flat.gather(-1, places).reshape(indices.sizes());

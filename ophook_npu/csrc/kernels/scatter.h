@@ -8,6 +8,10 @@ namespace sim::kernels {
 // Ranges one behind the other: the i-th begins at input_offset[permute[i]], and is as long as output_offset says.
 at::Tensor expanded_ranges(const at::Tensor& permute, const at::Tensor& input_offset, const at::Tensor& output_offset,
                            int64_t size);
+// put_ and max_unpool, which ATen refuses where its user asked for deterministic algorithms: that is not about a
+// device.
+void put(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& source, bool accumulate);
+at::Tensor max_unpool(const at::Tensor& x, const at::Tensor& indices, at::IntArrayRef sizes);
 // The gradient of max_unpool over the last `dims` dimensions.
 at::Tensor max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices, int64_t dims);
 // The slices that the last dimension of indices names; one from the end only where that is asked for.

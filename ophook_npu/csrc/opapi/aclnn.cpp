@@ -131,6 +131,25 @@ static std::vector<size_t> inputs_apart(c10::ArrayRef<Given> parameters) {
   return inputs;
 }
 
+// The positions of the outputs of which several elements are one in memory, as those of expanded tensors are.
+static std::vector<size_t> outputs_shared(c10::ArrayRef<Given> parameters) {
+  std::vector<size_t> outputs;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Out* output = std::get_if<Out>(&parameters[i]);
+    if (!output || !*output) continue;
+    const auto& [sizes, strides] = std::tie((*output)->sizes, (*output)->strides);
+    for (size_t d = 0; d < sizes.size(); ++d)
+      if (sizes[d] > 1 && !strides[d] && (outputs.empty() || outputs.back() != i)) outputs.push_back(i);
+  }
+  return outputs;
+}
+// One of the elements that are one in memory: the last that a device writes.
+static at::Tensor of_each_place(at::Tensor tensor) {
+  for (int64_t d = 0; d < tensor.dim(); ++d)
+    if (tensor.size(d) > 1 && !tensor.stride(d)) tensor = tensor.narrow(d, tensor.size(d) - 1, 1);
+  return tensor;
+}
+
 // The name of a row's parameter, from its text: "(In, self, Out, out)".
 // Of the parameters' text, "(Ref, self, In, other)".
 static std::string_view word(const Row& row, size_t commas) {
@@ -173,6 +192,7 @@ struct RowCall final : PendingCall {
       turn_images(of, parameters);
     first_phase(parameters);
     apart = inputs_apart(parameters);
+    shared = outputs_shared(parameters);
     workspace_size = workspace_of(parameters);
     given.append(parameters.begin(), parameters.end());
   }
@@ -181,6 +201,7 @@ struct RowCall final : PendingCall {
         row(other.row),
         held(other.held),
         apart(other.apart),
+        shared(other.shared),
         fractals(other.fractals),
         images(other.images),
         small(other.small),
@@ -194,13 +215,21 @@ struct RowCall final : PendingCall {
     for (const Held& parameter : held)
       if (!in_reach(parameter)) [[unlikely]]
         tell_unreachable(parameter_name(row, size_t(&parameter - held.data())), parameter);
-    if (apart.empty() && fractals.empty() && small.empty()) return compute(held);
+    if (apart.empty() && shared.empty() && fractals.empty() && small.empty()) return compute(held);
     auto copied = held;
     for (const Fractal& each : fractals) each.unpack(copied);
     for (size_t input : apart)
       if (auto& tensor = std::get<at::Tensor>(copied[input]); tensor.defined()) tensor = tensor.clone();
+    for (size_t output : shared)
+      std::get<at::Tensor>(copied[output]) = std::get<at::Tensor>(copied[output]).clone(at::MemoryFormat::Contiguous);
     for (const auto& [place, written] : small) place.in(copied) = kernels::from_hifloat8(place.in(copied));
     compute(copied);
+    for (size_t output : shared) {
+      const at::Tensor to = of_each_place(std::get<at::Tensor>(held[output]));
+      at::Tensor from = std::get<at::Tensor>(copied[output]);
+      for (int64_t d = 0; d < to.dim(); ++d) from = from.narrow(d, from.size(d) - to.size(d), to.size(d));
+      to.copy_(from);
+    }
     for (const auto& [place, written] : small)
       if (written) place.in(held).copy_(kernels::to_hifloat8(place.in(copied)));
   }
@@ -319,7 +348,7 @@ struct RowCall final : PendingCall {
 
   Row& row;
   HeldList held;
-  std::vector<size_t> apart;
+  std::vector<size_t> apart, shared;
   std::vector<Fractal> fractals;
   bool channels_last = false;
   std::vector<Place> images;

@@ -63,6 +63,8 @@ void grid_of(const at::Tensor& out, const at::Tensor& theta, const Dims& size) {
 void unfolded(const at::Tensor& out, const at::Tensor& image, const Dims& kernel, const Dims& dilation,
               const Dims& padding, const Dims& stride) {
   SIM_CHECK(image.dim() == 3 || image.dim() == 4, "an image of shape ", image.sizes(), "; 3 or 4 dimensions expected");
+  for (int64_t size : image.sizes().slice(image.dim() - 3))
+    SIM_CHECK(size > 0, "an image of shape ", image.sizes(), "; only the batch may be empty");
   int64_t windows = 1;
   for (size_t i = 0; i < 2; ++i) {
     const int64_t reach = of_each(dilation, i, 1) * (of_each(kernel, i, 1) - 1) + 1;

@@ -214,7 +214,7 @@ ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, 
 ACLNN(InplaceIndexFillTensor, (Ref, self, int64_t, dim, Ints, indices, Num, value), filled_at(self, dim, indices),
       write(self, kernels::index_filled(self, dim, indices, value)))
 ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate),
-      (one_for_each(indices, source), from_some(self, indices)), self.put_(indices.to(at::kLong), source, accumulate))
+      (one_for_each(indices, source), from_some(self, indices)), kernels::put(self, indices, source, accumulate))
 ACLNN(Scatter, (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, Out, out),
       (scattered_like(self, dim, indices, source), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, source, reduction)))

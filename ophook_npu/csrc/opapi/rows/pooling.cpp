@@ -1,5 +1,6 @@
 // Pooling of lines, planes and volumes.
 #include "kernels/pooling.h"
+#include "kernels/scatter.h"
 #include "opapi/aclnn.h"
 #include "opapi/rules.h"
 
@@ -132,10 +133,9 @@ ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out),
       write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
 ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out),
       (kept(out, self), like(found, self), resized(out, self, size, 2)),
-      write(out, at::max_unpool2d(wide(self), indices(found), size)))
+      write(out, kernels::max_unpool(self, found, size)))
 ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
-      (like(found, self), resized(out, self, size, 3)),
-      write(out, at::max_unpool3d(wide(self), indices(found), size, stride, padding)))
+      (like(found, self), resized(out, self, size, 3)), write(out, kernels::max_unpool(self, found, size)))
 
 ACLNN(MaxPool,
       (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,

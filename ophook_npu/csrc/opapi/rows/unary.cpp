@@ -13,6 +13,14 @@ void of_its_real_type(const at::Tensor& out, const at::Tensor& self) {
   SIM_CHECK_DTYPE(out.scalar_type() == type, "the result is of ", type, ", and out of ", out.scalar_type());
 }
 
+// One scale for all, or one for each place along the axis; each has its offset.
+void one_scale_of(const at::Tensor& self, const at::Tensor& scales, const at::Tensor& zero_points, int64_t axis) {
+  SIM_CHECK(scales.dim() == 1 && (!zero_points.defined() || zero_points.sizes() == scales.sizes()), "scales of shape ",
+            scales.sizes(), ", zeroPoints of shape ", zero_points.defined() ? zero_points.sizes() : at::IntArrayRef());
+  SIM_CHECK(scales.numel() == 1 || scales.numel() == self.size(wrap(axis, self)), scales.numel(),
+            " scales for an axis of a tensor of shape ", self.sizes());
+}
+
 std::optional<double> bound(double eps) { return eps < 0 ? std::nullopt : std::optional<double>(eps); }
 
 }  // namespace
@@ -83,7 +91,8 @@ ACLNN(Lgamma, (In, self, Out, out), (kept(out, self), like(out, self)), write(ou
 ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self), write(out, at::logit(self, bound(eps))))
 ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),
       write(out, at::logit_backward(grad, self, bound(eps))))
-ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out), like(out, self),
+ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out),
+      (like(out, self), one_scale_of(self, scales, zero_points, axis)),
       write(out, sim::quant::quantized(self, scales, zero_points, axis, out.scalar_type())))
 ACLNN(Cast, (In, self, int32_t, dtype, Out, out), sim::mx::cast_like(self, dtype, out), sim::mx::cast(self, dtype, out))
 
