@@ -1,5 +1,7 @@
 """What the operator tables refuse, and how they say it."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -83,3 +85,21 @@ def test_simulator_is_what_runs() -> None:
     torch.ones(4, device="npu:0").exp().cpu()
     core.sim_read_counters(ctypes.byref(counters))
     assert counters[0] >= before + 2
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: torch.nn.functional.softshrink(x, -1.0), "aclnnSoftshrink: lambd is -1; allowed: 0 or more"),
+        (lambda x: x[:0].amax(0), r"aclnnAmax: dimension 0 of \[0, 3\] has no element"),
+        (lambda x: x[:0].amin(-2), r"aclnnAmin: dimension -2 of \[0, 3\] has no element"),
+        (lambda x: x.flip(0, 0), "aclnnFlip: dimension 0 is there twice"),
+        (lambda x: torch.linspace(1j, 2, 3, device=x.device), "aclnnLinspace: .* complex numbers are not allowed"),
+    ],
+    ids=["softshrink", "amax", "amin", "flip", "linspace"],
+)
+def test_what_cann_checks_is_refused_at_the_call(call: Callable[[torch.Tensor], torch.Tensor], message: str) -> None:
+    x = torch.ones(2, 3).npu()
+    with pytest.raises(RuntimeError, match=rf"error code is 161002[\s\S]*{message}"):
+        call(x)
+    assert x[:0].amax(1).shape == (0,)

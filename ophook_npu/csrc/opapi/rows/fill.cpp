@@ -93,8 +93,10 @@ ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, st
       write(out, at::arange(start, end, step, out.scalar_type())))
 ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), counts_to(start, end, step, out),
       write(out, at::range(start, end, step, out.scalar_type())))
-ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out), shape(out, {steps}),
-      write(out, at::linspace(start, end, steps, out.scalar_type())))
+ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out),
+      SIM_CHECK(!start.isComplex() && !end.isComplex(), "from ", start, " to ", end,
+                "; complex numbers are not allowed");
+      shape(out, {steps}), write(out, at::linspace(start, end, steps, out.scalar_type())))
 ACLNN(LogSpace, (Num, start, Num, end, int64_t, steps, double, base, Out, out), shape(out, {steps}),
       write(out, at::logspace(start, end, steps, base, out.scalar_type())))
 ACLNN(Eye, (int64_t, n, int64_t, m, Out, out), shape(out, {n, m}), write(out, at::eye(n, m, out.options())))

@@ -56,6 +56,12 @@ void reduced_unless(const at::Tensor& out, const at::Tensor& self, const Dims& d
   else reduced(out, self, dims, keep_dims);
 }
 
+// Nothing has no extreme: a dimension that goes has an element. An empty output is left as it is.
+void of_some(const at::Tensor& self, const Dims& dims) {
+  for (int64_t dim : dims)
+    SIM_CHECK(!self.dim() || self.size(wrap(dim, self)), "dimension ", dim, " of ", self.sizes(), " has no element");
+}
+
 // How many numbers there are, the largest of them knows.
 void counted(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weights, int64_t minimum) {
   if (weights.defined()) like(weights, self);
@@ -82,10 +88,12 @@ ACLNN(Mean, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
 ACLNN(Prod, (In, self, Dtype, dtype, Out, out), one_element(out), write(out, kernels::product(self, out.scalar_type())))
 ACLNN(ProdDim, (In, self, int64_t, dim, bool, keep_dim, Dtype, dtype, Out, out), reduced_to({out}, self, dim, keep_dim),
       write(out, kernels::product(self, dim, keep_dim, out.scalar_type())))
-ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out), (kept(out, self), reduced(out, self, dims, keep_dims)),
-      write(out, at::amax(self, dims, keep_dims)))
-ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out), (kept(out, self), reduced(out, self, dims, keep_dims)),
-      write(out, at::amin(self, dims, keep_dims)))
+ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out),
+      (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),
+      self.numel() ? write(out, at::amax(self, dims, keep_dims)) : void())
+ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out),
+      (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),
+      self.numel() ? write(out, at::amin(self, dims, keep_dims)) : void())
 ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max),
       (reduced(min, self, dims, keep_dims), reduced(max, self, dims, keep_dims)),
       write_extremes(min, max, kernels::extremes(self, dims, keep_dims)))

@@ -11,6 +11,14 @@ void of_length(const at::Tensor& out, const at::Tensor& self, int64_t dim, int64
   shape(out, kernels::taken_sizes(self, dim, {length}));
 }
 
+void each_once(const at::Tensor& self, const Dims& dims) {
+  Dims seen;
+  for (int64_t dim : dims) {
+    seen.push_back(wrap(dim, self));
+    SIM_CHECK(std::count(seen.begin(), seen.end(), seen.back()) == 1, "dimension ", dim, " is there twice");
+  }
+}
+
 void one_or_each(const at::Tensor& repeats, int64_t count) {
   SIM_CHECK(repeats.numel() == 1 || repeats.numel() == count, "repeats ", repeats.sizes(), " for ", count, " elements");
 }
@@ -146,7 +154,8 @@ ACLNN(DiagFlat, (In, self, int64_t, diagonal, Out, out),
       write(out, at::diagflat(self, diagonal)))
 ACLNN(Permute, (In, self, Ints, dims, Out, out), (kept(out, self), like(out, self.permute(dims))),
       write(out, self.permute(dims)))
-ACLNN(Flip, (In, self, Ints, dims, Out, out), like(out, self), write(out, at::flip(self, dims)))
+ACLNN(Flip, (In, self, Ints, dims, Out, out), (like(out, self), each_once(self, dims)),
+      write(out, at::flip(self, dims)))
 ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out),
       (kept(out, self), rolled(self, shifts, dims), like(out, self)), write(out, at::roll(self, shifts, dims)))
 ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
