@@ -32,9 +32,6 @@ static int not_here(const char* name) {
 
 // operator dump
 // Saturation mode only (see aclrtSetDeviceSatMode). A torch_npu that is built without optimisation links to these two.
-UNIMPLEMENTED(aclmdlInitDump)
-UNIMPLEMENTED(aclmdlSetDump)
-UNIMPLEMENTED(aclmdlFinalizeDump)
 UNIMPLEMENTED(aclopStartDumpArgs)
 UNIMPLEMENTED(aclopStopDumpArgs)
 // kernels loaded as binaries
