@@ -30,8 +30,7 @@ static int not_here(const char* name) {
 
 #include "acl/refused/refused.inc"
 
-// operator dump
-// Saturation mode only (see aclrtSetDeviceSatMode). A torch_npu that is built without optimisation links to these two.
+// parameters of operators: no page says what the files hold
 UNIMPLEMENTED(aclopStartDumpArgs)
 UNIMPLEMENTED(aclopStopDumpArgs)
 // kernels loaded as binaries
