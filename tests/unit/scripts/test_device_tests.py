@@ -44,7 +44,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     listed = folder / device_tests.DISABLED
     listed.parent.mkdir()
     listed.write_text(json.dumps(LISTED))
-    given = argparse.Namespace(out=folder, seconds=2, gigabytes=8, batch=3, every=1, only="", disabled=False)
+    given = argparse.Namespace(out=folder, seconds=4, gigabytes=8, batch=3, every=1, only="", disabled=False)
     lines = device_tests.run_file(folder / "test_tiny.py", given, {})
     header = {"file": "test_tiny.py", "every": 1, "disabled": False}
     (folder / "test_tiny.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [header, *lines]))
@@ -77,7 +77,7 @@ def test_a_table_counts_by_what_the_messages_mean(results: Path) -> None:
 
 
 def test_only_what_did_not_pass_runs_again(results: Path) -> None:
-    given = argparse.Namespace(out=results, seconds=2, gigabytes=8, batch=9, every=1, only="", disabled=False)
+    given = argparse.Namespace(out=results, seconds=4, gigabytes=8, batch=9, every=1, only="", disabled=False)
     earlier = {
         f"TestOneNPU.test_{name}_npu": {"outcome": end} for name, end in (("a_passes", "fail"), ("c_crashes", "pass"))
     }
