@@ -26,7 +26,7 @@
 #include "core/runtime.h"
 #include "core/sim.h"
 
-namespace sim::acl {
+namespace sim::acl::dumps {
 namespace {
 
 // As acl_dump.h of newer wheels has them.
@@ -257,14 +257,14 @@ void forget() {
 
 }  // namespace
 
-int dump_as_told(const std::string& settings) {
+int as_told(const std::string& settings) {
   if (settings.find("\"dump\"") == std::string::npos) return ACL_SUCCESS;
   std::lock_guard lock(state().mutex);
   if (int code = take("aclInit", settings)) return code;
   state().by_file = !state().path.empty();  // what is to be dumped at a failure is no dump that runs
   return ACL_SUCCESS;
 }
-void end_dump() {
+void end() {
   std::lock_guard lock(state().mutex);
   if (state().by_file) forget();
   state().scene = 0, state().exceptions.clear();
@@ -320,4 +320,4 @@ SIM_API const char* acldumpGetPath(Type type) {
 }
 
 }  // extern "C"
-}  // namespace sim::acl
+}  // namespace sim::acl::dumps

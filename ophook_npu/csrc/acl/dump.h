@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace sim::acl {
+namespace sim::acl::dumps {
 
-int dump_as_told(const std::string& settings);  // by aclInit's file, which need not speak of dumps
-void end_dump();
+int as_told(const std::string& settings);  // by aclInit's file, which need not speak of dumps
+void end();
 
-}  // namespace sim::acl
+}  // namespace sim::acl::dumps

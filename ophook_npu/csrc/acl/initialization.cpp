@@ -49,7 +49,7 @@ int take_out(const char* caller, std::vector<Callback<Function>>& all, aclRegist
 
 // The first code that is not 0; all are called.
 int finalized() {
-  sim::acl::end_dump();
+  sim::acl::dumps::end();
   std::vector<Callback<aclFinalizeCallbackFunc>> all;
   {
     std::lock_guard lock(state().mutex);
@@ -82,7 +82,7 @@ aclError aclInit(const char* config) {
     if (at != std::string::npos && std::isdigit(static_cast<unsigned char>(text[at])))
       if (int code = sim_set_default_device(std::atoi(text.c_str() + at))) return code;
   }
-  if (int code = sim::acl::dump_as_told(text)) return code;
+  if (int code = sim::acl::dumps::as_told(text)) return code;
   std::vector<Callback<aclInitCallbackFunc>> all;
   {
     std::lock_guard lock(state().mutex);
