@@ -21,6 +21,13 @@ def test_operator_that_no_table_has_is_refused_by_name(run_sim) -> None:
     assert "aclnnObfuscationCalculateV2" in done.stderr and "not in libopapi.so" in done.stderr
 
 
+def test_aclop_operator_that_has_not_the_data_type_is_refused_at_the_call(run_sim) -> None:
+    call = "cell = torch.nn.LSTMCell(3, 4).npu()\nfor p in cell.parameters(): p.data = p.data.cpu().double().npu()\n"
+    done = run_sim(ONE_OPERATOR.format(imports="torch_npu", call=call + "cell(x.cpu().double().npu())"))
+    assert done.returncode != 0
+    assert "aclop operator DynamicRNNV2: input 0 is float64[1, 2, 3]; allowed: FLOAT, FLOAT16" in done.stderr
+
+
 def test_aclop_operator_that_is_missing_is_named(run_sim) -> None:
     call = "torch_npu.npu_anchor_response_flags(torch.ones(100, 4).npu(), [60, 60], [2, 2], 9)"
     done = run_sim(ONE_OPERATOR.format(imports="torch_npu", call=call))

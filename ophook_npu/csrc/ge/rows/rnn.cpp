@@ -18,6 +18,9 @@ Dim last_of(const Call& call, size_t input) {
 }
 
 void plain_layer(const Call& call) {
+  for (size_t i = 0; i < 3; ++i)  // the input and the weights, or the bias
+    if (call.has(i) && call.dtype(i) != kFloat && call.dtype(i) != kHalf)
+      throw Refused("input " + std::to_string(i) + " is " + call.describe(i) + "; allowed: FLOAT, FLOAT16");
   call.only("cell_clip", -1.0);
   call.only("num_proj", 0.0);
   call.only("time_major", 1.0);
