@@ -137,7 +137,7 @@ _TYPED = (*TENSORS, "aclScalar*", "aclDataType")
 _FEW = 4  # of so many pointers that may be null each two are tried together
 _NEWER = ("FLOAT8", "FLOAT6", "FLOAT4", "HIFLOAT8")  # which Ascend950 has first
 _MOST = frozenset(range(9))
-_NULL = "ACLNN_ERR_PARAM_NULLPTR"
+_NULL, _INVALID = "ACLNN_ERR_PARAM_NULLPTR", "ACLNN_ERR_PARAM_INVALID"
 _PUBLIC = EVERY_FORMAT - frozenset(PRIVATE_FORMATS)
 
 
@@ -210,17 +210,34 @@ class Followed:
             return types
         return frozenset(name for name in usual if not self.refuses(family, types={own: frozenset((name,))}))
 
-    def must_be_given(self, one: Parameter) -> bool:
-        """161001 on every product where it is null."""
-        null = {self.own_name[one.name]: frozenset((True,))}
-        results = [self.refuses(family, nulls=null) for family in self.taken]
-        return self.everywhere() and all(result and _NULL in result.codes for result in results)
+    def _never_null(self, *several: str) -> bool:
+        nulls = dict.fromkeys(several, frozenset((True,)))
+        return self.everywhere() and all(self.refuses(family, nulls=nulls) for family in self.taken)
 
-    def one_must_be_given(self, one: Parameter, other: Parameter) -> bool:
-        """161001 on every product where both are null."""
-        nulls = {self.own_name[each.name]: frozenset((True,)) for each in (one, other)}
-        results = [self.refuses(family, nulls=nulls) for family in self.taken]
-        return self.everywhere() and all(result and _NULL in result.codes for result in results)
+    @functools.cached_property
+    def needed(self) -> frozenset[str]:
+        """The pointers of which none may be null."""
+        pointers = [self.own_name[one.name] for one in self.function.parameters if one.kind.endswith("*")]
+        return frozenset(name for name in pointers if self._never_null(name))
+
+    def if_null(self, *several: Parameter) -> str:
+        """The code on every product where all these are null; empty where that is taken somewhere."""
+        null = [self.own_name[one.name] for one in several]
+        if not (self.needed & {*null} if len(null) == 1 else self._never_null(*null)):
+            return ""
+        # What else is needed has its own code: the places that return one only where these are null are theirs.
+        given = {name: frozenset((False,)) for name in self.needed}
+        absent = given | dict.fromkeys(null, frozenset((True,)))
+        own, codes = set(), set()
+        for family, taken in self.taken.items():
+            with_them, without = (
+                follow(self.sources, self.function.name, family, types=taken.types, nulls=nulls)
+                for nulls in (given, absent)
+            )
+            if with_them and without:
+                own |= {code for _, code in without.returned - with_them.returned}
+                codes |= without.codes
+        return next((code for found in (own, codes) for code in (_NULL, _INVALID) if code in found), "")
 
     def always(
         self,
@@ -448,7 +465,8 @@ def with_older(tree: Path, function: Function) -> Function:
     if _OLDER not in function.absent or "Ascend910B" not in function.families:
         return function
     older, newer = (_settled(_sources(tree), function.name, family) for family in (_OLDER, "Ascend910B"))
-    if not older or not newer or older.types == newer.types:
+    # Where it takes all that an Ascend910B takes and more, no check is of it.
+    if not older or not newer or not any(older.types[name] < newer.types[name] for name in newer.types):
         return function
     absent = tuple(family for family in function.absent if family != _OLDER)
     return replace(function, families=(*function.families, _OLDER), absent=absent)
@@ -491,9 +509,12 @@ def with_checks(tree: Path, function: Function) -> Function:
         # What is optional by its name may be null in calls that a check refuses for another reason, and an output that
         # a mask leaves out is asked for by no check.
         may_be_null = "ptional" in one.name or (one.direction == "out" and masked)
-        if one.kind.endswith("*") and not one.required and not may_be_null and followed.must_be_given(one):
+        code = followed.if_null(one) if one.kind.endswith("*") and not may_be_null else ""
+        if code and not one.required:
             new = replace(new, required=True)
             told |= {"null"}
+        if code == _INVALID:
+            new = replace(new, relations={**new.relations, "null_is_invalid": ()})
         if one.kind in TENSORS:
             new, changed = _with_formats(followed, new)
             told |= changed
@@ -550,7 +571,7 @@ def _with_either(followed: Followed, parameters: list[Parameter]) -> list[Parame
     pairs: dict[str, str] = {}
     for place, one in enumerate(free if len(free) <= _FEW else ()):
         for other in free[:place]:
-            if not {one.name, other.name} & {*pairs} and followed.one_must_be_given(one, other):
+            if not {one.name, other.name} & {*pairs} and followed.if_null(one, other) == _NULL:
                 pairs |= {one.name: other.name, other.name: one.name}
     return [
         replace(one, relations={**one.relations, "either": (pairs[one.name],)}) if one.name in pairs else one

@@ -45,7 +45,7 @@ _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
 _DTYPE = re.compile(rf"(?<![A-Za-z0-9_])({_NAMES})(?![A-Za-z0-9_])")
 _LIST = rf"(?:(?:{_NAMES})(?:数据)?(?:类型)?[、,，/和或\s]*)+"
 _COMMENT = re.compile(r'<!--\s*npu="([^"]*)"\s*(\w+)\s*-->(.*?)<!--\s*end\s+\2\s*-->', re.DOTALL)
-_TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950PR": "950", "Atlas 推理系列": "310p"}
+_TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950": "950", "Atlas 推理系列": "310p"}
 _OPTIONAL = re.compile(
     r"可选|可以?为空|支持(?:传入?|输入)?(?:为)?空(?!tensor)|空指针|nullptr|为null|传null|传空", re.IGNORECASE
 )

@@ -107,6 +107,8 @@ def _relation(key: str, names: tuple[str, ...]) -> str:
         "free_if_empty": "not looked at where one is empty:",
         "format": "format of",
         "contiguous": "contiguous",
+        "null_is_invalid": "161002 where null",
+        "tiled": "storage in tiles of FRACTAL_NZ",
         "dtype": "data type of",
         "cast": "data type that can be converted from that of",
         "checked": "by CANN's own check, not the page:",

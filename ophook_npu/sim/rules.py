@@ -79,11 +79,13 @@ class Parameter:
     that family alone (`related` gives both). ``checked`` names the columns
     (``dtypes``, ``null``, ``ranks``, ``formats``) in which CANN's own check says otherwise than the page, and decides;
     without it a list of formats refuses private ones only. ``formats_of_5`` lists the formats of a tensor of five
-    dimensions, where they are fewer, and ``formats_of_5:Ascend950`` those on that family. ``free_if_empty`` names what
+    dimensions, where they are fewer, and ``formats_of_5:Ascend950`` those on that family; ``formats_of_INT8`` those of
+    a data type. ``free_if_empty`` names what
     is not looked at where a tensor that has this relation is empty: ``dtypes``, ``formats``, ``ranks``, ``same``
-    (relations of data types). Two name nothing: ``any_format`` (no check looks at it, private ones are taken) and
-    ``contiguous`` (no view with other strides). Of a whole number or a text they say ``values``, all that it may be, or
-    ``least`` and ``most``.
+    (relations of data types). Four name nothing: ``any_format`` (no check looks at it, private ones
+    are taken), ``contiguous`` (no view with other strides), ``null_is_invalid`` (its check answers null with 161002)
+    and ``tiled`` (its storage is in tiles of FRACTAL_NZ, whatever its format). Of a whole number or a text they say
+    ``values``, all that it may be, or ``least`` and ``most``.
     """
 
     name: str

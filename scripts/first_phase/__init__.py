@@ -115,6 +115,7 @@ class Taken:
     unclear: frozenset[str]
     codes: frozenset[str]  # of the ways that end otherwise
     unread: frozenset[str]
+    returned: frozenset[tuple[int, str]] = frozenset()  # the places that return a code, and which
 
 
 def follow(
@@ -164,6 +165,16 @@ def follow(
     good = join(where for value, where in ways if value == Constant(SUCCESS) or not isinstance(value, Constant))
     codes = frozenset(value.name for value, _ in ways if isinstance(value, Constant) and value.name != SUCCESS)
     if good is None:
-        return Taken({}, {}, {}, {}, frozenset(), frozenset(walk.unclear), codes, frozenset(walk.unread))
+        return Taken(
+            {},
+            {},
+            {},
+            {},
+            frozenset(),
+            frozenset(walk.unclear),
+            codes,
+            frozenset(walk.unread),
+            frozenset(walk.returned),
+        )
     told = good.types, good.ranks, good.nulls, good.formats, good.shapes
-    return Taken(*told, frozenset(walk.unclear), codes, frozenset(walk.unread))
+    return Taken(*told, frozenset(walk.unclear), codes, frozenset(walk.unread), frozenset(walk.returned))

@@ -69,6 +69,13 @@ class Conditions:
             sign = condition[1]
             if sign in ("==", "!="):
                 yes, no = self.compare(left, right, state)
+                if condition[2][0] == "name" and isinstance(left, Split) and isinstance(right, Constant):
+                    for side, wanted in ((yes, True), (no, False)):  # what the variable is there
+                        ways = tuple(
+                            way for way in left.ways if not isinstance(way[0], Constant) or (way[0] == right) is wanted
+                        )
+                        if side and ways:
+                            side.scope[condition[2][1]] = Split(ways)
                 return (yes, no) if sign == "==" else (no, yes)
             return self.order(sign, left, right, state)
         if kind == "call" and condition[1][0] == "name":

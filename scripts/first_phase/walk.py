@@ -68,6 +68,7 @@ class Walk(Conditions):
         self.kinds = kinds  # of the first phase's parameters: aclTensor, aclScalar, …
         self.whole = whole  # no tensor is empty
         self.unread: set[str] = set()  # functions that were asked about data types and are not read here
+        self.returned: set[tuple[int, str]] = set()  # the places that were reached where a code is returned
         self.steps, self.depth = 0, 0
 
     # -- calls
@@ -136,6 +137,8 @@ class Walk(Conditions):
             )
         if kind == "return":
             value = self.value(statement[1], state) if statement[1] is not None else None
+            if isinstance(value, Constant):
+                self.returned.add((id(statement), value.name))
             ways = value.ways if isinstance(value, Split) else ((value, state),)
             ended.extend((one, where.within(state.scope)) for one, where in ways)
             return None
@@ -235,7 +238,9 @@ class Walk(Conditions):
         def otherwise(where: State | None, last: Sequence[str]) -> None:
             """The way of what the check refuses."""
             if where:
+                before = set(self.returned)
                 self.block(Parser([*last, ";"]).statements(), where, ended)
+                self.returned = before | {(id(parts), code) for _, code in self.returned - before}
 
         def tree(part: Sequence[str]) -> Any:
             return parsed(tuple(part))
@@ -503,6 +508,8 @@ class Walk(Conditions):
         kinds = [self.kinds.get(one.name, "") if isinstance(one, Pointer) else "" for one in given]
         if callee := self.sources.find(last, state.scope.get(""), len(given), kinds):
             ways = self.call(callee, given, state)
+            for argument, kind in zip(arguments, callee.types, strict=False):
+                self.written(argument, "&" in kind and "const" not in kind, state)
             if not ways:
                 return UNKNOWN
             if len(ways) == 1:
@@ -510,6 +517,8 @@ class Walk(Conditions):
                 state.narrow(where)
                 return value
             return Split(tuple(ways))
+        for argument in arguments:
+            self.written(argument, True, state)
         about = parameters_in(*flat)
         if _ASKED.search(name):
             self.unclear |= {one for one in about if one.endswith("/format")}
@@ -517,6 +526,12 @@ class Walk(Conditions):
             self.unread.add(name)
             return Unknown(about)
         return UNKNOWN
+
+    def written(self, argument: Any, may_be: bool, state: State) -> None:
+        """A number that a function gets the address of, which is not told from its value, may be another one then."""
+        before = state.scope.get(argument[1]) if argument[0] == "name" else None
+        if may_be and (type(before) is int or isinstance(before, Constant)):
+            state.scope[argument[1]] = UNKNOWN
 
     def closure(self, function: Closure, given: list[Any], state: State) -> Any:
         scope = dict(function.scope)
@@ -545,6 +560,8 @@ class Walk(Conditions):
                 return Shape(of.name)
             return UNKNOWN
         if isinstance(of, Shape):
+            if name == "GetShapeSize" and self.whole:
+                return Count(of.of)
             return Rank(of.of) if name == "GetDimNum" else UNKNOWN
         if of == Constant("platform"):
             if name == "GetCurNpuArch":

@@ -48,8 +48,23 @@ class HiFloat8(Pairs):
         super().__init__(data, 34)
 
 
-def format_for(one: rules.Parameter | None, rank: int) -> int:
+class Tiles(Pairs):
+    """A matrix of these in FRACTAL_NZ: its memory has tiles of 16 rows by 32 bytes."""
+
+    def __init__(self, of: torch.Tensor | Pairs) -> None:
+        given = of if isinstance(of, Pairs) else None
+        super().__init__(given.data if given else of, given.code if given else CODES[of.dtype])
+        self.many = given.in_byte if given else 1
+
+    def memory(self) -> torch.Tensor:
+        return self.data.unflatten(-1, (-1, 32)).unflatten(-3, (-1, 16)).movedim(-2, -4).contiguous()
+
+
+def format_for(one: rules.Parameter | None, rank: int, dtype: str = "") -> int:
     """ND, or where CANN's check does not take it what torch_npu gives a tensor of so many dimensions."""
+    relations = [key.partition(":")[0] for key in one.relations] if one else []
+    if {"tiled", "formats_of_2" if rank == 2 else "", f"formats_of_{dtype}"} & {*relations}:
+        return FORMATS["FRACTAL_NZ"]
     lists = one.formats.values() if one and "formats" in one.relations.get("checked", ()) else ()
     named = [name for name in FORMATS if all(name in names for names in lists)]
     usual = {3: "NCL", 4: "NCHW", 5: "NCDHW"}.get(rank, "ND")
@@ -127,14 +142,16 @@ def _tensor(given: torch.Tensor | Pairs, device: _OnDevice, one: rules.Parameter
         value.untyped_storage().nbytes() // value.element_size(),
     )
     if isinstance(given, Pairs):
-        many = given.in_byte
+        many = given.many if isinstance(given, Tiles) else given.in_byte
         if sizes:
             sizes[-1], strides[:-1] = many * sizes[-1], [many * stride for stride in strides[:-1]]
         elements *= many
     return _made(
         "aclCreateTensor", _int64s(sizes), ctypes.c_uint64(value.dim()),
         given.code if isinstance(given, Pairs) else CODES[value.dtype], _int64s(strides), ctypes.c_int64(0),
-        format_for(one, len(sizes)), _int64s([elements]), ctypes.c_uint64(1), ctypes.c_void_p(device.address(value)),
+        FORMATS["FRACTAL_NZ"] if isinstance(given, Tiles) else format_for(one, len(sizes)), _int64s([elements]),
+        ctypes.c_uint64(1),
+        ctypes.c_void_p(device.address(given.memory() if isinstance(given, Tiles) else value)),
     )  # fmt: skip
 
 

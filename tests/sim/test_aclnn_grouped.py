@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch_npu
-from interfaces import aclnn
+from interfaces import Tiles, aclnn
 from values import close, gradients, real, steps_close, whole
 
 
@@ -62,18 +62,23 @@ def test_grouped_matmul_swiglu_quant(kind: int, fractal: bool, in_blocks) -> Non
     ends = torch.tensor([4, 4, 9])
     groups = (torch.diff(ends, prepend=torch.zeros(1, dtype=torch.long)) if kind else ends).npu()
     value, largest = swiglu_quantized(x, weight, scale, row_scale, ends.tolist())
-    on_npu = in_blocks(weight) if fractal else weight.npu()
-    got, got_scale = torch_npu.npu_grouped_matmul_swiglu_quant_v2(
-        x.npu(), [on_npu], [scale.npu()], row_scale.npu(), groups, group_list_type=kind
-    )
+    given = x.npu(), [in_blocks(weight) if fractal else weight.npu()], [scale.npu()], row_scale.npu(), groups
+    if not fractal:
+        with pytest.raises(RuntimeError, match="weight of INT8 has format NCL; Ascend910B allows FRACTAL_NZ"):
+            torch_npu.npu_grouped_matmul_swiglu_quant_v2(*given, group_list_type=kind)
+        return
+    got, got_scale = torch_npu.npu_grouped_matmul_swiglu_quant_v2(*given, group_list_type=kind)
     steps_close(got.cpu()[:9], value)
     close(got_scale.cpu()[:9], largest)
-    if fractal:  # a view of its tiles
-        on_npu = on_npu.view(3, 2, 2, 16, 32)
-        got, _ = torch_npu.npu_grouped_matmul_swiglu_quant_v2(
-            x.npu(), [on_npu], [scale.npu()], row_scale.npu(), groups, group_list_type=kind
-        )
-        steps_close(got.cpu()[:9], value)
+    on_npu = given[1][0].view(3, 2, 2, 16, 32)  # of its tiles
+    got, _ = torch_npu.npu_grouped_matmul_swiglu_quant_v2(given[0], [on_npu], *given[2:], group_list_type=kind)
+    steps_close(got.cpu()[:9], value)
+    out, out_scale, apart = torch.zeros(10, 32, dtype=torch.int8), torch.zeros(10), [Tiles(one) for one in weight]
+    aclnn(
+        "aclnnGroupedMatmulSwigluQuantV2", x, apart, [*scale], None, None, row_scale, None, groups.cpu(), 0, 0, 0,
+        kind, None, out, out_scale,
+    )  # fmt: skip
+    steps_close(out[:9], value)
     if not kind:
         got, got_scale, _ = torch_npu.npu_grouped_matmul_swiglu_quant(
             x.npu(), on_npu, groups, scale.npu(), row_scale.npu()

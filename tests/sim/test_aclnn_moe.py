@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch_npu
+from interfaces import Refused, aclnn, rules_of
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 
@@ -110,3 +111,35 @@ def test_by_routing_map(dtype: torch.dtype, capacity: int, weighted: bool) -> No
     torch.testing.assert_close(there.grad.cpu().float(), tokens.grad, **close)
     if weighted:
         torch.testing.assert_close(probs_there.grad.cpu().float(), probs.grad, **close)
+
+
+def test_tokens_of_several_experts_without_probabilities_on_an_ascend950() -> None:
+    rows, places, out = torch.randn(6, 5), torch.tensor([3, 0, 5, 1, 2, 4], dtype=torch.int32), torch.zeros(2, 5)
+    with rules_of("Ascend950"):
+        aclnn("aclnnMoeTokenUnpermute", rows, places, None, False, None, out)
+        torch.testing.assert_close(out, rows[places.long()].reshape(2, 3, 5).sum(1))
+        back, probs = torch.zeros(6, 5), torch.zeros(6)
+        aclnn("aclnnMoeTokenUnpermuteGrad", rows, out, places, None, False, None, back, probs)
+        torch.testing.assert_close(back[places.long()], out.repeat_interleave(3, 0))
+        tokens, experts = torch.randn(2, 5), torch.zeros(2, 3, dtype=torch.int32)
+        for call, message in [
+            ((tokens, experts, 6, False, torch.zeros(6, 5), None), "161001"),
+            ((tokens, experts, 6, True, torch.zeros(6, 5), places), "161002: .*padded_mode"),
+            ((tokens, experts, 6, False, torch.zeros(6, 5).half(), places), "161002: .*data type FLOAT16"),
+        ]:
+            with pytest.raises(Refused, match=message):
+                aclnn("aclnnMoeTokenPermute", *call)
+
+
+@pytest.mark.parametrize(("restore", "probs", "refused"), [(None, True, ""), (None, False, "161001")])
+def test_the_number_of_tokens_comes_from_the_probabilities(restore: None, probs: bool, refused: str) -> None:
+    rows, places, maps = torch.randn(4, 6), torch.tensor([0, 1, 2, 3], dtype=torch.int32), torch.ones(2, 2).bool()
+    outs = torch.zeros(2, 6), torch.zeros(4, dtype=torch.int32), torch.zeros(4, dtype=torch.int32), torch.zeros(4)
+    given = torch.ones(2, 2) if probs else None
+    call = "aclnnMoeTokenUnpermuteWithRoutingMap", rows, places, maps, given, False, restore, *outs
+    if refused:
+        with pytest.raises(Refused, match=refused):
+            aclnn(*call)
+        return
+    aclnn(*call)
+    torch.testing.assert_close(outs[0], rows[::2] + rows[1::2])

@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch_npu
 from ascend950 import on_ascend950
-from interfaces import Pairs, Refused, aclnn
-from test_aclnn_mx import E2M1, E4M3, E5M2, bytes_of, empty, in_pairs, numbers, quantized
+from interfaces import Pairs, Refused, Tiles, aclnn, rules_of
+from test_aclnn_mx import E1M2, E2M1, E4M3, E5M2, bytes_of, empty, in_pairs, numbers, quantized
 from test_aclnn_products import (
     ENDS_ALONG_K,
     FLOAT4,
@@ -86,7 +86,7 @@ def test_grouped_matmul_swiglu_quant_in_blocks(code: int, of_4_bits: bool, apart
         left, right, each = x.double(), weight.double(), list(weight)
     row_scale, scale = powers(8, 2, 2, seed=2), powers(3, 2, n, 2, seed=3)
     value = gated(each_expert(left * in_full(row_scale.transpose(0, 1), k).t(), right * in_full(scale, k)))
-    weights, scales = (each, [one.contiguous() for one in scale]) if apart else ([weight], [scale])
+    weights, scales = ([*map(Tiles, each)], [one.contiguous() for one in scale]) if apart else ([weight], [scale])
     out, out_scale = empty(code, 8, n // 2), torch.zeros(8, 2, 2, dtype=torch.uint8).view(E8M0)
     given = (None, None, row_scale, None, torch.tensor(TOKENS), 2, 0, 2, 0, None)
     aclnn("aclnnGroupedMatmulSwigluQuantV2", x, weights, scales, *given, out, out_scale)
@@ -97,6 +97,79 @@ def test_grouped_matmul_swiglu_quant_in_blocks(code: int, of_4_bits: bool, apart
     wrong = torch.zeros(8, 1, 2, dtype=torch.uint8).view(E8M0)
     with pytest.raises(Refused, match=r"the output has shape \[8, 1, 2\], expected \[8, 2, 2\]"):
         aclnn("aclnnGroupedMatmulSwigluQuantV2", x, weights, scales, *given, out, wrong)
+
+
+def test_lists_of_weights_of_float4_with_two_bits_of_fraction() -> None:
+    k, n, drawn = 96, 256, torch.Generator().manual_seed(2)
+    data = [torch.randint(0, 256, (rows, columns // 2), generator=drawn, dtype=torch.uint8) for rows, columns in
+            ((8, k), (k, n), (k, n), (k, n))]  # fmt: skip
+    x, *weights = (Pairs(one, E1M2) for one in data)
+    row_scale, scale = powers(8, 2, 2, seed=2), powers(3, 2, n, 2, seed=3)
+    right = torch.stack([numbers(one) for one in weights])
+    value = gated(each_expert(numbers(x) * in_full(row_scale.transpose(0, 1), k).t(), right * in_full(scale, k)))
+    out, out_scale = empty(E1M2, 8, n // 2), torch.zeros(8, 2, 2, dtype=torch.uint8).view(E8M0)
+    with rules_of("Ascend950"):
+        aclnn(
+            "aclnnGroupedMatmulSwigluQuantWeightNzV2", x, [*map(Tiles, weights)], [one.contiguous() for one in scale],
+            None, None, row_scale, None, torch.tensor(TOKENS), 2, 0, 2, 0, None, out, out_scale,
+        )  # fmt: skip
+    want, exponents = quantized(value, E1M2, -1)
+    assert torch.equal(bytes_of(out_scale)[:7], in_pairs(exponents, -1))
+    assert (numbers(out)[:7] != want).double().mean() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("family", "k", "n", "groups", "dequant", "plain", "message"),
+    [
+        ("Ascend910B", 32, 64, 3, 0, False, "a groupList of 3 for 2 experts"),
+        ("Ascend910B", 32, 10272, 2, 0, False, "n of 10272"),
+        ("Ascend910B", 65536, 64, 2, 0, False, "k of 65536"),
+        ("Ascend910B", 32, 64, 2, 0, True, "weight of INT8 has format ND; Ascend910B allows FRACTAL_NZ"),
+        ("Ascend950", 64, 128, 3, 0, True, "a groupList of 3 for 2 experts"),
+        ("Ascend950", 64, 128, 2, 1, True, "dequantDtype 1 with scales of 32 numbers"),
+    ],
+)
+def test_what_a_gated_product_is_limited_to(
+    family: str, k: int, n: int, groups: int, dequant: int, plain: bool, message: str
+) -> None:
+    small = family == "Ascend950"
+    x, weight = torch.zeros(1, k, dtype=torch.int8), torch.zeros(2, k, n, dtype=torch.int8)
+    scale, row_scale, out, out_scale = torch.zeros(2, n), torch.zeros(1), x.new_zeros(1, n // 2), torch.zeros(1)
+    if small:
+        x, weight, out = (one.to(torch.float8_e4m3fn) for one in (x, weight, out))
+        scale, row_scale, out_scale = (powers(*sizes, seed=1) for sizes in ((2, 1, n, 2), (1, 1, 2), (1, 1, 2)))
+    modes = (2, dequant, 2, 0, None) if small else (0, dequant, 0, 0, None)
+    with rules_of(family), pytest.raises(Refused, match=message):
+        aclnn(
+            "aclnnGroupedMatmulSwigluQuantV2", x, [weight if plain else Tiles(weight)], [scale], None, None, row_scale,
+            None, torch.ones(groups, dtype=torch.long), *modes, out, out_scale,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("n", "given", "message"),
+    [
+        (64, {}, "161002: .*n of 64 of int8 by int8"),
+        (256, {"logit": None}, "161001: .*logit"),
+        (256, {"shared": torch.zeros(0, 256, dtype=torch.bfloat16)}, "161002: .*no input may be empty"),
+        (256, {"out": torch.zeros(7, 256)}, "161002: .*7 rows of out for 6 of x1"),
+        (256, {}, ""),
+    ],
+)
+def test_what_a_combined_product_is_limited_to(n: int, given: dict[str, torch.Tensor | None], message: str) -> None:
+    x, weight = torch.ones(6, 32, dtype=torch.int8), torch.ones(2, 32, n, dtype=torch.int8)
+    every = {"shared": None, "logit": torch.ones(6), "out": torch.zeros(3, n), **given}
+    call = (
+        "aclnnGroupedMatmulFinalizeRoutingWeightNz", x, Tiles(weight), torch.ones(2, n), None, torch.ones(6),
+        torch.tensor([2, 6]), every["shared"], every["logit"], torch.tensor([2, 0, 1, 1, 0, 2]), 0, 1.0, 0, False,
+        False, 0, every["out"],
+    )  # fmt: skip
+    if message:
+        with pytest.raises(Refused, match=message):
+            aclnn(*call)
+        return
+    aclnn(*call)
+    assert (every["out"] == 64).all()
 
 
 # ---- products of groups of rows --------------------------------------------------------------------------------------

@@ -299,11 +299,16 @@ def test_a_mask_of_blocks(layout: str) -> None:
     )  # fmt: skip
     for i, mine in enumerate(got):
         close(mine, joined([want[i] for want in wants]), 2e-2)
-    with pytest.raises(Refused, match="blockShapeY 64; allowed: multiples of 128"):
-        aclnn(
-            "aclnnBlockSparseAttention", *leaves, mask, None, [16, 64], *both, None, layout, layout, key_heads, 0,
-            scale, 0, 0, 2**31 - 1, 2**31 - 1, 0, out, None,
-        )  # fmt: skip
+    for shape, precision, message in [
+        ([16, 64], 0, "blockShapeY 64; allowed: multiples of 128"),
+        ([16, 128, 1], 0, "two numbers are expected"),
+        ([16, 128], 2, "innerPrecise 2; allowed: 0, 1, 4"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            aclnn(
+                "aclnnBlockSparseAttention", *leaves, mask, None, shape, *both, None, layout, layout, key_heads, 0,
+                scale, precision, 0, 2**31 - 1, 2**31 - 1, 0, out, None,
+            )  # fmt: skip
 
 
 # ---- Floyd's ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from interfaces import HiFloat8, Pairs, aclnn, rules_of
+from interfaces import HiFloat8, Pairs, Tiles, aclnn, rules_of
 from test_aclnn_hifloat8 import to_codes, to_float
 from test_aclnn_weights import Weight
 from values import close, real
@@ -137,17 +137,17 @@ def test_a_weight_of_float8_in_tiles() -> None:
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("dtype", [None, E4M3])
 def test_products_of_experts_that_are_combined(dtype: torch.dtype | None, bias: bool) -> None:
-    x, weight, scale, row_scale = steps(6, 32), steps(2, 32, 64, seed=1), real(2, 64).abs(), real(6, seed=2).abs()
+    x, weight, scale, row_scale = steps(6, 32), steps(2, 32, 64, seed=1), real(2, 1, 64).abs(), real(6, seed=2).abs()
     logit, rows = real(6, seed=3), torch.tensor([2, 0, 1, 1, 0, 2])
     added = real(2, 64, seed=4).bfloat16() if bias else None
     out = torch.zeros(3, 64)
     aclnn(
-        "aclnnGroupedMatmulFinalizeRoutingWeightNzV2", held(x, dtype), held(weight, dtype), scale, added, None, None,
-        None, row_scale, torch.tensor([2, 4]), None, logit, rows, 0, 1.0, 0, False, False, 1, None, out,
+        "aclnnGroupedMatmulFinalizeRoutingWeightNzV2", held(x, dtype), Tiles(held(weight, dtype)), scale, added, None,
+        None, None, row_scale, torch.tensor([2, 4]), None, logit, rows, 0, 1.0, 0, False, False, 1, None, out,
     )  # fmt: skip
     want = torch.zeros(3, 64, dtype=torch.float64)
     for row, expert in enumerate([0, 0, 1, 1, 1, 1]):
-        value = (x[row].double() @ weight[expert].double()) * scale[expert] * row_scale[row]
+        value = (x[row].double() @ weight[expert].double()) * scale[expert, 0] * row_scale[row]
         want[rows[row]] += logit[row] * (value + (added[expert].double() if bias else 0))
     close(out, want, 1e-2)
 
@@ -162,8 +162,8 @@ def test_products_of_experts_with_a_weight_of_float4_that_lies_turned() -> None:
     powers, row_powers = (torch.randint(-3, 3, sizes, generator=drawn) for sizes in ((e, n, 1, 2), (6, 1, 2)))
     scale, row_scale = ((power + 127).to(torch.uint8).view(E8M0) for power in (powers, row_powers))
     aclnn(
-        "aclnnGroupedMatmulFinalizeRoutingWeightNzV2", x.to(E4M3), packed, scale, None, None, None, None, row_scale,
-        torch.tensor([2, 4]), None, logit, rows, 0, 1.0, 0, False, True, 1, None, out,
+        "aclnnGroupedMatmulFinalizeRoutingWeightNzV2", x.to(E4M3), Tiles(packed), scale, None, None, None, None,
+        row_scale, torch.tensor([2, 4]), None, logit, rows, 0, 1.0, 0, False, True, 1, None, out,
     )  # fmt: skip
     weight = weight * 2.0 ** powers.flatten(2).repeat_interleave(32, 2)
     x = x * 2.0 ** row_powers.flatten(1).repeat_interleave(32, 1)

@@ -64,7 +64,7 @@ class Caller:
         self.tensors: dict[tuple[str, tuple[int, ...], int], ctypes.c_void_p] = {}
 
     def tensor(self, dtype: str, sizes: tuple[int, ...], one: rules.Parameter | None = None) -> ctypes.c_void_p:
-        key = dtype, sizes, format_for(one, len(sizes))
+        key = dtype, sizes, format_for(one, len(sizes), dtype)
         if key not in self.tensors:
             values, rank = (ctypes.c_int64 * len(sizes))(*map(abs, sizes)), ctypes.c_uint64(len(sizes))
             strides = (ctypes.c_int64 * len(sizes))(*[2] * len(sizes)) if min(sizes, default=0) < 0 else None
@@ -205,7 +205,7 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
     for place, one in enumerate(function.parameters):
         dtype, sizes = given[place]
         if one.required:
-            yield place, None, NULL
+            yield place, None, INVALID if "null_is_invalid" in one.relations else NULL
         for value in outside(one.relations, one.kind):
             yield place, value, function.invalid_code
         if one.kind not in TENSORS:
@@ -430,9 +430,10 @@ ANY_SHAPE = {
     "it says itself how much is asked for": (
         "ForeachACosInplace.x", "ForeachLogInplace.x", "ForeachMulScalarInplace.x", "ForeachSubScalarInplace.x",
         "ForeachNonFiniteCheckAndUnscale.scaledGrads", "ForeachZeroInplace.x", "InplaceOne.selfRef",
-        "NormalFloatFloat.out", "GroupedMatmulFinalizeRouting.y", "GroupedMatmulFinalizeRoutingV2.out",
-        "GroupedMatmulFinalizeRoutingV3.out", "GroupedMatmulFinalizeRoutingWeightNz.out",
-        "GroupedMatmulFinalizeRoutingWeightNzV2.out",
+        "NormalFloatFloat.out",
+    ),
+    "on Ascend950 it may have more rows than x": (
+        "GroupedMatmulFinalizeRoutingV3.out", "GroupedMatmulFinalizeRoutingWeightNzV2.out",
     ),
     "there need only be room": (
         "DropoutV3.maskOut",
@@ -493,7 +494,8 @@ def is_idle(function: rules.Function, call: list[str]) -> bool:
 
 def test_an_output_of_a_wrong_shape_is_refused(caller: Caller, family: str) -> None:
     """In phase 1, for each output of a call that is taken otherwise, where no empty tensor has ended it."""
-    excepted = {f"aclnn{name}" for names in ANY_SHAPE.values() for name in names}
+    here = [names for reason, names in ANY_SHAPE.items() if family in reason or "Ascend" not in reason]
+    excepted = {f"aclnn{name}" for names in here for name in names}
     taken, seen, free, tried = [], set(), set(), 0
     for function in simulated(family):
         for call in calls_of(function, family):
@@ -519,7 +521,8 @@ def test_an_output_of_a_wrong_shape_is_refused(caller: Caller, family: str) -> N
                     taken.append(f"{name} {call[place]}: {text} gives {code}")
     assert tried > (800 if family == "Ascend310P" else 1500)
     assert not taken, f"{len(taken)} of {tried}:\n" + "\n".join(taken)
-    assert not excepted & seen - free, "these are refused and need no exception"
+    needless = sorted(excepted & seen - free)
+    assert not needless, f"these are refused and need no exception: {needless}"
 
 
 def test_the_rows_have_the_documented_parameters() -> None:

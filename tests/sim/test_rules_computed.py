@@ -76,7 +76,7 @@ class Runner(Caller):
             size = ctypes.c_size_t(min(count, NUMBERS) * held.element_size())
             self.runtime.aclrtMemcpy(ctypes.c_void_p(place), size, ctypes.c_void_p(held.data_ptr()), size, TO_DEVICE)
         self.made.append((place, count, dtype))
-        layout = self.layout or self.formats.get(len(sizes), format_for(one, len(sizes)))
+        layout = self.layout or self.formats.get(len(sizes), format_for(one, len(sizes), dtype))
         given, rank = (ctypes.c_int64 * len(sizes))(*map(abs, sizes)), ctypes.c_uint64(len(sizes))
         strides = (ctypes.c_int64 * len(sizes))(*[2] * len(sizes)) if min(sizes, default=0) < 0 else None
         return ctypes.c_void_p(

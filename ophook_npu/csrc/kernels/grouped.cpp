@@ -15,6 +15,11 @@ using namespace sim::weighted;
 using sim::mx::of_whole_numbers;
 
 constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
+constexpr auto kFloat4OfBytes = at::kByte;  // FLOAT4_E1M2
+
+static bool of_4_bit_floats(const at::Tensor& tensor) {
+  return tensor.scalar_type() == kFloat4 || tensor.scalar_type() == kFloat4OfBytes;
+}
 
 // Of the tensors for all experts: one a list entry, or the rows of the only one.
 static at::Tensor of_expert(const Tensors& list, int64_t expert, bool stacked) {
@@ -80,6 +85,8 @@ static Dims row_sizes(const at::Tensor& x) {
 static Dims matrix_sizes(const at::Tensor& weight) {
   const at::IntArrayRef told = weight.sizes();
   const bool words = weight.scalar_type() == at::kInt;
+  if (told.size() == 4 && told[2] == 16 && told[3] == (words ? 8 : 32))
+    return {told[1] * told[2], told[0] * (words ? 64 : 32)};
   if (told.size() == 5 && told[3] == 16 && told[4] == (words ? 8 : 32))
     return {told[0], told[2] * told[3], told[1] * (words ? 64 : 32)};
   return row_sizes(weight);
@@ -186,17 +193,17 @@ void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 }
 
 // A scale for each row of x and each column of the weight, or for so many along k too.
-static void swiglu_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+static void swiglu_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, bool stacked,
                              const at::Tensor& row_scale, const Dims& sizes, const at::Tensor& out,
                              const at::Tensor& out_scale) {
   const int64_t columns = sizes[2];
   const bool of_4_bits = weight.scalar_type() == at::kInt;
-  if (of_4_bits && scale.dim() == 3)
-    SIM_CHECK(scale.size(0) == sizes[0] && scale.size(2) == columns && scale.size(1) && sizes[1] % scale.size(1) == 0,
-              "a weightScale (", sizes[0], ", groups of ", sizes[1], ", ", columns, ") expected, got ", scale.sizes());
-  else
-    SIM_CHECK(scale.sizes() == at::IntArrayRef({sizes[0], columns}), "a weightScale (", sizes[0], ", ", columns,
-              ") expected, got ", scale.sizes());
+  const Dims told = scale.sizes().slice(stacked && scale.dim() ? 1 : 0).vec();  // of one expert
+  const bool by_groups = of_4_bits && told.size() == 2;
+  SIM_CHECK((!stacked || (scale.dim() && scale.size(0) == sizes[0])) && told.size() == (by_groups ? 2 : 1) &&
+                told.back() == columns && (!by_groups || (told[0] && sizes[1] % told[0] == 0)),
+            "a weightScale (", stacked ? std::to_string(sizes[0]) + ", " : "", of_4_bits ? "[groups of " : "",
+            of_4_bits ? std::to_string(sizes[1]) + ", ] " : "", columns, ") expected, got ", scale.sizes());
   of_dtype("xScale", row_scale, {at::kFloat});
   shape(row_scale, {x.size(0)});
   if (of_4_bits) SIM_CHECK(is_encoded(scale), "weightScale of ", scale.scalar_type(), "; allowed: UINT64, INT64");
@@ -216,7 +223,8 @@ static void swiglu_extras_like(const at::Tensor& x, const at::Tensor& weight, co
   const bool small = weight.scalar_type() == at::kInt, both = x.scalar_type() == at::kInt;
   const at::Tensor assist = of_expert(how.assist, 0, false), smooth = present(how.smooth);
   SIM_CHECK(assist.defined() == (small && !both), "weightAssistMatrix goes with x of int8 and a weight of int4");
-  if (assist.defined()) of_dtype("weightAssistMatrix", assist, {at::kFloat}), shape(assist, {sizes[0], sizes[2]});
+  if (assist.defined()) of_dtype("weightAssistMatrix", assist, {at::kFloat});
+  if (assist.defined()) how.assist.size() > 1 ? shape(assist, {sizes[2]}) : shape(assist, {sizes[0], sizes[2]});
   if (!smooth.defined()) return;
   SIM_CHECK(both, "smoothScale goes with x and a weight of int4");
   of_dtype("smoothScale", smooth, {at::kFloat});
@@ -225,19 +233,19 @@ static void swiglu_extras_like(const at::Tensor& x, const at::Tensor& weight, co
 }
 
 // A scale for each 32 numbers along k.
-static void swiglu_blocks_like(const at::Tensor& x, const Tensors& scale, const at::Tensor& row_scale,
+static void swiglu_blocks_like(const at::Tensor& x, const Tensors& scale, bool stacked, const at::Tensor& row_scale,
                                const Dims& sizes, const at::Tensor& out, const at::Tensor& out_scale) {
   const int64_t rows = x.size(0), blocks = divided(sizes[1] + 63, 64), columns = sizes[2];
   SIM_CHECK(columns % 128 == 0, "n of ", columns, "; allowed: multiples of 128");
   for (const at::Tensor& each : scale) {
     of_dtype("weightScale", each, {at::kFloat8_e8m0fnu});
-    if (scale.size() == 1) shape(each, {sizes[0], blocks, columns, 2});
+    if (stacked) shape(each, {sizes[0], blocks, columns, 2});
     else shape(each, {blocks, columns, 2});
   }
   of_dtype("xScale", row_scale, {at::kFloat8_e8m0fnu});
   shape(row_scale, {rows, blocks, 2});
-  if (x.scalar_type() != kFloat4) scaled::in_8_bits("output", out);
-  else of_dtype("output", out, {kFloat4, at::kFloat8_e5m2, at::kFloat8_e4m3fn});
+  if (!of_4_bit_floats(x)) scaled::in_8_bits("output", out);
+  else of_dtype("output", out, {kFloat4, kFloat4OfBytes, at::kFloat8_e5m2, at::kFloat8_e4m3fn});
   mx::out_like(out, {rows, columns / 2});
   of_dtype("outputScale", out_scale, {at::kFloat8_e8m0fnu});
   shape(out_scale, {rows, divided(columns / 2 + 63, 64), 2});
@@ -245,31 +253,64 @@ static void swiglu_blocks_like(const at::Tensor& x, const Tensors& scale, const 
 
 void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out,
                          const at::Tensor& out_scale) {
-  SIM_CHECK(!of.weight.empty() && of.weight.size() == of.scale.size() && (of.how.in_blocks || of.weight.size() == 1),
-            "lists of ", of.weight.size(), " weights and ", of.scale.size(), " scales are not simulated; allowed: 1",
-            of.how.in_blocks ? ", or one for each expert" : "");
-  of_dtype("x", of.x, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn, at::kFloat, kFloat4});
-  SIM_CHECK(of.how.in_blocks ? !of_whole_numbers(of.x) && !mx::is_hifloat8(of.x) : of.x.scalar_type() != kFloat4,
-            "x of ", of.x.scalar_type(), " with ",
-            of.how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
+  const size_t lists = of.weight.size();
+  SIM_CHECK(lists && lists == of.scale.size() && (of.how.assist.empty() || of.how.assist.size() == lists), "lists of ",
+            lists, " weights, ", of.scale.size(), " scales and ", of.how.assist.size(),
+            " weightAssistMatrix; allowed: one of each, or one for each expert");
+  of_dtype("x", of.x, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn, at::kFloat, kFloat4, kFloat4OfBytes});
+  SIM_CHECK(of.how.in_blocks ? !of_whole_numbers(of.x) && !mx::is_hifloat8(of.x) : !of_4_bit_floats(of.x), "x of ",
+            of.x.scalar_type(), " with ", of.how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
   for (const at::Tensor& each : of.weight) {
     if (of.x.scalar_type() == at::kChar) of_dtype("weight", each, {at::kChar, at::kInt});
-    else if (of.x.scalar_type() == at::kInt || of.x.scalar_type() == kFloat4 || mx::is_hifloat8(of.x))
-      of_dtype("weight", each, {of.x.scalar_type()});
-    else scaled::in_8_bits("weight", each);
+    else if (of.x.scalar_type() == at::kInt || mx::is_hifloat8(of.x)) of_dtype("weight", each, {of.x.scalar_type()});
+    else if (of_4_bit_floats(of.x)) of_dtype("weight", each, {kFloat4, kFloat4OfBytes});
+    else if (!of.how.in_blocks || each.scalar_type() != kFloat4) scaled::in_8_bits("weight", each);
     like(each, of.weight[0]);
   }
   Dims sizes = matrix_sizes(of.weight[0]);
-  if (of.weight.size() > 1 && sizes.size() == 2) sizes = {int64_t(of.weight.size()), sizes[0], sizes[1]};
+  const bool stacked = sizes.size() == 3;
+  SIM_CHECK(stacked ? lists == 1 : lists > 1 || of.how.in_blocks, "lists of ", lists, " weights ",
+            of.weight[0].sizes());
+  if (!stacked && sizes.size() == 2) sizes = {int64_t(lists), sizes[0], sizes[1]};
   SIM_CHECK(of.x.dim() == 2 && sizes.size() == 3 &&
                 sizes[1] == (of_whole_numbers(of.x) ? whole_sizes(of.x)[1] : mx::number_sizes(of.x)[1]) &&
                 sizes[2] % 2 == 0,
             "x (m, k) and weight (experts, k, n) expected, got ", of.x.sizes(), " and ", of.weight[0].sizes());
   for (const at::Tensor& each : absent) SIM_CHECK(!present(each).defined(), "a bias or an offset is not simulated");
   SIM_CHECK(of.kind == groups::kEnds || of.kind == groups::kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
-  if (of.how.in_blocks) swiglu_blocks_like(of.x, of.scale, of.row_scale, sizes, out, out_scale);
-  else swiglu_rows_like(of.x, of.weight[0], of.scale[0], of.row_scale, sizes, out, out_scale);
+  if (of.how.in_blocks) swiglu_blocks_like(of.x, of.scale, stacked, of.row_scale, sizes, out, out_scale);
+  for (const at::Tensor& each : of.how.in_blocks ? Tensors{} : of.scale)
+    swiglu_rows_like(of.x, of.weight[0], each, stacked, of.row_scale, sizes, out, out_scale);
   swiglu_extras_like(of.x, of.weight[0], of.how, sizes);
+}
+
+// Whether the last two dimensions lie the other way round.
+static bool turned_view(const at::Tensor& tensor) {
+  return tensor.dim() > 1 && tensor.size(-1) > 1 && tensor.size(-2) > 1 && mx::lies_transposed(tensor);
+}
+
+void swiglu_within_limits(const SwigluProduct& of, bool newer, const at::Tensor& list) {
+  const Dims sizes = matrix_sizes(of.weight[0]), rows = row_sizes(of.x);
+  const int64_t experts = sizes.size() == 3 ? sizes[0] : int64_t(of.weight.size()), n = sizes.back(), k = rows.back();
+  const int64_t groups = list.numel();
+  const bool small = of.weight[0].scalar_type() == at::kInt, turned = turned_view(of.weight[0]);
+  const bool mixed = !of_4_bit_floats(of.x) && of_4_bit_floats(of.weight[0]);
+  if (!newer) {
+    SIM_CHECK(groups <= experts, "a groupList of ", groups, " for ", experts, " experts");
+    SIM_CHECK(n <= 10240, "n of ", n, "; at most 10240 is allowed");
+    SIM_CHECK(k < (small ? 20000 : 65536), "k of ", k, "; less than ", small ? 20000 : 65536, " is allowed");
+    SIM_CHECK(!turned || !small || of.x.scalar_type() == at::kInt, "a weight of 4 bits for x of 8 must not be turned");
+    return;
+  }
+  SIM_CHECK(k > 0 && groups <= 1024, "k of ", k, " and ", groups, " groups; more than 0, and at most 1024 are allowed");
+  SIM_CHECK(!turned_view(of.x), "x must not be turned");
+  SIM_CHECK(of.how.in_blocks || sizes.size() == 3, "a list of weights goes with scales of 32 numbers");
+  if (!of.how.in_blocks) return;
+  SIM_CHECK(of.how.dequant == 0, "dequantDtype ", of.how.dequant, " with scales of 32 numbers; allowed: 0");
+  SIM_CHECK(groups == experts, "a groupList of ", groups, " for ", experts, " experts");
+  SIM_CHECK(!of_4_bit_floats(of.x) || k > 2, "k of ", k, " of FLOAT4; more than 2 is allowed");
+  SIM_CHECK(!mixed || (turned && k % 32 == 0), "FLOAT8 by FLOAT4 takes a turned weight and multiples of 32 as k, got ",
+            k);
 }
 
 static at::Tensor in_type(const at::Tensor& value, int64_t code) {
@@ -280,12 +321,16 @@ static at::Tensor in_type(const at::Tensor& value, int64_t code) {
 // scale of a block is written between a floor and a ceiling, which it is: that of aclnnDynamicMxQuant, a floor.
 void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::Tensor& out,
                     const at::Tensor& out_scale) {
-  const bool stacked = of.weight.size() == 1;
+  const bool stacked = matrix_sizes(of.weight[0]).size() == 3;
   for (const auto& [expert, start, count] : groups::of(list, of.kind, of.x.size(0))) {
     if (!count) continue;
     const auto part = [&, start = start, count = count](const at::Tensor& all) { return all.narrow(0, start, count); };
-    const Extras with{
-        of_expert(of.how.assist, expert, true), of_expert(of.scale, expert, stacked), {}, {}, {}, part(of.row_scale)};
+    const Extras with{of_expert(of.how.assist, expert, stacked),
+                      of_expert(of.scale, expert, stacked),
+                      {},
+                      {},
+                      {},
+                      part(of.row_scale)};
     const at::Tensor matrix = of_expert(of.weight, expert, stacked);
     const bool groups_along_k = of.x.scalar_type() == at::kInt && with.scale.dim() == 2;
     const at::Tensor value = groups_along_k ? product_by_groups(part(of.x), matrix, with.scale, {}, with.row_scale)
@@ -357,6 +402,10 @@ void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fas
 
 // ---- back to the tokens --------------------------------------------------------------------------------------------
 static bool by_blocks_of_32(const Combined& of) { return of.with.scale.scalar_type() == at::kFloat8_e8m0fnu; }
+// FLOAT8 by FLOAT4, whose scale is turned with the weight.
+static bool is_mixed(const Combined& of) {
+  return by_blocks_of_32(of) && of_4_bit_floats(of.weight) && !of_4_bit_floats(of.x);
+}
 
 Combined turned_over(Combined of) {
   of.weight = of.weight.transpose(-1, -2);
@@ -368,13 +417,16 @@ void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight
   SIM_CHECK(dtype == 0, "dtype ", dtype, "; allowed: 0 (FLOAT)");
   SIM_CHECK(!turned, "transposeX1 is not simulated; allowed: false");
   SIM_CHECK(of.kind == groups::kEnds || of.kind == groups::kCounts, "groupListType ", of.kind, "; allowed: 0, 1");
-  SIM_NEEDED(of.with.scale.defined() && of.list.defined() && of.row_index.defined(),
-             "scale, groupList or rowIndex is null");
+  SIM_NEEDED(of.with.scale.defined() && of.list.defined() && of.row_index.defined() && of.logit.defined(),
+             "scale, groupList, logit or rowIndex is null");
   const bool floats = of.x.scalar_type() != at::kChar, packed = of.weight.scalar_type() == at::kInt;
-  const bool by_groups = by_blocks_of_32(of);
+  const bool by_groups = by_blocks_of_32(of), mixed = is_mixed(of);
+  SIM_NEEDED(of.with.row_scale.defined() || !(by_groups || packed), "pertokenScale is null");
   SIM_CHECK(!weight_turned || (by_groups && of.with.scale.dim() == 4 && of.weight.dim() == 3),
             "transposeX2 is simulated with scales of FLOAT8_E8M0 alone");
+  SIM_CHECK(weight_turned || !mixed || mx::lies_transposed(of.weight), "FLOAT8 by FLOAT4 takes a turned weight");
   if (weight_turned) of = turned_over(std::move(of));
+  else if (mixed) of.with.scale = of.with.scale.transpose(1, 2);
   if (of.x.scalar_type() == kFloat4 || mx::is_hifloat8(of.x)) of_dtype("x2", of.weight, {of.x.scalar_type()});
   else if (by_groups && of.weight.scalar_type() == kFloat4) scaled::in_8_bits("x1", of.x);
   else if (floats) scaled::in_8_bits("x1", of.x), scaled::in_8_bits("x2", of.weight);
@@ -397,9 +449,8 @@ void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight
     if (by_groups) shape(of.with.row_scale, {rows, blocks, 2});
     else shape(of.with.row_scale, {rows});
   }
-  if (of.logit.defined()) shape(of.logit, {rows});
+  shape(of.logit, {rows});
   if (by_groups) {
-    SIM_CHECK(of.with.row_scale.defined(), "a product of FLOAT8 or FLOAT4 needs pertokenScale");
     for (const at::Tensor& scale : {of.with.scale, of.with.row_scale})
       of_dtype("a scale", scale, {at::kFloat8_e8m0fnu});
     refuse_if_given({of.with.offset}, "offset of a product of FLOAT8 or FLOAT4");
@@ -408,8 +459,7 @@ void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight
     refuse_if_given({of.with.offset}, "offset of a product of FLOAT8 or HIFLOAT8");
     if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
   } else if (packed) {
-    SIM_CHECK(of.with.row_scale.defined() && of.with.bias.defined(), "int8 by int4 needs pertokenScale, and a bias");
-    shape(of.with.bias, {experts, columns});
+    if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
     if (of.with.offset.defined()) like(of.with.offset, of.with.scale);
   } else {
     refuse_if_given({of.with.bias}, "bias of a product of int8");
@@ -429,7 +479,37 @@ static at::Tensor with_zero_points(const at::Tensor& value, const at::Tensor& x,
   return value.add(at::matmul(sums, offset).mul(wide(row_scale).reshape({-1, 1})));
 }
 
-at::Tensor finalized_product(const Combined& of, at::IntArrayRef sizes) {
+void combined_within_limits(const Combined& of, bool newer, bool weight_turned, const Dims& tuning,
+                            const at::Tensor& out) {
+  const Dims sizes = row_sizes(weight_turned ? of.weight.transpose(-1, -2) : of.weight), inner = row_sizes(of.x);
+  const int64_t experts = sizes[0], n = sizes[2], k = inner[1];
+  if (newer) {
+    SIM_CHECK(experts <= 1024, experts, " experts; at most 1024 are allowed");
+    SIM_CHECK(k > (of_4_bit_floats(of.x) ? 2 : 0), "k of ", k, " of ", of.x.scalar_type());
+    SIM_CHECK(!is_mixed(of) || (k % 32 == 0 && n % 32 == 0), "k of ", k, " and n of ", n, "; allowed: multiples of 32");
+    if (of.x.scalar_type() != at::kChar) of_dtype("rowIndex", of.row_index, {at::kLong});
+    if (!by_blocks_of_32(of)) shape(of.with.scale, {experts, 1, n});
+    return;
+  }
+  if (of.weight.scalar_type() == at::kInt) {
+    SIM_CHECK(k % 64 == 0 && k > 128 && n % 8 == 0 && n > 64, "k of ", k, " and n of ", n, " of int8 by int4");
+    of_dtype("scale", of.with.scale, {at::kLong});
+    shape(of.with.scale, {experts, 1, n});
+    of_dtype("rowIndex", of.row_index, {at::kLong});
+  } else {
+    SIM_CHECK(k % 16 == 0 && n % 32 == 0 && n >= 256, "k of ", k, " and n of ", n, " of int8 by int8");
+    shape(of.with.scale, {experts, n});
+  }
+  SIM_CHECK(of.x.numel() && experts && (!of.shared.defined() || of.shared.numel()), "no input may be empty");
+  SIM_CHECK(out.size(0) <= of.x.size(0), out.size(0), " rows of out for ", of.x.size(0), " of x1");
+  SIM_CHECK(tuning.empty() || (tuning[0] >= 0 && tuning[0] <= of.x.size(0)), "tuningConfig ", tuning, " for ",
+            of.x.size(0), " rows");
+}
+
+at::Tensor finalized_product(const Combined& given, at::IntArrayRef sizes) {
+  Combined of = given;
+  if (is_mixed(of) && of.with.scale.size(1) == mx::number_sizes(of.weight)[2])
+    of.with.scale = of.with.scale.transpose(1, 2);  // of a weight that is turned by its strides
   auto total = at::zeros(sizes);
   const at::Tensor places = of.row_index.to(at::kLong);
   SIM_CHECK(places.ge(0).logical_and(places.lt(sizes[0])).all().item<bool>(), "rowIndex beyond ", sizes[0], " rows");

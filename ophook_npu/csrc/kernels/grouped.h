@@ -62,6 +62,8 @@ struct SwigluProduct {
 };
 void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out,
                          const at::Tensor& out_scale);
+// What CANN's check limits besides, on an Ascend950 (`newer`) or before it.
+void swiglu_within_limits(const SwigluProduct& of, bool newer, const at::Tensor& list);
 void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::Tensor& out,
                     const at::Tensor& out_scale);
 // A list of ends as a tensor, undefined where it is empty, and the numbers of one.
@@ -89,6 +91,9 @@ struct Combined {
 // With the weight, and its scales of 32 numbers along k each, as (experts, n, k).
 Combined turned_over(Combined of);
 void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight_turned, const at::Tensor& out);
+// What CANN's check limits besides, on an Ascend950 (`newer`) or before it.
+void combined_within_limits(const Combined& of, bool newer, bool weight_turned, const Dims& tuning,
+                            const at::Tensor& out);
 at::Tensor finalized_product(const Combined& of, at::IntArrayRef sizes);
 
 }  // namespace sim::grouped

@@ -130,7 +130,7 @@ Format format_of(const at::Tensor& tensor) {
 }
 
 // Two numbers of 4 bits are neighbours in memory: in the transpose of a matrix that lies so, along its rows.
-static bool lies_transposed(const at::Tensor& tensor) {
+bool lies_transposed(const at::Tensor& tensor) {
   return tensor.dim() >= 2 && tensor.stride(-2) == 1 && tensor.stride(-1) != 1;
 }
 

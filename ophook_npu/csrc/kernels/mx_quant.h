@@ -20,6 +20,7 @@ Format format_of(const at::Tensor& tensor);
 inline bool is_hifloat8(const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; }
 bool of_pairs(const at::Tensor& tensor);          // FLOAT4_E2M1
 at::Tensor numbers_of(const at::Tensor& tensor);  // as float
+bool lies_transposed(const at::Tensor& tensor);   // its neighbours in memory are those of a column
 Dims number_sizes(const at::Tensor& tensor);      // the shape of these: two numbers of 4 bits lie in a byte
 // Rounds as `mode` says (rint, or round, floor, ceil, trunc) and saturates; no number becomes 0.
 void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::string& mode = "rint");

@@ -129,6 +129,7 @@ static bool transposed_view(const at::Tensor& x) { return x.stride(0) == 1 && x.
 
 void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, int64_t group_size,
                        const at::Tensor& y) {
+  if (of.x.dim() == 2 && of.weight.dim() == 2 && (!of.x.size(0) || !of.weight.size(1))) return;  // nothing is looked at
   const bool whole = of_hifloat8(of.x, of.weight);
   if (!whole) in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
   of_dtype("y", y, {at::kFloat});
@@ -159,6 +160,7 @@ void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, 
 }
 
 void add_groups(const Factors& of, const at::Tensor& list, int64_t kind, const at::Tensor& y) {
+  if (!y.numel() || !of.x.size(0) || !of.weight.size(1)) return;
   const bool view = transposed_view(of.x), whole = of_hifloat8(of.x, of.weight);
   const at::Tensor left = view ? of.x.t() : of.x, left_scale = view ? of.row_scale.transpose(0, 1) : of.row_scale;
   for (const auto& [group, start, count] : groups::of(list, kind, of.weight.size(0))) {

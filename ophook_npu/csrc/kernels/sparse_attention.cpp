@@ -514,6 +514,7 @@ void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, con
   SIM_CHECK(kind == 0 || kind == 1, "update_type ", kind, "; allowed: 0, 1");
   SIM_CHECK(!parts.empty() && parts.size() <= 16 && parts.size() == log_sums.size(), parts.size(), " results and ",
             log_sums.size(), " lse; allowed: as many, 1 to 16");
+  SIM_CHECK((kind == 1) == given(log_sum), "update_type ", kind, given(log_sum) ? " with" : " without", " lseOut");
   for (size_t i = 0; i < parts.size(); ++i) {
     SIM_CHECK(parts[i].dim() == 2 && log_sums[i].dim() == 1 && parts[i].size(0) == log_sums[i].size(0), "local_out ",
               parts[i].sizes(), " with lse ", log_sums[i].sizes());

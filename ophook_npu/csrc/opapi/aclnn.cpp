@@ -286,7 +286,9 @@ struct RowCall final : PendingCall {
   }
   void look_at(const Place& place, const aclTensor& tensor, Use use) {
     channels_last = channels_last || has_channels_last(tensor);
-    if (is_fractal(tensor.format)) [[unlikely]] {
+    const FunctionRules* rules = row.rules.load(std::memory_order_relaxed);
+    const bool told = tensor.storage_sizes.size() > 3 && tensor.storage_sizes.size() > tensor.sizes.size();
+    if (is_fractal(tensor.format) || (told && rules && is_tiled(*rules, place.parameter))) [[unlikely]] {
       SIM_CHECK(use == Use::in || use == Use::list, "parameter ", place.parameter,
                 ": an output in FRACTAL_NZ is not simulated");
       fractals.push_back(fractal_at(place, tensor));

@@ -96,10 +96,15 @@ Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, c
   if (const uint64_t formats = empty && rule.free_formats ? 0 : rule.formats[family]; formats && !has_one_of(formats))
     return refused(rules, rule, family, "has format " + format_name(tensor.format), format_names(formats));
   for (const FormatsOf& of : rule.formats_of)
-    if (of.rank == rank && (of.only == kNoFamily || of.only == int(family)) && !has_one_of(of.formats))
+    if ((of.dtypes ? of.dtypes >> tensor.dtype & 1 : of.rank == rank) &&
+        (of.only == kNoFamily || of.only == int(family)) && !has_one_of(of.formats))
       return refused(rules, rule, family,
-                     "of " + std::to_string(rank) + " dimensions has format " + format_name(tensor.format),
+                     "of " + (of.dtypes ? dtype_name(tensor.dtype) : std::to_string(rank) + " dimensions") +
+                         " has format " + format_name(tensor.format),
                      format_names(of.formats));
+  if (rule.tiled && !is_private(tensor.format) && tensor.storage_sizes.size() < 4)
+    return refused(rules, rule, family, "has a storage " + shape_text(tensor.storage_sizes),
+                   "one of 4 or 5 dimensions, in tiles");
   if (is_private(tensor.format) && !rule.private_formats[family] && !rule.any_format)
     return refused(rules, rule, family, "has the private format " + std::to_string(tensor.format), "ND");
   // What a private format lays out, its storage says, and of no element there is no order.
@@ -283,10 +288,11 @@ bool is_missing(const FunctionRules& rules, size_t at, const Argument* arguments
 }
 
 Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t count, size_t family) {
-  for (size_t i = 0; i < count; ++i)
-    if (is_missing(rules, i, arguments))
-      return {kNullPointer,
-              rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
+  for (const bool invalid : {false, true})  // those first that have a code of their own
+    for (size_t i = 0; i < count; ++i)
+      if (rules.parameters[i].null_is_invalid == invalid && is_missing(rules, i, arguments))
+        return {invalid ? kInvalid : kNullPointer,
+                rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
   bool empty = false;
   for (size_t i = 0; rules.free_if_empty && i < count; ++i)
     if (const aclTensor* tensor = rules.parameters[i].free_if_empty ? tensor_of(arguments[i]) : nullptr)
@@ -373,6 +379,8 @@ const FunctionRules* find_rules(const char* function, const Argument* parameters
     report(file, rules, 0, {0, rules.name + " has other parameters here than on its page (" + rules.page + ")"});
   return nullptr;
 }
+
+bool is_tiled(const FunctionRules& rules, size_t parameter) { return rules.parameters[parameter].tiled; }
 
 bool takes_both_orders(const FunctionRules& rules, size_t parameter) { return rules.parameters[parameter].both_orders; }
 

@@ -27,6 +27,8 @@ const FunctionRules* find_rules(const char* function, const Argument* parameters
 // Whether the page lists a format with the channels last next to that with the channels first: then the order of a
 // tensor's sizes is that of its format. Where any format will do, it says nothing.
 bool takes_both_orders(const FunctionRules& rules, size_t parameter);
+// Whether the function takes this parameter's storage for tiles of FRACTAL_NZ, whatever its format.
+bool is_tiled(const FunctionRules& rules, size_t parameter);
 // Whether an empty tensor ends the first phase with success before the shapes of outputs are compared.
 bool is_idle(const FunctionRules& rules, const Argument* arguments);
 // What the first phase answers to what a row refuses: to a data type, or otherwise.

@@ -152,7 +152,7 @@ void relate(const FunctionRules& function, ParameterRules& one) {
       {"shape", Relation::kShape},  {"idle", Relation::kIdle},     {"shape_of_broadcast", Relation::kShapeOfBroadcast},
       {"either", Relation::kEither}};
   one.relations.clear();
-  one.contiguous = one.any_format = false;
+  one.contiguous = one.any_format = one.null_is_invalid = one.tiled = false;
   one.free_if_empty = one.free_dtypes = one.free_formats = one.free_ranks = one.free_same = false;
   bool formats_checked = false;
   one.values.clear();
@@ -162,6 +162,8 @@ void relate(const FunctionRules& function, ParameterRules& one) {
     const size_t equals = word.find('=');
     one.contiguous |= word == "contiguous";
     one.any_format |= word == "any_format";
+    one.null_is_invalid |= word == "null_is_invalid";
+    one.tiled |= word == "tiled";
     const std::string_view key = word.substr(0, equals), said = equals == word.npos ? "" : word.substr(equals + 1);
     if (key == "values")
       for (std::string_view value : split(said, ',')) one.values.emplace_back(value);
@@ -182,7 +184,9 @@ void relate(const FunctionRules& function, ParameterRules& one) {
     if (constexpr std::string_view kFormatsOf = "formats_of_"; key.starts_with(kFormatsOf)) {
       uint64_t formats = 0;
       for (std::string_view format : split(said, ',')) formats |= bits_of(kFormats, format);
-      one.formats_of.push_back({size_t(key[kFormatsOf.size()] - '0'), only, formats});
+      const std::string_view of = key.substr(0, colon).substr(kFormatsOf.size());
+      const uint64_t dtypes = bits_of(kDtypes, of);
+      one.formats_of.push_back({dtypes ? 0 : size_t(of[0] - '0'), dtypes, only, formats});
     }
     for (const auto& [name, kind] : kKinds) {
       if (equals == word.npos || key.substr(0, colon) != name) continue;

@@ -23,9 +23,11 @@ struct Relation {
   int only = kNoFamily;  // on this family; kNoFamily: on all
 };
 
-// The formats, a bit for each, of a tensor of so many dimensions, on one family or on all.
+// The formats, a bit for each, of a tensor of so many dimensions or of one of these data types, on one family or on
+// all.
 struct FormatsOf {
-  size_t rank;
+  size_t rank;  // 0: by data type
+  uint64_t dtypes;
   int only;
   uint64_t formats;
 };
@@ -35,14 +37,16 @@ struct ParameterRules {
   Argument::Kind kind = Argument::kValue;
   bool scalar = false;  // an aclScalar
   bool required = false;
-  bool free_if_empty = false;  // of these, where a tensor of which this is so has no elements:
+  bool null_is_invalid = false;  // 161002 where it is null, else 161001
+  bool free_if_empty = false;    // of these, where a tensor of which this is so has no elements:
   bool free_dtypes = false, free_formats = false, free_ranks = false, free_same = false;
   bool contiguous = false;                               // no view with other strides
   std::array<uint64_t, kFamilies.size()> dtypes{};       // a bit for each aclDataType; 0: any
   std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
   std::array<uint64_t, kFamilies.size()> formats{};      // where CANN's check has a list: a bit for each aclFormat
-  std::vector<FormatsOf> formats_of;                     // where they are fewer for some numbers of dimensions
+  std::vector<FormatsOf> formats_of;                     // where they are fewer for some dimensions or data types
   bool any_format = false;                               // no check looks at it
+  bool tiled = false;                                    // its storage has the dimensions of tiles
   bool both_orders = false;                              // NCHW and NHWC are, but not all formats
   uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any
   bool ranks_checked = false;                            // CANN's own check counts them

@@ -39,7 +39,9 @@ def test_the_tables_are_sound() -> None:
                 relation, colon, family = key.partition(":")
                 assert not colon or family in function.families, key
                 if relation.startswith("formats_of_"):
-                    assert relation[-1] in "345" and set(others) <= set(rules.FORMATS), (function.name, parameter)
+                    of = relation.removeprefix("formats_of_")
+                    assert of in ("2", "3", "4", "5", *rules.DATA_TYPES), (function.name, parameter)
+                    assert set(others) <= set(rules.FORMATS), (function.name, parameter)
                     continue
                 assert not colon or relation in ("dtype", "shape"), key
                 columns = {
@@ -51,7 +53,7 @@ def test_the_tables_are_sound() -> None:
                     continue
                 assert relation in (
                     "dtype", "format", "cast", "shape", "shape_of_broadcast", "either", "any_format", "contiguous",
-                    "idle",
+                    "idle", "null_is_invalid", "tiled",
                 ), relation  # fmt: skip
                 own = set() if relation == "idle" else {parameter.name}
                 assert set(others) <= set(names) - own, (function.name, parameter)
@@ -287,6 +289,7 @@ static bool CheckTypes(const aclTensor* x, const aclTensor* y, const aclTensor* 
 aclnnStatus aclnnFoldGetWorkspaceSize(const aclTensor* first, const aclTensor* second, const aclTensor* biasOptional,
                                       aclTensor* result, uint64_t* workspaceSize, aclOpExecutor** executor) {
   OP_CHECK_NULL(first, return ACLNN_ERR_PARAM_NULLPTR);
+  CHECK_RET(result != nullptr, ACLNN_ERR_PARAM_INVALID);
   OP_CHECK_MAX_DIM(first, 8, return ACLNN_ERR_PARAM_INVALID);
   CHECK_RET(CheckTypes(first, second, result), ACLNN_ERR_PARAM_INVALID);
   if (biasOptional != nullptr) { CHECK_RET(Unknown(biasOptional), ACLNN_ERR_PARAM_INVALID); }
@@ -313,12 +316,55 @@ def test_a_check_is_followed_by_product(tmp_path: Path) -> None:
     fold = device_checks.with_checks(tmp_path, rules.Function("aclnnFold", "own", families, page))
     first, second, bias, result = fold.parameters
     assert first.dtypes == second.dtypes == {"Ascend910B": ("FLOAT", "UINT8"), "Ascend950": ("FLOAT", "BFLOAT16")}
-    assert (first.required, second.required, bias.required) == (True, False, False)
+    assert [one.required for one in fold.parameters] == [True, False, False, True]
+    assert "null_is_invalid" in result.relations and "null_is_invalid" not in first.relations
     assert first.ranks == tuple(range(9)) and second.ranks is None
     assert first.relations["checked"] == ("dtypes", "null", "ranks") and second.relations["dtype"] == ("first",)
     assert bias == page[2], "what an unknown function asks of it is not known"
     assert result.relations["cast"] == ("first", "second") and "INT8" in result.dtypes["Ascend910B"]
     assert "INT8" not in result.dtypes["Ascend950"] and "BOOL" not in result.dtypes["Ascend910B"]
+
+
+# A check whose code is handed on, a number that a call sets, and a type that is compared where there are elements.
+HANDED_ON = """
+static aclnnStatus CheckBoth(const aclTensor* first, const aclTensor* second) {
+  OP_CHECK_NULL(first, return ACLNN_ERR_PARAM_NULLPTR);
+  if (second == nullptr) { return ACLNN_ERR_PARAM_INVALID; }
+  if (second->GetViewShape().GetShapeSize() != 0) {
+    OP_CHECK_DTYPE_NOT_SAME(first, second, return ACLNN_ERR_PARAM_INVALID);
+  }
+  return ACLNN_SUCCESS;
+}
+aclnnStatus aclnnFoldGetWorkspaceSize(const aclTensor* first, const aclTensor* second, const aclIntArray* sizes,
+                                      uint64_t* workspaceSize, aclOpExecutor** executor) {
+  aclnnStatus ret = CheckBoth(first, second);
+  CHECK_RET(ret == ACLNN_SUCCESS, ret);
+  uint64_t count = 0;
+  aclGetIntArraySize(sizes, &count);
+  if (count == 0) { return ACLNN_ERR_PARAM_INVALID; }
+  return aclnnInnerFoldGetWorkspaceSize(first, second, workspaceSize, executor);
+}
+"""
+
+
+def test_what_a_check_returns_ends_the_first_phase(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import device_checks
+    finally:
+        sys.path.pop(0)
+    (tmp_path / "op_api").mkdir()
+    (tmp_path / "op_api" / "aclnn_fold.cpp").write_text(HANDED_ON)
+    dtypes = {"Ascend910B": ("FLOAT", "FLOAT16")}
+    page = (
+        *(rules.Parameter(name, "aclTensor*", dtypes=dtypes) for name in ("first", "second")),
+        rules.Parameter("sizes", "aclIntArray*"),
+    )
+    fold = device_checks.with_checks(tmp_path, rules.Function("aclnnFold", "own", ("Ascend910B",), page))
+    first, second, sizes = fold.parameters
+    assert [one.required for one in fold.parameters] == [True, True, False]
+    assert "null_is_invalid" in second.relations and "null_is_invalid" not in first.relations
+    assert second.relations["dtype"] == ("first",) and sizes.relations == {}
 
 
 # Functions behind one with a default, one with C's linkage, two of a name that the arguments' types tell apart, shapes
@@ -459,11 +505,7 @@ def test_a_page_that_says_only_what_must_be_given(tmp_path: Path) -> None:
 def test_bullets_of_one_product_are_read_for_it_alone(tmp_path: Path) -> None:
     """A form of the pages without marks around what is of one product."""
     start, end = PAGE.index("<!--"), PAGE.index("## 功能说明")
-    page = (
-        PAGE[:start]
-        + "|<term>Ascend 950PR/Ascend 950DT</term>|√|\n|<term>Atlas A2 训练系列产品</term>|√|\n"
-        + PAGE[end:]
-    )
+    page = PAGE[:start] + "|<term>Ascend 950DT</term>|√|\n|<term>Atlas A2 训练系列产品</term>|√|\n" + PAGE[end:]
     start, end = page.index("<!--"), page.index("- **返回值")
     bullets = "- <term>Atlas A2 训练系列产品</term>、<term>Atlas A3 训练系列产品</term>：\n  - self不支持INT8。\n\n"
     bullets += "- <term>Ascend 950PR/Ascend 950DT</term>：weightOptional支持INT8、FLOAT16。\n- out不支持INT8。\n"

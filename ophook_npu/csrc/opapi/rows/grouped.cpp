@@ -3,7 +3,9 @@
 
 #include "kernels/grouped.h"
 #include "kernels/groups.h"
+#include "kernels/needed.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 namespace groups = sim::groups;
@@ -18,11 +20,12 @@ static void scaled_weight(const at::Tensor& x, const at::Tensor& weight, bool gi
 
 // How a product with swiglu behind it is scaled: by rows and columns, by groups along k too, or in blocks of 32.
 static void scaled_by(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant_mode, const Tensors& scale) {
+  const int64_t in_groups = scale.size() == 1 ? 3 : 2;  // dimensions
   SIM_CHECK(
       (dequant_mode == 1 && quant_mode == 0) || (dequant_mode == quant_mode && (quant_mode == 0 || quant_mode == 2)),
       "dequantMode ", dequant_mode, " and quantMode ", quant_mode,
       " are not simulated; allowed: both 0, 1 and 0, or both 2");
-  SIM_CHECK(scale.empty() || dequant_mode == 2 || (dequant_mode == 1) == (scale[0].dim() == 3), "dequantMode ",
+  SIM_CHECK(scale.empty() || dequant_mode == 2 || (dequant_mode == 1) == (scale[0].dim() == in_groups), "dequantMode ",
             dequant_mode, " with a weightScale ", scale[0].sizes());
   SIM_CHECK(dequant_dtype == ACL_FLOAT || dequant_dtype == ACL_FLOAT16 || dequant_dtype == ACL_BF16, "dequantDtype ",
             dequant_dtype, "; allowed: 0, 1, 27");
@@ -94,7 +97,8 @@ SWIGLU_BY_ROWS(GroupedMatmulSwigluQuantWeightNZ)
          dequant_mode, int64_t, dequant_dtype, int64_t, quant_mode, int64_t, group_list_type, Ints, tuning, Out, out, \
          Out, out_scale),                                                                                             \
         (scaled_by(dequant_mode, dequant_dtype, quant_mode, scale),                                                   \
-         swiglu_product_like(REQUANTIZED, {bias}, out, out_scale)),                                                   \
+         swiglu_product_like(REQUANTIZED, {bias}, out, out_scale),                                                    \
+         swiglu_within_limits(REQUANTIZED, product_is("Ascend950"), groups)),                                         \
         swiglu_product(REQUANTIZED, groups, out, out_scale))
 SWIGLU_QUANT(V2)
 SWIGLU_QUANT(WeightNzV2)
@@ -130,9 +134,10 @@ ACLNN(FFNV2,
    .with = {NAMED(bias, scale), .offset = zero_points, .antiquant_scale = {}, .antiquant_offset = {}, \
             NAMED(row_scale)},                                                                        \
    .list = groups, NAMED(kind, logit, row_index, shared, shared_weight, shared_offset)}
-#define FINALIZE(name, zero_points, more_checks, ...)                                                                \
+#define FINALIZE(name, zero_points, tuning_of, more_checks, ...)                                                     \
   ACLNN(name, (__VA_ARGS__, Out, out),                                                                               \
-        (more_checks, finalized_product_like(COMBINED(zero_points), dtype, turned, weight_turned, out)),             \
+        (more_checks, finalized_product_like(COMBINED(zero_points), dtype, turned, weight_turned, out),              \
+         combined_within_limits(COMBINED(zero_points), product_is("Ascend950"), weight_turned, tuning_of, out)),     \
         write(out,                                                                                                   \
               finalized_product(weight_turned ? turned_over(COMBINED(zero_points)) : Combined COMBINED(zero_points), \
                                 out.sizes())))
@@ -140,12 +145,21 @@ ACLNN(FFNV2,
   In, row_scale, In, groups, In, shared, In, logit, In, row_index, int64_t, dtype, float, shared_weight, int64_t, \
       shared_offset, bool, turned, bool, weight_turned, int64_t, kind
 #define ZERO_POINTS In, offset, In, antiquant_scale, In, antiquant_offset
-#define NO_ANTIQUANT refuse_if_given({antiquant_scale, antiquant_offset}, "antiquantScale and antiquantOffset")
-FINALIZE(GroupedMatmulFinalizeRoutingV2, offset, NO_ANTIQUANT, In, x, In, weight, In, scale, In, bias, ZERO_POINTS,
+// CANN's checks ask for all of these with the code of null pointers, and for the absence of the two that nothing reads.
+static void all_given(const at::Tensor& bias, const at::Tensor& row_scale) {
+  SIM_NEEDED(bias.defined() && row_scale.defined(), "bias or pertokenScale is null");
+}
+static void none_given(const at::Tensor& scale, const at::Tensor& offset) {
+  SIM_NEEDED(!scale.defined() && !offset.defined(), "antiquantScale and antiquantOffset must be null");
+}
+FINALIZE(GroupedMatmulFinalizeRoutingV2, offset, Dims(),
+         (none_given(antiquant_scale, antiquant_offset), all_given(bias, row_scale)), In, x, In, weight, In, scale, In,
+         bias, ZERO_POINTS, ROUTED_BACK)
+FINALIZE(GroupedMatmulFinalizeRoutingV3, offset, tuning, none_given(antiquant_scale, antiquant_offset), In, x, In,
+         weight, In, scale, In, bias, ZERO_POINTS, ROUTED_BACK, Ints, tuning)
+FINALIZE(GroupedMatmulFinalizeRouting, {}, Dims(), all_given(bias, row_scale), In, x, In, weight, In, scale, In, bias,
          ROUTED_BACK)
-FINALIZE(GroupedMatmulFinalizeRoutingV3, offset, NO_ANTIQUANT, In, x, In, weight, In, scale, In, bias, ZERO_POINTS,
-         ROUTED_BACK, Ints, tuning)
-FINALIZE(GroupedMatmulFinalizeRouting, {}, when_run(), In, x, In, weight, In, scale, In, bias, ROUTED_BACK)
-FINALIZE(GroupedMatmulFinalizeRoutingWeightNz, {}, when_run(), In, x, In, weight, In, scale, In, bias, ROUTED_BACK)
-FINALIZE(GroupedMatmulFinalizeRoutingWeightNzV2, offset, NO_ANTIQUANT, In, x, In, weight, In, scale, In, bias,
+FINALIZE(GroupedMatmulFinalizeRoutingWeightNz, {}, Dims(), when_run(), In, x, In, weight, In, scale, In, bias,
+         ROUTED_BACK)
+FINALIZE(GroupedMatmulFinalizeRoutingWeightNzV2, offset, tuning, when_run(), In, x, In, weight, In, scale, In, bias,
          ZERO_POINTS, ROUTED_BACK, Ints, tuning)

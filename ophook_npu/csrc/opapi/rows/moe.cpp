@@ -2,6 +2,7 @@
 #include "kernels/moe.h"
 #include "kernels/needed.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 namespace moe = sim::moe;
@@ -16,24 +17,40 @@ static int64_t rows_kept(int64_t asked, const at::Tensor& indices) {
 static void there(std::initializer_list<at::Tensor> needed) {
   for (const at::Tensor& each : needed) SIM_NEEDED(each.defined(), "an argument that is needed is null");
 }
+// On an Ascend950 CANN's own check asks for these, and for no padding; before it the operator does.
+static void not_padded(bool padded, std::initializer_list<at::Tensor> needed = {}) {
+  if (!product_is("Ascend950")) return moe::not_padded(padded);
+  if (padded) throw c10::TypeError({__func__, __FILE__, uint32_t(__LINE__)}, "padded_mode is not simulated");
+  there(needed);
+}
+// There, where no probabilities are given, each token has as many experts as there are indices for it.
+static at::Tensor or_equal_probs(const at::Tensor& probs, const at::Tensor& sorted, int64_t tokens) {
+  const bool several = !probs.defined() && tokens > 0 && sorted.numel() > tokens && sorted.numel() % tokens == 0;
+  return several && product_is("Ascend950") ? at::ones({tokens, sorted.numel() / tokens}) : probs;
+}
 ACLNN(MoeTokenPermute, (In, tokens, In, indices, int64_t, kept, bool, padded, Out, permuted, Out, sorted),
-      (there({indices}), moe::not_padded(padded), moe::choices(indices, tokens, rows_kept(kept, indices)),
+      (there({indices}), not_padded(padded, {sorted}), moe::choices(indices, tokens, rows_kept(kept, indices)),
        shape(permuted, {rows_kept(kept, indices), tokens.size(1)}), shape(sorted, {indices.numel()})),
       write_each({permuted, sorted}, moe::permute(tokens, indices, rows_kept(kept, indices))))
 ACLNN(MoeTokenPermuteGrad, (In, grad, In, sorted, int64_t, topk, bool, padded, Out, out),
-      (there({sorted}), moe::not_padded(padded), moe::rows_of_tokens("permutedOutputGrad", grad),
+      (there({sorted}), not_padded(padded), moe::rows_of_tokens("permutedOutputGrad", grad),
        shape(out, {divided(sorted.numel(), topk), grad.size(1)})),
       write_each({out}, {moe::sum_of_experts(moe::in_order(grad, sorted), topk)}))
 ACLNN(MoeTokenUnpermute, (In, permuted, In, sorted, In, probs, bool, padded, Ints, restore, Out, out),
-      (there({sorted}), moe::not_padded(padded), moe::rows_of_tokens("permutedTokens", permuted),
-       moe::fit(sorted, probs, out.size(0)), shape(out, {out.size(0), permuted.size(1)})),
-      write_each({out}, {moe::unpermute(permuted, sorted, probs)}))
+      (there({sorted}), not_padded(padded), moe::rows_of_tokens("permutedTokens", permuted),
+       moe::fit(sorted, or_equal_probs(probs, sorted, out.size(0)), out.size(0)),
+       shape(out, {out.size(0), permuted.size(1)})),
+      write_each({out}, {moe::unpermute(permuted, sorted, or_equal_probs(probs, sorted, out.size(0)))}))
 ACLNN(MoeTokenUnpermuteGrad,
       (In, permuted, In, grad, In, sorted, In, probs, bool, padded, Ints, restore, Out, grad_permuted, Out, grad_probs),
-      (there({grad, sorted}), moe::not_padded(padded), moe::rows_of_tokens("unpermutedTokensGrad", grad),
-       moe::fit(sorted, probs, grad.size(0)), moe::gradients_like(permuted, grad, probs, grad_permuted, grad_probs)),
-      const Tensors result = moe::unpermute_backward(permuted, grad, sorted, probs, grad_permuted.sizes());
-      write(grad_permuted, result[0].to(grad_permuted.scalar_type())); write_asked(grad_probs, result[1]))
+      (there({grad, sorted}), not_padded(padded, {permuted, grad_probs}),
+       moe::rows_of_tokens("unpermutedTokensGrad", grad),
+       moe::fit(sorted, or_equal_probs(probs, sorted, grad.size(0)), grad.size(0)),
+       moe::gradients_like(permuted, grad, probs, grad_permuted, grad_probs)),
+      const at::Tensor each = or_equal_probs(probs, sorted, grad.size(0));
+      const Tensors result = moe::unpermute_backward(permuted, grad, sorted, each, grad_permuted.sizes());
+      write(grad_permuted, result[0].to(grad_permuted.scalar_type()));
+      if (probs.defined()) write_asked(grad_probs, result[1]))
 
 // Of experts that are spread over devices: only the rows first <= row < last are here.
 ACLNN(MoeTokenPermuteWithEp,
@@ -78,11 +95,16 @@ ACLNN(MoeTokenPermuteWithRoutingMapGrad,
       (moe::rows_of_tokens("permutedTokenOutputGrad", grad), moe::mapped(map, grad.size(0), padded),
        shape(out, {tokens, grad.size(1)}), grad_probs.defined() ? shape(out_probs, {tokens, experts}) : when_run()),
       write_each({out, out_probs}, moe::permute_by_map_backward(grad, grad_probs, map, padded, out.sizes())))
+// The number of tokens comes from one of these.
+static void restored(const Dims& restore, const at::Tensor& probs) {
+  SIM_NEEDED(!restore.empty() || probs.defined(), "restoreShape and probs are null");
+}
 ACLNN(MoeTokenUnpermuteWithRoutingMap,
       (In, permuted, In, sorted, In, map, In, probs, bool, padded, Ints, restore, Out, out, Out, rows, Out, tokens, Out,
        out_probs),
-      (moe::rows_of_tokens("permutedTokens", permuted), shape(sorted, {permuted.size(0)}), shape(out, restore),
-       like(rows, sorted), like(tokens, sorted), probs.defined() ? like(out_probs, sorted) : when_run()),
+      (restored(restore, probs), moe::rows_of_tokens("permutedTokens", permuted), shape(sorted, {permuted.size(0)}),
+       shape(out, restore.empty() ? Dims{probs.size(0), permuted.size(1)} : restore), like(rows, sorted),
+       like(tokens, sorted), probs.defined() ? like(out_probs, sorted) : when_run()),
       write_each({out, rows, tokens, out_probs},
                  moe::unpermute_by_map(permuted, sorted, map, probs, padded, out.sizes())))
 ACLNN(MoeTokenUnpermuteWithRoutingMapGrad,
