@@ -36,6 +36,12 @@ def _psi(a: Tensor) -> Tensor:
 formula("Xlog1py", x, positive, OUT)(lambda a, b: a * torch.log(1 + b))
 formula("InplaceXLogYTensor", Written(), positive)(lambda a, b: a * torch.log(b))
 formula("InplaceAddV3", 1.5, Written(), 0.5)(lambda a: 1.5 + 0.5 * a)
+formula("Neg", x, OUT)(lambda a: 0 - a)
+formula("ClampMin", x, 0.25, OUT)(lambda a: torch.where(a > 0.25, a, 0.25))
+formula("InplaceHardtanh", Written(), -0.5, 0.75)(lambda a: torch.where(a < -0.5, -0.5, torch.where(a > 0.75, 0.75, a)))
+formula("InplaceGtScalar", Written(), 0.25)(lambda a: (a - 0.25 > 0).double())
+formula("InplaceDiv", Written(), positive)(lambda a, b: a * (1 / b))
+formula("InplaceTril", Written(), -1)(lambda a: torch.stack([line * (torch.arange(8) < i) for i, line in enumerate(a)]))
 formula("FmodScalar", x, 0.75, OUT)(lambda a: a - torch.trunc(a / 0.75) * 0.75)
 formula("RemainderScalarTensor", 1.75, positive, OUT)(lambda b: 1.75 - torch.floor(1.75 / b) * b)
 formula("DivMods", x, 0.5, 2, OUT)(lambda a: torch.floor(a / 0.5))
@@ -78,6 +84,11 @@ def _(a: Tensor) -> Tensor:
     return torch.where(norm > 1.5, a * 1.5 / (norm + 1e-7), a)
 
 
+# A scale that has grown as often as it may, and would not be finite: it stays, and its count begins anew.
+_LARGE, _GROWN, _NONE = torch.tensor([3e38]), torch.tensor([1], dtype=torch.int32), torch.tensor([0.0])
+formula("AmpUpdateScale", _LARGE, _GROWN, _NONE, 2.0, 0.5, 2, Out(torch.float32), Out(torch.int32))(
+    lambda: (_LARGE.double(), _NONE.double())
+)
 formula("Aminmax", VOLUME, [1, 3], True, OUT, OUT)(lambda a: (-((-a).amax((1, 3), True)), a.amax((1, 3), True)))
 formula("Histc", x, 4, -1.0, 1.0, OUT)(
     lambda a: torch.stack([((a >= low) & (a < low + 0.5)).sum() for low in (-1, -0.5, 0, 0.5)]).double()

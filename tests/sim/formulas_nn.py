@@ -152,6 +152,27 @@ def _(a: Tensor, gamma: Tensor, beta: Tensor) -> tuple[Tensor, ...]:
     return normal * sigmoid(1.5 * normal), mean, rstd
 
 
+@formula("DeepNormGrad", x, x, x, row, Drawn((6, 1)), Drawn((6, 1), positive=True), 0.75, OUT, OUT, FLOAT,
+         FLOAT)  # fmt: skip
+def _(g: Tensor, a: Tensor, gx: Tensor, gamma: Tensor, mean: Tensor, rstd: Tensor) -> tuple[Tensor, ...]:
+    first, second = g * gamma, 0.75 * a + gx - mean
+    by_variance = -(first * second * rstd**3).sum(1, keepdim=True) / 8
+    by_mean = -(first * rstd).sum(1, keepdim=True) / 8
+    result = first * rstd + by_variance * second + by_mean
+    return 0.75 * result, result, g.sum(0), (g * rstd * second).sum(0)
+
+
+formula("ConvTbc", Drawn((5, 2, 3)), Drawn((3, 3, 4)), Drawn((4,)), 1, OUT, 0)(
+    lambda a, weight, bias: (
+        sum(
+            torch.einsum(
+                "tbi,io->tbo", torch.cat([a.new_zeros(1, 2, 3), a, a.new_zeros(1, 2, 3)])[k : k + 5], weight[k]
+            )
+            for k in range(3)
+        )
+        + bias
+    )
+)
 formula("BatchNormElemt", Drawn((2, 3, 4)), *[Drawn((3,))] * 3, Drawn((3,), positive=True), EPS, OUT)(
     lambda a, weight, bias, mean, invstd: (a - mean[:, None]) * invstd[:, None] * weight[:, None] + bias[:, None]
 )
