@@ -6,6 +6,8 @@ void rows_of_tokens(const char* name, const at::Tensor& tensor) {
   SIM_CHECK(tensor.dim() == 2, name, " must have 2 dimensions, it has shape ", tensor.sizes());
 }
 
+at::Tensor equal_probs(const at::Tensor& sorted, int64_t tokens) { return at::ones({tokens, sorted.numel() / tokens}); }
+
 void not_padded(bool padded) { SIM_CHECK(!padded, "padded_mode is not simulated"); }
 
 void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept) {

@@ -8,6 +8,8 @@ namespace sim::moe {
 
 // ---- what must hold ------------------------------------------------------------------------------------------------
 void rows_of_tokens(const char* name, const at::Tensor& tensor);
+// Of experts that count alike, as many for each token as there are indices for it.
+at::Tensor equal_probs(const at::Tensor& sorted, int64_t tokens);
 void not_padded(bool padded);
 void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept);
 void fit(const at::Tensor& sorted, const at::Tensor& probs, int64_t tokens);

@@ -26,7 +26,7 @@ static void not_padded(bool padded, std::initializer_list<at::Tensor> needed = {
 // There, where no probabilities are given, each token has as many experts as there are indices for it.
 static at::Tensor or_equal_probs(const at::Tensor& probs, const at::Tensor& sorted, int64_t tokens) {
   const bool several = !probs.defined() && tokens > 0 && sorted.numel() > tokens && sorted.numel() % tokens == 0;
-  return several && product_is("Ascend950") ? at::ones({tokens, sorted.numel() / tokens}) : probs;
+  return several && product_is("Ascend950") ? moe::equal_probs(sorted, tokens) : probs;
 }
 ACLNN(MoeTokenPermute, (In, tokens, In, indices, int64_t, kept, bool, padded, Out, permuted, Out, sorted),
       (there({indices}), not_padded(padded, {sorted}), moe::choices(indices, tokens, rows_kept(kept, indices)),
