@@ -4,6 +4,7 @@
 #pragma once
 
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>  // prints lists
 
 #include <ostream>
 

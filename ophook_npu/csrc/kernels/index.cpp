@@ -2,19 +2,18 @@
 
 namespace sim::kernels {
 
-static c10::List<std::optional<at::Tensor>> index_list(const Tensors& given) {
-  c10::List<std::optional<at::Tensor>> indices;
-  for (const at::Tensor& index : given)
-    indices.push_back(index.defined() && index.scalar_type() == at::kInt ? index.to(at::kLong) : optional(index));
+static Tensors of_long(Tensors indices) {
+  for (at::Tensor& index : indices)
+    if (index.defined() && index.scalar_type() == at::kInt) index = index.to(at::kLong);
   return indices;
 }
 
-at::Tensor indexed(const at::Tensor& x, const Tensors& indices) { return at::index(x, index_list(indices)); }
+at::Tensor indexed(const at::Tensor& x, const Tensors& indices) { return picked(x, of_long(indices)); }
 
 // Where no dimension is indexed there is nothing to put.
 void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate) {
   const bool any = std::any_of(indices.begin(), indices.end(), [](const at::Tensor& index) { return index.defined(); });
-  if (any) at::Tensor(self).index_put_(index_list(indices), values, accumulate);
+  if (any) put_at(self, of_long(indices), values, accumulate);
 }
 
 at::IntArrayRef one_at_least(const at::Tensor& indices) {

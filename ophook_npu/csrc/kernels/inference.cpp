@@ -435,7 +435,7 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
                    : sequence(all, in, key_heads, list ? 0 : item, first_key + from_key, keys);
     };
     auto behind = [&](const at::Tensor& prefix, const at::Tensor& x) {
-      return before ? at::cat({sequence(prefix, in, key_heads, 0, 0, before).to(x.scalar_type()), x}, 1) : x;
+      return before ? concat({sequence(prefix, in, key_heads, 0, 0, before).to(x.scalar_type()), x}, 1) : x;
     };
     if (queries && keys + before) {
       const Own place{item, batch, paged ? of.pages[item] : of.pages};
@@ -443,7 +443,7 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
       const auto v = behind(of.value_prefix, restored(kept(value), quantized, true, place));
       if (q.scalar_type() == at::kChar) q = q.to(at::kFloat);
       if (given(quantized.query)) q = q.to(at::kFloat).mul(quantized.query.narrow(1, first, queries).unsqueeze(-1));
-      if (given(of.query_rope)) q = at::cat({q, own(of.query_rope)}, -1), k = at::cat({k, kept(of.key_rope)}, -1);
+      if (given(of.query_rope)) q = concat({q, own(of.query_rope)}, -1), k = concat({k, kept(of.key_rope)}, -1);
       // What lies to the left of a sequence has rows and columns of the mask and of the position encoding as well.
       const Part rows{from, queries}, columns{from_key, before + keys};
       auto part = given(of.mask) && !fixed_mask ? mask_of(of.mask, item, batch, rows, columns) : of.mask;
@@ -528,7 +528,7 @@ at::Tensor from_all_pages(const at::Tensor& cache, const at::Tensor& pages, cons
     const at::Tensor beyond = place.ge(table.size(1)).logical_or(place.lt(0));
     const at::Tensor page = table[item].index_select(0, place.masked_fill(beyond, 0)).masked_fill(beyond, -1);
     const at::Tensor none = page.lt(0).logical_or(page.ge(count));
-    const at::Tensor found = row_bits.index({page.masked_fill(none, 0), token.remainder(size)});
+    const at::Tensor found = picked(row_bits, {page.masked_fill(none, 0), token.remainder(size)});
     bits.narrow(0, first, own)
         .copy_(found.reshape({own, to.size(1), to.size(2)}).masked_fill(none.reshape({-1, 1, 1}), 0));
     first += own;

@@ -78,8 +78,8 @@ static at::Tensor rows_of(const Tokens& in, const at::Tensor& cache, const std::
 // Numbers of a row lie side by side `width` at a time: pages (pages, parts of a row, rows, width).
 static void put_parts(const at::Tensor& pages, const at::Tensor& to, const at::Tensor& value) {
   const int64_t rows = pages.size(2);
-  pages.transpose(1, 2).index_put_({to.div(rows, "floor"), to.remainder(rows)},
-                                   value.reshape({value.size(0), -1, pages.size(3)}));
+  put_at(pages.transpose(1, 2), {to.div(rows, "floor"), to.remainder(rows)},
+         value.reshape({value.size(0), -1, pages.size(3)}));
 }
 
 void put_rows(const at::Tensor& cache, const at::Tensor& rows, const at::Tensor& scale, const at::Tensor& values,
@@ -113,7 +113,7 @@ Tensors cache(const Tokens& in, const Caches& caches, double eps, const std::str
   at::Tensor rope, normal;
   if (in.value.defined()) {
     const at::Tensor key = normalized(kv, in.gamma, eps);
-    rope = at::cat({turned(key.narrow(-1, 0, kRope)), key.narrow(-1, kRope, kKey - kRope)}, -1);
+    rope = concat({turned(key.narrow(-1, 0, kRope)), key.narrow(-1, kRope, kKey - kRope)}, -1);
     normal = wide(in.value);
   } else {
     rope = turned(kv.narrow(-1, kNormal, kRope));
@@ -294,15 +294,15 @@ at::Tensor rotated(const at::Tensor& positions, const at::Tensor& x, const at::T
     }
     Tensors parts = each.split_with_sizes(sections, 2);
     for (size_t i = 0; i < parts.size(); ++i) parts[i] = parts[i][int64_t(i)];
-    return at::cat(parts, 1);
+    return concat(parts, 1);
   };
   const auto spread = [&](const at::Tensor& each) {
-    return (halves ? at::cat({each, each}, 1) : each.repeat_interleave(2, 1)).unsqueeze(1);
+    return (halves ? concat({each, each}, 1) : each.repeat_interleave(2, 1)).unsqueeze(1);
   };
   const at::Tensor heads = wide(x).reshape({tokens, -1, depth}), turned = heads.narrow(2, 0, 2 * angles);
-  return at::cat({attention::rotary(turned, spread(table(0)), spread(table(angles)), halves ? 0 : 1),
-                  heads.narrow(2, 2 * angles, depth - 2 * angles)},
-                 2)
+  return concat({attention::rotary(turned, spread(table(0)), spread(table(angles)), halves ? 0 : 1),
+                 heads.narrow(2, 2 * angles, depth - 2 * angles)},
+                2)
       .reshape(x.sizes());
 }
 

@@ -54,7 +54,7 @@ at::Tensor compressed(const at::Tensor& x, const at::Tensor& weight, const Dims&
   each_sequence(ends, windows, [&](int64_t first, int64_t, int64_t count) {
     parts.push_back(unfolded(wide(x), first, count, windows).mul(factors).sum(-1));
   });
-  return at::cat(parts);
+  return concat(parts);
 }
 
 Tensors compressed_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const Dims& ends,
@@ -92,7 +92,7 @@ void compress_into(const Caching& of) {
       if (of.pages.defined()) {
         const int64_t size = of.x.size(1);
         const at::Tensor page = of.pages[int64_t(item)].to(at::kLong).index_select(0, token.div(size, "floor"));
-        own = of.x.index({page, token.remainder(size)});
+        own = picked(of.x, {page, token.remainder(size)});
       } else {
         own = of.x.index_select(0, token.add(start));
       }
@@ -228,7 +228,7 @@ void check_choice_of_one(const OneToken& of, const at::Tensor& mask, const at::T
 static at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& pages, int64_t heads, int64_t count) {
   const at::Tensor token = at::arange(count, at::kLong);
   const at::Tensor page = pages.to(at::kLong).index_select(0, token.div(cache.size(1), "floor"));
-  return wide(cache.index({page, token.remainder(cache.size(1))})).reshape({count, heads, -1});
+  return wide(picked(cache, {page, token.remainder(cache.size(1))})).reshape({count, heads, -1});
 }
 
 void compressed_attention_of_one(const OneToken& of, double scale, const Choice& choice, const at::Tensor& out,
@@ -249,7 +249,7 @@ void compressed_attention_of_one(const OneToken& of, double scale, const Choice&
     // compares with, as no page says it.
     const at::Tensor middle = heaviest(weights.narrow(1, 1, blocks - 3), choice.count - 3).add(1);
     const at::Tensor fixed = at::tensor({int64_t(0), blocks - 2, blocks - 1}, at::kLong).expand({of.key_heads, 3});
-    all_chosen[item].copy_(at::cat({fixed, middle}, 1));
+    all_chosen[item].copy_(concat({fixed, middle}, 1));
   }
   write(out, outs.reshape(out.sizes()));
   write(chosen, all_chosen.reshape(chosen.sizes()));
@@ -277,7 +277,7 @@ void attend_backward(const transformer::Selection& of, const transformer::Attend
     const int64_t first = sequence ? of.key_ends[sequence - 1] : 0;
     const at::Tensor rows =
         of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1).add(within).flatten(1);
-    const at::Tensor k = wide(of.key.index({rows, head})), v = wide(of.value.index({rows, head}));
+    const at::Tensor k = wide(picked(of.key, {rows, head})), v = wide(picked(of.value, {rows, head}));
     const at::Tensor q = of_heads(of.query, token), grad = of_heads(grad_out, token);
     const auto statistic = [&](const at::Tensor& x) { return of_heads(x, token).narrow(-1, 0, 1); };
     const at::Tensor probability =
@@ -286,8 +286,8 @@ void attend_backward(const transformer::Selection& of, const transformer::Attend
     const at::Tensor to_score =
         at::matmul(grad, v.transpose(1, 2)).sub(common).mul(probability).mul(scale);  // (heads, each, keys)
     to.query[token].copy_(at::matmul(to_score, k).flatten(0, 1));
-    to_key.index_put_({rows, head}, at::matmul(to_score.transpose(1, 2), q), /*accumulate=*/true);
-    to_value.index_put_({rows, head}, at::matmul(probability.transpose(1, 2), grad), /*accumulate=*/true);
+    put_at(to_key, {rows, head}, at::matmul(to_score.transpose(1, 2), q), /*accumulate=*/true);
+    put_at(to_value, {rows, head}, at::matmul(probability.transpose(1, 2), grad), /*accumulate=*/true);
   }
   write_each({to.key, to.value}, {to_key, to_value});
 }

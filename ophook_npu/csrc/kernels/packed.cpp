@@ -106,9 +106,7 @@ void into_slots(const at::Tensor& cache, const at::Tensor& slots, const at::Tens
   auto places = slots.index_select(0, kept).to(at::kLong);
   auto by_row = tiles ? cache.transpose(1, 2) : cache;  // (pages, rows, …)
   auto own = rows.index_select(0, kept).reshape({kept.size(0), by_row.size(2), by_row.size(3)});
-  c10::List<std::optional<at::Tensor>> at_slots{at::floor_divide(places, by_row.size(1)),
-                                                at::remainder(places, by_row.size(1))};
-  at::index_put_(by_row, at_slots, own);
+  put_at(by_row, {at::floor_divide(places, by_row.size(1)), at::remainder(places, by_row.size(1))}, own);
 }
 
 at::Tensor untiled(const at::Tensor& cache) { return cache.transpose(1, 2).flatten(2).unsqueeze(2); }

@@ -5,8 +5,8 @@
 namespace sim::kernels {
 namespace {
 
-c10::List<std::optional<at::Tensor>> places_of(const at::Tensor& indices) {
-  c10::List<std::optional<at::Tensor>> all;
+Tensors places_of(const at::Tensor& indices) {
+  Tensors all;
   for (int64_t i = 0; i < indices.size(-1); ++i) all.push_back(indices.select(-1, i).to(at::kLong));
   return all;
 }
@@ -64,9 +64,8 @@ Dims slices_sizes(const at::Tensor& x, const at::Tensor& indices) {
 at::Tensor slices_taken(const at::Tensor& x, const at::Tensor& indices, bool from_the_end) {
   const at::Tensor places = indices.to(at::kLong);
   SIM_CHECK(from_the_end || !places.numel() || places.min().item<int64_t>() >= 0, "an index is below 0");
-  c10::List<std::optional<at::Tensor>> each;
-  for (int64_t i = 0; i < places.size(-1); ++i) each.push_back(places.select(-1, i));
-  return each.empty() ? x.expand(slices_sizes(x, indices)) : at::index(x, each);
+  const Tensors each = places_of(places);
+  return each.empty() ? x.expand(slices_sizes(x, indices)) : picked(x, each);
 }
 
 void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
@@ -120,7 +119,9 @@ void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tenso
 }
 
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates) {
-  return x.index_put(places_of(indices), updates);
+  at::Tensor result = x.clone();
+  put_at(result, places_of(indices), updates);
+  return result;
 }
 
 void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
@@ -129,11 +130,11 @@ void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Ten
     return;
   }
   slices_like(self, indices, updates);
-  self.index_put_(places_of(indices), updates, /*accumulate=*/true);
+  put_at(self, places_of(indices), updates, /*accumulate=*/true);
 }
 
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
-  self.index_put_(places_of(indices), updates);
+  put_at(self, places_of(indices), updates);
 }
 
 void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {

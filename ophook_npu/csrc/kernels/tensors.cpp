@@ -6,8 +6,7 @@
 #include "kernels/pattern.h"
 #include "kernels/wrong_shape.h"
 
-#include <ATen/ExpandUtils.h>
-#include <ATen/WrapDimUtils.h>
+#include <c10/core/WrapDimMinimal.h>
 
 #include <algorithm>
 #include <sstream>
@@ -72,7 +71,7 @@ at::IntArrayRef outer_sizes(const at::Tensor& x, size_t count) {
   return x.sizes().slice(0, x.sizes().size() - std::min(count, x.sizes().size()));
 }
 
-int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, needed(of).dim()); }
+int64_t wrap(int64_t dim, const at::Tensor& of) { return c10::maybe_wrap_dim(dim, needed(of).dim()); }
 
 static void join(Sizes& all, const at::Tensor& other) {
   const Sizes before = all;

@@ -92,4 +92,9 @@ inline int64_t of_each(const Dims& values, size_t dim, int64_t otherwise) {
 // {-count, …, -1}
 SIM_API Dims last_dims(int64_t count);
 
+// As ATen's. What ATen's take in place of lists of tensors is made of IValue: kernels/lists.cpp alone pays for it.
+SIM_API at::Tensor concat(at::TensorList tensors, int64_t dim = 0);
+SIM_API at::Tensor picked(const at::Tensor& x, const Tensors& indices);  // an undefined one takes the whole dimension
+SIM_API void put_at(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate = false);
+
 }  // namespace sim

@@ -2,8 +2,6 @@
 
 #include "kernels/pattern.h"
 
-#include <ATen/TensorOperators.h>
-
 namespace sim::vocabulary {
 
 // Which targets another device has: a bit each, the first in the highest bit; bits behind the last are set.

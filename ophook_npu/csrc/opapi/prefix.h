@@ -4,8 +4,6 @@
 #ifndef OPHOOK_OPAPI_PREFIX_H
 #define OPHOOK_OPAPI_PREFIX_H
 
-#include <ATen/ATen.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/aten.h"
 #include "opapi/aclnn.h"
 
 #endif

@@ -9,15 +9,22 @@ bool is_private(int format) {
          format == ACL_FORMAT_NDC1HWC0 || format == ACL_FRACTAL_Z_3D;
 }
 
+at::DimVector row_major(at::IntArrayRef sizes) {
+  at::DimVector strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t dim = sizes.size(); dim--; stride *= sizes[dim]) strides[dim] = stride;
+  return strides;
+}
+
 // As it lies in memory; none for a view of a part.
 static std::unique_ptr<aclTensor> as_stored(const aclTensor& tensor) {
   auto stored = std::make_unique<aclTensor>(tensor);
   if (is_private(tensor.format)) {
     stored->sizes = tensor.storage_sizes;
-  } else if (tensor.offset || tensor.strides != at::DimVector(at::detail::defaultStrides(tensor.sizes))) {
+  } else if (tensor.offset || tensor.strides != row_major(tensor.sizes)) {
     return nullptr;
   }
-  stored->strides = at::detail::defaultStrides(stored->sizes);
+  stored->strides = row_major(stored->sizes);
   stored->offset = 0;
   stored->format = ACL_FORMAT_ND;
   return stored;

@@ -6,7 +6,8 @@
 
 namespace sim::aclnn {
 
-bool is_private(int format);  // one that lays the elements out in blocks
+at::DimVector row_major(at::IntArrayRef sizes);  // the strides of a contiguous tensor
+bool is_private(int format);                     // one that lays the elements out in blocks
 
 class Stored {
  public:

@@ -3,6 +3,7 @@
 
 #include "kernels/absent.h"
 #include "opapi/objects.h"
+#include "opapi/stored.h"
 
 namespace sim::aclnn {
 
@@ -124,7 +125,7 @@ void fit(const Space& space, const at::Tensor& value) {
   SIM_CHECK(space.memory.defined(), "an output is null");
   SIM_CHECK(value.numel() <= space.memory.numel(), "the result of shape ", value.sizes(), " does not fit into ",
             space.memory.sizes());
-  space.memory.as_strided(value.sizes(), at::detail::defaultStrides(value.sizes())).copy_(value);
+  space.memory.as_strided(value.sizes(), row_major(value.sizes())).copy_(value);
   // The caller may have destroyed it meanwhile, though CANN says that it stays until the stream was synchronized.
   if (objects().is<aclTensor>(space.tensor)) space.tensor->sizes = value.sizes().vec();
 }

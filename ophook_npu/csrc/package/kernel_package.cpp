@@ -2,7 +2,7 @@
 // It fails as libopapi does (opapi/aclnn.h); what its checks find in a kernel is part of the message.
 #include "package/kernel_package.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -7,7 +7,7 @@
 // its inputs as ATen tensors over the caller's memory. The arithmetic is torch's own.
 #pragma once
 
-#include <ATen/ATen.h>
+#include "kernels/aten.h"
 
 #include <optional>
 #include <stdexcept>
