@@ -34,7 +34,7 @@ at::Tensor expanded_ranges(const at::Tensor& permute, const at::Tensor& input_of
 
 void put(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& source, bool accumulate) {
   at::Tensor flat = self.reshape({-1});
-  flat.index_put_({indices.to(at::kLong).reshape({-1})}, source.reshape({-1}), accumulate);
+  put_at(flat, {indices.to(at::kLong).reshape({-1})}, source.reshape({-1}), accumulate);
   if (!flat.is_alias_of(self)) self.copy_(flat.view(self.sizes()));
 }
 
