@@ -141,7 +141,7 @@ at::Tensor swiglu(const at::Tensor& x, int64_t dim) {
 at::Tensor swiglu_backward(const at::Tensor& grad, const at::Tensor& x, int64_t dim) {
   const auto [gate, value] = halves(x, dim);
   const at::Tensor to = wide(grad);
-  return concat({at::silu_backward(at::mul(to, value), gate), at::mul(to, at::silu(gate))}, dim);
+  return at::concat({at::silu_backward(at::mul(to, value), gate), at::mul(to, at::silu(gate))}, dim);
 }
 
 at::Tensor gelu_mul(const at::Tensor& x, const std::string& approximate) {
@@ -162,7 +162,7 @@ at::Tensor geglu_backward(const at::Tensor& grad, const at::Tensor& x, const at:
   const at::Tensor to_gate =
       at::gelu_backward(at::mul(to, left ? second : first), left ? first : second, approximation(mode));
   const at::Tensor to_value = at::mul(to, wide(gelu));
-  return left ? concat({to_gate, to_value}, dim) : concat({to_value, to_gate}, dim);
+  return left ? at::concat({to_gate, to_value}, dim) : at::concat({to_value, to_gate}, dim);
 }
 
 static bool is_last(const at::Tensor& x, int64_t dim) { return x.dim() && wrap(dim, x) == x.dim() - 1; }

@@ -114,8 +114,8 @@ at::Tensor group_sums(const at::Tensor& x, const at::Tensor& groups, bool sizes)
   if (!groups.defined()) return at::sum(wide(x), 1);
   const at::Tensor given = groups.to(at::kLong), ends = sizes ? at::cumsum(given, 0) : given;
   const at::Tensor sums =
-      concat({at::zeros({1, x.size(1)}, wide(x).options()), at::cumsum(wide(x).to(at::kDouble), 0)});
-  return at::diff(concat({at::zeros({1, x.size(1)}, sums.options()), sums.index_select(0, ends)}), 1, 0);
+      at::concat({at::zeros({1, x.size(1)}, wide(x).options()), at::cumsum(wide(x).to(at::kDouble), 0)});
+  return at::diff(at::concat({at::zeros({1, x.size(1)}, sums.options()), sums.index_select(0, ends)}), 1, 0);
 }
 
 void segment_sums_like(const at::Tensor& x, const at::Tensor& y) {

@@ -102,6 +102,7 @@
 #include <ATen/ops/clamp_min.h>
 #include <ATen/ops/col2im.h>
 #include <ATen/ops/complex.h>
+#include <ATen/ops/concat.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/conv_tbc.h>

@@ -190,7 +190,7 @@ Heads rows_of(const Heads& heads, int64_t first, int64_t count) {
   return {rows_of(heads.query, first, count), heads.key, heads.value};
 }
 
-at::Tensor joined(const Tensors& rows) { return rows.size() == 1 ? rows[0] : concat(rows, 2); }
+at::Tensor joined(const Tensors& rows) { return rows.size() == 1 ? rows[0] : at::concat(rows, 2); }
 
 // Rounded after multiplication with a scale, and over that again.
 at::Tensor through_8_bits(const at::Tensor& x, const at::Tensor& scale, at::ScalarType type) {
@@ -460,7 +460,9 @@ int64_t scores_of_batch(const Inputs& in) {
   return split.query.size(0) * in.heads * split.query.size(2) * split.key.size(2);
 }
 
-at::Tensor whole_depth(const at::Tensor& x, const at::Tensor& rope) { return given(rope) ? concat({x, rope}, -1) : x; }
+at::Tensor whole_depth(const at::Tensor& x, const at::Tensor& rope) {
+  return given(rope) ? at::concat({x, rope}, -1) : x;
+}
 
 // The same with the whole depth, and the dropout mask that counts.
 Inputs whole_inputs(const Inputs& in, const Settings& how) {

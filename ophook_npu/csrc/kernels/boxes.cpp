@@ -216,7 +216,7 @@ void pooled_like(const at::Tensor& rois, const Regions& how, const at::Tensor& f
 
 at::Tensor with_images(const at::Tensor& rois, const at::Tensor& images) {
   shapes<"n 4, n">(rois, images);
-  return concat({images.to(at::kFloat).unsqueeze(1), wide(rois)}, 1);
+  return at::concat({images.to(at::kFloat).unsqueeze(1), wide(rois)}, 1);
 }
 
 at::Tensor roi_align(const at::Tensor& features, const at::Tensor& rois, const Regions& how) {

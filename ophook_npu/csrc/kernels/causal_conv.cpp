@@ -119,7 +119,7 @@ void cached_causal_conv(const at::Tensor& x, const CachedConvolution& how, const
               " tokens, convStates keeps ", length);
     const auto before =
         fresh ? at::zeros({kBefore, channels}, x.options()) : state(from).narrow(0, 0, offset + kBefore);
-    const auto all = concat({before, now});
+    const auto all = at::concat({before, now});
     const int64_t stay = std::min(length, all.size(0));
     state(kept ? line_of(blocks, last) : from)
         .narrow(0, length - stay, stay)

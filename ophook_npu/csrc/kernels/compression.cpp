@@ -59,14 +59,14 @@ void encode(const at::Tensor& numbers, bool count, const Parts& parts) {
   const at::Tensor body = planes.flatten(0, 1).index_select(0, kept.flatten().nonzero().squeeze(1)).flatten();
   at::Tensor header = at::zeros({kHeader / 8}, at::kLong);
   header[0].fill_(kMark), header[1].fill_(numbers.numel());
-  const at::Tensor stream = concat({header.view(at::kByte), widths.to(at::kByte), body});
+  const at::Tensor stream = at::concat({header.view(at::kByte), widths.to(at::kByte), body});
   put(parts.fixed, stream, 0);
   put(parts.rest, stream, size_of(parts.fixed));
 }
 
 void decode(const Parts& parts, const at::Tensor& numbers) {
   const int64_t size = int64_t(numbers.element_size()), blocks = numbers.numel() / kBlock;
-  const at::Tensor stream = concat({bytes_of(parts.fixed), bytes_of(parts.rest)});
+  const at::Tensor stream = at::concat({bytes_of(parts.fixed), bytes_of(parts.rest)});
   const at::Tensor header = stream.narrow(0, 0, kHeader).view(at::kLong);
   SIM_CHECK(header[0].item<int64_t>() == kMark && header[1].item<int64_t>() == numbers.numel(), "these are not ",
             numbers.numel(), " numbers that this simulator compressed");
@@ -80,7 +80,7 @@ void decode(const Parts& parts, const at::Tensor& numbers) {
       planes.unsqueeze(-1).bitwise_right_shift(numbers_to(kBits)).bitwise_and(1).reshape({blocks, kBits, kBlock});
   const at::Tensor ranks = bits.bitwise_left_shift(numbers_to(kBits).unsqueeze(1)).sum(1, false, at::kLong).flatten();
   const at::Tensor top = by_count(parts.counts).to(at::kByte).index_select(0, ranks).unsqueeze(1);
-  put(numbers, concat({bytes_of(parts.mantissa).reshape({-1, size - 1}), top}, 1).flatten(), 0);
+  put(numbers, at::concat({bytes_of(parts.mantissa).reshape({-1, size - 1}), top}, 1).flatten(), 0);
 }
 
 }  // namespace sim::compression

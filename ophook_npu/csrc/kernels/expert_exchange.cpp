@@ -164,7 +164,7 @@ static Choices choices_of(const Layout& layout, const Tokens& tokens) {
     made.to_ranks.push_back(counts.back().sum().item<int64_t>());
     made.experts_of_ranks.push_back(counts.back().numel());
   }
-  made.counts_for_ranks = concat(counts);
+  made.counts_for_ranks = at::concat(counts);
   return made;
 }
 
@@ -187,7 +187,7 @@ static void fill_first(const at::Tensor& out, const at::Tensor& value, const cha
 // ---- there ---------------------------------------------------------------------------------------------------------
 void dispatch(Devices& devices, const Layout& layout, const Sending& of, const Received& out) {
   const Choices choices = choices_of(layout, of.tokens);
-  const at::Tensor token = concat({choices.shared, choices.token});
+  const at::Tensor token = at::concat({choices.shared, choices.token});
   const at::Tensor counts =
       devices.exchange(choices.counts_for_ranks, choices.experts_of_ranks, Dims(size_t(layout.ranks), layout.here()))
           .reshape({layout.ranks, layout.here()});
@@ -202,7 +202,8 @@ void dispatch(Devices& devices, const Layout& layout, const Sending& of, const R
     rows = wide(rows);
     if (of.scales.defined()) {
       const int64_t first = layout.shared_ranks ? layout.shared : 0;
-      rows = rows.mul(of.scales.index_select(0, concat({at::zeros_like(choices.shared), choices.expert.add(first)})));
+      rows =
+          rows.mul(of.scales.index_select(0, at::concat({at::zeros_like(choices.shared), choices.expert.add(first)})));
     }
     const quant::Dynamic result = quant::symmetric(rows, 127);
     rows = quant::saturated(result.value, out.rows);
@@ -213,7 +214,7 @@ void dispatch(Devices& devices, const Layout& layout, const Sending& of, const R
   const int64_t k = of.tokens.experts.size(1);
   out.sources.zero_();
   if (of.by_row) {
-    const at::Tensor choice = concat({at::full_like(choices.shared, k), choices.choice});
+    const at::Tensor choice = at::concat({at::full_like(choices.shared, k), choices.choice});
     const at::Tensor source = at::stack({at::full_like(token, layout.rank), token, choice}, 1).to(at::kInt);
     fill_first(out.sources, moved(source).flatten(), "assistInfoForCombine");
   } else {
@@ -227,7 +228,7 @@ void dispatch(Devices& devices, const Layout& layout, const Sending& of, const R
   fill_first(out.ends, counts.t().flatten().cumsum(0), "epRecvCounts");
   if (of.weights.defined() && out.weights.defined()) {
     const at::Tensor routed = of.weights.flatten().index_select(0, choices.token.mul(k).add(choices.choice));
-    fill_first(out.weights, moved(concat({at::ones({choices.shared.numel()}), routed})), "expandScales");
+    fill_first(out.weights, moved(at::concat({at::ones({choices.shared.numel()}), routed})), "expandScales");
   }
 }
 
@@ -260,8 +261,8 @@ at::Tensor combine(Devices& devices, const Layout& layout, const Returning& of) 
   };
 
   const at::Tensor rows = wide(moved(of.tokens.x));
-  at::Tensor token = concat({choices.shared, choices.token});
-  at::Tensor choice = concat({at::full_like(choices.shared, k), choices.choice});
+  at::Tensor token = at::concat({choices.shared, choices.token});
+  at::Tensor choice = at::concat({at::full_like(choices.shared, k), choices.choice});
   if (of.by_row) {
     const at::Tensor source = moved(of.sources.narrow(0, 0, 3 * order.numel()).reshape({-1, 3})).to(at::kLong);
     token = source.select(1, 1), choice = source.select(1, 2);
@@ -282,7 +283,7 @@ at::Tensor combine(Devices& devices, const Layout& layout, const Returning& of) 
     put_at(all, {choices.token, choices.choice},
            rows.narrow(0, choices.shared.numel(), choices.token.numel()).index_select(0, place));
   }
-  const at::Tensor factors = concat({of.weights, at::ones({count, 1})}, 1).unsqueeze(2);
+  const at::Tensor factors = at::concat({of.weights, at::ones({count, 1})}, 1).unsqueeze(2);
   at::Tensor sum = all.mul(factors).sum(1);
   if (layout.copies || layout.constants)
     sum = sum.add(without_network(layout, of.tokens.experts.to(at::kLong), of.special, of.weights));

@@ -20,7 +20,7 @@ Halves halves_of(const at::Tensor& rows, bool interleaved) {
 }
 
 at::Tensor joined(const at::Tensor& gate, const at::Tensor& value, bool interleaved) {
-  return interleaved ? at::stack({gate, value}, -1).flatten(-2) : concat({gate, value}, -1);
+  return interleaved ? at::stack({gate, value}, -1).flatten(-2) : at::concat({gate, value}, -1);
 }
 
 int64_t valid_rows(const at::Tensor& group_index, int64_t rows) {
@@ -88,7 +88,7 @@ at::Tensor situ_glu_backward(const at::Tensor& grad, const at::Tensor& x, const 
   auto to_gate = wide(grad).mul(bounded).mul(sigmoid).mul(inner);
   auto to_value = wide(grad).mul(tanh.mul(how.beta).mul(sigmoid));
   if (bounds) to_value = to_value.mul(value_tanh.square().neg().add(1));
-  return how.left ? concat({to_gate, to_value}, how.dim) : concat({to_value, to_gate}, how.dim);
+  return how.left ? at::concat({to_gate, to_value}, how.dim) : at::concat({to_value, to_gate}, how.dim);
 }
 
 at::Tensor fatrelu_mul(const at::Tensor& x, const at::Tensor& threshold) {

@@ -263,7 +263,7 @@ static at::Tensor reordered(const at::Tensor& rows, const Dims& counts, int64_t 
   for (int64_t i = 0; i < inner; ++i)
     for (int64_t o = 0; o < outer; ++o)
       parts.push_back(rows.narrow(0, starts[size_t(o * inner + i)], counts[size_t(o * inner + i)]));
-  return concat(parts);
+  return at::concat(parts);
 }
 
 static Dims turned_over(const Dims& counts, int64_t outer) {
@@ -285,7 +285,7 @@ static at::Tensor each_expert(const at::Tensor& rows, const at::Tensor& weight, 
                         .to(rows.scalar_type()));
     start += count;
   }
-  return concat(parts);
+  return at::concat(parts);
 }
 
 static void counts_like(int64_t all, int64_t rows, const Dims& sent, const Dims& received) {

@@ -435,7 +435,7 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
                    : sequence(all, in, key_heads, list ? 0 : item, first_key + from_key, keys);
     };
     auto behind = [&](const at::Tensor& prefix, const at::Tensor& x) {
-      return before ? concat({sequence(prefix, in, key_heads, 0, 0, before).to(x.scalar_type()), x}, 1) : x;
+      return before ? at::concat({sequence(prefix, in, key_heads, 0, 0, before).to(x.scalar_type()), x}, 1) : x;
     };
     if (queries && keys + before) {
       const Own place{item, batch, paged ? of.pages[item] : of.pages};
@@ -443,7 +443,7 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
       const auto v = behind(of.value_prefix, restored(kept(value), quantized, true, place));
       if (q.scalar_type() == at::kChar) q = q.to(at::kFloat);
       if (given(quantized.query)) q = q.to(at::kFloat).mul(quantized.query.narrow(1, first, queries).unsqueeze(-1));
-      if (given(of.query_rope)) q = concat({q, own(of.query_rope)}, -1), k = concat({k, kept(of.key_rope)}, -1);
+      if (given(of.query_rope)) q = at::concat({q, own(of.query_rope)}, -1), k = at::concat({k, kept(of.key_rope)}, -1);
       // What lies to the left of a sequence has rows and columns of the mask and of the position encoding as well.
       const Part rows{from, queries}, columns{from_key, before + keys};
       auto part = given(of.mask) && !fixed_mask ? mask_of(of.mask, item, batch, rows, columns) : of.mask;

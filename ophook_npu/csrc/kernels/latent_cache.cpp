@@ -113,7 +113,7 @@ Tensors cache(const Tokens& in, const Caches& caches, double eps, const std::str
   at::Tensor rope, normal;
   if (in.value.defined()) {
     const at::Tensor key = normalized(kv, in.gamma, eps);
-    rope = concat({turned(key.narrow(-1, 0, kRope)), key.narrow(-1, kRope, kKey - kRope)}, -1);
+    rope = at::concat({turned(key.narrow(-1, 0, kRope)), key.narrow(-1, kRope, kKey - kRope)}, -1);
     normal = wide(in.value);
   } else {
     rope = turned(kv.narrow(-1, kNormal, kRope));
@@ -294,15 +294,15 @@ at::Tensor rotated(const at::Tensor& positions, const at::Tensor& x, const at::T
     }
     Tensors parts = each.split_with_sizes(sections, 2);
     for (size_t i = 0; i < parts.size(); ++i) parts[i] = parts[i][int64_t(i)];
-    return concat(parts, 1);
+    return at::concat(parts, 1);
   };
   const auto spread = [&](const at::Tensor& each) {
-    return (halves ? concat({each, each}, 1) : each.repeat_interleave(2, 1)).unsqueeze(1);
+    return (halves ? at::concat({each, each}, 1) : each.repeat_interleave(2, 1)).unsqueeze(1);
   };
   const at::Tensor heads = wide(x).reshape({tokens, -1, depth}), turned = heads.narrow(2, 0, 2 * angles);
-  return concat({attention::rotary(turned, spread(table(0)), spread(table(angles)), halves ? 0 : 1),
-                 heads.narrow(2, 2 * angles, depth - 2 * angles)},
-                2)
+  return at::concat({attention::rotary(turned, spread(table(0)), spread(table(angles)), halves ? 0 : 1),
+                     heads.narrow(2, 2 * angles, depth - 2 * angles)},
+                    2)
       .reshape(x.sizes());
 }
 

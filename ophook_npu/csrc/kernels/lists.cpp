@@ -1,5 +1,4 @@
-#include <ATen/core/IListRef.h>
-#include <ATen/ops/cat.h>
+#include <ATen/core/List.h>
 #include <ATen/ops/index.h>
 #include <ATen/ops/index_put.h>
 
@@ -13,7 +12,6 @@ static c10::List<std::optional<at::Tensor>> list_of(const Tensors& indices) {
   return list;
 }
 
-at::Tensor concat(at::TensorList tensors, int64_t dim) { return at::cat(tensors, dim); }
 at::Tensor picked(const at::Tensor& x, const Tensors& indices) { return at::index(x, list_of(indices)); }
 void put_at(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate) {
   at::Tensor(self).index_put_(list_of(indices), values, accumulate);

@@ -202,7 +202,7 @@ void swiglu_tokens_backward(const at::Tensor& grad, const at::Tensor& x, const a
   auto result = kernels::clipped_swiglu_backward(weighted, rows, group_index, clipped(limit));
   if (limit > 0) {  // nothing goes back from a bound either
     Tensors halves = rows.chunk(2, -1);
-    result = result.mul(concat({halves[0].lt(limit), halves[1].abs().lt(limit)}, -1));
+    result = result.mul(at::concat({halves[0].lt(limit), halves[1].abs().lt(limit)}, -1));
   }
   write(out, result.reshape(x.sizes()));
   if (!weight.defined() || !given(out_weight)) return;

@@ -54,7 +54,7 @@ at::Tensor compressed(const at::Tensor& x, const at::Tensor& weight, const Dims&
   each_sequence(ends, windows, [&](int64_t first, int64_t, int64_t count) {
     parts.push_back(unfolded(wide(x), first, count, windows).mul(factors).sum(-1));
   });
-  return concat(parts);
+  return at::concat(parts);
 }
 
 Tensors compressed_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const Dims& ends,
@@ -249,7 +249,7 @@ void compressed_attention_of_one(const OneToken& of, double scale, const Choice&
     // compares with, as no page says it.
     const at::Tensor middle = heaviest(weights.narrow(1, 1, blocks - 3), choice.count - 3).add(1);
     const at::Tensor fixed = at::tensor({int64_t(0), blocks - 2, blocks - 1}, at::kLong).expand({of.key_heads, 3});
-    all_chosen[item].copy_(concat({fixed, middle}, 1));
+    all_chosen[item].copy_(at::concat({fixed, middle}, 1));
   }
   write(out, outs.reshape(out.sizes()));
   write(chosen, all_chosen.reshape(chosen.sizes()));

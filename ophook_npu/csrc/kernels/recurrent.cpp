@@ -48,7 +48,7 @@ at::Tensor input_of(const at::Tensor& first_input, const std::vector<Saved>& pas
   if (layer == 0) return first_input;
   const size_t base = size_t(layer) * how.ways();
   const at::Tensor last = wide(passes[base - 1].h);
-  return how.both_ways ? concat({wide(passes[base - 2].h), last}, -1) : last;
+  return how.both_ways ? at::concat({wide(passes[base - 2].h), last}, -1) : last;
 }
 
 // Of one pass: of its input, its first state, both weights and both biases.
@@ -99,7 +99,7 @@ LstmCell lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates
   auto input = parts[0].sigmoid(), candidate = parts[1].tanh(), forget = parts[2].sigmoid(),
        output = parts[3].sigmoid();
   auto next = forget.mul(wide(cell)).add(input.mul(candidate));
-  return {output.mul(next.tanh()), next, concat({input, candidate, forget, output}, -1)};
+  return {output.mul(next.tanh()), next, at::concat({input, candidate, forget, output}, -1)};
 }
 
 LstmCellGradients lstm_cell_backward(const at::Tensor& grad_hidden, const at::Tensor& grad_cell, const at::Tensor& cell,
@@ -110,9 +110,10 @@ LstmCellGradients lstm_cell_backward(const at::Tensor& grad_hidden, const at::Te
   auto slope = grad_hidden.defined() ? wide(grad_hidden) : at::zeros_like(bounded);
   auto whole = slope.mul(output).mul(complement(bounded.square()));
   if (grad_cell.defined()) whole = whole.add(wide(grad_cell));
-  auto to_gates = concat({whole.mul(candidate).mul(bell(input)), whole.mul(input).mul(complement(candidate.square())),
-                          whole.mul(wide(cell)).mul(bell(forget)), slope.mul(bounded).mul(bell(output))},
-                         -1);
+  auto to_gates =
+      at::concat({whole.mul(candidate).mul(bell(input)), whole.mul(input).mul(complement(candidate.square())),
+                  whole.mul(wide(cell)).mul(bell(forget)), slope.mul(bounded).mul(bell(output))},
+                 -1);
   return {to_gates, whole.mul(forget), to_gates.sum(0)};
 }
 
@@ -135,7 +136,7 @@ LstmLayers lstm_layers(const at::Tensor& x, const Tensors& parameters, const Ten
       last.push_back(made[1][way == 1 ? 0 : -1]);
       cells.push_back(made[2][way == 1 ? 0 : -1]);
     }
-    input = how.both_ways ? concat(outputs, -1) : outputs[0];
+    input = how.both_ways ? at::concat(outputs, -1) : outputs[0];
   }
   result.output = how.batch_first ? input.transpose(0, 1) : input;
   result.last = at::stack(last), result.last_cell = at::stack(cells);
@@ -189,7 +190,7 @@ GruLayers gru_layers(const at::Tensor& x, const Tensors& parameters, const at::T
           {h0, turned(made[1]), turned(made[2]), turned(made[3]), turned(made[4]), turned(made[5])});
       outputs.push_back(result.passes.back().h);
     }
-    input = how.both_ways ? concat(outputs, -1) : outputs[0];
+    input = how.both_ways ? at::concat(outputs, -1) : outputs[0];
   }
   result.output = how.batch_first ? input.transpose(0, 1) : input;
   result.last = at::stack(last);
@@ -203,7 +204,7 @@ GruLayersGradients gru_layers_backward(const at::Tensor& x, const Tensors& param
   Tensors states;
   for (const at::Tensor& one : start)
     if (one.defined()) states.push_back(wide(one).reshape({-1, batch, one.size(-1)}));
-  if (!states.empty()) states = {concat(states)};
+  if (!states.empty()) states = {at::concat(states)};
   const auto whole = backward_layers(
       x, parameters, grad, passes, how, [&](const at::Tensor& input, size_t pass, const at::Tensor& slope) {
         const Weights weights(parameters, pass, how);

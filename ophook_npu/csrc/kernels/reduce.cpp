@@ -43,7 +43,7 @@ at::Tensor running_sum(const at::Tensor& x, int64_t dim, bool exclusive, bool re
   at::Tensor sums = at::cumsum(turned, dim, x.scalar_type());
   if (exclusive && x.size(dim)) {
     const at::Tensor first = at::zeros_like(sums.narrow(dim, 0, 1));
-    sums = concat({first, sums.narrow(dim, 0, x.size(dim) - 1)}, dim);
+    sums = at::concat({first, sums.narrow(dim, 0, x.size(dim) - 1)}, dim);
   }
   return reverse ? at::flip(sums, {dim}) : sums;
 }

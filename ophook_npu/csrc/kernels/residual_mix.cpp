@@ -53,7 +53,7 @@ at::Tensor ten_bits(const at::Tensor& values) {
 at::Tensor factor_of_rows(const at::Tensor& alpha, int64_t n) {
   Tensors each{alpha[0].expand({n}), alpha[1].expand({n})};
   if (alpha.numel() == 3) each.push_back(alpha[2].expand({n * n}));
-  return concat(each);
+  return at::concat(each);
 }
 
 }  // namespace
@@ -111,9 +111,9 @@ void mixing_backward(const at::Tensor& x, const Mixing& by, const Mixed& of, con
   const auto inverse_norm = wide(of.inverse_norm).reshape({-1, 1}), products = wide(of.products).reshape({-1, rows});
   // of the sums, before the sigmoids
   const auto slopes =
-      concat({(in * values).sum(-1) * open * (1 - open), wide(of.post).reshape({-1, n}) * gated * (1 - gated / 2),
-              wide(of.res).reshape({-1, n * n})},
-             1);
+      at::concat({(in * values).sum(-1) * open * (1 - open), wide(of.post).reshape({-1, n}) * gated * (1 - gated / 2),
+                  wide(of.res).reshape({-1, n * n})},
+                 1);
   const auto of_normed = slopes * factor_of_rows(by.alpha, n), of_products = of_normed * inverse_norm;
   const auto of_scaled = at::matmul(of_products, by.phi);
   const auto gamma = by.gamma.defined() ? by.gamma.flatten() : at::ones({all});
@@ -310,7 +310,7 @@ at::Tensor sinkhorn_backward(const at::Tensor& grad, const at::Tensor& norms, co
     const auto soft = core.norms[0].narrow(-1, 0, n).transpose(0, 1);
     parts.push_back(soft * (slope - (slope * soft).sum(-1, true)));
   }
-  return concat(parts).reshape(grad.sizes());
+  return at::concat(parts).reshape(grad.sizes());
 }
 
 }  // namespace sim::kernels

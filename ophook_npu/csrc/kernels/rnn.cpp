@@ -56,7 +56,7 @@ LstmGradients lstm_backward(const LstmInput& of, const LstmSaved& saved, const a
     Tensors ordered(4);
     for (size_t n = 0; n < 4; ++n)
       ordered[static_cast<size_t>(how.places[n])] = masked(of.mask, t, gate[n], at::zeros_like(gate[n]));
-    at::Tensor gates = concat(ordered, 1);
+    at::Tensor gates = at::concat(ordered, 1);
     out.dx[t].copy_(at::matmul(gates, of.w_x.t()));
     out.dw_x += at::matmul(of.x[t].t(), gates);
     out.dw_h += at::matmul(h_before.t(), gates);
@@ -101,7 +101,7 @@ Tensors gru_backward(const at::Tensor& x, const at::Tensor& w_x, const at::Tenso
     at::Tensor dn = d * (1 - z[t]) * (1 - candidate[t].square());
     at::Tensor dz = d * (before - candidate[t]) * z[t] * (1 - z[t]), dr = dn * inner_h[t] * r[t] * (1 - r[t]);
     at::Tensor first = reset_first ? dr : dz, second = reset_first ? dz : dr;
-    at::Tensor gates_x = concat({first, second, dn}, 1), gates_h = concat({first, second, dn * r[t]}, 1);
+    at::Tensor gates_x = at::concat({first, second, dn}, 1), gates_h = at::concat({first, second, dn * r[t]}, 1);
     dx[t].copy_(at::matmul(gates_x, w_x.t()));
     dw_x += at::matmul(x[t].t(), gates_x);
     dw_h += at::matmul(before.t(), gates_h);
@@ -117,7 +117,7 @@ LstmWeight split_weight(const at::Tensor& weight, int64_t inputs) {
   return {w.narrow(0, 0, inputs), w.narrow(0, inputs, w.size(0) - inputs)};
 }
 
-at::Tensor joined_weight(const at::Tensor& w_x, const at::Tensor& w_h) { return concat({w_x, w_h}); }
+at::Tensor joined_weight(const at::Tensor& w_x, const at::Tensor& w_h) { return at::concat({w_x, w_h}); }
 
 at::Tensor first_state(const at::Tensor& given, int64_t batch, int64_t hidden) {
   return given.defined() ? wide(given).reshape({batch, hidden}) : at::zeros({batch, hidden});

@@ -11,7 +11,7 @@ static at::Tensor together(const at::Tensor& x) { return x.unflatten(-1, {2, -1}
 at::Tensor rotated(const at::Tensor& x, int64_t mode) {
   if (mode == kHalves) {
     Tensors halves = at::chunk(x, 2, -1);
-    return concat({at::neg(halves[1]), halves[0]}, -1);
+    return at::concat({at::neg(halves[1]), halves[0]}, -1);
   }
   if (mode == kQuarters) return rotated(x.unflatten(-1, {2, -1}), kHalves).flatten(-2);
   auto pairs = x.unflatten(-1, {-1, 2});

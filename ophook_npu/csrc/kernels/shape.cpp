@@ -111,7 +111,7 @@ at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes
 
 Tensors split(const at::Tensor& x, at::IntArrayRef sizes, int64_t dim) { return at::split_with_sizes(x, sizes, dim); }
 
-at::Tensor joined(const Tensors& parts, int64_t dim) { return concat(at::atleast_1d(parts), dim); }
+at::Tensor joined(const Tensors& parts, int64_t dim) { return at::concat(at::atleast_1d(parts), dim); }
 
 at::Tensor chunks_joined(const Tensors& tensors, int64_t dim, int64_t chunks) {
   for (const at::Tensor& tensor : tensors)

@@ -206,7 +206,7 @@ Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t b
     if (!one.keys) continue;
     const auto both = [&](const at::Tensor& x, const at::Tensor& rope, auto part) {
       const at::Tensor own = wide(part(x, layout, one));
-      return rope.defined() ? concat({own, wide(part(rope, layout, one))}, -1) : own;
+      return rope.defined() ? at::concat({own, wide(part(rope, layout, one))}, -1) : own;
     };
     const at::Tensor query = both(in.query, in.query_rope, queries_of), key = both(in.key, in.key_rope, keys_of);
     const at::Tensor value = wide(keys_of(in.value, layout, one));
@@ -261,7 +261,7 @@ at::Tensor attend_packed(const Layout& layout, const Inputs& in, double scale, i
   };
   const at::Tensor scales = part(640, 16, at::kFloat).repeat_interleave(128, -1);
   const at::Tensor value = in.key.narrow(-1, 0, 512).to(at::kFloat).mul(scales).to(dtype);
-  const at::Tensor key = concat({value, part(512, 128, dtype)}, -1), none;
+  const at::Tensor key = at::concat({value, part(512, 128, dtype)}, -1), none;
   return attend(layout, {in.query, key, value, in.chosen, none, none, in.sinks}, scale, block).out;
 }
 
@@ -279,7 +279,7 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
   const int64_t heads = in.key.size(-2), each = divided(in.query.size(-2), heads), depth = in.query.size(-1);
   const bool running = layout.query == "TND", ropes = in.query_rope.defined();
   const auto whole = [&](const at::Tensor& x, const at::Tensor& rope) {
-    return ropes ? concat({wide(x), wide(rope)}, -1) : wide(x);
+    return ropes ? at::concat({wide(x), wide(rope)}, -1) : wide(x);
   };
   const at::Tensor all_query = whole(in.query, in.query_rope), all_key = whole(in.key, in.key_rope);
   const at::Tensor to_query = at::zeros(all_query.sizes(), at::kFloat), to_key = at::zeros(all_key.sizes(), at::kFloat),
@@ -460,7 +460,7 @@ Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended
                       const at::Tensor& largest, const at::Tensor& sum) {
   const int64_t heads = attended.key.size(-2), each = divided(attended.query.size(-2), heads);
   const auto whole = [](const at::Tensor& x, const at::Tensor& rope) {
-    return rope.defined() ? concat({wide(x), wide(rope)}, -1) : wide(x);
+    return rope.defined() ? at::concat({wide(x), wide(rope)}, -1) : wide(x);
   };
   const at::Tensor all_query = whole(attended.query, attended.query_rope),
                    all_key = whole(attended.key, attended.key_rope);

@@ -92,8 +92,8 @@ inline int64_t of_each(const Dims& values, size_t dim, int64_t otherwise) {
 // {-count, …, -1}
 SIM_API Dims last_dims(int64_t count);
 
-// As ATen's. What ATen's take in place of lists of tensors is made of IValue: kernels/lists.cpp alone pays for it.
-SIM_API at::Tensor concat(at::TensorList tensors, int64_t dim = 0);
+// at::index and index_put_, but for their lists, which are made of IValue: kernels/lists.cpp alone pays for it. So does
+// the list of at::cat; at::concat takes a plain one.
 SIM_API at::Tensor picked(const at::Tensor& x, const Tensors& indices);  // an undefined one takes the whole dimension
 SIM_API void put_at(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate = false);
 
