@@ -50,11 +50,16 @@ METHODS = (
 )
 
 
+# ATen's operators under names of ours, for the sake of their lists.
+RENAMED = {"picked": "index", "put_at": "index_put"}
+
+
 def operations(source: str) -> list[str]:
     """ATen's operators that C++ source calls, with the methods of tensors that are one; names without a rank."""
     source = re.sub(r"//.*", "", source)
     found = [name for name in re.findall(r"\bat::(_?[a-z]\w*)\b(?!::)", source) if name not in ASKED]
     found = [name for name in found if not re.fullmatch(r"k[A-Z]\w*", name)]
+    found += [RENAMED[name] for name in re.findall(rf"\b({'|'.join(RENAMED)})\(", source)]
     found += re.findall(rf"(?<=[\w)\]])\.((?:{METHODS})_?)\(", source)
     return [re.sub(r"[123]d(?=_|$)", "", name) for name in found]
 
@@ -110,7 +115,10 @@ def own(body: str) -> bool:
     """Whether a row runs arithmetic of the simulator's, and not torch's alone."""
     members = set(re.findall(r"(?:\.|->)(\w+)\s*\(", body))
     called = set(re.findall(r"((?:\w+::)*\w+)(?:<[^<>()]*>)?\s*\(", body))
-    return any(not name.startswith(("at::", "c10::", "write")) and name not in ARGUMENTS | members for name in called)
+    return any(
+        not name.startswith(("at::", "c10::", "write")) and name not in ARGUMENTS | members | RENAMED.keys()
+        for name in called
+    )
 
 
 def formulas() -> set[str]:

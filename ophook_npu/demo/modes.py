@@ -62,7 +62,8 @@ def main(place: str, folder: str, scripts: str = str(SCRIPTS)) -> int:
             running[start(programs[mode], mode, place, logs)] = mode
             continue
         pid, status = os.wait()
-        mode = running.pop(pid)
+        if (mode := running.pop(pid, None)) is None:
+            continue  # a child of whoever called this
         if status:
             failed[mode] = os.waitstatus_to_exitcode(status)
     for mode in sorted(programs, key=lambda mode: mode in failed):  # what a reader of the end looks for comes last

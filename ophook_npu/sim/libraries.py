@@ -49,7 +49,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     acl += (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
     aten = (
         "-DAT_PER_OPERATOR_HEADERS",  # a header of ATen that needs an operator then includes that one, not all
-        f"-I{CSRC / 'kernels' / 'light'}",
+        f"-I{CSRC / 'light'}",
         f"-ffile-prefix-map={torch.path}=torch",
         f"-isystem{torch.path / 'include'}",
         f"-isystem{torch.path / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",

@@ -3,14 +3,8 @@
 //
 // All of ATen took 18 s to precompile, and every source 0.8 s more to end; these take 7 s and nothing. What costs most
 // of such a header are four others that it includes. No operator calls their functions since all go through the
-// dispatcher: kernels/light has empty ones, and the compiler looks there first.
+// dispatcher: csrc/light has empty ones, and the compiler looks there first.
 #pragma once
-
-// Named here as well: the builder knows that a file changed where its name stands in quotes.
-#include "kernels/light/ATen/Context.h"
-#include "kernels/light/ATen/DeviceGuard.h"
-#include "kernels/light/ATen/TensorUtils.h"
-#include "kernels/light/ATen/TracerMode.h"
 
 #include <ATen/core/Formatting.h>
 #include <ATen/core/Tensor.h>

@@ -47,7 +47,7 @@ static mx::How flat_blocks(double top) { return {"", top == 0 ? mx::kFloor : mx:
 void flat_like(const Flat& of, const at::Tensor& out, const at::Tensor& scale) {
   SIM_CHECK(of.self.dim() == 3, "x (tokens, rows, columns) expected, got ", of.self.sizes());
   shape(of.left, {of.self.size(1), of.self.size(1)});
-  const bool in_groups = out.scalar_type() == at::ScalarType::Float4_e2m1fn_x2;
+  const bool in_groups = out.scalar_type() == kFloat4;
   if (!in_groups || of.right.numel()) shape(of.right, {of.self.size(2), of.self.size(2)});
   if (in_groups) {
     const auto value = of.self.flatten(1);

@@ -14,7 +14,6 @@ using namespace sim::quant;
 using namespace sim::weighted;
 using sim::mx::of_whole_numbers;
 
-constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
 constexpr auto kFloat4OfBytes = at::kByte;  // FLOAT4_E1M2
 
 static bool of_4_bit_floats(const at::Tensor& tensor) {

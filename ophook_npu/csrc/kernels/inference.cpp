@@ -135,8 +135,7 @@ static void check_antiquant(const at::Tensor& query, const at::Tensor& key, cons
                             const Quantized& how) {
   of_dtype("query", query, {at::kHalf, at::kBFloat16});
   of_dtype("key", key,
-           {at::kChar, at::kInt, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2, at::kFloat,
-            at::ScalarType::Float4_e2m1fn_x2});
+           {at::kChar, at::kInt, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2, at::kFloat, kFloat4});
   const bool own = given(how.key);
   for (int64_t mode : own ? Dims{how.key_mode, how.value_mode} : Dims{how.mode}) {
     SIM_CHECK(mode >= kByDepth && mode <= (own ? kByGroup : kByHeadAndToken), "antiquant mode ", mode,

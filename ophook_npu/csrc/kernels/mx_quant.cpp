@@ -120,7 +120,7 @@ Format format_of(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kFloat8_e5m2: return kFormats[0];
     case at::kFloat8_e4m3fn: return kFormats[1];
-    case at::ScalarType::Float4_e2m1fn_x2: return kFormats[2];
+    case kFloat4: return kFormats[2];
     case at::kByte: return kFormats[3];
     case at::kFloat: return kHiFloat8;
     default:
@@ -185,7 +185,7 @@ void stepped_like(const at::Tensor& out, at::IntArrayRef value) {
   of_whole_numbers(out) ? quant::quantized_like(out, value) : shape(out, value);
 }
 
-bool of_pairs(const at::Tensor& x) { return x.scalar_type() == at::ScalarType::Float4_e2m1fn_x2; }
+bool of_pairs(const at::Tensor& x) { return x.scalar_type() == kFloat4; }
 
 constexpr int64_t kInt4 = 29;  // of aclDataType
 static bool into_pairs(int64_t dtype) { return dtype == kFormats[2].code || dtype == kFormats[3].code; }

@@ -12,8 +12,6 @@ namespace sim::weighted {
 using namespace sim::quant;
 using sim::mx::of_whole_numbers;
 
-constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
-
 at::Tensor present(const at::Tensor& tensor) { return tensor.defined() && tensor.numel() ? tensor : at::Tensor(); }
 
 at::Tensor plus(const at::Tensor& value, const at::Tensor& bias) {

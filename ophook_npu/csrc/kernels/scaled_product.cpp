@@ -180,7 +180,6 @@ void add_groups(const Factors& of, const at::Tensor& list, int64_t kind, const a
 
 // ---- two levels ----------------------------------------------------------------------------------------------------
 constexpr int64_t kUpperGroup = 512;
-constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
 
 void two_level_like(const TwoLevels& of, bool turned, bool weight_turned, int64_t block0, int64_t block1,
                     const at::Tensor& out) {

@@ -14,6 +14,13 @@
 
 namespace sim {
 
+// Two numbers of FLOAT4, which torch has from 2.8 on. Of an older torch, no tensor is of this type.
+#if __has_include(<c10/util/Float4_e2m1fn_x2.h>)
+constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
+#else
+constexpr auto kFloat4 = at::ScalarType::NumOptions;
+#endif
+
 // ---- checks ------------------------------------------------------------------------------------------------------
 SIM_API void shape(const at::Tensor& out, at::IntArrayRef expected);  // out has exactly this shape
 SIM_API void one_element(const at::Tensor& out);                      // out is a scalar: [] or [1]

@@ -27,8 +27,7 @@ aclDataType to_acl_dtype(at::ScalarType dtype) {
   case at::ScalarType::aten: return acl;
 #include "opapi/dtypes.inc"
 #undef DTYPE
-    case at::ScalarType::Float4_e2m1fn_x2:
-      return ACL_FLOAT4_E2M1;  // not in the table: it is of two numbers, CANN's of one
+    case kFloat4: return ACL_FLOAT4_E2M1;  // not in the table: it is of two numbers, CANN's of one
     default: SIM_CHECK(false, "torch.", dtype, " has no ACL data type");
   }
 }
@@ -93,8 +92,9 @@ at::Tensor convert(const aclTensor* tensor) {
   if (!tensor) return {};
   if (of_4_bits(tensor->dtype)) [[unlikely]] {
     const aclTensor words = in_words(*tensor);
-    return view_of(&words,
-                   words.dtype == ACL_FLOAT4_E2M1 ? at::ScalarType::Float4_e2m1fn_x2 : to_scalar_type(words.dtype));
+    SIM_CHECK(words.dtype != ACL_FLOAT4_E2M1 || kFloat4 != at::ScalarType::NumOptions,
+              "a tensor of FLOAT4_E2M1 needs torch 2.8 or later");
+    return view_of(&words, words.dtype == ACL_FLOAT4_E2M1 ? kFloat4 : to_scalar_type(words.dtype));
   }
   return view_of(tensor, stored_type(tensor->dtype));
 }
