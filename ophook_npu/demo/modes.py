@@ -62,8 +62,9 @@ def main(place: str, folder: str, scripts: str = str(SCRIPTS)) -> int:
             running[start(programs[mode], mode, place, logs)] = mode
             continue
         pid, status = os.wait()
-        if (mode := running.pop(pid, None)) is None:
+        if pid not in running:
             continue  # a child of whoever called this
+        mode = running.pop(pid)
         if status:
             failed[mode] = os.waitstatus_to_exitcode(status)
     for mode in sorted(programs, key=lambda mode: mode in failed):  # what a reader of the end looks for comes last
