@@ -171,7 +171,7 @@ def worker(file: Path, wanted: list[str] | None, disabled: bool, lines: IO[str],
         if disabled and wanted:
             without_skips()
         tests = load(file)
-    except BaseException:
+    except (Exception, SystemExit):  # as a module that skips itself, or asks for arguments
         lines.write(json.dumps({"class": "the file", "text": traceback.format_exc()[-TEXT:]}) + "\n")
         return
     if wanted is None:

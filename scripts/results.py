@@ -51,7 +51,7 @@ METHODS = (
 
 
 # ATen's operators under names of ours, for the sake of their lists.
-RENAMED = {"picked": "index", "put_at": "index_put"}
+RENAMED = {"indexed": "index", "put_at": "index_put"}
 
 
 def operations(source: str) -> list[str]:

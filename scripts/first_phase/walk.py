@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _ARCHITECTURE = {
     "Ascend910B": "DAV_2201", "Ascend910_93": "DAV_2201", "Ascend950": "DAV_3510", "Ascend310P": "DAV_2002",
 }  # fmt: skip
-_VERSION = {family: family.upper() for family in _ARCHITECTURE}
 NAMES = {"BF16": "BFLOAT16", "FLOAT32": "FLOAT"}
 SUCCESS, NULL, _INVALID = "ACLNN_SUCCESS", "ACLNN_ERR_PARAM_NULLPTR", "ACLNN_ERR_PARAM_INVALID"
 
@@ -64,8 +63,7 @@ class Walk(Conditions):
 
     def __init__(self, sources: Sources, product: str, whole: bool, kinds: Mapping[str, str]) -> None:
         super().__init__()
-        self.sources, self.product = sources, product
-        self.kinds = kinds  # of the first phase's parameters: aclTensor, aclScalar, …
+        self.sources, self.product, self.kinds = sources, product, kinds  # of its parameters: aclTensor, aclScalar, …
         self.whole = whole  # no tensor is empty
         self.unread: set[str] = set()  # functions that were asked about data types and are not read here
         self.returned: set[tuple[int, str]] = set()  # the places that were reached where a code is returned
@@ -567,7 +565,7 @@ class Walk(Conditions):
             if name == "GetCurNpuArch":
                 return Constant(_ARCHITECTURE[self.product])
             if name == "GetSocVersion":
-                return Constant(_VERSION[self.product])
+                return Constant(self.product.upper())
             return UNKNOWN
         if isinstance(of, tuple):
             if name in ("begin", "cbegin"):

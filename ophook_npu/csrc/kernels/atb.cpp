@@ -30,8 +30,8 @@ std::tuple<at::Tensor, at::Tensor> add_top_k(const at::Tensor& x, const at::Tens
   if (how.norm) own = at::mul(at::div(own, own.sum(-1, true)), how.factor);
   if (!copies.defined()) return {own, chosen};
   auto token = at::arange(x.size(0), at::kLong).unsqueeze(1);
-  auto turn = at::remainder(token, picked(copies.to(at::kLong).clamp_min(1), {chosen}));
-  return {own, picked(table.to(at::kLong), {chosen, turn})};
+  auto turn = at::remainder(token, indexed(copies.to(at::kLong).clamp_min(1), {chosen}));
+  return {own, indexed(table.to(at::kLong), {chosen, turn})};
 }
 
 }  // namespace sim::kernels

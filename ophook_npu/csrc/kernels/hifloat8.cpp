@@ -58,11 +58,11 @@ const Numbers& numbers() {
 
 }  // namespace
 
-at::Tensor from_hifloat8(const at::Tensor& bytes) { return picked(numbers().by_code, {bytes.to(at::kLong)}); }
+at::Tensor from_hifloat8(const at::Tensor& bytes) { return indexed(numbers().by_code, {bytes.to(at::kLong)}); }
 
 at::Tensor to_hifloat8(const at::Tensor& value) {
   auto x = value.to(at::kFloat);
-  auto codes = picked(numbers().codes, {at::bucketize(x.abs(), numbers().middle, false, /*right=*/true)});
+  auto codes = indexed(numbers().codes, {at::bucketize(x.abs(), numbers().middle, false, /*right=*/true)});
   codes = codes.add(x.lt(0).logical_and(codes.ne(0)).to(at::kLong).mul(kSign));
   return codes.masked_fill(x.isnan(), kNoNumber).to(at::kByte);
 }

@@ -2,18 +2,10 @@
 
 namespace sim::kernels {
 
-static Tensors of_long(Tensors indices) {
-  for (at::Tensor& index : indices)
-    if (index.defined() && index.scalar_type() == at::kInt) index = index.to(at::kLong);
-  return indices;
-}
-
-at::Tensor indexed(const at::Tensor& x, const Tensors& indices) { return picked(x, of_long(indices)); }
-
 // Where no dimension is indexed there is nothing to put.
 void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate) {
   const bool any = std::any_of(indices.begin(), indices.end(), [](const at::Tensor& index) { return index.defined(); });
-  if (any) put_at(self, of_long(indices), values, accumulate);
+  if (any) put_at(self, indices, values, accumulate);
 }
 
 at::IntArrayRef one_at_least(const at::Tensor& indices) {

@@ -5,8 +5,7 @@
 
 namespace sim::kernels {
 
-// ---- one index a dimension: an undefined one takes the whole dimension ---------------------------------------------
-at::Tensor indexed(const at::Tensor& x, const Tensors& indices);
+// ---- one index a dimension: an undefined one takes the whole dimension; taken by `indexed` ------------------------
 void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate);
 
 // ---- along one dimension -------------------------------------------------------------------------------------------

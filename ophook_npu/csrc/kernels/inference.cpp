@@ -527,7 +527,7 @@ at::Tensor from_all_pages(const at::Tensor& cache, const at::Tensor& pages, cons
     const at::Tensor beyond = place.ge(table.size(1)).logical_or(place.lt(0));
     const at::Tensor page = table[item].index_select(0, place.masked_fill(beyond, 0)).masked_fill(beyond, -1);
     const at::Tensor none = page.lt(0).logical_or(page.ge(count));
-    const at::Tensor found = picked(row_bits, {page.masked_fill(none, 0), token.remainder(size)});
+    const at::Tensor found = indexed(row_bits, {page.masked_fill(none, 0), token.remainder(size)});
     bits.narrow(0, first, own)
         .copy_(found.reshape({own, to.size(1), to.size(2)}).masked_fill(none.reshape({-1, 1, 1}), 0));
     first += own;

@@ -147,7 +147,7 @@ at::Tensor numbers_of(const at::Tensor& tensor) {
   if (lies_transposed(tensor)) return numbers_of(tensor.transpose(-1, -2)).transpose(-1, -2);
   auto bytes = bytes_of(tensor).to(at::kLong);
   auto codes = at::stack({bytes.bitwise_and(15), bytes.bitwise_right_shift(4)}, -1).flatten(-2);
-  auto result = picked(magnitudes(format), {codes.bitwise_and(7)});
+  auto result = indexed(magnitudes(format), {codes.bitwise_and(7)});
   return at::where(codes.lt(8), result, result.neg());
 }
 

@@ -60,7 +60,7 @@ static std::pair<at::Tensor, at::Tensor> left_of(const at::Tensor& row, int64_t 
     auto places = at::arange(row.numel());
     if (min_p <= 0) return {all, places};
     auto kept = all.ge(all.max().mul(min_p)).nonzero().squeeze(1);
-    return {picked(all, {kept}), kept};
+    return {indexed(all, {kept}), kept};
   }
   auto [sorted, places] = at::sort(row, /*stable=*/true, 0, /*descending=*/true);
   if (by_k) sorted = sorted.narrow(0, 0, k), places = places.narrow(0, 0, k);
@@ -87,7 +87,7 @@ Sampled sampled(const at::Tensor& given, const at::Tensor& k, const at::Tensor& 
   for (int64_t i = 0; i < logits.size(0); ++i) {
     auto [left, places] = left_of(logits[i], ks[i].item<int64_t>(), ps[i].item<double>(),
                                   least.defined() ? least[i].item<double>() : -1, how);
-    result.logits[i].index_copy_(0, places, picked(logits[i], {places}));
+    result.logits[i].index_copy_(0, places, indexed(logits[i], {places}));
     if (how.candidates) {
       result.index[i].narrow(0, 0, places.numel()).copy_(places);
       result.probability[i].narrow(0, 0, left.numel()).copy_(left);

@@ -92,7 +92,7 @@ void compress_into(const Caching& of) {
       if (of.pages.defined()) {
         const int64_t size = of.x.size(1);
         const at::Tensor page = of.pages[int64_t(item)].to(at::kLong).index_select(0, token.div(size, "floor"));
-        own = picked(of.x, {page, token.remainder(size)});
+        own = indexed(of.x, {page, token.remainder(size)});
       } else {
         own = of.x.index_select(0, token.add(start));
       }
@@ -228,7 +228,7 @@ void check_choice_of_one(const OneToken& of, const at::Tensor& mask, const at::T
 static at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& pages, int64_t heads, int64_t count) {
   const at::Tensor token = at::arange(count, at::kLong);
   const at::Tensor page = pages.to(at::kLong).index_select(0, token.div(cache.size(1), "floor"));
-  return wide(picked(cache, {page, token.remainder(cache.size(1))})).reshape({count, heads, -1});
+  return wide(indexed(cache, {page, token.remainder(cache.size(1))})).reshape({count, heads, -1});
 }
 
 void compressed_attention_of_one(const OneToken& of, double scale, const Choice& choice, const at::Tensor& out,
@@ -277,7 +277,7 @@ void attend_backward(const transformer::Selection& of, const transformer::Attend
     const int64_t first = sequence ? of.key_ends[sequence - 1] : 0;
     const at::Tensor rows =
         of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1).add(within).flatten(1);
-    const at::Tensor k = wide(picked(of.key, {rows, head})), v = wide(picked(of.value, {rows, head}));
+    const at::Tensor k = wide(indexed(of.key, {rows, head})), v = wide(indexed(of.value, {rows, head}));
     const at::Tensor q = of_heads(of.query, token), grad = of_heads(grad_out, token);
     const auto statistic = [&](const at::Tensor& x) { return of_heads(x, token).narrow(-1, 0, 1); };
     const at::Tensor probability =

@@ -205,7 +205,7 @@ static at::Tensor in_blocks(const at::Tensor& values, int64_t block) {
 }
 
 static at::Tensor moment_of(const QuantizedMoment& moment, int64_t block) {
-  const auto values = picked(moment.map.to(at::kFloat), {moment.index.flatten().to(at::kLong)});
+  const auto values = indexed(moment.map.to(at::kFloat), {moment.index.flatten().to(at::kLong)});
   const auto scaled = in_blocks(values, block).mul(moment.scale.to(at::kFloat).unsqueeze(1));
   return scaled.flatten().narrow(0, 0, moment.index.numel()).view(moment.index.sizes());
 }

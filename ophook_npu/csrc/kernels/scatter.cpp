@@ -65,7 +65,7 @@ at::Tensor slices_taken(const at::Tensor& x, const at::Tensor& indices, bool fro
   const at::Tensor places = indices.to(at::kLong);
   SIM_CHECK(from_the_end || !places.numel() || places.min().item<int64_t>() >= 0, "an index is below 0");
   const Tensors each = places_of(places);
-  return each.empty() ? x.expand(slices_sizes(x, indices)) : picked(x, each);
+  return each.empty() ? x.expand(slices_sizes(x, indices)) : indexed(x, each);
 }
 
 void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {

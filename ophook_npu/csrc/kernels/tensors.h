@@ -101,7 +101,7 @@ SIM_API Dims last_dims(int64_t count);
 
 // at::index and index_put_, but for their lists, which are made of IValue: kernels/lists.cpp alone pays for it. So does
 // the list of at::cat; at::concat takes a plain one.
-SIM_API at::Tensor picked(const at::Tensor& x, const Tensors& indices);  // an undefined one takes the whole dimension
+SIM_API at::Tensor indexed(const at::Tensor& x, const Tensors& indices);  // an undefined one takes the whole dimension
 SIM_API void put_at(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate = false);
 
 }  // namespace sim

@@ -75,12 +75,13 @@ void attend_selected(const Selection& of, double scale, const Attended& to) {
     const int64_t first = sequence ? of.key_ends[sequence - 1] : 0;
     auto rows = of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1).add(within).flatten(1);
     auto scores =
-        at::matmul(wide(of.query[token]).unflatten(0, {heads, -1}), wide(picked(of.key, {rows, head})).transpose(1, 2))
+        at::matmul(wide(of.query[token]).unflatten(0, {heads, -1}), wide(indexed(of.key, {rows, head})).transpose(1, 2))
             .mul(scale);
     auto highest = scores.amax(-1, true);
     auto weights = scores.sub(highest).exp();
     auto total = weights.sum(-1, true);
-    auto result = at::matmul(wide(weights.div(total).to(of.value.scalar_type())), wide(picked(of.value, {rows, head})));
+    auto result =
+        at::matmul(wide(weights.div(total).to(of.value.scalar_type())), wide(indexed(of.value, {rows, head})));
     to.out[token].copy_(result.flatten(0, 1));
     to.top[token].copy_(highest.flatten(0, 1).expand_as(to.top[token]));
     to.sum[token].copy_(total.flatten(0, 1).expand_as(to.sum[token]));

@@ -13,16 +13,7 @@
 #include "acl/acl_rt_memory_soma.h"
 #include "acl/acl_tdt.h"
 #include "acl/acl_tdt_queue.h"
-
-#define CHECK(what)                                                                                          \
-  do {                                                                                                       \
-    if (!(what)) {                                                                                           \
-      const char* reason = aclGetRecentErrMsg();                                                             \
-      std::printf("%d: %s: %s\n", __LINE__, #what, reason ? reason : "");                                    \
-      std::exit(1);                                                                                          \
-    }                                                                                                        \
-  } while (0)
-#define OK(call) CHECK((call) == ACL_SUCCESS)
+#include "acl_check.h"
 
 namespace {
 
@@ -32,28 +23,12 @@ struct Shown {  // to the second process
   uint64_t physical;
 };
 
-template <typename T>
-T* device(std::vector<T> values) {
-  void* memory = nullptr;
-  OK(aclrtMalloc(&memory, values.size() * sizeof(T), ACL_MEM_MALLOC_HUGE_FIRST));
-  OK(aclrtMemcpy(memory, values.size() * sizeof(T), values.data(), values.size() * sizeof(T), ACL_MEMCPY_HOST_TO_DEVICE));
-  return static_cast<T*>(memory);
-}
-template <typename T>
-std::vector<T> host(const T* memory, size_t count) {
-  std::vector<T> values(count);
-  OK(aclrtMemcpy(values.data(), count * sizeof(T), memory, count * sizeof(T), ACL_MEMCPY_DEVICE_TO_HOST));
-  return values;
-}
-
 aclrtPhysicalMemProp properties() {
   aclrtPhysicalMemProp all{};
   all.memAttr = ACL_HBM_MEM_HUGE;
   all.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
   return all;
 }
-
-constexpr size_t kPage = size_t{2} << 20;
 
 int second(const char* path) {
   Shown shown;

@@ -5,33 +5,9 @@
 #include <vector>
 
 #include "acl/acl.h"
-
-#define CHECK(what)                                                       \
-  do {                                                                    \
-    if (!(what)) {                                                        \
-      const char* reason = aclGetRecentErrMsg();                          \
-      std::printf("%d: %s: %s\n", __LINE__, #what, reason ? reason : ""); \
-      std::exit(1);                                                       \
-    }                                                                     \
-  } while (0)
-#define OK(call) CHECK((call) == ACL_SUCCESS)
+#include "acl_check.h"
 
 namespace {
-
-constexpr size_t kPage = size_t{2} << 20;
-
-std::vector<int> host(const int* memory, size_t count) {
-  std::vector<int> values(count);
-  OK(aclrtMemcpy(values.data(), count * 4, memory, count * 4, ACL_MEMCPY_DEVICE_TO_HOST));
-  return values;
-}
-
-int* device(std::vector<int> values) {
-  void* memory = nullptr;
-  OK(aclrtMalloc(&memory, values.size() * 4, ACL_MEM_MALLOC_HUGE_FIRST));
-  OK(aclrtMemcpy(memory, values.size() * 4, values.data(), values.size() * 4, ACL_MEMCPY_HOST_TO_DEVICE));
-  return static_cast<int*>(memory);
-}
 
 uint32_t events_left() {
   uint32_t count = 0;
@@ -81,7 +57,7 @@ void settings() {
 }
 
 void memory(aclrtStream stream) {
-  int* given = device({1, 2});
+  int* given = device<int>({1, 2});
   int on_host = 0;
   void* reserved = nullptr;
   OK(aclrtReserveMemAddress(&reserved, kPage, 0, nullptr, 0));
@@ -177,7 +153,7 @@ void tasks_of_models(aclrtStream stream) {
   OK(aclrtCreateStream(&side));
   OK(aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC));
   OK(aclrtCreateEventWithFlag(&back, ACL_EVENT_SYNC));
-  int *from = device({3, 4}), *to = device({0, 0});
+  int *from = device<int>({3, 4}), *to = device<int>({0, 0});
   aclmdlRI model = nullptr;
   OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL));
   OK(aclrtMemcpyAsync(to, 4, from, 4, ACL_MEMCPY_DEVICE_TO_DEVICE, stream));

@@ -172,7 +172,7 @@ void reduced_as(const at::Tensor& self, int64_t reduction, bool include_self) {
 
 // index, gather
 ACLNN(Index, (In, self, List, indices, Out, out), indexed_like(out, self, indices_of(indices)),
-      out.numel() ? write(out, kernels::indexed(self, indices_of(indices))) : void())
+      out.numel() ? write(out, indexed(self, indices_of(indices))) : void())
 ACLNN(IndexPutImpl, (Ref, self, List, indices, In, values, bool, accumulate, bool, unsafe), when_run(),
       kernels::put_indexed(self, indices_of(indices), values, accumulate))
 ACLNN(IndexSelect, (In, self, int64_t, dim, In, indices, Out, out), selected(out, self, dim, indices),
