@@ -446,4 +446,5 @@ if __name__ == "__main__":
     for part in parts:
         part(name)
         print(f"rank {RANK}: {part.__name__} passed", flush=True)
+    dist.barrier()  # the store is in rank 0's process, and another rank may still ask it
     dist.destroy_process_group()
