@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Run generated programs on the CPU and on the simulated Ascend, and tell where the two differ.
 
-usage: scripts/fuzz.py [--seed 0] [--programs 1000 | --minutes 10] [--only N] [--match OP] [--graphs EVERY] [--out FILE]
+usage: scripts/fuzz.py [--seed 0] [--programs 1000 | --minutes 10] [--only N] [--match OP] [--graphs EVERY]
+                       [--strict-memory] [--check-order] [--out FILE]
 
 A program is one of torch's own operator samples (`torch.testing._internal`), drawn by its number and the seed: an
 operator, a data type, a form (the function, its in-place method, `out=`), and for each tensor a layout (as it is,
@@ -10,9 +11,11 @@ torchair and by npugraph_ex. Programs run in one process, which is started anew 
 
 Verdicts: `equal` (floats that differ are compared with float64); `both` (CPU and npu refuse); `refused` (npu refuses at
 the call, as a rule or torch_npu says); `taken` (npu takes what the CPU refuses); `no program` (what was drawn cannot be
-made); and the bad ones: `late` (accepted, then failed on the device), `wrong`, `crash`, `hang`. A bad program is made
-smaller by taking away what is not needed for it, and is told with the command that runs it alone. The status is 1
-where a bad program is not in scripts/fuzz_known.txt: lines of `operator verdict reason`.
+made); and the bad ones: `late` (accepted, then failed on the device), `wrong`, `race` (with --check-order: nothing
+orders two accesses to the same memory), `crash`, `hang`. A bad program is made smaller by taking away what is not
+needed for it, and is told with the command that runs it alone. The status is 1 where a bad program is not in
+scripts/fuzz_known.txt: lines of `operator verdict reason`. Programs that once differed stand in scripts/fuzz_found.txt,
+each with the verdict that it has to get; tests/sim/test_fuzz.py runs them again.
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ from typing import IO, Any
 
 HERE = Path(__file__).resolve()
 KNOWN = HERE.with_name("fuzz_known.txt")
-BAD = ("late", "wrong", "crash", "hang")
+FOUND = HERE.with_name("fuzz_found.txt")
+BAD = ("late", "wrong", "race", "crash", "hang")
 LAYOUTS = ("as it is", "transposed", "gaps", "offset", "expanded")
 FORMS = ("function", "in place", "out=")
 DTYPES = ("float32", "float16", "bfloat16", "int32", "int64", "bool", "uint8", "int8", "int16", "complex64")
@@ -65,6 +69,13 @@ class Program:
         layouts = ", ".join(self.layouts)
         return f"{name} of {self.dtype}, sample {self.sample}, {self.form}, tensors: {layouts or 'none'}"
 
+    @classmethod
+    def told(cls, text: str) -> Program:
+        """The program that `str` tells."""
+        what, sample, form, tensors = re.split(", sample |, (?=[^,]*, tensors)|, tensors: ", text)
+        name, _, dtype = what.rpartition(" of ")
+        return cls(0, name, "", dtype, int(sample), form, () if tensors == "none" else tuple(tensors.split(", ")))
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -74,6 +85,8 @@ def main() -> int:
     parser.add_argument("--only", type=int, metavar="N", help="program N alone, and how it looks")
     parser.add_argument("--match", default="", metavar="OP", help="operators whose name has this word")
     parser.add_argument("--graphs", type=int, default=0, metavar="EVERY", help="every so manyth program in graphs, too")
+    parser.add_argument("--strict-memory", action="store_true", help="as of `ophook-npu run`")
+    parser.add_argument("--check-order", action="store_true", help="each program under the check of order")
     parser.add_argument("--out", type=Path, help="a JSON line for each program")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -89,11 +102,13 @@ def main() -> int:
 def fuzz(options: argparse.Namespace) -> int:
     known = {tuple(line.split()[:2]) for line in KNOWN.read_text().splitlines() if line and line[0] != "#"}
     counts: collections.Counter[str] = collections.Counter()
+    graphs: collections.Counter[str] = collections.Counter()
     bad: list[dict[str, Any]] = []
     out = options.out.open("w") if options.out else None
     print(f"seed {options.seed}", flush=True)
     for record in records(options):
         counts[record["verdict"]] += 1
+        graphs.update(f"{backend} {how}" for backend, how in record.get("graphs", {}).items())
         if out:
             print(json.dumps(record), file=out, flush=True)
         if options.only is not None or record["verdict"] in BAD:
@@ -105,12 +120,20 @@ def fuzz(options: argparse.Namespace) -> int:
             if not listed and record["verdict"] in BAD:
                 bad.append(record)
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    if graphs:
+        print("graphs: " + ", ".join(f"{count} {how}" for how, count in graphs.most_common()))
     print(f"{len(bad)} programs differ and are not in {KNOWN.name}" if bad else "no program differs that is not known")
     return 1 if bad else 0
 
 
 def matched(options: argparse.Namespace) -> str:
-    return f" --match {options.match}" if options.match else ""
+    return "".join(f" {one}" for one in more_options(options))
+
+
+def more_options(options: argparse.Namespace) -> list[str]:
+    """What changes the programs or how they run, beside the seed and the number."""
+    more = ["--match", options.match] if options.match else []
+    return more + [f"--{one}" for one in ("strict-memory", "check-order") if getattr(options, one.replace("-", "_"))]
 
 
 def records(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -157,14 +180,16 @@ def start(options: argparse.Namespace, first: int, last: int) -> subprocess.Pope
         "sim",
         "--after-failure",
         "continue",
+        *(["--strict-memory"] if options.strict_memory else []),
         "--",
         str(HERE),
         "--worker",
         str(first),
     ]
     command += ["--seed", str(options.seed), "--programs", str(last), "--graphs", str(options.graphs)]
-    command += ["--match", options.match] if options.match else []
-    return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    command += more_options(options)
+    queue = {"TASK_QUEUE_ENABLE": "0"} if options.check_order else {}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1", **queue})
 
 
 def lines(stream: IO[bytes]) -> Iterator[str]:
@@ -195,6 +220,7 @@ class Worker:
         self.torch, self.options = torch, options
         self.ops = [op for op in op_db if options.match in op.name and not op.name.startswith("_refs")]
         self.cache: dict[tuple[str, str, str], list[Any]] = {}
+        self.graphs: dict[str, str] = {}  # of the program that runs: what became of each graph
 
     def run(self, first: int) -> None:
         import warnings
@@ -205,6 +231,7 @@ class Worker:
             if program is None:
                 continue
             told = {"number": number, "program": str(program), "op": program.op, "why": ""}
+            self.graphs = {}
             print(json.dumps(told | {"verdict": "runs"}), flush=True)
             try:
                 verdict, why = self.judge(program)
@@ -212,7 +239,8 @@ class Worker:
                     program, why = self.smaller(program, verdict, why)
             except NoProgram as error:
                 verdict, why = "no program", first_line(error)
-            print(json.dumps(told | {"program": str(program), "verdict": verdict, "why": why}), flush=True)
+            told |= {"program": str(program), "verdict": verdict, "why": why, "graphs": self.graphs}
+            print(json.dumps(told), flush=True)
 
     def draw(self, number: int) -> Program | None:
         rng = random.Random(f"{self.options.seed} {number}")
@@ -243,12 +271,23 @@ class Worker:
         return self.cache[key]
 
     def op(self, program: Program) -> Any:
-        return next(op for op in self.ops if (op.name, op.variant_test_name) == (program.op, program.variant))
+        """A program that was read has its variant in the name of its operator."""
+        name = f"{program.op}.{program.variant}".rstrip(".")
+        return next(op for op in self.ops if name == f"{op.name}.{op.variant_test_name}".rstrip("."))
 
     def sample(self, program: Program) -> Any:
         return self.samples(self.op(program), program.dtype)[program.sample]
 
     def judge(self, program: Program) -> tuple[str, str]:
+        if not self.options.check_order:
+            return self.compared(program)
+        from ophook_npu.sim import check_order
+
+        with check_order() as found:
+            verdict, why = self.compared(program)
+        return ("race", first_line(found.races[0])) if found.races else (verdict, why)
+
+    def compared(self, program: Program) -> tuple[str, str]:
         cpu = self.outcome(program, "cpu")
         npu = self.outcome(program, "npu")
         if npu[0] == "late":
@@ -258,13 +297,18 @@ class Worker:
         if cpu[0] == "refused":
             return "taken", cpu[1]
         difference = self.difference(program, cpu[1], npu[1])
+        if difference and program.form == FORMS[1] and program.layouts[:1] == (LAYOUTS[4],):
+            raise NoProgram("numbers of an expanded tensor share their place, and nothing says which is written last")
         if difference:
             return "wrong", difference
         if self.options.graphs and program.number % self.options.graphs == 0 and program.form == FORMS[0]:
             for backend in ("torchair", "npugraph_ex"):
                 graph = self.outcome(program, "npu", backend)
+                self.graphs[backend] = graph[0]
                 if graph[0] == "done" and (difference := self.difference(program, npu[1], graph[1])):
                     return "wrong", f"{backend}: {difference}"
+                if graph[0] == "late":
+                    return "late", f"{backend}: {graph[1]}"
         return "equal", ""
 
     def outcome(self, program: Program, device: str, backend: str = "", wide: bool = False) -> tuple[str, Any]:
@@ -287,12 +331,15 @@ class Worker:
         try:
             if device == "npu":
                 self.torch.npu.synchronize()
-            if refused:
-                return "refused", refused
-            return "done", [tensor.detach().cpu() for tensor in flat(self.torch, [result, arguments.inputs])]
         except Exception as error:
             self.settle()
             return "late", first_line(error)
+        if refused:
+            return "refused", refused
+        try:
+            return "done", [tensor.detach().cpu() for tensor in flat(self.torch, [result, arguments.inputs])]
+        except Exception as error:  # there is no copy of such a tensor to the CPU
+            return "refused", first_line(error)
 
     def settle(self) -> None:
         with contextlib.suppress(Exception):
@@ -300,6 +347,8 @@ class Worker:
 
     def call(self, program: Program, device: str, wide: bool = False) -> tuple[Callable[[Arguments], Any], Arguments]:
         op, sample = self.op(program), self.sample(program)
+        if sample.kwargs.get("max_norm") and LAYOUTS[4] in program.layouts:
+            raise NoProgram("rows of an expanded weight are renormalised in place, and all are the same row")
         laid = iter(program.layouts)
 
         def move(value: Any) -> Any:
@@ -409,7 +458,7 @@ def graph_backend(name: str) -> Any:
 
 def lay(torch: Any, value: Any, layout: str, device: str) -> Any:
     """The tensor's values on the device, in memory as the layout says."""
-    there = value.to(device)
+    there = value.to(device, copy=True)  # as_strided would read what lies beside a view on the CPU
     if layout == "transposed" and value.dim() >= 2:
         return there.transpose(-1, -2).contiguous().transpose(-1, -2)
     if layout == "gaps" and value.dim() >= 1:
@@ -440,7 +489,7 @@ def flat(torch: Any, value: Any) -> Iterator[Any]:
             yield from flat(torch, one)
 
 
-def first_line(error: BaseException) -> str:
+def first_line(error: object) -> str:
     text = [line for line in str(error).splitlines() if line.strip()]
     told = next((line for line in text if "[simulated" in line), text[0] if text else "")
     return f"{type(error).__name__}: {told.strip()}"[:300]

@@ -24,7 +24,7 @@ def fuzz() -> ModuleType:
 
 
 def worker(fuzz: ModuleType, match: str = "", seed: int = 11):
-    return fuzz.Worker(argparse.Namespace(seed=seed, match=match, graphs=0, programs=0))
+    return fuzz.Worker(argparse.Namespace(seed=seed, match=match, graphs=0, programs=0, check_order=False))
 
 
 def test_generated_programs_agree(fuzz: ModuleType) -> None:
@@ -42,6 +42,35 @@ def test_generated_programs_agree(fuzz: ModuleType) -> None:
         assert verdict not in fuzz.BAD or (program.op, verdict) in known, f"{program}: {why}"
         verdicts.append(verdict)
     assert verdicts.count("equal") > 40
+
+
+def test_what_once_differed_still_gets_its_verdict(fuzz: ModuleType) -> None:
+    run = worker(fuzz)
+    lines = [line.partition(": ") for line in fuzz.FOUND.read_text().splitlines() if line[0] != "#"]
+    found = {}
+    for _, _, text in lines:
+        program = fuzz.Program.told(text)
+        assert str(program) == text
+        try:
+            found[text] = run.judge(program)[0]
+        except fuzz.NoProgram:
+            found[text] = "no program"
+    assert found == {text: verdict for verdict, _, text in lines}
+
+
+def test_a_race_of_a_program_is_its_verdict(fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    import contextlib
+    import types
+
+    import ophook_npu.sim
+
+    monkeypatch.setattr(
+        ophook_npu.sim, "check_order", lambda: contextlib.nullcontext(types.SimpleNamespace(races=["two writes"]))
+    )
+    run = worker(fuzz, "trunc")
+    run.options.check_order = True
+    program = next(p for number in range(9) if (p := run.draw(number)) is not None)
+    assert run.judge(program) == ("race", "str: two writes")
 
 
 def test_what_differs_is_found_and_made_smaller(fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
