@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parent / "programs" / "triton_kernels.py"
+VERDICTS = Path(__file__).parents[2] / "scripts" / "triton_verdicts.py"
 TRITON = Path(sys.prefix) / "triton"
 # What is told of a case, in order of the program; a case that is not here has to be told nothing.
 TOLD = {
@@ -65,3 +66,10 @@ def test_each_can_be_an_exception_or_nothing(run: Run) -> None:
         [sys.executable, PROGRAM, "add"], capture_output=True, text=True, env=environment, timeout=200
     )
     assert "triton-ascend's compiler is not simulated" in done.stderr, done.stderr
+
+
+def test_what_is_told_agrees_with_what_is_public() -> None:
+    command = [sys.executable, str(VERDICTS), "--triton", str(TRITON)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^36 of 40 agree", done.stdout, re.M), done.stdout

@@ -91,8 +91,9 @@ class _WatchedLoader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        from ophook_sim_triton import launches
+        from ophook_sim_triton import language, launches
 
+        language.widen(module)
         launches.watch(module)
 
 

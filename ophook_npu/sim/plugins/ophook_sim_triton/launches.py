@@ -81,7 +81,7 @@ class Watch:
 
         def reduced(operation: Any, given: Any) -> Any:
             result = reduce(operation, given)
-            if isinstance(given, tuple) and (trace := self._tracing()):  # one tensor alone calls itself with a tuple
+            if isinstance(given, tuple) and (trace := self.tracing()):  # one tensor alone calls itself with a tuple
                 trace.operation("reduce", [one.handle for one in given], [one.handle for one in result])
             return result
 
@@ -105,7 +105,7 @@ class Watch:
                 result = operation(*args, **kwargs)
             finally:
                 self._depth -= 1
-            if not self._depth and (trace := self._tracing()):
+            if not self._depth and (trace := self.tracing()):
                 outs = result if isinstance(result, tuple) else (result,)
                 given = [one for one in (*args, *kwargs.values()) if isinstance(one, handle)]
                 trace.operation(short, given, [one for one in outs if isinstance(one, handle)])
@@ -113,7 +113,7 @@ class Watch:
 
         return watched
 
-    def _tracing(self) -> ProgramTrace | None:
+    def tracing(self) -> ProgramTrace | None:
         return self._launch.trace if self._launch and self._launch.begun == 1 else None
 
     def _key(self, executed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

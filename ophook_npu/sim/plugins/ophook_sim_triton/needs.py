@@ -4,7 +4,9 @@ The interpreter runs one program operation by operation, its loops unrolled; the
 each. triton-ascend's compiler keeps in the unified buffer the values that a vector unit works on, and its need is the
 most that is alive at once (triton-ascend's issue 302). This is a lower bound of it: offsets and masks that come from
 `tl.arange` become strides and sizes, a value that dies gives its place to the result, operands of `tl.dot` that come
-from memory lie in L1, and what some operations take beside their operands is not counted.
+from memory lie in L1, and what some operations take beside their operands is not counted. A row begins at a multiple of
+32 bytes; so a shape with short rows takes more than another shape of as many numbers, and where no axis of a load is
+contiguous, each number is a row (triton-ascend, docs/en/migration_guide/migrate_from_gpu.md, "UBSIZE").
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ _ALIGNED = 32  # bytes of a row in the unified buffer: triton-ascend, docs/en/pr
 _VIEWS = {"expand_dims", "reshape", "bitcast", "unsplat", "addptr"}
 _MEMORY = {"load", "masked_load", "tensor_pointer_load", "descriptor_load"}
 _NEW = {"histogram", "gather", "atomic_rmw", "atomic_cas"}
+# What reads one place of its operand while it writes another has both at once (a cast to another width, too), and these
+# have a buffer beside them, of a block at least: the compiler's operations for them have a `temp_buffer`
+# (AscendNPU-IR, HIVMVectorOps.td).
+_MOVES = {"broadcast", "reduce", "trans", "reshape"}
 _CASTS = {"fp_to_fp", "fp_ext", "fp_trunc"}
 _STORES = {"store", "masked_store", "tensor_pointer_store", "descriptor_store"}
 
@@ -46,6 +52,9 @@ class Value:
     handle: Any  # kept, so that no other has its identity
     last: int = 0
     in_ub: bool = False
+    beside: int = 0  # bytes beside it while it is made
+    widened: bool = False  # a load that was cast to another width
+    unrolled: int = 0  # the end of the unrolled loop that it was made in
 
 
 @dataclass
@@ -66,18 +75,21 @@ class ProgramTrace:
             self._product(line, given, results)
             return
         kinds = {value.kind for value in known}
-        vector = name not in _CASTS | _STORES | _VIEWS and bool(known) and not self._accumulates(name, known)
+        rows = name == "reshape" and bool(kinds - {"INDEX"}) and _bytes(results[0]) != _bytes(given[0])
+        passes = name in _CASTS | _STORES | _VIEWS and not rows
+        vector = bool(known) and not passes and not self._accumulates(name, known)
         for value in known:
-            if value.kind in ("MEMORY", "CUBE") and (vector or (name in _VIEWS and value.kind == "MEMORY")):
-                value.in_ub = True
+            value.in_ub |= (value.kind == "MEMORY" and (vector or passes)) or (value.kind == "CUBE" and vector)
         for result in results:
             size = _bytes(result)
             if name in _MEMORY:
                 kind = "MEMORY"
+                if "DATA" not in kinds and "MEMORY" not in kinds and _scattered(given[0], result):
+                    size = _ALIGNED * result.data.size
                 self.loads[line] = self.loads.get(line, 0) + 1
             elif name == "splat" or not (kinds & {"MEMORY", "CUBE", "DATA"} or name in _NEW):
                 kind = "INDEX"  # a scalar as the operand of a vector, too
-            elif name in _VIEWS:
+            elif name in _VIEWS and not rows:
                 self.values[id(result)] = next(value for value in known if value.kind != "INDEX")
                 self.values[id(result)].handle = (self.values[id(result)].handle, result)
                 continue
@@ -85,8 +97,14 @@ class ProgramTrace:
                 kind = "CUBE"
             else:
                 kind = "DATA"
-            value = Value(kind, size, line, self.at, result, self.at, kind == "DATA")
+            moves = kind == "DATA" and size > _ALIGNED and name in _MOVES
+            if moves or (name in _CASTS and size != _bytes(given[0])):
+                for one in known:
+                    one.last = self.at + 1
+            value = Value(kind, size, line, self.at, result, self.at, kind == "DATA", _ALIGNED * moves)
+            value.widened = name in _CASTS and "MEMORY" in kinds and size > _bytes(given[0])
             self.values[id(result)] = value
+        self.at += 1  # where a move still has its operands
 
     def _accumulates(self, name: str, known: Sequence[Value]) -> bool:
         """``sum += tl.dot(a, b)`` stays in L0C."""
@@ -99,14 +117,26 @@ class ProgramTrace:
         self.products.append((line, a, b, size))
         self.values[id(result)] = Value("CUBE", size, line, self.at, result, self.at)
 
-    def most(self) -> tuple[int, list[Value]]:
-        """The most bytes of the unified buffer that are alive at once, and the values that are."""
+    def unrolled(self, begin: int) -> None:
+        """A loop of ``tl.static_range`` ends that began there."""
+        for value in self.values.values():
+            if value.born > begin:
+                value.unrolled = self.at
+
+    def most(self, unrolled: bool) -> tuple[int, list[Value]]:
+        """The most bytes of the unified buffer that are alive at once, and the values that are.
+
+        Each iteration of an unrolled loop may keep its widened load until the loop ends (triton-ascend's issue 2246).
+        """
         held = list({id(value): value for value in self.values.values() if value.in_ub}.values())
         changes: dict[int, int] = {}
         for value in held:
             # A value that ends with an operation makes room for its result.
-            changes[value.born] = changes.get(value.born, 0) + value.bytes
+            changes[value.born] = changes.get(value.born, 0) + value.bytes + value.beside
+            changes[value.born + 1] = changes.get(value.born + 1, 0) - value.beside
             end = value.last if value.last > value.born else value.born + 1
+            if unrolled and value.widened:
+                end = max(end, value.unrolled)
             changes[end] = changes.get(end, 0) - value.bytes
         best = now = at = 0
         for when in sorted(changes):
@@ -118,7 +148,7 @@ class ProgramTrace:
 
     def told(self, soc: Any) -> Iterator[tuple[str, Exception]]:
         """What does not fit that SoC (`ophook_npu.kernel.socs.Soc`)."""
-        bytes_, alive = self.most()
+        bytes_, alive = self.most(unrolled=soc.name.startswith("Ascend950"))
         halves = 2 if self.products else 1  # two vector cores share what a cube core works on
         need = bytes_ // halves
         twice = need + self._again() // halves
@@ -158,6 +188,16 @@ class ProgramTrace:
 
     def _text(self, line: int) -> str:
         return linecache.getline(self.kernel.__code__.co_filename, line).strip()
+
+
+def _scattered(pointers: Any, result: Any) -> bool:
+    """Whether no axis of what is loaded is contiguous in memory."""
+    if getattr(pointers, "data", None) is None or pointers.data.shape != result.data.shape or result.data.size == 1:
+        return False
+    apart = result.data.itemsize
+    first = pointers.data.astype("int64")
+    steps = [first.take([1], axis) - first.take([0], axis) for axis in range(first.ndim) if first.shape[axis] > 1]
+    return all(int(step.flat[0]) not in (0, apart) for step in steps)
 
 
 def _bytes(handle: Any) -> int:
