@@ -82,10 +82,15 @@ def table(cases: dict[str, dict[str, Any]], language: str) -> list[list[str]]:
 
 
 def write_table(
-    language: str, marks: tuple[str, str], head: Sequence[str], rows: Sequence[Sequence[str]], check: bool = False
+    language: str,
+    marks: tuple[str, str],
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    check: bool = False,
+    page: str = "faults",
 ) -> bool:
     """Puts it between the marks of the language's page, unless `check`; says whether the page had another."""
-    path = ROOT / "docs" / {"en": "faults.md", "zh": "faults.zh.md"}[language]
+    path = ROOT / "docs" / {"en": f"{page}.md", "zh": f"{page}.zh.md"}[language]
     before = path.read_text()
     lines = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
     lines.insert(1, "|---" * len(head) + "|")

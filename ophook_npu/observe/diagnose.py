@@ -48,6 +48,7 @@ _NAMES = {
     "507010": "the device was lost (heartbeat)", "507011": "a model failed on the device", "507013": "DMA error",
     "507014": "an operator ran into its time limit", "507015": "aicore exception", "507017": "aicpu timeout",
     "507018": "aicpu exception", "507034": "vector core timeout", "507035": "vector core exception",
+    "507048": "a notify was waited for too long",
     "507053": "uncorrectable memory error (UCE)", "507054": "multi-bit ECC error", "507055": "suspected memory error",
     "507056": "link error", "507899": "driver error", "207001": "out of memory", "207008": "no more streams",
 }  # fmt: skip
@@ -228,11 +229,12 @@ def _made(rank: Rank, one: Evidence, kind: str, **more: Any) -> FirstFailure:
 
 
 def _failing(rank: Rank) -> Evidence | None:
-    """The first error of the rank's own device or calls. 507015 of a collective may be another rank's."""
+    """The first error of the rank's own device or calls. 507015 or 507048 of a collective may be another rank's."""
     blamed = any(one.kind in ("gone", "waiting", "calls differ", "link") for one in rank.said)
     blamed = blamed or any(one.quoted for one in rank.said)
+    others = ("507015", "507048", "507056", "507057")
     for one in rank.own("out of memory", "memory error", "device", "call"):
-        if not (blamed and (one.at.startswith("Hccl") or not one.at) and one.code in ("507015", "507056", "507057")):
+        if not (blamed and (one.at.startswith("Hccl") or not one.at) and one.code in others):
             return one
     return None
 

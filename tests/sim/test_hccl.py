@@ -10,9 +10,10 @@ import pytest
 Launch = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_collectives(launch: Launch, ranks: int) -> None:
-    done = launch("collectives.py", ranks)
+# Three on two machines: some are connected by Unix sockets, others over the network.
+@pytest.mark.parametrize(("program", "ranks"), [("collectives.py", 2), ("hosts.py", 3)])
+def test_collectives(launch: Launch, program: str, ranks: int) -> None:
+    done = launch(program, ranks, ON_HOSTS="collectives.py")
     assert done.returncode == 0, done.stdout + done.stderr
     for rank in range(ranks):
         for part in ("reductions", "movements", "messages", "grouped_sends", "groups", "captured"):
@@ -77,5 +78,6 @@ def test_mistakes_are_named_on_every_rank(launch: Launch) -> None:
         assert "of float32" in said[f"another_dtype{rank}"] and "of int32" in said[f"another_dtype{rank}"]
         assert "send to each other and neither receives" in said[f"both_send{rank}"]
         assert "after 3 s still waiting for rank 1" in said[f"too_late{rank}"]
+        assert "EI0002: The wait execution of the Notify register times out" in said[f"too_late{rank}"]
     assert "rank 1 did not come within 5 s" in said["absent0"]
     assert "rank 1 is gone" in said["gone0"]

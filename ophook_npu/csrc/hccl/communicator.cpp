@@ -1,8 +1,10 @@
-// Communicators between the processes of one host, and HCCL's calls about them.
+// Communicators between processes, and HCCL's calls about them.
 #include "communicator.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -14,6 +16,7 @@
 #include "core/order_api.h"
 #include "core/touch.h"
 #include "here.h"
+#include "rank_table.h"
 #include "types.h"
 
 namespace sim::hccl {
@@ -21,8 +24,17 @@ namespace {
 
 constexpr int kDeviceFailure = 507015;  // what a failed kernel gives at the next synchronization
 constexpr int kLinkError = 507056;
+constexpr int kWaitedTooLong = 507048;
 constexpr char kMagic[] = "ophook-hccl";
-constexpr size_t kSecretAt = 64;  // in HcclRootInfo, after the communicator's name
+
+// What HcclRootInfo holds.
+struct RootInfo {
+  char name[64];  // of the communicator
+  Secret secret;
+  Proof machine;    // that it was made on
+  Address address;  // where its process listens; none: all ranks are on that machine
+};
+static_assert(sizeof(RootInfo) <= HCCL_ROOT_INFO_BYTES);
 
 // The names and defaults are CANN's.
 std::chrono::seconds seconds_from(const char* variable, int otherwise) {
@@ -30,6 +42,8 @@ std::chrono::seconds seconds_from(const char* variable, int otherwise) {
   const int value = text ? std::atoi(text) : 0;
   return std::chrono::seconds(value > 0 ? value : otherwise);
 }
+
+std::chrono::seconds connect_timeout() { return seconds_from("HCCL_CONNECT_TIMEOUT", 120); }
 
 struct Registry {
   std::mutex mutex;
@@ -82,6 +96,8 @@ int run(void* argument) {
   } catch (const Broken& problem) {
     job->comm->lost = true;
     return sim_fail(kLinkError, "%s", problem.what());
+  } catch (const Late& problem) {
+    return sim_fail(kWaitedTooLong, "%s", problem.what());
   } catch (const Gone& problem) {
     job->comm->lost = true;
     return sim_fail(kDeviceFailure, "%s", problem.what());
@@ -92,11 +108,8 @@ int run(void* argument) {
 
 }  // namespace
 
-Communicator::Communicator(const Secret& secret, uint32_t ranks_, uint32_t rank_)
-    : ranks(ranks_),
-      rank(rank_),
-      timeout(ophook_hccl_patience()),
-      link(secret, ranks_, rank_, seconds_from("HCCL_CONNECT_TIMEOUT", 120)) {}
+Communicator::Communicator(const Meeting& meeting, uint32_t ranks_, uint32_t rank_)
+    : ranks(ranks_), rank(rank_), timeout(ophook_hccl_patience()), link(meeting, ranks_, rank_, connect_timeout()) {}
 
 HcclResult refuse(HcclResult code, const char* function, const std::string& what) {
   sim_fail(int(code), "%s: %s", function, what.c_str());
@@ -164,19 +177,14 @@ void still_there(const char* function, std::initializer_list<Given> buffers) {
 
 namespace {
 
-HcclResult make(const char* name, uint32_t ranks, const HcclRootInfo* root, uint32_t rank, const HcclCommConfig* config,
-                HcclComm* out) {
-  if (!root || !out) return refuse(HCCL_E_PTR, name, "a pointer is null");
+HcclResult make(const char* name, const Meeting& meeting, const std::string& id, uint32_t ranks, uint32_t rank,
+                const HcclCommConfig* config, HcclComm* out) {
   if (!ranks || rank >= ranks)
     return refuse(HCCL_E_PARA, name, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
-  const std::string id(root->internal, strnlen(root->internal, kSecretAt));
-  if (id.rfind(kMagic, 0)) return refuse(HCCL_E_PARA, name, "the root info is not one that HcclGetRootInfo made");
   sim_fault_rank(int(rank));
   if (const int code = sim_fault_call(name)) return HcclResult(code);
   try {
-    Secret secret;
-    std::memcpy(secret.data(), root->internal + kSecretAt, secret.size());
-    auto comm = std::make_shared<Communicator>(secret, ranks, rank);
+    auto comm = std::make_shared<Communicator>(meeting, ranks, rank);
     comm->name = config && config->hcclCommName[0]
                      ? std::string(config->hcclCommName, strnlen(config->hcclCommName, COMM_NAME_MAX_LENGTH - 1))
                      : id;
@@ -185,8 +193,84 @@ HcclResult make(const char* name, uint32_t ranks, const HcclRootInfo* root, uint
     std::lock_guard lock(registry().mutex);
     registry().comms[comm.get()] = comm;
     return HCCL_SUCCESS;
+  } catch (const Refused& refused) {
+    return refuse(refused.code, name, refused.what);
   } catch (const std::exception& problem) {
-    return refuse(HCCL_E_TIMEOUT, name, problem.what());
+    const std::string reason = problem.what();
+    // What CANN says of ranks that do not find each other over the network comes first.
+    return refuse(HCCL_E_TIMEOUT, name,
+                  meeting.roots.empty() ? reason
+                                        : "EI0015: Failed to collect cluster information of the communicator based on "
+                                          "rootInfo detection. Reason: " +
+                                              reason);
+  }
+}
+
+HcclResult make(const char* name, uint32_t ranks, const HcclRootInfo* info, uint32_t rank, const HcclCommConfig* config,
+                HcclComm* out) {
+  if (!info || !out) return refuse(HCCL_E_PTR, name, "a pointer is null");
+  RootInfo root;
+  std::memcpy(&root, info->internal, sizeof root);
+  const std::string id(root.name, strnlen(root.name, sizeof root.name));
+  if (id.rfind(kMagic, 0)) return refuse(HCCL_E_PARA, name, "the root info is not one that HcclGetRootInfo made");
+  Meeting meeting{root.secret, {}, {}, {}};
+  if (!root.address.none()) meeting.roots = {root.address};
+  else if (root.machine != keyed(root.secret, this_machine()))
+    return refuse(HCCL_E_NOT_SUPPORT, name,
+                  "the root info was made on another machine, where nothing listens on the network: set HCCL_IF_IP or "
+                  "HCCL_SOCKET_IFNAME for all ranks (docs/hosts.md)");
+  return make(name, meeting, id, ranks, rank, config, out);
+}
+
+// The secret of a rank table's communicator. Whoever knows the file could make it, so between machines something is
+// added that only the ranks know.
+Secret secret_of(const RankTable& table) {
+  const char* known = std::getenv("OPHOOK_SIM_HCCL_SECRET");
+  if (table.servers > 1 && (!known || std::strlen(known) < 16))
+    throw Refused{
+        HCCL_E_NOT_SUPPORT,
+        "a rank table of several servers needs OPHOOK_SIM_HCCL_SECRET, 16 characters or more that are the same "
+        "for all ranks: nothing else keeps others on the network out (docs/hosts.md)"};
+  Secret out{};
+  for (const char part : {0, 1}) {
+    const Proof half = keyed({}, std::string(1, part) + (known ? known : "") + '\0' + table.text);
+    std::copy(half.begin(), half.end(), out.begin() + part * int(half.size()));
+  }
+  return out;
+}
+
+HcclResult make(const char* name, const char* path, uint32_t rank, const HcclCommConfig* config, HcclComm* out) {
+  if (!path || !out) return refuse(HCCL_E_PTR, name, "a pointer is null");
+  try {
+    const RankTable table = read_rank_table(path);
+    need(rank < table.ranks.size(), HCCL_E_PARA,
+         "EI0014: Value [" + std::to_string(rank) +
+             "] for config [rank_id] is invalid. Expected value: a rank of the "
+             "table, which has " +
+             std::to_string(table.ranks.size()));
+    const TableRank& own = table.ranks[rank];
+    int device = 0;
+    if (sim_get_device(&device)) throw Refused{HCCL_E_RUNTIME, sim_error_message()};
+    need(uint32_t(device) == own.device, HCCL_E_UNAVAIL,
+         "EI0014: Value [" + std::to_string(device) + "] for config [devicePhyId] is invalid. Expected value: " +
+             std::to_string(own.device) + ", the device_id of rank " + std::to_string(rank));
+    Meeting meeting{secret_of(table), {}, {}, own.server};
+    if (table.servers > 1) {
+      meeting.roots = table.ranks[0].addresses;
+      const auto mine = std::find_if(own.addresses.begin(), own.addresses.end(),
+                                     [](const Address& one) { return is_own_ip(one.ip); });
+      need(mine != own.addresses.end(), HCCL_E_UNAVAIL,
+           "EI0014: no interface of this machine has the device_ip, host_ip or server_id of rank " +
+               std::to_string(rank));
+      meeting.ip = mine->ip;
+      uint32_t port = 0;
+      if (!rank) answer_ranks(listening(mine->ip, {mine->port}, &port), meeting.secret, connect_timeout());
+    }
+    std::string id = kMagic;  // the same for all ranks
+    for (const uint8_t byte : keyed(meeting.secret, "name")) id += "0123456789abcdef"[byte & 15];
+    return make(name, meeting, id, uint32_t(table.ranks.size()), rank, config, out);
+  } catch (const Refused& refused) {
+    return refuse(refused.code, name, refused.what);
   }
 }
 
@@ -198,16 +282,25 @@ using namespace sim::hccl;
 extern "C" {
 
 SIM_API HcclResult HcclGetRootInfo(HcclRootInfo* info) {
-  if (!info) return refuse(HCCL_E_PTR, "HcclGetRootInfo", "a pointer is null");
+  constexpr const char* kName = "HcclGetRootInfo";
+  if (!info) return refuse(HCCL_E_PTR, kName, "a pointer is null");
   try {
     std::random_device random;
-    const Secret secret = new_secret();
+    RootInfo root{};
+    root.secret = new_secret();
+    root.machine = keyed(root.secret, this_machine());
+    std::snprintf(root.name, sizeof root.name, "%s-%08x%08x%08x", kMagic, random(), random(), random());
+    if (ranks_elsewhere()) {
+      root.address = {chosen_ip(), 0};
+      answer_ranks(listening(root.address.ip, root_ports(), &root.address.port), root.secret, connect_timeout());
+    }
     std::memset(info, 0, sizeof *info);
-    std::snprintf(info->internal, kSecretAt, "%s-%08x%08x%08x", kMagic, random(), random(), random());
-    std::memcpy(info->internal + kSecretAt, secret.data(), secret.size());
+    std::memcpy(info->internal, &root, sizeof root);
     return HCCL_SUCCESS;
+  } catch (const Refused& refused) {
+    return refuse(refused.code, kName, refused.what);
   } catch (const std::exception& problem) {
-    return refuse(HCCL_E_INTERNAL, "HcclGetRootInfo", problem.what());
+    return refuse(HCCL_E_INTERNAL, kName, problem.what());
   }
 }
 
@@ -218,6 +311,15 @@ SIM_API HcclResult HcclCommInitRootInfo(uint32_t ranks, const HcclRootInfo* root
 SIM_API HcclResult HcclCommInitRootInfoConfig(uint32_t ranks, const HcclRootInfo* root, uint32_t rank,
                                               const HcclCommConfig* config, HcclComm* out) {
   return make("HcclCommInitRootInfoConfig", ranks, root, rank, config, out);
+}
+
+SIM_API HcclResult HcclCommInitClusterInfo(const char* path, uint32_t rank, HcclComm* out) {
+  return make("HcclCommInitClusterInfo", path, rank, nullptr, out);
+}
+
+SIM_API HcclResult HcclCommInitClusterInfoConfig(const char* path, uint32_t rank, HcclCommConfig* config,
+                                                 HcclComm* out) {
+  return make("HcclCommInitClusterInfoConfig", path, rank, config, out);
 }
 
 // All ranks in this process, one for each of these devices. They find each other as ranks of several processes do, so
@@ -305,6 +407,11 @@ SIM_API HcclComm ophook_hccl_find(const char* name) {
 
 SIM_API void ophook_hccl_here(int on) { run_here = on; }
 
-SIM_API int64_t ophook_hccl_patience() { return seconds_from("HCCL_EXEC_TIMEOUT", 1836).count(); }
+// 0 is for ever, as CANN says of the products that are simulated.
+SIM_API int64_t ophook_hccl_patience() {
+  const char* text = std::getenv("HCCL_EXEC_TIMEOUT");
+  if (text && std::string(text) == "0") return std::numeric_limits<int32_t>::max();
+  return seconds_from("HCCL_EXEC_TIMEOUT", 1836).count();
+}
 
 }  // extern "C"

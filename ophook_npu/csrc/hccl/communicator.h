@@ -49,7 +49,7 @@ class Window {
 };
 
 struct Communicator {
-  Communicator(const Secret& secret, uint32_t ranks, uint32_t rank);
+  Communicator(const Meeting& meeting, uint32_t ranks, uint32_t rank);
   const uint32_t ranks, rank;
   std::string name;
   std::chrono::seconds timeout;  // of one collective

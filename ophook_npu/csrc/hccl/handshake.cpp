@@ -15,6 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "network.h"
+
 namespace sim::hccl {
 
 int left_ms(Clock::time_point deadline) {
@@ -64,16 +66,6 @@ uint64_t keyed_hash(const uint8_t* key, const std::string& message) {
   return v0 ^ v1 ^ v2 ^ v3;
 }
 
-// Two hashes under the secret's two halves.
-Proof keyed(const Secret& secret, const std::string& message) {
-  Proof out;
-  for (size_t half = 0; half < 2; ++half) {
-    const uint64_t hash = keyed_hash(secret.data() + 16 * half, message);
-    for (size_t i = 0; i < 8; ++i) out[8 * half + i] = uint8_t(hash >> (8 * i));
-  }
-  return out;
-}
-
 // `side` keeps one end's proof from being the other's.
 Proof prove(const Secret& secret, char side, uint32_t listener, const Hello& hello, const Nonce& nonce) {
   std::string message(1, side);
@@ -104,7 +96,32 @@ ucred peer_of(int socket) {
   return peer;
 }
 
-// False where the other end went away or `deadline` passed.
+int connected(const std::string& name) {
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) throw std::runtime_error(std::string("no socket: ") + std::strerror(errno));
+  const timeval second{1, 0};  // a listener whose queue others have filled must not be waited for without end
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (!connect(socket, reinterpret_cast<sockaddr*>(&address), size) && peer_of(socket).uid == geteuid()) return socket;
+  close(socket);
+  return -1;
+}
+
+}  // namespace
+
+// Two hashes under the secret's two halves.
+Proof keyed(const Secret& secret, const std::string& message) {
+  Proof out;
+  for (size_t half = 0; half < 2; ++half) {
+    const uint64_t hash = keyed_hash(secret.data() + 16 * half, message);
+    for (size_t i = 0; i < 8; ++i) out[8 * half + i] = uint8_t(hash >> (8 * i));
+  }
+  return out;
+}
+
 bool whole(bool sending, int socket, void* data, size_t size, Clock::time_point deadline) {
   auto at = static_cast<char*>(data);
   while (size) {
@@ -119,23 +136,6 @@ bool whole(bool sending, int socket, void* data, size_t size, Clock::time_point 
   }
   return true;
 }
-
-// A new connection to that name, or -1.
-int connected(const std::string& name) {
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) throw std::runtime_error(std::string("no socket: ") + std::strerror(errno));
-  const timeval second{1, 0};  // a listener whose queue others have filled must not be waited for without end
-  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  const auto size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (!connect(socket, reinterpret_cast<sockaddr*>(&address), size)) return socket;
-  close(socket);
-  return -1;
-}
-
-}  // namespace
 
 Secret new_secret() {
   Secret out;
@@ -153,34 +153,47 @@ std::string address_of(const Secret& secret, uint32_t rank) {
   return out;
 }
 
-int join(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, Clock::time_point deadline) {
-  const std::string name = address_of(secret, to);
+Connect connect_to(const Secret& secret, uint32_t rank) {
+  return [name = address_of(secret, rank)](Clock::time_point) { return connected(name); };
+}
+
+int joined(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, const Connect& connect,
+           Clock::time_point deadline) {
+  const int socket = connect(std::min(deadline, Clock::now() + std::chrono::seconds(3)));
+  if (socket < 0) return -1;
+  Hello hello{ranks, rank, {}};
+  fill_with_random(hello.nonce.data(), hello.nonce.size());
+  Answer answer;
+  // It answers once the ranks before it have answered it.
+  if (whole(true, socket, &hello, sizeof hello, deadline) && whole(false, socket, &answer, sizeof answer, deadline) &&
+      same(answer.proof, prove(secret, kListens, to, hello, answer.nonce))) {
+    Proof proof = prove(secret, kConnects, to, hello, answer.nonce);
+    if (whole(true, socket, &proof, sizeof proof, deadline)) return socket;
+  }
+  close(socket);
+  return -1;
+}
+
+int join(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, const Connect& connect,
+         Clock::time_point deadline) {
+  bool there = false;
+  const Connect noted = [&](Clock::time_point until) {
+    const int socket = connect(until);
+    there = socket >= 0;
+    return socket;
+  };
   while (true) {
-    const int socket = connected(name);
-    if (socket >= 0 && peer_of(socket).uid == geteuid()) {
-      Hello hello{ranks, rank, {}};
-      fill_with_random(hello.nonce.data(), hello.nonce.size());
-      Answer answer;
-      // It answers once the ranks before it have answered it.
-      if (whole(true, socket, &hello, sizeof hello, deadline) &&
-          whole(false, socket, &answer, sizeof answer, deadline) &&
-          same(answer.proof, prove(secret, kListens, to, hello, answer.nonce))) {
-        Proof proof = prove(secret, kConnects, to, hello, answer.nonce);
-        if (whole(true, socket, &proof, sizeof proof, deadline)) return socket;
-      }
-    }
-    if (socket >= 0) close(socket);
+    if (const int socket = joined(secret, ranks, rank, to, noted, deadline); socket >= 0) return socket;
     if (Clock::now() >= deadline)
       throw std::runtime_error("rank " + std::to_string(to) + " did not come in time: " +
-                               (socket >= 0
-                                    ? "it did not answer"
-                                    : "nobody listens for this root info, which may be one of an earlier attempt "
-                                      "(docs/faults.md, torchrun's restarts)"));
+                               (there ? "it did not answer"
+                                      : "nobody listens for this root info, which may be one of an earlier attempt "
+                                        "(docs/faults.md, torchrun's restarts)"));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 
-Visitor::Visitor(int socket, Clock::time_point until) : socket_(socket), until_(until) {
+Visitor::Visitor(int socket, Clock::time_point until) : socket_(socket), until_(until), from_(other_end(socket)) {
   fill_with_random(nonce_.data(), nonce_.size());
 }
 
@@ -191,6 +204,7 @@ Visitor::~Visitor() {
 int Visitor::release() { return std::exchange(socket_, -1); }
 
 std::string Visitor::who() const {
+  if (!from_.empty()) return from_;
   const ucred peer = peer_of(socket_);
   return "process " + std::to_string(peer.pid) + " of user " + std::to_string(peer.uid);
 }
@@ -212,7 +226,7 @@ bool Visitor::take(void* into, size_t size) {
 }
 
 Visitor::State Visitor::proceed(const Secret& secret, uint32_t here) {
-  if (peer_of(socket_).uid != geteuid()) return wrong("it is another user's");
+  if (from_.empty() && peer_of(socket_).uid != geteuid()) return wrong("it is another user's");
   auto waiting = [this] {
     if (gone_) return wrong("it went away");
     return Clock::now() < until_ ? State::waits : wrong("it said too little in time");

@@ -1,10 +1,12 @@
-// Who may be a rank: processes of this user that know the communicator's secret. It comes with HcclRootInfo, which the
-// ranks hand to each other, and never goes over a socket: each end proves that it has it.
+// Who may be a rank: processes that know the communicator's secret, of this user where they are on this machine. It
+// comes with HcclRootInfo, which the ranks hand to each other, and never goes over a socket: each end proves that it
+// has it.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace sim::hccl {
@@ -19,6 +21,12 @@ int left_ms(Clock::time_point deadline);
 
 Secret new_secret();
 
+// A hash that nobody can make who does not know the secret.
+Proof keyed(const Secret& secret, const std::string& message);
+
+// Sends or receives all of it; false where the other end went away or `deadline` passed.
+bool whole(bool sending, int socket, void* data, size_t size, Clock::time_point deadline);
+
 // The abstract socket that a rank listens on. Nobody can take the name before the rank does: it follows from the
 // secret.
 std::string address_of(const Secret& secret, uint32_t rank);
@@ -29,9 +37,18 @@ struct Hello {
   Nonce nonce;
 };
 
-// A connection to rank `to` whose other end has proven itself, and to which this one has. Throws std::runtime_error
-// where that did not happen before `deadline`.
-int join(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, Clock::time_point deadline);
+// A new socket that is connected to the other end, or -1 where none came about before this time.
+using Connect = std::function<int(Clock::time_point)>;
+// To the abstract socket of a rank.
+Connect connect_to(const Secret& secret, uint32_t rank);
+
+// A connection to rank `to` whose other end has proven itself, and to which this one has; -1 where that did not come
+// about at once.
+int joined(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, const Connect& connect,
+           Clock::time_point deadline);
+// The same, until `deadline`. Throws std::runtime_error.
+int join(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, const Connect& connect,
+         Clock::time_point deadline);
 
 // A connection that came in and has proven nothing yet. It never waits, and owns its socket until release().
 class Visitor {
@@ -51,7 +68,7 @@ class Visitor {
   int socket() const { return socket_; }
   Clock::time_point until() const { return until_; }
   const std::string& why() const { return why_; }  // it is wrong
-  std::string who() const;                         // "process 7 of user 1000"
+  std::string who() const;                         // "process 7 of user 1000", "10.0.0.2 port 4711"
 
  private:
   // What it says is read into `into`; false where some is missing.
@@ -60,6 +77,7 @@ class Visitor {
 
   int socket_;
   const Clock::time_point until_;
+  const std::string from_;  // of another machine
   Hello hello_{};
   Nonce nonce_{};
   Proof proof_{};

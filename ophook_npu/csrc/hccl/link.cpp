@@ -2,13 +2,10 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -16,6 +13,7 @@
 #include <thread>
 
 #include "core/fault.h"
+#include "door.h"
 #include "hccl/hccl_types.h"
 #include "types.h"
 
@@ -53,89 +51,6 @@ void receive(int socket, void* data, size_t size, Clock::time_point deadline) {
   }
 }
 
-// Abstract: nothing is left behind in any folder, and the name dies with the process.
-struct Listener {
-  Listener(const Secret& secret, uint32_t rank)
-      : socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    const std::string name = address_of(secret, rank);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), name.size());
-    const auto size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    if (socket < 0 || bind(socket, reinterpret_cast<sockaddr*>(&address), size) || listen(socket, SOMAXCONN)) {
-      const int error = errno;
-      if (socket >= 0) close(socket);
-      throw std::runtime_error(error == EADDRINUSE
-                                   ? "rank " + std::to_string(rank) + " is taken: two ranks have this number"
-                                   : "no socket to listen on: " + reason_of(error));
-    }
-  }
-  ~Listener() { close(socket); }
-  const int socket;
-};
-
-constexpr auto kHandshake = std::chrono::seconds(10);  // a rank that was only slow comes again
-constexpr size_t kVisitors = 64;                       // at a time, besides as many as there are ranks
-constexpr int kMessages = 5;                           // a line each; after so many, nothing more
-
-// Lets in whoever proves to be a rank, and turns away all others, whatever they say or do not say.
-class Door {
- public:
-  Door(const Secret& secret, uint32_t rank, uint32_t ranks)
-      : listener_(secret, rank), secret_(secret), rank_(rank), most_(kVisitors + ranks) {}
-
-  // The next that has proven itself; null where none came before `deadline`.
-  std::unique_ptr<Visitor> next(Clock::time_point deadline) {
-    for (bool fresh = false;;) {
-      std::vector<pollfd> waiting{{listener_.socket, POLLIN, 0}};
-      auto until = deadline;
-      for (const auto& visitor : visitors_) {
-        waiting.push_back({visitor->socket(), POLLIN, 0});
-        until = std::min(until, visitor->until());
-      }
-      if (poll(waiting.data(), waiting.size(), fresh ? 0 : left_ms(until)) < 0 && errno != EINTR)
-        throw std::runtime_error("poll: " + reason_of(errno));
-      for (size_t i = 0; i < visitors_.size();) {
-        const auto state = visitors_[i]->proceed(secret_, rank_);
-        if (state == Visitor::State::waits) {
-          ++i;
-          continue;
-        }
-        auto visitor = std::move(visitors_[i]);
-        visitors_.erase(visitors_.begin() + ptrdiff_t(i));
-        if (state == Visitor::State::proven) return visitor;
-        turn_away(*visitor, visitor->why());
-      }
-      if (Clock::now() >= deadline) return nullptr;
-      fresh = false;
-      // A few at a time, so that a crowd at the door does not keep those inside from being heard.
-      for (int i = 0; i < 16; ++i) {
-        const int socket = accept4(listener_.socket, nullptr, nullptr, SOCK_CLOEXEC);
-        if (socket < 0) break;
-        fresh = true;
-        visitors_.push_back(std::make_unique<Visitor>(socket, Clock::now() + kHandshake));
-        if (visitors_.size() <= most_) continue;
-        turn_away(*visitors_.front(), "too many came at once");
-        visitors_.pop_front();
-      }
-    }
-  }
-
- private:
-  void turn_away(const Visitor& visitor, const std::string& why) {
-    if (++turned_away_ > kMessages) return;
-    std::fprintf(stderr, "[simulated Ascend] HCCL: rank %u turned away %s, which is no rank: %s%s\n", rank_,
-                 visitor.who().c_str(), why.c_str(), turned_away_ == kMessages ? " (others are not told of)" : "");
-  }
-
-  Listener listener_;
-  const Secret secret_;
-  const uint32_t rank_;
-  const size_t most_;
-  std::deque<std::unique_ptr<Visitor>> visitors_;
-  int turned_away_ = 0;
-};
-
 // "HcclAllReduce (sum) of float32, call 3"
 std::string describe(const Tag& tag) {
   std::string out = command_name(tag.command);
@@ -151,12 +66,30 @@ std::string describe(const Tag& tag) {
 
 }  // namespace
 
-Link::Link(const Secret& secret, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout)
-    : ranks_(ranks), rank_(rank), sockets_(ranks, -1), inside_(ranks, false) {
+Link::Link(const Meeting& meeting, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout)
+    : ranks_(ranks), rank_(rank), sockets_(ranks, -1), inside_(ranks, false), remote_(ranks, false) {
   const auto deadline = Clock::now() + timeout;
+  const Secret& secret = meeting.secret;
   try {
-    Door door(secret, rank, ranks);
-    for (uint32_t lower = 0; lower < rank; ++lower) sockets_[lower] = join(secret, ranks, rank, lower, deadline);
+    std::vector<int> listeners{listening(secret, rank)};
+    Place own;
+    if (!meeting.roots.empty()) {
+      const std::string ip = meeting.ip.empty() ? chosen_ip() : meeting.ip;
+      own.machine = keyed(secret, this_machine() + (meeting.machine.empty() ? ip : meeting.machine));
+      own.address = {ip, 0};
+      listeners.push_back(listening(ip, rank_ports(), &own.address.port));
+    }
+    Door door(std::move(listeners), secret, rank, ranks);
+    const auto places =
+        meeting.roots.empty() ? std::vector<Place>(ranks) : places_of(meeting, ranks, rank, own, deadline);
+    for (uint32_t peer = 0; peer < ranks; ++peer) remote_[peer] = places[peer].machine != own.machine;
+    for (uint32_t lower = 0; lower < rank; ++lower) {
+      const Connect over_network = [&](Clock::time_point until) {
+        return connected(own.address.ip, places[lower].address, until);
+      };
+      sockets_[lower] =
+          join(secret, ranks, rank, lower, remote_[lower] ? over_network : connect_to(secret, lower), deadline);
+    }
     for (uint32_t missing = ranks - 1 - rank; missing; --missing) {
       auto visitor = door.next(deadline);
       if (!visitor) {
@@ -206,6 +139,19 @@ void Link::die(const std::string& reason, bool gone) {
   end(reason);
   if (gone) throw Gone(reason);
   throw std::runtime_error(reason);
+}
+
+// What CANN says of it follows, so that it is found by the same words.
+void Link::late(const std::string& waited, const std::vector<uint32_t>& peers) {
+  std::string numbers;
+  for (const uint32_t peer : peers) numbers += (numbers.empty() ? "" : ",") + std::to_string(peer);
+  const std::string reason =
+      waited + listed(peers) +
+      ". EI0002: The wait execution of the Notify register times out. Reason: The Notify register has not received the "
+      "Notify record from remote rank: [" +
+      numbers + "]";
+  end(reason);
+  throw Late(reason);
 }
 
 void Link::heard_of_failure(uint64_t size, uint32_t peer) {
@@ -314,7 +260,7 @@ void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::
     if (ready == 0 && Clock::now() < deadline) continue;
     if (ready == 0) {
       const Transfer& first = in[peers[0]].empty() ? out[peers[0]].front() : in[peers[0]].front();
-      die(describe(first.tag) + ": after " + std::to_string(timeout.count()) + " s still waiting for " + listed(peers));
+      late(describe(first.tag) + ": after " + std::to_string(timeout.count()) + " s still waiting for ", peers);
     }
     for (size_t i = 0; i < waiting.size(); ++i) {
       const uint32_t peer = peers[i];

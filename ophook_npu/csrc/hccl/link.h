@@ -1,4 +1,5 @@
-// The wires of one communicator: a Unix socket between every two ranks, which are processes or threads of one host.
+// The wires of one communicator: a socket between every two ranks, which are processes or threads. It is a Unix socket
+// where both are on one machine, and a TCP connection where they are not.
 #pragma once
 
 #include <chrono>
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "handshake.h"
+#include "places.h"
 
 namespace sim::hccl {
 
@@ -32,6 +33,11 @@ struct Gone : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A rank was waited for too long.
+struct Late : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // The link to a rank, which itself lives.
 struct Broken : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -41,7 +47,7 @@ class Link {
  public:
   // Waits until all ranks are there; who else comes is turned away (handshake.h). Throws std::runtime_error, after
   // `timeout` at the latest.
-  Link(const Secret& secret, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout);
+  Link(const Meeting& meeting, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -51,12 +57,16 @@ class Link {
   // and the other ranks are told why.
   void exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::chrono::seconds timeout);
 
+  // Whether a rank is on another machine.
+  bool remote(uint32_t rank) const { return remote_[rank]; }
+
  private:
   struct Transfer;
   // What happens to messages by order (core/fault.h).
   void make_faults(std::vector<Piece>& sends);
   void copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives);
   void check(const Transfer& transfer, uint32_t peer);
+  [[noreturn]] void late(const std::string& waited, const std::vector<uint32_t>& peers);
   [[noreturn]] void heard_of_failure(uint64_t size, uint32_t peer);
   void end(const std::string& reason);  // the link is dead, and the others are told
   [[noreturn]] void die(const std::string& reason, bool gone = false);
@@ -64,6 +74,7 @@ class Link {
   const uint32_t ranks_, rank_;
   std::vector<int> sockets_;  // by rank; -1 for the own
   std::vector<bool> inside_;  // by rank: a piece is sent in part
+  std::vector<bool> remote_;  // by rank
   std::string dead_;          // why
 };
 

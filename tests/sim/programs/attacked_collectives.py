@@ -15,7 +15,7 @@ NPU = torch.device("npu", RANK)
 
 torch.npu.set_device(NPU)
 dist.init_process_group("hccl")
-for turn in range(3):
+for turn in range(int(os.environ.get("TURNS", "3"))):
     group = dist.new_group(list(range(RANKS)))
     if RANK == RANKS - 1:
         time.sleep(3)

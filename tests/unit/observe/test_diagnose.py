@@ -21,6 +21,7 @@ RuntimeError: npuSynchronizeDevice NPU function error: AclrtSynchronizeDeviceWit
 """
 GONE = "[simulated Ascend] HcclAllReduce (sum) of float32, call 10: rank 1 is gone\n"
 WAITS = "[simulated Ascend] HcclAllReduce (sum) of float32, call 4: after 6 s still waiting for rank {}\n"
+LATE = "RuntimeError: npuSynchronizeDevice NPU function error: AclrtSynchronizeDevice, error code is 507048\n"
 HEARD = (
     "[simulated Ascend] rank {} failed: HcclAllReduce (sum) of float32, call 4: after 6 s still waiting for rank {}\n"
 )
@@ -38,6 +39,7 @@ WATCHDOG = "[rank0]:[E1] [Rank0] checkHcclComms found HcclComms vector 0 got ERR
         ((GONE, "step 1\n"), 1, "the process was killed", "HcclAllReduce"),
         ((WATCHDOG, "step 1\n"), 1, "the process was killed", ""),
         ((WAITS.format(1), "step 1\n"), 1, "no answer: it hangs or is stopped", "HcclAllReduce"),
+        ((LATE + WAITS.format(1), "step 1\n"), 1, "no answer: it hangs or is stopped", "HcclAllReduce"),
         ((HEARD.format(1, 0), WAITS.format(0)), 0, "a message was lost", "HcclAllReduce"),
         (("", AHEAD.format(5)), 0, "a message was lost", "HcclAllReduce"),
         (("", AHEAD.format(3)), 0, "a message came twice", "HcclAllReduce"),
