@@ -8,6 +8,7 @@ library after it is compared, which is why the folder is looked at first, each t
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -124,11 +125,25 @@ def publish(root: Path, make: Callable[[Path], None], on_start: Callable[[], Non
     Raises:
         OphookError: the folder is open to other users, or a library in it is not the one that was built.
     """
-    if not (root / MANIFEST).exists():
-        with locked(root.parent / f"{root.name}.lock"):
-            if not (root / MANIFEST).exists():
-                _make(root, make, on_start)
+    if _manifest(root) is None:
+        try:
+            with locked(root.parent / f"{root.name}.lock"):
+                if _manifest(root) is None:
+                    _make(root, make, on_start)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+                raise _cannot_write(root.parent, error) from error
+            raise
     return checked(root)
+
+
+def _manifest(root: Path) -> dict[str, str] | None:
+    """What was written of the folder when it was published; None where it was not, or a power cut took it."""
+    try:
+        told: dict[str, str] = json.loads((root / MANIFEST).read_text())
+        return told
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
 
 
 def checked(root: Path) -> Path:
@@ -139,7 +154,7 @@ def checked(root: Path) -> Path:
     """
     for folder in (root.parent, root):
         refuse_if_shared(folder)
-    verify(root, json.loads((root / MANIFEST).read_text()))
+    verify(root, _manifest(root) or {})
     return root
 
 

@@ -7,6 +7,7 @@ at once share both and never see each other's half-written files.
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import itertools
@@ -366,12 +367,19 @@ def _failure(source: Path, command: Sequence[str], output: str) -> str:
     return f"{source.name} does not compile:\n    {text}\n  command: {shlex.join(command)}"
 
 
+def _room(output: str) -> str | None:
+    full = os.strerror(errno.ENOSPC) in output
+    return f"make room on the disks of {cache_dir()} and {tempfile.gettempdir()}" if full else None
+
+
 def _advice(output: str) -> str:
     missing = re.search(r"fatal error: (\S+): No such file", output)
     if missing:
         return f"the header {missing.group(1)} is missing: reinstall the package or system library that it belongs to"
     if not output.strip():
         return "run again with MAX_JOBS=1"
+    if room := _room(output):
+        return room
     if "redefinition of" in output:
         return "neighbouring sources of a library are compiled as one: give one of the two another name"
     return "GCC 11 or later is needed; if yours is, please report this with the command above"
@@ -432,10 +440,18 @@ def _compile_missing(
         for unit in units(library):
             target = store / f"{unit_key(unit, include_roots, stamp)}.o"
             objects.setdefault(library.soname, []).append(target)
-            if not target.exists():
+            if not _whole(target):
                 wanted[target] = unit
     _compile_all(wanted, include_roots, stamp, progress)
     return objects, sum(len(unit.sources) for unit in wanted.values())
+
+
+def _whole(target: Path) -> bool:
+    """A power cut may leave a file's name without what was written into it."""
+    try:
+        return target.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 class _Clock:
@@ -557,4 +573,5 @@ def _link(library: Library, objects: Sequence[Path], root: Path, target: Path) -
     if result.returncode:
         lines = [line for line in result.stderr.splitlines() if "undefined" in line or "error" in line]
         text = "\n    ".join(lines[:5]) or result.stderr.strip()
-        raise OphookError("link", f"{library.soname} does not link:\n    {text}", todo="please report this")
+        todo = _room(result.stderr) or "please report this"
+        raise OphookError("link", f"{library.soname} does not link:\n    {text}", todo=todo)

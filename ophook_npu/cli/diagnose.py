@@ -27,4 +27,4 @@ def register(app: typer.Typer) -> None:
 
         found = judged(folder)
         print(shown(json.dumps(found.to_json()) if as_json else found.text()))
-        raise typer.Exit(int(found.rank is not None))
+        raise typer.Exit(int(bool(found.kind)))

@@ -22,6 +22,7 @@ _ORDERED = re.compile(r"\[simulated Ascend\] fault (not )?made")
 _RANK_OF_LINE = re.compile(r"^\[(?:default\d+:)?\[?rank[: ]?(\d+)\]|RankID:(\d+)\)|^\[rank(\d+)\]", re.I)
 _RANK_OF_FILE = re.compile(r"rank[_-]?(\d+)|(?:^|/)(\d+)/std(?:err|out)\.log$|(?:^|[._-])(\d+)(?:\.log|\.txt)?$", re.I)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_STACK = re.compile(r"(\d+)_py_traceback$")
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python", "<frozen", "<string>")
 
 # What a line says. Named groups: code, at (operator or collective), peer.
@@ -36,9 +37,11 @@ _SAYINGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("waiting", _COLLECTIVE + r"after \d+ s still waiting for ranks? (?P<peer>\d+)"),
         ("calls differ", r"rank (?P<me>\d+) is in (?P<at>Hccl\w+).*?(?:, call (?P<mine>\d+))?, rank (?P<peer>\d+) in "
                          r"(?P<other>Hccl\w+).*?(?:, call (?P<theirs>\d+))?$"),
+        ("timeout", r"Watchdog caught collective operation timeout: WorkHCCL\(SeqNum=\d+, OpType=(?P<at>\w+)"),
         ("remote", r"checkHcclComms found HcclComms .* got ERROR"),
-        ("device", r"error code is (?P<code>507\d{3}|107022)"),
-        ("call", r"call (?P<at>\w+) failed, error code is (?P<code>\d+)|error code is (?P<other_code>\d+)"),
+        ("device", r"error code(?: is |:)(?P<code>507\d{3}|107022)"),
+        ("call", r"call (?P<at>\w+) failed, error code is (?P<code>\d+)|error code is (?P<other_code>\d+)|"
+                 r"The Inner error is reported .* operator name is (?P<inner>\w+)"),
     )
 )  # fmt: skip
 _QUOTED = re.compile(r"rank (\d+) failed: ")
@@ -46,11 +49,12 @@ _OPERATOR = re.compile(r"\[simulated Ascend\] (\w+): .*error code (\d+)|operator
 _EXIT = re.compile(r"rank\s*:\s*(\d+).*?exitcode\s*:\s*(-?\d+)", re.S)
 _NAMES = {
     "507010": "the device was lost (heartbeat)", "507011": "a model failed on the device", "507013": "DMA error",
-    "507014": "an operator ran into its time limit", "507015": "aicore exception", "507017": "aicpu timeout",
-    "507018": "aicpu exception", "507034": "vector core timeout", "507035": "vector core exception",
-    "507048": "a notify was waited for too long",
-    "507053": "uncorrectable memory error (UCE)", "507054": "multi-bit ECC error", "507055": "suspected memory error",
-    "507056": "link error", "507899": "driver error", "207001": "out of memory", "207008": "no more streams",
+    "507014": "an operator ran into its time limit", "507015": "aicore exception", "507016": "aicore trap",
+    "507017": "aicpu timeout", "507018": "aicpu exception", "507034": "vector core timeout",
+    "507035": "vector core exception", "507036": "vector core trap", "507048": "a notify was waited for too long",
+    "507049": "FFTS+ exception", "507053": "uncorrectable memory error (UCE)", "507054": "multi-bit ECC error",
+    "507055": "suspected memory error", "507056": "link error", "507899": "driver error",
+    "507900": "aicpu internal error", "207001": "out of memory", "207008": "no more streams",
 }  # fmt: skip
 
 
@@ -74,7 +78,8 @@ class Rank:
     said: list[Evidence] = field(default_factory=list)
     line: str = ""  # of the program, where its first error left it
     exit: int | None = None
-    calls: dict[int, tuple[str, str]] = field(default_factory=dict)  # of its flight recorder: name and state
+    calls: dict[int, tuple[str, str]] = field(default_factory=dict)  # of its flight recorder: name and line
+    stays: str = ""  # the line that its main thread was in when the recorder was dumped
 
     def own(self, *kinds: str) -> list[Evidence]:
         return [one for one in self.said if one.kind in kinds and not one.quoted]
@@ -93,9 +98,10 @@ class FirstFailure:
     evidence: str = ""
 
     def text(self) -> str:
-        if self.rank is None:
+        if not self.kind:
             return "nothing failed, as far as these files say"
-        parts = [f"first: rank {self.rank}", f"what: {self.kind}" + (f" ({self.code})" if self.code else "")]
+        first = "first: these files do not say which rank" if self.rank is None else f"first: rank {self.rank}"
+        parts = [first, f"what: {self.kind}" + (f" ({self.code})" if self.code else "")]
         if self.link is not None:
             parts.append(f"link: to rank {self.link}")
         parts += [f"{name}: {value}" for name, value in (("at", self.at), ("line", self.line)) if value]
@@ -119,8 +125,12 @@ def _texts(folder: Path) -> Iterator[tuple[Path, bytes]]:
                 yield path, file.read(_MOST)
 
 
+def _library(file: str) -> bool:
+    return any(one in file for one in _LIBRARIES)
+
+
 def _dump(data: bytes) -> dict[int, tuple[str, str]] | None:
-    """What a flight recorder noted: number of the call to its name and state; None where it is no dump."""
+    """What a flight recorder noted: number of the call to its name and line; None where it is no dump."""
     try:
         found = json.loads(data) if data[:1] == b"{" else _Plain(io.BytesIO(data)).load()
     except (ValueError, EOFError, pickle.UnpicklingError, IndexError, KeyError, AttributeError, MemoryError, TypeError):
@@ -131,7 +141,15 @@ def _dump(data: bytes) -> dict[int, tuple[str, str]] | None:
     calls = {}
     for one in entries:
         if isinstance(one, dict) and isinstance(one.get("collective_seq_id"), int):
-            calls[one["collective_seq_id"]] = str(one.get("profiling_name", "")), str(one.get("state", ""))
+            frames = [frame for frame in one.get("frames") or () if isinstance(frame, dict)]
+            # torch_npu leaves the name empty: then the function that the program called.
+            name = one.get("profiling_name") or (frames[0].get("name", "") if frames else "")
+            lines = (
+                f"{frame.get('filename')}:{frame.get('line')} {frame.get('name')}"
+                for frame in frames
+                if not _library(str(frame.get("filename")))
+            )
+            calls[one["collective_seq_id"]] = str(name), next(lines, "")
     return calls
 
 
@@ -150,7 +168,8 @@ def _say(rank: int, line: str) -> Evidence | None:
             code = "507053" if "UCE" in line else "507054" if "ECC" in line else "507055"
         peer = int(given["peer"]) if given.get("peer") else None
         quoted = _QUOTED.search(line)
-        found = Evidence(int(quoted[1]) if quoted else rank, kind, line.strip(), code, given.get("at") or "", peer)
+        at = given.get("at") or given.get("inner") or ""
+        found = Evidence(int(quoted[1]) if quoted else rank, kind, line.strip(), code, at, peer)
         found.quoted = quoted is not None
         if kind == "calls differ" and given.get("mine") and given.get("theirs"):
             found.rank = int(given["me"])
@@ -179,12 +198,23 @@ def read(folder: Path) -> dict[int, Rank]:
         if b"\0" in data[:4096]:
             continue
         text = data.decode(errors="replace")
+        if stack := _STACK.search(name):
+            _read_stack(text, ranks.setdefault(int(stack[1]), Rank(int(stack[1]))))
+            continue
         if of_file is not None:
             ranks.setdefault(of_file, Rank(of_file))
         for rank, status in _EXIT.findall(text):
             ranks.setdefault(int(rank), Rank(int(rank))).exit = int(status)
         _read_lines(text, of_file, ranks)
     return ranks
+
+
+def _read_stack(text: str, rank: Rank) -> None:
+    """The stacks of a rank's threads, which a flight recorder writes next to its dump."""
+    main = text.partition("MainThread")[2].partition("\nthread ")[0]
+    frames = [at for at in _FRAME.finditer(main) if not _library(at[1])]
+    if frames:
+        rank.stays = f"{frames[-1][1]}:{frames[-1][2]} {frames[-1][3]}"
 
 
 def _read_lines(text: str, of_file: int | None, ranks: dict[int, Rank]) -> None:
@@ -197,7 +227,7 @@ def _read_lines(text: str, of_file: int | None, ranks: dict[int, Rank]) -> None:
         if number is None:
             continue
         rank = ranks.setdefault(number, Rank(number))
-        if (at := _FRAME.search(line)) and not any(one in at[1] for one in _LIBRARIES):
+        if (at := _FRAME.search(line)) and not _library(at[1]):
             frame[number] = f"{at[1]}:{at[2]} {at[3]}"
         found = _say(number, line)
         if found:
@@ -217,7 +247,7 @@ def diagnose(folder: Path) -> FirstFailure:
     ranks = read(folder)
     if not ranks:
         raise OphookError("diagnose", f"no rank's log in {folder}", allowed="rank0.log …, or torchrun's --log-dir")
-    for judge in (_by_own_error, _by_link, _by_calls, _by_end, _by_silence, _by_recorder, _by_absence):
+    for judge in (_by_own_error, _by_link, _by_calls, _by_end, _by_silence, _by_recorder, _by_absence, _by_watchdog):
         found = judge(ranks)
         if found:
             return found
@@ -242,8 +272,8 @@ def _failing(rank: Rank) -> Evidence | None:
 def _by_own_error(ranks: dict[int, Rank]) -> FirstFailure | None:
     accused = {one.peer for rank in ranks.values() for one in rank.said if one.kind in ("gone", "waiting")}
     found = [(rank, one) for rank in ranks.values() if (one := _failing(rank))]
-    # Where several fail by themselves, one that others miss.
-    found.sort(key=lambda pair: pair[0].number not in accused)
+    # Where several fail by themselves, one that others miss; then one that names an operator.
+    found.sort(key=lambda pair: (pair[0].number not in accused, not pair[1].at))
     if not found:
         return None
     rank, one = found[0]
@@ -287,7 +317,8 @@ def _by_silence(ranks: dict[int, Rank]) -> FirstFailure | None:
             other = ranks.get(one.peer, Rank(one.peer))
             if any(heard.quoted and heard.kind == "waiting" for heard in other.said):
                 return FirstFailure(one.peer, "a message was lost", at=one.at, link=rank.number, evidence=one.text)
-            return FirstFailure(one.peer, "no answer: it hangs or is stopped", at=one.at, evidence=one.text)
+            kind, line = "no answer: it hangs or is stopped", other.stays or other.line
+            return FirstFailure(one.peer, kind, at=one.at, line=line, evidence=one.text)
     return None
 
 
@@ -301,14 +332,25 @@ def _by_recorder(ranks: dict[int, Rank]) -> FirstFailure | None:
     if last[behind] == newest:
         return None
     name = next(calls[newest][0] for calls in noted.values() if newest in calls)
+    line = ranks[behind].stays or noted[behind][last[behind]][1]
     text = f"its last call is {last[behind]}, others are in {newest}"
-    return FirstFailure(behind, "no answer: it hangs or is stopped", at=name, evidence=text)
+    return FirstFailure(behind, "no answer: it hangs or is stopped", at=name, line=line, evidence=text)
 
 
 def _by_absence(ranks: dict[int, Rank]) -> FirstFailure | None:
     """The watchdogs of the others end them before their own errors are told: then the one that says nothing."""
     told = [one for rank in ranks.values() for one in rank.own("remote")]
+    late = [one for rank in ranks.values() for one in rank.own("timeout")]
     silent = [rank for rank in ranks.values() if not rank.said]
-    if not told or len(silent) != 1:
+    if not (told or late) or len(silent) != 1:
         return None
-    return FirstFailure(silent[0].number, "the process was killed", evidence=told[0].text)
+    kind = "the process was killed" if told else "no answer: it hangs or is stopped"
+    first = (told or late)[0]
+    return FirstFailure(silent[0].number, kind, at=first.at, line=silent[0].stays, evidence=first.text)
+
+
+def _by_watchdog(ranks: dict[int, Rank]) -> FirstFailure | None:
+    """All have launched the collective, and all wait for it: one's device has not come to it."""
+    for one in (one for rank in ranks.values() for one in rank.own("timeout")):
+        return FirstFailure(None, "a collective timed out, which every rank had launched", at=one.at, evidence=one.text)
+    return None

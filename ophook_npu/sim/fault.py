@@ -24,13 +24,13 @@ LOG = "OPHOOK_SIM_FAULT_LOG"
 GRAMMAR = """\
 PLACE[@WHEN[,WHEN]...]=FAULT
 
-PLACE   aclnnAdd or a glob (aclnnForeach*) · task: any task of a stream · kernel:NAME · copy · malloc · stream ·
+PLACE   aclnnAdd or a glob (aclnnForeach*) · task: any task of a stream · kernel:NAME · copy · malloc · stream · disk ·
         HcclAllReduce, Hccl* · link: messages between two ranks · version:cann, version:driver
 WHEN    3: the third time · 3+: from then on · 3-5 · every=10 · p=0.01 · seed=7 · times=2 · after=2.5s ·
         rank1, rank1:3 · rank0-1 (link: what rank 0 sends to rank 1) · device0 · restart=1, restart=any (torchrun's)
 FAULT   a code: 507xxx fails the task, others are what the call returns; call:CODE and task:CODE say which ·
         hang · slow:4 (times as long) · flip, flip:BIT (of the result) · uce, uce:ADDRESS, ecc · oom · lost (device) ·
-        kill, stop (process) · down, drop, double, delay:200ms (link) · a version (version:…)"""
+        full (disk) · kill, stop (process) · down, drop, double, delay:200ms (link) · a version (version:…)"""
 
 _PHASE1 = "GetWorkspaceSize"
 # Codes that an aclnn function answers in its first phase.
@@ -155,6 +155,11 @@ def _fault(text: str, at: int, place: str, what: str, fields: dict[str, str]) ->
         return
     if place == "link":
         raise _wrong(text, at, "a link has the faults down, drop, double, delay:200ms")
+    if place == "disk":
+        if what not in ("full", *_PROCESS):
+            raise _wrong(text, at, "disk has the faults full, kill and stop")
+        fields.update(site=place, place="*", kind="fail" if what == "full" else what)
+        return
     if place in ("malloc", "stream"):
         code = {"malloc": "207001", "stream": "207008"}[place]
         if name not in (*_PROCESS, "oom", code) or (place == "stream" and name == "oom"):

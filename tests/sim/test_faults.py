@@ -34,6 +34,8 @@ TOLD: dict[str, tuple[str, dict[str, Any]]] = {
     "hangs_until_its_limit": (r"error code is 507014", {}),
     "stress": (r"", {"good": 0, "bad": 2, "next": True}),
     "another_driver": (r"24\.1\.0", {"next": True}),
+    "silent_check": (r"error code is 507015(.|\n)*aclnnSilentCheck: accuracy sensitivity feature", {"steps": 102}),
+    "disk_full": (r"", {"made": {"disk@2+=full": 2}, "whole": 1, "next": True}),
     "killed": (r"", {"status": -9}),
 }
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCORE = ROOT / "scripts" / "fault_score.py"
@@ -18,6 +22,21 @@ def test_what_failed_first_is_named(run_python: Run) -> None:
     told = done.stdout.splitlines()
     assert told[-1].startswith("6 of 6 right"), done.stdout + done.stderr
     assert re.search(r"rank 1: aicore exception 507015 aclnnGeluBackward .*faulty_training.py:\d+ ", told[0])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="it mounts file systems")
+def test_a_hard_end_is_survived(run_python: Run) -> None:
+    done = run_python(str(ROOT / "scripts" / "hard_ends.py"), "shm", options=("--devices", "2"), timeout=200)
+    if "OSError: [Errno 1]" in done.stderr:
+        pytest.skip("this container may not mount")
+    assert done.stdout.splitlines()[-1].startswith("shm: 2 of 2"), done.stdout + done.stderr
+
+
+@pytest.mark.torch_npu("2.13", "the page lists the variables of this one")
+def test_the_page_lists_the_variables_that_are_read() -> None:
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "hccl_variables.py"), "--check"], text=True,
+                          capture_output=True, timeout=100)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_restarted_training_goes_on_from_its_checkpoint(run_python: Run) -> None:

@@ -1,5 +1,6 @@
 """The cache: who may write to it, folders that appear as a whole, libraries that are what was built."""
 
+import errno
 import json
 import os
 import stat
@@ -73,6 +74,20 @@ def test_a_killed_build_leaves_nothing_that_counts(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     assert subprocess.run([sys.executable, "-c", MAKE, str(tmp_path), "0"]).returncode == 0
     assert not list(tmp_path.glob("*building*"))
+
+
+def test_what_a_power_cut_emptied_is_made_again(tmp_path: Path) -> None:
+    root = cache.publish(tmp_path / "out", library)
+    (root / cache.MANIFEST).write_text("")
+    assert (cache.publish(root, library) / "lib64" / "liba.so").read_bytes() == b"what was built"
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    def make(staging: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OphookError, match=r"cannot write to .*: No space left on device; .*next: set OPHOOK_NPU_CACHE"):
+        cache.publish(tmp_path / "out", make)
 
 
 def test_two_processes_hold_the_lock_in_turn(tmp_path: Path) -> None:

@@ -46,6 +46,25 @@ def test_a_change_rebuilds_what_includes_it(project: Path, tmp_path: Path) -> No
     assert build(project, tmp_path / "four", ("-fPIC", "-DX")) == 2
 
 
+def test_an_object_that_a_power_cut_emptied_is_compiled_again(project: Path, tmp_path: Path, cache: Path) -> None:
+    build(project, tmp_path / "one")
+    next((cache / "objects").glob("*.o")).write_bytes(b"")
+    assert build(project, tmp_path / "two") == 1
+
+
+def test_a_disk_that_is_full_is_named(
+    project: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = tmp_path / "c++"
+    full.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && exec echo none\necho "error: No space left on device" >&2; exit 1\n'
+    )
+    full.chmod(0o755)
+    monkeypatch.setenv("CXX", str(full))
+    with pytest.raises(OphookError, match=f"next: make room on the disks of {cache} and "):
+        build(project, tmp_path / "one")
+
+
 def test_a_moved_checkout_shares_its_objects(project: Path, tmp_path: Path) -> None:
     assert build(project, tmp_path / "one", ("-fPIC", f"-I{project}")) == 2
     moved = project.rename(tmp_path / "moved place")

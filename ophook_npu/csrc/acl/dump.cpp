@@ -22,6 +22,7 @@
 
 #include "acl/acl.h"
 #include "acl/tasks.h"
+#include "core/fault.h"
 #include "core/pages_api.h"
 #include "core/runtime.h"
 #include "core/sim.h"
@@ -176,8 +177,9 @@ bool write(const std::string& file, const std::string& content) {
   std::error_code failed;
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), failed);
   std::ofstream out(file, std::ios::binary);
-  out.write(content.data(), std::streamsize(content.size()));
-  return bool(out.flush());
+  const bool full = sim_fault_disk(file.c_str());
+  out.write(content.data(), std::streamsize(full ? content.size() / 2 : content.size()));
+  return out.flush() && !full;
 }
 
 void ran(const sim_task_run* run, const void* task) {

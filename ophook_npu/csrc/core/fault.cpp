@@ -128,13 +128,14 @@ int failed(const char* name, int code) {
 void tell(const Found& found, const char* name, int device) {
   const Order& order = found.order;
   char text[700];
+  if (const size_t length = strlen(name); length > 200) name += length - 200;  // of a long file name, its end
   int size =
       snprintf(text, sizeof text, "[simulated Ascend] fault made: %s (%s, %llu; rank %d, device %d, process %d)\n",
                order.text.c_str(), name, (unsigned long long)found.count, state().rank, device, int(getpid()));
   (void)!write(STDERR_FILENO, text, size_t(std::min<int>(size, sizeof text - 1)));
   const char* file = getenv("OPHOOK_SIM_FAULT_LOG");
-  const int log = file && *file ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
-  if (log < 0) return;
+  if (!file || !*file) return;
+  const int log = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   std::string quoted;
   for (const char one : order.text)
     if (one == '"' || one == '\\') quoted += '\\', quoted += one;
@@ -143,8 +144,14 @@ void tell(const Found& found, const char* name, int device) {
       snprintf(text, sizeof text,
                "{\"fault\": \"%s\", \"at\": \"%s\", \"count\": %llu, \"rank\": %d, \"device\": %d, \"process\": %d}\n",
                quoted.c_str(), name, (unsigned long long)found.count, state().rank, device, int(getpid()));
-  (void)!write(log, text, size_t(std::min<int>(size, sizeof text - 1)));
-  close(log);
+  const auto length = ssize_t(std::min<int>(size, sizeof text - 1));
+  if (log < 0 || write(log, text, size_t(length)) != length) {
+    static std::once_flag once;
+    std::call_once(once, [&] {
+      fprintf(stderr, "[simulated Ascend] the log of faults: cannot write %s: %s\n", file, strerror(errno));
+    });
+  }
+  if (log >= 0) close(log);
 }
 
 // The first order that this event meets. All that it meets count it.
@@ -451,6 +458,17 @@ sim_message_fault sim_fault_message(const char* call, uint32_t rank, uint32_t pe
     case Kind::no_link: return sim_message_no_link;
     default: return sim_message_whole;
   }
+}
+
+int sim_fault_disk(const char* file) {
+  if (!on()) return 0;
+  const Found found = meet("disk", file, this_device());
+  if (!found.made) return 0;
+  tell(found, file, this_device());
+  errno = ENOSPC;
+  if (found.order.kind == Kind::fail) return 1;
+  end_process(found.order.kind);
+  return 0;
 }
 
 const char* sim_fault_version(const char* package) {

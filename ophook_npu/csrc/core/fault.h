@@ -33,6 +33,8 @@ typedef enum sim_message_fault {
 } sim_message_fault;
 // What happens to the message that `rank` sends to `peer` in `call`.
 SIM_API sim_message_fault sim_fault_message(const char* call, uint32_t rank, uint32_t peer, uint64_t* milliseconds);
+// Whether the disk is full for the next write of `file`; errno says so, too.
+SIM_API int sim_fault_disk(const char* file);
 // The version that a package says in place of its own; NULL: its own.
 SIM_API const char* sim_fault_version(const char* package);
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "acl/acl_prof.h"
+#include "core/fault.h"
 
 namespace sim::prof {
 namespace {
@@ -36,7 +37,7 @@ void make_folder(const std::string& path) {
 void write(const std::string& path, const std::string& text) {
   FILE* file = fopen(path.c_str(), "w");
   if (!file) cannot("cannot write", path);
-  const bool whole = fputs(text.c_str(), file) >= 0;
+  const bool whole = !sim_fault_disk(path.c_str()) && fputs(text.c_str(), file) >= 0;
   if (fclose(file) || !whole) cannot("cannot write", path);
 }
 
@@ -108,6 +109,7 @@ struct Told : sim_listener {
 }  // namespace
 
 bool Lines::open(const std::string& path) {
+  path_ = path;
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   return file_ >= 0;
 }
@@ -119,6 +121,10 @@ void Lines::add(const std::string& line) {
 
 void Lines::flush() {
   size_t done = 0;
+  if (!waiting_.empty() && sim_fault_disk(path_.c_str())) {
+    whole_ = false;
+    waiting_.resize(waiting_.size() / 2);  // what there was room for
+  }
   while (done < waiting_.size()) {
     const ssize_t now = ::write(file_, waiting_.data() + done, waiting_.size() - done);
     if (now < 0 && errno == EINTR) continue;

@@ -40,7 +40,7 @@ class Lines {
   void flush();
   int file_ = -1;
   bool whole_ = true;
-  std::string waiting_;
+  std::string path_, waiting_;
 };
 
 class Recorder {

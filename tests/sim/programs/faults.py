@@ -9,11 +9,13 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -196,6 +198,45 @@ def another_driver() -> dict[str, Any]:
     with fault("version:driver=24.1.0"):
         ctypes.CDLL("libascendcl.so").aclsysGetVersionStr(b"driver", text)
     return {"told": text.value.decode(), "next": goes_on()}
+
+
+def silent_check() -> dict[str, Any]:
+    from torch_npu.utils import _step
+
+    # What NPU_ASD_ENABLE=2 does when torch_npu is imported.
+    _step.silent_check.set_check_enable(2)
+    torch.nn.Module.__call__ = _step._custom_call
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.LayerNorm(8)).npu()
+    x = torch.randn(4, 8).npu()
+    steps = []
+
+    def train() -> None:
+        for i in range(105):
+            model(x).square().mean().backward()
+            torch.npu.synchronize()
+            steps.append(i + 1)
+
+    with fault("aclnnGeluBackward@103=flip:30"):  # it judges from its hundredth step on
+        told = raised(train)
+    return {"told": told, "steps": len(steps), "next": goes_on()}
+
+
+def disk_full() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        folder, settings = Path(name) / "dumps", Path(name) / "settings.json"
+        folder.mkdir()
+        what = {"dump_path": str(folder), "dump_mode": "all", "dump_op_switch": "on", "dump_list": []}
+        settings.write_text(json.dumps({"dump": what}))
+        torch_npu.npu.init_dump()
+        torch_npu.npu.set_dump(str(settings))
+        with fault("disk@2+=full") as told:
+            for _ in range(3):
+                x = torch.ones(64).npu() + 1
+            torch.npu.synchronize()
+        torch_npu.npu.finalize_dump()
+        sizes = sorted(path.stat().st_size for path in folder.rglob("Add*") if path.is_file())
+    del x
+    return {"told": "no error", "made": told.made, "whole": sizes.count(sizes[-1]), "next": goes_on()}
 
 
 def killed() -> dict[str, Any]:

@@ -29,6 +29,25 @@ AHEAD = "rank 1 is in HcclAllReduce (sum) of float32, call 4, rank 0 in HcclAllR
 OUT = "torch.OutOfMemoryError: NPU out of memory. Tried to allocate 2.00 GiB\n"
 WATCHDOG = "[rank0]:[E1] [Rank0] checkHcclComms found HcclComms vector 0 got ERROR via HcclGetCommAsyncError :\n"
 
+STACKS = """pid: 5
+thread 14024835:
+  File "<string>", line 14, in <module>
+thread <_MainThread(MainThread, started 14026772)>:
+  File "/home/me/train.py", line 40, in <module>
+    load()
+  File "/home/me/train.py", line 30, in load
+    time.sleep(100)
+"""
+SYNC = "RuntimeError: ACL stream synchronize failed, error code:507015\n"
+INNER = (
+    "RuntimeError: The Inner error is reported as above. The process exits for this inner error, and the current "
+    "working operator name is HcclBroadcast.\n"
+)
+TIMEOUT = (
+    "[rank{0}]:[E1126 06:32:18.6 ProcessGroupHCCL.cpp:975] [Rank {0}] Watchdog caught collective operation timeout: "
+    "WorkHCCL(SeqNum=10, OpType=ALLREDUCE, NumelIn=676, NumelOut=676, Timeout(ms)=3000) ran for 3021 milliseconds\n"
+)
+
 
 @pytest.mark.parametrize(
     ("logs", "rank", "kind", "at"),
@@ -44,6 +63,14 @@ WATCHDOG = "[rank0]:[E1] [Rank0] checkHcclComms found HcclComms vector 0 got ERR
         (("", AHEAD.format(5)), 0, "a message was lost", "HcclAllReduce"),
         (("", AHEAD.format(3)), 0, "a message came twice", "HcclAllReduce"),
         ((GONE, OUT), 1, "out of memory", ""),
+        ((SYNC, INNER), 1, "HcclBroadcast was refused", "HcclBroadcast"),
+        ((TIMEOUT.format(0), "step 1\n"), 1, "no answer: it hangs or is stopped", "ALLREDUCE"),
+        (
+            (TIMEOUT.format(0), TIMEOUT.format(1)),
+            None,
+            "a collective timed out, which every rank had launched",
+            "ALLREDUCE",
+        ),
         (("step 1\n", "step 1\n"), None, "", ""),
     ],
 )
@@ -54,7 +81,8 @@ def test_the_first_is_named(tmp_path: Path, logs: tuple[str, str], rank: int | N
     assert (found.rank, found.kind, found.at) == (rank, kind, at)
     if kind == "aicore exception":
         assert (found.code, found.line) == ("507015", "/home/me/train.py:12 step")
-    assert found.text().startswith("nothing failed" if rank is None else f"first: rank {rank}\nwhat: {kind}")
+    first = f"first: rank {rank}" if rank is not None else "first: these files do not say which rank"
+    assert found.text().startswith(f"{first}\nwhat: {kind}" if kind else "nothing failed")
 
 
 def test_what_was_ordered_is_not_read(tmp_path: Path) -> None:
@@ -71,18 +99,29 @@ def test_torchruns_folders_and_its_own_words(tmp_path: Path) -> None:
     assert (found.rank, found.kind) == (1, "the process was killed (signal 9)")
 
 
-def test_flight_recorders_tell_who_never_came(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["hccl:all_reduce", ""])  # torch_npu leaves it empty
+def test_flight_recorders_tell_who_never_came(tmp_path: Path, name: str) -> None:
+    frames = [
+        {"name": "all_reduce", "filename": "/x/site-packages/torch/distributed/distributed_c10d.py", "line": 1},
+        {"name": "step", "filename": "/home/me/train.py", "line": 12},
+    ]
+
     def dump(calls: int) -> dict:
         return {
             "entries": [
-                {"collective_seq_id": i, "profiling_name": "hccl:all_reduce", "state": "started"} for i in range(calls)
+                {"collective_seq_id": i, "profiling_name": name, "frames": frames, "state": "started"}
+                for i in range(calls)
             ]
         }
 
     (tmp_path / "trace_rank0").write_bytes(pickle.dumps(dump(7)))
     (tmp_path / "trace_rank1").write_text(json.dumps(dump(5)))
     found = diagnose(tmp_path)
-    assert (found.rank, found.at, found.evidence) == (1, "hccl:all_reduce", "its last call is 4, others are in 6")
+    assert (found.rank, found.at, found.evidence) == (1, name or "all_reduce", "its last call is 4, others are in 6")
+    assert found.line == "/home/me/train.py:12 step"
+    # With the stacks that torch_npu writes next to a dump, the line where the rank stays.
+    (tmp_path / "trace_rank1_py_traceback").write_text(STACKS)
+    assert diagnose(tmp_path).line == "/home/me/train.py:30 load"
 
 
 class Attack:

@@ -33,6 +33,7 @@ from ophook_npu.sim.fault import GRAMMAR, lines, orders, parse
         ("HcclBroadcast@rank0-1=delay:2s", "site=message place=HcclBroadcast rank=0 peer=1 kind=delay argument=2000"),
         ("link@rank1-0=double", "site=message place=* rank=1 peer=0 kind=twice"),
         ("task@5,restart=any=stop", "site=task place=* first=5 last=5 restart=any kind=stop"),
+        ("disk@rank1:3+=full", "site=disk place=* rank=1 first=3 kind=fail"),
         ("version:driver=24.1.0", "site=version place=driver kind=version word=24.1.0"),
     ],
 )
@@ -60,6 +61,7 @@ def test_an_order_is_read(text: str, fields: str) -> None:
         ("aclnnAdd=drop", 9, "happens to messages"),
         ("aclnnAdd=oom", 9, "oom is of malloc"),
         ("malloc=507015", 7, "malloc has the faults"),
+        ("disk=507015", 5, "disk has the faults"),
         ("link@rank0=drop", 5, "between two ranks"),
         ("link=507015", 5, "a link has the faults"),
         ("link@rank0-1=delay", 13, "how long"),
