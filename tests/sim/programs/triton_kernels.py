@@ -8,6 +8,7 @@ import torch
 import torch_npu  # noqa: F401
 import triton
 import triton.language as tl
+import triton.language.extra.cann.extension as al
 
 
 @triton.jit
@@ -68,6 +69,27 @@ def shift(x, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def of_16_bits(x, y, out, whole, products, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a, b = tl.load(x + i), tl.load(y + i)
+    tl.store(out + i, tl.where(a > b, a * b, -a) + tl.exp(b.to(tl.float32)).to(tl.bfloat16))
+    tl.store(whole + i, (a.to(tl.int32) + 3).to(tl.bfloat16).to(tl.int32))
+    square = tl.load(x + i[:, None] + i[None, :] * 0)
+    tl.store(products + i[:, None] * N + i[None, :], tl.dot(square, tl.trans(square)))
+
+
+@triton.jit
+def turned(x, out, HALF: tl.constexpr):
+    both = tl.arange(0, 2 * HALF)
+    values = tl.load(x + both)
+    first = al.extract_slice(values, offsets=(0,), sizes=(HALF,), strides=(1,))
+    second = tl.extract_slice(values, (HALF,), (HALF,), (1,))
+    values = tl.insert_slice(values, second, (0,), (HALF,), (1,))
+    values = al.insert_slice(values, first * al.get_element(values, (0,)), (HALF,), (HALF,), (1,))
+    tl.store(out + both, values)
+
+
+@triton.jit
 def count(x, total, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.atomic_add(total, tl.sum(tl.load(x + offsets, mask=offsets < n, other=0), 0))
@@ -118,6 +140,25 @@ def shifted():
     x = torch.arange(512.0, device="npu")
     shift[(8,)](x, 512, BLOCK=64)
     return True
+
+
+def bits_are_numbers():
+    x, y = (torch.randn(32).mul(9).to(torch.bfloat16) for _ in range(2))
+    out, whole = torch.empty_like(x, device="npu"), torch.empty(32, dtype=torch.int32, device="npu")
+    products = torch.empty(32, 32, device="npu")
+    of_16_bits[(1,)](x.npu(), y.npu(), out, whole, products, N=32)
+    square = x[:, None].expand(32, 32).float()
+    return (
+        torch.equal(out.cpu(), torch.where(x > y, x * y, -x) + y.float().exp().to(torch.bfloat16))
+        and torch.equal(whole.cpu(), (x.int() + 3).to(torch.bfloat16).int())
+        and torch.allclose(products.cpu(), square @ square.T)
+    )
+
+
+def halves_turned():
+    x, out = torch.arange(1.0, 97.0, device="npu"), torch.empty(96, device="npu")
+    turned[(1,)](x, out, HALF=48)
+    return torch.equal(out.cpu(), torch.cat([torch.arange(49.0, 97.0), torch.arange(1.0, 49.0) * 49]))
 
 
 def counted(kernel):
@@ -175,6 +216,8 @@ CASES = {
     "overlapping": lambda: written(overlapping),
     "overlapping equally": lambda: written(overlapping_equally),
     "shift": shifted,
+    "slices": halves_turned,
+    "bfloat16": bits_are_numbers,
     "count": lambda: counted(count),
     "count plainly": lambda: counted(count_plainly),
     "driver": asked_for,

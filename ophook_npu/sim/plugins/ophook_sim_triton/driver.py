@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from ophook_sim_triton import extensions
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
@@ -94,6 +95,7 @@ class _WatchedLoader(importlib.abc.Loader):
         from ophook_sim_triton import language, launches
 
         language.widen(module)
+        extensions.join(module)
         launches.watch(module)
 
 
@@ -112,5 +114,6 @@ class _InterpreterFinder(importlib.abc.MetaPathFinder):
         return spec
 
 
+extensions.offer()
 if os.environ.get("TRITON_INTERPRET") == "1" and _INTERPRETER not in sys.modules:
     sys.meta_path.insert(0, _InterpreterFinder())

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+# Casts, by what they make; and what moves numbers without looking at them. All else computes.
+_CASTS = {"fp_to_fp", "fp_ext", "fp_trunc", "si_to_fp", "ui_to_fp", "fp_to_si", "fp_to_ui", "int_cast"}
+_MOVES = re.compile(
+    "load|store|splat|broadcast|reshape|expand_dims|trans|join|split|cat|bitcast|addptr|make_range|gather|select|atomic|"
+    "slice|get_element|ptr|descriptor|pointer|barrier|assert|print|advance"
+)
+
 
 def widen(interpreter: ModuleType) -> None:
+    _bfloat16(interpreter)
     _any_length()
     _scalars_as_numbers(interpreter)
     _unrolled_loops(interpreter)
@@ -72,3 +81,59 @@ def _unrolled_loops(interpreter: ModuleType) -> None:
             scope.set_attr(lang, "static_range", unrolled)
 
     interpreter._patch_lang_core = patched  # type: ignore[attr-defined]
+
+
+def _bfloat16(interpreter: ModuleType) -> None:
+    """The interpreter keeps bfloat16 as bits, and computes with these as whole numbers. Here they are numbers: computed
+    in float32, and rounded to the nearest.
+    """
+    import numpy as np
+    from triton import language as tl
+
+    builder, handle = interpreter.interpreter_builder, interpreter.TensorHandle
+
+    def is_narrow(one: Any) -> bool:
+        return isinstance(one, handle) and one.get_element_ty() == tl.bfloat16 and one.data.dtype == np.uint16
+
+    def wide(one: Any) -> Any:
+        if not is_narrow(one):
+            return one
+        return handle((one.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
+
+    def narrow(one: Any) -> Any:
+        bits = np.ascontiguousarray(one.data).view(np.uint32).astype(np.uint64)
+        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+        data = np.where(np.isnan(one.data), bits >> 16 | 0x40, rounded).astype(np.uint16)
+        return handle(data.reshape(one.data.shape), tl.bfloat16)
+
+    def computed(operation: Callable[..., Any]) -> Callable[..., Any]:
+        def compute(*args: Any, **kwargs: Any) -> Any:
+            floats = [one for one in args if isinstance(one, handle) and one.get_element_ty().is_floating()]
+            if not any(is_narrow(one) for one in floats):
+                return operation(*args, **kwargs)
+            result = operation(*map(wide, args), **kwargs)
+            ours = isinstance(result, handle) and result.data.dtype == np.float32  # no comparison
+            return narrow(result) if ours and all(is_narrow(one) for one in floats) else result
+
+        return compute
+
+    def cast(operation: Callable[..., Any]) -> Callable[..., Any]:
+        def convert(src: Any, dst_type: Any, *more: Any) -> Any:
+            to_narrow = dst_type.scalar == tl.bfloat16
+            if not to_narrow and not is_narrow(src):
+                return operation(src, dst_type, *more)
+            src = wide(src)
+            if not to_narrow and dst_type.scalar == tl.float32:
+                return src
+            if not to_narrow or "RTZ" in str(more):
+                return operation(src, dst_type, *more)
+            return narrow(src if src.get_element_ty() == tl.float32 else operation(src, tl.float32, *more))
+
+        return convert
+
+    for name in dir(builder):
+        short = name.removeprefix("create_")
+        if short in _CASTS:
+            setattr(builder, name, cast(getattr(builder, name)))
+        elif name.startswith("create_") and not _MOVES.search(short):
+            setattr(builder, name, computed(getattr(builder, name)))
