@@ -15,7 +15,7 @@ from ophook_npu.cli._command import ProgramCommand, become, command
 from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place
-from ophook_npu.sim import variables
+from ophook_npu.sim import repeated, variables
 from ophook_npu.sim.fault import LOG, VARIABLE, lines
 from ophook_npu.sim.order import PINNED_COPIES, suppressions
 
@@ -133,6 +133,19 @@ def register(app: typer.Typer) -> None:
         fault_log: Annotated[
             Path | None, typer.Option(help="Append each fault that is made to this file, one JSON line each.")
         ] = None,
+        ranks: Annotated[
+            int | None,
+            typer.Option(
+                metavar="N", min=1, help="Run the program as N ranks, of which --real run (docs/many-ranks.md)."
+            ),
+        ] = None,
+        real: Annotated[
+            str | None,
+            typer.Option(
+                metavar="LIST",
+                help="With --ranks: those that run, such as 0-7; the others give to collectives what these give.",
+            ),
+        ] = None,
     ) -> None:
         """Run a program on an NPU, or else on the simulated Ascend.
 
@@ -159,6 +172,9 @@ def register(app: typer.Typer) -> None:
         if triton:
             _only_simulated(device, "the check of Triton's kernels is")
             environ["OPHOOK_SIM_TRITON"] = _one_of("triton", triton, "warn", "error", "off")
+        running = _ranks(device, ranks, real)
+        if running and devices is None:
+            devices = len(running)
         checks = check_order or bool(order_report or order_suppressions or pinned_copies)
         if jitter is not None or explore is not None:
             _only_simulated(device, "the order of tasks is")
@@ -174,6 +190,9 @@ def register(app: typer.Typer) -> None:
         environ = _inside(device, environ, soc, devices, memory, sync, cann)[0]
         if explore is not None:
             raise typer.Exit(_order.explored(arguments, environ, explore))
+        if ranks and running:
+            file, argv = command(arguments, environ)
+            raise typer.Exit(repeated.run(file, argv, environ, ranks, running))
         become(arguments, environ)
 
     @app.command("env")
@@ -200,6 +219,16 @@ def register(app: typer.Typer) -> None:
         if sys.stdout.isatty():
             print('ophook-npu: to set these in your shell: eval "$(ophook-npu env)"', file=sys.stderr)
         print(text, end="")
+
+
+def _ranks(device: str, ranks: int | None, real: str | None) -> list[int]:
+    """Those that run; none where `--ranks` was not given."""
+    if ranks is None:
+        if real is not None:
+            raise OphookError("run", f"--real {real} without --ranks", todo="--ranks N")
+        return []
+    _only_simulated(device, "ranks that do not run are")
+    return repeated.real_ranks(real or f"0-{ranks - 1}", ranks)
 
 
 def _one_of(option: str, value: str, *allowed: str) -> str:

@@ -1,6 +1,8 @@
 // Collectives. All of them are pieces that go to and come from every rank.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "communicator.h"
@@ -41,10 +43,11 @@ uint64_t end_of(const Parts& parts) {
   return end;
 }
 
-// Part i of `from` goes to rank i, part i of `to` comes from rank i.
+// Part i of `from` goes to rank i, part i of `to` comes from rank i, of the ranks that run.
 void all_to_all(Communicator& comm, const Tag& tag, char* from, const Parts& sent, char* to, const Parts& received) {
   std::vector<Piece> sends, receives;
   for (uint32_t i = 0; i < comm.ranks; ++i) {
+    if (!comm.runs(i)) continue;
     sends.push_back({tag, i, from + sent[i].offset, sent[i].size});
     receives.push_back({tag, i, to + received[i].offset, received[i].size});
   }
@@ -57,18 +60,52 @@ void reduce_part(Communicator& comm, const Tag& tag, char* from, const Parts& pa
   const uint64_t size = parts[comm.rank].size;
   std::vector<char> pieces(size * comm.ranks);
   all_to_all(comm, tag, from, parts, pieces.data(), equal_parts(comm.ranks, size));
-  for (uint32_t i = 1; i < comm.ranks; ++i)
-    reduce(tag.dtype, tag.op, pieces.data(), pieces.data() + i * size, size / dtype_size(tag.dtype));
+  std::vector<char> first;  // a rank may repeat this one
+  if (!comm.all_run()) first.assign(pieces.begin(), pieces.begin() + ptrdiff_t(size));
+  for (uint32_t i = 1; i < comm.ranks; ++i) {
+    const char* one = comm.twins[i] || first.empty() ? pieces.data() + comm.twins[i] * size : first.data();
+    reduce(tag.dtype, tag.op, pieces.data(), one, size / dtype_size(tag.dtype));
+  }
   if (size) std::memcpy(into, pieces.data(), size);
 }
 
 void gather_parts(Communicator& comm, const Tag& tag, char* own, char* to, const Parts& parts) {
   all_to_all(comm, tag, own, Parts(comm.ranks, {0, parts[comm.rank].size}), to, parts);
+  for (uint32_t i = 0; i < comm.ranks; ++i) {
+    if (comm.runs(i)) continue;
+    const Part &part = parts[i], &as = parts[comm.twins[i]];
+    if (part.size != as.size)
+      throw std::runtime_error(command_name(tag.command) + ": rank " + std::to_string(comm.members[i]) +
+                               " does not run, and gives another number of elements than the rank that it repeats");
+    if (part.size) std::memcpy(to + part.offset, to + as.offset, part.size);
+  }
+}
+
+// What ranks that do not run would get is nowhere.
+void all_run(const Comm& comm) {
+  need(comm->all_run(), HCCL_E_NOT_SUPPORT,
+       "not all ranks of this group run, and what this collective gives does not follow from those that do "
+       "(docs/many-ranks.md)");
+}
+
+// Once for each collective of each communicator, on the first rank that runs.
+void state(Communicator& comm, const Tag& tag) {
+  const uint64_t bit = uint64_t(1) << (tag.command & 63);
+  if ((comm.stated & bit) || comm.rank != comm.twins[0]) return;
+  comm.stated |= bit;
+  uint32_t run = 0;
+  for (uint32_t i = 0; i < comm.ranks; ++i) run += comm.runs(i);
+  const bool gathers = tag.command == HCCL_CMD_ALLGATHER || tag.command == HCCL_CMD_ALLGATHER_V;
+  std::fprintf(stderr,
+               "[simulated Ascend] %s of %s: %u of %u ranks run, each of the others gives what one of them gives%s\n",
+               command_name(tag.command).c_str(), comm.name.c_str(), run, comm.ranks,
+               gathers ? ": wrong where each rank holds a share of its own (FSDP, ZeRO)" : "");
 }
 
 // The collective that begins now. It counts as one also where its buffers cannot be reached, as it does on other ranks.
 Tag begin(Communicator& comm, Tag tag, std::initializer_list<Given> buffers) {
   tag.serial = ++comm.serial;
+  if (!comm.all_run()) state(comm, tag);
   still_there(command_name(tag.command).c_str(), buffers);
   return tag;
 }
@@ -86,8 +123,13 @@ SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataT
     const size_t size = sized(dtype);
     reducible_by(dtype, op);
     const Given in = device_memory(from, count * size, "sendBuf"), out = device_memory(to, count * size, "recvBuf");
-    Parts parts;  // each rank reduces its share
+    Parts parts;  // each rank reduces its share, or all where not each runs
+    const bool shared = comm->all_run();
     for (uint64_t i = 0; i < comm->ranks; ++i) {
+      if (!shared) {
+        parts.push_back({0, count * size});
+        continue;
+      }
       const uint64_t begin = count * i / comm->ranks, end = count * (i + 1) / comm->ranks;
       parts.push_back({begin * size, (end - begin) * size});
     }
@@ -95,7 +137,7 @@ SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataT
       const Tag tag = begin(c, {HCCL_CMD_ALLREDUCE, uint32_t(dtype), uint32_t(op)}, {in, out});
       char* own = out.memory + parts[c.rank].offset;
       reduce_part(c, tag, in.memory, parts, own);
-      gather_parts(c, tag, own, out.memory, parts);
+      if (shared) gather_parts(c, tag, own, out.memory, parts);
     });
   });
 }
@@ -122,6 +164,7 @@ SIM_API HcclResult HcclReduceScatter(void* from, void* to, uint64_t count, HcclD
   return entry("HcclReduceScatter", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     reducible_by(dtype, op);
+    all_run(comm);
     const Given in = device_memory(from, bytes * comm->ranks, "sendBuf"), out = device_memory(to, bytes, "recvBuf");
     return launch(comm, stream, "HcclReduceScatter", {{in}, {out}}, [=](Communicator& c) {
       reduce_part(c, begin(c, {HCCL_CMD_REDUCE_SCATTER, uint32_t(dtype), uint32_t(op)}, {in, out}), in.memory,
@@ -136,6 +179,7 @@ SIM_API HcclResult HcclReduceScatterV(void* from, const void* counts, const void
     const size_t size = sized(dtype);
     reducible_by(dtype, op);
     const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
+    all_run(comm);
     need(parts[comm->rank].size == count * size, HCCL_E_PARA, "recvCount is not sendCounts at the own rank");
     const Given in = device_memory(from, end_of(parts), "sendBuf"), out = device_memory(to, count * size, "recvBuf");
     return launch(comm, stream, "HcclReduceScatterV", {{in}, {out}}, [=](Communicator& c) {
@@ -180,9 +224,10 @@ SIM_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtyp
                   [=](Communicator& c) {
                     const Tag tag = begin(c, {HCCL_CMD_BROADCAST, uint32_t(dtype), 0, root}, {memory});
                     std::vector<Piece> sends, receives;
-                    if (c.rank != root) receives.push_back({tag, root, memory.memory, bytes});
-                    for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i)
-                      if (i != root) sends.push_back({tag, i, memory.memory, bytes});
+                    const uint32_t giver = c.twins[root];
+                    if (c.rank != giver) receives.push_back({tag, giver, memory.memory, bytes});
+                    for (uint32_t i = 0; c.rank == giver && i < c.ranks; ++i)
+                      if (i != giver && c.runs(i)) sends.push_back({tag, i, memory.memory, bytes});
                     c.link.exchange(std::move(sends), std::move(receives), c.timeout);
                   });
   });
@@ -193,6 +238,7 @@ SIM_API HcclResult HcclScatter(void* from, void* to, uint64_t count, HcclDataTyp
   return entry("HcclScatter", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     in_group(comm, root, "root");
+    all_run(comm);
     const Given in = comm->rank == root ? device_memory(from, bytes * comm->ranks, "sendBuf") : Given{},
                 out = device_memory(to, bytes, "recvBuf");
     return launch(comm, stream, "HcclScatter", {{in}, {out}}, [=](Communicator& c) {
@@ -208,6 +254,7 @@ SIM_API HcclResult HcclAlltoAll(const void* from, uint64_t send_count, HcclDataT
                                 uint64_t receive_count, HcclDataType receive_type, HcclComm handle,
                                 aclrtStream stream) {
   return entry("HcclAlltoAll", handle, [&](const Comm& comm) {
+    all_run(comm);
     const uint64_t sent = send_count * sized(send_type), received = receive_count * sized(receive_type);
     need(send_type == receive_type && sent == received, HCCL_E_PARA,
          "what is sent and received differs in count or data type");
@@ -225,6 +272,7 @@ SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, cons
                                  const void* receive_offsets, HcclDataType receive_type, HcclComm handle,
                                  aclrtStream stream) {
   return entry("HcclAlltoAllV", handle, [&](const Comm& comm) {
+    all_run(comm);
     need(send_type == receive_type, HCCL_E_PARA, "what is sent and received differs in data type");
     const Parts sent = listed_parts(comm->ranks, send_counts, send_offsets, sized(send_type));
     const Parts received = listed_parts(comm->ranks, receive_counts, receive_offsets, sized(receive_type));

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "core/touch.h"
 #include "here.h"
 #include "rank_table.h"
+#include "twins.h"
 #include "types.h"
 
 namespace sim::hccl {
@@ -108,8 +110,20 @@ int run(void* argument) {
 
 }  // namespace
 
-Communicator::Communicator(const Meeting& meeting, uint32_t ranks_, uint32_t rank_)
-    : ranks(ranks_), rank(rank_), timeout(ophook_hccl_patience()), link(meeting, ranks_, rank_, connect_timeout()) {}
+Communicator::Communicator(const Meeting& meeting_, const std::vector<uint32_t>& members_, uint32_t rank_)
+    : ranks(uint32_t(members_.size())),
+      rank(rank_),
+      members(members_),
+      twins(twins_of(members_)),
+      meeting(meeting_),
+      timeout(ophook_hccl_patience()),
+      link(meeting_, twins, rank_, connect_timeout()) {}
+
+bool Communicator::all_run() const {
+  for (uint32_t peer = 0; peer < ranks; ++peer)
+    if (!runs(peer)) return false;
+  return true;
+}
 
 HcclResult refuse(HcclResult code, const char* function, const std::string& what) {
   sim_fail(int(code), "%s: %s", function, what.c_str());
@@ -177,14 +191,21 @@ void still_there(const char* function, std::initializer_list<Given> buffers) {
 
 namespace {
 
-HcclResult make(const char* name, const Meeting& meeting, const std::string& id, uint32_t ranks, uint32_t rank,
-                const HcclCommConfig* config, HcclComm* out) {
+std::vector<uint32_t> numbers_to(uint32_t count) {
+  std::vector<uint32_t> out(count);
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+HcclResult make(const char* name, const Meeting& meeting, const std::string& id, const std::vector<uint32_t>& members,
+                uint32_t rank, const HcclCommConfig* config, HcclComm* out) {
+  const auto ranks = uint32_t(members.size());
   if (!ranks || rank >= ranks)
     return refuse(HCCL_E_PARA, name, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
   sim_fault_rank(int(rank));
   if (const int code = sim_fault_call(name)) return HcclResult(code);
   try {
-    auto comm = std::make_shared<Communicator>(meeting, ranks, rank);
+    auto comm = std::make_shared<Communicator>(meeting, members, rank);
     comm->name = config && config->hcclCommName[0]
                      ? std::string(config->hcclCommName, strnlen(config->hcclCommName, COMM_NAME_MAX_LENGTH - 1))
                      : id;
@@ -219,7 +240,33 @@ HcclResult make(const char* name, uint32_t ranks, const HcclRootInfo* info, uint
     return refuse(HCCL_E_NOT_SUPPORT, name,
                   "the root info was made on another machine, where nothing listens on the network: set HCCL_IF_IP or "
                   "HCCL_SOCKET_IFNAME for all ranks (docs/hosts.md)");
-  return make(name, meeting, id, ranks, rank, config, out);
+  if (ranks_repeated()) {
+    // torch_npu comes here where it could not make a part of the rank table's communicator, and says nothing of why.
+    const char* text = sim_error_message();
+    const std::string earlier = text ? text : "";
+    const size_t part = earlier.find("HcclCreateSubCommConfig");
+    return refuse(HCCL_E_NOT_SUPPORT, name,
+                  part != std::string::npos ? earlier.substr(part)
+                                            : "a root info does not say which ranks these are, and some do not run "
+                                              "(docs/many-ranks.md)");
+  }
+  return make(name, meeting, id, numbers_to(ranks), rank, config, out);
+}
+
+Secret derived(const Secret& from, const std::string& what) {
+  Secret out{};
+  for (const char part : {0, 1}) {
+    const Proof half = keyed(from, std::string(1, part) + what);
+    std::copy(half.begin(), half.end(), out.begin() + part * int(half.size()));
+  }
+  return out;
+}
+
+// A name that is the same for all ranks.
+std::string name_by(const Secret& secret) {
+  std::string out = kMagic;
+  for (const uint8_t byte : keyed(secret, "name")) out += "0123456789abcdef"[byte & 15];
+  return out;
 }
 
 // The secret of a rank table's communicator. Whoever knows the file could make it, so between machines something is
@@ -231,12 +278,7 @@ Secret secret_of(const RankTable& table) {
         HCCL_E_NOT_SUPPORT,
         "a rank table of several servers needs OPHOOK_SIM_HCCL_SECRET, 16 characters or more that are the same "
         "for all ranks: nothing else keeps others on the network out (docs/hosts.md)"};
-  Secret out{};
-  for (const char part : {0, 1}) {
-    const Proof half = keyed({}, std::string(1, part) + (known ? known : "") + '\0' + table.text);
-    std::copy(half.begin(), half.end(), out.begin() + part * int(half.size()));
-  }
-  return out;
+  return derived({}, (known ? known : "") + std::string(1, 0) + table.text);
 }
 
 HcclResult make(const char* name, const char* path, uint32_t rank, const HcclCommConfig* config, HcclComm* out) {
@@ -266,9 +308,8 @@ HcclResult make(const char* name, const char* path, uint32_t rank, const HcclCom
       uint32_t port = 0;
       if (!rank) answer_ranks(listening(mine->ip, {mine->port}, &port), meeting.secret, connect_timeout());
     }
-    std::string id = kMagic;  // the same for all ranks
-    for (const uint8_t byte : keyed(meeting.secret, "name")) id += "0123456789abcdef"[byte & 15];
-    return make(name, meeting, id, uint32_t(table.ranks.size()), rank, config, out);
+    const std::string id = name_by(meeting.secret);
+    return make(name, meeting, id, numbers_to(uint32_t(table.ranks.size())), rank, config, out);
   } catch (const Refused& refused) {
     return refuse(refused.code, name, refused.what);
   }
@@ -320,6 +361,32 @@ SIM_API HcclResult HcclCommInitClusterInfo(const char* path, uint32_t rank, Hccl
 SIM_API HcclResult HcclCommInitClusterInfoConfig(const char* path, uint32_t rank, HcclCommConfig* config,
                                                  HcclComm* out) {
   return make("HcclCommInitClusterInfoConfig", path, rank, config, out);
+}
+
+// A part of a communicator's ranks, which find each other by its secret; nobody else has to take part.
+SIM_API HcclResult HcclCreateSubCommConfig(HcclComm* parent, uint32_t count, uint32_t* ranks, uint64_t number,
+                                           uint32_t rank, HcclCommConfig* config, HcclComm* out) {
+  constexpr const char* kName = "HcclCreateSubCommConfig";
+  if (!parent || !out) return refuse(HCCL_E_PTR, kName, "a pointer is null");
+  return entry(kName, *parent, [&](const Comm& comm) {
+    if (!ranks) return *out = nullptr, HCCL_SUCCESS;  // this rank is none of the part
+    need(
+        count && rank < count && ranks[rank] == comm->rank, HCCL_E_PARA,
+        "rankIds has to have this rank, " + std::to_string(comm->rank) + ", at subCommRankId, " + std::to_string(rank));
+    need(comm->meeting.roots.empty(), HCCL_E_NOT_SUPPORT,
+         "a part of a communicator of several machines is not simulated; a root info makes it");
+    std::vector<uint32_t> members;
+    std::string told = "part " + std::to_string(number);
+    for (uint32_t i = 0; i < count; ++i) {
+      in_group(comm, ranks[i], "rankIds");
+      members.push_back(comm->members[ranks[i]]);
+      need(std::count(members.begin(), members.end(), members.back()) == 1, HCCL_E_PARA,
+           "rankIds has rank " + std::to_string(ranks[i]) + " twice");
+      told += " " + std::to_string(ranks[i]);
+    }
+    const Meeting meeting{derived(comm->meeting.secret, told), {}, {}, {}};
+    return make(kName, meeting, name_by(meeting.secret), members, rank, config, out);
+  });
 }
 
 // All ranks in this process, one for each of these devices. They find each other as ranks of several processes do, so

@@ -49,8 +49,14 @@ class Window {
 };
 
 struct Communicator {
-  Communicator(const Meeting& meeting, uint32_t ranks, uint32_t rank);
+  // `members` are the ranks of the program that it has, `rank` is the place of this one among them.
+  Communicator(const Meeting& meeting, const std::vector<uint32_t>& members, uint32_t rank);
   const uint32_t ranks, rank;
+  const std::vector<uint32_t> members, twins;  // twins.h
+  const Meeting meeting;                       // of this one
+  bool runs(uint32_t peer) const { return twins[peer] == peer; }
+  bool all_run() const;
+  uint64_t stated = 0;  // by command, a bit: that what it gives is derived
   std::string name;
   std::chrono::seconds timeout;  // of one collective
 

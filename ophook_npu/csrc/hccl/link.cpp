@@ -66,8 +66,14 @@ std::string describe(const Tag& tag) {
 
 }  // namespace
 
-Link::Link(const Meeting& meeting, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout)
-    : ranks_(ranks), rank_(rank), sockets_(ranks, -1), inside_(ranks, false), remote_(ranks, false) {
+Link::Link(const Meeting& meeting, const std::vector<uint32_t>& twins, uint32_t rank, std::chrono::seconds timeout)
+    : ranks_(uint32_t(twins.size())),
+      rank_(rank),
+      sockets_(ranks_, -1),
+      inside_(ranks_, false),
+      remote_(ranks_, false) {
+  const uint32_t ranks = ranks_;
+  const auto runs = [&](uint32_t peer) { return twins[peer] == peer; };
   const auto deadline = Clock::now() + timeout;
   const Secret& secret = meeting.secret;
   try {
@@ -84,18 +90,21 @@ Link::Link(const Meeting& meeting, uint32_t ranks, uint32_t rank, std::chrono::s
         meeting.roots.empty() ? std::vector<Place>(ranks) : places_of(meeting, ranks, rank, own, deadline);
     for (uint32_t peer = 0; peer < ranks; ++peer) remote_[peer] = places[peer].machine != own.machine;
     for (uint32_t lower = 0; lower < rank; ++lower) {
+      if (!runs(lower)) continue;
       const Connect over_network = [&](Clock::time_point until) {
         return connected(own.address.ip, places[lower].address, until);
       };
       sockets_[lower] =
           join(secret, ranks, rank, lower, remote_[lower] ? over_network : connect_to(secret, lower), deadline);
     }
-    for (uint32_t missing = ranks - 1 - rank; missing; --missing) {
+    uint32_t missing = 0;
+    for (uint32_t higher = rank + 1; higher < ranks; ++higher) missing += runs(higher);
+    for (; missing; --missing) {
       auto visitor = door.next(deadline);
       if (!visitor) {
         std::vector<uint32_t> absent;
         for (uint32_t higher = rank + 1; higher < ranks; ++higher)
-          if (sockets_[higher] < 0) absent.push_back(higher);
+          if (sockets_[higher] < 0 && runs(higher)) absent.push_back(higher);
         throw std::runtime_error(listed(absent) + " did not come within " + std::to_string(timeout.count()) + " s");
       }
       const Hello hello = visitor->hello();

@@ -47,7 +47,8 @@ class Link {
  public:
   // Waits until all ranks are there; who else comes is turned away (handshake.h). Throws std::runtime_error, after
   // `timeout` at the latest.
-  Link(const Meeting& meeting, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout);
+  // `twins` has each rank's own number, or the number of the one that it repeats because no process runs it (twins.h).
+  Link(const Meeting& meeting, const std::vector<uint32_t>& twins, uint32_t rank, std::chrono::seconds timeout);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;

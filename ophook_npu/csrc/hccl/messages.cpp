@@ -1,4 +1,5 @@
 // Sends and receives between two ranks, alone and in groups.
+#include <stdexcept>
 #include <vector>
 
 #include "communicator.h"
@@ -18,6 +19,11 @@ void exchange_messages(Communicator& comm, const std::vector<Message>& messages)
     const Piece& piece = message.piece;
     still_there(message.sending ? "HcclSend" : "HcclRecv",
                 {{message.sending ? "sendBuf" : "recvBuf", static_cast<char*>(piece.data), piece.size}});
+    if (!comm.runs(piece.peer)) {
+      if (message.sending) continue;  // nobody reads it
+      throw std::runtime_error("HcclRecv: rank " + std::to_string(comm.members[piece.peer]) +
+                               " does not run, and what it sends does not follow from the ranks that do");
+    }
     pieces[message.sending].push_back(piece);
     Tag receipt = piece.tag;
     receipt.command = HCCL_CMD_RECEIVE;

@@ -142,6 +142,7 @@ SIM_API HcclResult HcclCommExchangeMem(HcclComm handle, void* window, uint32_t* 
     std::vector<uint32_t> others;
     for (uint32_t i = 0; i < count; ++i) {
       in_group(comm, peers[i], "peerRanks");
+      need(comm->runs(peers[i]), HCCL_E_NOT_SUPPORT, "rank " + std::to_string(peers[i]) + " does not run");
       need(!comm->link.remote(peers[i]), HCCL_E_NOT_SUPPORT,
            "a window of rank " + std::to_string(peers[i]) + ", which is on another machine, is not simulated");
       if (peers[i] != comm->rank) others.push_back(peers[i]);
