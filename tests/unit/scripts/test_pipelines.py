@@ -43,6 +43,7 @@ def scripts(tree: Any) -> list[str]:
         (".github/workflows/test.yml", 3),
         (".github/workflows/release.yml", 8),
         (".github/workflows/nightly.yml", 2),
+        (".github/workflows/weekly.yml", 3),
     ],
 )
 def test_every_script_of_a_pipeline_is_shell_and_names_files_that_are_there(path: str, least: int) -> None:

@@ -1,0 +1,71 @@
+"""docs/field.md says what the other pages say, and scripts/replay.py takes its programs and its rules from data."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCRIPTS = Path(__file__).parents[3] / "scripts"
+TABLE = tomllib.loads((SCRIPTS / "replay.toml").read_text(encoding="utf-8"))
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_is_what_the_other_pages_say() -> None:
+    done = subprocess.run([sys.executable, SCRIPTS / "field.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_fix_has_a_program_or_a_reason_and_a_row() -> None:
+    programs = {path.name for path in (SCRIPTS / "replay").glob("*.py")} - {"taken.py"}
+    named = [fix["program"] for fix in TABLE["fix"] if "program" in fix]
+    assert sorted(named) == sorted(programs)
+    for page in ("field.md", "field.zh.md"):
+        text = (SCRIPTS.parent / "docs" / page).read_text(encoding="utf-8")
+        rows = dict(re.findall(r"^\| [\w/-]+ \| \[(\w+)\].*?\| (shown|not shown) \| .*\|$", text, re.M))
+        ours = {fix["commit"][:8]: "shown" if "program" in fix else "not shown" for fix in TABLE["fix"]}
+        assert rows == ours
+    assert all(("fails" in fix) == ("program" in fix) != ("reason" in fix) for fix in TABLE["fix"])
+
+
+def test_a_rule_chooses_from_the_subjects(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *arguments], check=True, capture_output=True)
+
+    git("init", "-b", "main")
+    for subject in ("fix a crash", "a crash of cars", "Bugfix: shapes", "fix a word", "[Fix] a graph"):
+        git("commit", "--allow-empty", "-m", subject)
+    replay = load(SCRIPTS / "replay.py")
+    rule = {"branch": "main", "words": ["crash", "shape", "graph"], "every": 2}
+    assert [subject for _, subject in replay.chosen(tmp_path, rule)] == ["[Fix] a graph", "fix a crash"]
+
+
+def test_a_program_takes_functions_out_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "import math\nfrom nowhere import missing\nclass Sum:\n def more(self, x: missing) -> Sum:\n"
+        "  return math.ceil(x) + beside\n",
+        encoding="utf-8",
+    )
+    taken = load(SCRIPTS / "replay" / "taken.py")
+    taken.FOLDER = tmp_path
+    assert taken.take("a.py", "Sum.more", beside=2).more(None, 0.5) == 3
+    with pytest.raises(SystemExit, match=r"a.py has no Sum.less"):
+        taken.take("a.py", "Sum.less")
