@@ -19,6 +19,7 @@ from ophook_npu.errors import OphookError
 
 _MOST = 64 << 20  # bytes of a file that are read
 _ORDERED = re.compile(r"\[simulated Ascend\] fault (not )?made")
+_UNTIL_RESET = re.compile(r"; device \d+ answers so until it is reset.*")
 _RANK_OF_LINE = re.compile(r"^\[(?:default\d+:)?\[?rank[: ]?(\d+)\]|RankID:(\d+)\)|^\[rank(\d+)\]", re.I)
 _RANK_OF_FILE = re.compile(r"rank[_-]?(\d+)|(?:^|/)(\d+)/std(?:err|out)\.log$|(?:^|[._-])(\d+)(?:\.log|\.txt)?$", re.I)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
@@ -39,7 +40,7 @@ _SAYINGS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
                          r"(?P<other>Hccl\w+).*?(?:, call (?P<theirs>\d+))?$"),
         ("timeout", r"Watchdog caught collective operation timeout: WorkHCCL\(SeqNum=\d+, OpType=(?P<at>\w+)"),
         ("remote", r"checkHcclComms found HcclComms .* got ERROR"),
-        ("device", r"error code(?: is |:)(?P<code>507\d{3}|107022)"),
+        ("device", r"error code(?: is |:| )(?P<code>507\d{3}|107022)"),
         ("call", r"call (?P<at>\w+) failed, error code is (?P<code>\d+)|error code is (?P<other_code>\d+)|"
                  r"The Inner error is reported .* operator name is (?P<inner>\w+)"),
     )
@@ -219,9 +220,10 @@ def _read_stack(text: str, rank: Rank) -> None:
 
 def _read_lines(text: str, of_file: int | None, ranks: dict[int, Rank]) -> None:
     frame: dict[int, str] = {}
-    for line in text.splitlines():
-        if _ORDERED.search(line):
+    for whole in text.splitlines():
+        if _ORDERED.search(whole):
             continue
+        line = _UNTIL_RESET.sub("", whole)
         said_by = _number(_RANK_OF_LINE.search(line))
         number = of_file if said_by is None else said_by
         if number is None:
@@ -229,11 +231,12 @@ def _read_lines(text: str, of_file: int | None, ranks: dict[int, Rank]) -> None:
         rank = ranks.setdefault(number, Rank(number))
         if (at := _FRAME.search(line)) and not _library(at[1]):
             frame[number] = f"{at[1]}:{at[2]} {at[3]}"
-        found = _say(number, line)
-        if found:
+        found, named = _say(number, line), _OPERATOR.search(line)
+        last = rank.said[-1] if rank.said else None
+        # A line that only says whose code it was that the line before told.
+        if found and not (named and last and not last.at and last.code == found.code):
             rank.line = rank.line or frame.get(number, "")
             rank.said.append(found)
-        named = _OPERATOR.search(line)
         if named and rank.said and not rank.said[-1].at:
             rank.said[-1].at = named[1] or named[3] or named[4] or ""
 
@@ -258,20 +261,29 @@ def _made(rank: Rank, one: Evidence, kind: str, **more: Any) -> FirstFailure:
     return FirstFailure(rank.number, kind, one.code, one.at, rank.line, evidence=one.text, **more)
 
 
-def _failing(rank: Rank) -> Evidence | None:
-    """The first error of the rank's own device or calls. 507015 or 507048 of a collective may be another rank's."""
+def _failing(rank: Rank, elsewhere: bool) -> Evidence | None:
+    """The first error of the rank's own device or calls. 507015 or 507048 of a collective may be another rank's, and
+    what is called after it gets the same; ``elsewhere``: some rank says that it failed between ranks.
+    """
     blamed = any(one.kind in ("gone", "waiting", "calls differ", "link") for one in rank.said)
     blamed = blamed or any(one.quoted for one in rank.said)
     others = ("507015", "507048", "507056", "507057")
+    unnamed = None  # torch_npu's queue ended by what it does not say: what else is said comes first
     for one in rank.own("out of memory", "memory error", "device", "call"):
-        if not (blamed and (one.at.startswith("Hccl") or not one.at) and one.code in others):
+        shared = one.code in others and (one.at.startswith("Hccl") or not one.at)
+        after = one.kind == "call" and (not one.code or one.code.startswith("507"))
+        if (blamed and (shared or after)) or (elsewhere and shared):
+            continue
+        if one.kind != "call" or one.code:
             return one
-    return None
+        unnamed = unnamed or one
+    return unnamed
 
 
 def _by_own_error(ranks: dict[int, Rank]) -> FirstFailure | None:
     accused = {one.peer for rank in ranks.values() for one in rank.said if one.kind in ("gone", "waiting")}
-    found = [(rank, one) for rank in ranks.values() if (one := _failing(rank))]
+    elsewhere = any(one.kind in ("link", "calls differ") for rank in ranks.values() for one in rank.said)
+    found = [(rank, one) for rank in ranks.values() if (one := _failing(rank, elsewhere))]
     # Where several fail by themselves, one that others miss; then one that names an operator.
     found.sort(key=lambda pair: (pair[0].number not in accused, not pair[1].at))
     if not found:
@@ -282,10 +294,9 @@ def _by_own_error(ranks: dict[int, Rank]) -> FirstFailure | None:
 
 
 def _by_link(ranks: dict[int, Rank]) -> FirstFailure | None:
-    for rank in ranks.values():
-        for one in rank.own("link"):
-            return _made(rank, one, "the link is down", link=one.peer)
-    return None
+    found = [(rank, one) for rank in ranks.values() for one in rank.own("link")]
+    found.sort(key=lambda pair: pair[1].peer is None)  # "LINK ERROR" names no other end
+    return _made(*found[0], "the link is down", link=found[0][1].peer) if found else None
 
 
 def _by_calls(ranks: dict[int, Rank]) -> FirstFailure | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests" / "sim" / "programs"
 SCORE = ROOT / "scripts" / "fault_score.py"
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -37,6 +38,25 @@ def test_the_page_lists_the_variables_that_are_read() -> None:
     done = subprocess.run([sys.executable, str(ROOT / "scripts" / "hccl_variables.py"), "--check"], text=True,
                           capture_output=True, timeout=100)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_sharded_checkpoints_go_on_after_a_kill_while_one_is_written(run_python: Run, tmp_path: Path) -> None:
+    """FSDP2 and torch.distributed.checkpoint; the other projects are in restart_table.py."""
+
+    def losses(folder: str, *settings: str) -> dict[str, str]:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        program = (str(PROGRAMS / "ranks.py"), str(PROGRAMS / "kept_training.py"), "2", "fsdp2", str(tmp_path / folder))
+        done = run_python(*program, "STEPS=3", *settings, options=("--devices", "2"), OMP_NUM_THREADS="1", timeout=100)
+        assert (done.returncode == 0) != ("TORCHELASTIC_RESTART_COUNT=0" in settings), done.stdout + done.stderr
+        return dict(re.findall(r"(rank \d step \d) loss ([\d.]+)", done.stdout))
+
+    undisturbed = losses("one")
+    losses("two", "KILLED_IN_CHECKPOINT=1:2", "TORCHELASTIC_RESTART_COUNT=0")
+    after = losses("two", "TORCHELASTIC_RESTART_COUNT=1")
+    assert sorted(after) == ["rank 0 step 1", "rank 0 step 2", "rank 1 step 1", "rank 1 step 2"]
+    assert {at: float(loss) for at, loss in after.items()} == pytest.approx(
+        {at: float(undisturbed[at]) for at in after}, rel=1e-3
+    )
 
 
 def test_a_restarted_training_goes_on_from_its_checkpoint(run_python: Run) -> None:

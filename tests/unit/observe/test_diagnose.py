@@ -38,6 +38,11 @@ thread <_MainThread(MainThread, started 14026772)>:
   File "/home/me/train.py", line 30, in load
     time.sleep(100)
 """
+UNTIL = "; device 1 answers so until it is reset (OPHOOK_SIM_AFTER_FAILURE)"
+DOWN = "[simulated Ascend] HcclBroadcast of int32 from rank 0, call 7: the link to rank 1 is down" + UNTIL + "\n"
+LATER = "NPU function error: call aclnnForeachMulScalarV2 failed, error code is 507015\n"
+DRIVER = "[simulated Ascend] aclnnGelu: driver error, error code 507899\n"
+COPY = "[simulated Ascend] aclrtMemcpyAsync: system DMA error, error code 507013\n"
 SYNC = "RuntimeError: ACL stream synchronize failed, error code:507015\n"
 INNER = (
     "RuntimeError: The Inner error is reported as above. The process exits for this inner error, and the current "
@@ -63,6 +68,11 @@ TIMEOUT = (
         (("", AHEAD.format(5)), 0, "a message was lost", "HcclAllReduce"),
         (("", AHEAD.format(3)), 0, "a message came twice", "HcclAllReduce"),
         ((GONE, OUT), 1, "out of memory", ""),
+        (("", AHEAD.format(5).replace("\n", UNTIL + "\n")), 0, "a message was lost", "HcclAllReduce"),
+        ((DOWN, SYNC), 0, "the link is down", "HcclBroadcast"),
+        ((LATER + HEARD.format(1, 0), AHEAD.format(3)), 0, "a message came twice", "HcclAllReduce"),
+        ((INNER + DRIVER, ""), 0, "driver error", "aclnnGelu"),
+        ((SYNC, COPY), 1, "DMA error", "aclrtMemcpyAsync"),
         ((SYNC, INNER), 1, "HcclBroadcast was refused", "HcclBroadcast"),
         ((TIMEOUT.format(0), "step 1\n"), 1, "no answer: it hangs or is stopped", "ALLREDUCE"),
         (
