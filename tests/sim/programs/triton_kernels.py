@@ -69,10 +69,11 @@ def shift(x, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def of_16_bits(x, y, out, whole, products, N: tl.constexpr):
+def of_16_bits(x, y, out, whole, eight, products, N: tl.constexpr):
     i = tl.arange(0, N)
     a, b = tl.load(x + i), tl.load(y + i)
-    tl.store(out + i, tl.where(a > b, a * b, -a) + tl.exp(b.to(tl.float32)).to(tl.bfloat16))
+    tl.store(out + i, tl.where(a > b, a * b, -a) + tl.exp(b))
+    tl.store(eight + i, (a * 100).cast(tl.int8, overflow_mode="saturate"))
     tl.store(whole + i, (a.to(tl.int32) + 3).to(tl.bfloat16).to(tl.int32))
     square = tl.load(x + i[:, None] + i[None, :] * 0)
     tl.store(products + i[:, None] * N + i[None, :], tl.dot(square, tl.trans(square)))
@@ -145,12 +146,13 @@ def shifted():
 def bits_are_numbers():
     x, y = (torch.randn(32).mul(9).to(torch.bfloat16) for _ in range(2))
     out, whole = torch.empty_like(x, device="npu"), torch.empty(32, dtype=torch.int32, device="npu")
-    products = torch.empty(32, 32, device="npu")
-    of_16_bits[(1,)](x.npu(), y.npu(), out, whole, products, N=32)
+    eight, products = torch.empty(32, dtype=torch.int8, device="npu"), torch.empty(32, 32, device="npu")
+    of_16_bits[(1,)](x.npu(), y.npu(), out, whole, eight, products, N=32)
     square = x[:, None].expand(32, 32).float()
     return (
         torch.equal(out.cpu(), torch.where(x > y, x * y, -x) + y.float().exp().to(torch.bfloat16))
         and torch.equal(whole.cpu(), (x.int() + 3).to(torch.bfloat16).int())
+        and torch.equal(eight.cpu(), (x * 100).float().clamp(-128, 127).to(torch.int8))
         and torch.allclose(products.cpu(), square @ square.T)
     )
 

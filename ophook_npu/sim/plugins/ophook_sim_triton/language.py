@@ -54,8 +54,30 @@ def _scalars_as_numbers(interpreter: ModuleType) -> None:
         patch(tensor, scope)
         if hasattr(scope, "set_attr"):
             scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+            scope.set_attr(tensor, "cast", _saturating(tensor.cast))
 
     interpreter._patch_lang_tensor = patched  # type: ignore[attr-defined]
+
+
+def _saturating(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """``x.cast(tl.int8, overflow_mode="saturate")``: triton-ascend's docs/zh/triton_api/Creation_Ops/cast.md."""
+
+    def cast(self: Any, dtype: Any, *more: Any, overflow_mode: Any = None, **named: Any) -> Any:
+        from triton import language as tl
+
+        mode, kind = getattr(overflow_mode, "value", overflow_mode), getattr(dtype, "value", dtype)
+        if mode not in (None, "trunc", "saturate"):
+            raise ValueError(f"overflow_mode={mode}; allowed: trunc, saturate")
+        if mode == "saturate" and kind.is_int():
+            if kind.primitive_bitwidth > 16:
+                raise NotImplementedError(f"[simulated Ascend] a cast to {kind} that saturates is not simulated")
+            most = (1 << (kind.primitive_bitwidth - kind.is_int_signed())) - 1
+            least = -most - 1 if kind.is_int_signed() else 0
+            self = plain(self, tl.float32 if self.dtype.is_floating() else tl.int32)
+            self = tl.minimum(tl.maximum(self, least), most)
+        return plain(self, dtype, *more, **named)
+
+    return cast
 
 
 def _unrolled_loops(interpreter: ModuleType) -> None:
@@ -131,9 +153,25 @@ def _bfloat16(interpreter: ModuleType) -> None:
 
         return convert
 
+    if not hasattr(builder, "get_bf16"):
+        builder.get_bf16 = lambda value: narrow(handle(np.array([value], dtype=np.float32), tl.float32))
+    for function in vars(tl.math).values():
+        _take_16_bits(function)
     for name in dir(builder):
         short = name.removeprefix("create_")
         if short in _CASTS:
             setattr(builder, name, cast(getattr(builder, name)))
         elif name.startswith("create_") and not _MOVES.search(short):
             setattr(builder, name, computed(getattr(builder, name)))
+
+
+def _take_16_bits(function: Any) -> None:
+    """Triton's mathematical functions take what libdevice takes, float32 and float64; triton-ascend's take float16 and
+    bfloat16, too (its docs/zh/triton_api/Math_Ops).
+    """
+    while function is not None:
+        cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+        for dtypes in cells:
+            if isinstance(dtypes, list) and "fp32" in dtypes:
+                dtypes += [one for one in ("fp16", "bf16") if one not in dtypes]
+        function = getattr(function, "__wrapped__", None)
