@@ -1,7 +1,7 @@
 """Trains under `torchrun --nnodes 2` in two network namespaces, which share neither sockets nor /dev/shm nor /tmp, over
 good and bad networks, and writes the tables of docs/hosts.md and its Chinese twin. Needs root.
 
-    python scripts/hosts.py [--cost | CASE…]      with one of these it writes nothing
+    python scripts/hosts.py [--cost | CASE…]      --cost: the table of times alone; with cases it writes nothing
 
 The networks are a pair of kernel devices (veth), or two TUN devices with this process between them, which holds
 packets back, loses them, or lets none through: a kernel without netem can do none of that.
@@ -321,14 +321,16 @@ def main() -> int:
     costs = cost() if not asked else {}
     for size, (one, two) in costs.items():
         print(f"{size} bytes: {one * 1e3:.2f} ms, {two * 1e3:.2f} ms, {two / one:.2f}")
-    if not sys.argv[1:]:
-        times = [
-            (str(size), f"{one * 1e3:.2f} ms", f"{two * 1e3:.2f} ms", f"{two / one:.1f}")
-            for size, (one, two) in costs.items()
-        ]
-        for language, lines in rows.items():
+    if asked:
+        return 0
+    times = [
+        (str(size), f"{one * 1e3:.2f} ms", f"{two * 1e3:.2f} ms", f"{two / one:.1f}")
+        for size, (one, two) in costs.items()
+    ]
+    for language, lines in rows.items():
+        if not sys.argv[1:]:
             write_table(language, MARKS, HEADS[language], lines, page="hosts")
-            write_table(language, COST_MARKS, COST_HEADS[language], times, page="hosts")
+        write_table(language, COST_MARKS, COST_HEADS[language], times, page="hosts")
     return 0
 
 

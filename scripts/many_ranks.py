@@ -42,7 +42,6 @@ class Case:
 
 
 CASES = {
-    "replicas": Case("4 1 1 2", "0-1", whole=True),
     "stages": Case("2 2 1 2", "0-3", whole=True),
     "experts": Case("2 1 2 2", "0-3", whole=True),
     "many": Case("64 2 2 2", "0-7", whole=False),

@@ -195,6 +195,7 @@ int join(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, const
 
 Visitor::Visitor(int socket, Clock::time_point until) : socket_(socket), until_(until), from_(other_end(socket)) {
   fill_with_random(nonce_.data(), nonce_.size());
+  if (!from_.empty()) send_at_once(socket);
 }
 
 Visitor::~Visitor() {

@@ -244,8 +244,7 @@ int connected(const std::string& from, const Address& to, Clock::time_point unti
   const Peer own = peer_at(from, 0), peer = peer_at(to.ip, to.port);
   const int socket = ::socket(peer.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) throw std::runtime_error(std::string("no socket: ") + std::strerror(errno));
-  const int on = 1;
-  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  send_at_once(socket);
   int error = 0;
   socklen_t size = sizeof error;
   pollfd one{socket, POLLOUT, 0};
@@ -256,6 +255,11 @@ int connected(const std::string& from, const Address& to, Clock::time_point unti
     return socket;
   close(socket);
   return -1;
+}
+
+void send_at_once(int socket) {
+  const int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 std::string other_end(int socket) {

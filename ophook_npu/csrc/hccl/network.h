@@ -41,6 +41,10 @@ int listening(const std::string& ip, const std::vector<uint32_t>& ports, uint32_
 // A new connection from an address of this machine, or -1 where none came about before `until`.
 int connected(const std::string& from, const Address& to, Clock::time_point until);
 
+// A small message of a TCP connection leaves at once: a header is sent before its bytes, and what follows it would wait
+// until the other end has confirmed it.
+void send_at_once(int socket);
+
 // The other end of a TCP connection: "10.0.0.2 port 4711"; empty where it is none.
 std::string other_end(int socket);
 
