@@ -135,7 +135,9 @@ def taken_as_it_lies(tree: Path, function: str, parameter: str) -> bool:
 TENSORS = ("aclTensor*", "aclTensorList*")
 _TYPED = (*TENSORS, "aclScalar*", "aclDataType")
 _FEW = 4  # of so many pointers that may be null each two are tried together
+_OLDER = "Ascend310P"
 _NEWER = ("FLOAT8", "FLOAT6", "FLOAT4", "HIFLOAT8")  # which Ascend950 has first
+_CONVERTED = tuple(name for kind in KINDS for name in kind if name not in ("COMPLEX32", "UINT16", "UINT32", "UINT64"))
 _MOST = frozenset(range(9))
 _NULL, _INVALID = "ACLNN_ERR_PARAM_NULLPTR", "ACLNN_ERR_PARAM_INVALID"
 _PUBLIC = EVERY_FORMAT - frozenset(PRIVATE_FORMATS)
@@ -180,6 +182,13 @@ class Followed:
     def flattens(self) -> bool:
         callee = self.sources.find(f"{self.function.name}GetWorkspaceSize", None)
         return bool(callee) and self.everywhere() and flattens(self.sources, callee, set())
+
+    def converts_to(self, one: Parameter) -> bool:
+        """Whether this output is what a cast makes, to whatever data type it has."""
+        own = self.own_name[one.name]
+        callee = self.sources.find(f"{self.function.name}GetWorkspaceSize", None)
+        text = callee.file.path.read_text(errors="replace") if callee else ""
+        return bool(re.search(rf"\bCast\([^;]*?\b{own}->GetDataType\(\)\s*,", text))
 
     def everywhere(self) -> bool:
         return bool(self.taken) and len(self.taken) == len(self.function.families)
@@ -366,7 +375,9 @@ def _same_shapes(followed: Followed, families: Iterable[str]) -> dict[str, str]:
         if not all(pair in followed.taken[family].shapes for family in families):
             return False
         wide = [followed.wide[family] for family in families]
-        return "idle" in one.relations or all(each and pair in each.shapes for each in wide)
+        return all(one.related("idle", family) for family in families) or all(
+            each and pair in each.shapes for each in wide
+        )
 
     return _before_it(typed if followed.everywhere() else [], tied)
 
@@ -422,6 +433,9 @@ def _listed(followed: Followed, one: Parameter, family: str) -> tuple[str, ...] 
     if family not in followed.taken:
         return page
     check = followed.types(one, family)
+    if check == EVERY and one.direction == "out" and not one.relations.get("dtype") and page:
+        new = [name for name in _CONVERTED if family != _OLDER or name != "BFLOAT16"]
+        return tuple(dict.fromkeys((*page, *new))) if followed.converts_to(one) else page
     if check == EVERY:
         return page
     if "STRING" in check and one.kind != "aclScalar*":
@@ -443,20 +457,22 @@ def with_idle(followed: Followed) -> Function:
     callee = followed.sources.find(f"{function.name}GetWorkspaceSize", None) if own else None
     if not callee or not outputs:
         return function
-    found = idle(
-        followed.sources, callee, frozenset(own[one.name] for one in function.parameters if one.direction == "in")
-    )
-    names = tuple(one.name for one in function.parameters if own[one.name] in found)
+    inputs = frozenset(own[one.name] for one in function.parameters if one.direction == "in")
+    found = {family: idle(followed.sources, callee, inputs, family) for family in function.families}
+    named = {
+        family: tuple(one.name for one in function.parameters if own[one.name] in names)
+        for family, names in found.items()
+    }
+    if len(set(named.values())) == 1:
+        named = {"": next(iter(named.values()))}
+    relations = {f"idle:{family}".rstrip(":"): names for family, names in named.items() if names}
     return replace(
         function,
         parameters=tuple(
-            replace(one, relations={**one.relations, "idle": names}) if names and one.kind == "aclTensor*" else one
+            replace(one, relations={**one.relations, **relations}) if one.kind == "aclTensor*" else one
             for one in function.parameters
         ),
     )
-
-
-_OLDER = "Ascend310P"
 
 
 def with_older(tree: Path, function: Function) -> Function:
@@ -560,7 +576,7 @@ def with_checks(tree: Path, function: Function) -> Function:
         if told:
             relations["checked"] = tuple(sorted(told))
         if one.direction == "in" and not any(key.startswith("shape") for key in relations):
-            relations.pop("idle", None)
+            relations = {key: names for key, names in relations.items() if not key.startswith("idle")}
         parameters.append(replace(new, relations=relations))
     return replace(function, parameters=tuple(parameters if masked else _with_either(followed, parameters)))
 

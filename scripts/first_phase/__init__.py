@@ -54,6 +54,7 @@ class Sources:
                 one
                 for one in found
                 if len([default for _, default in one.parameters if default is None]) <= count <= len(one.parameters)
+                or (one.any_number and count >= len(one.parameters) - 1)
             ]
         if kinds:  # of several with so many parameters, those that take these
             found = [one for one in found if all(map(_takes, one.types, kinds))] or found

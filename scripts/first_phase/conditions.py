@@ -105,8 +105,9 @@ class Conditions:
         if isinstance(value, Split):
             sides: tuple[list[State | None], list[State | None]] = ([], [])
             for one, where in value.ways:
-                for side, found in zip(sides, self.truth(one, where.copy().within(dict(state.scope))), strict=True):
-                    side.append(found)
+                if here := state.meeting(where):
+                    for side, found in zip(sides, self.truth(one, here), strict=True):
+                        side.append(found)
             return join(sides[0]), join(sides[1])
         if isinstance(value, Pointer):
             yes, no = self.compare(value, NULLPTR, state)
@@ -138,6 +139,13 @@ class Conditions:
     def among(self, what: Any, members: Any, state: State) -> tuple[State | None, State | None]:
         if isinstance(what, Split):
             what = self.joined(what)
+        if isinstance(members, Split):  # one list or another, each with what is so where it is the one
+            sides: tuple[list[State | None], list[State | None]] = ([], [])
+            for one, where in members.ways:
+                if here := state.meeting(where):
+                    for side, found in zip(sides, self.among(what, one, here), strict=True):
+                        side.append(found)
+            return join(sides[0]), join(sides[1])
         if not isinstance(what, Types) or not isinstance(members, tuple):
             self.unclear |= parameters_in(what) | parameters_in(members)
             return state, state.copy()
@@ -180,9 +188,9 @@ class Conditions:
         if isinstance(left, Split):
             sides: tuple[list[State | None], list[State | None]] = ([], [])
             for one, where in left.ways:
-                here = where.copy().within(dict(state.scope))
-                for side, found in zip(sides, self.compare(one, right, here), strict=True):
-                    side.append(found)
+                if here := state.meeting(where):
+                    for side, found in zip(sides, self.compare(one, right, here), strict=True):
+                        side.append(found)
             return join(sides[0]), join(sides[1])
         if isinstance(left, Pointer) and right == NULLPTR:
             return self.absent(left, state)

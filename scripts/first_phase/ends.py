@@ -8,6 +8,7 @@ from first_phase import Sources
 from first_phase.syntax import Callee, File, closing, split
 
 _NO_ELEMENTS = re.compile(r"(\w+)->IsEmpty\(\)")
+_BEFORE_REGISTERS = re.compile(r"!(?:\w+::)*IsRegbase\(\)&&")  # a condition of the products before Ascend950
 _ABOUT_SHAPES = re.compile("Shape|SHAPE|Broadcast|BROADCAST")
 
 
@@ -34,7 +35,7 @@ def _asks_for_shapes(sources: Sources, tokens: list[str], file: File, inputs: fr
     return False
 
 
-def _idle_within(sources: Sources, callee: Callee, inputs: frozenset[str], later: str) -> frozenset[str]:
+def _idle_within(sources: Sources, callee: Callee, inputs: frozenset[str], family: str, later: str) -> frozenset[str]:
     """As `idle`, of the check that a first phase begins with, where that phase ends for an empty one ``later`` too."""
     for at, word in enumerate(callee.tokens):
         if not word.startswith("Check") or callee.tokens[at + 1 : at + 2] != ["("]:
@@ -44,19 +45,21 @@ def _idle_within(sources: Sources, callee: Callee, inputs: frozenset[str], later
         if not check:
             return frozenset()
         outer = {name: part[-1] for (name, _), part in zip(check.parameters, given, strict=False) if len(part) == 1}
-        found = idle(sources, check, frozenset(name for name, part in outer.items() if part in inputs))
+        found = idle(sources, check, frozenset(name for name, part in outer.items() if part in inputs), family)
         return frozenset(outer[name] for name in found if name in outer) & frozenset(_NO_ELEMENTS.findall(later))
     return frozenset()
 
 
-def idle(sources: Sources, callee: Callee, inputs: frozenset[str]) -> frozenset[str]:
-    """The tensors of which an empty one ends the first phase with success before any shape is compared."""
+def idle(sources: Sources, callee: Callee, inputs: frozenset[str], family: str) -> frozenset[str]:
+    """The tensors of which an empty one ends the first phase with success on a product before any shape is compared."""
     tokens = callee.tokens
     for at, word in enumerate(tokens):
         if word != "if" or tokens[at + 1] != "(":
             continue
         end = closing(tokens, at + 1)
         condition = "".join(tokens[at + 2 : end])
+        if family != "Ascend950":
+            condition = _BEFORE_REGISTERS.sub("", condition, count=1)
         names = frozenset(_NO_ELEMENTS.findall(condition))
         if not names or re.sub(r"\|\||[()]", "", _NO_ELEMENTS.sub("", condition)):
             continue
@@ -66,7 +69,7 @@ def idle(sources: Sources, callee: Callee, inputs: frozenset[str]) -> frozenset[
         if not plain or nested:
             return frozenset()
         if _asks_for_shapes(sources, tokens[:at], callee.file, inputs):
-            return _idle_within(sources, callee, inputs, condition)
+            return _idle_within(sources, callee, inputs, family, condition)
         return names & {name for name, _ in callee.parameters}
     return frozenset()
 

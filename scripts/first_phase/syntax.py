@@ -16,8 +16,11 @@ _TOKEN = re.compile(
 )
 
 
+_WORDS = {"or": "||", "and": "&&", "not": "!"}
+
+
 def tokens_of(source: str) -> list[str]:
-    return [m[0] for m in _TOKEN.finditer(source) if m.lastgroup]
+    return [_WORDS.get(m[0], m[0]) for m in _TOKEN.finditer(source) if m.lastgroup]
 
 
 def closing(tokens: Sequence[str], at: int) -> int:
@@ -70,6 +73,11 @@ class Callee:
     types: list[str]
     tokens: list[str]
     file: File
+
+    @property
+    def any_number(self) -> bool:
+        """Whether it takes as many arguments as it is given."""
+        return bool(self.types) and self.types[-1].endswith("...")
 
     @functools.cached_property
     def body(self) -> list[Any]:
@@ -264,6 +272,14 @@ class Parser:
             self.take()
             self.inner("(")
             return ("loop", [], self.body())
+        if token == "try":
+            self.take()
+            body = self.body()
+            while self.peek() == "catch":
+                self.take()
+                self.inner("(")
+                self.body()
+            return ("block", body)
         if token == "do":
             self.take()
             body = self.body()
@@ -418,6 +434,9 @@ class Parser:
         return left
 
     def unary(self) -> Any:
+        if self.peek() == "#":  # an argument of a macro as text
+            self.take()
+            return ("text", self.take())
         if self.peek() in ("!", "-", "*", "&", "~", "+", "++", "--"):
             sign = self.take()
             value = self.unary()
@@ -469,7 +488,7 @@ class Parser:
             if (
                 self.peek() == "<"
                 and (end := angle(self.tokens, self.at))
-                and self.tokens[end + 1 : end + 2] in (["("], ["{"], ["::"])
+                and (words[-1].endswith("_v") or self.tokens[end + 1 : end + 2] in ([], ["("], ["{"], ["::"]))
             ):
                 self.at = end + 1
             if self.peek() != "::":
@@ -499,6 +518,9 @@ class Parser:
                 value = ("member", value, name)
             elif token in ("++", "--"):
                 self.take()
+            elif token == "...":
+                self.take()
+                value = ("spread", value)
             else:
                 return value
 

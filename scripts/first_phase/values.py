@@ -116,6 +116,10 @@ class Record(dict[str, Any]):
     """A structure."""
 
 
+class Pack(tuple[Any, ...]):
+    """The arguments of a function that takes any number of them."""
+
+
 @dataclass
 class Closure:
     names: tuple[str, ...]
@@ -148,6 +152,18 @@ class State:
     def agrees(self, pair: frozenset[str]) -> bool:
         """Whether the two have one shape, or there is but one of them."""
         return pair in self.shapes or any(self.nulls.get(name) == frozenset((True,)) for name in pair)
+
+    def meeting(self, earlier: State) -> State | None:
+        """What is possible both now and on the way of an earlier result; None where nothing is."""
+        met = self.copy()
+        for column in ("types", "ranks", "nulls", "formats"):
+            now, then = getattr(met, column), getattr(earlier, column)
+            for name, possible in now.items():
+                now[name] = possible & then[name]
+                if possible and then[name] and not now[name]:
+                    return None
+        met.shapes |= earlier.shapes
+        return met
 
     def narrow(self, other: State) -> None:
         """What is possible is what is possible there."""

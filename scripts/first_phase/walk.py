@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from first_phase.conditions import KINDS_ASKED, Conditions
-from first_phase.syntax import Callee, File, Parser, parsed
+from first_phase.conditions import KINDS_ASKED
+from first_phase.macros import Macros
+from first_phase.syntax import Callee, File, parsed
 from first_phase.values import (
     END,
     EVERY,
@@ -19,6 +20,7 @@ from first_phase.values import (
     Count,
     Found,
     Leave,
+    Pack,
     Pointer,
     Rank,
     Record,
@@ -44,7 +46,7 @@ _ARCHITECTURE = {
     "Ascend910B": "DAV_2201", "Ascend910_93": "DAV_2201", "Ascend950": "DAV_3510", "Ascend310P": "DAV_2002",
 }  # fmt: skip
 NAMES = {"BF16": "BFLOAT16", "FLOAT32": "FLOAT"}
-SUCCESS, NULL, _INVALID = "ACLNN_SUCCESS", "ACLNN_ERR_PARAM_NULLPTR", "ACLNN_ERR_PARAM_INVALID"
+SUCCESS, _INVALID = "ACLNN_SUCCESS", "ACLNN_ERR_PARAM_INVALID"
 
 _QUIET = re.compile(
     r"^(l0op::|OP_LOG|LOG|std::(string|to_string|min|max|abs|move|ceil|floor|pow)|op::ToString|ToString|GetString|"
@@ -54,38 +56,44 @@ _QUIET = re.compile(
     r".*Log.*|.*Stride.*|.*ViewCopy.*|std::make_shared|strn?cmp|str[n]?len|aclGet.*|tolower|"
     r"Post.*|.*Process|Exec.*|CommonOpExecutorRun|memcpy_s|IsDimValid)"
 )
+_LATE = 40000  # steps
+_AGAIN = 12  # so often a function may be below itself: one of several arguments calls itself with fewer
 _ASKED = re.compile(r"ormat|Valid|Check|Inner|Supp|GetWorkspaceSize")  # a function that may ask for formats
 _ABOUT_TYPE = re.compile(r"Type|Supp|Valid|Check|Dtype")
 
 
-class Walk(Conditions):
+class Walk(Macros):
     """One way through a first phase on one product."""
 
     def __init__(self, sources: Sources, product: str, whole: bool, kinds: Mapping[str, str]) -> None:
         super().__init__()
         self.sources, self.product, self.kinds = sources, product, kinds  # of its parameters: aclTensor, aclScalar, …
         self.whole = whole  # no tensor is empty
-        self.unread: set[str] = set()  # functions that were asked about data types and are not read here
-        self.returned: set[tuple[int, str]] = set()  # the places that were reached where a code is returned
-        self.steps, self.depth = 0, 0
+        self.callees: list[Callee] = []  # those that are being followed, each called by the one before it
+        self.steps, self.depth = 0, 0  # depth: of closures
 
     # -- calls
 
     def call(self, callee: Callee, arguments: list[Any], state: State) -> list[tuple[Any, State]]:
         """The results, each with what is so then."""
+        # Nothing more is known of what calls itself, and of what comes so late that all checks are behind it.
+        if self.callees.count(callee) > _AGAIN or self.steps > _LATE:
+            return [(UNKNOWN, state)]
         scope: dict[str, Any] = {}
         for place, (name, default) in enumerate(callee.parameters):
-            if place < len(arguments):
+            if callee.any_number and place + 1 == len(callee.parameters):
+                scope[name] = Pack(arguments[place:])
+            elif place < len(arguments):
                 scope[name] = arguments[place]
             elif default is not None:
                 scope[name] = self.value(parsed(tuple(default)), state.within({"": callee.file}), callee.file)
         scope[""] = callee.file
         ended: list[tuple[Any, State]] = []
-        self.depth += 1
-        if self.depth > 30:
+        self.callees.append(callee)
+        if len(self.callees) + self.depth > 30:
             raise TooDeep
         left = self.block(callee.body, state.copy().within(scope), ended)
-        self.depth -= 1
+        self.callees.pop()
         if left:
             ended.append((None, left))
         return [(value, merged) for value, merged in by_value(ended) if merged]
@@ -102,7 +110,7 @@ class Walk(Conditions):
 
     def statement(self, statement: Any, state: State, ended: list[tuple[Any, State]]) -> State | None:
         self.steps += 1
-        if self.steps > 60000:
+        if self.steps > 2 * _LATE:
             raise TooDeep
         kind = statement[0]
         if kind == "do":
@@ -114,6 +122,7 @@ class Walk(Conditions):
             if of and isinstance(value, (tuple, Unset)) and (fields := self.sources.fields(of, state.scope[""])):
                 items = value if isinstance(value, tuple) else ()
                 value = Record({one: items[i] if i < len(items) else UNKNOWN for i, one in enumerate(fields)})
+                state.scope["." + names[0]] = True
             elif isinstance(value, Unset):
                 value = UNKNOWN
             if len(names) == 1:
@@ -138,7 +147,7 @@ class Walk(Conditions):
             if isinstance(value, Constant):
                 self.returned.add((id(statement), value.name))
             ways = value.ways if isinstance(value, Split) else ((value, state),)
-            ended.extend((one, where.within(state.scope)) for one, where in ways)
+            ended.extend((one, here) for one, where in ways if (here := state.meeting(where)))
             return None
         if kind == "macro":
             return self.macro(statement[1], statement[2], state, ended)
@@ -227,108 +236,12 @@ class Walk(Conditions):
             )
         return join([*left, falling, rest])
 
-    # -- macros
-
-    def macro(self, name: str, parts: list[list[str]], state: State, ended: list[tuple[Any, State]]) -> State | None:
-        if re.match(r"OP_LOG|L2_DFX|LOG|DFX|FAULT", name):
-            return state
-
-        def otherwise(where: State | None, last: Sequence[str]) -> None:
-            """The way of what the check refuses."""
-            if where:
-                before = set(self.returned)
-                self.block(Parser([*last, ";"]).statements(), where, ended)
-                self.returned = before | {(id(parts), code) for _, code in self.returned - before}
-
-        def tree(part: Sequence[str]) -> Any:
-            return parsed(tuple(part))
-
-        def type_of(part: Sequence[str]) -> Any:
-            return ("call", ("member", tree(part), "GetDataType"), [])
-
-        def rank_of(part: Sequence[str]) -> Any:
-            return ("call", ("member", ("call", ("member", tree(part), "GetViewShape"), []), "GetDimNum"), [])
-
-        try:
-            if name in ("CHECK_RET", "CHECK_COND", "OP_CHECK", "OP_API_CHECK", "CHECK_RET_CODE", "CHECK_RETURN"):
-                turned = name == "OP_API_CHECK"
-                yes, no = self.branch(tree(parts[0]), state)
-                if turned:
-                    yes, no = no, yes
-                last = parts[-1] if turned or (name == "OP_CHECK" and len(parts) > 2) else ["return", *parts[1]]
-                otherwise(no, last)
-                return yes
-            if name in ("OP_CHECK_NULL", "CHECK_PARAM_NULLPTR_"):
-                no, yes = self.branch(("op", "==", tree(parts[0]), ("name", "nullptr")), state)
-                otherwise(no, parts[1])
-                return yes
-            if name == "CHECK_NOT_NULL":
-                left: State | None = state
-                for part in parts:
-                    if left:
-                        no, left = self.branch(("op", "==", tree(part), ("name", "nullptr")), left)
-                        otherwise(no, ["return", NULL])
-                return left
-            conditions = {
-                "OP_CHECK_DTYPE_NOT_SUPPORT": lambda: (
-                    "call",
-                    ("name", "CheckType"),
-                    [type_of(parts[0]), tree(parts[1])],
-                ),
-                "OP_CHECK_DTYPE_NOT_SUPPORT_WITH_REASON": lambda: (
-                    "call",
-                    ("name", "CheckType"),
-                    [type_of(parts[0]), tree(parts[1])],
-                ),
-                "OP_CHECK_DTYPE_NOT_MATCH": lambda: ("op", "==", type_of(parts[0]), tree(parts[1])),
-                "OP_CHECK_DTYPE_NOT_SAME": lambda: ("op", "==", type_of(parts[0]), type_of(parts[1])),
-                "OP_CHECK_RESULT_DTYPE_CAST_FAILED": lambda: (
-                    "call",
-                    ("name", "CanCast"),
-                    [tree(parts[0]), tree(parts[1])],
-                ),
-                "OP_CHECK_WRONG_DIMENSION": lambda: ("op", "==", rank_of(parts[0]), tree(parts[1])),
-                "OP_CHECK_MAX_DIM": lambda: ("op", "<=", rank_of(parts[0]), tree(parts[1])),
-                "OP_CHECK_MIN_DIM": lambda: ("op", ">=", rank_of(parts[0]), tree(parts[1])),
-                "OP_CHECK_SHAPE_NOT_EQUAL": lambda: ("op", "==", rank_of(parts[0]), rank_of(parts[1])),
-            }
-            if name in conditions:
-                yes, no = self.branch(conditions[name](), state)
-                if name == "OP_CHECK_SHAPE_NOT_EQUAL":
-                    no = state.copy()
-                    one, other = (self.joined(self.value(tree(part), state)) for part in parts[:2])
-                    if yes and isinstance(one, Pointer) and isinstance(other, Pointer):
-                        yes = yes.with_one_shape(one, other)
-                otherwise(no, parts[2])
-                return yes
-            if name == "CHECK_SHAPE_ALL_EQUAL":
-                return state
-            if name == "OP_CHECK_SHAPE_NOT_EQUAL_WITH_EXPECTED_SIZE":
-                one, other = (self.joined(self.value(tree(part), state)) for part in parts[:2])
-                otherwise(state.copy(), parts[-1])
-                pair = isinstance(one, Pointer) and isinstance(other, Shape)
-                return state.with_one_shape(one, other) if pair else state
-            if name.startswith("OP_CHECK_BROADCAST") or "SHAPE" in name:
-                otherwise(state.copy(), parts[-1])
-                return state
-        except (SyntaxError, IndexError):
-            self.unread.add(f"macro {name}")
-            return state
-        macro = self.sources.find("#" + name, state.scope.get(""))
-        if macro and len(macro.parameters) <= len(parts) + 1:
-            given = {one: parts[i] if i < len(parts) else [] for i, (one, _) in enumerate(macro.parameters)}
-            text = [word for token in macro.tokens for word in given.get(token, [token])]
-            return self.block(Parser(text).statements(), state, ended)
-        if name not in ("OP_CHECK_COMM_INPUT",):
-            self.unread.add(f"macro {name}")
-        return state
-
     # -- values
 
     def only(self, value: Any, state: State) -> State | None:
         """The state after a call whose result nobody reads."""
         if isinstance(value, Split):
-            return join(where.within(state.scope) for _, where in value.ways)
+            return join(state.meeting(where) for _, where in value.ways)
         return state
 
     def value(self, expression: Any, state: State, file: File | None = None) -> Any:
@@ -395,7 +308,10 @@ class Walk(Conditions):
         elif target[0] == "index":
             self.change(target[1], state)
         elif target[0] == "member" and isinstance(of := self.value(target[1], state), Record):
-            of[target[2]] = value
+            if target[1][0] == "name" and state.scope.get("." + target[1][1]) is True:
+                state.scope[target[1][1]] = Record({**of, target[2]: value})  # its own: on another way it is as before
+            else:
+                of[target[2]] = value
 
     def change(self, target: Any, state: State) -> None:
         """A shape that the phase has of its own may be another one now."""
@@ -440,6 +356,9 @@ class Walk(Conditions):
 
     def called(self, expression: Any, state: State) -> Any:
         _, target, arguments = expression
+        if target[0] == "spread":  # sizeof...(arguments)
+            pack = self.value(arguments[0], state)
+            return len(pack) if isinstance(pack, Pack) else UNKNOWN
         if target[0] == "member":
             if not re.match("Get|Is|To", target[2]):
                 self.change(target[1], state)
@@ -490,7 +409,10 @@ class Walk(Conditions):
             return Constant("platform")
         if last in ("CheckType", "CanCast", "IsNullptr", "IsPrivateFormat", *KINDS_ASKED):
             return self.condition(expression, state)
-        given = [self.value(one, state) for one in arguments]
+        given = []
+        for one in arguments:
+            value = self.value(one[1] if one[0] == "spread" else one, state)
+            given += value if one[0] == "spread" and isinstance(value, Pack) else [value]
         flat = [self.joined(one) for one in given]
         if last == "PromoteType" and len(flat) == 2:
             if all(isinstance(one, Types) for one in flat):
@@ -502,6 +424,8 @@ class Walk(Conditions):
         if last in ("find", "count") and len(flat) == 3:
             return Found(flat[0], flat[2]) if isinstance(flat[0], tuple) else Unknown(parameters_in(flat[2]))
         if name.startswith("l0op::"):
+            for argument in arguments:
+                self.written(argument, True, state)
             return UNKNOWN
         kinds = [self.kinds.get(one.name, "") if isinstance(one, Pointer) else "" for one in given]
         if callee := self.sources.find(last, state.scope.get(""), len(given), kinds):
@@ -526,9 +450,11 @@ class Walk(Conditions):
         return UNKNOWN
 
     def written(self, argument: Any, may_be: bool, state: State) -> None:
-        """A number that a function gets the address of, which is not told from its value, may be another one then."""
+        """A number that a function gets the address of, which is not told from its value, may be another one then, and
+        so may a data type that is no parameter's."""
         before = state.scope.get(argument[1]) if argument[0] == "name" else None
-        if may_be and (type(before) is int or isinstance(before, Constant)):
+        own = isinstance(before, Types) and not before.of
+        if may_be and (type(before) is int or isinstance(before, Constant) or own):
             state.scope[argument[1]] = UNKNOWN
 
     def closure(self, function: Closure, given: list[Any], state: State) -> Any:
@@ -536,7 +462,7 @@ class Walk(Conditions):
         scope.update(zip(function.names, given, strict=False))
         ended: list[tuple[Any, State]] = []
         self.depth += 1
-        if self.depth > 30:
+        if len(self.callees) + self.depth > 30:
             raise TooDeep
         left = self.block(function.body, state.copy().within(scope), ended)
         self.depth -= 1

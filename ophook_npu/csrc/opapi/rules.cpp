@@ -211,9 +211,10 @@ Verdict lists_verdict(const FunctionRules& rules, size_t own, size_t other, cons
 }
 
 // Whether an empty tensor ends the first phase before it looks at this parameter's shape.
-bool is_idle(const ParameterRules& rule, const Argument* arguments) {
+bool is_idle(const ParameterRules& rule, const Argument* arguments, size_t family) {
   return std::any_of(rule.relations.begin(), rule.relations.end(), [&](const Relation& relation) {
-    const aclTensor* tensor = relation.kind == Relation::kIdle ? tensor_of(arguments[relation.first]) : nullptr;
+    const bool here = relation.kind == Relation::kIdle && (relation.only == kNoFamily || relation.only == int(family));
+    const aclTensor* tensor = here ? tensor_of(arguments[relation.first]) : nullptr;
     return tensor && is_empty(*tensor);
   });
 }
@@ -239,13 +240,13 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
       return refused(rules, rule, family, "has format " + format_name(one->format),
                      "that of " + other + ", " + format_name(first->format));
     case Relation::kShape:
-      if (one->sizes == first->sizes || is_idle(rule, arguments)) return {};
+      if (one->sizes == first->sizes || is_idle(rule, arguments, family)) return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
                      "that of " + other + ", " + shape_text(first->sizes), kInvalid);
     case Relation::kShapeOfBroadcast: {
       const aclTensor* second = tensor_of(arguments[relation.second]);
       at::DimVector both;
-      if (!second || is_idle(rule, arguments) ||
+      if (!second || is_idle(rule, arguments, family) ||
           (broadcast_of(first->sizes, second->sizes, both) && one->sizes == both))
         return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
@@ -385,8 +386,10 @@ bool is_tiled(const FunctionRules& rules, size_t parameter) { return rules.param
 bool takes_both_orders(const FunctionRules& rules, size_t parameter) { return rules.parameters[parameter].both_orders; }
 
 bool is_idle(const FunctionRules& rules, const Argument* arguments) {
-  return std::any_of(rules.parameters.begin(), rules.parameters.end(),
-                     [&](const ParameterRules& rule) { return is_idle(rule, arguments); });
+  const int family = current_family();
+  return family != kNoFamily &&
+         std::any_of(rules.parameters.begin(), rules.parameters.end(),
+                     [&](const ParameterRules& rule) { return is_idle(rule, arguments, size_t(family)); });
 }
 
 int code_of(const FunctionRules& rules, bool dtype) { return dtype ? rules.invalid_code : rules.shape_code; }
