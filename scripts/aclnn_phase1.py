@@ -9,7 +9,8 @@ in a process of its own. Nothing of them is kept but the programs, in FOLDER, fo
 stand-ins change). TABLE gets a line for each call: verdict, class of the expected code, product, function, expected
 code, our code, test, message, arguments.
 
-Verdicts: `right`; `refused`, `accepted` and `code` are ours; `died`: the process did. Left out by rule, as these say
+Verdicts: `right`; `refused`, `accepted` and `code` are ours; `untrue`: none of these, because the test contradicts
+CANN's source (aclnn_phase1_contradictions.txt says how); `died`: the process did. Left out by rule, as these say
 nothing of a device: `environment` (561xxx: no kernel package in the tests' environment), `product` (a product that is
 not simulated), `absent` (a function that is not), `free` (no expectation, or one of "anything but this code").
 """
@@ -39,6 +40,7 @@ from ophook_npu import sim, toolchain
 from ophook_npu.sim import variables
 
 STAND_INS = Path(__file__).resolve().parent / "aclnn_phase1"
+_CONTRADICTIONS = STAND_INS.with_name("aclnn_phase1_contradictions.txt")
 _FLAGS = ("-std=c++17", "-O0", "-w", "-fpermissive")
 _LIBRARIES = ("-lopapi", "-lascendcl", "-lnnopbase", "-lgtest", "-lpthread")
 _OWN_INCLUDES = ("op_api_ut_common/", "opdev/", "platform/", "nlohmann/", "gmock/")  # answered by phase1.h
@@ -49,6 +51,13 @@ _FUNCTION = re.compile(r"OP_API_UT\(\s*(\w+)")
 CLASSES = {"0": "success", "161001": "null", "161002": "invalid"}
 COLUMNS = ("verdict", "class", "product", "function", "expected", "code", "test", "message", "arguments")
 LEFT_OUT = ("environment", "product", "absent", "free")
+
+
+@functools.cache
+def contradictions() -> dict[str, str]:
+    """By test: how what it expects contradicts CANN's source."""
+    lines = [line for line in _CONTRADICTIONS.read_text().splitlines() if not line.startswith("#")]
+    return dict(line.split(" | ", 1) for line in lines)
 
 
 @dataclass
@@ -77,6 +86,8 @@ class Call:
             return "right"
         if self.code.startswith("died"):
             return "died"
+        if self.test in contradictions():
+            return "untrue"
         return "refused" if self.expected == "0" else "accepted" if self.code == "0" else "code"
 
 

@@ -73,7 +73,7 @@ _ANY_STRIDES = re.compile("AutoContiguous|IgnoreContiguous")
 _INNER = re.compile(r"\baclnnInner(\w+?)GetWorkspaceSize")
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name as the prototype of a function and the definition of an operator have it in common."""
     return re.sub(r"(optional|out|ref)$", "", name.replace("_", "").lower())
 
@@ -104,7 +104,7 @@ def _definitions(tree: Path) -> Mapping[str, Mapping[str, bool]]:
         if "experimental" not in path.parts and (added := ADDED.search(source)):
             ports = found.setdefault("aclnn" + added[1], {})
             for name, rest in _PORT.findall(source):  # what is updated in place is there twice
-                ports[_plain(name)] = ports.get(_plain(name), False) or bool(_ANY_STRIDES.search(rest))
+                ports[plain(name)] = ports.get(plain(name), False) or bool(_ANY_STRIDES.search(rest))
     return found
 
 
@@ -129,7 +129,7 @@ def taken_as_it_lies(tree: Path, function: str, parameter: str) -> bool:
     ports: dict[str, bool] = {}
     for operator in operators:
         ports |= _definitions(tree).get(operator, {})
-    return not ports.get(_plain(parameter), bool(ports))
+    return not ports.get(plain(parameter), bool(ports))
 
 
 TENSORS = ("aclTensor*", "aclTensorList*")
@@ -137,7 +137,8 @@ _TYPED = (*TENSORS, "aclScalar*", "aclDataType")
 _FEW = 4  # of so many pointers that may be null each two are tried together
 _OLDER = "Ascend310P"
 _NEWER = ("FLOAT8", "FLOAT6", "FLOAT4", "HIFLOAT8")  # which Ascend950 has first
-_CONVERTED = tuple(name for kind in KINDS for name in kind if name not in ("COMPLEX32", "UINT16", "UINT32", "UINT64"))
+# What every result converts to; a float to whole numbers as well, but that no call of the simulator does yet.
+_CONVERTED = tuple(name for kind in KINDS[2:] for name in kind if name != "COMPLEX32")
 _MOST = frozenset(range(9))
 _NULL, _INVALID = "ACLNN_ERR_PARAM_NULLPTR", "ACLNN_ERR_PARAM_INVALID"
 _PUBLIC = EVERY_FORMAT - frozenset(PRIVATE_FORMATS)
@@ -427,13 +428,16 @@ def _casts(followed: Followed, one: Parameter, same: Mapping[str, str]) -> tuple
     )
 
 
-def _listed(followed: Followed, one: Parameter, family: str) -> tuple[str, ...] | None:
-    """The data types of one parameter on one product; None: as the page has them."""
+def _listed(followed: Followed, one: Parameter, family: str, tied: bool = False) -> tuple[str, ...] | None:
+    """The data types of one parameter on one product; None: as the page has them. ``tied``: to another's."""
     page = one.dtypes.get(family)
     if family not in followed.taken:
         return page
     check = followed.types(one, family)
-    if check == EVERY and one.direction == "out" and not one.relations.get("dtype") and page:
+    taken = followed.taken[family]
+    asked = any(types != EVERY for types in taken.types.values())  # else there is no check that is read
+    clear = asked and followed.own_name[one.name] not in taken.unclear
+    if check == EVERY and one.direction == "out" and clear and not tied and page:
         new = [name for name in _CONVERTED if family != _OLDER or name != "BFLOAT16"]
         return tuple(dict.fromkeys((*page, *new))) if followed.converts_to(one) else page
     if check == EVERY:
@@ -536,7 +540,8 @@ def with_checks(tree: Path, function: Function) -> Function:
             told |= changed
         relations = dict(new.relations)
         if one.kind in _TYPED:
-            lists = {family: _listed(followed, one, family) for family in function.families}
+            tied = one.name in same or bool(relations.get("dtype"))
+            lists = {family: _listed(followed, one, family, tied) for family in function.families}
             dtypes = {family: names for family, names in lists.items() if names}
             if {key: set(value) for key, value in dtypes.items()} != {
                 key: set(value) for key, value in one.dtypes.items() if key in function.families

@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies, with_checks, with_types
+from device_checks import NOTHING, Checks, checks_of, plain, taken_as_it_lies, with_checks, with_types
 from device_columns import column
 
 from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, FORMATS, INVALID, TILING, Function, Parameter, read, write
@@ -234,6 +234,9 @@ def rows_of(section: str, names: list[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for cells in table_rows(section):
         name = re.split(r"[（(\s]", cells["参数名"])[0].strip("*")
+        if name not in names:  # a page may leave out how the name ends: dValue of dValueOut
+            ended = [one for one in names if plain(one) == plain(name) != ""]
+            name = ended[0] if len(ended) == 1 else name
         kind = next((cells[key] for key in cells if key.startswith(("输入/输出", "输入输出"))), "")
         raw = next((cells[key] for key in ("数据类型", "dtype") if key in cells), "")
         rank = next((cells[key] for key in cells if key.startswith("维度") or key == "shape"), "")
@@ -326,6 +329,7 @@ def required(section: str, signature: list[tuple[str, str]], rows: dict[str, Row
     if not cells:
         cells = re.findall(r"161001[^|\n]*\|([^|\n]*)\|", section)
     words = re.sub(r"非\w+", "", text(cells[0]), flags=re.ASCII) if cells else ""
+    words = re.sub(r"[^。；;]*允许(?:同时)?为空[^。；;]*", "", words)
     either: dict[str, str] = {}
     for match in re.finditer(r"(\w+)[、与和](\w+)(?:同|全|都|同时|均)为", words, re.ASCII):
         if match[1] in names and match[2] in names:

@@ -431,7 +431,7 @@ class Walk(Macros):
         if callee := self.sources.find(last, state.scope.get(""), len(given), kinds):
             ways = self.call(callee, given, state)
             for argument, kind in zip(arguments, callee.types, strict=False):
-                self.written(argument, "&" in kind and "const" not in kind, state)
+                self.written(argument, ("&" in kind and "const" not in kind) or kind.count("*") > 1, state)
             if not ways:
                 return UNKNOWN
             if len(ways) == 1:

@@ -244,3 +244,79 @@ def test_an_empty_matrix_asks_no_group_on_an_ascend950() -> None:
             aclnn("aclnnMatmulReduceScatterV2", *given, *tail, "sum", 8, 1, 0, "ai_cpu", out, None)
         with pytest.raises(Refused, match="no group 'nobody'"):
             aclnn("aclnnMatmulReduceScatterV2", x, weight, *tail, "sum", 8, 1, 0, "ai_cpu", out, None)
+
+
+def test_a_norm_of_what_its_operator_does_not_take() -> None:
+    """CANN converts to FLOAT before Ascend950: of a complex number its real part."""
+    x = real(3, 4)
+    for given, out in (
+        (x.double(), torch.zeros(3).double()),
+        (torch.complex(x, x), torch.zeros(3, dtype=torch.cfloat)),
+    ):
+        aclnn("aclnnNorm", given, 2.0, [1], False, out)
+        close(out.real, x.norm(dim=1), 1e-5)
+    whole, out = torch.tensor([[3, 4], [6, 8]], dtype=torch.int32), torch.zeros(2)
+    aclnn("aclnnLinalgVectorNorm", whole, 2.0, [1], False, 0, out)
+    assert out.tolist() == [5, 10]
+    with rules_of("Ascend950"), pytest.raises(Refused, match=r"^161002.*DOUBLE"):
+        aclnn("aclnnNorm", x.double(), 2.0, [1], False, torch.zeros(3).double())
+
+
+def test_nothing_ends_a_gradient_before_shapes_are_compared() -> None:
+    aclnn("aclnnHardshrinkBackward", torch.zeros(0), torch.ones(1, 4), 0.5, torch.zeros(1, 4))
+    nothing, out = torch.zeros(2, 0), torch.zeros(2, 3)
+    aclnn("aclnnLogSoftmaxBackward", nothing, nothing, 0, out)
+    with rules_of("Ascend950"), pytest.raises(Refused, match="161002"):
+        aclnn("aclnnLogSoftmaxBackward", nothing, nothing, 0, out)
+    aclnn("aclnnGemm", nothing, torch.zeros(0, 0), torch.zeros(1), 2.0, 2.0, 0, 0, torch.zeros(0, 0), 1)
+    with pytest.raises(Refused, match="161002"):
+        aclnn("aclnnGemm", nothing, torch.zeros(0, 4), torch.zeros(1), 2.0, 2.0, 0, 0, torch.zeros(2, 3), 1)
+
+
+def test_several_slopes_have_a_list_of_gradients() -> None:
+    grad, x, weight = real(2, 4, 3), real(2, 4, 3, seed=1), real(4, seed=2)
+    want = gradients(functional.prelu, x, weight, grad=grad)
+    out, slopes = torch.zeros(2, 4, 3), torch.zeros(4)
+    aclnn("aclnnPreluBackward", grad, x, weight.reshape(2, 2), out, slopes)
+    close(out, want[0]), close(slopes, want[1], 1e-5)
+    with pytest.raises(Refused, match="161002"):
+        aclnn("aclnnPreluBackward", grad, x, weight.reshape(2, 2), out, torch.zeros(2, 2))
+
+
+def test_an_average_for_all_places_has_a_gradient_in_double() -> None:
+    grad, out = real(2, 3, 1, 1, 1).double(), torch.zeros(2, 3, 2, 2, 2).double()
+    aclnn("aclnnAdaptiveAvgPool3dBackward", grad, torch.zeros_like(out), out)
+    close(out, (grad / 8).expand_as(out))
+    with pytest.raises(Refused, match="161002"):
+        aclnn("aclnnAdaptiveAvgPool3dBackward", grad.expand(2, 3, 1, 1, 2).contiguous(), out, out)
+
+
+def test_an_output_without_its_flag_is_not_looked_at() -> None:
+    grad, x, mean = real(2, 3, 4), real(2, 3, 4, seed=1), real(3, seed=2)
+    whole, outs = torch.zeros(3, dtype=torch.int32), [torch.zeros(3) for _ in range(2)]
+    aclnn("aclnnBatchNormReduceBackward", grad, x, mean, mean.abs(), mean, False, True, True, whole, whole, *outs)
+    close(outs[1], grad.sum((0, 2)), 1e-5)
+    for first, code in ((whole, "161002"), (None, "161001")):
+        with pytest.raises(Refused, match=f"^{code}"):
+            aclnn(
+                "aclnnBatchNormReduceBackward", grad, x, mean, mean.abs(), mean, True, True, True, first, *outs, outs[0]
+            )
+
+
+def test_as_many_parts_of_attention_as_a_product_takes() -> None:
+    logs, parts = [torch.zeros(3)] * 20, [real(3, 8, seed=i) for i in range(20)]
+    out = torch.zeros(3, 8)
+    aclnn("aclnnAttentionUpdate", logs, parts, 0, out, None)
+    close(out, torch.stack(parts).mean(0), 1e-5)
+    with rules_of("Ascend950"), pytest.raises(Refused, match="1 to 16"):
+        aclnn("aclnnAttentionUpdate", logs, parts, 0, out, None)
+
+
+def test_places_are_cut_for_tokens_of_one_byte() -> None:
+    tokens, experts = torch.arange(12, dtype=torch.int8).reshape(4, 3), torch.tensor([2, 0, 1, 0], dtype=torch.int32)
+    out, places = torch.zeros(2, 3, dtype=torch.int8), torch.zeros(3, dtype=torch.int32)
+    with rules_of("Ascend950"):
+        aclnn("aclnnMoeTokenPermute", tokens, experts, 2, False, out, places)
+    assert torch.equal(out, tokens[[1, 3]]) and places.tolist() == [3, 0, 2]
+    with pytest.raises(Refused, match="561002"):
+        aclnn("aclnnMoeTokenPermute", tokens.bfloat16(), experts, 2, False, out.bfloat16(), places)

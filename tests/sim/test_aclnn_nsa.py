@@ -181,11 +181,13 @@ def test_selected_attention_of_one_token() -> None:
             close(out[item, 0, head].cpu(), want, 1e-2)
 
 
-def test_the_gradient_of_selected_attention() -> None:
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_gradient_of_selected_attention(causal: bool) -> None:
+    """With a mask a query sees no key behind its own place, whatever it holds."""
     heads, key_heads, block, count, scale, ends, key_ends = 4, 2, 4, 2, 0.2, [3, 5], [8, 20]
     q, grad = real(5, heads, 16, dtype=HALF), real(5, heads, 8, seed=1, dtype=HALF)
     k, v = real(20, key_heads, 16, seed=2, dtype=HALF), real(20, key_heads, 8, seed=3, dtype=HALF)
-    chosen = torch.tensor([[[0, 1], [1, 0]]] * 3 + [[[2, 0], [1, 2]]] * 2, dtype=torch.int32)
+    chosen = torch.tensor([[[0, 1], [1, 0]]] * 3 + [[[2, 0], [0, 2]]] * 2, dtype=torch.int32)
 
     def formula(q, k, v):
         rows = []
@@ -194,13 +196,17 @@ def test_the_gradient_of_selected_attention() -> None:
             for head in range(heads):
                 picked = [first + one * block + i for one in chosen[token, head // 2].tolist() for i in range(block)]
                 score = q[token, head] @ k[picked, head // 2].t() * scale
+                if causal:
+                    score = score.masked_fill(torch.tensor(picked) - first > token - (0 if token < 3 else 3), -1e30)
                 rows.append(score.softmax(-1) @ v[picked, head // 2])
         return torch.stack(rows).reshape(5, heads, 8)
 
     leaves = [x.npu().requires_grad_() for x in (q, k, v)]
+    mask = torch.ones(64, 64, dtype=torch.bool).triu(1) if causal else None
     out = torch_npu.npu_nsa_select_attention(
-        *leaves, chosen.npu(), scale, heads, block, count, actual_seq_qlen=ends, actual_seq_kvlen=key_ends
-    )[0]
+        *leaves, chosen.npu(), scale, heads, block, count, actual_seq_qlen=ends, actual_seq_kvlen=key_ends,
+        atten_mask=mask.npu() if causal else None,
+    )[0]  # fmt: skip
     close(out.cpu(), formula(*(x.double() for x in (q, k, v))), 1e-2)
     out.backward(grad.npu())
     for leaf, want in zip(leaves, gradients(formula, q, k, v, grad=grad), strict=True):

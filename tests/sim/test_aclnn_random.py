@@ -166,3 +166,17 @@ def test_replay_continues_the_sequence_that_eager_calls_draw(draw) -> None:
     torch.npu.manual_seed(5)
     graph.replay()
     assert torch.equal(out.cpu(), got[0])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "start", "end"),
+    [(torch.float32, -3e38, 3e38), (torch.float16, -60000.0, 60000.0), (torch.int32, 0.0, 10.0)],
+    ids=str,
+)
+def test_a_range_that_a_data_type_does_not_hold(dtype: torch.dtype, start: float, end: float) -> None:
+    """CANN takes it in the first phase, and multiplies by the width, which may be too large for a float."""
+    drawn = torch.empty(200, dtype=dtype, device="npu").uniform_(start, end).cpu()
+    if dtype is torch.float32:
+        assert drawn.isinf().all()
+    else:
+        assert (drawn >= start).all() and (drawn <= end).all() and drawn.unique().numel() > 8

@@ -102,7 +102,7 @@ at::Tensor prelu(const at::Tensor& x, const at::Tensor& weight) {
 PreluGradients prelu_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) {
   const at::Tensor slope = for_channels(weight, x);
   auto [to_x, to_weight] = at::_prelu_kernel_backward(grad, x, slope.expand_as(x));
-  return {to_x, to_weight.sum_to_size(slope.sizes()).reshape(weight.sizes())};
+  return {to_x, to_weight.sum_to_size(slope.sizes())};
 }
 
 void known_activation(const std::string& name) {

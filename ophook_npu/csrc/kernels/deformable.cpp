@@ -191,7 +191,8 @@ void check_deformable(const DeformableAttention& of, const at::Tensor& out) {
             "; four and six dimensions are expected");
   const Sizes n = sizes_of(of);
   shape(of.shapes, {n.levels, 2});
-  shape(of.starts, {n.levels});
+  SIM_CHECK(of.starts.dim() == 1 && of.starts.numel() >= n.levels, "levelStartIndex ", of.starts.sizes(), " for ",
+            n.levels, " levels");
   shape(of.where, {n.batches, n.queries, n.heads, n.levels, n.points, 2});
   shape(of.weight, {n.batches, n.queries, n.heads, n.levels, n.points});
   shape(out, {n.batches, n.queries, n.heads * n.channels});

@@ -16,7 +16,7 @@ using sim::mx::of_whole_numbers;
 
 constexpr auto kFloat4OfBytes = at::kByte;  // FLOAT4_E1M2
 
-static bool of_4_bit_floats(const at::Tensor& tensor) {
+bool of_4_bit_floats(const at::Tensor& tensor) {
   return tensor.scalar_type() == kFloat4 || tensor.scalar_type() == kFloat4OfBytes;
 }
 
@@ -75,13 +75,13 @@ void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists
   }
 }
 
-static Dims row_sizes(const at::Tensor& x) {
+Dims row_sizes(const at::Tensor& x) {
   if (of_whole_numbers(x)) return whole_sizes(x);
   return of_small_floats(x) ? mx::number_sizes(x) : Dims(x.sizes().vec());
 }
 
 // A weight in tiles may come as a view of these: (experts, n / 32, k / 16, 16, 32), or with 64 columns in 8 words.
-static Dims matrix_sizes(const at::Tensor& weight) {
+Dims matrix_sizes(const at::Tensor& weight) {
   const at::IntArrayRef told = weight.sizes();
   const bool words = weight.scalar_type() == at::kInt;
   if (told.size() == 4 && told[2] == 16 && told[3] == (words ? 8 : 32))
@@ -283,35 +283,6 @@ void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tens
   swiglu_extras_like(of.x, of.weight[0], of.how, sizes);
 }
 
-// Whether the last two dimensions lie the other way round.
-static bool turned_view(const at::Tensor& tensor) {
-  return tensor.dim() > 1 && tensor.size(-1) > 1 && tensor.size(-2) > 1 && mx::lies_transposed(tensor);
-}
-
-void swiglu_within_limits(const SwigluProduct& of, bool newer, const at::Tensor& list) {
-  const Dims sizes = matrix_sizes(of.weight[0]), rows = row_sizes(of.x);
-  const int64_t experts = sizes.size() == 3 ? sizes[0] : int64_t(of.weight.size()), n = sizes.back(), k = rows.back();
-  const int64_t groups = list.numel();
-  const bool small = of.weight[0].scalar_type() == at::kInt, turned = turned_view(of.weight[0]);
-  const bool mixed = !of_4_bit_floats(of.x) && of_4_bit_floats(of.weight[0]);
-  if (!newer) {
-    SIM_CHECK(groups <= experts, "a groupList of ", groups, " for ", experts, " experts");
-    SIM_CHECK(n <= 10240, "n of ", n, "; at most 10240 is allowed");
-    SIM_CHECK(k < (small ? 20000 : 65536), "k of ", k, "; less than ", small ? 20000 : 65536, " is allowed");
-    SIM_CHECK(!turned || !small || of.x.scalar_type() == at::kInt, "a weight of 4 bits for x of 8 must not be turned");
-    return;
-  }
-  SIM_CHECK(k > 0 && groups <= 1024, "k of ", k, " and ", groups, " groups; more than 0, and at most 1024 are allowed");
-  SIM_CHECK(!turned_view(of.x), "x must not be turned");
-  SIM_CHECK(of.how.in_blocks || sizes.size() == 3, "a list of weights goes with scales of 32 numbers");
-  if (!of.how.in_blocks) return;
-  SIM_CHECK(of.how.dequant == 0, "dequantDtype ", of.how.dequant, " with scales of 32 numbers; allowed: 0");
-  SIM_CHECK(groups == experts, "a groupList of ", groups, " for ", experts, " experts");
-  SIM_CHECK(!of_4_bit_floats(of.x) || k > 2, "k of ", k, " of FLOAT4; more than 2 is allowed");
-  SIM_CHECK(!mixed || (turned && k % 32 == 0), "FLOAT8 by FLOAT4 takes a turned weight and multiples of 32 as k, got ",
-            k);
-}
-
 static at::Tensor in_type(const at::Tensor& value, int64_t code) {
   return code == 0 ? value : value.to(code == 1 ? at::kHalf : at::kBFloat16).to(at::kFloat);
 }
@@ -400,9 +371,9 @@ void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fas
 }
 
 // ---- back to the tokens --------------------------------------------------------------------------------------------
-static bool by_blocks_of_32(const Combined& of) { return of.with.scale.scalar_type() == at::kFloat8_e8m0fnu; }
+bool by_blocks_of_32(const Combined& of) { return of.with.scale.scalar_type() == at::kFloat8_e8m0fnu; }
 // FLOAT8 by FLOAT4, whose scale is turned with the weight.
-static bool is_mixed(const Combined& of) {
+bool is_mixed(const Combined& of) {
   return by_blocks_of_32(of) && of_4_bit_floats(of.weight) && !of_4_bit_floats(of.x);
 }
 
@@ -449,19 +420,17 @@ void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight
     else shape(of.with.row_scale, {rows});
   }
   shape(of.logit, {rows});
+  if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
   if (by_groups) {
     for (const at::Tensor& scale : {of.with.scale, of.with.row_scale})
       of_dtype("a scale", scale, {at::kFloat8_e8m0fnu});
     refuse_if_given({of.with.offset}, "offset of a product of FLOAT8 or FLOAT4");
-    if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
   } else if (floats) {
     refuse_if_given({of.with.offset}, "offset of a product of FLOAT8 or HIFLOAT8");
-    if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
   } else if (packed) {
-    if (of.with.bias.defined()) shape(of.with.bias, {experts, columns});
     if (of.with.offset.defined()) like(of.with.offset, of.with.scale);
   } else {
-    refuse_if_given({of.with.bias}, "bias of a product of int8");
+    if (of.with.bias.defined()) of_dtype("bias", of.with.bias, {at::kBFloat16});
     refuse_if_given({of.with.offset}, "offset of a product of int8");
   }
   if (!of.shared.defined()) return;
@@ -478,33 +447,6 @@ static at::Tensor with_zero_points(const at::Tensor& value, const at::Tensor& x,
   return value.add(at::matmul(sums, offset).mul(wide(row_scale).reshape({-1, 1})));
 }
 
-void combined_within_limits(const Combined& of, bool newer, bool weight_turned, const Dims& tuning,
-                            const at::Tensor& out) {
-  const Dims sizes = row_sizes(weight_turned ? of.weight.transpose(-1, -2) : of.weight), inner = row_sizes(of.x);
-  const int64_t experts = sizes[0], n = sizes[2], k = inner[1];
-  if (newer) {
-    SIM_CHECK(experts <= 1024, experts, " experts; at most 1024 are allowed");
-    SIM_CHECK(k > (of_4_bit_floats(of.x) ? 2 : 0), "k of ", k, " of ", of.x.scalar_type());
-    SIM_CHECK(!is_mixed(of) || (k % 32 == 0 && n % 32 == 0), "k of ", k, " and n of ", n, "; allowed: multiples of 32");
-    if (of.x.scalar_type() != at::kChar) of_dtype("rowIndex", of.row_index, {at::kLong});
-    if (!by_blocks_of_32(of)) shape(of.with.scale, {experts, 1, n});
-    return;
-  }
-  if (of.weight.scalar_type() == at::kInt) {
-    SIM_CHECK(k % 64 == 0 && k > 128 && n % 8 == 0 && n > 64, "k of ", k, " and n of ", n, " of int8 by int4");
-    of_dtype("scale", of.with.scale, {at::kLong});
-    shape(of.with.scale, {experts, 1, n});
-    of_dtype("rowIndex", of.row_index, {at::kLong});
-  } else {
-    SIM_CHECK(k % 16 == 0 && n % 32 == 0 && n >= 256, "k of ", k, " and n of ", n, " of int8 by int8");
-    shape(of.with.scale, {experts, n});
-  }
-  SIM_CHECK(of.x.numel() && experts && (!of.shared.defined() || of.shared.numel()), "no input may be empty");
-  SIM_CHECK(out.size(0) <= of.x.size(0), out.size(0), " rows of out for ", of.x.size(0), " of x1");
-  SIM_CHECK(tuning.empty() || (tuning[0] >= 0 && tuning[0] <= of.x.size(0)), "tuningConfig ", tuning, " for ",
-            of.x.size(0), " rows");
-}
-
 at::Tensor finalized_product(const Combined& given, at::IntArrayRef sizes) {
   Combined of = given;
   if (is_mixed(of) && of.with.scale.size(1) == mx::number_sizes(of.weight)[2])
@@ -518,9 +460,16 @@ at::Tensor finalized_product(const Combined& given, at::IntArrayRef sizes) {
       return all.defined() ? all.narrow(0, start, count) : all;
     };
     const auto own = [expert = expert](const at::Tensor& all) { return all.defined() ? all[expert] : all; };
-    const Extras here{own(of.with.bias), own(of.with.scale), {}, {}, {}, part(of.with.row_scale)};
+    const bool before_rows = of.with.bias.defined() && of.x.scalar_type() == at::kChar &&
+                             of.with.bias.scalar_type() == at::kBFloat16;  // are scaled
+    const Extras here{
+        before_rows ? at::Tensor() : own(of.with.bias), own(of.with.scale), {}, {}, {}, part(of.with.row_scale)};
     auto value = by_blocks_of_32(of) ? scaled_product(part(of.x), own(of.weight), here)
                                      : product(part(of.x), own(of.weight), here);
+    if (before_rows) {
+      const at::Tensor added = wide(own(of.with.bias)).unsqueeze(0);
+      value = value.add(here.row_scale.defined() ? added.mul(wide(here.row_scale).unsqueeze(1)) : added);
+    }
     value = with_zero_points(value, part(of.x), here.row_scale, own(of.with.offset));
     if (of.logit.defined()) value = value.mul(part(of.logit).unsqueeze(1));
     total.index_add_(0, part(places), value);

@@ -47,6 +47,10 @@ void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 // of numbers of 8 bits or 4, or in blocks of 32, of 8 or 4. dequant: the aclDataType of the product before the
 // activation. assist: for each expert, what the product of 8 bits by 4 leaves out; smooth: what its result, or each
 // column of it, is multiplied with where both are of 4 bits.
+bool of_4_bit_floats(const at::Tensor& tensor);
+// Of all numbers, where several share a byte or a word.
+Dims row_sizes(const at::Tensor& x);
+Dims matrix_sizes(const at::Tensor& weight);
 struct Requantized {
   bool in_blocks = false;
   int64_t dequant = 0;
@@ -62,8 +66,6 @@ struct SwigluProduct {
 };
 void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out,
                          const at::Tensor& out_scale);
-// What CANN's check limits besides, on an Ascend950 (`newer`) or before it.
-void swiglu_within_limits(const SwigluProduct& of, bool newer, const at::Tensor& list);
 void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::Tensor& out,
                     const at::Tensor& out_scale);
 // A list of ends as a tensor, undefined where it is empty, and the numbers of one.
@@ -88,12 +90,12 @@ struct Combined {
   double shared_weight;
   int64_t shared_offset;  // the row from which on the shared expert's are added
 };
+// Scaled in blocks of 32 numbers, and with a weight of FLOAT4 for rows of FLOAT8.
+bool by_blocks_of_32(const Combined& of);
+bool is_mixed(const Combined& of);
 // With the weight, and its scales of 32 numbers along k each, as (experts, n, k).
 Combined turned_over(Combined of);
 void finalized_product_like(Combined of, int64_t dtype, bool turned, bool weight_turned, const at::Tensor& out);
-// What CANN's check limits besides, on an Ascend950 (`newer`) or before it.
-void combined_within_limits(const Combined& of, bool newer, bool weight_turned, const Dims& tuning,
-                            const at::Tensor& out);
 at::Tensor finalized_product(const Combined& of, at::IntArrayRef sizes);
 
 }  // namespace sim::grouped

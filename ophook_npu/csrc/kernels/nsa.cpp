@@ -280,8 +280,8 @@ void attend_backward(const transformer::Selection& of, const transformer::Attend
     const at::Tensor k = wide(indexed(of.key, {rows, head})), v = wide(indexed(of.value, {rows, head}));
     const at::Tensor q = of_heads(of.query, token), grad = of_heads(grad_out, token);
     const auto statistic = [&](const at::Tensor& x) { return of_heads(x, token).narrow(-1, 0, 1); };
-    const at::Tensor probability =
-        at::matmul(q, k.transpose(1, 2)).mul(scale).sub(statistic(forward.top)).exp().div(statistic(forward.sum));
+    const at::Tensor score = transformer::in_sight(at::matmul(q, k.transpose(1, 2)).mul(scale), of, rows, token);
+    const at::Tensor probability = score.sub(statistic(forward.top)).exp().div(statistic(forward.sum));
     const at::Tensor common = grad.mul(of_heads(forward.out, token)).sum(-1, true);
     const at::Tensor to_score =
         at::matmul(grad, v.transpose(1, 2)).sub(common).mul(probability).mul(scale);  // (heads, each, keys)

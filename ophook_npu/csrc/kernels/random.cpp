@@ -56,6 +56,26 @@ void draw_normal(const at::Tensor& out, const at::Tensor& mean, const at::Tensor
   write(out, at::add(at::mul(draw, std), mean));
 }
 
+static double largest_of(at::ScalarType type) {
+  switch (type) {
+    case at::kHalf: return std::numeric_limits<c10::Half>::max();
+    case at::kBFloat16: return std::numeric_limits<c10::BFloat16>::max();
+    case at::kDouble: return std::numeric_limits<double>::max();
+    default: return std::numeric_limits<float>::max();
+  }
+}
+
+void draw_uniform(const at::Tensor& out, double from, double to, const at::Generator& random) {
+  const double largest = largest_of(out.scalar_type());
+  if (at::isFloatingType(out.scalar_type()) && from >= -largest && to <= largest && to - from <= largest)
+    out.uniform_(from, to, random);
+  else
+    out.copy_(at::empty(out.sizes(), out.scalar_type() == at::kDouble ? at::kDouble : at::kFloat)
+                  .uniform_(0, 1, random)
+                  .mul(to - from)
+                  .add(from));
+}
+
 void draw_exponential(const at::Tensor& out, double lambda, const at::Generator& random) {
   out.copy_(at::empty(out.sizes(), wide(out).scalar_type()).exponential_(lambda, random));
 }

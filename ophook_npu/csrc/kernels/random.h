@@ -24,6 +24,8 @@ at::Tensor draw_bytes(at::IntArrayRef sizes, double keep_probability, uint64_t s
 // ---- drawn into a tensor: in float for half types, rounded once; normal numbers for integers as well
 // -----------------
 void draw_normal(const at::Tensor& out, double mean, double std, const at::Generator& random);
+// From a range that its data type need not hold: CANN multiplies by the width and adds the start.
+void draw_uniform(const at::Tensor& out, double from, double to, const at::Generator& random);
 void draw_normal(const at::Tensor& out, const at::Tensor& mean, const at::Tensor& std, const at::Generator& random);
 void draw_exponential(const at::Tensor& out, double lambda, const at::Generator& random);
 // 1 with the probability that the element of p has, which broadcasts to `sizes`.

@@ -191,7 +191,8 @@ static Dims statistic_sizes(const Layout& layout, const at::Tensor& query, const
 
 void statistics_like(const Layout& layout, const Inputs& in, const at::Tensor& largest, const at::Tensor& sum) {
   const Dims sizes = statistic_sizes(layout, in.query, in.key);
-  shape(largest, sizes), shape(sum, sizes);
+  for (const at::Tensor& each : {largest, sum})
+    if (layout.query == "TND" || each.numel() != c10::multiply_integers(sizes)) shape(each, sizes);
 }
 
 Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t block) {
@@ -278,6 +279,7 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
                         const at::Tensor& largest, const at::Tensor& sum, double scale, int64_t block) {
   const int64_t heads = in.key.size(-2), each = divided(in.query.size(-2), heads), depth = in.query.size(-1);
   const bool running = layout.query == "TND", ropes = in.query_rope.defined();
+  const Dims of_scores = statistic_sizes(layout, in.query, in.key);
   const auto whole = [&](const at::Tensor& x, const at::Tensor& rope) {
     return ropes ? at::concat({wide(x), wide(rope)}, -1) : wide(x);
   };
@@ -299,7 +301,8 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
       const auto rows = [&](const at::Tensor& x) {
         return wide(of_head(x)).index_select(0, chosen.keys.flatten()).reshape({count, -1, x.size(-1)});
       };
-      const auto statistic = [&](const at::Tensor& x) {
+      const auto statistic = [&](const at::Tensor& any) {
+        const at::Tensor x = any.reshape(of_scores);
         return (running ? x[head] : x[one.item][head]).narrow(0, one.first_query + first, count).unsqueeze(-1);
       };
       const at::Tensor key = rows(all_key), value = rows(in.value), query = own(all_query), to = wide(own(grad));
@@ -321,6 +324,12 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
   const auto rest = [&](const at::Tensor& x) { return x.narrow(-1, depth, x.size(-1) - depth); };
   return {to_query.narrow(-1, 0, depth), to_key.narrow(-1, 0, depth), to_value, ropes ? rest(to_query) : at::Tensor(),
           ropes ? rest(to_key) : at::Tensor()};
+}
+
+Tensors of_one(Tensors gradients) {
+  gradients[1] = gradients[1].add(gradients[2]);
+  gradients[2].reset();
+  return gradients;
 }
 
 void scores_backward_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
@@ -509,11 +518,11 @@ Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended
 }
 
 // ---- parts of one softmax ------------------------------------------------------------------------------------------
-void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, const at::Tensor& out,
+void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, size_t most, const at::Tensor& out,
                 const at::Tensor& log_sum) {
   SIM_CHECK(kind == 0 || kind == 1, "update_type ", kind, "; allowed: 0, 1");
-  SIM_CHECK(!parts.empty() && parts.size() <= 16 && parts.size() == log_sums.size(), parts.size(), " results and ",
-            log_sums.size(), " lse; allowed: as many, 1 to 16");
+  SIM_CHECK(!parts.empty() && parts.size() <= most && parts.size() == log_sums.size(), parts.size(), " results and ",
+            log_sums.size(), " lse; allowed: as many, 1 to ", most);
   SIM_CHECK((kind == 1) == given(log_sum), "update_type ", kind, given(log_sum) ? " with" : " without", " lseOut");
   for (size_t i = 0; i < parts.size(); ++i) {
     SIM_CHECK(parts[i].dim() == 2 && log_sums[i].dim() == 1 && parts[i].size(0) == log_sums[i].size(0), "local_out ",

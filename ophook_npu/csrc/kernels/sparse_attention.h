@@ -68,6 +68,8 @@ at::Tensor attend_packed(const Layout& layout, const Inputs& in, double scale, i
 // attention: query, key, value, and the parts with the position where they are there.
 Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor& grad, const at::Tensor& out,
                         const at::Tensor& largest, const at::Tensor& sum, double scale, int64_t block);
+// The gradients of query, key, value and the others, where the keys are the values too: one for both.
+Tensors of_one(Tensors gradients);
 // What chooses keys, or its gradients.
 struct Indexer {
   const at::Tensor &query, &key, &weights;
@@ -96,7 +98,7 @@ Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended
                       const at::Tensor& largest, const at::Tensor& sum);
 
 // ---- parts of one softmax ------------------------------------------------------------------------------------------
-void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, const at::Tensor& out,
+void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, size_t most, const at::Tensor& out,
                 const at::Tensor& log_sum);
 // The result over all keys, and the logarithm of its sum.
 Tensors joined(const Tensors& log_sums, const Tensors& parts);

@@ -75,8 +75,9 @@ int64_t wrap(int64_t dim, const at::Tensor& of) { return c10::maybe_wrap_dim(dim
 
 static void join(Sizes& all, const at::Tensor& other) {
   const Sizes before = all;
-  SIM_CHECK(broadcast_into(all, sizes_of(other.sizes())), "a shape ", other.sizes(), " does not broadcast with ",
-            known_sizes(before));
+  if (!broadcast_into(all, sizes_of(other.sizes()))) [[unlikely]]
+    thrown<WrongShape>(__func__, __FILE__, __LINE__,
+                       {"a shape ", other.sizes(), " does not broadcast with ", known_sizes(before)});
 }
 
 void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {

@@ -50,7 +50,9 @@ at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const 
 void selected(const Selection& of, const at::Tensor& mask, const std::string& layout, int64_t blocks,
               const at::Tensor& out) {
   SIM_CHECK(layout == "TND", "layout ", layout, "; allowed: TND");
-  SIM_CHECK(!mask.defined() || !mask.numel(), "atten_mask is not simulated");
+  SIM_CHECK(!mask.defined() || !mask.numel() || mask.dim() == 2, "atten_mask ", mask.sizes(),
+            "; allowed: two dimensions");
+  SIM_CHECK(of.sparse_mode == 0 || of.sparse_mode == 2, "sparse_mode ", of.sparse_mode, "; allowed: 0, 2");
   const auto [tokens, heads, groups, width, each] =
       shapes<"tokens heads _, _ groups _, _ _ width, tokens groups =blocks -> tokens heads width">(
           {blocks}, of.query, of.key, of.value, of.chosen, out);
@@ -66,17 +68,30 @@ void statistics_like(const at::Tensor& query, const Attended& out) {
   for (const at::Tensor& each : {out.top, out.sum}) shape(each, {query.size(0), query.size(1), 8});
 }
 
+static size_t sequence_of(const Selection& of, int64_t token) {
+  const size_t sequence = std::upper_bound(of.ends.begin(), of.ends.end(), token) - of.ends.begin();
+  SIM_CHECK(sequence < of.ends.size(), "token ", token, " behind the last sequence");
+  return sequence;
+}
+
+at::Tensor in_sight(const at::Tensor& scores, const Selection& of, const at::Tensor& rows, int64_t token) {
+  if (of.sparse_mode != 2) return scores;
+  const size_t sequence = sequence_of(of, token);
+  const int64_t own = sequence ? token - of.ends[sequence - 1] + of.key_ends[sequence - 1] : token;
+  return scores.masked_fill(rows.gt(own).unsqueeze(1), std::numeric_limits<float>::lowest());
+}
+
 void attend_selected(const Selection& of, double scale, const Attended& to) {
   const int64_t heads = of.key.size(1);
   auto head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(of.block_size, at::kLong);
   for (int64_t token = 0; token < of.query.size(0); ++token) {
-    const size_t sequence = std::upper_bound(of.ends.begin(), of.ends.end(), token) - of.ends.begin();
-    SIM_CHECK(sequence < of.ends.size(), "token ", token, " behind the last sequence");
+    const size_t sequence = sequence_of(of, token);
     const int64_t first = sequence ? of.key_ends[sequence - 1] : 0;
     auto rows = of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1).add(within).flatten(1);
     auto scores =
         at::matmul(wide(of.query[token]).unflatten(0, {heads, -1}), wide(indexed(of.key, {rows, head})).transpose(1, 2))
             .mul(scale);
+    scores = in_sight(scores, of, rows, token);
     auto highest = scores.amax(-1, true);
     auto weights = scores.sub(highest).exp();
     auto total = weights.sum(-1, true);

@@ -21,6 +21,7 @@ struct Selection {
   at::Tensor query, key, value, chosen;
   Dims ends, key_ends;
   int64_t block_size;
+  int64_t sparse_mode;  // 2: with a mask a query sees no key behind its own place, whatever it holds
 };
 struct Attended {
   at::Tensor top, sum, out;
@@ -28,6 +29,9 @@ struct Attended {
 void selected(const Selection& of, const at::Tensor& mask, const std::string& layout, int64_t blocks,
               const at::Tensor& out);
 void statistics_like(const at::Tensor& query, const Attended& out);
+// The scores (heads, each, keys) of a token that these rows (heads, keys) of all keys belong to; lowest where it sees
+// none.
+at::Tensor in_sight(const at::Tensor& scores, const Selection& of, const at::Tensor& rows, int64_t token);
 void attend_selected(const Selection& of, double scale, const Attended& to);
 
 }  // namespace sim::transformer

@@ -280,9 +280,14 @@ Verdict value_verdict(const FunctionRules& rules, const ParameterRules& rule, co
                          : refused(rules, rule, family, "is " + (number ? came : "\"" + came + "\""), allowed);
 }
 
+bool is_asked_for(const ParameterRules& rule, const Argument* arguments) {
+  return !rule.asked || arguments[*rule.asked].number;
+}
+
 bool is_missing(const FunctionRules& rules, size_t at, const Argument* arguments) {
   if (arguments[at].kind == Argument::kValue || arguments[at].pointer) return false;
-  if (rules.parameters[at].required) return true;
+  const ParameterRules& rule = rules.parameters[at];
+  if (rule.required || (rule.asked && is_asked_for(rule, arguments))) return true;
   for (const Relation& relation : rules.parameters[at].relations)
     if (relation.kind == Relation::kEither && !arguments[relation.first].pointer) return true;
   return false;
@@ -300,7 +305,7 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
       empty |= is_empty(*tensor);
   for (size_t i = 0; i < count; ++i) {
     const ParameterRules& rule = rules.parameters[i];
-    if (!arguments[i].pointer) continue;
+    if (!arguments[i].pointer || !is_asked_for(rule, arguments)) continue;
     if (arguments[i].kind == Argument::kTensor) {
       if (Verdict found =
               tensor_verdict(rules, rule, *static_cast<const aclTensor*>(arguments[i].pointer), family, empty);
@@ -323,7 +328,8 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
         return found;
   for (size_t i = 0; i < count; ++i)
     for (const Relation& relation : rules.parameters[i].relations)
-      if (relation.only != kNoFamily && relation.only != int(family)) continue;
+      if ((relation.only != kNoFamily && relation.only != int(family)) || !is_asked_for(rules.parameters[i], arguments))
+        continue;
       else if (Verdict found = relation_verdict(rules, i, relation, arguments, family, empty); found.code) return found;
   for (size_t i = 0; i < count; ++i)
     if (Verdict found = value_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;

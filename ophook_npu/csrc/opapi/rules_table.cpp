@@ -158,6 +158,7 @@ void relate(const FunctionRules& function, ParameterRules& one) {
   one.values.clear();
   one.formats_of.clear();
   one.least = one.most = std::nullopt;
+  one.asked = std::nullopt;
   for (std::string_view word : split(one.related, ' ')) {
     const size_t equals = word.find('=');
     one.contiguous |= word == "contiguous";
@@ -177,6 +178,7 @@ void relate(const FunctionRules& function, ParameterRules& one) {
       formats_checked = said.find("formats") != said.npos;
       one.ranks_checked = said.find("ranks") != said.npos;
     }
+    if (key == "asked") one.asked = position(function, said);
     if (key == "least") one.least = std::stoll(std::string(said));
     if (key == "most") one.most = std::stoll(std::string(said));
     const size_t colon = key.find(':');

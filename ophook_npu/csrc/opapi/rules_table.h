@@ -54,6 +54,7 @@ struct ParameterRules {
   std::vector<Relation> relations;
   std::vector<std::string> values;  // what a number or a text may be; none: anything
   std::optional<int64_t> least, most;
+  std::optional<size_t> asked;  // the flag without which nobody looks at it
 };
 
 struct FunctionRules {

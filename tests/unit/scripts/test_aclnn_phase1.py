@@ -59,3 +59,18 @@ def test_of_two_headers_of_one_name_the_nearest_counts(trees: tuple[Path, Path, 
     assert aclnn_phase1.header("cases.h", path, tree) == tree / "a/cases.h"
     assert aclnn_phase1.header("../../../a/cases.h", tree / "b/cases.h", tree) == tree / "a/cases.h"
     assert aclnn_phase1.header("none.h", path, tree) is None
+
+
+def test_a_test_that_contradicts_cann_is_counted_by_itself() -> None:
+    known = aclnn_phase1.contradictions()
+    assert known and all(":" in test and "." in test and why for test, why in known.items())
+
+    def verdict(test: str, code: str) -> str:
+        return aclnn_phase1.Call(test, "aclnnOwn", "Ascend910B", "0", code).verdict
+
+    some = next(iter(known))
+    assert (
+        verdict(some, "161002") == "untrue"
+        and verdict(some, "0") == "right"
+        and verdict("a:b.c", "161002") == "refused"
+    )

@@ -43,7 +43,7 @@ def test_the_tables_are_sound() -> None:
                     assert of in ("2", "3", "4", "5", *rules.DATA_TYPES), (function.name, parameter)
                     assert set(others) <= set(rules.FORMATS), (function.name, parameter)
                     continue
-                assert not colon or relation in ("dtype", "shape"), key
+                assert not colon or relation in ("dtype", "shape", "idle"), key
                 columns = {
                     "checked": {"dtypes", "formats", "null", "ranks"},
                     "free_if_empty": {"dtypes", "formats", "ranks", "same"},
@@ -53,7 +53,7 @@ def test_the_tables_are_sound() -> None:
                     continue
                 assert relation in (
                     "dtype", "format", "cast", "shape", "shape_of_broadcast", "either", "any_format", "contiguous",
-                    "idle", "null_is_invalid", "tiled",
+                    "asked", "idle", "null_is_invalid", "tiled",
                 ), relation  # fmt: skip
                 own = set() if relation == "idle" else {parameter.name}
                 assert set(others) <= set(names) - own, (function.name, parameter)
@@ -500,6 +500,10 @@ def test_a_page_that_says_only_what_must_be_given(tmp_path: Path) -> None:
     assert [one.required for one in read_page(tmp_path / "b", other).parameters] == [True, True, False, True]
     absent = general.replace("<td>self</td><td>输入</td><td>x</td>", "<td>self</td><td>输入</td><td>可选参数</td>")
     assert not read_page(tmp_path / "c", absent).parameters[0].required
+    allowed = PAGE.replace("传入的self或out是空指针。", "self是空指针。某场景下out允许为空指针。")
+    assert [one.required for one in read_page(tmp_path / "d", allowed).parameters] == [True, False, False, False]
+    shorter = PAGE.replace("<td>weightOptional</td>", "<td>weight</td>")  # than the name in the prototype
+    assert shorter != PAGE and read_page(tmp_path / "e", shorter) == read_page(tmp_path / "f", PAGE)
 
 
 def test_bullets_of_one_product_are_read_for_it_alone(tmp_path: Path) -> None:

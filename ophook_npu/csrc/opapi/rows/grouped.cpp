@@ -3,6 +3,7 @@
 
 #include "kernels/grouped.h"
 #include "kernels/groups.h"
+#include "kernels/mx_quant.h"
 #include "kernels/needed.h"
 #include "opapi/aclnn.h"
 #include "opapi/rules.h"
@@ -29,6 +30,62 @@ static void scaled_by(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant
             dequant_mode, " with a weightScale ", scale[0].sizes());
   SIM_CHECK(dequant_dtype == ACL_FLOAT || dequant_dtype == ACL_FLOAT16 || dequant_dtype == ACL_BF16, "dequantDtype ",
             dequant_dtype, "; allowed: 0, 1, 27");
+}
+
+// ---- what CANN's checks limit besides, by product
+// Whether the last two dimensions lie the other way round.
+static bool turned_view(const at::Tensor& tensor) {
+  return tensor.dim() > 1 && tensor.size(-1) > 1 && tensor.size(-2) > 1 && sim::mx::lies_transposed(tensor);
+}
+
+static void swiglu_within_limits(const SwigluProduct& of, const at::Tensor& list) {
+  const Dims sizes = matrix_sizes(of.weight[0]), rows = row_sizes(of.x);
+  const int64_t experts = sizes.size() == 3 ? sizes[0] : int64_t(of.weight.size()), n = sizes.back(), k = rows.back();
+  const int64_t groups = list.numel();
+  const bool small = of.weight[0].scalar_type() == at::kInt, turned = turned_view(of.weight[0]);
+  const bool mixed = !of_4_bit_floats(of.x) && of_4_bit_floats(of.weight[0]);
+  if (!product_is("Ascend950")) {
+    SIM_CHECK(groups <= experts, "a groupList of ", groups, " for ", experts, " experts");
+    SIM_CHECK(n <= 10240, "n of ", n, "; at most 10240 is allowed");
+    SIM_CHECK(k < (small ? 20000 : 65536), "k of ", k, "; less than ", small ? 20000 : 65536, " is allowed");
+    SIM_CHECK(!turned || !small || of.x.scalar_type() == at::kInt, "a weight of 4 bits for x of 8 must not be turned");
+    return;
+  }
+  SIM_CHECK(k > 0 && groups <= 1024, "k of ", k, " and ", groups, " groups; more than 0, and at most 1024 are allowed");
+  SIM_CHECK(!turned_view(of.x), "x must not be turned");
+  SIM_CHECK(of.how.in_blocks || sizes.size() == 3, "a list of weights goes with scales of 32 numbers");
+  if (!of.how.in_blocks) return;
+  SIM_CHECK(of.how.dequant == 0, "dequantDtype ", of.how.dequant, " with scales of 32 numbers; allowed: 0");
+  SIM_CHECK(groups == experts, "a groupList of ", groups, " for ", experts, " experts");
+  SIM_CHECK(!of_4_bit_floats(of.x) || k > 2, "k of ", k, " of FLOAT4; more than 2 is allowed");
+  SIM_CHECK(!mixed || (turned && k % 32 == 0), "FLOAT8 by FLOAT4 takes a turned weight and multiples of 32 as k, got ",
+            k);
+}
+
+static void combined_within_limits(const Combined& of, bool weight_turned, const Dims& tuning, const at::Tensor& out) {
+  const Dims sizes = row_sizes(weight_turned ? of.weight.transpose(-1, -2) : of.weight), inner = row_sizes(of.x);
+  const int64_t experts = sizes[0], n = sizes[2], k = inner[1];
+  if (product_is("Ascend950")) {
+    SIM_CHECK(experts <= 1024, experts, " experts; at most 1024 are allowed");
+    SIM_CHECK(k > (of_4_bit_floats(of.x) ? 2 : 0), "k of ", k, " of ", of.x.scalar_type());
+    SIM_CHECK(!is_mixed(of) || (k % 32 == 0 && n % 32 == 0), "k of ", k, " and n of ", n, "; allowed: multiples of 32");
+    if (of.x.scalar_type() != at::kChar) of_dtype("rowIndex", of.row_index, {at::kLong});
+    if (!by_blocks_of_32(of)) shape(of.with.scale, {experts, 1, n});
+    return;
+  }
+  if (of.weight.scalar_type() == at::kInt) {
+    SIM_CHECK(k % 64 == 0 && k > 128 && n % 8 == 0 && n > 64, "k of ", k, " and n of ", n, " of int8 by int4");
+    of_dtype("scale", of.with.scale, {at::kLong});
+    shape(of.with.scale, {experts, 1, n});
+    of_dtype("rowIndex", of.row_index, {at::kLong});
+  } else {
+    SIM_CHECK(k % 16 == 0 && n % 32 == 0 && n >= 256, "k of ", k, " and n of ", n, " of int8 by int8");
+    shape(of.with.scale, {experts, n});
+  }
+  SIM_CHECK(of.x.numel() && experts && (!of.shared.defined() || of.shared.numel()), "no input may be empty");
+  SIM_CHECK(out.size(0) <= of.x.size(0), out.size(0), " rows of out for ", of.x.size(0), " of x1");
+  SIM_CHECK(tuning.empty() || (tuning[0] >= 0 && tuning[0] <= of.x.size(0)), "tuningConfig ", tuning, " for ",
+            of.x.size(0), " rows");
 }
 
 ACLNN(GroupedMatmul,
@@ -97,8 +154,7 @@ SWIGLU_BY_ROWS(GroupedMatmulSwigluQuantWeightNZ)
          dequant_mode, int64_t, dequant_dtype, int64_t, quant_mode, int64_t, group_list_type, Ints, tuning, Out, out, \
          Out, out_scale),                                                                                             \
         (scaled_by(dequant_mode, dequant_dtype, quant_mode, scale),                                                   \
-         swiglu_product_like(REQUANTIZED, {bias}, out, out_scale),                                                    \
-         swiglu_within_limits(REQUANTIZED, product_is("Ascend950"), groups)),                                         \
+         swiglu_product_like(REQUANTIZED, {bias}, out, out_scale), swiglu_within_limits(REQUANTIZED, groups)),        \
         swiglu_product(REQUANTIZED, groups, out, out_scale))
 SWIGLU_QUANT(V2)
 SWIGLU_QUANT(WeightNzV2)
@@ -137,7 +193,7 @@ ACLNN(FFNV2,
 #define FINALIZE(name, zero_points, tuning_of, more_checks, ...)                                                     \
   ACLNN(name, (__VA_ARGS__, Out, out),                                                                               \
         (more_checks, finalized_product_like(COMBINED(zero_points), dtype, turned, weight_turned, out),              \
-         combined_within_limits(COMBINED(zero_points), product_is("Ascend950"), weight_turned, tuning_of, out)),     \
+         combined_within_limits(COMBINED(zero_points), weight_turned, tuning_of, out)),                              \
         write(out,                                                                                                   \
               finalized_product(weight_turned ? turned_over(COMBINED(zero_points)) : Combined COMBINED(zero_points), \
                                 out.sizes())))

@@ -28,10 +28,19 @@ static at::Tensor or_equal_probs(const at::Tensor& probs, const at::Tensor& sort
   const bool several = !probs.defined() && tokens > 0 && sorted.numel() > tokens && sorted.numel() % tokens == 0;
   return several && product_is("Ascend950") ? moe::equal_probs(sorted, tokens) : probs;
 }
+// Of tokens of INT8 an Ascend950 gives as many places as there is room for, else the operator fills all.
+static void places_like(const at::Tensor& sorted, const at::Tensor& tokens, const at::Tensor& indices) {
+  const bool cut = product_is("Ascend950") && tokens.scalar_type() == at::kChar && sorted.dim() == 1;
+  if (!cut || sorted.numel() > indices.numel()) shape(sorted, {indices.numel()});
+}
+static Tensors cut_to(Tensors made, const at::Tensor& sorted) {
+  made[1] = made[1].narrow(0, 0, sorted.numel());
+  return made;
+}
 ACLNN(MoeTokenPermute, (In, tokens, In, indices, int64_t, kept, bool, padded, Out, permuted, Out, sorted),
       (there({indices}), not_padded(padded, {sorted}), moe::choices(indices, tokens, rows_kept(kept, indices)),
-       shape(permuted, {rows_kept(kept, indices), tokens.size(1)}), shape(sorted, {indices.numel()})),
-      write_each({permuted, sorted}, moe::permute(tokens, indices, rows_kept(kept, indices))))
+       shape(permuted, {rows_kept(kept, indices), tokens.size(1)}), places_like(sorted, tokens, indices)),
+      write_each({permuted, sorted}, cut_to(moe::permute(tokens, indices, rows_kept(kept, indices)), sorted)))
 ACLNN(MoeTokenPermuteGrad, (In, grad, In, sorted, int64_t, topk, bool, padded, Out, out),
       (there({sorted}), not_padded(padded), moe::rows_of_tokens("permutedOutputGrad", grad),
        shape(out, {divided(sorted.numel(), topk), grad.size(1)})),

@@ -37,6 +37,12 @@ void masked_rows(const at::Tensor& self, const at::Tensor& mask) {
               self.sizes());
 }
 
+// Of several slopes CANN asks for a list, whatever dimensions they have; of one for its shape.
+void slopes_like(const at::Tensor& out, const at::Tensor& weight) {
+  if (weight.numel() == 1) like(out, weight);
+  else shape(out, {weight.numel()});
+}
+
 void write_prelu(const at::Tensor& out, const at::Tensor& out_weight, const kernels::PreluGradients& result) {
   write(out, result.x);
   write(out_weight, result.weight.reshape(out_weight.sizes()));
@@ -152,7 +158,8 @@ ACLNN(LogSigmoidBackward, (In, grad, In, self, In, buffer, Out, out), like(out, 
       write(out, kernels::log_sigmoid_backward(grad, self)))
 ACLNN(MishBackward, (In, grad, In, self, Out, out), broadcast(out, {grad, self}),
       write(out, at::mish_backward(grad, self)))
-ACLNN(PreluBackward, (In, grad, In, self, In, weight, Out, out, Out, out_weight), like(out, self),
+ACLNN(PreluBackward, (In, grad, In, self, In, weight, Out, out, Out, out_weight),
+      (like(out, self), slopes_like(out_weight, weight), into(self, {grad})),
       write_prelu(out, out_weight, kernels::prelu_backward(grad, self, weight)))
 ACLNN(SoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out),
       (wrap(dim, output), like(out, output), like(grad, output)),

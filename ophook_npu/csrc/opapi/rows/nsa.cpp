@@ -39,7 +39,9 @@ ACLNN(NsaCompressAttentionInfer,
       (nsa::one_token_like(ONE_TOKEN, query_lengths, heads, layout, out),
        nsa::check_choice_of_one(ONE_TOKEN, mask, always, CHOICE, chosen)),
       nsa::compressed_attention_of_one(ONE_TOKEN, scale, CHOICE, out, chosen))
-#define SELECTED (sim::transformer::Selection{NAMED(query, key, value, chosen, ends, key_ends), .block_size = block})
+#define SELECTED                                                                                      \
+  (sim::transformer::Selection{NAMED(query, key, value, chosen, ends, key_ends), .block_size = block, \
+                               .sparse_mode = mask.defined() && mask.numel() ? sparse_mode : 0})
 #define FORWARD (sim::transformer::Attended{NAMED(top, sum, out)})
 #define TO_SELECTED (nsa::Gradients{.query = grad_query, .key = grad_key, .value = grad_value})
 ACLNN(NsaSelectedAttentionGrad,

@@ -48,6 +48,11 @@ void averaged_from(const at::Tensor& grad, const at::Tensor& self, const at::Ten
             self.sizes());
 }
 
+// Of one average for all places CANN fills and multiplies, in DOUBLE as well; its operator for more has none.
+void for_one_place(const at::Tensor& grad) {
+  if (grad.scalar_type() == at::kDouble) shape(grad, kernels::last_replaced(grad.sizes(), {1, 1, 1}));
+}
+
 // out has `size` in the place of self's last dimensions.
 void resized(const at::Tensor& out, const at::Tensor& self, const Dims& size, size_t dims) {
   SIM_CHECK(size.size() == dims, dims, " sizes expected, got ", at::IntArrayRef(size));
@@ -179,5 +184,5 @@ ACLNN(AdaptiveAvgPool2dBackward, (In, grad, In, self, Out, out), averaged_from(g
 ACLNN(AdaptiveAvgPool3d, (In, self, Ints, size, Out, out), resized(out, self, size, 3),
       write(out, kernels::adaptive_average(self, size)))
 ACLNN(AdaptiveAvgPool3dBackward, (In, grad, In, self, Out, out), averaged_from(grad, self, out, 3);
-      SIM_CHECK(grad.numel() || !self.numel(), "gradOutput ", grad.sizes(), " has no elements"),
-      write(out, at::_adaptive_avg_pool3d_backward(wide(grad), wide(self))))
+      SIM_CHECK(grad.numel() || !self.numel(), "gradOutput ", grad.sizes(), " has no elements");
+      for_one_place(grad), write(out, at::_adaptive_avg_pool3d_backward(wide(grad), wide(self))))

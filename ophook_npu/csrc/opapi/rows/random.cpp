@@ -75,9 +75,9 @@ ACLNN(NormalTensorFloat, (In, mean, float, std, int64_t, seed, int64_t, offset, 
 ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Out, out), broadcast(out, {mean, std}),
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
 ACLNN(InplaceUniform, (Out, self, double, from, double, to, uint64_t, seed, uint64_t, offset), interval(from, to),
-      self.uniform_(from, to, generator(seed, offset)))
+      kernels::draw_uniform(self, from, to, generator(seed, offset)))
 ACLNN(InplaceUniformTensor, (Out, self, double, from, double, to, In, seed, In, offset, uint64_t, shift),
-      interval(from, to), self.uniform_(from, to, captured(seed, offset, shift)))
+      interval(from, to), kernels::draw_uniform(self, from, to, captured(seed, offset, shift)))
 ACLNN(InplaceRandom, (Out, self, int64_t, from, int64_t, to, int64_t, seed, int64_t, offset),
       SIM_CHECK(from < to, "from ", from, " is not below to ", to),
       kernels::drawn(self, from, to, generator(seed, offset)))

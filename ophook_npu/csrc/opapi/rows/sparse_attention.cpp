@@ -5,6 +5,7 @@
 #include "kernels/delta_rule.h"
 #include "kernels/latent_cache.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 namespace sparse = sim::sparse_attention;
@@ -19,6 +20,15 @@ static void write_attention(const at::Tensor& out, const at::Tensor& largest, co
 
 static void with_rope_like(const at::Tensor& grad, const at::Tensor& rope) {
   if (rope.defined()) like(grad, rope);
+}
+
+// Keys that are the values too have one gradient, and no other is asked for.
+static void gradient_of_values_like(const at::Tensor& grad, const at::Tensor& value) {
+  if (value.defined()) like(grad, value);
+  else SIM_CHECK(!grad.defined(), "dValueOut is there, and value is null");
+}
+static Tensors of_keys_and_values(Tensors gradients, const at::Tensor& value) {
+  return value.defined() ? gradients : sparse::of_one(std::move(gradients));
 }
 
 static void write_product(const at::Tensor& query, std::initializer_list<at::Tensor> kept, const Tensors& made) {
@@ -86,19 +96,19 @@ ACLNN(KvQuantSparseFlashAttention,
                   .key_lengths = sparse::as_lengths(key_lengths),     \
                   .pages = {},                                        \
                   .mode = mode})
+#define OWN_INPUTS {query, key, value.defined() ? value : key, chosen, query_rope, key_rope}
 ACLNN(SparseFlashAttentionGrad,
       (In, query, In, key, In, value, In, chosen, In, grad, In, out, In, largest, In, sum, In, query_lengths, In,
        key_lengths, In, query_rope, In, key_rope, double, scale, int64_t, block, Text, layout, int64_t, mode, int64_t,
        before, int64_t, after, bool, deterministic, Out, grad_query, Out, grad_key, Out, grad_value, Out,
        grad_query_rope, Out, grad_key_rope),
-      (sparse::layout_like(OWN_KEYS, query, key, before, after),
-       sparse::attention_like({query, key, value, chosen, query_rope, key_rope}, block, 0, out), like(grad, out),
-       sparse::statistics_like(OWN_KEYS, {query, key, value, chosen, query_rope, key_rope}, largest, sum),
-       like(grad_query, query), like(grad_key, key), like(grad_value, value),
-       with_rope_like(grad_query_rope, query_rope), with_rope_like(grad_key_rope, key_rope)),
+      (sparse::layout_like(OWN_KEYS, query, key, before, after), sparse::attention_like(OWN_INPUTS, block, 0, out),
+       like(grad, out), sparse::statistics_like(OWN_KEYS, OWN_INPUTS, largest, sum), like(grad_query, query),
+       like(grad_key, key), gradient_of_values_like(grad_value, value), with_rope_like(grad_query_rope, query_rope),
+       with_rope_like(grad_key_rope, key_rope)),
       write_each({grad_query, grad_key, grad_value, grad_query_rope, grad_key_rope},
-                 sparse::attend_backward(OWN_KEYS, {query, key, value, chosen, query_rope, key_rope}, grad, out,
-                                         largest, sum, scale, block)))
+                 of_keys_and_values(
+                     sparse::attend_backward(OWN_KEYS, OWN_INPUTS, grad, out, largest, sum, scale, block), value)))
 ACLNN(LightningIndexerGrad,
       (In, query, In, key, In, grad, In, chosen, In, weights, In, query_lengths, In, key_lengths, int64_t, heads, Text,
        layout, int64_t, mode, int64_t, before, int64_t, after, bool, deterministic, Out, grad_query, Out, grad_key, Out,
@@ -136,7 +146,7 @@ ACLNN(SparseLightningIndexerGradKLLoss,
 
 // ---- parts of one softmax ------------------------------------------------------------------------------------------
 ACLNN(AttentionUpdate, (List, log_sums, List, parts, int64_t, kind, Out, out, Out, log_sum),
-      sparse::parts_like(log_sums, parts, kind, out, log_sum),
+      sparse::parts_like(log_sums, parts, kind, product_is("Ascend950") ? 16 : 128, out, log_sum),
       write_each({out, kind == 1 ? log_sum : at::Tensor()}, sparse::joined(log_sums, parts)))
 
 // ---- the gated delta rule ------------------------------------------------------------------------------------------

@@ -17,7 +17,9 @@ ACLNN(RingAttentionUpdateV2,
        softmax_layout, Out, out, Out, out_top, Out, out_sum),
       ring_parts(RING_PARTS, layout, softmax_layout, RING_RESULT),
       ring_update(RING_PARTS, layout == "SBH", RING_RESULT))
-#define SELECTION (Selection{NAMED(query, key, value, chosen, ends, key_ends, block_size)})
+#define SELECTION                                                          \
+  (Selection{NAMED(query, key, value, chosen, ends, key_ends, block_size), \
+             .sparse_mode = mask.defined() && mask.numel() ? sparse_mode : 0})
 #define ATTENTION (Attended{NAMED(top, sum, out)})
 ACLNN(NsaSelectedAttention,
       (In, query, In, key, In, value, In, chosen, In, mask, Ints, ends, Ints, key_ends, double, scale, int64_t, heads,

@@ -11,7 +11,7 @@ using namespace sim::vocabulary;
 ACLNN(FusedLinearOnlineMaxSum,
       (In, input, In, weight, In, target, int64_t, first, int64_t, last, Out, max, Out, sum, Out, predicted, Out, mask,
        Out, maskedTarget, Out, logits),
-      (multiplies(input, weight), indices(first, last, weight), max_sum_like({NAMED(input, weight, target)}, MAX_SUM)),
+      (multiplies(input, weight), indices(first, last), max_sum_like({NAMED(input, weight, target)}, MAX_SUM)),
       max_sum({NAMED(input, weight, target)}, first, last, MAX_SUM))
 // Its page takes no input and weight, CANN's own program hands them over; the formula has no use for them.
 ACLNN(FusedCrossEntropyLossWithMaxSum,
