@@ -98,4 +98,10 @@ at::Tensor distances_backward(const at::Tensor& grad, const at::Tensor& x1, cons
   return spread_distances_backward(grad.unsqueeze(-1), x1.unsqueeze(-2), x2.unsqueeze(-3), distances.unsqueeze(-1), p);
 }
 
+at::Tensor vector_norm(const at::Tensor& x, const at::Scalar& order, at::OptionalIntArrayRef dims, bool keep_dims) {
+  const at::Tensor real = x.is_complex() ? at::real(x) : x;
+  const bool half = real.scalar_type() == at::kHalf || real.scalar_type() == at::kBFloat16;
+  return at::linalg_vector_norm(half ? real : real.to(at::kFloat), order, dims, keep_dims, at::kFloat);
+}
+
 }  // namespace sim::kernels

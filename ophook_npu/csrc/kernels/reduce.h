@@ -39,4 +39,7 @@ at::Tensor distances_backward(const at::Tensor& grad, const at::Tensor& x1, cons
 // As at::unique_consecutive, also of complex numbers.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> without_repeats(const at::Tensor& self, std::optional<int64_t> dim);
 
+// CANN converts what its operator does not take to FLOAT: of a complex number its real part.
+at::Tensor vector_norm(const at::Tensor& x, const at::Scalar& order, at::OptionalIntArrayRef dims, bool keep_dims);
+
 }  // namespace sim::kernels

@@ -56,13 +56,6 @@ void reduced_unless(const at::Tensor& out, const at::Tensor& self, const Dims& d
   else reduced(out, self, dims, keep_dims);
 }
 
-// CANN converts what its operator does not take to FLOAT: of a complex number its real part.
-at::Tensor norm_of(const at::Tensor& self, const at::Scalar& order, const Dims& dims, bool keep_dims) {
-  const at::Tensor real = self.is_complex() ? at::real(self) : self;
-  const bool half = real.scalar_type() == at::kHalf || real.scalar_type() == at::kBFloat16;
-  return at::linalg_vector_norm(half ? real : real.to(at::kFloat), order, dims_or_all(dims), keep_dims, at::kFloat);
-}
-
 // Nothing has no extreme: a dimension that goes has an element. An empty output is left as it is.
 void of_some(const at::Tensor& self, const Dims& dims) {
   for (int64_t dim : dims)
@@ -139,9 +132,10 @@ ACLNN(StdMeanCorrection, (In, self, Ints, dims, int64_t, correction, bool, keep_
 ACLNN(LogSumExp, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::logsumexp(self, dims, keep_dims)))
 ACLNN(LinalgVectorNorm, (In, self, Num, ord, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
-      (not_complex(self), reduced(out, self, dims, keep_dims)), write(out, norm_of(self, ord, dims, keep_dims)))
+      (not_complex(self), reduced(out, self, dims, keep_dims)),
+      write(out, kernels::vector_norm(self, ord, dims_or_all(dims), keep_dims)))
 ACLNN(Norm, (In, self, Num, p, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
-      write(out, norm_of(self, p, dims, keep_dims)))
+      write(out, kernels::vector_norm(self, p, dims_or_all(dims), keep_dims)))
 ACLNN(Median, (In, self, Out, out), one_element(out), write(out, at::median(self)))
 ACLNN(NanMedian, (In, self, Out, out), one_element(out), write(out, at::nanmedian(self)))
 ACLNN(MedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
