@@ -6,7 +6,8 @@
 Newer releases of torch_npu cannot be imported next to a torch with CUDA. The wheel leaves out CUDA's libraries.
 Stand-ins export the names that the other libraries link; their functions return 0, so torch finds no CUDA device.
 The wheel is for trying releases; PyTorch's own builds for the CPU are at https://download.pytorch.org/whl/cpu.
-INDEX becomes a folder that pip takes as --index-url. Needs pip, g++ and binutils.
+INDEX becomes a folder that pip takes as --index-url. The wheel is for this kind of machine (x86-64 or aarch64). Needs
+pip, g++ and binutils.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import base64
 import csv
 import hashlib
 import io
+import platform
 import re
 import subprocess
 import sys
@@ -28,6 +30,19 @@ CUDA = re.compile(r"^lib(torch_cuda|c10_cuda|caffe2_nvrtc|torch_nvshmem|cudart|c
 REFERENCES = ("_ZN4c10d15get_gil_checkerEv",)
 # Called there too: the constructor of an object whose virtual functions pybind11 looks at.
 OBJECTS = ("_ZN4c10d16ProcessGroupNCCL7OptionsC1Eb",)
+# How a machine returns 0, and the address of `written`; how it stores that of `functions` in the object it is given.
+INSTRUCTIONS = {
+    "x86_64": (
+        ["xorl %eax, %eax", "ret"],
+        ["leaq written(%rip), %rax", "ret"],
+        ["leaq functions(%rip), %rax", "movq %rax, (%rdi)", "ret"],
+    ),
+    "aarch64": (
+        ["mov x0, #0", "ret"],
+        ["adrp x0, written", "add x0, x0, :lo12:written", "ret"],
+        ["adrp x1, functions", "add x1, x1, :lo12:functions", "str x1, [x0]", "ret"],
+    ),
+}
 NEEDS = re.compile(rb"^Requires-Dist: (nvidia-|cuda-|triton).*\n", re.MULTILINE)
 
 
@@ -66,6 +81,7 @@ def stand_ins(folder: Path, libraries: list[Path], variables: dict[str, int]) ->
         for name in names(library, "--defined-only")
     }
     missing = {name for library in libraries for name in names(library, "--undefined-only")} - have
+    nothing, reference, constructor = INSTRUCTIONS[platform.machine()]
     # The two words before an object's functions are its offset and its type.
     code, zeros = (
         [".text"],
@@ -85,11 +101,11 @@ def stand_ins(folder: Path, libraries: list[Path], variables: dict[str, int]) ->
         elif into is zeros:
             zeros += [f".zero {variables.get(name, 64)}", ".balign 16"]
         elif name in REFERENCES:
-            code += ["leaq written(%rip), %rax", "ret"]
+            code += reference
         elif name in OBJECTS:
-            code += ["leaq functions(%rip), %rax", "movq %rax, (%rdi)", "ret"]
+            code += constructor
     (folder / "names.s").write_text(
-        "\n".join([*code, "nothing: xorl %eax, %eax", "ret", *zeros, '.section .note.GNU-stack,"",@progbits', ""])
+        "\n".join([*code, "nothing:", *nothing, *zeros, '.section .note.GNU-stack,"",@progbits', ""])
     )
     made = [folder / name for name in linked]
     for number, library in enumerate(made):
@@ -180,7 +196,7 @@ def main() -> None:
             scratch,
             "--only-binary=:all:",
         ]
-        platforms = [f"--platform=manylinux_2_{libc}_x86_64" for libc in (28, 17)]
+        platforms = [f"--platform=manylinux_2_{libc}_{platform.machine()}" for libc in (28, 17)]
         subprocess.run([*pip, *platforms, f"--python-version={given.python}", f"torch=={given.version}"], check=True)
         made = convert(next(Path(scratch).glob("*.whl")), given.version, folder)
     links = "".join(

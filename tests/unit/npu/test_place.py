@@ -44,6 +44,20 @@ def test_complete_host(tmp_path: Path, variable: str | None) -> None:
     assert place.choose("sim", host) == "sim"
 
 
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_a_toolkit_as_it_lies_on_either_machine(tmp_path: Path, machine: str) -> None:
+    """Its lib64 is a link into the folder of the machine, and `latest` is a link to the release."""
+    release = cann(tmp_path / "8.5.0" / f"{machine}-linux").parent
+    (release / "lib64").symlink_to(f"{machine}-linux/lib64")
+    latest = tmp_path / "latest"
+    latest.symlink_to("8.5.0")
+    (tmp_path / "set_env.sh").write_text(f"export ASCEND_OPP_PATH={latest}/opp LD_LIBRARY_PATH={latest}/lib64\n")
+    host = place.detect({}, devices(tmp_path / "dev", 1), latest)
+    assert host.is_ascend and place.choose("auto", host) == "npu"
+    environ = place.ascend_environment(latest, {"PATH": "/usr/bin:/bin"})
+    assert (Path(environ["LD_LIBRARY_PATH"]) / "libascendcl.so").resolve().parent.parent.name == f"{machine}-linux"
+
+
 @pytest.mark.parametrize(
     ("break_it", "message"),
     [
