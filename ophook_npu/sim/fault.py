@@ -14,8 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ophook_npu.errors import OphookError
+
+if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
 
 VARIABLE = "OPHOOK_SIM_FAULTS"
 LOG = "OPHOOK_SIM_FAULT_LOG"
@@ -27,6 +31,7 @@ PLACE[@WHEN[,WHEN]...]=FAULT
 PLACE   aclnnAdd or a glob (aclnnForeach*) · task: any task of a stream · kernel:NAME · copy · malloc · stream · disk ·
         HcclAllReduce, Hccl* · link: messages between two ranks · version:cann, version:driver
 WHEN    3: the third time · 3+: from then on · 3-5 · every=10 · p=0.01 · seed=7 · times=2 · after=2.5s ·
+        step=5, step=5+, step=5-7: of the optimizer ·
         rank1, rank1:3 · rank0-1 (link: what rank 0 sends to rank 1) · device0 · restart=1, restart=any (torchrun's)
 FAULT   a code: 507xxx fails the task, others are what the call returns; call:CODE and task:CODE say which ·
         hang · slow:4 (times as long) · flip, flip:BIT (of the result) · uce, uce:ADDRESS, ecc · oom · lost (device) ·
@@ -69,7 +74,7 @@ def parse(text: str, seed: int | None = None) -> Order:
         raise _wrong(text.replace("\t", " ").replace("\n", " "), 0, "an order is one line, without tabs")
     which, equals, what = text.rpartition("=")
     # "p=0.01" at the end is a condition, and no fault.
-    if not equals or re.search(r"(?:^|[@,])(p|seed|every|times|after|restart)$", which):
+    if not equals or re.search(r"(?:^|[@,])(p|seed|every|times|after|restart|step)$", which):
         raise _wrong(text, len(text), "which fault? there is no =FAULT at the end")
     place, at_sign, when = which.partition("@")
     fields: dict[str, str] = {}
@@ -109,11 +114,12 @@ def _condition(text: str, at: int, word: str, fields: dict[str, str]) -> None:
             _condition(text, at + match.start(3), match[3], fields)
     elif match := re.fullmatch(r"device(\d+)", word):
         put(device=match[1])
-    elif match := re.fullmatch(r"(\d+)(\+|-(\d+))?", word):
-        first, last = int(match[1]), int(match[3] or match[1])
+    elif match := re.fullmatch(r"(step=)?(\d+)(\+|-(\d+))?", word):
+        first, last = int(match[2]), int(match[4] or match[2])
         if first == 0 or last < first:
             raise _wrong(text, at, "counts begin at 1, and a range does not go back")
-        put(first=str(first), **({} if match[2] == "+" else {"last": str(last)}))
+        begin, end = ("step", "last_step") if match[1] else ("first", "last")
+        put(**{begin: str(first)}, **({} if match[3] == "+" else {end: str(last)}))
     elif match := re.fullmatch(r"p=(\d*\.?\d+(?:e-?\d+)?)", word):
         if not 0 < float(match[1]) <= 1:
             raise _wrong(text, at + 2, "a probability is above 0 and at most 1")
@@ -267,13 +273,14 @@ def fault(*given: str) -> Iterator[Made]:
         raise OphookError(
             "fault", "there is no simulator under this process", todo="ophook_npu.sim.enable(), or `ophook-npu run`"
         )
-    core = ctypes.CDLL(str(root / "lib64" / "libophook_sim_core.so"))
+    core = _core(root)
     core.sim_error_message.restype = ctypes.c_char_p
     core.sim_fault_remove.argtypes = [ctypes.c_uint64]
     for name in ("sim_fault_made", "sim_fault_seen"):
         getattr(core, name).argtypes, getattr(core, name).restype = [ctypes.c_uint64], ctypes.c_uint64
     armed: list[tuple[Order, int]] = []
     told = Made()
+    counting = count_steps(root) if any("step" in one.fields for one in wanted) else None
     try:
         for one in wanted:
             number = ctypes.c_uint64()
@@ -282,10 +289,42 @@ def fault(*given: str) -> Iterator[Made]:
             armed.append((one, number.value))
         yield told
     finally:
+        if counting is not None:
+            counting.remove()
         for one, identity in armed:
             told.seen[one.text] = core.sim_fault_seen(identity)
             told.made[one.text] = core.sim_fault_made(identity)
             core.sim_fault_remove(identity)
+
+
+def _core(root: Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(root / "lib64" / "libophook_sim_core.so"))
+
+
+def count_steps(root: Path) -> RemovableHandle:
+    """Count the steps of every optimizer of the program, until the handle's ``remove``.
+
+    After each the device is waited for: what was launched in a step then ran in it.
+    """
+    import torch
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    core = _core(root)
+
+    def counted(optimizer: object, args: object, kwargs: object) -> None:
+        npu = getattr(torch, "npu", None)
+        if npu is not None and npu.is_initialized():
+            npu.synchronize()
+        core.sim_fault_step()
+
+    return register_optimizer_step_post_hook(counted)
+
+
+def begin() -> None:
+    """In each process that imports torch, where an order says a step (`ophook_npu.sim.plugins`)."""
+    root = os.environ.get("OPHOOK_SIM_ROOT")
+    if root:
+        count_steps(Path(root))
 
 
 def ordered() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -84,9 +85,10 @@ except RuntimeError as error:
 """
 
 
-def run(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--", "-c", PROGRAM]
-    return subprocess.run(command, capture_output=True, text=True, timeout=200)
+def run(*options: str, program: str = PROGRAM) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--", "-c", program]
+    plain = {key: value for key, value in os.environ.items() if key != "TORCH_DEVICE_BACKEND_AUTOLOAD"}
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, env=plain)
 
 
 def test_a_program_that_nobody_edited(tmp_path: Path) -> None:
@@ -100,6 +102,30 @@ def test_a_program_that_nobody_edited(tmp_path: Path) -> None:
         ("aclnnAdd@3=507015", "aclnnAdd", 3, 0)
     ]
     assert "fault not made: aclnnAddd@p=0.5=hang: aclnnAddd never came" in done.stderr
+
+
+STEPS = """
+import torch, torch_npu
+weight = torch.ones(4, device="npu", requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.5)
+for step in range(1, 5):
+    optimizer.zero_grad()
+    (weight * 2).sum().backward()
+    optimizer.step()
+    print(step, weight.sum().item(), flush=True)
+"""
+
+
+def test_a_fault_in_a_step_of_the_optimizer() -> None:
+    done = run("--fault", "aclnnMuls@step=3,1=flip:31", program=STEPS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1", "0.0", "2", "-4.0", "3", "-8.0", "4", "-12.0"], done.stdout + done.stderr
+    assert "fault made: aclnnMuls@step=3,1=flip:31 (aclnnMuls, 1;" in done.stderr, done.stderr
+    from ophook_npu.sim import fault
+
+    with fault("aclnnAdd@step=2=507015") as told:
+        pass
+    assert told.made == {"aclnnAdd@step=2=507015": 0}
 
 
 def test_the_fixture(npu_fault: Callable[..., Any]) -> None:

@@ -45,6 +45,7 @@ struct Order {
   std::string word;
   uint64_t first = 1, last = UINT64_MAX, every = 1, most = UINT64_MAX, seed = 0;
   double chance = 1;
+  uint64_t step = 0, last_step = UINT64_MAX;  // 0: in any
   int rank = -1, peer = -1, device = -1;
   Clock::time_point from{};
   uint64_t seen = 0, made = 0;
@@ -56,6 +57,8 @@ struct Found {
   uint64_t draw = 0;   // a number that the seed and the count decide
   bool made = false;
 };
+
+std::atomic<uint64_t> steps{0};  // that the program's optimizers have made
 
 // Never destroyed: streams outlive static destructors.
 struct State {
@@ -167,6 +170,8 @@ Found meet(const char* site, const char* name, int device, int rank = -1, int pe
              : order.rank >= 0 && order.rank != all.rank)
       continue;
     if (order.device >= 0 && order.device != device) continue;
+    const uint64_t step = steps + 1;
+    if (order.step && (step < order.step || step > order.last_step)) continue;
     const uint64_t count = ++order.seen;
     if (found.made || order.made >= order.most || count < order.first || count > order.last) continue;
     if ((count - order.first) % order.every || Clock::now() < order.from) continue;
@@ -309,6 +314,8 @@ bool read(const std::string& line, Order* order) {
   number("code", &order->code), number("first", &order->first), number("every", &order->every);
   if (given.count("last")) number("last", &order->last);
   if (given.count("most")) number("most", &order->most);
+  number("step", &order->step);
+  if (given.count("last_step")) number("last_step", &order->last_step);
   number("seed", &order->seed), number("chance", &order->chance);
   number("rank", &order->rank), number("peer", &order->peer), number("device", &order->device);
   double after = 0;
@@ -398,6 +405,9 @@ int sim_fault_add(const char* line, uint64_t* id) {
   if (!line || !id || !read(line, &order))
     return sim_fail(sim::kInvalidParam, "OPHOOK_SIM_FAULTS: \"%s\" is no order of a fault; write them with --fault",
                     line ? line : "");
+  // As all counts, those of steps begin with the order.
+  if (order.step) order.step += steps;
+  if (order.step && order.last_step != UINT64_MAX) order.last_step += steps;
   std::lock_guard lock(state().mutex);
   *id = order.id = state().next++;
   state().orders.push_back(std::move(order));
@@ -425,6 +435,8 @@ uint64_t sim_fault_seen(uint64_t id) {
     if (order.id == id) return order.seen;
   return 0;
 }
+
+void sim_fault_step() { ++steps; }
 
 void sim_fault_rank(int rank) {
   std::lock_guard lock(state().mutex);

@@ -17,6 +17,7 @@ SIM_API void sim_fault_remove(uint64_t id);
 SIM_API uint64_t
 sim_fault_made(uint64_t id);  // how often it was made, and in `sim_fault_seen` how often its place came
 SIM_API uint64_t sim_fault_seen(uint64_t id);
+SIM_API void sim_fault_step(void);  // an optimizer of the program has made a step
 // The rank of this process where no launcher said it (RANK): of its first communicator.
 SIM_API void sim_fault_rank(int rank);
 // What the call `name` returns in place of what it does, with its message; 0: it goes on.

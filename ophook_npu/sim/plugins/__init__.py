@@ -6,6 +6,9 @@ The modules of this folder, and a distribution that names their entry points, li
 
 DISTRIBUTION = "ophook_sim_plugins"
 ENTRY_POINTS = """\
+[torch.backends]
+ophook_sim_fault = ophook_sim_fault:begin
+
 [vllm.general_plugins]
 ophook_sim = ophook_sim_vllm:register
 

@@ -33,6 +33,8 @@ from ophook_npu.sim.fault import GRAMMAR, lines, orders, parse
         ("HcclBroadcast@rank0-1=delay:2s", "site=message place=HcclBroadcast rank=0 peer=1 kind=delay argument=2000"),
         ("link@rank1-0=double", "site=message place=* rank=1 peer=0 kind=twice"),
         ("task@5,restart=any=stop", "site=task place=* first=5 last=5 restart=any kind=stop"),
+        ("aclnnMm@step=5,2=hang", "site=task place=aclnnMm step=5 last_step=5 first=2 last=2 kind=hang"),
+        ("malloc@rank1:step=3+=oom", "site=malloc place=malloc rank=1 step=3 kind=fail code=207001"),
         ("disk@rank1:3+=full", "site=disk place=* rank=1 first=3 kind=fail"),
         ("version:driver=24.1.0", "site=version place=driver kind=version word=24.1.0"),
     ],
