@@ -53,7 +53,9 @@ Dims fractal_sizes(at::IntArrayRef matrix, int64_t width) {
   return sizes;
 }
 
-at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
+at::Tensor from_fractal(const at::Tensor& given, at::IntArrayRef told) {
+  // ATen does not copy every type of 8 bits.
+  const at::Tensor matrix = given.element_size() == 1 ? given.view(at::kByte) : given;
   const auto sizes = matrix.sizes();
   // A view of the tiles themselves; where the weight was cast as bytes, they are told in these.
   const size_t rows = sizes.size() - 1;
@@ -61,7 +63,7 @@ at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
       told.size() == sizes.size() && told.slice(0, rows) == sizes.slice(0, rows) &&
       (told.back() == sizes.back() || told.back() == kTileBytes)) {
     reachable("a tensor in FRACTAL_NZ", matrix);
-    return matrix.movedim(-4, -2).flatten(-4, -3).flatten(-2).contiguous();
+    return matrix.movedim(-4, -2).flatten(-4, -3).flatten(-2).contiguous().view(given.scalar_type());
   }
   auto lies = as_it_lies(matrix);
   // A storage that is told flat, or as the matrix, is what CANN's own functions make of the matrix.
@@ -76,6 +78,7 @@ at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
   reachable("a tensor in FRACTAL_NZ", tiled);
   auto whole = tiled.movedim(-4, -2).flatten(-4, -3).flatten(-2);
   auto result = whole.narrow(-2, 0, lies.size(-2)).narrow(-1, 0, lies.size(-1)).contiguous();
+  result = result.view(given.scalar_type());
   return lies.is_same(matrix) ? result : result.transpose(-1, -2);
 }
 
