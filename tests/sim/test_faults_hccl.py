@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ophook_npu.sim.fault import VARIABLE, lines
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "sim" / "programs"
 SCORE = ROOT / "scripts" / "fault_score.py"
@@ -63,3 +65,13 @@ def test_a_restarted_training_goes_on_from_its_checkpoint(run_python: Run) -> No
     done = run_python(str(ROOT / "scripts" / "restart_table.py"), "kill", timeout=300)
     assert done.stdout.splitlines()[-1] == "1 of 1 end as undisturbed", done.stdout + done.stderr
     assert re.search("1 restarts, from step [1-3], ended True", done.stdout)
+
+
+def test_a_communicator_is_resumed(run_python: Run) -> None:
+    """After a link was down, and after it was suspended."""
+    program = (str(PROGRAMS / "ranks.py"), str(PROGRAMS / "resumed_collectives.py"), "2")
+    faults = {VARIABLE: lines(["link@rank0-1:3=down"]), "HCCL_EXEC_TIMEOUT": "20"}
+    done = run_python(*program, options=("--devices", "2"), timeout=100, **faults)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in (0, 1):
+        assert f"rank {rank} resumed in step 2" in done.stdout and f"rank {rank} resumed after it was" in done.stdout

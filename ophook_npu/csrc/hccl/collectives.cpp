@@ -51,7 +51,7 @@ void all_to_all(Communicator& comm, const Tag& tag, char* from, const Parts& sen
     sends.push_back({tag, i, from + sent[i].offset, sent[i].size});
     receives.push_back({tag, i, to + received[i].offset, received[i].size});
   }
-  comm.link.exchange(std::move(sends), std::move(receives), comm.timeout);
+  comm.link->exchange(std::move(sends), std::move(receives), comm.timeout);
 }
 
 // Reduces each rank's part `rank` of `from` into `into`: in the order of the ranks, rounded to the type after each
@@ -228,7 +228,7 @@ SIM_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtyp
                     if (c.rank != giver) receives.push_back({tag, giver, memory.memory, bytes});
                     for (uint32_t i = 0; c.rank == giver && i < c.ranks; ++i)
                       if (i != giver && c.runs(i)) sends.push_back({tag, i, memory.memory, bytes});
-                    c.link.exchange(std::move(sends), std::move(receives), c.timeout);
+                    c.link->exchange(std::move(sends), std::move(receives), c.timeout);
                   });
   });
 }
@@ -245,7 +245,7 @@ SIM_API HcclResult HcclScatter(void* from, void* to, uint64_t count, HcclDataTyp
       const Tag tag = begin(c, {HCCL_CMD_SCATTER, uint32_t(dtype), 0, root}, {in, out});
       std::vector<Piece> sends;
       for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i) sends.push_back({tag, i, in.memory + i * bytes, bytes});
-      c.link.exchange(std::move(sends), {{tag, root, out.memory, bytes}}, c.timeout);
+      c.link->exchange(std::move(sends), {{tag, root, out.memory, bytes}}, c.timeout);
     });
   });
 }

@@ -117,7 +117,7 @@ Communicator::Communicator(const Meeting& meeting_, const std::vector<uint32_t>&
       twins(twins_of(members_)),
       meeting(meeting_),
       timeout(ophook_hccl_patience()),
-      link(meeting_, twins, rank_, connect_timeout()) {}
+      link(std::make_unique<Link>(meeting_, twins, rank_, connect_timeout())) {}
 
 bool Communicator::all_run() const {
   for (uint32_t peer = 0; peer < ranks; ++peer)
@@ -131,6 +131,7 @@ HcclResult refuse(HcclResult code, const char* function, const std::string& what
 }
 
 HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body, bool meets_all) {
+  need(!comm->suspended, HCCL_E_SUSPENDING, "the communicator is suspended until HcclCommResume");
   if (run_here) {
     Job job{comm, name, {}, std::move(body)};
     const int code = run(&job);
@@ -447,6 +448,32 @@ SIM_API HcclResult HcclGetCommAsyncError(HcclComm handle, HcclResult* out) {
   return entry("HcclGetCommAsyncError", handle, [&](const Comm& comm) {
     std::unique_lock lock(comm->mutex, std::try_to_lock);  // held by a collective under way: nothing has failed yet
     *out = lock && comm->lost ? HCCL_E_REMOTE : HCCL_SUCCESS;
+    return HCCL_SUCCESS;
+  });
+}
+
+SIM_API HcclResult HcclCommSuspend(HcclComm handle) {
+  return entry("HcclCommSuspend", handle, [&](const Comm& comm) {
+    comm->suspended = true;
+    return HCCL_SUCCESS;
+  });
+}
+
+// After aclrtDeviceTaskAbort, by all ranks: they find each other anew, and what was on its way is gone.
+SIM_API HcclResult HcclCommResume(HcclComm handle) {
+  return entry("HcclCommResume", handle, [&](const Comm& comm) {
+    need(comm->meeting.roots.empty(), HCCL_E_NOT_SUPPORT,
+         "the ranks are on several machines, where they do not find each other again (docs/hosts.md)");
+    std::lock_guard lock(comm->mutex);
+    Meeting again = comm->meeting;
+    again.secret = derived(again.secret, "resumed " + std::to_string(comm->resumed + 1));
+    try {
+      comm->link = std::make_unique<Link>(again, comm->twins, comm->rank, connect_timeout());
+    } catch (const std::runtime_error& problem) {
+      throw Refused{HCCL_E_TIMEOUT, problem.what()};
+    }
+    ++comm->resumed, comm->serial = 0;
+    comm->lost = comm->suspended = false;
     return HCCL_SUCCESS;
   });
 }

@@ -6,6 +6,7 @@
 // when a task runs is the error of their streams, on every rank.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -61,9 +62,12 @@ struct Communicator {
   std::chrono::seconds timeout;  // of one collective
 
   std::mutex mutex;  // of what follows
-  Link link;
+  std::unique_ptr<Link> link;
   uint32_t serial = 0;
-  bool lost = false;  // a rank is gone
+  bool lost = false;     // a rank is gone
+  uint32_t resumed = 0;  // how often
+
+  std::atomic<bool> suspended{false};
 
   std::mutex windows_mutex;  // of what follows, by rank; a rank that writes meets no other
   std::map<uint32_t, std::shared_ptr<Window>> windows;

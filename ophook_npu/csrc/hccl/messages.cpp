@@ -29,8 +29,8 @@ void exchange_messages(Communicator& comm, const std::vector<Message>& messages)
     receipt.command = HCCL_CMD_RECEIVE;
     receipts[!message.sending].push_back({receipt, piece.peer, nullptr, 0});
   }
-  comm.link.exchange(std::move(pieces[1]), std::move(pieces[0]), comm.timeout);
-  comm.link.exchange(std::move(receipts[1]), std::move(receipts[0]), comm.timeout);
+  comm.link->exchange(std::move(pieces[1]), std::move(pieces[0]), comm.timeout);
+  comm.link->exchange(std::move(receipts[1]), std::move(receipts[0]), comm.timeout);
 }
 
 HcclResult launch_messages(const Comm& comm, aclrtStream stream, std::vector<Message> messages) {

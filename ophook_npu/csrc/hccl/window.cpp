@@ -77,7 +77,7 @@ void exchange_windows(Communicator& comm, const std::vector<uint32_t>& peers) {
       sends.push_back({tag, peers[i], &own, size});
       receives.push_back({tag, peers[i], &others[i], size});
     }
-    comm.link.exchange(std::move(sends), std::move(receives), comm.timeout);
+    comm.link->exchange(std::move(sends), std::move(receives), comm.timeout);
   };
   meet(sizeof own);
   for (size_t i = 0; i < peers.size(); ++i) keep(comm, peers[i], std::make_shared<Window>(others[i]));
@@ -143,7 +143,7 @@ SIM_API HcclResult HcclCommExchangeMem(HcclComm handle, void* window, uint32_t* 
     for (uint32_t i = 0; i < count; ++i) {
       in_group(comm, peers[i], "peerRanks");
       need(comm->runs(peers[i]), HCCL_E_NOT_SUPPORT, "rank " + std::to_string(peers[i]) + " does not run");
-      need(!comm->link.remote(peers[i]), HCCL_E_NOT_SUPPORT,
+      need(!comm->link->remote(peers[i]), HCCL_E_NOT_SUPPORT,
            "a window of rank " + std::to_string(peers[i]) + ", which is on another machine, is not simulated");
       if (peers[i] != comm->rank) others.push_back(peers[i]);
     }
