@@ -80,8 +80,8 @@ def built_in(names: Iterable[str], wheel: Wheel | None = None) -> list[str]:
 
 # The first torch whose CUDA library is seen to register allocator settings under torch_npu's names; 2.10's does not.
 _ALONE = (2, 13)
-_OLDEST = (2, 8)
-RAN = ("2.8", "2.9", "2.10", "2.11", "2.12", "2.13", "2.14")
+_OLDEST = (2, 7)
+RAN = ("2.7", "2.8", "2.9", "2.10", "2.11", "2.12", "2.13", "2.14")
 """The releases of torch_npu that the tests were run with; docs/versions.md has what came of it."""
 
 

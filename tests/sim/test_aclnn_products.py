@@ -416,6 +416,7 @@ def float4(rows: int, k: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     return codes[:, ::2] | codes[:, 1::2] << 4, numbers
 
 
+@pytest.mark.torch_npu("2.8", "torch 2.7 has no FLOAT4")
 @pytest.mark.parametrize("k", [1024, 640])
 @pytest.mark.parametrize("biased", [False, True])
 def test_dual_level_quant_matmul(k: int, biased: bool) -> None:
@@ -452,6 +453,7 @@ def float4_matrices(count: int, k: int, n: int, seed: int) -> tuple[Pairs, torch
     return Pairs(data.view(count, k, n // 2), FLOAT4), values.view(count, k, n)
 
 
+@pytest.mark.torch_npu("2.8", "torch 2.7 has no FLOAT4")
 @on_ascend950
 def test_grouped_matmul_finalize_routing_of_float4() -> None:
     k = 128

@@ -191,6 +191,7 @@ def fork_that_does_not_come_back(x: torch.Tensor) -> None:
         x.mul_(2)
 
 
+@pytest.mark.torch_npu("2.10", "an earlier one keeps a capture that was left open, and later ones fail")
 @pytest.mark.parametrize("body, code", [(left_inside_a_group, "107033"), (fork_that_does_not_come_back, "107025")])
 def test_a_capture_that_is_left_open_is_refused_and_gone(body: Callable, code: str) -> None:
     x = torch.ones(4, device="npu")
