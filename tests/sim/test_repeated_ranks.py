@@ -63,12 +63,15 @@ def test_what_does_not_follow_is_refused_by_name(run_repeated: Run) -> None:
         assert re.search(rf"rank {rank}: group .*is not in this group", done.stdout), done.stdout
 
 
-def test_the_command_starts_the_ranks_that_run() -> None:
-    code = """import os
+def test_the_command_starts_the_ranks_that_run_and_one_that_fails_ends_them(tmp_path: Path) -> None:
+    code = """import os, sys, time
 e = os.environ
-os.write(1, f"{e['RANK']} {e['WORLD_SIZE']} {e['LOCAL_RANK']}\\n".encode())
-exit(int(e["RANK"]) // 8)"""
+print(e["RANK"], e["WORLD_SIZE"], e["LOCAL_RANK"], file=open(sys.argv[1] + "/" + e["RANK"], "w"), flush=True)
+while e["RANK"] != "8" or len(os.listdir(sys.argv[1])) < 3:
+    time.sleep(0.05)
+exit(7)"""
     command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--ranks", "512", "--real", "0,1,8"]
-    done = subprocess.run([*command, "--", "-c", code], capture_output=True, text=True, timeout=200, check=False)
-    assert sorted(done.stdout.splitlines()) == ["0 512 0", "1 512 1", "8 512 2"], done.stderr
-    assert done.returncode == 1
+    done = subprocess.run([*command, "--", "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=200)
+    told = sorted(one.read_text().strip() for one in tmp_path.iterdir())
+    assert told == ["0 512 0", "1 512 1", "8 512 2"], done.stderr
+    assert done.returncode == 7

@@ -26,7 +26,7 @@ void prelu_grad_rule(Shaper& s) {
 
 Results prelu_grad(const Args& a) {
   auto [x, weight] = kernels::prelu_backward(a[0], a[1], a[2]);
-  return {x, weight};
+  return {x, weight.reshape(a[2].sizes())};
 }
 
 }  // namespace
