@@ -320,13 +320,6 @@ def count_steps(root: Path) -> RemovableHandle:
     return register_optimizer_step_post_hook(counted)
 
 
-def begin() -> None:
-    """In each process that imports torch, where an order says a step (`ophook_npu.sim.plugins`)."""
-    root = os.environ.get("OPHOOK_SIM_ROOT")
-    if root:
-        count_steps(Path(root))
-
-
 def ordered() -> bool:
     """Whether faults were ordered for this process from its beginning."""
     return bool(os.environ.get(VARIABLE))

@@ -263,6 +263,13 @@ Secret derived(const Secret& from, const std::string& what) {
   return out;
 }
 
+// Products that a function's page leaves out.
+void not_on(std::initializer_list<const char*> families) {
+  const std::string soc = sim_current_soc()->name;
+  for (const char* family : families)
+    need(soc.rfind(family, 0), HCCL_E_NOT_SUPPORT, "an " + soc + " has no such function");
+}
+
 // A name that is the same for all ranks.
 std::string name_by(const Secret& secret) {
   std::string out = kMagic;
@@ -454,6 +461,7 @@ SIM_API HcclResult HcclGetCommAsyncError(HcclComm handle, HcclResult* out) {
 
 SIM_API HcclResult HcclCommSuspend(HcclComm handle) {
   return entry("HcclCommSuspend", handle, [&](const Comm& comm) {
+    not_on({"Ascend310P", "Ascend950"});
     comm->suspended = true;
     return HCCL_SUCCESS;
   });
@@ -462,6 +470,7 @@ SIM_API HcclResult HcclCommSuspend(HcclComm handle) {
 // After aclrtDeviceTaskAbort, by all ranks: they find each other anew, and what was on its way is gone.
 SIM_API HcclResult HcclCommResume(HcclComm handle) {
   return entry("HcclCommResume", handle, [&](const Comm& comm) {
+    not_on({"Ascend310P"});
     need(comm->meeting.roots.empty(), HCCL_E_NOT_SUPPORT,
          "the ranks are on several machines, where they do not find each other again (docs/hosts.md)");
     std::lock_guard lock(comm->mutex);
