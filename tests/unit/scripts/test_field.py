@@ -17,7 +17,10 @@ else:
     import tomli as tomllib
 
 SCRIPTS = Path(__file__).parents[3] / "scripts"
-TABLE = tomllib.loads((SCRIPTS / "replay.toml").read_text(encoding="utf-8"))
+TABLES = {
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted((SCRIPTS / "replay").glob("*.toml"))
+}
+FIXES = [(name, fix) for name, table in TABLES.items() for fix in table["fix"]]
 
 
 def load(path: Path) -> ModuleType:
@@ -34,15 +37,13 @@ def test_the_table_is_what_the_other_pages_say() -> None:
 
 
 def test_each_fix_has_a_program_or_a_reason_and_a_row() -> None:
-    programs = {path.name for path in (SCRIPTS / "replay").glob("*.py")} - {"taken.py"}
-    named = [fix["program"] for fix in TABLE["fix"] if "program" in fix]
-    assert sorted(named) == sorted(programs)
+    programs = [(path.parent.name, path.name) for path in (SCRIPTS / "replay").glob("*/*.py")]
+    assert sorted((name, fix["program"]) for name, fix in FIXES if "program" in fix) == sorted(programs)
     for page in ("field.md", "field.zh.md"):
         text = (SCRIPTS.parent / "docs" / page).read_text(encoding="utf-8")
         rows = dict(re.findall(r"^\| [\w/-]+ \| \[(\w+)\].*?\| (shown|not shown) \| .*\|$", text, re.M))
-        ours = {fix["commit"][:8]: "shown" if "program" in fix else "not shown" for fix in TABLE["fix"]}
-        assert rows == ours
-    assert all(("fails" in fix) == ("program" in fix) != ("reason" in fix) for fix in TABLE["fix"])
+        assert rows == {fix["commit"][:8]: "shown" if "program" in fix else "not shown" for _, fix in FIXES}
+    assert all(("fails" in fix) == ("program" in fix) != ("reason" in fix) for _, fix in FIXES)
 
 
 def test_a_rule_chooses_from_the_subjects(tmp_path: Path) -> None:
@@ -52,10 +53,31 @@ def test_a_rule_chooses_from_the_subjects(tmp_path: Path) -> None:
 
     git("init", "-b", "main")
     for subject in ("fix a crash", "a crash of cars", "Bugfix: shapes", "fix a word", "[Fix] a graph"):
-        git("commit", "--allow-empty", "-m", subject)
+        for file in ("tests/shapes.cpp", f"{subject[-4:]}.{'cpp' if subject[0] == '[' else 'py'}"):
+            (tmp_path / file).parent.mkdir(exist_ok=True)
+            (tmp_path / file).write_text(subject, encoding="utf-8")
+        git("add", "-A")
+        git("commit", "-m", subject)
     replay = load(SCRIPTS / "replay.py")
     rule = {"branch": "main", "words": ["crash", "shape", "graph"], "every": 2}
     assert [subject for _, subject in replay.chosen(tmp_path, rule)] == ["[Fix] a graph", "fix a crash"]
+    rule = {"branch": "main", "words": [], "every": 1, "files": r".*\.py"}
+    assert [subject for _, subject in replay.chosen(tmp_path, rule)] == ["fix a word", "Bugfix: shapes", "fix a crash"]
+
+
+def test_rows_of_other_projects_stay(tmp_path: Path) -> None:
+    replay = load(SCRIPTS / "replay.py")
+    page = tmp_path / "field.md"
+    page.write_text((SCRIPTS.parent / "docs" / "field.md").read_text(encoding="utf-8"), encoding="utf-8")
+    before = page.read_text(encoding="utf-8")
+    replay.write(page, [])
+    assert page.read_text(encoding="utf-8") == before
+    name, fix = FIXES[-1]
+    told = {"project": TABLES[name]["project"], "subject": "a | b", "result": "fails after", "before": "Error"}
+    replay.write(page, [fix | told])
+    others = [line for line in before.splitlines() if fix["commit"] not in line and " shown, " not in line]
+    assert set(others) < set(page.read_text(encoding="utf-8").splitlines())
+    assert "| a \\| b | fails after | Error |" in page.read_text(encoding="utf-8")
 
 
 def test_a_program_takes_functions_out_of_a_file(tmp_path: Path) -> None:
