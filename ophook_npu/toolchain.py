@@ -514,7 +514,8 @@ def _compile_all(wanted: dict[Path, Unit], roots: Sequence[Path], stamp: str, pr
             future = made.get((library.prefix, library.flags, library.keep_prefix)) if library.prefix else None
             folder = future.result() if future else None
             with clock.job(index):
-                _compile(wanted[target], target, folder)
+                if not _whole(target):  # another build with the same cache may have made it since
+                    _compile(wanted[target], target, folder)
 
         pending: set[Future[None]] = {
             pool.submit(one, index, target) for index, target in enumerate(ordered, len(prefixes))

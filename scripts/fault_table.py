@@ -40,6 +40,7 @@ ROWS: dict[str, tuple[str, int]] = {
     "stress": ("AmlAicoreDetectOnline=574006", NOTHING),
     "another_driver": ("version:driver=24.1.0", NOTHING),
     "silent_check": ("aclnnGeluBackward@103=flip:30", TENSOR),
+    "feature_detection": ("aclnnGeluBackward@20=flip:30", TENSOR),
     "disk_full": ("disk@2+=full", DUMP),
     "killed": ("aclnnAdd@2=kill", PROCESS),
 }

@@ -161,7 +161,7 @@ def pair(work: Callable[[], object], folder: Path, **environment: str) -> list[i
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     same = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-    same |= {"HCCL_EXEC_TIMEOUT": str(WAIT), "HCCL_CONNECT_TIMEOUT": str(WAIT), **environment}
+    same |= {"HCCL_EXEC_TIMEOUT": str(WAIT), "OPHOOK_SIM_HCCL_CONNECT_TIMEOUT": str(WAIT), **environment}
     return [start(work, folder / f"rank{i}.log", RANK=str(i), LOCAL_RANK=str(i), **same) for i in range(2)]
 
 

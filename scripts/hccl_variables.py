@@ -44,8 +44,8 @@ BUFFERS = (
 )
 MEANING: dict[str, tuple[str, str]] = {
     "HCCL_CONNECT_TIMEOUT": (
-        "how long a communicator waits for its ranks, in seconds (120); shorter values than CANN's 120 are taken",
-        "建立通信域时等待各 rank 的秒数（120）；允许小于 CANN 下限 120 的值",
+        "how long ranks are waited for, in seconds (120); `OPHOOK_SIM_HCCL_CONNECT_TIMEOUT` can be shorter",
+        "建立通信域时等待各 rank 的秒数（120）；`OPHOOK_SIM_HCCL_CONNECT_TIMEOUT` 可以更短",
     ),
     "HCCL_EXEC_TIMEOUT": (
         "how long a collective waits for a rank, in seconds (1836); then it fails and names the rank",
@@ -89,7 +89,10 @@ MEANING: dict[str, tuple[str, str]] = {
     "TORCH_HCCL_STATUS_SAVE_PATH": SAVED,
     "TORCH_HCCL_HIGH_PRIORITY": ("nothing: streams are equal", "无作用：流没有优先级"),
     "TORCH_HCCL_ZERO_COPY": NOTHING,
-    "TORCH_HCCL_RANKS_PER_ROOT": ("not tried", "未试"),
+    "TORCH_HCCL_RANKS_PER_ROOT": (
+        "torch_npu refuses it: it needs `HcclGetRootInfoScalable`, of which there is no page",
+        "torch_npu 拒绝：它需要 `HcclGetRootInfoScalable`，该函数没有文档",
+    ),
     "HCCL_DETERMINISTIC": ("nothing: sums are always made in the order of ranks", "无作用：始终按 rank 顺序求和"),
     "HCCL_ALGO": NOTHING,
     "HCCL_BUFFSIZE": BUFFERS,
@@ -104,7 +107,10 @@ MEANING: dict[str, tuple[str, str]] = {
     "HCCL_HOST_SOCKET_PORT_RANGE": MACHINES,
     "HCCL_NPU_SOCKET_PORT_RANGE": MACHINES,
     "NPU_ASD_ENABLE": SILENT,
-    "NPU_ASD_CONFIG": ("not tried", "未试"),
+    "NPU_ASD_CONFIG": (
+        "torch_npu's feature detection runs: it finds a bit that `flip:30` turns in a gradient of float32 or bfloat16",
+        "torch_npu 的特征值检测可运行：能发现 `flip:30` 翻转的梯度位（float32 与 bfloat16）",
+    ),
     "NPU_ASD_SIGMA_THRESH": ("the bounds of the silent check", "静默检查的阈值"),
     "NPU_ASD_UPPER_THRESH": ("the bounds of the silent check", "静默检查的阈值"),
 }

@@ -37,7 +37,7 @@ HOSTS = ("ophook-a", "ophook-b")
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 STRANGERS = "192.0.2.9"  # an address of each host that leads nowhere
 PRIVATE = 'mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /tmp && exec "$@"'
-LIMITS = {"HCCL_EXEC_TIMEOUT": "6", "HCCL_CONNECT_TIMEOUT": "8", "OMP_NUM_THREADS": "1", "PATIENCE": "60"}
+LIMITS = {"HCCL_EXEC_TIMEOUT": "6", "OPHOOK_SIM_HCCL_CONNECT_TIMEOUT": "8", "OMP_NUM_THREADS": "1", "PATIENCE": "60"}
 SECRET = "known to all the ranks"
 
 

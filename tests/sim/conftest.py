@@ -48,9 +48,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 # What nothing reads before a program uses a device, an operator or the terminal: such variables need no other server.
 # The tests that set them see what they do; of TASK_QUEUE_ENABLE, test_runtime.py asks torch_npu.
 LATE = frozenset(
-    {"COLUMNS", "HCCL_CONNECT_TIMEOUT", "HCCL_EXEC_TIMEOUT", "ON_HOSTS", "ON_HOSTS_SERVERS", "ON_HOSTS_TABLE",
+    {"COLUMNS", "HCCL_EXEC_TIMEOUT", "ON_HOSTS", "ON_HOSTS_SERVERS", "ON_HOSTS_TABLE",
      "COMMON", "ONLY", "TURNS",
-     "OPHOOK_SIM_AFTER_FAILURE", "OPHOOK_SIM_DEVICES", "OPHOOK_SIM_HCCL_SECRET", "OPHOOK_SIM_LEDGER",
+     "OPHOOK_SIM_AFTER_FAILURE", "OPHOOK_SIM_DEVICES", "OPHOOK_SIM_HCCL_CONNECT_TIMEOUT",
+     "OPHOOK_SIM_HCCL_SECRET", "OPHOOK_SIM_LEDGER",
      "OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SOC", "OPHOOK_SIM_STRICT_MEMORY", "OPHOOK_SIM_SYNC", "TASK_QUEUE_ENABLE"}
 )  # fmt: skip
 

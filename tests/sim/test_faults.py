@@ -36,6 +36,7 @@ TOLD: dict[str, tuple[str, dict[str, Any]]] = {
     "stress": (r"", {"good": 0, "bad": 2, "next": True}),
     "another_driver": (r"24\.1\.0", {"next": True}),
     "silent_check": (r"error code is 507015(.|\n)*aclnnSilentCheck: accuracy sensitivity feature", {"steps": 102}),
+    "feature_detection": (r"feature detection detects abnormal results!", {"next": True}),
     "disk_full": (r"", {"made": {"disk@2+=full": 2}, "whole": 1, "next": True}),
     "killed": (r"", {"status": -9}),
 }

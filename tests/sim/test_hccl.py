@@ -65,7 +65,7 @@ def test_parallel_training_has_the_losses_of_one_cpu(launch: Launch) -> None:
 
 
 def test_mistakes_are_named_on_every_rank(launch: Launch) -> None:
-    done = launch("wrong_collectives.py", 2, HCCL_EXEC_TIMEOUT="3", HCCL_CONNECT_TIMEOUT="5")
+    done = launch("wrong_collectives.py", 2, HCCL_EXEC_TIMEOUT="3", OPHOOK_SIM_HCCL_CONNECT_TIMEOUT="5")
     assert done.returncode == 0, done.stdout + done.stderr
     said = {
         line.split(": ", 2)[1] + line.split(": ", 2)[0][-1]: line for line in done.stdout.splitlines() if "rank" in line

@@ -22,7 +22,7 @@ NO_ROOT_INFO = lines(["HcclCommInitRootInfoConfig=call:4"])  # so that nothing b
 
 
 def test_ranks_that_do_not_come_are_named_in_canns_words(launch: Launch) -> None:
-    limits = {"HCCL_EXEC_TIMEOUT": "1", "HCCL_CONNECT_TIMEOUT": "3"}
+    limits = {"HCCL_EXEC_TIMEOUT": "1", "OPHOOK_SIM_HCCL_CONNECT_TIMEOUT": "3"}
     done = launch("hosts.py", 2, ON_HOSTS="wrong_collectives.py", ONLY="too_late absent gone", **limits)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Failed to collect cluster information of the communicator based on rootInfo detection" in done.stdout
@@ -131,6 +131,10 @@ def test_a_file_that_is_no_rank_table(hccl: ctypes.CDLL, tmp_path: Path, content
         ({"HCCL_SOCKET_IFNAME": "=lo", "HCCL_SOCKET_FAMILY": "IPX"}, 1, "AF_INET or AF_INET6"),
         ({"HCCL_IF_IP": "192.0.2.1"}, 7, "EI0019: Failed to enable listening"),
         ({"HCCL_IF_IP": "127.0.0.2", "HCCL_HOST_SOCKET_PORT_RANGE": "7-"}, 1, "HCCL_HOST_SOCKET_PORT_RANGE"),
+        ({"HCCL_CONNECT_TIMEOUT": "119"}, 1, "Expected value: range[120, 7200]"),
+        ({"HCCL_CONNECT_TIMEOUT": "120.5"}, 1, "Value 120.5 for environment variable HCCL_CONNECT_TIMEOUT"),
+        ({"HCCL_EXEC_TIMEOUT": "-1"}, 1, "a non-negative number with up to 2 decimals"),
+        ({"HCCL_EXEC_TIMEOUT": "1.234"}, 1, "a non-negative number with up to 2 decimals"),
         ({"HCCL_IF_IP": "127.0.0.2", "HCCL_IF_BASE_PORT": "80"}, 1, "Expected value: range[1024, 65520]"),
     ],
 )
@@ -154,7 +158,7 @@ def test_the_root_listens_at_the_interface_asked_for_alone(
         port = free.getsockname()[1]
     monkeypatch.setenv("HCCL_SOCKET_IFNAME", rule)
     monkeypatch.setenv("HCCL_HOST_SOCKET_PORT_RANGE", str(port))
-    monkeypatch.setenv("HCCL_CONNECT_TIMEOUT", "1")
+    monkeypatch.setenv("OPHOOK_SIM_HCCL_CONNECT_TIMEOUT", "1")
     code = hccl.HcclGetRootInfo(ctypes.create_string_buffer(4108))
     assert code in ((0,) if listens else (0, 6))  # there may be no other interface
     found = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines() if line.split()[3] == "0A"]
@@ -162,7 +166,7 @@ def test_the_root_listens_at_the_interface_asked_for_alone(
     assert (at_port == [f"0100007F:{port:04X}"]) if listens else all("0100007F" not in place for place in at_port)
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("", 1836), ("7", 7), ("0", 2**31 - 1)])
+@pytest.mark.parametrize(("given", "seconds"), [("", 1836), ("7", 7), ("0.25", 1), ("0", 2**31 - 1)])
 def test_a_collective_waits_as_long_as_documented(
     hccl: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, given: str, seconds: int
 ) -> None:

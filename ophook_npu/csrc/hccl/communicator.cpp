@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
@@ -37,15 +36,6 @@ struct RootInfo {
   Address address;  // where its process listens; none: all ranks are on that machine
 };
 static_assert(sizeof(RootInfo) <= HCCL_ROOT_INFO_BYTES);
-
-// The names and defaults are CANN's.
-std::chrono::seconds seconds_from(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  const int value = text ? std::atoi(text) : 0;
-  return std::chrono::seconds(value > 0 ? value : otherwise);
-}
-
-std::chrono::seconds connect_timeout() { return seconds_from("HCCL_CONNECT_TIMEOUT", 120); }
 
 struct Registry {
   std::mutex mutex;
@@ -116,7 +106,7 @@ Communicator::Communicator(const Meeting& meeting_, const std::vector<uint32_t>&
       members(members_),
       twins(twins_of(members_)),
       meeting(meeting_),
-      timeout(ophook_hccl_patience()),
+      timeout(execution_timeout()),
       link(std::make_unique<Link>(meeting_, twins, rank_, connect_timeout())) {}
 
 bool Communicator::all_run() const {
@@ -336,6 +326,8 @@ SIM_API HcclResult HcclGetRootInfo(HcclRootInfo* info) {
   try {
     std::random_device random;
     RootInfo root{};
+    connect_timeout();
+    execution_timeout();
     root.secret = new_secret();
     root.machine = keyed(root.secret, this_machine());
     std::snprintf(root.name, sizeof root.name, "%s-%08x%08x%08x", kMagic, random(), random(), random());
@@ -510,11 +502,12 @@ SIM_API HcclComm ophook_hccl_find(const char* name) {
 
 SIM_API void ophook_hccl_here(int on) { run_here = on; }
 
-// 0 is for ever, as CANN says of the products that are simulated.
 SIM_API int64_t ophook_hccl_patience() {
-  const char* text = std::getenv("HCCL_EXEC_TIMEOUT");
-  if (text && std::string(text) == "0") return std::numeric_limits<int32_t>::max();
-  return seconds_from("HCCL_EXEC_TIMEOUT", 1836).count();
+  try {
+    return execution_timeout().count();
+  } catch (const Refused&) {
+    return 0;  // no communicator is made with such a variable
+  }
 }
 
 }  // extern "C"

@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -208,6 +210,28 @@ bool ranks_elsewhere() {
   for (const auto& [here, all] : launchers)
     if (const int local = count_in(here); local && count_in(all) > local) return true;
   return false;
+}
+
+std::chrono::seconds connect_timeout() {
+  if (const std::string text = variable("OPHOOK_SIM_HCCL_CONNECT_TIMEOUT"); !text.empty())
+    return std::chrono::seconds(number("OPHOOK_SIM_HCCL_CONNECT_TIMEOUT", text, 1, 7200));
+  const std::string text = variable("HCCL_CONNECT_TIMEOUT");
+  return std::chrono::seconds(text.empty() ? 120 : number("HCCL_CONNECT_TIMEOUT", text, 120, 7200));
+}
+
+// A part of a second counts as a whole one. 0 is for ever, as CANN says of the products that are simulated.
+std::chrono::seconds execution_timeout() {
+  constexpr int32_t kForEver = std::numeric_limits<int32_t>::max();
+  const std::string text = variable("HCCL_EXEC_TIMEOUT");
+  if (text.empty()) return std::chrono::seconds(1836);
+  const size_t dot = text.find('.');
+  const bool formed = text.find_first_not_of("0123456789.") == std::string::npos && dot != 0 &&
+                      (dot == std::string::npos || (dot + 1 < text.size() && text.size() <= dot + 3 &&
+                                                    text.find('.', dot + 1) == std::string::npos));
+  const double value = formed ? std::strtod(text.c_str(), nullptr) : -1;
+  if (value < 0 || value > std::numeric_limits<uint32_t>::max())
+    wrong_variable("HCCL_EXEC_TIMEOUT", text, "a non-negative number with up to 2 decimals");
+  return std::chrono::seconds(value > 0 ? int32_t(std::min<double>(std::ceil(value), kForEver)) : kForEver);
 }
 
 std::vector<uint32_t> root_ports() {

@@ -38,6 +38,10 @@ std::vector<uint32_t> rank_ports();
 // A socket that listens at this address alone. Throws Refused.
 int listening(const std::string& ip, const std::vector<uint32_t>& ports, uint32_t* got);
 
+// How long ranks wait for each other at the start, and in a collective. Throw Refused where a variable is wrong.
+std::chrono::seconds connect_timeout();
+std::chrono::seconds execution_timeout();
+
 // A new connection from an address of this machine, or -1 where none came about before `until`.
 int connected(const std::string& from, const Address& to, Clock::time_point until);
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -219,6 +220,31 @@ def silent_check() -> dict[str, Any]:
     with fault("aclnnGeluBackward@103=flip:30"):  # it judges from its hundredth step on
         told = raised(train)
     return {"told": told, "steps": len(steps), "next": goes_on()}
+
+
+def feature_detection() -> dict[str, Any]:
+    from torch_npu.utils import _step
+
+    # What NPU_ASD_CONFIG=enable:true,strikes_num:1,grad_sample_interval:1 does when torch_npu is imported.
+    _step._prase_asd_config({"strikes_num": "1", "grad_sample_interval": "1"})
+    _step.matmul_check.set_matmul_hook_enable(1)
+    torch.nn.Module.__call__ = _step._custom_call
+    logged: list[str] = []
+    _step.loggerSilent.warning = logged.append
+    with tempfile.TemporaryDirectory() as name:
+        torch.distributed.init_process_group("hccl", f"file://{name}/store", rank=0, world_size=1)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.Linear(8, 8)).npu()
+        x = torch.randn(4, 8).npu()
+        with fault("aclnnGeluBackward@20=flip:30"):  # it judges from its tenth gradient on
+            for _ in range(22):
+                model(x).square().mean().backward()
+            torch.npu.synchronize()
+        until = time.monotonic() + 30
+        while not logged and time.monotonic() < until:
+            time.sleep(0.05)  # a thread of torch_npu's reads the gradients' values
+        torch.distributed.destroy_process_group()
+    told = re.search("feature detection.*", logged[0] if logged else "")
+    return {"told": told[0] if told else "", "next": goes_on()}
 
 
 def disk_full() -> dict[str, Any]:
