@@ -31,7 +31,7 @@ for step in range(1, 5):
         torch_npu.distributed.reinit_process_group(None, False)
         torch.npu.synchronize()
         found = total()
-        print("rank", rank, "resumed in step", step, flush=True)
+        print(f"rank {rank} resumed in step {step}", flush=True)
     assert found == 3, found
 
 hccl = ctypes.CDLL("libhccl.so")
@@ -44,5 +44,5 @@ FLOAT, SUM, SUSPENDING = 4, 0, 22
 assert hccl.HcclAllReduce(buffer, buffer, ctypes.c_uint64(8), FLOAT, SUM, communicator, stream) == SUSPENDING
 assert hccl.HcclCommResume(communicator) == 0
 assert total() == 3
-print("rank", rank, "resumed after it was suspended", flush=True)
+print(f"rank {rank} resumed after it was suspended", flush=True)
 dist.destroy_process_group()
