@@ -121,6 +121,21 @@ def test_grouped_matmul_swiglu_quant_of_8_bits_by_4(in_blocks) -> None:
         torch_npu.npu_grouped_matmul_swiglu_quant(x.npu(), tiles, ends.npu(), encoded.npu(), row_scale.npu())
 
 
+def test_grouped_matmul_of_8_bits_by_words_of_4() -> None:
+    """CANN's check of aclnnGroupedMatmulV5 unpacks a weight of INT32, which its page leaves out."""
+    k, n = 64, 128
+    x, weight = whole(4, k, low=-128, high=128), whole(2, k, n, seed=1, low=-8, high=8)
+    encoded, row_scale = as_read(real(2, 1, n, seed=2).abs() * 0.1), real(4, seed=3).abs() * 0.1
+    scaled = weight.double() * encoded.to(torch.int32).view(torch.float32).double()
+    (got,) = torch_npu.npu_grouped_matmul(
+        [x.npu()], [packed(weight).npu()], scale=[encoded.npu()], bias=[(8 * scaled.sum(1)).float().npu()],
+        per_token_scale=[row_scale.npu()], group_list=torch.tensor([1, 3]).npu(), split_item=2, group_type=0,
+        group_list_type=1, output_dtype=torch.bfloat16,
+    )  # fmt: skip
+    products = torch.cat([x[:1].double() @ scaled[0], x[1:].double() @ scaled[1]]) * row_scale[:, None]
+    torch.testing.assert_close(got.cpu().double(), products, rtol=2**-7, atol=1e-2)
+
+
 @pytest.mark.parametrize("tiles", [0, 3, 5])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("small_x", [True, False])

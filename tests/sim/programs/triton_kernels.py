@@ -35,7 +35,7 @@ def product(a, b, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TILE: 
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, TILE)
     total = tl.zeros((M, N), dtype=tl.float32)
     for begin in range(0, K, TILE):
-        left = tl.load(a + m[:, None] * K + (k + begin)[None, :])
+        left = tl.load(a + m[:, None] * K + (k + begin.to(tl.int32))[None, :])  # a counter is a scalar
         right = tl.load(b + (k + begin)[:, None] * N + n[None, :])
         total += tl.dot(left, right)
     tl.store(out + m[:, None] * N + n[None, :], total.to(tl.float16))

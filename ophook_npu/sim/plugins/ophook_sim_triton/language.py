@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -20,6 +21,7 @@ def widen(interpreter: ModuleType) -> None:
     _any_length()
     _scalars_as_numbers(interpreter)
     _unrolled_loops(interpreter)
+    _counters(interpreter)
 
 
 def _any_length() -> None:
@@ -103,6 +105,29 @@ def _unrolled_loops(interpreter: ModuleType) -> None:
             scope.set_attr(lang, "static_range", unrolled)
 
     interpreter._patch_lang_core = patched  # type: ignore[attr-defined]
+
+
+def _counters(interpreter: ModuleType) -> None:
+    """``for i in range(n): i.to(tl.int64)``: a loop's counter is a scalar to a compiler, and here a number."""
+    transformer = getattr(interpreter, "ASTTransformer", None)
+    if transformer is None:
+        return
+
+    class Counter(int):
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return getattr(interpreter.interpreter_semantic.to_tensor(int(self), False), name)
+
+    def visit_for(self: ast.NodeTransformer, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        called = node.iter.func if isinstance(node.iter, ast.Call) else None
+        if getattr(called, "id", getattr(called, "attr", "")) == "range":
+            node.iter = ast.Call(ast.Name("counters", ast.Load()), [node.iter], [])
+        return node
+
+    interpreter.counters = lambda numbers: map(Counter, numbers)  # type: ignore[attr-defined]
+    transformer.visit_For = visit_for
 
 
 def _bfloat16(interpreter: ModuleType) -> None:
