@@ -133,7 +133,10 @@ struct KernelCall final : PendingCall {
       shape(outputs[i], at::IntArrayRef(inferred[i].dims, size_t(inferred[i].rank)));
     }
     call.outputs = results.data();
-    TORCH_CHECK(code->tile(&call, tiling.get(), error, sizeof error) == 0, error);
+    ascendc_tiling told;  // it has room for the longest tiling data: as this call's own, its pages would be fresh ones
+    TORCH_CHECK(code->tile(&call, &told, error, sizeof error) == 0, error);
+    block_dim = told.block_dim, tiling_key = told.tiling_key, workspace_size = told.workspace;
+    tiling.assign(told.data, told.data + told.size);
   }
 
   // The column of data types that the arguments are.
@@ -185,11 +188,11 @@ struct KernelCall final : PendingCall {
       if (op->starts_at_zero[i]) dense_outputs[i].zero_();
       add(op->names[inputs.size() + i], dense_outputs[i], op->same_as[i] >= 0 || op->starts_at_zero[i] ? 2 : 1);
     }
-    ascendc_memory space{"workspace", workspace, tiling->workspace, tiling->workspace, 3, 1};
+    ascendc_memory space{"workspace", workspace, workspace_size, workspace_size, 3, 1};
     memory.push_back(space);
-    memory.push_back({"tiling", tiling->data, tiling->size, tiling->size, 4, 1});
+    memory.push_back({"tiling", tiling.data(), tiling.size(), tiling.size(), 4, 1});
     char summary[1024] = "";
-    const ascendc_launch launch{entry, memory.data(), int32_t(memory.size()), int32_t(tiling->block_dim), tiling->tiling_key,
+    const ascendc_launch launch{entry, memory.data(), int32_t(memory.size()), int32_t(block_dim), tiling_key,
                                 ophook::rt::options_of(*sim_current_soc(), op->kind), summary, sizeof summary, cube_entry, nullptr, nullptr};
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
@@ -207,7 +210,9 @@ struct KernelCall final : PendingCall {
   const Loaded* code = nullptr;
   void *entry = nullptr, *cube_entry = nullptr;
   std::vector<at::Tensor> inputs, outputs;
-  std::unique_ptr<ascendc_tiling> tiling = std::make_unique<ascendc_tiling>();
+  uint32_t block_dim = 0;
+  uint64_t tiling_key = 0;
+  std::vector<uint8_t> tiling;
 };
 
 }  // namespace
@@ -228,7 +233,6 @@ OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const ac
   try {
     auto call = std::make_unique<KernelCall>(op, name);
     call->prepare(inputs, attributes, attribute_count, outputs);
-    call->workspace_size = call->tiling->workspace;
     return hand_over(std::move(call), workspace, executor);
   } catch (const c10::Error& error) {
     return turn_away(sim_fail(kInvalid, "%s: %s", name, error.what_without_backtrace()), name, workspace, executor);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -114,7 +113,9 @@ struct Workplace {
   ~Workplace();
   LocalMemories memory;
   std::unique_ptr<Fiber> fiber;
-  bool flagged = false;  // an event was set
+  std::vector<Buffer> buffers;     // without contents between two cores: their room is what it keeps
+  std::vector<QueueState> queues;  // as buffers
+  bool flagged = false;            // an event was set
   Flag flags[kPipes][kPipes][8];
   Site sites[4096];  // those of a core before have numbers that this one has not come to
   void reset();
@@ -137,7 +138,7 @@ class Core {
   std::map<std::tuple<std::string, int, std::string, uint64_t>, int32_t>
       arrays;  // buffers of the C interface, by declaration
   std::vector<QueueState> queues;
-  std::deque<PoolState> pools;
+  std::vector<PoolState> pools;
   uint32_t used[8] = {};  // bytes of each local memory that InitBuffer gave away
   void* pipe_object = nullptr;
   std::vector<void*> pipes;  // TPipe objects, newest last
@@ -164,7 +165,7 @@ class Core {
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;
   Dtype atomic_dtype = Dtype::other;
-  std::deque<std::vector<char>> kept;    // what tensors point to
+  std::vector<std::vector<char>> kept;   // what tensors point to
   std::vector<uint8_t> sparse;           // the index of each fractal in L0B, a quarter of its size
   std::shared_ptr<void> fixpipe, image;  // FixpipeSettings, ImageSettings
   uint8_t compared[16] = {};             // the register that Compare without a destination writes

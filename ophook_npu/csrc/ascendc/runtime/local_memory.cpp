@@ -15,10 +15,16 @@ void LocalMemory::allocate(uint32_t bytes) {
 }
 
 void LocalMemory::reset() {
-  for (size_t page = 0; page < touched_.size(); ++page) {
-    if (!touched_[page]) continue;
-    touched_[page] = 0;
-    const uint32_t begin = static_cast<uint32_t>(page) * kPage, end = std::min(begin + kPage, size());
+  const size_t pages = touched_.size();
+  auto next = [&](size_t page, int value) {
+    const void* found = page < pages ? std::memchr(touched_.data() + page, value, pages - page) : nullptr;
+    return found ? size_t(static_cast<const uint8_t*>(found) - touched_.data()) : pages;
+  };
+  for (size_t page = next(0, 1), stop; page < pages; page = next(stop, 1)) {
+    stop = next(page, 0);
+    std::memset(touched_.data() + page, 0, stop - page);
+    const uint32_t begin = static_cast<uint32_t>(page) * kPage;
+    const uint32_t end = std::min(static_cast<uint32_t>(stop) * kPage, size());
     std::memset(bytes_.data() + begin, 0xff, end - begin);
     std::memset(written_.data() + begin, 0, end - begin);
     const uint32_t first = begin / kBlock, last = (end + kBlock - 1) / kBlock;

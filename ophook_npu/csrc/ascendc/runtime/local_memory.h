@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "ascendc/runtime.h"
@@ -56,10 +57,10 @@ class LocalMemory {
   std::vector<uint32_t> reader_[kPipes];
   static bool all_over(const uint32_t* newest, const uint32_t* limits);
   // A launch of few elements has forty cores that use a few kilobytes each: only what was used is made as new.
-  static constexpr uint32_t kPage = 4096;
+  static constexpr uint32_t kPage = 512;
   void touch(uint64_t offset, uint64_t bytes) {
     const size_t end = std::min<size_t>((offset + bytes + kPage - 1) / kPage, touched_.size());
-    for (size_t page = offset / kPage; page < end; ++page) touched_[page] = 1;
+    if (const size_t first = offset / kPage; first < end) std::memset(touched_.data() + first, 1, end - first);
   }
   std::vector<uint8_t> touched_;                                     // by page
   uint32_t newest_read_[kPipes] = {}, newest_written_[kPipes] = {};  // of any block, by pipe

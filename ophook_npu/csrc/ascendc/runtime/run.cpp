@@ -89,10 +89,16 @@ void start(Core& c) {
     c.launch.spare.pop_back();
   }
   c.memory = &c.place->memory;
+  c.buffers.swap(c.place->buffers);
+  c.queues.swap(c.place->queues);
 }
 
 // A core that waits for what never comes keeps its place.
 void end(Core& c) {
+  c.buffers.clear();
+  c.queues.clear();
+  c.buffers.swap(c.place->buffers);
+  c.queues.swap(c.place->queues);
   c.place->reset();
   c.launch.spare.push_back(std::move(c.place));
   c.memory = nullptr;
