@@ -111,7 +111,7 @@ def replayed(fix: dict[str, Any], history: Path, work: Path, programs: Path) -> 
     if "program" not in fix:
         return {"subject": subject, "result": "not shown", "before": fix["reason"]}
     before, after = (run(fix, history, work, programs, which) for which in ("before", "after"))
-    told = last_line(before.stderr)
+    told = last_line(before.stderr, fix["fails"])
     if after.returncode:
         return {"subject": subject, "result": "fails after", "before": last_line(after.stderr)}
     if not before.returncode:
@@ -124,7 +124,7 @@ def run(fix: dict[str, Any], history: Path, work: Path, programs: Path, which: s
     commit = fix["commit"] + ("^" if which == "before" else "")
     folder = work / fix["commit"] / which
     program = programs / fix["program"]
-    for path in re.findall(r'"([\w/.-]+/[\w/.-]+\.py)"', program.read_text(encoding="utf-8")):
+    for path in re.findall(r'"([\w/.-]+/[\w/.-]+\.(?:py|h))"', program.read_text(encoding="utf-8")):
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(git(history, "show", f"{commit}:{path}"), encoding="utf-8")
@@ -140,12 +140,12 @@ def run(fix: dict[str, Any], history: Path, work: Path, programs: Path, which: s
     )
 
 
-def last_line(text: str) -> str:
-    """The error's own line, and what the simulator says of it."""
+def last_line(text: str, expected: str = "$^") -> str:
+    """What the simulator says of the error, or the error's own line, of those that were expected if there are."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"\w*(Error|Exception)\b", line)] or lines[-1:] or [""]
-    simulated = [line for line in lines if line.startswith("[simulated Ascend]")]
-    return (simulated or errors)[-1][:160].replace("|", "\\|")
+    told = errors + [line for line in lines if line.startswith("[simulated Ascend]")]
+    return ([line for line in told if re.search(expected, line)] or told)[-1][:160].replace("|", "\\|")
 
 
 def write(page: Path, rows: list[dict[str, Any]]) -> None:
