@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ophook_npu.cache import cache_dir, publish, refuse_if_shared
+from ophook_npu.elf import exported
 from ophook_npu.errors import OphookError
 
 
@@ -532,19 +533,6 @@ def _compile_all(wanted: dict[Path, Unit], roots: Sequence[Path], stamp: str, pr
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def exported(library: Path) -> list[str]:
-    """The names of what a library exports.
-
-    Raises:
-        OphookError: ``nm``, which comes with every compiler, is missing.
-    """
-    try:
-        done = subprocess.run(["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True)
-    except FileNotFoundError as error:
-        raise OphookError("nm", "it is not on PATH", todo="install binutils") from error
-    return [line.split()[-1] for line in done.stdout.splitlines()]
 
 
 def _place(library: Library, objects: Sequence[Path], root: Path, linked: Sequence[str]) -> None:

@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ophook_npu.elf import exported
 from ophook_npu.errors import OphookError
 from ophook_npu.soc import CSRC
-from ophook_npu.toolchain import exported
 
 
 def operators(root: Path) -> dict[str, list[str]]:
@@ -20,7 +20,7 @@ def operators(root: Path) -> dict[str, list[str]]:
     The graph types also serve as aclop operators.
 
     Raises:
-        OphookError: ``nm``, which comes with every compiler, is missing.
+        OphookError: a library cannot be read.
     """
     suffix = "GetWorkspaceSize"
     libraries = [root / "lib64" / "libopapi.so", *root.glob("opp/vendors/*/op_api/lib/libcust_opapi.so")]
@@ -44,7 +44,7 @@ def api(root: Path) -> dict[str, tuple[str, str]]:
     One that is refused can be linked to; called, it fails with 200001 and its name. What the sources say decides.
 
     Raises:
-        OphookError: ``nm``, which comes with every compiler, is missing.
+        OphookError: a library cannot be read.
     """
     refused: dict[str, str] = {}
     for source in sorted((CSRC / "acl" / "refused").iterdir()):

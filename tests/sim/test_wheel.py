@@ -20,7 +20,7 @@ from ophook_npu import __version__
 pytestmark = pytest.mark.slow
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-COMPILERS = ("g++", "gcc", "c++", "cc", "clang++", "clang", "cpp", "ld", "as")
+TOOLS = ("g++", "gcc", "c++", "cc", "clang++", "clang", "cpp", "ld", "as", "nm", "readelf", "objdump", "strip", "ar")
 
 
 def write(out: Path) -> Path:
@@ -47,10 +47,10 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environm
 
 @pytest.fixture
 def bare(tmp_path: Path) -> dict[str, str]:
-    """An environment with an empty cache, and a PATH on which every compiler only says that it was called."""
+    """An environment with an empty cache, and a PATH on which each of TOOLS only says that it was called."""
     tools, called = tmp_path / "tools", tmp_path / "called"
     tools.mkdir()
-    for name in COMPILERS:
+    for name in TOOLS:
         (tools / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {called}\necho "{name} 0.1"\n[ "$1" = --version ]\n')
         (tools / name).chmod(0o755)
     return {"PATH": f"{tools}:/usr/bin:/bin", "OPHOOK_NPU_CACHE": str(tmp_path / "cache"), "CALLED": str(called)}

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ophook_npu import toolchain
+from ophook_npu.elf import exported
 from ophook_npu.errors import OphookError
 from ophook_npu.sim import developer, libraries
 from ophook_npu.sim.developer import Developer
@@ -113,7 +114,17 @@ def test_only_what_a_change_touches_is_compiled_and_linked(
 def test_both_builds_export_the_same(csrc: Path, tmp_path: Path) -> None:
     users, developers = build(csrc, tmp_path / "a"), build(csrc, tmp_path / "b", Developer().changed(described(csrc)))
     for name in ("libcore.so", "librows.so"):
-        assert sorted(toolchain.exported(users / name)) == sorted(toolchain.exported(developers / name)) != []
+        assert sorted(exported(users / name)) == sorted(exported(developers / name)) != []
+
+
+def test_what_a_library_exports_is_what_nm_says(csrc: Path, tmp_path: Path) -> None:
+    library = build(csrc, tmp_path / "a") / "librows.so"
+    told = subprocess.run(["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True)
+    assert exported(library) == sorted(line.split()[-1] for line in told.stdout.splitlines()) != []
+    for cut in (b"", library.read_bytes()[:100]):
+        library.write_bytes(cut)
+        with pytest.raises(OphookError, match="cannot be read as an ELF file"):
+            exported(library)
 
 
 def test_a_source_for_the_debugger_is_compiled_over_the_same_header(
