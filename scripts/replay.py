@@ -94,9 +94,9 @@ def history(project: str, mirrors: dict[str, str], work: Path) -> Path:
 def chosen(history: Path, rule: dict[str, Any]) -> list[tuple[str, str]]:
     words = re.compile(r"\b(" + "|".join(rule["words"]) + ")", re.I)
     since = [f"--since={rule['since']}"] if "since" in rule else []
-    asked = ["--no-merges", "--name-only", "--format=%x01%h %s", *since, rule.get("until", rule["branch"])]
+    asked = ["--no-merges", "--no-renames", "--name-only", "--format=%x01%h %s", *since]
     fixes = []
-    for one in git(history, "log", *asked).split("\1")[1:]:
+    for one in git(history, "log", *asked, rule.get("until", rule["branch"])).split("\1")[1:]:
         (commit, _, subject), *files = one.splitlines()[0].partition(" "), *one.splitlines()[1:]
         code = [file for file in files if file and not re.search(r"(^|/)(tests?|docs?)/|\.md$", file)]
         if not re.search(r"bug ?fix|\bfix", subject, re.I) or not words.search(subject):
@@ -128,11 +128,11 @@ def run(fix: dict[str, Any], history: Path, work: Path, programs: Path, which: s
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(git(history, "show", f"{commit}:{path}"), encoding="utf-8")
-    soc = ["--soc", fix["soc"]] if "soc" in fix else []
+    options = [word for name in ("soc", "devices") if name in fix for word in (f"--{name}", str(fix[name]))]
     triton = Path(sys.prefix) / "triton"
     searched = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(triton), str(PROGRAMS)) if part)
     return subprocess.run(
-        [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *soc, "--", str(program), str(folder)],
+        [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--", str(program), str(folder)],
         capture_output=True,
         text=True,
         timeout=600,
