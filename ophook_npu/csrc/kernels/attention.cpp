@@ -170,9 +170,10 @@ void write_statistics(const at::Tensor& out, const at::Tensor& value) {
 // The scores of long sequences do not fit into memory, and those of short ones not into a core's cache: run(first,
 // count) gets as many rows of queries at a time as do, and no fewer than a product of matrices is fast with. What is
 // itself as large as the scores fits already: with it, all are one part.
+constexpr int64_t kCached = int64_t(1) << 20;
 template <typename F>
 void each_rows(const Heads& heads, bool whole, F run) {
-  constexpr int64_t kMost = int64_t(1) << 24, kCached = int64_t(1) << 21, kFast = 32;
+  constexpr int64_t kMost = int64_t(1) << 24, kFast = 32;
   const int64_t queries = heads.query.size(2);
   const int64_t of_row = std::max<int64_t>(1, heads.query.size(0) * heads.query.size(1) * heads.key.size(2));
   const int64_t cached = std::max(kFast, kCached * at::get_num_threads() / of_row);
@@ -207,25 +208,43 @@ struct Forward {
   at::Tensor max, sum, out;
 };
 
-Forward attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
-               const Settings& how) {
-  const auto out = hidden(mask, how, heads.query.size(0), heads.query.size(2), heads.key.size(2));
-  const int64_t count_of_heads = heads.query.size(1);
-  const auto value = for_all_heads(heads.value, count_of_heads);
-  const Heads all{heads.query, for_all_heads(heads.key, count_of_heads), value};
+static Forward attend_heads(const Heads& all, const at::Tensor& pse, const at::Tensor& out, const at::Tensor& kept,
+                            const Settings& how) {
   // Where the probabilities themselves are nobody's business, what is divided is the result, which is smaller.
   const bool as_sums = !kept.defined() && how.weight_steps <= 0 && !given(how.weight_scale);
   Tensors max, sum, result;
-  each_rows(heads, given(pse) || kept.defined(), [&](int64_t first, int64_t count) {
+  each_rows(all, given(pse) || kept.defined(), [&](int64_t first, int64_t count) {
     const auto scores = weights_of(rows_of(all, first, count), pse, rows_of(out, first, count), how);
     max.push_back(scores.max), sum.push_back(scores.sum);
-    if (as_sums) return result.push_back(at::matmul(scores.weight, value).div_(not_zero(scores.sum)));
+    if (as_sums) return result.push_back(at::matmul(scores.weight, all.value).div_(not_zero(scores.sum)));
     auto probability = scores.weight.div_(not_zero(scores.sum));
     if (how.weight_steps > 0) probability = probability.mul(how.weight_steps).round().clamp(-128, 127);
     const auto weight = through_8_bits(probability, how.weight_scale, how.small);
-    result.push_back(at::matmul(drop(weight, kept, how.keep), value));
+    result.push_back(at::matmul(drop(weight, kept, how.keep), all.value));
   });
   return {joined(max), joined(sum), joined(result)};
+}
+
+Forward attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
+               const Settings& how) {
+  const auto out = hidden(mask, how, heads.query.size(0), heads.query.size(2), heads.key.size(2));
+  const int64_t count = heads.query.size(1);
+  const Heads all{heads.query, for_all_heads(heads.key, count), for_all_heads(heads.value, count)};
+  const int64_t of_head = std::max<int64_t>(1, all.query.size(0) * all.query.size(2) * all.key.size(2));
+  const int64_t most = std::max<int64_t>(1, kCached * at::get_num_threads() / of_head);
+  // A few heads at a time: each part of the queries would prepare the keys of all heads anew for its product.
+  const bool apart = !given(pse) && !kept.defined() && !given(how.sink) && !given(how.weight_scale);
+  if (!apart || most >= count) return attend_heads(all, pse, out, kept, how);
+  Tensors max, sum, result;
+  for (int64_t first = 0; first < count; first += most) {
+    const auto some = [&](const at::Tensor& x) {
+      const bool has_heads = given(x) && x.dim() > 2 && x.size(-3) > 1;
+      return has_heads ? x.narrow(-3, first, std::min(most, count - first)) : x;
+    };
+    const Forward part = attend_heads({some(all.query), some(all.key), some(all.value)}, pse, some(out), kept, how);
+    max.push_back(part.max), sum.push_back(part.sum), result.push_back(part.out);
+  }
+  return {at::concat(max, 1), at::concat(sum, 1), at::concat(result, 1)};
 }
 
 Gradients rows_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& out,
