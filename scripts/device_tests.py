@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import functools
 import importlib
 import json
 import os
@@ -31,14 +32,16 @@ import sys
 import time
 import traceback
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 DISABLED = "unsupported_test_cases/.pytorch-disabled-tests.json"
 SKIPPED = "npu test skipped!"  # what the wheel's list of operators' tests says
+LOADING = 300  # seconds between tests, as for a file that is imported, or a class that is made ready
 TEXT = 20000  # characters that are kept of what a failure says, from its end
 Line = dict[str, Any]
+Worker = Callable[[IO[str], int], None]  # what a fork does: it writes lines, and has its output in a log
 
 
 def name_of(test: unittest.TestCase) -> str:
@@ -73,6 +76,21 @@ def is_disabled(name: str, disabled: set[str]) -> bool:
     return f"{group}.{method}" in disabled or f"{group}.{re.sub('_npu(_[a-z0-9]+)?$', '', method)}" in disabled
 
 
+def told(error: Any) -> str:
+    return "".join(traceback.format_exception(*error))
+
+
+def late_failure() -> str:
+    """What a test left on the device, and how that fails: it is this test's and not the next one's."""
+    npu = getattr(sys.modules.get("torch"), "npu", None)
+    try:
+        if npu and npu.is_initialized():
+            npu.synchronize()
+    except RuntimeError:
+        return told(sys.exc_info())
+    return ""
+
+
 class Reporter(unittest.TestResult):
     """Writes a line when a test begins, and one when it ends."""
 
@@ -91,38 +109,29 @@ class Reporter(unittest.TestResult):
         self.say({"begins": self.line["test"]})
 
     def stopTest(self, test: unittest.TestCase) -> None:
-        self.wait(test)
+        late = late_failure()
+        if late and self.line["outcome"] in ("pass", "skip"):
+            self.failed(test, late)
         self.line["seconds"] = round(time.monotonic() - self.line.pop("began"), 2)
         if self.line["outcome"] == "fail":  # an operator's own message may reach stderr only
             self.line["printed"] = os.pread(self.log, 10**7, 0).decode(errors="replace")[-TEXT:]
         self.say(self.line)
 
-    def wait(self, test: unittest.TestCase) -> None:
-        """What a test left on the device, and how that fails, is this test's and not the next one's."""
-        npu = getattr(sys.modules.get("torch"), "npu", None)
-        try:
-            if npu and npu.is_initialized():
-                npu.synchronize()
-        except RuntimeError:
-            if self.line["outcome"] in ("pass", "skip"):
-                self.failed(test, sys.exc_info())
-
-    def failed(self, test: unittest.TestCase, error: Any) -> None:
-        text = "".join(traceback.format_exception(*error))
+    def failed(self, test: unittest.TestCase, text: str) -> None:
         if hasattr(test, "_testMethodName"):
             self.line |= {"outcome": "fail", "text": text[-TEXT:]}
         else:  # what is done before the tests of a class
             self.say({"class": str(test), "text": text[-TEXT:]})
 
     def addError(self, test: Any, err: Any) -> None:
-        self.failed(test, err)
+        self.failed(test, told(err))
 
     def addFailure(self, test: Any, err: Any) -> None:
-        self.failed(test, err)
+        self.failed(test, told(err))
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         if err is not None:
-            self.failed(test, err)
+            self.failed(test, told(err))
 
     def addSkip(self, test: Any, reason: str) -> None:
         self.line |= {"outcome": "skip", "text": reason}
@@ -162,11 +171,6 @@ def skipped(test: unittest.TestCase) -> bool:
 
 def worker(file: Path, wanted: list[str] | None, disabled: bool, lines: IO[str], log: int) -> None:
     """Tell the names of all tests, and which the wheel skips, or run some of them."""
-    os.setpgid(0, 0)
-    for stream in (1, 2):
-        os.dup2(log, stream)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.enable(file=log)
     try:
         if disabled and wanted:
             without_skips()
@@ -183,14 +187,20 @@ def worker(file: Path, wanted: list[str] | None, disabled: bool, lines: IO[str],
 
 
 @contextlib.contextmanager
-def forked(file: Path, wanted: list[str] | None, disabled: bool, log: Path) -> Iterator[tuple[int, IO[bytes]]]:
+def forked(work: Worker, path: Path) -> Iterator[tuple[int, IO[bytes]]]:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
         try:
+            log = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+            os.setpgid(0, 0)
+            for stream in (1, 2):
+                os.dup2(log, stream)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            faulthandler.enable(file=log)
             with os.fdopen(write, "w") as lines:
-                worker(file, wanted, disabled, lines, os.open(log, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND))
+                work(lines, log)
         finally:
             os._exit(0)
     os.close(write)
@@ -205,11 +215,10 @@ def resident(process: int) -> float:
     return 0.0
 
 
-def run(file: Path, wanted: list[str] | None, given: argparse.Namespace) -> Iterator[Line]:
+def run(work: Worker, log: Path, seconds: float, gigabytes: float) -> Iterator[Line]:
     """The lines of one fork; the last is that of the test that ended it, if one did."""
     running, rest, killed = "", b"", ""
-    log = given.out / f"{file.stem}.log"
-    with forked(file, wanted, given.disabled, log) as (child, pipe):
+    with forked(work, log) as (child, pipe):
         began = time.monotonic()
         while True:
             ready, _, _ = select.select([pipe], [], [], 0.5)
@@ -223,10 +232,10 @@ def run(file: Path, wanted: list[str] | None, given: argparse.Namespace) -> Iter
                     running, began = line.get("begins", ""), time.monotonic()
                     if "begins" not in line:
                         yield line
-            if not killed and (running or wanted is None):
-                if time.monotonic() - began > (given.seconds if running else 300):
+            if not killed:
+                if time.monotonic() - began > (seconds if running else LOADING):
                     killed = "time-out"
-                elif resident(child) > given.gigabytes:
+                elif resident(child) > gigabytes:
                     killed = "memory"
                 if killed:
                     os.killpg(child, signal.SIGKILL)
@@ -241,7 +250,12 @@ def run(file: Path, wanted: list[str] | None, given: argparse.Namespace) -> Iter
 def run_file(file: Path, given: argparse.Namespace, earlier: dict[str, Line]) -> list[Line]:
     """A line for each test; with earlier ones, only what did not pass then runs."""
     log = given.out / f"{file.stem}.log"
-    first = next(run(file, None, given), None)
+
+    def lines_of(wanted: list[str] | None) -> Iterator[Line]:
+        work = functools.partial(worker, file, wanted, given.disabled)
+        return run(work, log, given.seconds, given.gigabytes)
+
+    first = next(lines_of(None), None)
     if first is None or "names" not in first:
         text = first["text"] if first else log.read_text(errors="replace")[-TEXT:]
         return [{"test": "the file", "outcome": "fail", "text": text}]
@@ -257,7 +271,7 @@ def run_file(file: Path, given: argparse.Namespace, earlier: dict[str, Line]) ->
     while waiting:
         batch, faults = waiting[: given.batch], []
         done = set()
-        for line in run(file, batch, given):
+        for line in lines_of(batch):
             if "test" in line:
                 lines[line["test"]] = line
                 done.add(line["test"])

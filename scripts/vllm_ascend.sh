@@ -7,6 +7,7 @@
 #   --case TEXT    only cases with TEXT in their names, such as "llama, eager"
 #   --into PAGE    put the table between PAGE's markers (docs/vllm-ascend.md); not with --case
 #   --json FILE    write the rows for scripts/clients.sh --take
+#   --checkout DIR vllm-ascend of this git checkout, with the versions that it names, not PyPI's last release of it
 #   --install-only make the environment and stop
 # The environment: versions that fit each other, vllm built for no device, vllm-ascend without compiled kernels. PyPI's
 # torch for x86-64 links CUDA's libraries; 8.4 GB in all.
@@ -19,15 +20,16 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/lib.sh
 source "$root/scripts/lib.sh"
 
-work="$root/build/vllm-ascend" options=() only="" into="" chosen=""
+work="$root/build/vllm-ascend" options=() only="" into="" chosen="" checkout=""
 while [ $# -gt 0 ]; do
     case $1 in
-        -h | --help) sed -n '2,15s/^# //p' "$0"; exit 0 ;;
+        -h | --help) sed -n '2,16s/^# //p' "$0"; exit 0 ;;
         --install-only) only=1; shift ;;
-        --work | --device | --case | --into | --json)
+        --work | --device | --case | --into | --json | --checkout)
             [ $# -ge 2 ] || usage_error "$1 needs a value"
             case $1 in
                 --work) work=$(absolute "$2") ;;
+                --checkout) checkout=$(absolute "$2") ;;
                 --into) into=1 options+=("$1" "$(absolute "$2")") ;;
                 --json) options+=("$1" "$(absolute "$2")") ;;
                 --case) chosen=1 options+=("$1" "$2") ;;
@@ -41,26 +43,38 @@ done
 
 python=${PYTHON:-python3.11}
 env="$work/env" complete="$work/env/ophook-complete"
-made_for=$(cat "$0" "$root/pyproject.toml" | cksum)
+if [ -n "$checkout" ]; then
+    commit=$(git -C "$checkout" rev-parse HEAD)
+    asked=$(grep -E '^(torch|torchvision|torch-npu|transformers)=' "$checkout/requirements.txt")
+    vllm=$(sed 's/^v//' "$checkout/.github/vllm-release-tag.commit")
+else
+    commit="" vllm=0.23.0
+    asked=$(printf '%s\n' torch==2.10.0 torchvision==0.25.0 torch-npu==2.10.0.post4 transformers==5.5.4 'fastapi<0.124.0')
+fi
+made_for=$(cat "$0" "$root/pyproject.toml" <(echo "$commit") | cksum)
 pip() { "$env/bin/python" -m pip "$@"; }
 
 install() {
     rm -rf "$env"
     "$python" -m venv "$env"
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 MAX_JOBS=${MAX_JOBS:-2}
-    printf '%s\n' torch==2.10.0 torchvision==0.25.0 triton==3.6.0 transformers==5.5.4 'numpy<2.3' 'setuptools<81' \
-        'fastapi<0.124.0' >"$work/constraints.txt"
+    printf '%s\n' "$asked" triton==3.6.0 'numpy<2.3' 'setuptools<81' >"$work/constraints.txt"
     pip install -U pip
     pip install -c "$work/constraints.txt" torch torchvision triton
     # What the two are built with, since both look at the torch that is installed here.
     pip install -c "$work/constraints.txt" 'setuptools>=77' setuptools-scm setuptools-rust wheel packaging cmake ninja jinja2 \
         attrs decorator pyyaml psutil pybind11 numpy scipy
     # Built for no device it calls itself 0.23.0+empty, which pip does not take for 0.23.0.
-    VLLM_VERSION_OVERRIDE=0.23.0 VLLM_TARGET_DEVICE=empty pip install -c "$work/constraints.txt" --no-build-isolation --no-binary vllm vllm==0.23.0
-    SOC_VERSION=ascend910b1 COMPILE_CUSTOM_KERNELS=0 pip install --no-deps --no-build-isolation --no-binary vllm-ascend \
-        vllm-ascend==0.23.0.post1
-    pip install --no-deps torch-npu==2.10.0.post4
-    pip install -c "$work/constraints.txt" numba msgpack pandas quart pytest pytest-xdist
+    VLLM_VERSION_OVERRIDE=$vllm VLLM_TARGET_DEVICE=empty pip install -c "$work/constraints.txt" --no-build-isolation --no-binary vllm "vllm==$vllm"
+    local source=vllm-ascend==0.23.0.post1
+    if [ -n "$checkout" ]; then
+        source="$work/source" # building writes into it
+        rm -rf "$source"
+        git clone --quiet --shared "$checkout" "$source"
+    fi
+    SOC_VERSION=ascend910b1 COMPILE_CUSTOM_KERNELS=0 pip install --no-deps --no-build-isolation --no-binary vllm-ascend "$source"
+    pip install --no-deps -c "$work/constraints.txt" torch-npu
+    pip install -c "$work/constraints.txt" numba msgpack pandas quart pytest pytest-asyncio pytest-mock
     pip install -c "$work/constraints.txt" --no-build-isolation -e "${root}[npu-needs]"
     printf '%s\n' "$made_for" >"$complete"
 }

@@ -1,63 +1,78 @@
-"""Run vllm-ascend's own tests/ut over the simulated Ascend, and count.
+"""Run vllm-ascend's own tests/ut over the simulated Ascend with the real torch_npu, and write how each test ended.
 
-usage: ophook-npu run -- ut.py CHECKOUT OUT [--into PAGE] [TEXT…]      in the environment of scripts/vllm_ascend.sh
+usage: ophook-npu run --after-failure continue -- ut.py CHECKOUT OUT [TEXT…]
 
-CHECKOUT is a checkout of vllm-ascend at the tag that is installed; nothing of it is changed or copied. Its conftest.py
-puts mocks in torch_npu's and pyACL's place unless `npu-smi info` works, and it does here: torch_npu is the real one.
-TEXT chooses files whose path has it. Each folder runs in a process of its own: when they are imported, some files put
-mocks of vllm_ascend's modules into sys.modules. Folders of tests for other products than the simulated one, or for more
-devices, are left out, by their names. Without a network: what asks for a model of a hub fails at once.
+in the environment of scripts/vllm_ascend.sh --checkout CHECKOUT; nothing of the checkout is changed or copied. Its
+conftest.py puts mocks in torch_npu's and pyACL's place unless `npu-smi info` works, and it does here. TEXT chooses files
+whose path has it; OUT gets a .jsonl for each file, as from scripts/device_tests.py, whose runner this is: each file runs
+in a fork of its own, since some put mocks of vllm_ascend's modules into sys.modules, and a test that crashes, hangs or
+takes too much memory ends itself alone. Files with results in OUT do not run again.
+Folders of tests for other products than the simulated one, or for more devices, are left out, by their names. Without a
+network: what asks for a model of a hub fails at once. report.py makes tables of the lines.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
+import importlib
+import importlib.util
+import json
 import os
-import re
-import subprocess
 import sys
 import sysconfig
-import xml.etree.ElementTree as ElementTree
-from collections import Counter
+import time
 from pathlib import Path
+from typing import IO, Any
 
-from run import put_into
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import device_tests
 
 ELSEWHERE = {"a2_2", "a3_2", "a3_4", "310p", "_310p", "a5"}
-SECONDS = 120  # a test that takes longer is a failure, and its process is replaced
-OPTIONS = (
-    "-q", "-c", os.devnull, "-p", "no:cacheprovider", "--import-mode=importlib", "-n", "1", "--dist", "loadfile",
-    "--max-worker-restart", "40", "-o", f"faulthandler_timeout={SECONDS}", "-o", "faulthandler_exit_on_timeout=true",
-    "-o", "junit_logging=out-err", "-o", "junit_log_passing_tests=false",
-)  # fmt: skip
-# What a failure says, and whose cause it is; the first that is found counts.
-CAUSES = (
-    (r"Invalid repository ID or local directory", "asks for a model of a hub, and there is no network"),
-    (r"No such file or directory: '\S*/(tools|vllm_ascend)/", "asks for sources next to tests that the checkout lacks"),
-    (r"No module named '(tools|ray|pytest_mock)", "asks for a module that is not installed"),
-    (
-        r"\(unknown location\)|No module named 'vllm_ascend\.|'vllm_ascend\.worker' has no attribute",
-        "meets a mock that another file left in place of a module of vllm_ascend",
-    ),
-    (r"'function' object is not subscriptable", "calls a Triton kernel, which needs triton-ascend"),
-    (r"Invalid version: 'not known'", "reads torch.version.cann, which was 'not known'"),
-    (r"'_C_ascend' object has no attribute", "asks for vllm-ascend's own kernels, which are not compiled"),
-    (r"ACL stream synchronize failed", "an operator failed on the simulator"),
-    (r"AssertionError", "a result or a call differs"),
-)
+SECONDS, GIGABYTES = 120, 8
+OPTIONS = ("-q", "-c", os.devnull, "-p", "no:cacheprovider", "--import-mode=importlib", "--asyncio-mode=auto")
 
 
-def table(reports: list[Path]) -> str:
-    counts: Counter[str] = Counter()
-    for case in (case for report in reports for case in ElementTree.parse(report).iter("testcase")):
-        outcome = next((child for child in case if child.tag in ("failure", "error", "skipped")), None)
-        if outcome is None or outcome.tag == "skipped":
-            counts["passed" if outcome is None else "skipped by the test itself"] += 1
-            continue
-        text = f"{outcome.get('message')}\n{outcome.text}"
-        counts[next((cause for found, cause in CAUSES if re.search(found, text)), "another failure")] += 1
-    rows = [f"| {what} | {number} |" for what, number in counts.most_common()]
-    return "\n".join(["| outcome | tests |", "|---|---:|", *rows])
+class Lines:
+    """Writes a line when a test begins, and one when it ends."""
+
+    def __init__(self, out: IO[str], done: set[str]) -> None:
+        self.out, self.done = out, done
+        self.line: dict[str, Any] = {}
+
+    def say(self, line: dict[str, Any]) -> None:
+        self.out.write(json.dumps(line) + "\n")
+        self.out.flush()
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if item.nodeid not in self.done]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if not report.passed:  # as a file that cannot be imported, or skips itself
+            end = "skip" if report.skipped else "fail"
+            self.say({"test": "the file", "outcome": end, "text": str(report.longrepr)[-device_tests.TEXT :]})
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.line = {"test": nodeid, "outcome": "pass", "began": time.monotonic()}
+        self.say({"begins": nodeid})
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            printed = (report.capstdout + report.capstderr)[-device_tests.TEXT :]
+            self.line |= {"outcome": "fail", "text": report.longreprtext[-device_tests.TEXT :], "printed": printed}
+        elif report.skipped and self.line["outcome"] == "pass":
+            self.line |= {"outcome": "skip", "text": report.longreprtext}
+
+    def pytest_runtest_logfinish(self) -> None:
+        late = device_tests.late_failure()
+        if late and self.line["outcome"] in ("pass", "skip"):
+            self.line |= {"outcome": "fail", "text": late}
+        self.line["seconds"] = round(time.monotonic() - self.line.pop("began"), 2)
+        self.say(self.line)
+
+    def pytest_sessionfinish(self) -> None:
+        self.say({"ended": True})
 
 
 def files(tests: Path, chosen: list[str]) -> list[Path]:
@@ -67,31 +82,49 @@ def files(tests: Path, chosen: list[str]) -> list[Path]:
     return [file for file in here if not chosen or any(text in str(file.relative_to(tests)) for text in chosen)]
 
 
-def main(checkout: Path, out: Path, *rest: str) -> None:
-    page = Path(rest[1]).absolute() if rest[:1] == ("--into",) else None
-    chosen = list(rest[2:] if page else rest)
+def worker(file: Path, root: Path, done: set[str], lines: IO[str], log: int) -> None:
+    pytest.main([*OPTIONS, f"--rootdir={root}", str(file)], plugins=[Lines(lines, done)])
+
+
+def run_file(file: Path, root: Path, log: Path) -> list[dict[str, Any]]:
+    """A line for each test; where one ends its fork, those after it run in another."""
+    ends: dict[str, dict[str, Any]] = {}
+    while True:
+        before, ended = len(ends), False
+        for line in device_tests.run(functools.partial(worker, file, root, set(ends)), log, SECONDS, GIGABYTES):
+            if "test" in line:
+                ends[line["test"]] = line
+            ended |= "ended" in line
+        if ended:
+            return [ends[name] for name in sorted(ends)]
+        if len(ends) == before:  # it ended outside of a test
+            printed = log.read_text(errors="replace")[-device_tests.TEXT :]
+            return [*ends.values(), {"test": "the file", "outcome": "crash", "printed": printed}]
+
+
+def main(checkout: Path, out: Path, *chosen: str) -> None:
     checkout, out = checkout.absolute(), out.absolute()
     out.mkdir(parents=True, exist_ok=True)
-    for old in out.glob("*.xml"):
-        old.unlink()
-    tests = files(checkout / "tests" / "ut", chosen)
     # The checkout is there for its tests: what they import is what is installed.
-    path = os.pathsep.join([sysconfig.get_path("purelib"), str(checkout), os.environ.get("PYTHONPATH", "")])
-    environ = {**os.environ, "HF_HUB_OFFLINE": "1", "OPHOOK_SIM_AFTER_FAILURE": "continue", "PYTHONPATH": path}
-    reports = []
-    with open(out / "ut.log", "w") as log:
-        for folder, group in itertools.groupby(tests, key=lambda test: test.parent):
-            name = folder.relative_to(checkout / "tests").as_posix().replace("/", "-")
-            reports.append(out / f"{name}.xml")
-            command = [sys.executable, "-P", "-m", "pytest", *OPTIONS, "--rootdir", checkout, *group]
-            subprocess.run(
-                [*command, f"--junitxml={reports[-1]}"],
-                cwd=checkout, env=environ, stdout=log, stderr=subprocess.STDOUT, timeout=2 * 3600,
-            )  # fmt: skip
-    text = f"{len(tests)} files, each test once.\n\n{table(reports)}"
-    print(text)
-    if page:
-        put_into(page, "tests/ut", text)
+    sys.path[1:1] = [sysconfig.get_path("purelib"), str(checkout)]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*sys.path[1:3], os.environ.get("PYTHONPATH", "")])
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ.setdefault("TASK_QUEUE_ENABLE", "0")  # with torch_npu's queue, a kernel that fails ends the process
+    os.chdir(checkout)
+    # Once for all forks: what the tests' conftest.py imports. It opens no device.
+    specification = importlib.util.spec_from_file_location("conftest_before", checkout / "tests" / "ut" / "conftest.py")
+    assert specification and specification.loader
+    specification.loader.exec_module(importlib.util.module_from_spec(specification))
+    header = device_tests.about(checkout)
+    tests = files(checkout / "tests" / "ut", list(chosen))
+    for number, file in enumerate(tests):
+        name = file.relative_to(checkout / "tests" / "ut").as_posix()
+        kept = out / f"{name.removesuffix('.py').replace('/', '-')}.jsonl"
+        if kept.is_file():
+            continue
+        print(f"{number + 1} of {len(tests)}: {name}", file=sys.stderr, flush=True)
+        lines = run_file(file, checkout, out / "log")
+        kept.write_text("".join(json.dumps(line) + "\n" for line in [header | {"file": name}, *lines]))
 
 
 if __name__ == "__main__":
