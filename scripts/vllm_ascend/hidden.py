@@ -1,4 +1,4 @@
-"""What mocks hide: where a test puts a mock in an operator's place, the operator gets the same call, and what it says is kept."""
+"""What mocks hide: the operator in whose place a test puts a mock gets the same call, and what it says is kept."""
 
 from __future__ import annotations
 

@@ -3,21 +3,25 @@
 usage: ophook-npu run --after-failure continue -- ut.py CHECKOUT OUT [TEXT…]
 
 in the environment of scripts/vllm_ascend.sh --checkout CHECKOUT; nothing of the checkout is changed or copied. Its
-conftest.py puts mocks in torch_npu's and pyACL's place unless `npu-smi info` works, and it does here. TEXT chooses files
-whose path has it; OUT gets a .jsonl for each file, as from scripts/device_tests.py, whose runner this is: each file runs
-in a fork of its own, since some put mocks of vllm_ascend's modules into sys.modules, and a test that crashes, hangs or
-takes too much memory ends itself alone. Files with results in OUT do not run again.
-Folders of tests for other products than the simulated one, or for more devices, are left out, by their names. Without a
-network: what asks for a model of a hub fails at once. report.py makes tables of the lines.
+conftest.py puts mocks in torch_npu's and pyACL's place unless `npu-smi info` works, and it does here. TEXT chooses
+files whose path has it; OUT gets a .jsonl for each file, as from scripts/device_tests.py, whose runner this is: each
+file runs in a fork of its own, since some put mocks of vllm_ascend's modules into sys.modules, and a test that crashes,
+hangs or takes too much memory ends itself alone. Files with results in OUT do not run again.
+Folders of tests for other products than the simulated one, or for more devices, are left out, by their names. There is
+no network: the models that the tests name have the configurations that transformers gives their kinds, and no weights.
+vLLM takes Triton, whose interpreter runs the kernels. report.py makes tables of the lines.
+Started without `ophook-npu run`, the same tests run with the mocks, as in the CI of vllm-ascend: what fails there, too,
+has nothing to do with a device.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import sysconfig
 import time
@@ -30,8 +34,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import device_tests
 
 ELSEWHERE = {"a2_2", "a3_2", "a3_4", "310p", "_310p", "a5"}
-SECONDS, GIGABYTES = 120, 8
-OPTIONS = ("-q", "-c", os.devnull, "-p", "no:cacheprovider", "--import-mode=importlib", "--asyncio-mode=auto")
+# What the tests ask a hub for: the kind of each model, for transformers and for vLLM, and what transformers' own values
+# for the kind have otherwise. Sixteen heads in place of 128 make the tests of DeepSeek's attention eight times faster.
+MODELS = {
+    "Qwen/Qwen3-8B": ("qwen3", "Qwen3ForCausalLM", {"num_key_value_heads": 8}),
+    "deepseek-ai/DeepSeek-V2": (
+        "deepseek_v2",
+        "DeepseekV2ForCausalLM",
+        {"num_attention_heads": 16, "num_key_value_heads": 16, "max_position_embeddings": 163840},
+    ),
+    "deepseek-ai/DeepSeek-V3.2-Exp": (
+        "deepseek_v3",
+        "DeepseekV32ForCausalLM",
+        {"model_type": "deepseek_v32", "index_head_dim": 128, "index_n_heads": 64, "index_topk": 2048}
+        | {"num_attention_heads": 16, "num_key_value_heads": 16, "max_position_embeddings": 163840},
+    ),
+}
+SECONDS, GIGABYTES = 300, 14  # the tests of attention fill caches of 4 GiB
+OPTIONS = ("-q", "-c", os.devnull, "-p", "no:cacheprovider", "--import-mode=importlib", "-o", "asyncio_mode=auto")
 
 
 class Lines:
@@ -102,20 +122,38 @@ def run_file(file: Path, root: Path, log: Path) -> list[dict[str, Any]]:
             return [*ends.values(), {"test": "the file", "outcome": "crash", "printed": printed}]
 
 
+def make_hub(hub: Path) -> None:
+    """A cache as huggingface_hub keeps it, with a configuration for each model."""
+    from transformers import AutoConfig
+
+    for name, (kind, architecture, more) in MODELS.items():
+        folder = hub / f"models--{name.replace('/', '--')}"
+        snapshot = folder / "snapshots" / ("0" * 40)
+        for each in (snapshot, folder / "refs"):
+            each.mkdir(parents=True, exist_ok=True)
+        (folder / "refs" / "main").write_text(snapshot.name)
+        config = AutoConfig.for_model(kind).to_dict() | {"architectures": [architecture], "dtype": "bfloat16"} | more
+        (snapshot / "config.json").write_text(json.dumps(config))
+
+
 def main(checkout: Path, out: Path, *chosen: str) -> None:
     checkout, out = checkout.absolute(), out.absolute()
     out.mkdir(parents=True, exist_ok=True)
     # The checkout is there for its tests: what they import is what is installed.
     sys.path[1:1] = [sysconfig.get_path("purelib"), str(checkout)]
     os.environ["PYTHONPATH"] = os.pathsep.join([*sys.path[1:3], os.environ.get("PYTHONPATH", "")])
-    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(out / "hub")}
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # with which vLLM takes a Triton without an active driver (importing.py)
     os.environ.setdefault("TASK_QUEUE_ENABLE", "0")  # with torch_npu's queue, a kernel that fails ends the process
     os.chdir(checkout)
     # Once for all forks: what the tests' conftest.py imports. It opens no device.
     specification = importlib.util.spec_from_file_location("conftest_before", checkout / "tests" / "ut" / "conftest.py")
     assert specification and specification.loader
     specification.loader.exec_module(importlib.util.module_from_spec(specification))
-    header = device_tests.about(checkout)
+    make_hub(out / "hub")
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    names = ("vllm", "torch", "torch_npu", "transformers", "triton")
+    header = {"checkout": commit} | {name: importlib.metadata.version(name) for name in names}
     tests = files(checkout / "tests" / "ut", list(chosen))
     for number, file in enumerate(tests):
         name = file.relative_to(checkout / "tests" / "ut").as_posix()

@@ -3,12 +3,15 @@ run under its own name: `triton_kernels.py CASE...`. A case prints its name when
 """
 
 import sys
+import types
 
 import torch
 import torch_npu  # noqa: F401
 import triton
 import triton.language as tl
 import triton.language.extra.cann.extension as al
+
+sys.modules["triton.experimental.gluon"] = types.ModuleType("triton.experimental.gluon")  # as vllm-ascend does
 
 
 @triton.jit
@@ -91,6 +94,16 @@ def turned(x, out, HALF: tl.constexpr):
 
 
 @triton.jit
+def of_libdevice(x, y, rounded, angle, unknown, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a, b = tl.load(x + i), tl.load(y + i)
+    libdevice = triton.language.extra.cann.libdevice
+    tl.store(rounded + i, libdevice.round(a))
+    tl.store(angle + i, libdevice.atan2(a, b) + libdevice.relu(b))
+    tl.store(unknown + i, libdevice.isnan(libdevice.log1p(a)).to(tl.int32))
+
+
+@triton.jit
 def count(x, total, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.atomic_add(total, tl.sum(tl.load(x + offsets, mask=offsets < n, other=0), 0))
@@ -157,6 +170,26 @@ def bits_are_numbers():
     )
 
 
+def as_libdevice_says():
+    results = []
+    for dtype in (torch.float32, torch.bfloat16):
+        x, y = torch.tensor([-2.5, 2.5, 0.5, -0.3] * 8, dtype=dtype), torch.randn(32).to(dtype)
+        rounded, angle = (torch.empty_like(x, device="npu") for _ in range(2))
+        unknown = torch.empty(32, dtype=torch.int32, device="npu")
+        of_libdevice[(1,)](x.npu(), y.npu(), rounded, angle, unknown, N=32)
+        wanted = torch.atan2(x.float(), y.float()).to(dtype) + y.relu()
+        results += [
+            torch.equal(rounded.cpu(), torch.tensor([-3.0, 3.0, 1.0, 0.0] * 8).to(dtype)),
+            torch.allclose(angle.cpu(), wanted),
+            torch.equal(unknown.cpu(), (x < -1).int()),
+        ]
+    try:
+        _ = triton.language.extra.cann.libdevice.lgamma
+    except AttributeError as error:
+        return all(results) and "of it are simulated: acos" in str(error)
+    return False
+
+
 def halves_turned():
     x, out = torch.arange(1.0, 97.0, device="npu"), torch.empty(96, device="npu")
     turned[(1,)](x, out, HALF=48)
@@ -220,6 +253,7 @@ CASES = {
     "shift": shifted,
     "slices": halves_turned,
     "bfloat16": bits_are_numbers,
+    "libdevice": as_libdevice_says,
     "count": lambda: counted(count),
     "count plainly": lambda: counted(count_plainly),
     "driver": asked_for,

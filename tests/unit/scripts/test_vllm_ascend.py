@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -70,11 +71,16 @@ def test_the_table_goes_between_the_pages_marks(run, tmp_path: Path) -> None:
         run.put_into(page, "y", "new")
 
 
-def test_tests_of_a_folder_come_together_and_those_of_other_products_are_left_out(tmp_path: Path, monkeypatch) -> None:
+@pytest.fixture
+def ut(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts" / "vllm_ascend"))
-    ut = importlib.import_module("ut")
-    for name in ("ut", "run"):
+    yield importlib.import_module("ut"), importlib.import_module("report")
+    for name in ("ut", "report"):
         del sys.modules[name]
+
+
+def test_tests_of_a_folder_come_together_and_those_of_other_products_are_left_out(tmp_path: Path, ut) -> None:
+    ut, _ = ut
     for name in (
         "ops/test_b.py",
         "ops/deep/test_a.py",
@@ -88,3 +94,49 @@ def test_tests_of_a_folder_come_together_and_those_of_other_products_are_left_ou
     found = [file.relative_to(tmp_path).as_posix() for file in ut.files(tmp_path, [])]
     assert found == ["ops/test_a.py", "ops/test_b.py", "ops/deep/test_a.py"]
     assert [file.name for file in ut.files(tmp_path, ["deep"])] == ["test_a.py"]
+
+
+TESTS = """
+import os, sys, pytest, types
+sys.modules["tests_of_vllm_ascend"] = types.ModuleType("left in place of a module")
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_passes(n): assert "tests_of_vllm_ascend" in sys.modules
+def test_b_differs(): assert 1 == 2
+def test_c_crashes(): os.abort()
+def test_d_skips(): pytest.skip("no such device")
+def test_e_asks(): raise AttributeError("'_OpNamespace' '_C_ascend' object has no attribute 'npu_x'")
+def test_f_fails_anyway(): raise RuntimeError("not initialized")
+"""
+
+
+RUN = """
+import json, sys
+from pathlib import Path
+import ut
+for name in sys.argv[1:]:
+    print(json.dumps(ut.run_file(Path(name), Path.cwd(), Path("log"))))
+assert "tests_of_vllm_ascend" not in sys.modules
+"""
+
+
+def test_each_test_of_vllm_ascend_has_its_end_and_the_table_says_whose_fault(tmp_path: Path, ut) -> None:
+    (tmp_path / "test_tiny.py").write_text(TESTS)
+    (tmp_path / "test_none.py").write_text("import no_such_module")
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "scripts" / "vllm_ascend"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-c", RUN, "test_tiny.py", "test_none.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True, timeout=120)
+    lines, (none,) = map(json.loads, done.stdout.splitlines())
+    ends = {line["test"].partition("::test_")[2]: line["outcome"] for line in lines}
+    passed = dict.fromkeys(("a_passes[1]", "a_passes[2]"), "pass")
+    assert ends == passed | {
+        "b_differs": "fail", "c_crashes": "crash", "d_skips": "skip", "e_asks": "fail", "f_fails_anyway": "fail",
+    }  # fmt: skip
+    assert none["test"] == "the file" and none["outcome"] == "fail" and "no_such_module" in none["text"]
+    header = {"file": "test_tiny.py", "checkout": "c0ffee", "vllm": "0.27.1"}
+    for name, kept in (("out", lines), ("mocked", [line for line in lines if "f_fails" in line["test"]])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [header, *kept]))
+    table = ut[1].table(tmp_path / "out", tmp_path / "mocked")
+    assert "with vllm 0.27.1. Of 4 tests that a simulator can run, 2 passed (50.0 %)" in table
+    assert "| passed |  | 2 |" in table and "| fails with the mocks, too | test | 1 |" in table
+    assert "which CANN's compiler makes | environment | 1 |" in table and "| nothing explains it |  | 1 |" in table

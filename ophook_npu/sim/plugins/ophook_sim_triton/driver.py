@@ -83,37 +83,48 @@ def _properties(device: int) -> dict[str, int]:
     return {"num_aicore": found.cube_core_num, "num_vectorcore": found.vector_core_num}
 
 
-class _WatchedLoader(importlib.abc.Loader):
-    def __init__(self, loader: importlib.abc.Loader) -> None:
-        self._loader = loader
+def _widen(interpreter: ModuleType) -> None:
+    from ophook_sim_triton import language, launches
+
+    extensions.join(interpreter)
+    language.widen(interpreter)
+    launches.watch(interpreter)
+
+
+class _LoaderAnd(importlib.abc.Loader):
+    def __init__(self, loader: importlib.abc.Loader, then: Callable[[ModuleType], None]) -> None:
+        self._loader, self._then = loader, then
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        from ophook_sim_triton import language, launches
-
-        language.widen(module)
-        extensions.join(module)
-        launches.watch(module)
+        self._then(module)
 
 
-class _InterpreterFinder(importlib.abc.MetaPathFinder):
-    """Triton imports its interpreter with the first kernel."""
+class _Finder(importlib.abc.MetaPathFinder):
+    """What is to be done once with a module of Triton's, as soon as it is there."""
+
+    def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
+        self._name, self._then = name, then
 
     def find_spec(
         self, name: str, path: Any, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name != _INTERPRETER:
+        if name != self._name:
             return None
         sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec and spec.loader:
-            spec.loader = _WatchedLoader(spec.loader)
+            spec.loader = _LoaderAnd(spec.loader, self._then)
         return spec
 
 
 extensions.offer()
+if extensions.EXTRA in sys.modules:
+    extensions.adopt(sys.modules[extensions.EXTRA])
+else:
+    sys.meta_path.insert(0, _Finder(extensions.EXTRA, extensions.adopt))
 if os.environ.get("TRITON_INTERPRET") == "1" and _INTERPRETER not in sys.modules:
-    sys.meta_path.insert(0, _InterpreterFinder())
+    sys.meta_path.insert(0, _Finder(_INTERPRETER, _widen))

@@ -1,17 +1,27 @@
 """Operations of triton-ascend's language that Triton's lacks, as its pages say: docs/zh/triton_api/Extension_Ops.
 
-Kernels call them by ``triton.language`` or by ``triton.language.extra.cann.extension``. Other names of that module are
-missing, and say so.
+Kernels call them by ``triton.language`` or by ``triton.language.extra.cann.extension``. Functions of one number or two
+are in ``triton.language.extra.cann.libdevice``. Other names of these modules are missing, and say so.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from types import ModuleType
 from typing import Any
 
-_MODULE = "triton.language.extra.cann.extension"
+EXTRA = "triton.language.extra"
+_PACKAGE = f"{EXTRA}.cann"
+_MODULE = f"{_PACKAGE}.extension"
+# What libdevice has and numpy too, by numpy's name.
+_LIBDEVICE = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
+    "atanh": "arctanh", "copysign": "copysign", "cosh": "cosh", "expm1": "expm1", "fmod": "fmod", "hypot": "hypot",
+    "isinf": "isinf", "isnan": "isnan", "log10": "log10", "log1p": "log1p", "nearbyint": "rint", "pow": "power",
+    "reciprocal": "reciprocal", "signbit": "signbit", "sinh": "sinh", "tan": "tan", "tanh": "tanh", "trunc": "trunc",
+}  # fmt: skip
 
 
 def extract_slice(ful: Any, offsets: Any, sizes: Any, strides: Any) -> Any:
@@ -36,18 +46,41 @@ def get_element(src: Any, indice: Any) -> Any:
     return tl.core.tensor(_builder().create_get_element(src.handle, place), src.dtype)
 
 
+def relu(arg0: Any) -> Any:
+    """The greater of a number and zero."""
+    return _computed("maximum", arg0, 0)
+
+
+def round(arg0: Any) -> Any:
+    """The nearest whole number; of two, the one that is farther from zero."""
+    whole = _computed("trunc", arg0)
+    return whole + _computed("trunc", (arg0 - whole) * 2)
+
+
 def offer() -> None:
-    """The module of the operations, unless this Triton has it."""
+    """The modules of the operations, unless this Triton has them."""
     if _MODULE in sys.modules:
         return
-    package, module = ModuleType(_MODULE.rpartition(".")[0]), ModuleType(_MODULE, __doc__)
+    package = ModuleType(_PACKAGE)
     package.__path__ = []
-    package.extension = module  # type: ignore[attr-defined]
-    for function in (extract_slice, insert_slice, get_element):
-        setattr(module, function.__name__, function)
-    module.__getattr__ = _missing  # type: ignore[method-assign]
-    sys.modules.setdefault(package.__name__, package)
-    sys.modules[_MODULE] = module
+    sys.modules.setdefault(_PACKAGE, package)
+    modules: dict[str, dict[str, Any]] = {
+        "extension": {one.__name__: one for one in (extract_slice, insert_slice, get_element)},
+        "libdevice": {name: partial(_computed, function) for name, function in _LIBDEVICE.items()}
+        | {one.__name__: one for one in (relu, round)},
+    }
+    for name, functions in modules.items():
+        module = ModuleType(f"{_PACKAGE}.{name}", __doc__)
+        vars(module).update(functions)
+        module.__getattr__ = partial(_missing, module.__name__, ", ".join(functions))  # type: ignore[method-assign]
+        setattr(package, name, module)
+        sys.modules[module.__name__] = module
+
+
+def adopt(extra: ModuleType) -> None:
+    """triton-ascend's Triton imports the package with the one above it."""
+    if not hasattr(extra, "cann"):
+        extra.cann = sys.modules[_PACKAGE]  # type: ignore[attr-defined]
 
 
 def join(interpreter: ModuleType) -> None:
@@ -68,17 +101,39 @@ def join(interpreter: ModuleType) -> None:
     def create_get_element(src: Any, place: tuple[int, ...]) -> Any:
         return handle(src.data[place].reshape(1).copy(), src.dtype)
 
-    for operation in (create_extract_slice, create_insert_slice, create_get_element):
+    def create_libdevice(function: str, *args: Any) -> Any:
+        import numpy as np
+
+        with np.errstate(all="ignore"):
+            data = getattr(np, function)(*(one.data for one in args))
+        return handle(data, tl.int1 if data.dtype == np.bool_ else args[0].dtype.scalar)
+
+    for operation in (create_extract_slice, create_insert_slice, create_get_element, create_libdevice):
         setattr(builder, operation.__name__, operation)
     for function in (extract_slice, insert_slice, get_element):
         if not hasattr(tl, function.__name__):
             setattr(tl, function.__name__, function)
 
 
-def _missing(name: str) -> Any:
+def _missing(module: str, has: str, name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    raise AttributeError(f"[simulated Ascend] {_MODULE} has no {name}: of it, slices and get_element are simulated")
+    raise AttributeError(f"[simulated Ascend] {module} has no {name}; of it are simulated: {has}")
+
+
+def _computed(function: str, *args: Any) -> Any:
+    from triton import language as tl
+
+    def tensor(one: Any) -> Any:
+        return one if isinstance(one, tl.core.tensor) else tl.full((), getattr(one, "value", one), args[0].dtype)
+
+    first, *others = map(tensor, args)
+    for other in others:
+        first, _ = tl.broadcast(first, other)
+    given = [first, *(tl.broadcast(other, first)[0] for other in others)]
+    handle = _builder().create_libdevice(function, *(one.handle for one in given))
+    dtype = handle.get_element_ty()
+    return tl.core.tensor(handle, tl.core.block_type(dtype, first.shape) if first.type.is_block() else dtype)
 
 
 def _builder() -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,21 @@ def widen(interpreter: ModuleType) -> None:
     _scalars_as_numbers(interpreter)
     _unrolled_loops(interpreter)
     _counters(interpreter)
+    _own_gluon(interpreter)
+
+
+def _own_gluon(interpreter: ModuleType) -> None:
+    """triton-ascend's Triton has no gluon, and vllm-ascend puts empty modules there. This Triton looks into its own."""
+    executor, gluon = interpreter.GridExecutor, "triton.experimental.gluon"
+    run = executor.__call__
+
+    def launch(executed: Any, *args: Any, **kwargs: Any) -> Any:
+        if gluon in sys.modules and sys.modules[gluon].__spec__ is None:
+            for name in [name for name in sys.modules if name.startswith(gluon)]:
+                del sys.modules[name]
+        return run(executed, *args, **kwargs)
+
+    executor.__call__ = launch
 
 
 def _any_length() -> None:
