@@ -142,6 +142,10 @@ def test_rms_norm(same) -> None:
 
     same(run, x, gamma)
     same(lambda x, g: F.rms_norm(x, (8,), g), x, gamma)
+    torch_npu.npu_rms_norm(x.detach().half().npu(), gamma.detach().npu())
+    for norm in (torch_npu.npu_rms_norm, torch_npu.npu_gemma_rms_norm):  # a column of types that no definition has
+        with pytest.raises(RuntimeError, match="161002(.|\n)*gamma has dtype"):
+            norm(x.detach().npu(), gamma.detach().bfloat16().npu())
 
 
 def test_a_weight_of_one_row_is_that_of_the_last_dimension() -> None:
