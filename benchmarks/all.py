@@ -37,10 +37,12 @@ class Row:
     theirs: str = "cpu"
     absolute: bool = False
     """The bar is in µs."""
+    clock: str = ""
+    """The one that the bar is of. Without a name: the processors', where it was measured."""
 
 
 ROWS = [
-    Row("npu_add_custom", "1211", 100, "add", absolute=True),
+    Row("npu_add_custom", "1211", 100, "add", absolute=True, clock="wall"),
     Row("a + b", "2.9", 1.8, "add"),
     Row("aclnnAddCustom", "1211", 75, "core", absolute=True),
     Row("aclnnAdd, both phases", "2.9 for the first", 1.5, "core", absolute=True),
@@ -118,7 +120,7 @@ def observers() -> Iterator[tuple[str, Costs]]:
         run(str(HERE / "observe_overhead.py"), "--json", file.name, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
         found = json.loads(file.read())
     for table, suffix in (("operator_us", "on an add"), ("step_s", "of a step")):
-        costs = {name: {"wall": value} for name, value in found[table].items()}
+        costs = {name: {"cpu": value} for name, value in found[table].items()}
         for name in costs:
             yield f"{name} {suffix}", costs
 
@@ -145,7 +147,7 @@ def measured(groups: set[str]) -> dict[str, Costs]:
 
 def shown(row: Row, costs: Costs) -> tuple[str, str, str]:
     """What it is now by the processors' time and by the wall ("" for the one that was not measured), and whether the
-    first of them that was reaches the bar.
+    bar's own clock, or the first of them that was measured, reaches the bar.
     """
     against = [row.theirs, *(name for name in costs if name.startswith(f"{row.theirs} "))]
     ours = costs[row.ours]
@@ -155,7 +157,7 @@ def shown(row: Row, costs: Costs) -> tuple[str, str, str]:
         if clock in ours
     }
     told = {clock: f"{value:.3g} µs" if row.absolute else f"{value:.2f}" for clock, value in now.items()}
-    reached = next(iter(now.values())) <= row.bar
+    reached = now[row.clock or next(iter(now))] <= row.bar
     return told.get("cpu", ""), told.get("wall", ""), "yes" if reached else "no"
 
 
