@@ -102,7 +102,8 @@ class Library:
     to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source
     includes first; it is precompiled where many sources are to be compiled, or, with ``keep_prefix``, once for all
     builds that come. Sources in a folder of ``glue`` are compiled without optimization: they only say what is to be
-    called. ``debug``: sources that are compiled for a debugger; ``talks``: the compiler looks for what its flags say to
+    called; those of ``seldom`` with -Og, which takes less time: their own instructions take none when the library is
+    used. ``debug``: sources that are compiled for a debugger; ``talks``: the compiler looks for what its flags say to
     warn of, and its warnings are shown.
     """
 
@@ -116,6 +117,7 @@ class Library:
     keep_prefix: bool = False
     unit: int = 0
     glue: tuple[Path, ...] = ()
+    seldom: frozenset[Path] = frozenset()
     needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
     program: bool = False  # linked as an executable file of this name
     debug: tuple[Path, ...] = ()
@@ -172,7 +174,8 @@ _WORTH_A_PREFIX = 4
 _HEADERS, _KILOBYTE, _PREFIX = 1.2, 0.08, 18.0
 
 
-# GCC takes a precompiled header only where its own macros are as they were: those of -O1.
+# GCC takes a precompiled header only where its own macros are as they were: those of -O1. It takes what optimization
+# is usual from the header, too, so that -O1 over a header of -Og does nothing.
 _PLAIN = ("-O0", "-D__OPTIMIZE__=1", "-U__NO_INLINE__")
 # And where it was made for a debugger, if the unit is; units that are not take that one, too.
 _FOR_DEBUG = "-g1"
@@ -187,9 +190,12 @@ class Unit:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        debug = self.sources[0] in self.library.debug
-        plain = debug or self.sources[0].parent in self.library.glue
-        return self.library.flags + (("-g",) if debug else ()) + (_unoptimized(self.library.flags) if plain else ())
+        first, library = self.sources[0], self.library
+        if first in library.debug:
+            return (*library.flags, "-g", *_unoptimized(library.flags))
+        if first.parent in library.glue:
+            return (*library.flags, *_unoptimized(library.flags))
+        return (*library.flags, *(("-Og",) if first in library.seldom else ()))
 
     @property
     def weight(self) -> float:
@@ -204,11 +210,19 @@ def _unoptimized(flags: Sequence[str]) -> tuple[str, ...]:
 
 
 def units(library: Library) -> list[Unit]:
-    """The library's sources, in order: those of each folder cut into units of about equal size."""
+    """The library's sources, in order: those of each folder that are compiled alike cut into units of about equal
+    size.
+    """
     if not library.unit:
         return [Unit((source,), library) for source in library.sources]
-    folders = itertools.groupby(library.sources, lambda source: source.parent)
-    return [Unit(group, library) for _, sources in folders for group in _cut(tuple(sources), library.unit)]
+    by_folder = itertools.groupby(library.sources, lambda source: source.parent)
+    alike = [
+        [source for source in sources if (source in library.seldom) == seldom]
+        for _, folder in by_folder
+        for sources in [list(folder)]
+        for seldom in (False, True)
+    ]
+    return [Unit(group, library) for sources in alike if sources for group in _cut(sources, library.unit)]
 
 
 def _cut(sources: Sequence[Path], size: int) -> list[tuple[Path, ...]]:
@@ -304,7 +318,8 @@ def recipe(sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path],
 def library_recipe(library: Library, roots: Sequence[Path], stamp: str) -> str:
     """What a library is made of, whatever compiler makes it and wherever it is linked."""
     sources = [*library.sources, library.prefix] if library.prefix else library.sources
-    flags = (*library.flags, *map(str, library.glue), *(_PLAIN if library.glue else ()))
+    told = (*map(str, library.glue), *sorted(map(str, library.seldom)))
+    flags = (*library.flags, *told, *(_PLAIN if library.glue else ()))
     return digest([library.soname, library.folder, *library.links, recipe(sources, flags, roots, stamp)])
 
 
@@ -350,7 +365,9 @@ def unit_command(unit: Unit, prefix: Path | None = None) -> list[str]:
 def _compile(unit: Unit, target: Path, prefix: Path | None) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="unit-") as folder:
         made = Path(folder) / "made.o"
-        result = run([*unit_command(unit, prefix), "-o", str(made)])
+        # No unit needs more than a gigabyte: the compiler need not look for what it no longer uses.
+        spacious = ("--param=ggc-min-heapsize=1000000",) if takes_prefixes() else ()
+        result = run([*unit_command(unit, prefix), *spacious, "-o", str(made)])
         if result.returncode:
             errors = [line for line in result.stderr.splitlines() if "error" in line.lower()]
             at_fault = [path for line in errors for path in unit.sources if line.startswith(f"{path}:")]

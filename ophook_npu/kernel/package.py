@@ -98,9 +98,9 @@ def _libraries(parts: Parts, link: Sequence[str]) -> tuple[list[toolchain.Librar
     """The libraries that CANN looks for, with the roots and the stamp of their objects."""
     _, torch_npu = require()
     include = torch_npu.path / "include" / "third_party"
-    flags = ("-O1", "-fPIC", "-fvisibility=hidden", f"-I{CSRC}")
+    flags = ("-Og", "-fPIC", "-fvisibility=hidden", f"-I{CSRC}")
     graph = (
-        "-std=c++17", "-O1", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}",
+        "-std=c++17", "-Og", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}",
         f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include.parent}",
     )  # fmt: skip
     libraries = [

@@ -4,6 +4,7 @@ import ctypes
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,13 @@ def many(project: Path) -> Library:
         path.write_text(f'extern "C" int s{index}() {{ return {index}; }}\n'.ljust(2000, "\n"))
         sources.append(path)
     return Library("libmany.so", tuple(sources), ("-fPIC",), unit=4000)
+
+
+def test_seldom_used_sources_are_compiled_alike_in_units_of_their_own(many: Library) -> None:
+    seldom = frozenset({many.sources[1], many.sources[4]})
+    units = toolchain.units(replace(many, flags=("-fPIC", "-O1"), seldom=seldom))
+    assert [[source.stem for source in unit.sources] for unit in units] == [["s0", "s2"], ["s3", "s5"], ["s1", "s4"]]
+    assert [unit.flags[-1] for unit in units] == ["-O1", "-O1", "-Og"]
 
 
 def test_neighbouring_sources_are_compiled_as_units(many: Library, project: Path, tmp_path: Path, cache: Path) -> None:

@@ -30,7 +30,7 @@ void each_corner(float x, float y, int64_t height, int64_t width, See see) {
 struct Sizes {
   int64_t batches, keys, heads, channels, queries, levels, points;
 };
-Sizes sizes_of(const DeformableAttention& of) {
+Sizes numbers_of(const DeformableAttention& of) {
   return {of.value.size(0), of.value.size(1), of.value.size(2), of.value.size(3),
           of.where.size(1), of.where.size(3), of.where.size(4)};
 }
@@ -43,7 +43,7 @@ struct Sample {
 };
 template <typename See>
 void each_sample(const DeformableAttention& of, See see) {
-  const Sizes n = sizes_of(of);
+  const Sizes n = numbers_of(of);
   const auto shapes = plain(of.shapes, at::kLong), starts = plain(of.starts, at::kLong), where = plain(of.where);
   const auto* shape = shapes.const_data_ptr<int64_t>();
   const auto* start = starts.const_data_ptr<int64_t>();
@@ -189,7 +189,7 @@ DeformedGradients deformable_convolution_backward(const at::Tensor& given, const
 void check_deformable(const DeformableAttention& of, const at::Tensor& out) {
   SIM_CHECK(of.value.dim() == 4 && of.where.dim() == 6, "value ", of.value.sizes(), " and location ", of.where.sizes(),
             "; four and six dimensions are expected");
-  const Sizes n = sizes_of(of);
+  const Sizes n = numbers_of(of);
   shape(of.shapes, {n.levels, 2});
   SIM_CHECK(of.starts.dim() == 1 && of.starts.numel() >= n.levels, "levelStartIndex ", of.starts.sizes(), " for ",
             n.levels, " levels");
@@ -199,7 +199,7 @@ void check_deformable(const DeformableAttention& of, const at::Tensor& out) {
 }
 
 at::Tensor deformable_attention(const DeformableAttention& of) {
-  const Sizes n = sizes_of(of);
+  const Sizes n = numbers_of(of);
   const auto value = plain(of.value), weight = plain(of.weight);
   auto out = at::zeros({n.batches, n.queries, n.heads * n.channels});
   const auto* from = value.const_data_ptr<float>();
@@ -213,7 +213,7 @@ at::Tensor deformable_attention(const DeformableAttention& of) {
 }
 
 DeformableGradients deformable_attention_backward(const DeformableAttention& of, const at::Tensor& given) {
-  const Sizes n = sizes_of(of);
+  const Sizes n = numbers_of(of);
   const auto value = plain(of.value), weight = plain(of.weight), grad = plain(given);
   DeformableGradients result{at::zeros(of.value.sizes()), at::zeros(of.where.sizes()), at::zeros(of.weight.sizes())};
   const auto* from = value.const_data_ptr<float>();

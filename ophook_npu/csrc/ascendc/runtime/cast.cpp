@@ -137,12 +137,12 @@ void convert(const void* from, void* to, size_t count, int mode) {
   }
 }
 
-struct Conversion {
+struct Pair {
   Dtype from, to;
   const char* modes;
   void (*run)(const void*, void*, size_t, int);
 };
-constexpr Conversion kConversions[] = {
+constexpr Pair kPairs[] = {
 #define CONVERSION(from, to, modes) {Dtype::from, Dtype::to, modes, convert<Dtype::from, Dtype::to>},
 #include "conversions.inc"
 #undef CONVERSION
@@ -157,7 +157,7 @@ const char* rounding_name(int mode) { return mode >= 0 && mode < 8 ? kRoundings[
 
 Convert conversion(Dtype from, Dtype to, int mode, int architecture) {
   Convert result;
-  for (const Conversion& pair : kConversions) {
+  for (const Pair& pair : kPairs) {
     if (pair.from != from || (architecture == 200 && (pair.from == Dtype::bf16 || pair.to == Dtype::bf16))) continue;
     if (pair.to != to) {
       result.allowed += (result.allowed.empty() ? "" : ", ") + std::string(kTypes[int(pair.to)]);
