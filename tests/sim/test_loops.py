@@ -108,6 +108,18 @@ def test_attention_in_parts_has_the_statistics_of_the_whole(masked: bool) -> Non
         torch.testing.assert_close(one.cpu().double(), expected, rtol=2e-5, atol=2e-5)
 
 
+def test_attention_of_few_heads_at_a_time_takes_their_keys_and_masks() -> None:
+    """Two pairs of heads: each pair has keys of its own, each head a mask."""
+    torch.manual_seed(0)
+    heads, queries, keys = 4, 700, 701
+    q, k, v = torch.randn(1, heads, queries, 16), torch.randn(1, 2, keys, 16), torch.randn(1, 2, keys, 16)
+    hidden = torch.rand(1, heads, queries, keys) < 0.3
+    got = torch_npu.npu_fusion_attention(q.npu(), k.npu(), v.npu(), heads, "BNSD", scale=0.3, atten_mask=hidden.npu())
+    for_all = (each.repeat_interleave(2, 1) for each in (k, v))
+    for one, other in zip(got[:3], attention(q, *for_all, 0.3, hidden), strict=True):
+        torch.testing.assert_close(one.cpu().double(), other.expand(one.shape), rtol=2e-5, atol=2e-5)
+
+
 def test_sums_of_bfloat16_are_floats() -> None:
     """In bfloat16 a sum of ones ends at 256."""
     ones = torch.ones(512, 512, dtype=torch.bfloat16).npu()
