@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import subprocess
@@ -91,3 +92,27 @@ def test_a_program_takes_functions_out_of_a_file(tmp_path: Path) -> None:
     assert taken.take("a.py", "Sum.more", beside=2).more(None, 0.5) == 3
     with pytest.raises(SystemExit, match=r"a.py has no Sum.less"):
         taken.take("a.py", "Sum.less")
+
+
+def test_a_file_stands_in_for_an_installed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder, number in (("installed", 1), ("fix", 2)):
+        (tmp_path / folder / "laid").mkdir(parents=True)
+        (tmp_path / folder / "laid" / "__init__.py").write_text("", encoding="utf-8")
+        (tmp_path / folder / "laid" / "a.py").write_text(f"here = __file__, {number}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "installed"))
+    monkeypatch.setattr(sys, "meta_path", sys.meta_path[:])
+    taken = load(SCRIPTS / "replay" / "taken.py")
+    taken.FOLDER = tmp_path / "fix"
+    taken.lay("laid/a.py")
+    assert importlib.import_module("laid.a").here == (str(tmp_path / "installed" / "laid" / "a.py"), 2)
+    with pytest.raises(SystemExit, match=r"laid.a is there already"):
+        taken.lay("laid/a.py")
+    for name in ("laid.a", "laid"):
+        del sys.modules[name]
+
+
+def test_all_that_a_file_defines_can_be_taken(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("two = 2\nmissing()\ndef four(): return two * given\n", encoding="utf-8")
+    taken = load(SCRIPTS / "replay" / "taken.py")
+    taken.FOLDER = tmp_path
+    assert taken.take("a.py", given=2).four() == 4
