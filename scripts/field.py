@@ -55,10 +55,10 @@ ROWS = (
     (
         "vllm-ascend.md",
         "vllm-project/vllm-ascend",
-        r"vllm-ascend (\d[\w.]+)",
-        r"^\| passed \| (?P<passed>\d+) \|",
+        r"checkout ([0-9a-f]{40})",
+        r"^.*Of (?P<could>\d+) tests that a simulator can run, (?P<passed>\d+) passed",
         {"en": "tests/ut with the real torch_npu", "zh": "使用真实 torch_npu 的 tests/ut"},
-        {"en": "{passed} pass", "zh": "{passed} 个通过"},
+        {"en": "{passed} of {could} that a simulator can run pass", "zh": "可运行的 {could} 个中 {passed} 个通过"},
     ),
     (
         "triton.md",

@@ -1,6 +1,6 @@
 """Run vllm-ascend's own tests/ut over the simulated Ascend with the real torch_npu, and write how each test ended.
 
-usage: ophook-npu run --after-failure continue -- ut.py CHECKOUT OUT [TEXT…]
+usage: ophook-npu run --after-failure continue -- ut.py [--hidden] CHECKOUT OUT [TEXT…]
 
 in the environment of scripts/vllm_ascend.sh --checkout CHECKOUT; nothing of the checkout is changed or copied. Its
 conftest.py puts mocks in torch_npu's and pyACL's place unless `npu-smi info` works, and it does here. TEXT chooses
@@ -11,7 +11,8 @@ Folders of tests for other products than the simulated one, or for more devices,
 no network: the models that the tests name have the configurations that transformers gives their kinds, and no weights.
 vLLM takes Triton, whose interpreter runs the kernels. report.py makes tables of the lines.
 Started without `ophook-npu run`, the same tests run with the mocks, as in the CI of vllm-ascend: what fails there, too,
-has nothing to do with a device.
+has nothing to do with a device. With --hidden the operators in whose places the tests put mocks get the same calls, and
+what they say is in the lines (hidden.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -50,6 +52,7 @@ MODELS = {
         | {"num_attention_heads": 16, "num_key_value_heads": 16, "max_position_embeddings": 163840},
     ),
 }
+HIDDEN = "--hidden" in sys.argv
 SECONDS, GIGABYTES = 300, 14  # the tests of attention fill caches of 4 GiB
 OPTIONS = ("-q", "-c", os.devnull, "-p", "no:cacheprovider", "--import-mode=importlib", "-o", "asyncio_mode=auto")
 
@@ -60,6 +63,7 @@ class Lines:
     def __init__(self, out: IO[str], done: set[str]) -> None:
         self.out, self.done = out, done
         self.line: dict[str, Any] = {}
+        self.calls: list[dict[str, str]] = []  # of operators that mocks hide
 
     def say(self, line: dict[str, Any]) -> None:
         self.out.write(json.dumps(line) + "\n")
@@ -72,6 +76,17 @@ class Lines:
         if not report.passed:  # as a file that cannot be imported, or skips itself
             end = "skip" if report.skipped else "fail"
             self.say({"test": "the file", "outcome": end, "text": str(report.longrepr)[-device_tests.TEXT :]})
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Iterator[None]:
+        if not HIDDEN:
+            return (yield)
+        from hidden import Hidden
+
+        hidden = Hidden()
+        self.calls = hidden.calls
+        with hidden.watched():
+            return (yield)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.line = {"test": nodeid, "outcome": "pass", "began": time.monotonic()}
@@ -88,6 +103,8 @@ class Lines:
         late = device_tests.late_failure()
         if late and self.line["outcome"] in ("pass", "skip"):
             self.line |= {"outcome": "fail", "text": late}
+        if self.calls:
+            self.line["hidden"] = self.calls
         self.line["seconds"] = round(time.monotonic() - self.line.pop("began"), 2)
         self.say(self.line)
 
@@ -166,4 +183,5 @@ def main(checkout: Path, out: Path, *chosen: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])
+    folder, results, *texts = [argument for argument in sys.argv[1:] if argument != "--hidden"]
+    main(Path(folder), Path(results), *texts)
