@@ -91,7 +91,7 @@ def _widen(interpreter: ModuleType) -> None:
     launches.watch(interpreter)
 
 
-class _LoaderAnd(importlib.abc.Loader):
+class _TritonLoader(importlib.abc.Loader):
     def __init__(self, loader: importlib.abc.Loader, then: Callable[[ModuleType], None]) -> None:
         self._loader, self._then = loader, then
 
@@ -103,7 +103,7 @@ class _LoaderAnd(importlib.abc.Loader):
         self._then(module)
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _TritonFinder(importlib.abc.MetaPathFinder):
     """What is to be done once with a module of Triton's, as soon as it is there."""
 
     def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
@@ -117,7 +117,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec and spec.loader:
-            spec.loader = _LoaderAnd(spec.loader, self._then)
+            spec.loader = _TritonLoader(spec.loader, self._then)
         return spec
 
 
@@ -125,6 +125,6 @@ extensions.offer()
 if extensions.EXTRA in sys.modules:
     extensions.adopt(sys.modules[extensions.EXTRA])
 else:
-    sys.meta_path.insert(0, _Finder(extensions.EXTRA, extensions.adopt))
+    sys.meta_path.insert(0, _TritonFinder(extensions.EXTRA, extensions.adopt))
 if os.environ.get("TRITON_INTERPRET") == "1" and _INTERPRETER not in sys.modules:
-    sys.meta_path.insert(0, _Finder(_INTERPRETER, _widen))
+    sys.meta_path.insert(0, _TritonFinder(_INTERPRETER, _widen))
