@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -131,13 +132,22 @@ def run(fix: dict[str, Any], history: Path, work: Path, programs: Path, which: s
     options = [word for name in ("soc", "devices") if name in fix for word in (f"--{name}", str(fix[name]))]
     triton = Path(sys.prefix) / "triton"
     searched = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH"), str(triton), str(PROGRAMS)) if part)
-    return subprocess.run(
-        [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--", str(program), str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "PYTHONPATH": searched},
-    )
+    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--", str(program), str(folder)]
+    return within(600, command, {**os.environ, "PYTHONPATH": searched})
+
+
+def within(seconds: float, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """A program that hangs fails, and what it started ends with it."""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as started:
+        try:
+            out, err = started.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            out, err = started.communicate()
+            err += f"\nit did not end within {seconds:g} s\n"
+    return subprocess.CompletedProcess(command, started.returncode, out, err)
 
 
 def last_line(text: str, expected: str = "$^") -> str:

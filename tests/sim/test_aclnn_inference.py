@@ -543,6 +543,10 @@ def test_rotation_of_neighbours() -> None:
     turned = torch.view_as_complex(x.reshape(2, 3, 5, 32, 2)) * torch.polar(torch.ones_like(angle), angle)
     want = torch.cat([turned.real, turned.imag], -1)
     torch.testing.assert_close(got.cpu().float(), want, rtol=3e-2, atol=3e-2)
+    x, cos = x.half().npu(), both.cos().half().npu()
+    for sizes in ((5, 64), (2, 3, 5, 64)):  # two dimensions, and an angle for each head
+        with pytest.raises(RuntimeError, match="561002"):
+            torch_npu.npu_interleave_rope(x, torch.ones(sizes).half().npu(), cos)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)

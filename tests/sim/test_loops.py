@@ -37,6 +37,20 @@ def test_gelu_by_tanh_and_its_gradient() -> None:
         close(got.nan_to_num(0, 0, 0), expected.double().nan_to_num(0, 0, 0))
 
 
+def test_a_nan_stays_one_whatever_its_bits_are() -> None:
+    bits = torch.tensor([0x7FC00000, 0x7FC00001, 0x7F800001, 0x7FFFFFFF, -1, -0x3FFFFF, -0x7FFFFF], dtype=torch.int32)
+    x = torch.zeros(7, 33)
+    for place in (0, 5, 32):
+        x[:, place] = bits.view(torch.float32)
+        assert functional.gelu(x.npu(), approximate="tanh").cpu().isnan().equal(x.isnan())
+        assert torch.softmax(x.npu(), -1).isnan().all()
+    q, k, v = torch.randn(3, 1, 40, 1, 64).npu()
+    for each in x[:, 32]:
+        k[0, 3, 0, 5] = each
+        out, _, total, *_ = torch_npu.npu_fusion_attention(q, k, v, 1, "BSND")
+        assert out.isnan().all() and total.isnan().all()
+
+
 def test_gelu_of_what_does_not_lie_in_one_piece() -> None:
     x = torch.randn(33, 20)
     close(functional.gelu(x.npu().t(), approximate="tanh"), functional.gelu(x.double().t(), approximate="tanh"))

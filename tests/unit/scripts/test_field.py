@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +66,13 @@ def test_a_rule_chooses_from_the_subjects(tmp_path: Path) -> None:
     assert [subject for _, subject in replay.chosen(tmp_path, rule)] == ["[Fix] a graph", "fix a crash"]
     rule = {"branch": "main", "words": [], "every": 1, "files": r".*\.py"}
     assert [subject for _, subject in replay.chosen(tmp_path, rule)] == ["fix a word", "Bugfix: shapes", "fix a crash"]
+
+
+def test_a_program_that_hangs_fails_with_what_it_started() -> None:
+    replay = load(SCRIPTS / "replay.py")
+    child = "import subprocess; subprocess.run(['sleep', '60'])"  # it holds the pipes open, too
+    done = replay.within(1, [sys.executable, "-c", child], dict(os.environ))
+    assert done.returncode == -signal.SIGKILL and "did not end within 1 s" in done.stderr
 
 
 def test_rows_of_other_projects_stay(tmp_path: Path) -> None:

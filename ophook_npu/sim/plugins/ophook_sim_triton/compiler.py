@@ -6,6 +6,8 @@ from typing import Any
 
 from triton.backends.compiler import BaseBackend
 
+from .language import own_gluon
+
 _NONE = (
     "triton-ascend's compiler is not simulated, Triton's interpreter runs kernels; "
     "next: leave TRITON_INTERPRET unset, or set it to 1"
@@ -16,6 +18,10 @@ class NoCompiler(BaseBackend):  # type: ignore[misc]
     @staticmethod
     def supports_target(target: Any) -> bool:
         return bool(target.backend == "npu")
+
+    def __init__(self, target: Any) -> None:
+        super().__init__(target)
+        own_gluon()  # before a launch looks at its arguments
 
     def hash(self) -> str:
         return "simulated"

@@ -26,15 +26,20 @@ def widen(interpreter: ModuleType) -> None:
     _own_gluon(interpreter)
 
 
-def _own_gluon(interpreter: ModuleType) -> None:
+def own_gluon() -> None:
     """triton-ascend's Triton has no gluon, and vllm-ascend puts empty modules there. This Triton looks into its own."""
-    executor, gluon = interpreter.GridExecutor, "triton.experimental.gluon"
+    gluon = "triton.experimental.gluon"
+    if gluon in sys.modules and sys.modules[gluon].__spec__ is None:
+        for name in [name for name in sys.modules if name.startswith(gluon)]:
+            del sys.modules[name]
+
+
+def _own_gluon(interpreter: ModuleType) -> None:
+    executor = interpreter.GridExecutor
     run = executor.__call__
 
     def launch(executed: Any, *args: Any, **kwargs: Any) -> Any:
-        if gluon in sys.modules and sys.modules[gluon].__spec__ is None:
-            for name in [name for name in sys.modules if name.startswith(gluon)]:
-                del sys.modules[name]
+        own_gluon()
         return run(executed, *args, **kwargs)
 
     executor.__call__ = launch
