@@ -22,7 +22,8 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 
-MANIFEST = "ophook-files.json"
+MANIFEST = "ophook-hashes.json"
+TORCH_LINK = "torch"  # a link of this name leads to the folder of torch's libraries
 """In every published folder: its libraries and programs, by their path below it, and their hashes."""
 
 
@@ -178,10 +179,17 @@ def _make(root: Path, make: Callable[[Path], None], on_start: Callable[[], None]
 def hashes(root: Path) -> dict[str, str]:
     """The hash of every library, program and script below ``root``, links to folders included, by its path there.
 
-    Of a library that is another name of its neighbour, that name.
+    Of a library that is another name of its neighbour, that name. Of a link to a folder below ``root``, whose libraries
+    are there anyway, or to torch's, which importing torch loads as well, where it leads.
     """
     found = {}
-    for folder, _, names in os.walk(root, followlinks=True):
+    whole = root.resolve()
+    for folder, folders, names in os.walk(root, followlinks=True):
+        for name in folders.copy():
+            path = Path(folder) / name
+            if path.is_symlink() and (name == TORCH_LINK or path.resolve().is_relative_to(whole)):
+                found[str(path.relative_to(root))] = f"link to {os.readlink(path)}"
+                folders.remove(name)
         for name in names:
             path = Path(folder) / name
             if name.endswith((".so", ".sh")) or ".so." in name or os.access(path, os.X_OK):

@@ -33,7 +33,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
 from ophook_npu.sim import developer, headers, plugins
-from ophook_npu.sim.libraries import TORCH_LINK, libraries
+from ophook_npu.sim.libraries import libraries
 from ophook_npu.sim.operators import rows
 from ophook_npu.sim.variables import CANN_VERSIONS, SEARCHED, home, set_env_script
 from ophook_npu.toolchain import OnStep
@@ -202,7 +202,7 @@ def _take(ready: Prebuilt, root: Path) -> None:
     for library in (ready.folder / "sim" / "lib64").iterdir():
         (root / "lib64" / library.name).symlink_to(library)
     torch, _ = require()
-    (root / "lib64" / TORCH_LINK).symlink_to(torch.path / "lib")
+    (root / "lib64" / cache.TORCH_LINK).symlink_to(torch.path / "lib")
     (root / "opp" / "vendors").mkdir(parents=True)
     (root / "opp" / "vendors" / VENDOR).symlink_to(ready.folder / "sim" / "opp" / "vendors" / VENDOR)
     shutil.copytree(ready.folder / "sim" / "bin", root / "bin")

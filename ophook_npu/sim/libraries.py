@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ophook_npu import __version__
+from ophook_npu.cache import TORCH_LINK
 from ophook_npu.npu.installed import Wheel
 from ophook_npu.soc import CSRC
 from ophook_npu.toolchain import Library
@@ -39,9 +40,6 @@ _COMMON = (
     f"-I{CSRC}",
     f"-ffile-prefix-map={CSRC}=csrc",
 )
-
-
-TORCH_LINK = "torch"  # in lib64: the folder of torch's libraries
 
 
 def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> list[Library]:

@@ -25,6 +25,8 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def library(staging: Path) -> None:
     (staging / "lib64").mkdir()
     (staging / "lib64" / "liba.so").write_bytes(b"what was built")
+    (staging / "release").mkdir()
+    (staging / "release" / "lib64").symlink_to(Path("..") / "lib64")
     (staging / "notes.txt").write_text("not a library\n")
 
 
@@ -200,6 +202,12 @@ def redirect(root: Path) -> None:
     (root / "lib64" / "liba.so").symlink_to(root.parent / "theirs.so")
 
 
+def lead_elsewhere(root: Path) -> None:
+    (root / "release" / "lib64").unlink()
+    (root.parent / "theirs").mkdir()
+    (root / "release" / "lib64").symlink_to(root.parent / "theirs")
+
+
 @pytest.mark.parametrize(
     "attack, said",
     [
@@ -207,6 +215,7 @@ def redirect(root: Path) -> None:
         (add, r"lib64/libtorch_cpu\.so\.1 was not built there"),
         (remove, r"lib64/liba\.so is gone"),
         (redirect, r"lib64/liba\.so was changed"),
+        (lead_elsewhere, r"release/lib64 is gone"),
     ],
 )
 def test_a_library_that_is_not_what_was_built_is_refused(base: Path, attack, said: str) -> None:
@@ -217,3 +226,22 @@ def test_a_library_that_is_not_what_was_built_is_refused(base: Path, attack, sai
     attack(root)
     with pytest.raises(OphookError, match=rf"\[cache\] {said}: {root} is not what was built.*remove {root}"):
         cache.publish(root, library)
+
+
+def test_torch_is_not_read_each_time(base: Path, tmp_path: Path) -> None:
+    """A simulator that was installed as a wheel has a link to torch's libraries, of half a gigabyte."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libtorch_cpu.so").write_bytes(b"torch")
+
+    def make(staging: Path) -> None:
+        library(staging)
+        (staging / "lib64" / cache.TORCH_LINK).symlink_to(tmp_path / "lib")
+
+    root = cache.publish(cache.cache_dir() / "sim" / "key", make)
+    assert sorted(cache.hashes(root)) == ["lib64/liba.so", "lib64/torch", "release/lib64"]
+    (tmp_path / "lib" / "libtorch_cpu.so").write_bytes(b"of another release")
+    assert cache.publish(root, make) == root
+    (root / "lib64" / cache.TORCH_LINK).unlink()
+    (root / "lib64" / cache.TORCH_LINK).symlink_to(tmp_path)
+    with pytest.raises(OphookError, match="lib64/torch was changed"):
+        cache.publish(root, make)
