@@ -15,6 +15,8 @@ keeps those of the others.
 Results: `shown` (the program fails before the fix, with the expected message, and passes after it), `passes before`,
 `other failure`, `fails after`, or the reason why there is no program. The status is 1 where a program does not show its
 fix. Packages that are not installed here are not asked for: a program takes functions out of single files.
+Programs with Triton kernels look for Triton in the environment's folder `triton`, where scripts/setup_venv.sh puts it for
+developers.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ def main() -> int:
     parser.add_argument("projects", nargs="*", metavar="PROJECT")
     parser.add_argument("--only", default="", metavar="COMMIT")
     parser.add_argument("--rule", action="store_true", help="print what the rules choose, and run nothing")
-    parser.add_argument("--mirror", nargs="+", default=[], metavar="OWNER/NAME=DIR")
+    parser.add_argument("--mirror", nargs="+", action="extend", default=[], metavar="OWNER/NAME=DIR")
     parser.add_argument("--into", type=Path, nargs="+", default=[], metavar="PAGE")
     parser.add_argument("--work", type=Path, default=HERE.parents[1] / "build" / "replay")
     options = parser.parse_args()
@@ -88,7 +90,9 @@ def history(project: str, mirrors: dict[str, str], work: Path) -> Path:
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         address = f"https://github.com/{project}"
-        subprocess.run(["git", "clone", "--quiet", "--bare", "--filter=blob:none", address, str(folder)], check=True)
+        command = ["git", "clone", "--quiet", "--bare", "--filter=blob:none", address, str(folder)]
+        if subprocess.run(command).returncode:
+            sys.exit(f"{address} cannot be fetched; next: --mirror {project}=DIR, a git directory that has its history")
     return folder
 
 
