@@ -15,8 +15,8 @@ keeps those of the others.
 Results: `shown` (the program fails before the fix, with the expected message, and passes after it), `passes before`,
 `other failure`, `fails after`, or the reason why there is no program. The status is 1 where a program does not show its
 fix. Packages that are not installed here are not asked for: a program takes functions out of single files.
-Programs with Triton kernels look for Triton in the environment's folder `triton`, where scripts/setup_venv.sh puts it for
-developers.
+Programs with Triton kernels look for Triton in the environment's folder `triton`, where scripts/setup_venv.sh puts it
+for developers.
 """
 
 from __future__ import annotations
