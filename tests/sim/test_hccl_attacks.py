@@ -32,7 +32,7 @@ def ended(started: subprocess.Popen[str]) -> dict[str, int]:
     return json.loads(said)
 
 
-@pytest.mark.parametrize(("program", "turns"), [("attacked_collectives.py", 3), ("hosts.py", 1)])
+@pytest.mark.parametrize(("program", "turns"), [("attacked_collectives.py", 3), ("hosts.py", 2)])
 def test_ranks_finish_right_whoever_else_comes(launch: Launch, program: str, turns: int) -> None:
     started = {kind: attacker(kind) for kind in KINDS}
     if os.geteuid() == 0 and program != "hosts.py":  # over a network, nobody knows whose a process is
