@@ -23,8 +23,10 @@ from pathlib import Path
 from ophook_npu.errors import OphookError
 
 MANIFEST = "ophook-hashes.json"
-TORCH_LINK = "torch"  # a link of this name leads to the folder of torch's libraries
 """In every published folder: its libraries and programs, by their path below it, and their hashes."""
+
+TORCH_LINK = "torch"
+"""A link of this name leads to the folder of torch's libraries."""
 
 
 def cache_dir() -> Path:

@@ -19,7 +19,7 @@ def exported(library: Path) -> list[str]:
     data = library.read_bytes()
     try:
         return sorted(_names(data))
-    except (struct.error, ValueError) as error:
+    except (struct.error, LookupError, ValueError) as error:
         raise OphookError(
             "library", f"{library} cannot be read as an ELF file", allowed="64 bits, little-endian"
         ) from error

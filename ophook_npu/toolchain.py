@@ -422,7 +422,7 @@ def build(
         OphookError: a header is missing, a file does not compile, or linking fails.
     """
     objects, count = _compile_missing(libraries, include_roots, stamp, progress)
-    names = functools.cache(lambda soname: sorted(exported(root / "lib64" / soname)))
+    names = functools.cache(lambda soname: exported(root / "lib64" / soname))
     for library in libraries:
         parts = objects.get(library.soname, [])
         if keep_linked:

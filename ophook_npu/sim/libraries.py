@@ -6,6 +6,7 @@ those who work on it.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -30,7 +31,7 @@ _WARNINGS = ("-Wall", "-Wextra", "-Wno-missing-field-initializers")
 
 # Messages and symbols name files as the package does, not where they lay when they were compiled. What computes is
 # ATen's own compiled kernels, and the C library's copies: -O1 costs nothing at run time and a sixth less to compile.
-# -Og takes a quarter less again, and a first phase half as long again: it is for what is not `busy`, below.
+# -Og takes a quarter less again, and a first phase half as long again: it is for what is not `_busy`, below.
 _COMMON = (
     "-std=c++20",
     "-O1",
@@ -40,6 +41,19 @@ _COMMON = (
     f"-I{CSRC}",
     f"-ffile-prefix-map={CSRC}=csrc",
 )
+
+
+def _every(*folders: str) -> tuple[Path, ...]:
+    return tuple(path for folder in folders for path in sorted((CSRC / folder).glob("*.cpp")))
+
+
+@functools.cache
+def _busy() -> frozenset[Path]:
+    """What each launch runs through, the checks of first phases, and loops: sums, and kernels that read numbers. (A
+    source that sets its own level sets that of the precompiled header, -O1, for all behind it in its unit, too.)
+    """
+    looped = (one for one in _every("kernels") if re.search(rb"data_ptr|GCC optimize", one.read_bytes()))
+    return frozenset([*_every("core", "opapi", "hccl"), CSRC / "kernels" / "tensors.cpp", *looped])
 
 
 def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> list[Library]:
@@ -68,21 +82,18 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     def sources(folder: str, *names: str) -> tuple[Path, ...]:
         return tuple(CSRC / folder / f"{name}.cpp" for name in names)
 
-    def every(*folders: str) -> tuple[Path, ...]:
-        return tuple(path for folder in folders for path in sorted((CSRC / folder).glob("*.cpp")))
-
     exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
     # torchair links the graph engine's C++ interface with the old string ABI, and all of it. As the rows, it is glue.
     engine = ("-std=c++17", "-O1", "-fPIC", *_WARNINGS, "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
     described = [
-        Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
-        Library("libc_sec.so", every("securec"), _COMMON),
-        Library("libmsprofiler.so", every("msprof"), exported, (core,), here, unit=_UNIT),
+        Library(core, _every("core"), _COMMON, link_flags=here, unit=_UNIT),
+        Library("libc_sec.so", _every("securec"), _COMMON),
+        Library("libmsprofiler.so", _every("msprof"), exported, (core,), here, unit=_UNIT),
         Library(
             "libascendcl.so",
             (
-                *(one for one in every("acl") if one.stem not in ("op_compiler", "blocks")),
-                *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
+                *(one for one in _every("acl") if one.stem not in ("op_compiler", "blocks")),
+                *_every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),
             exported,
             (core, "libmsprofiler.so"),  # where torch_npu looks for half of the profiler's functions, too
@@ -94,15 +105,15 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libacl_op_compiler.so", sources("acl", "op_compiler", "blocks"), exported, (core, "libascendcl.so"), here
         ),
         Library(
-            "libhccl.so", every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here, unit=_UNIT
+            "libhccl.so", _every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here, unit=_UNIT
         ),
-        Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
-        Library("libascend_hal.so", every("hal"), exported, (core,), here),
-        Library("libascend_ml.so", every("ml"), exported, (core,), here),
-        Library("libacl_rtc.so", every("rtc"), exported, (core,), here),
+        Library("libhcomm.so", _every("hcomm"), exported, (core, "libhccl.so"), here),
+        Library("libascend_hal.so", _every("hal"), exported, (core,), here),
+        Library("libascend_ml.so", _every("ml"), exported, (core,), here),
+        Library("libacl_rtc.so", _every("rtc"), exported, (core,), here),
         Library(
             "libopapi.so",
-            every("kernels", "opapi", "opapi/rows", "ge/rows"),
+            _every("kernels", "opapi", "opapi/rows", "ge/rows"),
             (*exported, *aten),
             (core, "libascendcl.so", "libhccl.so"),
             (*here, *torch_link),
@@ -113,7 +124,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         ),
         Library(
             "libatb.so",
-            every("atb", "atb/rows"),
+            _every("atb", "atb/rows"),
             (*exported, *aten),
             (core, "libascendcl.so", "libopapi.so"),
             (*here, *torch_link),
@@ -134,7 +145,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libgraph.so",
             # torchair finds libc_sec's functions behind this one, also where a linker drops what looks unneeded.
-            (*sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print"), *every("securec")),
+            (*sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print"), *_every("securec")),
             engine,
             (core, "libascendcl.so"),
             here,
@@ -163,11 +174,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             program=True,
         ),
     ]
-    # What each launch runs through, the checks of first phases, and loops: sums, and kernels that read numbers. (A
-    # source that sets its own level sets that of the precompiled header, -O1, for all behind it in its unit, too.)
-    busy = {*every("core", "opapi", "hccl"), CSRC / "kernels" / "tensors.cpp"}
-    busy.update(source for source in every("kernels") if re.search(rb"data_ptr|GCC optimize", source.read_bytes()))
-    described = [replace(one, seldom=frozenset(one.sources) - busy) for one in described]
+    described = [replace(one, seldom=frozenset(one.sources) - _busy()) for one in described]
     more = tuple(shlex.split(os.environ.get(FLAGS, "")))
     if not more:
         return described

@@ -506,7 +506,7 @@ SIM_API int64_t ophook_hccl_patience() {
   try {
     return execution_timeout().count();
   } catch (const Refused&) {
-    return 0;  // no communicator is made with such a variable
+    return kExecutionTimeout.count();  // no communicator is made with such a variable
   }
 }
 

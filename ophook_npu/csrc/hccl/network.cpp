@@ -223,7 +223,7 @@ std::chrono::seconds connect_timeout() {
 std::chrono::seconds execution_timeout() {
   constexpr int32_t kForEver = std::numeric_limits<int32_t>::max();
   const std::string text = variable("HCCL_EXEC_TIMEOUT");
-  if (text.empty()) return std::chrono::seconds(1836);
+  if (text.empty()) return kExecutionTimeout;
   const size_t dot = text.find('.');
   const bool formed = text.find_first_not_of("0123456789.") == std::string::npos && dot != 0 &&
                       (dot == std::string::npos || (dot + 1 < text.size() && text.size() <= dot + 3 &&

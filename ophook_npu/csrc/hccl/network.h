@@ -39,6 +39,7 @@ std::vector<uint32_t> rank_ports();
 int listening(const std::string& ip, const std::vector<uint32_t>& ports, uint32_t* got);
 
 // How long ranks wait for each other at the start, and in a collective. Throw Refused where a variable is wrong.
+constexpr std::chrono::seconds kExecutionTimeout{1836};  // where none is set
 std::chrono::seconds connect_timeout();
 std::chrono::seconds execution_timeout();
 
