@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Run public bug fixes on the simulated Ascend: a program of ours over the project's files before and after the fix.
 
-usage: scripts/replay.py [PROJECT …] [--only COMMIT] [--rule] [--mirror OWNER/NAME=DIR …] [--into PAGE …] [--work DIR]
+usage: scripts/replay.py [PROJECT …] [--only COMMIT] [--rule] [--mirror OWNER/NAME=DIR …]
+                         [--into PAGE …] [--check PAGE …] [--work DIR]
 
 scripts/replay/PROJECT.toml has a project's fixes, the rule that chose them, and what a program has to end with before
 the fix; its programs are in scripts/replay/PROJECT. The rule chooses by subjects and files, before a fix is tried: of
@@ -10,18 +11,19 @@ the commits of `branch` up to `until`, newest first, without merges, whose subje
 `every`th, beginning with the first; `since` leaves out what is older. The project's files of both commits are written
 into WORK (default build/replay) from its history, which is fetched from GitHub, or read from a git directory with
 --mirror; the program runs in `ophook-npu run` of this environment. --into writes the rows of the projects that ran, and
-keeps those of the others.
+keeps those of the others; --check writes nothing, and prints how what ran differs from the page.
 
 Results: `shown` (the program fails before the fix, with the expected message, and passes after it), `passes before`,
 `other failure`, `fails after`, or the reason why there is no program. The status is 1 where a program does not show its
-fix. Packages that are not installed here are not asked for: a program takes functions out of single files.
-Programs with Triton kernels look for Triton in the environment's folder `triton`, where scripts/setup_venv.sh puts it
-for developers.
+fix, or a page says otherwise. Packages that are not installed here are not asked for: a program takes functions out of
+single files. Programs with Triton kernels look for Triton in the environment's folder `triton`, where
+scripts/setup_venv.sh puts it for developers.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import signal
@@ -55,6 +57,7 @@ def main() -> int:
     parser.add_argument("--rule", action="store_true", help="print what the rules choose, and run nothing")
     parser.add_argument("--mirror", nargs="+", action="extend", default=[], metavar="OWNER/NAME=DIR")
     parser.add_argument("--into", type=Path, nargs="+", default=[], metavar="PAGE")
+    parser.add_argument("--check", type=Path, nargs="+", default=[], metavar="PAGE")
     parser.add_argument("--work", type=Path, default=HERE.parents[1] / "build" / "replay")
     options = parser.parse_args()
     mirrors = dict(one.split("=", 1) for one in options.mirror)
@@ -70,8 +73,10 @@ def main() -> int:
                 rows.append(fix | {"project": project} | replayed(fix, past, options.work, table["programs"]))
                 print(f"{project} {fix['commit']}: {rows[-1]['result']}: {rows[-1]['before']}", flush=True)
     for page in options.into:
-        write(page, rows)
-    return 0 if all(row["result"] in ("shown", "not shown") for row in rows) else 1
+        page.write_text(rewritten(page, rows), encoding="utf-8")
+    differs = [line for page in options.check for line in unlike(page, rewritten(page, rows))]
+    print("".join(f"{line}\n" for line in differs), end="")
+    return 0 if not differs and all(row["result"] in ("shown", "not shown") for row in rows) else 1
 
 
 def tables(names: list[str]) -> list[dict[str, Any]]:
@@ -162,8 +167,13 @@ def last_line(text: str, expected: str = "$^") -> str:
     return ([line for line in told if re.search(expected, line)] or told)[-1][:160].replace("|", "\\|")
 
 
-def write(page: Path, rows: list[dict[str, Any]]) -> None:
-    """The rows that are new, among those that the page has; in the order of the tables."""
+def unlike(page: Path, text: str) -> list[str]:
+    lines = difflib.unified_diff(page.read_text(encoding="utf-8").splitlines(), text.splitlines(), str(page), n=0)
+    return [line.rstrip() for line in lines]
+
+
+def rewritten(page: Path, rows: list[dict[str, Any]]) -> str:
+    """The page with the rows that are new, among those that the page has; in the order of the tables."""
     language = "zh" if page.name.endswith(".zh.md") else "en"
     text = page.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
@@ -179,7 +189,7 @@ def write(page: Path, rows: list[dict[str, Any]]) -> None:
     shown = [fix for fix, line in zip(fixes, kept, strict=True) if " | shown | " in line]
     host = sum(fix.get("where") == "host" for fix in shown)
     sums = SUMS[language].format(shown=len(shown), all=len(fixes), host=host)
-    page.write_text("\n".join([head + BEGIN, HEADS[language], *kept, "", sums, END]) + tail, encoding="utf-8")
+    return "\n".join([head + BEGIN, HEADS[language], *kept, "", sums, END]) + tail
 
 
 if __name__ == "__main__":
