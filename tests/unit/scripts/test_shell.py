@@ -1,5 +1,6 @@
-"""Every shell script is strict, and clean for shellcheck where that is installed."""
+"""Scripts can be called by their paths; every shell script is strict, and clean for shellcheck where that is there."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -32,3 +33,8 @@ def test_script_is_strict_and_parses(script: Path) -> None:
             text=True,
         )
         assert result.returncode == 0, result.stdout
+
+
+def test_what_names_its_interpreter_can_be_called() -> None:
+    begins = [path for path in (ROOT / "scripts").iterdir() if path.is_file() and path.read_bytes()[:2] == b"#!"]
+    assert len(begins) > 40 and [path.name for path in begins if not os.access(path, os.X_OK)] == []
