@@ -6,50 +6,47 @@
 #include "acl/acl.h"
 #include "acl/device_memory.h"
 #include "acl/tasks.h"
-#include "core/sim.h"
-
-using sim::acl::check_device;
 
 extern "C" {
 
 SIM_API aclError aclrtQueryDeviceStatus(int32_t device, aclrtDeviceStatus* status) {
   REQUIRE(status);
-  if (int code = check_device(__func__, device)) return code;
+  if (int code = sim_check_device(__func__, device)) return code;
   *status = ACL_RT_DEVICE_STATUS_NORMAL;
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtGetDeviceUtilizationRate(int32_t device, aclrtUtilizationInfo* info) {
   REQUIRE(info);
-  if (int code = check_device(__func__, device)) return code;
+  if (int code = sim_check_device(__func__, device)) return code;
   return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: a simulated device has no units whose use could be measured",
                   __func__);
 }
 
-// Numbers of devices are the same in all three ways of counting: ASCEND_RT_VISIBLE_DEVICES is not simulated.
-static int same(const char* caller, int32_t from, int32_t* to) {
+// Three ways of counting: a user's number is among those that the process sees; a logical and a physical number are the
+// machine's and one here.
+static int other_number(const char* caller, int32_t from, int (*number)(int), int32_t* to) {
   if (!to) return sim::acl::missing(caller, "the place for the number");
-  if (int code = check_device(caller, from)) return code;
-  *to = from;
+  if (int code = sim_init()) return code;
+  const int found = number(from);
+  if (found < 0) return sim_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: this process has no device %d", caller, from);
+  *to = found;
   return ACL_SUCCESS;
 }
-SIM_API aclError aclrtGetLogicDevIdByPhyDevId(const int32_t physical, int32_t* const logic) {
-  return same(__func__, physical, logic);
-}
-SIM_API aclError aclrtGetPhyDevIdByLogicDevId(const int32_t logic, int32_t* const physical) {
-  return same(__func__, logic, physical);
-}
-SIM_API aclError aclrtGetPhyDevIdByUserDevId(const int32_t user, int32_t* const physical) {
-  return same(__func__, user, physical);
-}
-SIM_API aclError aclrtGetUserDevIdByPhyDevId(const int32_t physical, int32_t* const user) {
-  return same(__func__, physical, user);
-}
+static int installed(int device) { return device < sim_installed_devices() ? device : -1; }
+#define NUMBER(function, number) \
+  SIM_API aclError function(const int32_t from, int32_t* const to) { return other_number(#function, from, number, to); }
+NUMBER(aclrtGetLogicDevIdByPhyDevId, installed)
+NUMBER(aclrtGetPhyDevIdByLogicDevId, installed)
+NUMBER(aclrtGetPhyDevIdByUserDevId, sim_physical_device)
+NUMBER(aclrtGetLogicDevIdByUserDevId, sim_physical_device)
+NUMBER(aclrtGetUserDevIdByPhyDevId, sim_visible_device)
+NUMBER(aclrtGetUserDevIdByLogicDevId, sim_visible_device)
 
 SIM_API aclError aclrtGetDevicesTopo(uint32_t device, uint32_t other, uint64_t* value) {
   REQUIRE(value);
-  if (int code = check_device(__func__, device)) return code;
-  if (int code = check_device(__func__, other)) return code;
+  if (int code = sim_check_device(__func__, device)) return code;
+  if (int code = sim_check_device(__func__, other)) return code;
   *value = ACL_RT_DEVS_TOPOLOGY_HCCS;
   return ACL_SUCCESS;
 }

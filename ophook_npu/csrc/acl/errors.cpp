@@ -49,14 +49,14 @@ SIM_API aclError aclrtGetLastError(aclrtLastErrLevel level) { return last_error(
 // A simulated device has no faults of its own: what its tasks fail with is the program's.
 SIM_API aclError aclrtGetErrorVerbose(int32_t device, aclrtErrorInfo* info) {
   REQUIRE(info);
-  if (int code = sim::acl::check_device(__func__, device)) return code;
+  if (int code = sim_check_device(__func__, device)) return code;
   *info = {};
   info->errorType = ACL_RT_NO_ERROR;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtRepairError(int32_t device, const aclrtErrorInfo* info) {
   REQUIRE(info);
-  if (int code = sim::acl::check_device(__func__, device)) return code;
+  if (int code = sim_check_device(__func__, device)) return code;
   if (!info->tryRepair) return ACL_SUCCESS;
   return sim_unimplemented("aclrtRepairError of a fault, which a simulated device does not have,");
 }

@@ -111,11 +111,6 @@ aclError aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) {  // o
   *major = ACL_MAJOR_VERSION, *minor = ACL_MINOR_VERSION, *patch = ACL_PATCH_VERSION;
   return ACL_SUCCESS;
 }
-SIM_API aclError aclrtGetUserDevIdByLogicDevId(const int32_t logic, int32_t* const user) {
-  if (!given("aclrtGetUserDevIdByLogicDevId", user)) return ACL_ERROR_INVALID_PARAM;
-  *user = logic;
-  return ACL_SUCCESS;
-}
 
 // ---- memory ----
 aclError aclrtMallocCached(void** out, size_t size, aclrtMemMallocPolicy policy) {

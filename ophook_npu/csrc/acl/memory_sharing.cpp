@@ -14,7 +14,7 @@
 #include "acl/tasks.h"
 #include "core/order_api.h"
 #include "core/runtime.h"
-#include "core/sim.h"
+#include "core/visible.h"
 
 namespace sim::acl::sharing {
 namespace {
@@ -86,10 +86,17 @@ int export_physical(const char* caller, void* handle, uint64_t flags, std::share
   if (int code = sim_share_physical(caller, handle, &file, &size, &device)) return code;
   auto made = Shared::make(caller, Kind::physical, flags != 0);
   if (!made) return close(file), int(ACL_ERROR_RT_MEMORY_ALLOCATION);
-  made->page->file = file, made->page->size = size, made->page->device = device;
+  made->page->file = file, made->page->size = size, made->page->device = sim_physical_device(device);
   state().handles[handle] = *out = std::move(made);
   share(handle, file);
   return ACL_SUCCESS;
+}
+
+// The device of shared memory, or where this process does not see it, the current one.
+int near(const Shared& shared) {
+  int device = sim_visible_device(shared.page->device);
+  if (device < 0) sim_get_device(&device);
+  return device;
 }
 
 int import_physical(const char* caller, uint64_t number, int device, aclrtDrvMemHandle* handle) {
@@ -99,8 +106,7 @@ int import_physical(const char* caller, uint64_t number, int device, aclrtDrvMem
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has exported it", caller);
   const int file = shared->open_file(caller);
   if (file < 0) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
-  const int code =
-      sim_import_physical(caller, file, shared->page->size, device < 0 ? shared->page->device : device, handle);
+  const int code = sim_import_physical(caller, file, shared->page->size, device < 0 ? near(*shared) : device, handle);
   if (code) return close(file), code;
   std::lock_guard lock(state().mutex);
   share(*handle, file);
@@ -140,7 +146,7 @@ SIM_API aclError aclrtIpcMemGetExportKey(void* pointer, size_t size, char* key, 
   auto made = Shared::make(__func__, Kind::memory, flags != 0);
   if (!made) return close(file), int(ACL_ERROR_RT_MEMORY_ALLOCATION);
   made->page->file = file, made->page->size = size, made->page->offset = offset;
-  made->page->device = sim_memory_device(pointer, nullptr);
+  made->page->device = sim_physical_device(sim_memory_device(pointer, nullptr));
   snprintf(key, length, "%s", made->key().c_str());
   sim_order_share(pointer, size, number_of(file), offset);
   std::lock_guard lock(state().mutex);
@@ -174,9 +180,7 @@ SIM_API aclError aclrtIpcMemImportByKey(void** pointer, const char* key, uint64_
   const int file = shared->open_file(__func__);
   if (file < 0) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   const size_t begin = shared->page->offset - into;
-  if (int code =
-          sim_import_physical(__func__, file, begin + size,
-                              shared->page->device < sim_device_count() ? shared->page->device : device, &made.handle))
+  if (int code = sim_import_physical(__func__, file, begin + size, near(*shared), &made.handle))
     return close(file), code;
   int code = sim_reserve_address(size, &made.base);
   if (!code && (code = sim_map(made.base, size, begin, made.handle))) sim_release_address(made.base);
@@ -361,7 +365,7 @@ SIM_API aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrt
 }
 SIM_API aclError aclrtMemImportFromShareableHandle(uint64_t number, int32_t device, aclrtDrvMemHandle* handle) {
   REQUIRE(handle);
-  if (int code = check_device(__func__, device)) return code;
+  if (int code = sim_check_device(__func__, device)) return code;
   return import_physical(__func__, number, device, handle);
 }
 SIM_API aclError aclrtMemImportFromShareableHandleV2(void* shared, aclrtMemSharedHandleType type, uint64_t flags,
@@ -390,8 +394,8 @@ SIM_API aclError aclrtMemSetPidToShareableHandleV2(void* shared, aclrtMemSharedH
 
 // ---- between devices ---- (all memory of a process is one: what is enabled is kept and told)
 static int check_peers(const char* caller, int device, int peer) {
-  if (int code = check_device(caller, device)) return code;
-  if (int code = check_device(caller, peer)) return code;
+  if (int code = sim_check_device(caller, device)) return code;
+  if (int code = sim_check_device(caller, peer)) return code;
   return device != peer ? ACL_SUCCESS
                         : sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: device %d is the current device", caller, peer);
 }

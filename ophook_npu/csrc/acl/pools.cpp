@@ -90,7 +90,7 @@ SIM_API aclError aclrtMemPoolCreate(aclrtMemPool* out, const aclrtMemPoolProps* 
                     __func__, int(wanted->allocType), int(wanted->location.type));
   if (std::any_of(std::begin(wanted->reserved), std::end(wanted->reserved), [](unsigned char byte) { return byte; }))
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: reserved has to be zeros", __func__);
-  if (int code = sim::acl::check_device(__func__, wanted->location.id)) return code;
+  if (int code = sim_check_device(__func__, wanted->location.id)) return code;
   auto pool = std::make_shared<Pool>();
   pool->device = int(wanted->location.id);
   pool->limit = wanted->maxSize;

@@ -6,20 +6,12 @@
 
 #include "acl/acl.h"
 #include "core/fault.h"
-#include "core/sim.h"
-
-namespace {
-int no_device(const char* caller, int device) {
-  if (int code = sim_init()) return code;
-  if (device >= 0 && device < sim_device_count()) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no device %d", caller, device);
-}
-}  // namespace
+#include "core/visible.h"
 
 extern "C" {
 
 SIM_API aclError aclrtGetMemUceInfo(int32_t device, aclrtMemUceInfo* list, size_t size, size_t* found) {
-  if (int code = no_device("aclrtGetMemUceInfo", device)) return code;
+  if (int code = sim_check_device("aclrtGetMemUceInfo", device)) return code;
   if (!list || !found) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetMemUceInfo: a pointer is null");
   std::vector<sim_bad_memory> bad(std::min<size_t>(size, MAX_MEM_UCE_INFO_ARRAY_SIZE));
   *found = sim_bad_memory_list(device, bad.data(), bad.size());
@@ -32,7 +24,7 @@ SIM_API aclError aclrtGetMemUceInfo(int32_t device, aclrtMemUceInfo* list, size_
 }
 
 SIM_API aclError aclrtMemUceRepair(int32_t device, aclrtMemUceInfo* list, size_t size) {
-  if (int code = no_device("aclrtMemUceRepair", device)) return code;
+  if (int code = sim_check_device("aclrtMemUceRepair", device)) return code;
   if (!list || !size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemUceRepair: no addresses");
   for (size_t i = 0; i < size; ++i)
     if (!sim_bad_memory_repaired(device, list[i].addr))

@@ -20,6 +20,7 @@
 #include "core/fault.h"
 #include "core/runtime.h"
 #include "core/sim.h"
+#include "core/visible.h"
 #include "core/waits.h"
 
 namespace {
@@ -192,6 +193,7 @@ const char* aclrtGetSocName() {
 }
 aclError aclrtGetDeviceCount(uint32_t* count) {
   if (int code = sim_init()) return code;
+  if (const char* problem = sim_visible_problem()) return sim_fail(ACL_ERROR_RT_NO_DEVICE, "%s", problem);
   *count = uint32_t(sim_device_count());
   return ACL_SUCCESS;
 }
@@ -202,10 +204,6 @@ SIM_API aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_
   if (device < 0 || device >= sim_device_count()) return invalid("aclrtGetPrimaryCtxState", "no such device");
   if (flags) *flags = 0;
   *active = 1;
-  return ACL_SUCCESS;
-}
-SIM_API aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* const logic) {
-  *logic = user;
   return ACL_SUCCESS;
 }
 

@@ -43,12 +43,6 @@ std::mutex settings_mutex;
 std::map<int, int64_t> system_options = {
     {ACL_OPT_DETERMINISTIC, 0}, {ACL_OPT_ENABLE_DEBUG_KERNEL, 0}, {ACL_OPT_STRONG_CONSISTENCY, 0}};
 
-int require_device_number(const char* caller, uint32_t device) {
-  if (int code = sim_init()) return code;
-  if (int(device) < sim_device_count()) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no device %u", caller, device);
-}
-
 }  // namespace
 
 extern "C" {
@@ -107,7 +101,7 @@ aclError aclGetCannAttribute(aclCannAttr attribute, int32_t* value) {
 }
 
 aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int64_t* value) {
-  if (int code = require_device_number("aclGetDeviceCapability", device)) return code;
+  if (int code = sim_check_device("aclGetDeviceCapability", device)) return code;
   const sim_soc* soc = sim_current_soc();
   switch (what) {
     case ACL_DEVICE_INFO_AI_CORE_NUM: *value = soc->cube_cores; return ACL_SUCCESS;
@@ -118,7 +112,7 @@ aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int64_t* va
 }
 
 aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr what, int64_t* value) {
-  if (int code = require_device_number("aclrtGetDeviceInfo", device)) return code;
+  if (int code = sim_check_device("aclrtGetDeviceInfo", device)) return code;
   const sim_soc* soc = sim_current_soc();
   switch (what) {
     case ACL_DEV_ATTR_AICORE_CORE_NUM:
@@ -135,7 +129,7 @@ aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr what, int64_t* value) 
 
 SIM_API aclError aclrtGetDeviceCapability(int32_t device, aclrtDevFeatureType what, int32_t* value) {
   if (!value) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: value is null", __func__);
-  if (int code = require_device_number(__func__, uint32_t(device))) return code;
+  if (int code = sim_check_device(__func__, device)) return code;
   if (what != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV && what != ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: feature %d; allowed: 1, 21", __func__, int(what));
   *value = ACL_DEV_FEATURE_NOT_SUPPORT;  // aclrtTaskUpdateAsync, and queues between devices: neither is simulated

@@ -7,6 +7,7 @@
 #include "acl/newer.h"
 #include "core/sim.h"
 #include "core/touch.h"
+#include "core/visible.h"
 
 namespace sim::acl {
 
@@ -25,13 +26,6 @@ int launch(aclrtStream stream, const char* name, T what, sim_run run) {
 // As CANN answers it: 107000, or 100000 where the function belongs to what was there before the runtime.
 inline int missing(const char* caller, const char* argument, int code = ACL_ERROR_RT_PARAM_INVALID) {
   return sim_fail(code, "%s: %s is null", caller, argument);
-}
-
-inline int check_device(const char* caller, int64_t device) {
-  if (int code = sim_init()) return code;
-  if (device >= 0 && device < sim_device_count()) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no device %lld; allowed: 0 to %d", caller, (long long)device,
-                  sim_device_count() - 1);
 }
 
 }  // namespace sim::acl

@@ -13,6 +13,7 @@
 #include "ledger.h"
 #include "memory.h"
 #include "state.h"
+#include "visible.h"
 
 namespace sim {
 namespace {
@@ -26,7 +27,10 @@ const sim_soc kSocs[] = {
 
 struct Machine {
   const sim_soc* soc = nullptr;
-  int devices = 0;
+  int devices = 0;  // that the process sees
+  int installed = 0;
+  int physical[kMaxDevices];  // of those that it sees
+  std::string problem;        // of ASCEND_RT_VISIBLE_DEVICES
   uint64_t memory_per_device = 0;
 };
 
@@ -55,11 +59,52 @@ int read_number(const char* name, uint64_t* value) {
   return kOk;
 }
 
+// As CANN's runtime reads it: numbers up to the first thing that is not one of a device. It wants them in ascending
+// order, and sees no device at all where they are not.
+void choose_visible(const char* text) {
+  if (!text) {
+    for (machine.devices = 0; machine.devices < machine.installed; ++machine.devices)
+      machine.physical[machine.devices] = machine.devices;
+    return;
+  }
+  const char* expected = nullptr;
+  int count = 0;
+  for (const char* at = text; count < machine.installed && *at >= '0' && *at <= '9'; ++at) {
+    char* end = nullptr;
+    const unsigned long number = strtoul(at, &end, 10);
+    if (number >= unsigned(machine.installed)) break;
+    if (count && int(number) < machine.physical[count - 1]) expected = "configured in ascending order";
+    if (count && int(number) == machine.physical[count - 1]) expected = "Cannot be duplicated";
+    machine.physical[count++] = int(number);
+    if (expected || *end != ',') break;
+    at = end;
+  }
+  const std::string range = "[0, " + std::to_string(machine.installed) + ")";
+  if (!count) expected = range.c_str();
+  machine.devices = expected ? 0 : count;
+  if (expected)
+    machine.problem = "EE2002: Value " + std::string(text) +
+                      " for environment variable ASCEND_RT_VISIBLE_DEVICES is invalid. Expected value: " + expected;
+}
+
 // None before sim_init, which another thread may be in.
 int devices() { return ready ? machine.devices : 0; }
 
+int checked(const char* call, int64_t device) {
+  const int count = devices();
+  if (device >= 0 && device < count) return kOk;
+  if (!ready || count == machine.installed)
+    return sim_fail(kInvalidDevice, "%s: no device %lld; this machine simulates %d (0 to %d)", call, (long long)device,
+                    count, count - 1);
+  if (!count)
+    return sim_fail(kInvalidDevice, "%s: no device %lld; %s", call, (long long)device, machine.problem.c_str());
+  return sim_fail(kInvalidDevice, "%s: no device %lld; ASCEND_RT_VISIBLE_DEVICES leaves %d of %d (0 to %d)", call,
+                  (long long)device, count, machine.installed, count - 1);
+}
+
 // From here on npu-smi lists the process on this device.
-void open_on(int device) {
+void open_on(int seen) {
+  const int device = machine.physical[seen];
   if (!(ledger().opened.load(std::memory_order_relaxed) >> device & 1))
     ledger().opened.fetch_or(uint64_t{1} << device, std::memory_order_relaxed);
 }
@@ -122,9 +167,10 @@ int sim_init(void) {
   }
   if (int code = failure::read_setting()) return code;
   machine.soc = soc;
-  machine.devices = int(devices);
+  machine.installed = int(devices);
+  choose_visible(getenv("ASCEND_RT_VISIBLE_DEVICES"));
   machine.memory_per_device = memory;
-  describe_ledger(soc->name, machine.devices, memory);
+  describe_ledger(soc->name, machine.installed, memory);
   report_stray_accesses();
   ready = true;
   return kOk;
@@ -132,13 +178,23 @@ int sim_init(void) {
 
 const sim_soc* sim_current_soc(void) { return ready ? machine.soc : nullptr; }
 int sim_device_count(void) { return ready || sim_init() == kOk ? machine.devices : 0; }
+int sim_check_device(const char* call, int64_t device) {
+  if (int code = sim_init()) return code;
+  return checked(call, device);
+}
+int sim_installed_devices(void) { return ready || sim_init() == kOk ? machine.installed : 0; }
+int sim_physical_device(int device) { return device >= 0 && device < devices() ? machine.physical[device] : -1; }
+int sim_visible_device(int physical) {
+  for (int device = 0; device < devices(); ++device)
+    if (machine.physical[device] == physical) return device;
+  return -1;
+}
+const char* sim_visible_problem(void) { return machine.problem.empty() ? nullptr : machine.problem.c_str(); }
 
 int sim_set_device(int device) {
   // The page asks for aclInit first; the vendor's own examples go without it on a device.
   if (int code = sim_init()) return code;
-  if (device < 0 || device >= machine.devices)
-    return sim_fail(kInvalidDevice, "aclrtSetDevice: device %d; this machine simulates %d (0 to %d)", device,
-                    machine.devices, machine.devices - 1);
+  if (int code = checked("aclrtSetDevice", device)) return code;
   thread_device = device;
   context = nullptr;
   open_on(device);
@@ -150,9 +206,8 @@ void* sim_used_context(void) { return context; }
 
 int sim_set_default_device(int device) {
   if (!ready) return sim_fail(kUninitialized, "the default device is set before aclInit");
-  if (device < -1 || device >= machine.devices)
-    return sim_fail(kInvalidDevice, "default device %d; this machine simulates %d (0 to %d)", device, machine.devices,
-                    machine.devices - 1);
+  if (device != -1)
+    if (int code = checked("the default device", device)) return code;
   default_device = device;
   return kOk;
 }
@@ -166,8 +221,7 @@ int sim_require_device(const char* caller) {
 }
 
 int sim_reset_device(int device) {
-  if (device < 0 || device >= devices())
-    return sim_fail(kInvalidDevice, "aclrtResetDevice: device %d; this machine simulates %d", device, devices());
+  if (int code = checked("aclrtResetDevice", device)) return code;
   sim_end_hanging(device);
   if (int code = drop_streams(device)) return code;
   failure::reset(device);
@@ -178,8 +232,7 @@ int sim_reset_device(int device) {
 void sim_retain_device(int device) { ++device_uses[device]; }
 
 int sim_release_device(const char* caller, int device, int all) {
-  if (device < 0 || device >= devices())
-    return sim_fail(kInvalidDevice, "%s: device %d; this machine simulates %d", caller, device, devices());
+  if (int code = checked(caller, device)) return code;
   uint64_t before = device_uses[device].load();
   while (before && !device_uses[device].compare_exchange_weak(before, all ? 0 : before - 1)) {
   }

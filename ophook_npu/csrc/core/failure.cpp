@@ -8,6 +8,7 @@
 #include "fault.h"
 #include "state.h"
 #include "stream.h"
+#include "visible.h"
 
 namespace sim::failure {
 
@@ -86,9 +87,7 @@ int sim_device_failed() {
 }
 
 int sim_abort_tasks(int device, int64_t timeout_ms) {
-  if (device < 0 || device >= sim_device_count())
-    return sim_fail(kInvalidDevice, "aclrtDeviceTaskAbort: device %d; this machine simulates %d", device,
-                    sim_device_count());
+  if (int code = sim_check_device("aclrtDeviceTaskAbort", device)) return code;
   failure::keep(device, kDeviceTaskAbort, "the tasks of device " + std::to_string(device) + " are being aborted");
   sim_end_hanging(device);
   int code = kOk;

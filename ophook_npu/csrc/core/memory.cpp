@@ -30,6 +30,7 @@
 #include "pages_api.h"
 #include "runtime.h"
 #include "state.h"
+#include "visible.h"
 
 namespace {
 
@@ -117,7 +118,7 @@ void fill_if_strict(void* pointer, size_t size) {
 }
 
 // Bytes in use on the device. Written with the mutex held exclusively; other processes read it (npu-smi).
-std::atomic<uint64_t>& used(int device) { return sim::ledger().used[device]; }
+std::atomic<uint64_t>& used(int device) { return sim::ledger().used[sim_physical_device(device)]; }
 
 void give_back(int device, size_t size) { used(device).fetch_sub(size, std::memory_order_relaxed); }
 
@@ -505,8 +506,7 @@ int sim_release_address(void* pointer) {
 }
 
 int sim_malloc_physical(size_t size, int device, void** handle) {
-  if (device < 0 || device >= sim_device_count())
-    return sim_fail(sim::kInvalidDevice, "aclrtMallocPhysical: no device %d", device);
+  if (int code = sim_check_device("aclrtMallocPhysical", device)) return code;
   std::unique_lock lock(mutex);
   if (int code = book("aclrtMallocPhysical", device, size)) return code;
   int file = memfd_create("ophook-device-memory", MFD_CLOEXEC);
@@ -585,8 +585,7 @@ int sim_share_physical(const char* call, void* handle, int* file, size_t* size, 
 }
 
 int sim_import_physical(const char* call, int file, size_t size, int device, void** handle) {
-  if (device < 0 || device >= sim_device_count())
-    return sim_fail(sim::kInvalidDevice, "%s: no device %d", call, device);
+  if (int code = sim_check_device(call, device)) return code;
   std::unique_lock lock(mutex);
   *handle = new Physical{file, size, device, 0, true};
   handles.insert(*handle);

@@ -3,7 +3,7 @@
 // clock of the host, which is what this simulator's times are of.
 #include <cstdint>
 
-#include "core/sim.h"
+#include "core/visible.h"
 
 namespace {
 constexpr int32_t kVersion = 0x071800;
@@ -17,9 +17,10 @@ SIM_API int halGetAPIVersion(int32_t* version) {
   return 0;
 }
 
+// The driver knows nothing of what a process sees.
 SIM_API int drvGetDevNum(uint32_t* count) {
   if (!count) return kInvalidValue;
-  *count = uint32_t(sim_device_count());
+  *count = uint32_t(sim_installed_devices());
   return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "core/fault.h"
 #include "core/order_api.h"
 #include "core/touch.h"
+#include "core/visible.h"
 #include "here.h"
 #include "rank_table.h"
 #include "twins.h"
@@ -291,6 +292,7 @@ HcclResult make(const char* name, const char* path, uint32_t rank, const HcclCom
     const TableRank& own = table.ranks[rank];
     int device = 0;
     if (sim_get_device(&device)) throw Refused{HCCL_E_RUNTIME, sim_error_message()};
+    device = sim_physical_device(device);
     need(uint32_t(device) == own.device, HCCL_E_UNAVAIL,
          "EI0014: Value [" + std::to_string(device) + "] for config [devicePhyId] is invalid. Expected value: " +
              std::to_string(own.device) + ", the device_id of rank " + std::to_string(rank));

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "communicator.h"
+#include "core/visible.h"
 
 namespace sim::hccl {
 namespace {
@@ -150,7 +151,7 @@ void read_device(const Json& device, const std::string& server, const std::strin
   TableRank out;
   out.server = server;
   const uint32_t rank = number_of("rank_id", text_of(device, "rank_id"), 0, INT_MAX);
-  out.device = number_of("device_id", text_of(device, "device_id"), 0, uint32_t(sim_device_count()) - 1);
+  out.device = number_of("device_id", text_of(device, "device_id"), 0, uint32_t(sim_installed_devices()) - 1);
   const std::string ip = text_of(device, "device_ip", "");
   const uint32_t device_port = number_of("device_port", text_of(device, "device_port", kDevicePort), 1, 65535);
   const uint32_t host_port = number_of("host_port", text_of(device, "host_port", kHostPort), 1, 65535);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/ledger.h"
-#include "core/sim.h"
+#include "core/visible.h"
 
 namespace {
 
@@ -51,7 +51,7 @@ Machine machine() {
   }
   Machine found;
   found.soc = sim_current_soc()->name;
-  found.devices = sim_device_count();
+  found.devices = sim_installed_devices();
   found.capacity = sim_device_capacity();
   size_t underscore = found.soc.find('_');
   if (underscore == std::string::npos) {
