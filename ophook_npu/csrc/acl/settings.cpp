@@ -14,6 +14,7 @@
 #include "acl/acl_op_compiler.h"
 #include "acl/tasks.h"
 #include "core/fault.h"
+#include "core/log.h"
 #include "core/sim.h"
 
 namespace {
@@ -201,18 +202,15 @@ SIM_API aclError aclrtGetOpExecuteTimeout(uint32_t* ms) {
 aclError aclrtSetOpWaitTimeout(uint32_t) { return ACL_SUCCESS; }
 
 void aclAppLog(aclLogLevel level, const char* function, const char* file, uint32_t line, const char* format, ...) {
-  // CANN's own switch and scale: 0 debug, 1 info, 2 warning, 3 error; silent unless the user asks for it on stdout.
-  static const bool to_stdout =
-      getenv("ASCEND_SLOG_PRINT_TO_STDOUT") && !strcmp(getenv("ASCEND_SLOG_PRINT_TO_STDOUT"), "1");
-  static const int threshold = getenv("ASCEND_GLOBAL_LOG_LEVEL") ? atoi(getenv("ASCEND_GLOBAL_LOG_LEVEL")) : 3;
-  if (!to_stdout || int(level) < threshold) return;
-  static const char* names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+  if (!sim_log_wanted("APP", level)) return;
   char text[2048];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  fprintf(stdout, "[%s] APP %s:%u %s: %s\n", level >= 0 && level <= 3 ? names[level] : "?", file, line, function, text);
+  const char* name = file ? strrchr(file, '/') : nullptr;
+  const std::string place = std::string(name ? name + 1 : file ? file : "?") + ":" + std::to_string(line);
+  sim_log("APP", level, place.c_str(), (std::string(function ? function : "?") + " " + text).c_str());
 }
 
 }  // extern "C"

@@ -12,6 +12,7 @@
 #include "fault.h"
 #include "ledger.h"
 #include "memory.h"
+#include "pages_api.h"
 #include "state.h"
 #include "visible.h"
 
@@ -57,6 +58,26 @@ int read_number(const char* name, uint64_t* value) {
     return sim_fail(kInvalidParam, "%s=%s is not a positive whole number", name, text);
   *value = number;
   return kOk;
+}
+
+// Who sets a variable that does something on a device and nothing here is told, once.
+void tell_missing() {
+  struct Variable {
+    const char* name;
+    enum { read, idle, missing } state;
+    const char* here;
+  };
+  static constexpr Variable kVariables[] = {
+#define VARIABLE(name, state, here, chinese) {#name, Variable::state, here},
+#include "variables.inc"
+#undef VARIABLE
+  };
+  for (const Variable& each : kVariables) {
+    if (each.state != Variable::missing) continue;
+    const char* value = getenv(each.name);
+    if (value && *value && strcmp(value, "0") && strcmp(value, "false"))
+      sim_warn("%s=%s: %s (docs/environment.md)", each.name, value, each.here);
+  }
 }
 
 // As CANN's runtime reads it: numbers up to the first thing that is not one of a device. It wants them in ascending
@@ -172,6 +193,7 @@ int sim_init(void) {
   machine.memory_per_device = memory;
   describe_ledger(soc->name, machine.installed, memory);
   report_stray_accesses();
+  tell_missing();
   ready = true;
   return kOk;
 }

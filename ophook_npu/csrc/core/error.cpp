@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "log.h"
 #include "pages_api.h"
 #include "runtime.h"
 #include "state.h"
@@ -17,15 +18,7 @@ struct Texts {
 };
 thread_local std::unique_ptr<Texts> texts;  // a pointer: the room for thread-local variables of libraries is small
 thread_local int last = 0;                  // the newest failure, if its code is the runtime's
-
-// CANN's variable: its log on standard output. Programs often print a code and not the reason.
-bool printed() {
-  static const bool on = [] {
-    const char* asked = getenv("ASCEND_SLOG_PRINT_TO_STDOUT");
-    return asked && !strcmp(asked, "1");
-  }();
-  return on;
-}
+constexpr char kPlace[] = "simulated Ascend";
 }  // namespace
 
 int sim_fail(int code, const char* format, ...) {
@@ -39,10 +32,7 @@ int sim_fail(int code, const char* format, ...) {
   if (!texts) texts = std::make_unique<Texts>();
   auto& pending = texts->pending;
   pending = std::string(text).rfind(prefix, 0) == 0 ? text : prefix + text;
-  if (printed()) {
-    printf("[ERROR] %s\n", pending.c_str());
-    fflush(stdout);
-  }
+  sim_log("RUNTIME", sim_log_error, kPlace, pending.c_str() + prefix.size());  // programs often print the code alone
   const int kind = code / 1000;
   last = kind == 107 || kind == 207 || kind == 507 ? code : 0;
   return code;
@@ -54,8 +44,8 @@ void sim_warn(const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  fprintf(printed() ? stdout : stderr, "[WARNING] [simulated Ascend] %s\n", text);
-  if (printed()) fflush(stdout);
+  fprintf(stderr, "[WARNING] [simulated Ascend] %s\n", text);
+  sim_log("RUNTIME", sim_log_warning, kPlace, text);
 }
 
 int sim_last_runtime_error(int clear) { return clear ? std::exchange(last, 0) : last; }
