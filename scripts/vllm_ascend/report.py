@@ -1,4 +1,4 @@
-"""A table of what scripts/vllm_ascend/ut.py wrote: how the tests ended, and whose fault each failure is.
+"""A table of what ut.py or e2e.py wrote: how the tests ended, and whose fault each failure is.
 
 usage: report.py OUT [--mocked MOCKED] [--into PAGE…]   (Markdown: printed, or put between each PAGE's marks)
        report.py OUT [--mocked MOCKED] --wrong          (what nothing explains, with the ends of the messages)
@@ -23,7 +23,6 @@ from device_tests_report import meaning, read, reasons
 REASONS = Path(__file__).with_name("reasons.txt")
 OURS = ("simulator", "wrong", "crash", "time-out", "memory")  # what a simulator could run and did not
 SHOWN = {"pass": "passed", "skip": "skipped by the test itself", "wrong": "nothing explains it"}
-BEGIN, END = "<!-- tests/ut -->", "<!-- end of tests/ut -->"
 
 
 def ends(out: Path, mocked: Path | None) -> list[tuple[dict[str, Any], str, str]]:
@@ -69,9 +68,12 @@ def main(arguments: list[str]) -> None:
                 print(line["test"], kind, *said[:2], sep="  ")
         return
     text = table(given.out, given.mocked)
+    # Of ut.py the names of files begin below tests/ut, of e2e.py below tests/e2e.
+    end_to_end = read(given.out)[0][0]["file"].startswith("pull_request/")
+    folder = "tests/e2e" if end_to_end else "tests/ut"
     for page in given.into:
         try:
-            marked.replace(page, BEGIN, END, text)
+            marked.replace(page, f"<!-- {folder} -->", f"<!-- end of {folder} -->", text)
         except marked.NoMarks as error:
             sys.exit(str(error))
     if not given.into:

@@ -52,7 +52,7 @@ MODELS = {
         | {"num_attention_heads": 16, "num_key_value_heads": 16, "max_position_embeddings": 163840},
     ),
 }
-HIDDEN = "--hidden" in sys.argv
+HIDDEN, FIRST = "--hidden" in sys.argv, "--first" in sys.argv
 SECONDS, GIGABYTES = 300, 14  # the tests of attention fill caches of 4 GiB
 OPTIONS = ("-q", "-c", os.devnull, "-p", "no:cacheprovider", "--import-mode=importlib", "-o", "asyncio_mode=auto")
 
@@ -70,7 +70,7 @@ class Lines:
         self.out.flush()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if item.nodeid not in self.done]
+        items[:] = [item for item in (items[:1] if FIRST else items) if item.nodeid not in self.done]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if not report.passed:  # as a file that cannot be imported, or skips itself
@@ -123,12 +123,12 @@ def worker(file: Path, root: Path, done: set[str], lines: IO[str], log: int) -> 
     pytest.main([*OPTIONS, f"--rootdir={root}", str(file)], plugins=[Lines(lines, done)])
 
 
-def run_file(file: Path, root: Path, log: Path) -> list[dict[str, Any]]:
+def run_file(file: Path, root: Path, log: Path, seconds: float = SECONDS) -> list[dict[str, Any]]:
     """A line for each test; where one ends its fork, those after it run in another."""
     ends: dict[str, dict[str, Any]] = {}
     while True:
         before, ended = len(ends), False
-        for line in device_tests.run(functools.partial(worker, file, root, set(ends)), log, SECONDS, GIGABYTES):
+        for line in device_tests.run(functools.partial(worker, file, root, set(ends)), log, seconds, GIGABYTES):
             if "test" in line:
                 ends[line["test"]] = line
             ended |= "ended" in line
@@ -153,33 +153,42 @@ def make_hub(hub: Path) -> None:
         (snapshot / "config.json").write_text(json.dumps(config))
 
 
-def main(checkout: Path, out: Path, *chosen: str) -> None:
-    checkout, out = checkout.absolute(), out.absolute()
-    out.mkdir(parents=True, exist_ok=True)
+def prepare(checkout: Path, hub: Path) -> None:
+    """What the tests of this process and of its forks see."""
     # The checkout is there for its tests: what they import is what is installed.
     sys.path[1:1] = [sysconfig.get_path("purelib"), str(checkout)]
     os.environ["PYTHONPATH"] = os.pathsep.join([*sys.path[1:3], os.environ.get("PYTHONPATH", "")])
-    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(out / "hub")}
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(hub)}
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # with which vLLM takes a Triton without an active driver (importing.py)
     os.environ.setdefault("TASK_QUEUE_ENABLE", "0")  # with torch_npu's queue, a kernel that fails ends the process
     os.chdir(checkout)
+
+
+def run_files(checkout: Path, tests: Path, chosen: list[Path], out: Path, seconds: float = SECONDS) -> None:
     # Once for all forks: what the tests' conftest.py imports. It opens no device.
-    specification = importlib.util.spec_from_file_location("conftest_before", checkout / "tests" / "ut" / "conftest.py")
+    specification = importlib.util.spec_from_file_location("conftest_before", tests / "conftest.py")
     assert specification and specification.loader
     specification.loader.exec_module(importlib.util.module_from_spec(specification))
-    make_hub(out / "hub")
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     names = ("vllm", "torch", "torch_npu", "transformers", "triton")
     header = {"checkout": commit} | {name: importlib.metadata.version(name) for name in names}
-    tests = files(checkout / "tests" / "ut", list(chosen))
-    for number, file in enumerate(tests):
-        name = file.relative_to(checkout / "tests" / "ut").as_posix()
+    for number, file in enumerate(chosen):
+        name = file.relative_to(tests).as_posix()
         kept = out / f"{name.removesuffix('.py').replace('/', '-')}.jsonl"
         if kept.is_file():
             continue
-        print(f"{number + 1} of {len(tests)}: {name}", file=sys.stderr, flush=True)
-        lines = run_file(file, checkout, out / "log")
+        print(f"{number + 1} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
+        lines = run_file(file, checkout, out / "log", seconds)
         kept.write_text("".join(json.dumps(line) + "\n" for line in [header | {"file": name}, *lines]))
+
+
+def main(checkout: Path, out: Path, *chosen: str) -> None:
+    checkout, out = checkout.absolute(), out.absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    prepare(checkout, out / "hub")
+    make_hub(out / "hub")
+    tests = checkout / "tests" / "ut"
+    run_files(checkout, tests, files(tests, list(chosen)), out)
 
 
 if __name__ == "__main__":

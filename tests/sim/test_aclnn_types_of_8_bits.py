@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from interfaces import HiFloat8, Pairs, Tiles, aclnn, rules_of
+from interfaces import HiFloat8, Pairs, Refused, Tiles, aclnn, rules_of
 from test_aclnn_hifloat8 import to_codes, to_float
 from test_aclnn_weights import Weight
 from values import close, real
@@ -84,6 +84,66 @@ def test_a_product_with_a_weight_of_float4(form: str) -> None:
     scale = (powers + 127).to(torch.uint8).view(E8M0)
     aclnn("aclnnWeightQuantBatchMatmulV2", x, given, scale, None, None, None, None, 32, out)
     close(out, x.double() @ (weight * 2.0 ** powers.repeat_interleave(32, 0)).double(), 0.5)
+
+
+GROUPS_OF_32 = 1 << 32 | 1 << 16 | 32
+
+
+def float4(*shape: int, seed: int) -> tuple[Pairs, torch.Tensor]:
+    codes = torch.randint(0, 16, shape, generator=torch.Generator().manual_seed(seed))
+    values = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])[codes & 7] * torch.where(codes > 7, -1, 1)
+    return Pairs((codes[..., ::2] | codes[..., 1::2] << 4).to(torch.uint8), 40), values
+
+
+def factors(*shape: int, seed: int) -> torch.Tensor:
+    powers = torch.randint(-3, 3, (*shape, 2), generator=torch.Generator().manual_seed(seed))
+    return (powers + 127).to(torch.uint8).view(E8M0)
+
+
+def by_factors(rows: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    return rows.double() * scale.double().flatten(-2).repeat_interleave(32, -1)[..., : rows.size(-1)]
+
+
+@pytest.mark.torch_npu("2.8", "torch 2.7 has no FLOAT4")
+@pytest.mark.parametrize("form", ["4 by 4", "8 by 8", "8 by 4"])
+def test_a_product_with_powers_of_two_for_each_32_numbers(form: str) -> None:
+    (x, left), (weight, right) = float4(2, 4, 96, seed=1), float4(2, 16, 96, seed=2)
+    rows, columns = factors(2, 4, 2, seed=3), factors(2, 16, 2, seed=4)
+    bias, out = real(2, 1, 16, seed=5), torch.zeros(2, 4, 16)
+    if form == "8 by 4":  # of two dimensions, and the bias has the result's type
+        left, right, rows, columns, weight = left[0], right[0], rows[0], columns[0], Pairs(weight.data[0], 40)
+        bias, out = bias[0].bfloat16(), out[0].bfloat16()
+    given = (x if form == "4 by 4" else left.to(E4M3), right.to(E5M2) if form == "8 by 8" else weight)
+    want = by_factors(left, rows) @ by_factors(right, columns).mT + bias.double()
+
+    def product(rows: object, columns: object, bias: object, turned: bool = True, group: int = GROUPS_OF_32) -> None:
+        absent = (None, None, None, None)
+        aclnn("aclnnQuantMatmulV5", *given, rows, columns, *absent, bias, False, turned, group, out)
+
+    product(rows, columns, bias)
+    close(out, want, 0.5 if form == "8 by 4" else 1e-3)
+    for wrong, message in [
+        ((rows[..., :1, :], columns, bias), "x1Scale .* is expected"),
+        ((rows, columns.transpose(-3, -2), bias), "x2Scale .* is expected"),
+        ((rows, columns, bias.half()), "bias"),
+        ((rows, columns, bias, True, 32 << 16), "groupSize"),
+        ((rows, columns, bias, True, 0), "groupSize"),
+        ((rows, columns, bias, False), ""),
+    ]:
+        with pytest.raises(Refused, match=f"161002: .*{message}"):
+            product(*wrong)
+
+
+@pytest.mark.torch_npu("2.8", "torch 2.7 has no FLOAT4")
+@pytest.mark.parametrize("turned", [False, True])
+def test_matrices_of_float4_that_lie_the_other_way(turned: bool) -> None:
+    """A (k, m) and (k, n), whose scales lie so as well; a scale of one block may lie either way."""
+    (x, left), (weight, right) = float4(64, 4, seed=1), float4(64, 16, seed=2)
+    rows, columns, out = factors(1, 4, seed=3), factors(1, 16, seed=4), torch.zeros(4, 16)
+    given = [each.transpose(0, 1) if turned else each for each in (rows, columns)]
+    absent = (None,) * 5
+    aclnn("aclnnQuantMatmulV5", x, weight, *given, *absent, True, False, GROUPS_OF_32, out)
+    close(out, by_factors(left.T, rows.transpose(0, 1)) @ by_factors(right.T, columns.transpose(0, 1)).T, 1e-3)
 
 
 @pytest.mark.parametrize("dtype", LARGEST)

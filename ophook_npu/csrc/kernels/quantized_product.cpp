@@ -158,15 +158,38 @@ static bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
   return row_scale.defined() && row_scale.dim() == 2 && x.scalar_type() == at::kChar && row_scale.size(1) > 1;
 }
 
-void product_by_scales_like(const Factors& of, const at::Tensor& x_offset, const at::Tensor& out_scale,
-                            bool transpose_weight, const at::Tensor& out) {
+static void none_of(std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& each : tensors)
+    SIM_CHECK(!present(each).defined(), "yScale, x1Offset, x2Offset, yOffset, x3 (or bias) are not taken");
+}
+
+static bool with_powers(const Factors& of) { return scaled::by_powers(of.row_scale, of.scale); }
+
+static scaled::Factors powers_of(const Factors& of, Turns turns) {
+  auto over = [](const at::Tensor& scale, bool turn) { return turn ? scale.transpose(-3, -2) : scale; };
+  return {of.x, of.weight, over(of.row_scale, turns.x), over(of.scale, turns.weight)};
+}
+
+static void with_powers_like(const Factors& of, std::initializer_list<at::Tensor> absent, Turns turns,
+                             int64_t group_size, const at::Tensor& out) {
+  none_of(absent);
+  for (const auto& [matrix, scale] : {std::pair(of.x, of.row_scale), std::pair(of.weight, of.scale)})
+    SIM_CHECK(matrix.dim() >= 2 && scale.dim() == matrix.dim() + 1, "scales ", scale.sizes(), " of a matrix ",
+              matrix.sizes(), "; one dimension more is expected");
+  scaled::product_by_powers_like(powers_of(of, turns), present(of.bias), group_size, out);
+}
+
+void product_by_scales_like(const Factors& of, const at::Tensor& x_offset, const at::Tensor& out_scale, Turns turns,
+                            int64_t group_size, const at::Tensor& out) {
+  if (with_powers(of))
+    return with_powers_like(of, {x_offset, out_scale, of.offset, of.out_offset}, turns, group_size, out);
   quantized_matmul_like(of.x, of.weight, x_offset, out_scale, out);
   if (!by_blocks(of.x, of.row_scale)) return;
   of_dtype("x2", of.weight, {at::kChar});
   one_product(out, of.x, of.weight);
   const int64_t blocks = divided(of.x.size(1) + kBlock - 1, kBlock);
   shape(of.row_scale, {of.x.size(0), blocks});
-  shape(turned(of.scale, transpose_weight), {blocks, divided(of.weight.size(1) + kBlock - 1, kBlock)});
+  shape(turned(of.scale, turns.weight), {blocks, divided(of.weight.size(1) + kBlock - 1, kBlock)});
 }
 
 static void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
@@ -181,9 +204,11 @@ static void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, con
   write(out, (bias.defined() ? total.add(wide(bias)) : total).to(out.scalar_type()));
 }
 
-void product_by_scales(const Factors& of, bool transpose_weight, const at::Tensor& out) {
+void product_by_scales(const Factors& of, Turns turns, const at::Tensor& out) {
+  if (with_powers(of))
+    return write(out, plus(scaled::product_by_powers(powers_of(of, turns)), present(of.bias)).to(out.scalar_type()));
   if (by_blocks(of.x, of.row_scale))
-    return product_by_blocks(of.x, of.weight, of.row_scale, turned(of.scale, transpose_weight), of.bias, out);
+    return product_by_blocks(of.x, of.weight, of.row_scale, turned(of.scale, turns.weight), of.bias, out);
   quantized_matmul(of, out);
 }
 
@@ -214,11 +239,6 @@ at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const 
                            const at::Tensor& scale) {
   auto value = integer_product(x, weight).to(at::kFloat).mul(wide(row_scale).unsqueeze(-1));
   return value.mul(scale_of(scale)).sum(0);
-}
-
-static void none_of(std::initializer_list<at::Tensor> tensors) {
-  for (const at::Tensor& each : tensors)
-    SIM_CHECK(!present(each).defined(), "yScale, x1Offset, x2Offset, yOffset, x3 (or bias) are not taken");
 }
 
 void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,

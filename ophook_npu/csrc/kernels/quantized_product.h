@@ -30,10 +30,14 @@ struct Factors {
 void quantized_matmul(const Factors& of, const at::Tensor& out);
 at::Tensor one_scale(double scale);  // for all
 at::Tensor turned(const at::Tensor& matrix, bool transpose);
-// The same, or with a scale for each row and 128 columns of x, and for each 128 x 128 of the weight.
-void product_by_scales_like(const Factors& of, const at::Tensor& x_offset, const at::Tensor& out_scale,
-                            bool transpose_weight, const at::Tensor& out);
-void product_by_scales(const Factors& of, bool transpose_weight, const at::Tensor& out);
+// The same, or with a scale for each row and 128 columns of x, and for each 128 x 128 of the weight, or with powers of
+// two for each 32 numbers along k. The scales come as the caller gives them, the matrices turned.
+struct Turns {
+  bool x, weight;
+};
+void product_by_scales_like(const Factors& of, const at::Tensor& x_offset, const at::Tensor& out_scale, Turns turns,
+                            int64_t group_size, const at::Tensor& out);
+void product_by_scales(const Factors& of, Turns turns, const at::Tensor& out);
 // The first form of weight quantization.
 void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
                            const at::Tensor& deq_scale, const at::Tensor& out);

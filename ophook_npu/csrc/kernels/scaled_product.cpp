@@ -125,6 +125,79 @@ at::Tensor added(const Factors& of, bool turned, const at::Tensor& y) {
   return at::addmm(y, left.t(), times_factors(of.weight, of.scale));
 }
 
+// ---- powers of two on both sides -----------------------------------------------------------------------------------
+bool by_powers(const at::Tensor& row_scale, const at::Tensor& scale) {
+  return row_scale.defined() && by_groups(row_scale) && by_groups(scale);
+}
+
+static Dims scale_sizes(const Dims& batch, int64_t first, int64_t second) {
+  Dims sizes(batch.begin(), batch.end() - 2);
+  sizes.insert(sizes.end(), {first, second, 2});
+  return sizes;
+}
+
+// Where one of the two sizes is 1, the other order is the same numbers, and the device takes it.
+static void powers_like(const char* name, const at::Tensor& scale, const at::Tensor& of, const Dims& sizes) {
+  const size_t last = sizes.size();
+  Dims other = sizes;
+  std::swap(other[last - 3], other[last - 2]);
+  const bool one = sizes[last - 3] == 1 || sizes[last - 2] == 1;
+  SIM_CHECK(scale.sizes() == sizes || (one && scale.sizes() == other), name, " ", scale.sizes(), "; ",
+            at::IntArrayRef(sizes), " is expected");
+  const bool turned = scale.stride(-3) == 2 && scale.stride(-2) != 2;
+  SIM_CHECK(one || turned == mx::lies_transposed(of), name, " and its matrix are to be turned alike");
+}
+
+static void powers_group(int64_t group_size, int64_t k, bool mixed) {
+  if (mixed) {
+    const int64_t m = group_size >> 32 & 0xFFFF, n = group_size >> 16 & 0xFFFF;
+    SIM_CHECK(m == n && m <= 1 && (group_size & 0xFFFF) == kGroup, "groupSize of ", m, " x ", n, " x ",
+              group_size & 0xFFFF, "; allowed: 0 x 0 x 32, 1 x 1 x 32");
+    return;
+  }
+  groups_like(group_size);
+  SIM_CHECK((group_size & 0xFFFF) == kGroup || k % 64 == 0, "groupSize has 0 for k, and ", k,
+            " numbers along k do not fill their scales");
+}
+
+static void bias_like(const at::Tensor& bias, bool mixed, const at::Tensor& out) {
+  if (!bias.defined()) return;
+  const int64_t n = out.size(-1);
+  of_dtype("bias", bias, {mixed ? out.scalar_type() : at::kFloat});
+  if (mixed) return shape(bias, {1, n});
+  const Dims deep = out.dim() == 3 ? Dims{out.size(0), 1, n} : Dims{1, n};
+  SIM_CHECK(bias.sizes() == Dims{n} || (out.dim() <= 3 && bias.sizes() == deep), "bias ", bias.sizes(), " for out ",
+            out.sizes());
+}
+
+void product_by_powers_like(const Factors& of, const at::Tensor& bias, int64_t group_size, const at::Tensor& out) {
+  const bool pairs = of.x.scalar_type() == kFloat4, mixed = !pairs && of.weight.scalar_type() == kFloat4;
+  if (pairs) of_dtype("x2", of.weight, {kFloat4});
+  else if (mixed) of_dtype("x1", of.x, {at::kFloat8_e4m3fn}), of_dtype("out", out, {at::kHalf, at::kBFloat16});
+  else in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
+  of_dtype("out", out, {at::kHalf, at::kBFloat16, at::kFloat});
+  const Dims left = mx::number_sizes(of.x), right = mx::number_sizes(of.weight);
+  matrix(out, left, right);
+  const int64_t k = left.back(), blocks = divided(k + 63, 64);
+  SIM_CHECK(!pairs || k > 2, "k is ", k, "; more than 2 is needed");
+  SIM_CHECK(!mixed || (out.dim() == 2 && k % 8 == 0 && !mx::lies_transposed(of.x) && mx::lies_transposed(of.weight)),
+            "FLOAT8 by FLOAT4 takes (m, k) and a turned weight, k a multiple of 8; got ", at::IntArrayRef(left),
+            " and ", at::IntArrayRef(right));
+  powers_like("x1Scale", of.row_scale, of.x, scale_sizes(left, left[left.size() - 2], blocks));
+  powers_like("x2Scale", of.scale, of.weight, scale_sizes(right, blocks, right.back()));
+  powers_group(group_size, k, mixed);
+  bias_like(bias, mixed, out);
+}
+
+at::Tensor product_by_powers(const Factors& of) {
+  const Dims left = mx::number_sizes(of.x), right = mx::number_sizes(of.weight);
+  const int64_t blocks = divided(left.back() + 63, 64);
+  const auto row_scale = of.row_scale.reshape(scale_sizes(left, left[left.size() - 2], blocks)).transpose(-3, -2);
+  const auto scale = of.scale.reshape(scale_sizes(right, blocks, right.back()));
+  const auto rows = times_factors(mx::numbers_of(of.x).transpose(-1, -2), row_scale).transpose(-1, -2);
+  return at::matmul(rows, times_factors(mx::numbers_of(of.weight), scale));
+}
+
 static bool transposed_view(const at::Tensor& x) { return x.stride(0) == 1 && x.stride(1) != 1; }
 
 void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, int64_t group_size,

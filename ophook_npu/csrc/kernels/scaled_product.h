@@ -34,6 +34,12 @@ void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, 
                        const at::Tensor& y);
 void add_groups(const Factors& of, const at::Tensor& list, int64_t kind, const at::Tensor& y);
 
+// Both with powers of two: FLOAT8, FLOAT4, or FLOAT8 by FLOAT4 that lies turned. x (…, m, k), weight (…, k, n), scales
+// (…, m, k / 64, 2) and (…, k / 64, n, 2).
+bool by_powers(const at::Tensor& row_scale, const at::Tensor& scale);
+void product_by_powers_like(const Factors& of, const at::Tensor& bias, int64_t group_size, const at::Tensor& out);
+at::Tensor product_by_powers(const Factors& of);
+
 // FLOAT4 with two scales: for each 32 numbers along k a power of two, for each 512 a float. x (m, k), weight (n, k), in
 // ATen's pairs or in bytes that hold them, as torch_npu passes it.
 struct TwoLevels {

@@ -22,8 +22,9 @@ ACLNN(QuantMatmulV5,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
       product_by_scales_like({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, x_offset, out_scale,
-                             transpose_weight, out),
-      product_by_scales({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, transpose_weight, out))
+                             {transpose_x, transpose_weight}, group_size, out),
+      product_by_scales({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, {transpose_x, transpose_weight},
+                        out))
 ACLNN(QuantMatmulWeightNz,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),

@@ -1,0 +1,179 @@
+"""A hub as huggingface_hub keeps it: tiny models of random weights for vllm-ascend's end-to-end tests.
+
+usage: hub.py HUB PROMPTS…
+
+hub.toml names the models, and their kinds in transformers; one tokenizer for all is trained on the texts PROMPTS. A
+kind's own configuration has smaller sizes, two layers and that tokenizer. Models of one description are one folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import tomllib
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING
+from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
+from transformers.models.auto.video_processing_auto import VIDEO_PROCESSOR_MAPPING
+
+TOLD = tomllib.loads(Path(__file__).with_name("hub.toml").read_text())
+SPECIAL = ["<pad>", "<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>"]
+SPECIAL += ["<|image_pad|>", "<|video_pad|>", "<think>", "</think>"]
+MARKS = {"image": "<|image_pad|>", "video": "<|video_pad|>", "vision_start": "<|vision_start|>"}
+MARKS |= {"vision_end": "<|vision_end|>", "boi": "<|vision_start|>", "eoi": "<|vision_end|>"}
+WORDS, LONGEST = 2048, 32768
+CHAT = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+TASKS = {"classifier": transformers.AutoModelForSequenceClassification, "encoder": transformers.AutoModel}
+RANK = 8
+
+
+def tokenizer(texts: list[str], two_ends: bool) -> transformers.PreTrainedTokenizerFast:
+    """Pairs of bytes; `two_ends` puts the marks of a text around it, as encoders have them."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=WORDS, special_tokens=SPECIAL, initial_alphabet=alphabet)
+    made.train_from_iterator(texts, trainer)
+    if two_ends:
+        ends = [(name, SPECIAL.index(name)) for name in ("<s>", "</s>")]
+        made.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B </s>", ends)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>", chat_template=CHAT
+    )
+
+
+def smaller(values: dict[str, Any], longest: int) -> dict[str, Any]:
+    """A configuration with the sizes of hub.toml, and those of the parts within it."""
+    small = {}
+    for name, value in values.items():
+        if isinstance(value, dict) and name.endswith("config"):
+            small[name] = smaller(value, longest)
+        elif value is not None or name in ("num_experts_per_tok", "n_group", "topk_group"):
+            small[name] = TOLD["sizes"].get(name, value)
+    layers = small.get("num_hidden_layers", 0)
+    if kinds := small.get("layer_types"):  # each kind of layer that the model has
+        kinds = list(dict.fromkeys(kinds))
+        small |= {"layer_types": (kinds * layers)[: max(layers, len(kinds))]}
+        small["num_hidden_layers"] = len(small["layer_types"])
+    if "vocab_size" in small:
+        small |= {"vocab_size": WORDS, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    if "max_position_embeddings" in small:
+        small["max_position_embeddings"] = min(longest, max(small["max_position_embeddings"], 4096))
+    for name, value in small.items():
+        if name.endswith(("_token_id", "_token_index")) and isinstance(value, int) and value >= WORDS:
+            small[name] = SPECIAL.index(MARKS.get(name.rpartition("_token")[0], "<think>"))
+    return small
+
+
+def eight_bits(folder: Path) -> None:
+    """Weights of linear layers as ModelSlim's W8A8_DYNAMIC has them: a scale for each row, and no offset."""
+    file = folder / "model.safetensors"
+    kept, told = {}, {"model_quant_type": "W8A8_DYNAMIC"}
+    for name, weight in load_file(file).items():
+        linear = name.endswith("_proj.weight") and weight.dim() == 2
+        told[name] = "W8A8_DYNAMIC" if linear and "kv_b_proj" not in name else "FLOAT"
+        if told[name] == "FLOAT":
+            kept[name] = weight
+            continue
+        scale = weight.float().abs().amax(1, keepdim=True).clamp(min=1e-6) / 127
+        quantized = {"weight": (weight.float() / scale).round().to(torch.int8), "weight_scale": scale.to(weight.dtype)}
+        quantized["weight_offset"] = torch.zeros_like(quantized["weight_scale"])
+        for part, value in quantized.items():
+            kept[name.removesuffix("weight") + part] = value
+            told[name.removesuffix("weight") + part] = "W8A8_DYNAMIC"
+    save_file(kept, file, {"format": "pt"})
+    (folder / "quant_model_description.json").write_text(json.dumps(told))
+
+
+def model(folder: Path, description: str, texts: list[str]) -> None:
+    kind, *options = description.split()
+    longest = 512 if kind == "bert" else LONGEST
+    like = transformers.CONFIG_MAPPING[kind]
+    values = smaller(like().to_dict(), longest)
+    if kind == "xlm-roberta":
+        values["max_position_embeddings"] += 2
+    if "classifier" in options:
+        values |= {"id2label": {0: "0"}, "label2id": {"0": 0}} if "bert" in kind else {}
+    config = like(**values, dtype=torch.bfloat16)
+    task = next((TASKS[option] for option in options if option in TASKS), None)
+    if task is None:
+        text = type(config) in transformers.AutoModelForCausalLM._model_mapping
+        both = type(config) in transformers.AutoModelForImageTextToText._model_mapping
+        task = transformers.AutoModelForImageTextToText if both or not text else transformers.AutoModelForCausalLM
+    torch.manual_seed(0)
+    task.from_config(config, dtype=torch.bfloat16).save_pretrained(folder)
+    words = tokenizer(texts, "bert" in kind)
+    words.save_pretrained(folder)
+    if type(config) in IMAGE_PROCESSOR_MAPPING:
+        processor(config, words).save_pretrained(folder)
+    if "w8a8" in options:
+        eight_bits(folder)
+
+
+def processor(config: Any, words: Any) -> Any:
+    """What makes a model's numbers of pictures, with the values that transformers gives its kind."""
+    parts = {"image_processor": IMAGE_PROCESSOR_MAPPING, "video_processor": VIDEO_PROCESSOR_MAPPING}
+    made = {}
+    for name, mapping in parts.items():
+        if type(config) in mapping:
+            found = mapping[type(config)]
+            made[name] = (next(filter(None, found.values())) if isinstance(found, dict) else found)()
+    return PROCESSOR_MAPPING[type(config)](tokenizer=words, chat_template=CHAT, **made)
+
+
+def adapter(folder: Path, base: Path) -> None:
+    """LoRA of rank 8 for the queries and the values of each layer."""
+    torch.manual_seed(1)
+    parts = {}
+    for name, weight in load_file(base / "model.safetensors").items():
+        if name.endswith(("q_proj.weight", "v_proj.weight")):
+            layer = f"base_model.model.{name.removesuffix('.weight')}"
+            parts[f"{layer}.lora_A.weight"] = torch.randn(RANK, weight.shape[1]).bfloat16() * 0.1
+            parts[f"{layer}.lora_B.weight"] = torch.randn(weight.shape[0], RANK).bfloat16() * 0.1
+    folder.mkdir(parents=True)
+    save_file(parts, folder / "adapter_model.safetensors", {"format": "pt"})
+    told = {"peft_type": "LORA", "r": RANK, "lora_alpha": 2 * RANK, "bias": "none"}
+    told["target_modules"] = ["q_proj", "v_proj"]
+    (folder / "adapter_config.json").write_text(json.dumps(told))
+
+
+def put(hub: Path, name: str, made: Path) -> None:
+    """The folder in the place of the cache where huggingface_hub looks for this name."""
+    entry, commit = hub / f"models--{name.replace('/', '--')}", "0" * 40
+    (entry / "refs").mkdir(parents=True)
+    (entry / "refs" / "main").write_text(commit)
+    (entry / "snapshots").mkdir()
+    (entry / "snapshots" / commit).symlink_to(made)
+
+
+def main(hub: Path, prompts: list[Path]) -> None:
+    texts = [prompt.read_text() for prompt in prompts]
+    made = hub.absolute() / "made"
+    for name, description in TOLD["models"].items():
+        folder = made / description.replace(" ", "-")
+        try:
+            if not folder.exists():
+                model(folder, description, texts)
+        except Exception as error:  # the tests of this model will say that it is missing
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+            continue
+        put(hub, name, folder)
+    for name, kind in TOLD["adapters"].items():
+        folder = made / f"lora-{name.replace('/', '-')}"
+        if (made / kind / "model.safetensors").exists():
+            adapter(folder, made / kind)
+            put(hub, name, folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), [Path(argument) for argument in sys.argv[2:]])
