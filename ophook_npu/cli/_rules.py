@@ -100,6 +100,8 @@ def _relations(parameter: rules.Parameter, family: str) -> list[str]:
 def _relation(key: str, names: tuple[str, ...]) -> str:
     if key in ("values", "least", "most"):
         return " ".join([{"values": "one of", "least": "at least", "most": "at most"}[key], ", ".join(names)])
+    if key == "columns":
+        return "in turn with the others: " + ", ".join(names)
     words = {
         "either": "161001 where null like",
         "shape_of_broadcast": "shape of the broadcast of",

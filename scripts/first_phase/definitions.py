@@ -4,6 +4,7 @@ data types that stand in one column of these lists, and no others; it asks for e
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,12 +28,14 @@ _NAMES = {"BF16": "BFLOAT16"}
 
 @dataclass(frozen=True)
 class Port:
-    """One input or output on one product; no ``types``: they are no list of columns."""
+    """One input or output on one product; no ``types``: they are no list of columns. ``compared``: the types of a call
+    have to be one of the columns, which nobody asks of what is optional, or where kernels are found by other types."""
 
     name: str
     output: bool
     required: bool
     types: tuple[str, ...] = ()
+    compared: bool = False
 
 
 def _types(rest: str, lists: Mapping[str, str]) -> tuple[str, ...]:
@@ -46,7 +49,9 @@ def _ports(body: str, owner: str, lists: Mapping[str, str]) -> dict[tuple[str, b
     found = {}
     for variable, kind, name, rest in _PORT.findall(body):
         if variable == owner:
-            port = Port(name, kind == "Output", "ParamType(REQUIRED)" in rest, _types(rest, lists))
+            required, types = "ParamType(REQUIRED)" in rest, _types(rest, lists)
+            compared = bool(types) and (required or "ParamType(DYNAMIC)" in rest) and "ForBinQuery" not in body
+            port = Port(name, kind == "Output", required, types, compared)
             found[name, port.output] = port
     return found
 
@@ -123,10 +128,23 @@ def as_defined(tree: Path, function: Function) -> Function:
         before = (other.name for other in first[:place] if other.name not in tied and other.kind == one.kind)
         if same := next((other for other in before if _one_type(ports[other], ports[one.name])), ""):
             tied[one.name] = same
+    columns = {
+        family: _columns(
+            {one.name: names[one.name] for one in function.parameters if one.name in names and one.kind in _TENSORS},
+            tied,
+        )
+        for family, names in found.items()
+        if not any(_of_the_host(one, family, names[one.name]) for one in function.parameters if one.name in names)
+    }
     return replace(
         function,
         parameters=tuple(
-            _as_port(one, dict(zip(found, ports[one.name], strict=True)), tied.get(one.name, ""))
+            _as_port(
+                one,
+                dict(zip(found, ports[one.name], strict=True)),
+                tied.get(one.name, ""),
+                {family: lists[one.name] for family, lists in columns.items() if one.name in lists},
+            )
             if len(ports[one.name]) == len(found) and one.kind in _TENSORS
             else one
             for one in function.parameters
@@ -134,20 +152,45 @@ def as_defined(tree: Path, function: Function) -> Function:
     )
 
 
-def _as_port(one: Parameter, ports: Mapping[str, Port], same: str) -> Parameter:
-    """The parameter with what its port says. A page that lists DOUBLE besides means a kernel of the host as well."""
+def _of_the_host(one: Parameter, family: str, port: Port) -> bool:
+    """Whether the page lists DOUBLE besides: it means a kernel of the host as well."""
+    return "DOUBLE" in one.dtypes.get(family, ()) and "DOUBLE" not in port.types
+
+
+def _columns(ports: Mapping[str, Port], tied: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The data types, column by column, of the parameters that hang together in another way than two that are one."""
+    free = {
+        name: port.types
+        for name, port in ports.items()
+        if port.compared and len(set(port.types)) > 1 and not (name in tied and ports[tied[name]].compared)
+    }
+    if len({len(types) for types in free.values()}) != 1:
+        return {}
+    columns = sorted(set(zip(*free.values(), strict=True)))
+    if len(columns) == math.prod(len(set(types)) for types in free.values()):
+        return {}
+    return dict(zip(free, zip(*columns, strict=True), strict=True))
+
+
+def _as_port(one: Parameter, ports: Mapping[str, Port], same: str, columns: Mapping[str, tuple[str, ...]]) -> Parameter:
+    """The parameter with what its port says."""
     required = one.required or ("ptional" not in one.name and all(port.required for port in ports.values()))
     lists = {}
     for family, port in ports.items():
         page = one.dtypes.get(family, ())
-        hosts = "DOUBLE" in page and "DOUBLE" not in port.types
-        kept = page if hosts or not port.types else [name for name in page if name in port.types]
+        kept = (
+            page if _of_the_host(one, family, port) or not port.types else [name for name in page if name in port.types]
+        )
         lists[family] = tuple(dict.fromkeys((*kept, *port.types)))
     dtypes = {family: names for family, names in {**one.dtypes, **lists}.items() if names}
     told = [*(["dtypes"] if dtypes != one.dtypes else []), *(["null"] if required != one.required else [])]
     relations = dict(one.relations)
     if same:
         relations["dtype"] = tuple(dict.fromkeys((*relations.get("dtype", ()), same)))
+    if len(columns) == len(ports) and len(set(columns.values())) == 1:
+        relations["columns"] = next(iter(columns.values()))
+    else:
+        relations |= {f"columns:{family}": types for family, types in columns.items()}
     if told:
         relations["checked"] = tuple(told)
     return replace(one, required=required, dtypes=dtypes, relations=relations)

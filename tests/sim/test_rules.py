@@ -162,6 +162,7 @@ class Caller:
 def accepted(function: rules.Function, family: str) -> list[Given]:
     """A data type and sizes for each parameter that no rule of the function refuses."""
     dtypes = {one.name: tuple(k for k in DTYPES if k in one.dtypes.get(family, DTYPES)) for one in function.parameters}
+    dtypes |= {name: types[:1] for name, types in columns_of(function, family).items()}
     ranks = {one.name: one.ranks or tuple(range(9)) for one in function.parameters}
     for _ in range(3):  # relations may form chains
         for one in function.parameters:
@@ -175,6 +176,10 @@ def accepted(function: rules.Function, family: str) -> list[Given]:
                 dtypes[other] = fits or dtypes[other]
     middle = {name: 4 if 4 in allowed else allowed[len(allowed) // 2] for name, allowed in ranks.items()}
     return [(dtypes[one.name][0], (1,) * middle[one.name]) for one in function.parameters]
+
+
+def columns_of(function: rules.Function, family: str) -> dict[str, tuple[str, ...]]:
+    return {one.name: types for one in function.parameters if (types := one.related("columns", family))}
 
 
 def outside(relations: Mapping[str, tuple[str, ...]], kind: str) -> Iterator[int | str]:
@@ -202,8 +207,12 @@ def wrong_formats(function: rules.Function, one: rules.Parameter, given: list[Gi
 def mistakes(function: rules.Function, family: str, given: list[Given]) -> Iterator[tuple[int, Wrong, int]]:
     """What the table says is refused: the parameter's place, what comes in its stead (None: null), and the code."""
     names = [one.name for one in function.parameters]
+    columns = columns_of(function, family)
     for place, one in enumerate(function.parameters):
         dtype, sizes = given[place]
+        beside = [types for name, types in columns.items() if name != one.name]
+        first = tuple(types[0] for types in beside)
+        fits = {own for own, *others in zip(columns.get(one.name, ()), *beside, strict=False) if tuple(others) == first}
         if one.required:
             yield place, None, INVALID if "null_is_invalid" in one.relations else NULL
         for value in outside(one.relations, one.kind):
@@ -213,7 +222,7 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
         wrong = [name for name in DTYPES if name not in one.dtypes.get(family, DTYPES)]
         if family != FAMILY:  # of the other products one, and where they differ
             wrong = [name for name in wrong if name == wrong[0] or name in one.dtypes.get(FAMILY, ())]
-        for name in wrong:
+        for name in (*wrong, *sorted(set(columns.get(one.name, ())) - fits)):
             yield place, (name, sizes), function.invalid_code
         if "contiguous" in one.relations and sizes:
             yield place, (dtype, (*sizes[:-1], -2)), function.invalid_code

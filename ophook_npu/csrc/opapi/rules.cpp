@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <numeric>
 #include <unordered_set>
 
 #include "opapi/aclnn.h"
@@ -128,6 +129,12 @@ bool broadcast_of(at::IntArrayRef a, at::IntArrayRef b, at::DimVector& both) {
 
 const aclTensor* tensor_of(const Argument& argument) {
   return argument.kind == Argument::kTensor ? static_cast<const aclTensor*>(argument.pointer) : nullptr;
+}
+
+const aclTensor* first_tensor_of(const Argument& argument) {
+  if (argument.kind != Argument::kList || !argument.pointer) return tensor_of(argument);
+  const auto& tensors = static_cast<const aclTensorList*>(argument.pointer)->tensors;
+  return tensors.empty() ? nullptr : tensors.front();
 }
 
 // Data types that CANN converts by itself: each kind to itself and to those behind it (ophook_npu/sim/rules.py: KINDS).
@@ -280,6 +287,31 @@ Verdict value_verdict(const FunctionRules& rules, const ParameterRules& rule, co
                          : refused(rules, rule, family, "is " + (number ? came : "\"" + came + "\""), allowed);
 }
 
+// A first phase that CANN generates looks for the data types of the call, of a list its first tensor's, in the columns
+// of the operator's definition.
+Verdict columns_verdict(const FunctionRules& rules, const Argument* arguments, size_t count, size_t family) {
+  std::vector<size_t> left;  // the columns that have the types of the parameters before
+  std::vector<std::pair<size_t, int>> before;
+  for (size_t i = 0; i < count; ++i) {
+    const std::vector<int>& own = rules.parameters[i].columns[family];
+    const aclTensor* tensor = own.empty() ? nullptr : first_tensor_of(arguments[i]);
+    if (!tensor) continue;
+    if (before.empty()) left.resize(own.size()), std::iota(left.begin(), left.end(), 0);
+    uint64_t allowed = 0;
+    for (size_t column : left) allowed |= uint64_t(1) << own[column];
+    std::erase_if(left, [&](size_t column) { return own[column] != tensor->dtype; });
+    if (left.empty()) {
+      std::string others;
+      for (const auto& [other, dtype] : before)
+        others += (others.empty() ? " beside " : ", ") + dtype_name(dtype) + " of " + rules.parameters[other].name;
+      return refused(rules, rules.parameters[i], family, "has data type " + dtype_name(tensor->dtype),
+                     dtype_names(allowed) + others);
+    }
+    before.emplace_back(i, tensor->dtype);
+  }
+  return {};
+}
+
 bool is_asked_for(const ParameterRules& rule, const Argument* arguments) {
   return !rule.asked || arguments[*rule.asked].number;
 }
@@ -331,6 +363,8 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
       if ((relation.only != kNoFamily && relation.only != int(family)) || !is_asked_for(rules.parameters[i], arguments))
         continue;
       else if (Verdict found = relation_verdict(rules, i, relation, arguments, family, empty); found.code) return found;
+  if (rules.has_columns)
+    if (Verdict found = columns_verdict(rules, arguments, count, family); found.code) return found;
   for (size_t i = 0; i < count; ++i)
     if (Verdict found = value_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;
   return {};

@@ -1,5 +1,7 @@
 #include "opapi/rules_table.h"
 
+#include <algorithm>
+#include <bit>
 #include <fstream>
 
 #include "acl/acl_base.h"
@@ -157,6 +159,7 @@ void relate(const FunctionRules& function, ParameterRules& one) {
   bool formats_checked = false;
   one.values.clear();
   one.formats_of.clear();
+  one.columns = {};
   one.least = one.most = std::nullopt;
   one.asked = std::nullopt;
   for (std::string_view word : split(one.related, ' ')) {
@@ -183,6 +186,11 @@ void relate(const FunctionRules& function, ParameterRules& one) {
     if (key == "most") one.most = std::stoll(std::string(said));
     const size_t colon = key.find(':');
     const int only = colon == key.npos ? kNoFamily : family_of(key.substr(colon + 1));
+    if (key.substr(0, colon) == "columns")
+      for (std::string_view dtype : split(said, ','))
+        for (size_t family = 0; family < kFamilies.size(); ++family)
+          if (only == kNoFamily || only == int(family))
+            one.columns[family].push_back(std::countr_zero(bits_of(kDtypes, dtype)));
     if (constexpr std::string_view kFormatsOf = "formats_of_"; key.starts_with(kFormatsOf)) {
       uint64_t formats = 0;
       for (std::string_view format : split(said, ',')) formats |= bits_of(kFormats, format);
@@ -209,10 +217,12 @@ void read_rules(const std::string& path, RulesTable& table) {
   std::ifstream file(path);
   FunctionRules function;
   auto finish = [&] {
-    function.free_if_empty = false;
+    function.free_if_empty = function.has_columns = false;
     for (ParameterRules& one : function.parameters) {
       relate(function, one);
       function.free_if_empty |= one.free_if_empty;
+      function.has_columns |=
+          std::any_of(one.columns.begin(), one.columns.end(), [](const auto& of) { return !of.empty(); });
     }
     if (!function.name.empty()) table[function.name] = std::move(function);
     function = {};

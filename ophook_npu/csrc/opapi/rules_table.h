@@ -52,7 +52,8 @@ struct ParameterRules {
   bool ranks_checked = false;                            // CANN's own check counts them
   std::string related;                                   // the column, until all parameters of the function are known
   std::vector<Relation> relations;
-  std::vector<std::string> values;  // what a number or a text may be; none: anything
+  std::array<std::vector<int>, kFamilies.size()> columns;  // the aclDataTypes that stand with those of others, in order
+  std::vector<std::string> values;                         // what a number or a text may be; none: anything
   std::optional<int64_t> least, most;
   std::optional<size_t> asked;  // the flag without which nobody looks at it
 };
@@ -62,6 +63,7 @@ struct FunctionRules {
   std::array<bool, kFamilies.size()> absent{};  // the page says that this family has it not
   std::vector<ParameterRules> parameters;
   bool free_if_empty = false;                      // one of the parameters is
+  bool has_columns = false;                        // some of them have
   int shape_code = 161002, invalid_code = 161002;  // in phase 1, of wrong shapes and of what else is wrong
 };
 

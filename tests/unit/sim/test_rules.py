@@ -43,7 +43,12 @@ def test_the_tables_are_sound() -> None:
                     assert of in ("2", "3", "4", "5", *rules.DATA_TYPES), (function.name, parameter)
                     assert set(others) <= set(rules.FORMATS), (function.name, parameter)
                     continue
-                assert not colon or relation in ("dtype", "shape", "idle"), key
+                assert not colon or relation in ("dtype", "shape", "idle", "columns"), key
+                if relation == "columns":
+                    assert set(others) <= set(parameter.dtypes[family or function.families[0]]), function.name
+                    lengths = {len(one.relations[key]) for one in function.parameters if key in one.relations}
+                    assert lengths == {len(others)}, function.name
+                    continue
                 columns = {
                     "checked": {"dtypes", "formats", "null", "ranks"},
                     "free_if_empty": {"dtypes", "formats", "ranks", "same"},
@@ -487,6 +492,13 @@ def test_what_a_first_phase_takes_that_is_generated_from_a_definition(tmp_path: 
     assert scale.dtypes == {"Ascend910B": ("FLOAT", "BFLOAT16"), "Ascend950": ("FLOAT16", "BFLOAT16")}
     assert [one.relations.get("dtype") for one in (x, bias, scale, out)] == [None, ("x",), None, ("x",)]
     assert [one.required for one in (x, bias, scale, out)] == [True, False, True, True]
+    assert "columns:Ascend910B" not in x.relations, "a kernel of the host takes others"
+    bias = tensor("biasOptional", "FLOAT16", "BFLOAT16")
+    device = rules.Function("aclnnFold", "own", families, (page[0], bias, *page[2:]))
+    columns = [
+        one.relations.get("columns:Ascend910B") for one in device_checks.with_checks(tmp_path, device).parameters
+    ]
+    assert columns == [("BFLOAT16", "FLOAT16", "FLOAT16"), None, ("FLOAT", "BFLOAT16", "FLOAT"), None]
     other = rules.Function("aclnnFold", "own", families, page[:3])
     assert device_checks.with_checks(tmp_path, other) == other, "which port is which is not clear"
 

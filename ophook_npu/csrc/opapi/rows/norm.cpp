@@ -227,16 +227,11 @@ ACLNN(LayerNormBackward,
       write_gradients(out, out_weight, out_bias,
                       kernels::layer_norm_backward(grad, self, normalized, {NAMED(mean, rstd)}, weight, bias,
                                                    wanted(mask), out)))
-// CANN generates these checks from the operators' definitions, which have columns of types: gamma has x's, or float.
-static void weight_of_norm(const at::Tensor& x, const at::Tensor& gamma, bool float_too) {
-  if (float_too && x.scalar_type() != at::kFloat) of_dtype("gamma", gamma, {x.scalar_type(), at::kFloat});
-  else of_dtype("gamma", gamma, {x.scalar_type()});
-}
 ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
-      (weight_of_norm(self, gamma, !product_is("Ascend310P")), kernels::normal_like(self, gamma.sizes(), out, {rstd})),
+      kernels::normal_like(self, gamma.sizes(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))
 ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
-      (weight_of_norm(self, gamma, product_is("Ascend950")), kernels::normal_like(self, gamma.sizes(), out, {rstd})),
+      kernels::normal_like(self, gamma.sizes(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps, 1)))
 ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma),
       (kernels::ends_with(self, gamma.sizes()), like(out, self), asked({out_gamma}, gamma.sizes())),
