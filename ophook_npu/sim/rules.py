@@ -83,8 +83,9 @@ class Parameter:
     a data type. ``free_if_empty`` names what
     is not looked at where a tensor that has this relation is empty: ``dtypes``, ``formats``, ``ranks``, ``same``
     (relations of data types). ``asked`` names the flag without which nobody looks at an output, and with which it is
-    needed. ``columns`` are the data types, in order, that stand with those of the function's other parameters at the same
-    place: together they have to be those of one place, of a list those of its first tensor. Four name nothing: ``any_format`` (no check looks at it, private ones are taken), ``contiguous`` (no view
+    needed. ``columns`` are the data types, in order, that stand with those of other parameters at the same place: those
+    of a call, of a list its first tensor's, have to be of one place. Four name nothing: ``any_format`` (no check looks
+    at it, private ones are taken), ``contiguous`` (no view
     with other strides), ``null_is_invalid`` (its check answers null with 161002) and ``tiled`` (its storage is in tiles
     of FRACTAL_NZ, whatever its format). Of a whole number or a text they say
     ``values``, all that it may be, or ``least`` and ``most``.
