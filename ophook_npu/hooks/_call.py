@@ -22,7 +22,7 @@ from ophook_npu.plural import counted
 Proceed = Callable[..., Any]
 
 _current_graph_task_id = torch._C._current_graph_task_id
-_MODULE_CALLS = {nn.Module._call_impl.__code__}
+_MODULE_CALL = nn.Module._call_impl.__code__
 
 
 class Call:
@@ -72,9 +72,7 @@ class Call:
         ``None`` outside any module, so also in backward, which the autograd engine calls. In a compiled graph it is the
         module that the graph remembers for the node.
         """
-        modules = _running_modules()
-        outside = _path(modules[0], modules[-1]) if modules else None
-        return outside if graph.node is None else graph.node.module_path(outside)
+        return module_path()
 
     @property
     def node(self) -> str | None:
@@ -131,7 +129,7 @@ def _running_modules(innermost_only: bool = False) -> list[nn.Module]:
     found: list[nn.Module] = []
     frame: Any = sys._getframe(2)
     while frame is not None:
-        if frame.f_code in _MODULE_CALLS:
+        if frame.f_code is _MODULE_CALL:  # "in" would hash the whole of its bytes, for each frame
             module = frame.f_locals.get("self")
             # A compiled graph may itself be run as a module, inside the one that it was made of.
             generated = graph.node is not None and not found and isinstance(module, GraphModule)
@@ -141,6 +139,14 @@ def _running_modules(innermost_only: bool = False) -> list[nn.Module]:
                     break
         frame = frame.f_back
     return found
+
+
+def module_path() -> str | None:
+    """:attr:`Call.module_path` of the call that is running."""
+    modules = _running_modules()
+    outside = _path(modules[0], modules[-1]) if modules else None
+    node = graph.node
+    return outside if node is None else node.module_path(outside)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -97,19 +97,20 @@ Run = Callable[[OpOverload, Any, Any, Callable[..., Any]], Any]
 class _Plan:
     """What to do with each operator. Composite ones (they arrive in inference mode) and stand-ins are taken apart.
 
-    Operators are told by identity: their hash is a function in Python, which each call would pay for.
+    Operators are told by identity: their hash is a function in Python, which each call would pay for. What runs them is
+    what their own ``__call__`` in Python only hands on to.
     """
 
     def __init__(self, router: Any) -> None:
         self._router = router
-        self._known: dict[int, tuple[Any, Run | None]] = {}  # an operator is kept, so that its identity stays its own
-        self.find = self._known.get
+        self._known: dict[int, tuple[Any, Callable[..., Any], Run | None]] = {}
+        self.find = self._known.get  # an operator is kept, so that its identity stays its own
 
-    def put(self, op: Any, run: Run | None) -> tuple[Any, Run | None]:
-        self._known[id(op)] = op, run
-        return op, run
+    def put(self, op: Any, run: Run | None) -> tuple[Any, Callable[..., Any], Run | None]:
+        found = self._known[id(op)] = op, op._op if type(op) is OpOverload else op, run
+        return found
 
-    def make(self, op: Any) -> tuple[Any, Run | None]:
+    def make(self, op: Any) -> tuple[Any, Callable[..., Any], Run | None]:
         apart = op in _opaque.bodies or (isinstance(op, OpOverload) and is_composite(op))
         return self.put(op, self._router.take_apart if apart else None)
 
@@ -119,6 +120,7 @@ class _RouterMixin:
         super().__init__()
         self.entries: list[tuple[Handler, frozenset[OpOverload]]] = []  # newest last
         self.plan = _Plan(self)
+        self.find = self.plan.find
 
     def add(self, handler: Handler, ops: tuple[OpOverload, ...]) -> None:
         self.entries.append((handler, frozenset(ops)))
@@ -132,16 +134,15 @@ class _RouterMixin:
         plan = _Plan(self)
         for handler, ops in self.entries:
             for op in ops:
-                inner = (plan.find(id(op)) or (op, None))[1]
+                inner = (plan.find(id(op)) or (op, op, None))[2]
                 plan.put(op, handler.run if inner is None else _around(handler.run, inner))
-        self.plan = plan
+        self.plan, self.find = plan, plan.find
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        plan = self.plan
-        run = (plan.find(id(func)) or plan.make(func))[1]
+        _, proceed, run = self.find(id(func)) or self.plan.make(func)
         if run is None:
-            return func(*args, **kwargs) if kwargs else func(*args)
-        return run(func, args, {} if kwargs is None else kwargs, func)
+            return proceed(*args, **kwargs) if kwargs else proceed(*args)
+        return run(func, args, {} if kwargs is None else kwargs, proceed)
 
     def take_apart(self, op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
         body = _opaque.bodies.get(op, op.decompose)

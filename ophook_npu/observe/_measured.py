@@ -15,9 +15,10 @@ from ophook_npu.observe._fused_flops import flops, formula_of
 class Measured:
     """One different call on one thread: operator, place, phase and argument shapes."""
 
-    __slots__ = ("events", "flops", "inside", "memory", "starts", "times")
+    __slots__ = ("events", "flops", "inside", "memory", "op", "starts", "times")
 
-    def __init__(self) -> None:
+    def __init__(self, op: Any) -> None:
+        self.op = op
         self.starts = array("q")  # ns
         self.times = array("q")
         self.inside = 0  # of all times, what observed calls inside them took
@@ -47,7 +48,7 @@ def device_time(events: list[tuple[DeviceEvent, DeviceEvent]]) -> float:
 def new_kind(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Measured:
     call = Call(op, args, kwargs)
     call.result = result
-    kind = Measured()
+    kind = Measured(op)
     kind.flops = _flops(call)
     kind.memory = _new_memory(call)
     return kind

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ophook_npu.hooks import Call
+import torch
+
+from ophook_npu.hooks._call import graph, module_path
+
+_current_graph_task_id = torch._C._current_graph_task_id
 
 
 class Place(NamedTuple):
@@ -26,6 +30,8 @@ class Place(NamedTuple):
         return self.node or "(no node)"
 
 
-def place_of(call: Call, with_module: bool) -> Place:
-    """Of a running call. The module costs a walk over the stack."""
-    return Place(call.module_path if with_module else None, call.phase, call.node)
+def place_of(with_module: bool) -> tuple[str | None, str, str | None]:
+    """Of the running call, what :class:`Place` is made of. The module costs a walk over the stack."""
+    node = graph.node
+    phase = "forward" if _current_graph_task_id() == -1 else "backward"
+    return module_path() if with_module else None, phase, None if node is None else node.name

@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 
 from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import Call, Hook, record_function
+from ophook_npu.hooks import Hook, record_function
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
@@ -39,6 +39,7 @@ class _OfThread(threading.local):
     def __init__(self, threads: list[tuple[int, dict[Any, Measured]]]) -> None:
         self.kinds: dict[Any, Measured] = {}
         self.inside = [0]  # ns in observed calls inside the running one
+        self.fused: dict[int, Any] = {}  # operators by identity, because their hash is a function in Python
         threads.append((threading.get_ident(), self.kinds))
 
 
@@ -99,14 +100,12 @@ class Profile(Observer):
 
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         mine = self._mine
-        parts: list[Any] = [op, None]
-        if self._places:
-            parts[1] = place_of(Call(op, args, kwargs), self._by_module)
+        parts: list[Any] = [id(op), place_of(self._by_module) if self._places else None]
         for value in args:
             if type(value) is _Tensor or isinstance(value, _Tensor):
                 parts.append(value.shape)
-        if getattr(op, "namespace", "") == "npu" and formula_of(op) is not None:
-            parts.append(_Numbers(map(_number, (*args, *kwargs.values()))))  # its FLOP depend on them
+        if mine.fused and id(op) in mine.fused:
+            parts.append(_numbers(args, kwargs))
         event = None
         if self._device_time and args:
             # Looking at the first argument is enough: operators do not mix accelerators.
@@ -125,11 +124,13 @@ class Profile(Observer):
             raise
         below = inside[0]
         inside[0] = outer + took
-        key = tuple(parts)
         try:
-            kind = mine.kinds[key]
+            kind = mine.kinds[tuple(parts)]
         except KeyError:
-            kind = mine.kinds[key] = new_kind(op, args, kwargs, result)
+            if id(op) not in mine.fused and getattr(op, "namespace", "") == "npu" and formula_of(op) is not None:
+                mine.fused[id(op)] = op
+                parts.append(_numbers(args, kwargs))
+            kind = mine.kinds[tuple(parts)] = new_kind(op, args, kwargs, result)
         kind.starts.append(start)
         kind.times.append(took)
         if below:
@@ -162,10 +163,10 @@ class Profile(Observer):
                 )  # fmt: skip
             return
         for _, kinds in self._threads:
-            for (op, place, *shapes), mine in list(kinds.items()):
+            for (_, place, *shapes), mine in list(kinds.items()):
                 calls, total = len(mine.times), sum(mine.times)
                 yield _Group(
-                    _name(op), place, _only_shapes(shapes), calls, total, total - mine.inside,
+                    _name(mine.op), place and Place(*place), _only_shapes(shapes), calls, total, total - mine.inside,
                     mine.memory, mine.flops, ((took, 1) for took in mine.times), mine.events,
                 )  # fmt: skip
 
@@ -268,9 +269,9 @@ class Profile(Observer):
                 shapes = [tensor.shape for tensor in kind.ins]
                 spans.append((span.start, span.took, span.thread, kind.op, Place(None, kind.phase), shapes))
         for thread, kinds in self._threads:
-            for (op, place, *shapes), calls in list(kinds.items()):
+            for (_, place, *shapes), calls in list(kinds.items()):
                 for start, took in zip(calls.starts, calls.times, strict=False):
-                    spans.append((start, took, thread, _name(op), place, _only_shapes(shapes)))
+                    spans.append((start, took, thread, _name(calls.op), place and Place(*place), _only_shapes(shapes)))
         spans.sort(key=lambda span: span[0])
         return spans[: self._timeline]
 
@@ -355,7 +356,12 @@ def _name(op: Any) -> str:
 
 
 class _Numbers(tuple[Any, ...]):
-    """Of a fused operator's arguments, those that are no tensors, and the shapes in its lists of tensors."""
+    """Of a fused operator's arguments, those that are no tensors, and the shapes in its lists of tensors: its FLOP
+    depend on them."""
+
+
+def _numbers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Numbers:
+    return _Numbers(map(_number, (*args, *kwargs.values())))
 
 
 def _number(value: Any) -> Any:

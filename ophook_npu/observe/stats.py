@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ import torch
 from typing_extensions import Unpack
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import Call, Hook, record_function
+from ophook_npu.hooks import Hook, record_function
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
@@ -28,10 +27,14 @@ Part = tuple[Any, int, str]  # shape (None where there is none), bytes of an ele
 
 
 class _Counts(threading.local):
-    """One table a thread: += on a shared one would lose counts, a lock would cost more than the counting."""
+    """One table a thread: += on a shared one would lose counts, a lock would cost more than the counting.
 
-    def __init__(self, tables: list[dict[Any, int]]) -> None:
-        self.calls: dict[Any, int] = defaultdict(int)
+    Keys have the operator's identity, because its hash is a function in Python; values are lists of a count and the
+    operator.
+    """
+
+    def __init__(self, tables: list[dict[Any, list[Any]]]) -> None:
+        self.calls: dict[Any, list[Any]] = {}
         tables.append(self.calls)
 
 
@@ -56,36 +59,36 @@ class Stats(Observer):
     def __init__(self, target: Any = EVERYTHING, *, by_module: bool = False, **filters: Unpack[Filters]) -> None:
         self._by_module = by_module
         # One key for each different call: operator, place, shapes and dtypes in, None, shapes and dtypes out.
-        self._tables: list[dict[Any, int]] = []
+        self._tables: list[dict[Any, list[Any]]] = []
         self._counts = _Counts(self._tables)
         super().__init__(target, **filters)
         self._places = by_module or self.in_graphs
 
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         # Flat and cheap: this runs for every call; the sums are made for the report.
-        key: list[Any] = [op, None]
-        add = key.append
-        if self._places:
-            key[1] = place_of(Call(op, args, kwargs), self._by_module)
+        parts: list[Any] = [id(op), place_of(self._by_module) if self._places else None]
         for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)
             if kind is _Tensor or isinstance(value, _Tensor):
-                add(value.shape)
-                add(value.dtype)
+                parts += value.shape, value.dtype
             elif kind is list:
-                add(tuple([(v.shape, v.dtype) for v in value if isinstance(v, _Tensor)]))
-        add(None)
+                parts.append(tuple([(v.shape, v.dtype) for v in value if isinstance(v, _Tensor)]))
+        parts.append(None)
         result = proceed(*args, **kwargs) if kwargs else proceed(*args)
         if type(result) is _Tensor or isinstance(result, _Tensor):
-            add(result.shape)
-            add(result.dtype)
+            parts += result.shape, result.dtype
         elif isinstance(result, (list, tuple)):
-            add(tuple([(v.shape, v.dtype) for v in result if isinstance(v, _Tensor)]))
-        self._counts.calls[tuple(key)] += 1
+            parts.append(tuple([(v.shape, v.dtype) for v in result if isinstance(v, _Tensor)]))
+        key = tuple(parts)
+        calls = self._counts.calls
+        try:
+            calls[key][0] += 1
+        except KeyError:
+            calls[key] = [1, op]
         return result
 
     def counted(self) -> int:
-        return sum(sum(list(table.values())) for table in self._tables)
+        return sum(count for table in self._tables for count, _ in list(table.values()))
 
     def clear(self) -> None:
         for table in self._tables:
@@ -154,10 +157,10 @@ class Stats(Observer):
                 yield kind.op, None, ins, outs, kind.calls
             return
         for table in self._tables:
-            for (op, place, *parts), count in list(table.items()):
+            for (_, place, *parts), (count, op) in list(table.items()):
                 name = op._name if hasattr(op, "_name") else type(op).__name__
                 cut = parts.index(None)
-                yield name, place, list(_flat(parts[:cut])), list(_flat(parts[cut + 1 :])), count
+                yield name, place and Place(*place), list(_flat(parts[:cut])), list(_flat(parts[cut + 1 :])), count
 
 
 def _flat(parts: list[Any]) -> Iterator[Part]:

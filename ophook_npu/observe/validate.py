@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import cmath
 import dataclasses
 import math
 import os
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from threading import get_ident
 from typing import Any, Literal
 
 import torch
@@ -14,12 +17,16 @@ from typing_extensions import Unpack
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
+from ophook_npu.hooks._call import Proceed
 from ophook_npu.observe._debug import debug
 from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._operators import computed, leaves_memory_unwritten, written
 from ophook_npu.plural import counted
 
+_Tensor = torch.Tensor
+_strided = torch.strided
+_NOTHING: dict[str, str | None] = {}
 CHECKS = ("nan", "inf", "overflow", "dtype", "device")
 Contract = Callable[[Call], "str | None"]
 
@@ -105,6 +112,10 @@ class Validate(Observer):
         self._mode = mode
         self._checks = frozenset(checks)
         self._contracts = dict(contracts or {})
+        self._looks_at_values = not self._checks.isdisjoint({"nan", "inf", "overflow"})
+        self._looks_at_kinds = not self._checks.isdisjoint({"dtype", "device"})
+        self._calls: dict[int, int] = defaultdict(int)  # by thread: += on a shared one would lose counts
+        self._plans: dict[int, tuple[Any, frozenset[str], bool, Contract | None]] = {}
         self._debugger = debugger
         self._limit = limit
         super().__init__(target, **filters)
@@ -114,25 +125,49 @@ class Validate(Observer):
         """The first problem."""
         return self.problems[0] if self.problems else None
 
-    def before(self, call: Call) -> None:
-        overwritten = written(call.op)
+    def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        self._calls[get_ident()] += 1
+        _, overwritten, unwritten, contract = self._plans.get(id(op)) or self._plan(op)
         # What an in-place operator overwrites has to be looked at now; other arguments only if the result is bad.
-        call.state = {name: _bad(value) for name, value in _named(call) if name in overwritten} if overwritten else {}
+        state = _looked_at(op, args, kwargs, overwritten) if overwritten else _NOTHING
+        result = proceed(*args, **kwargs) if kwargs else proceed(*args)
+        if unwritten:
+            return result
+        bad, odd = self._looks_at_values, self._looks_at_kinds
+        if type(result) is _Tensor and result.is_cpu and result.layout is _strided:
+            dtype = result.dtype
+            if bad:
+                is_finite = _IS_FINITE.get(dtype)
+                bad = is_finite is not None and (dtype in _EIGHT_BITS or not is_finite(result.sum().item()))
+            if odd and args:
+                # With the kind of the first argument, which has a dimension, it can be no surprise.
+                first = args[0]
+                odd = not (isinstance(first, _Tensor) and first.is_cpu and first.dtype is dtype and first.dim())
+        if bad or odd or contract is not None:
+            call = Call(op, args, kwargs)
+            call.result, call.state = result, state
+            if bad:
+                self._values(call)
+            if odd:
+                self._kinds(call)
+            if contract is not None:
+                text = contract(call)
+                if text:
+                    self._problem(call, "contract", text)
+        return result
 
-    def after(self, call: Call) -> None:
-        if leaves_memory_unwritten(call.op):
-            return
-        if self._checks & {"nan", "inf", "overflow"}:
-            self._values(call)
-        if self._checks & {"dtype", "device"}:
-            self._kinds(call)
-        contract = self._contracts.get(call.name) or self._contracts.get(call.name.split(".")[0])
-        if contract is not None:
-            text = contract(call)
-            if text:
-                self._problem(call, "contract", text)
+    def counted(self) -> int:
+        return sum(list(self._calls.values()))
+
+    def _plan(self, op: Any) -> tuple[Any, frozenset[str], bool, Contract | None]:
+        """What is to be done with calls of an operator, which is told by identity: its hash is a function in Python."""
+        name = Call(op, (), {}).name
+        contract = self._contracts.get(name) or self._contracts.get(name.split(".")[0])
+        found = self._plans[id(op)] = op, written(op), leaves_memory_unwritten(op), contract
+        return found
 
     def clear(self) -> None:
+        self._calls.clear()
         super().clear()
         self.problems.clear()
         self.inherited = self.found = 0
@@ -160,16 +195,19 @@ class Validate(Observer):
             if kind is None:
                 continue
             state = call.state
-            if any(state[name] if name in state else _is_bad(value) for name, value in _named(call)):
+            if any(
+                state[name] if name in state else _is_bad(value)
+                for name, value in _named(call.op, call.args, call.kwargs)
+            ):
                 self.inherited += 1
                 continue
             if kind == "inf" and "to_copy" in call.name and "overflow" in self._checks:
-                largest = max(float(t.abs().max()) for t in tensors(*call.args) if t.numel())
+                largest = max(float(_numbers(t).abs().max()) for t in tensors(*call.args) if t.numel())
                 most = torch.finfo(result.dtype).max
                 text = f"cast to {_short(result.dtype)} overflowed: {largest:.6g} is over {most:.6g}"
                 self._problem(call, "overflow", text)
             elif kind in self._checks:
-                count = int((~torch.isfinite(result)).sum())
+                count = int((~torch.isfinite(_numbers(result))).sum())
                 word = "NaN" if kind == "nan" else "infinity"
                 self._problem(call, kind, f"{word} in {count} of {result.numel()} elements; no argument had one")
             return
@@ -214,27 +252,48 @@ def _bad(value: Any) -> str | None:
     """``nan`` or ``inf`` if a tensor (or one of a list) has one; NaN wins."""
     found = None
     for tensor in tensors(value):
-        if not is_real(tensor) or not (tensor.is_floating_point() or tensor.is_complex()) or tensor.numel() == 0:
+        is_finite = _IS_FINITE.get(tensor.dtype)
+        if is_finite is None or not is_real(tensor):
             continue
-        values = tensor.detach()
-        if values.layout != torch.strided:
-            values = values.to_dense() if values.is_sparse else values.values()
+        values = _numbers(tensor)
         # A finite sum proves that every element is finite, in one pass; one that is not may have overflowed itself.
-        if not math.isfinite(abs(values.sum().item())) and not bool(torch.isfinite(values).all()):
+        if not is_finite(values.sum().item()) and not bool(torch.isfinite(values).all()):
             if bool(torch.isnan(values).any()):
                 return "nan"
             found = "inf"
     return found
 
 
+def _numbers(tensor: torch.Tensor) -> torch.Tensor:
+    values = tensor.detach()
+    if values.layout is not _strided:
+        values = values.to_dense() if values.is_sparse else values.values()
+    return values.cpu().float() if values.dtype in _EIGHT_BITS else values  # few kernels but casts take eight bits
+
+
+_FLOATS = {
+    dtype
+    for dtype in vars(torch).values()
+    if isinstance(dtype, torch.dtype) and (dtype.is_floating_point or dtype.is_complex) and "float4" not in str(dtype)
+}
+_EIGHT_BITS = {dtype for dtype in _FLOATS if dtype.itemsize == 1}
+_IS_FINITE: dict[torch.dtype, Callable[[Any], bool]] = {
+    dtype: cmath.isfinite if dtype.is_complex else math.isfinite for dtype in _FLOATS
+}
+
+
 def _is_bad(value: Any) -> bool:
     return not math.isfinite(value) if isinstance(value, float) else _bad(value) is not None
 
 
-def _named(call: Call) -> list[tuple[str, Any]]:
-    schema = getattr(call.op, "_schema", None)
-    names = [a.name for a in schema.arguments] if schema is not None else [str(i) for i in range(len(call.args))]
-    return [*zip(names, call.args, strict=False), *call.kwargs.items()]
+def _looked_at(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: frozenset[str]) -> dict[str, str | None]:
+    return {name: _bad(value) for name, value in _named(op, args, kwargs) if name in names}
+
+
+def _named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    schema = getattr(op, "_schema", None)
+    names = [a.name for a in schema.arguments] if schema is not None else [str(i) for i in range(len(args))]
+    return [*zip(names, args, strict=False), *kwargs.items()]
 
 
 def _short(dtype: torch.dtype) -> str:

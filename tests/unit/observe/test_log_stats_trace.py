@@ -148,6 +148,18 @@ def test_trace_names_the_users_frames_and_counts():
     assert all("/torch/" not in f and "/ophook_npu/" not in f for site in trace.sites for f, _, _ in site.stack)
 
 
+def test_trace_tells_ways_apart_and_adds_up_what_looks_the_same():
+    x = torch.ones(2)
+    with observe.Trace("aten::sin") as trace, observe.Trace("aten::sin", depth=1) as innermost:
+        for _ in range(3):
+            helper(x), helper(x)
+        helper(x)
+    assert [site.count for site in trace.sites] == [6, 1] and [site.count for site in innermost.sites] == [7]
+    assert (trace.seen, innermost.seen) == (7, 7)
+    trace.clear()
+    assert (trace.seen, trace.sites) == (0, [])
+
+
 def test_trace_knows_modules_of_a_transformer():
     model = transformer()
     with observe.Trace("aten::addmm", depth=1) as trace:

@@ -81,6 +81,19 @@ def test_overflow_on_cast_is_told_from_other_infinities():
     assert found.first.text == "cast to float16 overflowed: 70000 is over 65504"
 
 
+@pytest.mark.parametrize(("value", "texts"), [
+    (2.0, []),
+    (float("nan"), []),
+    (70000.0, ["cast to float8_e5m2 overflowed: 70000 is over 57344"]),
+])  # fmt: skip
+def test_results_of_eight_bits(value, texts):
+    x = torch.tensor([1.0, value])
+    with observe.Validate(mode="record") as found:
+        x.to(torch.float8_e5m2).to(torch.float16)
+    assert [p.text for p in found.problems] == texts
+    assert found.inherited == {2.0: 0, 70000.0: 1}.get(value, 2)
+
+
 def test_dtype_and_device_surprises():
     with observe.Validate(mode="record", checks=("dtype", "device")) as found:
         torch.ones(2) * torch.ones(2)
