@@ -49,7 +49,7 @@ class Site:
 _WAYS = 10_000  # how many stacks to know again; each takes some kB
 
 
-class _OfThread(threading.local):
+class _Seen(threading.local):
     """What one thread saw: its sites, and those of the stacks that it knows again.
 
     A stack is told by its frames' code and place in it, which are read in less than the names and lines take. What they
@@ -75,7 +75,7 @@ class Trace(Observer):
     def __init__(self, target: Any = EVERYTHING, *, depth: int | None = None, **filters: Unpack[Filters]) -> None:
         self._depth = depth
         self._threads: list[tuple[dict[Any, Site], dict[Any, Any]]] = []
-        self._mine = _OfThread(self._threads)
+        self._mine = _Seen(self._threads)
         super().__init__(target, **filters)
 
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
