@@ -74,7 +74,8 @@ install() {
     fi
     SOC_VERSION=ascend910b1 COMPILE_CUSTOM_KERNELS=0 pip install --no-deps --no-build-isolation --no-binary vllm-ascend "$source"
     pip install --no-deps -c "$work/constraints.txt" torch-npu
-    pip install -c "$work/constraints.txt" numba msgpack pandas quart pytest pytest-asyncio pytest-mock
+    pip install -c "$work/constraints.txt" numba msgpack pandas quart pytest pytest-asyncio pytest-mock \
+        modelscope sentence-transformers
     pip install -c "$work/constraints.txt" --no-build-isolation -e "${root}[npu-needs]"
     printf '%s\n' "$made_for" >"$complete"
 }

@@ -148,12 +148,15 @@ def adapter(folder: Path, base: Path) -> None:
 
 
 def put(hub: Path, name: str, made: Path) -> None:
-    """The folder in the place of the cache where huggingface_hub looks for this name."""
+    """The folder where huggingface_hub looks in its cache for this name, and where ModelScope does."""
     entry, commit = hub / f"models--{name.replace('/', '--')}", "0" * 40
     (entry / "refs").mkdir(parents=True)
     (entry / "refs" / "main").write_text(commit)
     (entry / "snapshots").mkdir()
     (entry / "snapshots" / commit).symlink_to(made)
+    other = hub / "models" / name.replace(".", "___")
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.symlink_to(made)
 
 
 def main(hub: Path, prompts: list[Path]) -> None:

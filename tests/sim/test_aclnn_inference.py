@@ -524,13 +524,13 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_filling_of_pages() -> None:
-    key, value = torch.randn(3, 2, 4).half(), torch.randn(3, 2, 6).half()
+    key, value = torch.randn(4, 2, 4).half(), torch.randn(4, 2, 6).half()
     caches = torch.zeros(5, 2, 2, 4).half(), torch.zeros(5, 2, 2, 6).half()
     moved = [each.npu() for each in caches]
-    slots = torch.tensor([7, 0, 4], dtype=torch.int32)
+    slots = torch.tensor([7, 0, 4, -1], dtype=torch.int32)  # the last pads the batch of a graph
     torch_npu.npu_scatter_pa_kv_cache(key.npu(), value.npu(), *moved, slots.npu(), cache_mode="Norm")
     for cache, rows, got in zip(caches, (key, value), moved, strict=True):
-        for row, slot in enumerate(slots.tolist()):
+        for row, slot in enumerate(slots.tolist()[:3]):
             cache[slot // 2, slot % 2] = rows[row]
         assert torch.equal(got.cpu(), cache)
 

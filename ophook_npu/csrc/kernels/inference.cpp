@@ -487,8 +487,11 @@ void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tens
             cache.strides());
 }
 
+// A negative slot is of no token, as in a batch that a graph pads.
 void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
-  bits_of(cache).view({-1, rows.size(1), rows.size(2)}).index_copy_(0, slots.to(at::kLong), bits_of(rows));
+  const auto kept = slots.ge(0).nonzero().squeeze(1);
+  const auto to = slots.index_select(0, kept).to(at::kLong);
+  bits_of(cache).view({-1, rows.size(1), rows.size(2)}).index_copy_(0, to, bits_of(rows).index_select(0, kept));
 }
 
 void check_gathering(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,

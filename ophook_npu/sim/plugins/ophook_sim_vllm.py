@@ -1,55 +1,87 @@
-"""vLLM's plugin of the simulator: the Triton kernel that vllm-ascend always calls runs in Triton's interpreter.
+"""vLLM's plugin of the simulator: the Triton kernels that vllm-ascend calls all the same run in Triton's interpreter.
 
-vllm-ascend does without Triton where it can. Where a request's tokens lie in the cache is found by a Triton kernel in
-any case, which takes triton-ascend and its compiler. Triton's own interpreter runs the same kernel, from and to memory
-of the device.
+Where there is no Triton with a driver, vLLM puts stand-ins in its place, and `triton.jit` leaves a kernel the
+function that it was. vllm-ascend then does without Triton where it can. Where a request's tokens lie in the cache is
+found by a kernel in any case, which takes triton-ascend and its compiler. Triton's own interpreter runs the same
+kernel, from and to memory of the device.
 """
 
 from __future__ import annotations
 
+import linecache
 import os
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
-_MODULE, _KERNEL = "vllm.v1.worker.block_table", "_compute_slot_mapping_kernel"
+# vLLM's names for the stand-ins, and what they stand for.
+_STANDS_FOR = {"triton": "triton", "tl": "triton.language", "tldevice": "triton.language.extra.libdevice"}
 
 
 def register() -> None:
     """Called by vLLM in each of its processes. Leaves vLLM as it is where it uses a Triton of its own."""
-    if import_module("vllm.triton_utils").HAS_TRITON:
+    vllm = import_module("vllm.triton_utils")
+    if vllm.HAS_TRITON or getattr(vllm.triton, "jit", None) is _jit:
         return
-    module = import_module(_MODULE)
-    kernel = getattr(module, _KERNEL, None)
-    if isinstance(kernel, FunctionType):  # what vLLM's stand-in for triton.jit leaves
-        setattr(module, _KERNEL, _Interpreted(module, kernel))
+    vllm.triton.jit = _jit  # for the modules that come after this
+    there = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("vllm") and module]
+    kernels: dict[FunctionType, _Interpreted] = {}
+    for names in there:
+        for name, value in list(names.items()):
+            if isinstance(value, FunctionType) and _is_kernel(value, vllm.triton):
+                names[name] = kernels.setdefault(value, _Interpreted(value, {}))
+
+
+def _is_kernel(function: FunctionType, triton: ModuleType) -> bool:
+    code = function.__code__
+    return function.__globals__.get("triton") is triton and linecache.getline(
+        code.co_filename, code.co_firstlineno
+    ).lstrip().startswith("@triton.jit")
+
+
+def _jit(kernel: FunctionType | None = None, **options: Any) -> _Interpreted | Callable[[FunctionType], _Interpreted]:
+    return _Interpreted(kernel, options) if kernel else lambda kernel: _Interpreted(kernel, options)
 
 
 class _Interpreted:
-    """``kernel[grid](…)``; Triton is imported when the kernel is called, not by each process that loads the plugin."""
+    """``kernel[grid](…)``; Triton is imported when a kernel is called, not by each process that loads the plugin."""
 
-    def __init__(self, module: ModuleType, kernel: FunctionType) -> None:
-        self._module, self._kernel = module, kernel
+    def __init__(self, kernel: FunctionType, options: dict[str, Any]) -> None:
+        self._kernel, self._options = kernel, options
         self._jit: Any = None
 
     def __getitem__(self, grid: Any) -> Any:
-        if self._jit is None:
-            self._jit = self._compiled()
-        return self._jit[grid]
+        return self._compiled()[grid]
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:  # from another kernel
+        return self._compiled()(*arguments, **named)
 
     def _compiled(self) -> Any:
+        if self._jit is None:
+            self._jit = self._compile()
+        return self._jit
+
+    def _compile(self) -> Any:
+        name = f"{self._kernel.__module__}.{self._kernel.__qualname__}"
         if os.environ.get("TRITON_INTERPRET") != "1":
             raise RuntimeError(
-                f"{_MODULE}.{_KERNEL} is a Triton kernel, and there is no compiler for it here; "
+                f"{name} is a Triton kernel, and there is no compiler for it here; "
                 "next: leave TRITON_INTERPRET unset, or set it to 1"
             )
         try:
             triton = import_module("triton")
         except ImportError as error:
             raise RuntimeError(
-                f"{_MODULE}.{_KERNEL} is a Triton kernel, and Triton is not installed; "
+                f"{name} is a Triton kernel, and Triton is not installed; "
                 "next: pip install triton, whose interpreter runs it on the simulator"
             ) from error
-        # The kernel's names for Triton are vLLM's stand-ins.
-        vars(self._module).update(triton=triton, tl=import_module("triton.language"))
-        return triton.jit(self._kernel)
+        vllm = import_module("vllm.triton_utils")
+        own = {id(getattr(vllm, name, None)): import_module(module) for name, module in _STANDS_FOR.items()}
+        names = self._kernel.__globals__
+        names.update({name: own[id(value)] for name, value in names.items() if id(value) in own})
+        # The stand-in for `tl.constexpr` is None.
+        types = self._kernel.__annotations__
+        types.update({name: triton.language.constexpr for name, value in types.items() if value is None})
+        return triton.jit(self._kernel, **self._options)

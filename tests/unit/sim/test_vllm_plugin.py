@@ -1,4 +1,4 @@
-"""What vLLM finds on the simulator: a plugin that gives its one indispensable Triton kernel to Triton's interpreter."""
+"""What vLLM finds on the simulator: a plugin that gives the Triton kernels that it calls to Triton's interpreter."""
 
 from __future__ import annotations
 
@@ -12,53 +12,91 @@ import pytest
 from ophook_npu.sim.build import _lay_out_plugins
 from ophook_npu.sim.plugins import ophook_sim_vllm as plugin
 
+KERNELS = """
+@triton.jit
+def kernel(n, size: tl.constexpr): return tl.name, helper(n), size
+@triton.jit(do_not_specialize=["n"])
+def helper(n): return n + 1
+def plain(n): return n
+"""
+
 
 @pytest.fixture
-def vllm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """vLLM without a Triton of its own: `triton.jit` left its kernel as it was."""
-    module = ModuleType("vllm.v1.worker.block_table")
-    exec("def _compute_slot_mapping_kernel(n): return tl.name, n", vars(module))  # its globals are the module's
-    module.tl = SimpleNamespace(name="a stand-in")
-    for name in ("vllm", "vllm.v1", "vllm.v1.worker"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, "vllm.v1.worker.block_table", module)
-    monkeypatch.setitem(sys.modules, "vllm.triton_utils", SimpleNamespace(HAS_TRITON=False))
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """vLLM without a Triton of its own: `triton.jit` leaves a kernel as it was."""
+
+    def jit(kernel=None, **_):
+        return kernel if kernel else lambda kernel: kernel
+
+    utils = SimpleNamespace(HAS_TRITON=False, triton=SimpleNamespace(jit=jit), tl=SimpleNamespace(constexpr=None))
+    for name, module in (("vllm", ModuleType("vllm")), ("vllm.triton_utils", utils)):
+        monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setenv("TRITON_INTERPRET", "1")
-    return module
+    return utils
+
+
+@pytest.fixture
+def load(stand_ins: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A module with kernels, as one of vLLM's or of vllm-ascend's."""
+
+    def loaded(name: str) -> ModuleType:
+        module = ModuleType(name)
+        module.triton, module.tl = stand_ins.triton, stand_ins.tl
+        (tmp_path / name).write_text(KERNELS)
+        exec(compile(KERNELS, tmp_path / name, "exec", dont_inherit=True), vars(module))
+        monkeypatch.setitem(sys.modules, name, module)
+        return module
+
+    return loaded
 
 
 @pytest.fixture
 def triton(monkeypatch: pytest.MonkeyPatch) -> None:
     class Kernel(SimpleNamespace):
+        def __call__(self, *arguments):
+            return self.function(*arguments)
+
         def __getitem__(self, grid: tuple[int, ...]):
-            return lambda n: (grid, *self.function(n))
+            return lambda n, size: (grid, *self.function(n, size), self.function.__annotations__, self.options)
 
-    language = SimpleNamespace(name="Triton's own")
-    monkeypatch.setitem(sys.modules, "triton", SimpleNamespace(jit=lambda f: Kernel(function=f), language=language))
+    def jit(function, **options):
+        return Kernel(function=function, options=options)
+
+    language = SimpleNamespace(name="Triton's own", constexpr="a constant")
+    monkeypatch.setitem(sys.modules, "triton", SimpleNamespace(jit=jit, language=language))
     monkeypatch.setitem(sys.modules, "triton.language", language)
+    monkeypatch.setitem(sys.modules, "triton.language.extra.libdevice", SimpleNamespace())
 
 
-def test_the_kernel_is_compiled_by_triton_with_tritons_names(vllm: ModuleType, triton: None) -> None:
+def test_kernels_of_modules_before_and_after_are_compiled_by_triton(load, triton: None) -> None:
+    before, user = load("vllm.before"), ModuleType("vllm_ascend.user")
+    user.kernel = before.kernel
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, user.__name__, user)
+        plugin.register()
+        plugin.register()  # vLLM may load plugins again
+    after = load("vllm_ascend.after")
+    for kernel in (before.kernel, user.kernel, after.kernel):
+        assert kernel[(3,)](7, 8) == ((3,), "Triton's own", 8, 8, {"size": "a constant"}, {})
+    assert after.helper._compiled().options == {"do_not_specialize": ["n"]} and before.plain(1) == 1
+
+
+def test_a_vllm_with_a_triton_is_left_alone(load, stand_ins: SimpleNamespace) -> None:
+    stand_ins.HAS_TRITON, module = True, load("vllm.before")
+    before = module.kernel
     plugin.register()
-    plugin.register()  # vLLM may load plugins again
-    assert vllm._compute_slot_mapping_kernel[(3,)](7) == ((3,), "Triton's own", 7)
+    assert module.kernel is before
 
 
-def test_a_vllm_with_a_triton_is_left_alone(vllm: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vllm.triton_utils", SimpleNamespace(HAS_TRITON=True))
-    before = vllm._compute_slot_mapping_kernel
-    plugin.register()
-    assert vllm._compute_slot_mapping_kernel is before
-
-
-def test_what_is_missing_is_named_when_the_kernel_is_called(vllm: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_named_when_the_kernel_is_called(load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "triton", None)
     plugin.register()
-    with pytest.raises(RuntimeError, match="Triton is not installed; next: pip install triton"):
-        vllm._compute_slot_mapping_kernel[(1,)]
+    module = load("vllm.after")
+    with pytest.raises(RuntimeError, match=r"kernel is .* Triton is not installed; next: pip install triton"):
+        module.kernel[(1,)]
     monkeypatch.setenv("TRITON_INTERPRET", "0")
     with pytest.raises(RuntimeError, match="no compiler for it here; next: leave TRITON_INTERPRET unset"):
-        vllm._compute_slot_mapping_kernel[(1,)]
+        module.kernel[(1,)]
 
 
 def test_vllm_finds_it_where_the_simulator_lays_it(tmp_path: Path) -> None:
