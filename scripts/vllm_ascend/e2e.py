@@ -30,7 +30,8 @@ def lay_plugin(folder: Path) -> None:
     (told / "METADATA").write_text("Metadata-Version: 2.1\nName: without_kernels\nVersion: 0\n")
     (told / "entry_points.txt").write_text("[vllm.general_plugins]\nwithout_kernels = without_kernels:begin\n")
     shutil.copy(Path(__file__).with_name("without_kernels.py"), folder)
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), os.environ["PYTHONPATH"]])
+    sys.path.insert(0, str(folder))  # what a process that is spawned has, too
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), os.environ["PYTHONPATH"]])  # and what a server has
 
 
 def main(checkout: Path, out: Path, *chosen: str) -> None:

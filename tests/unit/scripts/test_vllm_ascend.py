@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -10,6 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # of pytest, before Python has one
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -140,3 +146,23 @@ def test_each_test_of_vllm_ascend_has_its_end_and_the_table_says_whose_fault(tmp
     assert "with vllm 0.27.1. Of 4 tests that a simulator can run, 2 passed (50.0 %)" in table
     assert "| passed |  | 2 |" in table and "| fails with the mocks, too | test | 1 |" in table
     assert "which CANN's compiler makes | environment | 1 |" in table and "| nothing explains it |  | 1 |" in table
+
+
+def test_vllm_finds_the_plugin_of_the_end_to_end_tests(tmp_path: Path, ut, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "before")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "e2e", raising=False)
+    importlib.import_module("e2e").lay_plugin(tmp_path)
+    monkeypatch.delitem(sys.modules, "e2e")
+    (found,) = importlib.metadata.distributions(path=[str(tmp_path)])
+    (entry,) = found.entry_points.select(group="vllm.general_plugins")
+    module, function = entry.value.split(":")
+    assert f"def {function}" in (tmp_path / f"{module}.py").read_text()
+    assert sys.path[0] == str(tmp_path) and os.environ["PYTHONPATH"] == f"{tmp_path}{os.pathsep}before"
+
+
+def test_each_adapter_of_the_end_to_end_tests_is_for_a_kind_that_has_a_model() -> None:
+    told = tomllib.loads((ROOT / "scripts" / "vllm_ascend" / "hub.toml").read_text())
+    kinds = {description.split()[0] for description in told["models"].values()}
+    options = {option for description in told["models"].values() for option in description.split()[1:]}
+    assert set(told["adapters"].values()) <= kinds and options <= {"w8a8", "classifier", "encoder"}
