@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,14 @@ def check(
     types = [operator] if operator else sorted(Project(path, include).prototypes)
     kernels = [load(path, name, include=include, **settings) for name in types]
     inputs = inputs or own_inputs(path)
-    return [_check(kernel, cases(kernel.prototype, inputs, declared), timeout) for kernel in kernels]
+    with ThreadPoolExecutor() as pool:  # toolchain.run holds it back
+        # Without inputs every choice of data types is run; who knows them may have much to load meanwhile.
+        entries = [] if inputs else [entry for kernel in kernels for entry in kernel.entries()]
+        built = [pool.submit(entry.prepare) for entry in entries]
+        todo = [cases(kernel.prototype, inputs, declared) for kernel in kernels]
+        for one in built:
+            one.result()
+    return [_check(kernel, some, timeout) for kernel, some in zip(kernels, todo, strict=True)]
 
 
 def for_review(results: Sequence[Checked]) -> list[Annotation]:
@@ -124,7 +132,7 @@ def run_case(kernel: Kernel, case: Case, timeout: float = 60) -> CaseResult:
         OphookError: the kernel does not compile.
     """
     try:
-        kernel.prepare(*case.inputs)  # a child's build would be lost
+        kernel.needed(*case.inputs).prepare()  # a child's build would be lost
         report, difference = isolated.call(lambda: _run(kernel, case), timeout)
     except OphookError as error:
         if error.where == "kernel":  # it does not compile: so with every case

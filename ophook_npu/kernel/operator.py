@@ -103,12 +103,15 @@ class Kernel:
         values = tuple(block.array(like_torch) for block in named)
         return values[0] if len(values) == 1 else values
 
-    def prepare(self, *inputs: Any) -> None:
-        """Build what a call with these inputs needs."""
+    def needed(self, *inputs: Any) -> Entry:
+        """What a call with these inputs runs."""
         tensors = [v if v is None or is_tensor(v) else np.asarray(v) for v in inputs[: len(self.prototype.inputs)]]
         tensors += [None] * (len(self.prototype.inputs) - len(tensors))
-        entry = self.entry(self._choose(tensors), self.settings.debug)
-        entry.build(), entry.build_cube()
+        return self.entry(self._choose(tensors), self.settings.debug)
+
+    def entries(self) -> list[Entry]:
+        """One for every choice of data types."""
+        return [self.entry(choice, self.settings.debug) for choice in self.prototype.combinations()]
 
     def written(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Those of a call's inputs that the operator writes to."""

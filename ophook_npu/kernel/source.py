@@ -83,6 +83,10 @@ class Entry:
     cores: str = ""
     _address: int = 0
 
+    def prepare(self) -> None:
+        """Builds all that a run needs."""
+        self.build(), self.build_cube()
+
     def build(self) -> Path:
         """The library with the kernel in it. Raises OphookError where it does not compile."""
         if not self.source.is_file():
