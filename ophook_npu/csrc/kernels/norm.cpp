@@ -9,6 +9,7 @@
 namespace sim::kernels {
 
 void ends_with(const at::Tensor& x, at::IntArrayRef inner) {
+  SIM_CHECK(!inner.empty(), "there is no dimension to normalize in ", x.sizes());
   SIM_CHECK(statistic_sizes(sizes_of(x.sizes()), sizes_of(inner)), "the last dimensions of ", x.sizes(), " are not ",
             inner);
 }

@@ -253,7 +253,8 @@ ACLNN(AddLayerNorm,
                           kernels::add_layer_norm(a, b, bias, gamma, beta, eps)))
 ACLNN(AddLayerNormGrad,
       (In, grad, In, a, In, b, In, rstd, In, mean, In, gamma, In, grad_sum, Out, out, Out, out_gamma, Out, out_beta),
-      (like(out, a), like(grad, a), like(b, a), asked({out_gamma, out_beta}, gamma.sizes())),
+      (kernels::ends_with(a, gamma.sizes()), like(out, a), like(grad, a), like(b, a),
+       asked({out_gamma, out_beta}, gamma.sizes())),
       write_gradients(out, out_gamma, out_beta,
                       kernels::add_layer_norm_backward(grad, a, b, {NAMED(mean, rstd)}, gamma, grad_sum)))
 ACLNN(DeepNorm, (In, x, In, gx, In, beta, In, gamma, double, alpha, double, eps, Out, mean, Out, rstd, Out, out),
