@@ -40,7 +40,6 @@ def main(checkout: Path, out: Path, *chosen: str) -> None:
     ut.prepare(checkout, hub)
     lay_plugin(out / "plugins")
     os.environ["MODELSCOPE_CACHE"] = str(hub)
-    del os.environ["CUDA_VISIBLE_DEVICES"]  # without a Triton of its own vllm-ascend needs less of the interpreter
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "spawn"  # as vllm-ascend's workflows do: tests open the device
     if not hub.exists():
         prompts = (checkout / "tests" / "e2e" / "prompts").glob("*.txt")
