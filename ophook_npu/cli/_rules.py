@@ -81,6 +81,8 @@ def _print_function(console: Console, one: rules.Function, families: tuple[str, 
                 "; ".join([*_formats(parameter, family), *_relations(parameter, family)]),
             )
         console.print(table)
+    if one.shapes:
+        console.print(f"Shapes: {one.shapes}", highlight=False, soft_wrap=True, markup=False)
     if rules.TILING in (one.shape_code, one.invalid_code):
         codes = f"A wrong shape or number of dimensions: {one.shape_code}; what else is wrong: {one.invalid_code}."
         console.print(codes, highlight=False)

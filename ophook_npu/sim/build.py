@@ -73,7 +73,8 @@ def recipe() -> str:
     own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
-    data = [Path(__file__), *own_headers, *modules, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
+    rules = [*sorted((CSRC / "rules").glob("*.rules")), CSRC / "rules" / "shapes.txt"]
+    data = [Path(__file__), *own_headers, *modules, *rules, *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), SETENV, *(path.read_bytes() for path in data)])
 
 

@@ -10,6 +10,7 @@ A column with ``-`` says nothing: such a rule refuses nothing. Where products di
 ``by_hand.rules`` corrects them, each function after a comment with the reason: a column with ``=`` is as on the page,
 and a function with the name of its page in place of a ``=`` is there whole. ``shapes=561002`` behind a function's
 families: its page gives this code to wrong shapes, and 161002 to data types only; ``invalid=561002``: also to these.
+``shapes.txt`` says how the shapes of a function's tensors relate, in the patterns of ``csrc/kernels/pattern.h``.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ INVALID, TILING = 161002, 561002
 
 FOLDER = Path(__file__).resolve().parent.parent / "csrc" / "rules"
 BY_HAND = FOLDER / "by_hand.rules"
+SHAPES = FOLDER / "shapes.txt"
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ class Function:
 
     ``families`` have it, ``absent`` are those that the page says have it not; of others the page says nothing.
     ``shape_code`` is the first phase's answer to a wrong shape or number of dimensions that no check of CANN's
-    compares, ``invalid_code`` to whatever else is wrong, but for null pointers.
+    compares, ``invalid_code`` to whatever else is wrong, but for null pointers. ``shapes`` is a pattern of its
+    tensors, in the order of the parameters, or several with ``|`` between: one of them has to fit.
     """
 
     name: str
@@ -121,6 +124,7 @@ class Function:
     absent: tuple[str, ...] = ()
     shape_code: int = INVALID
     invalid_code: int = INVALID
+    shapes: str = ""
 
 
 def _by_family(values: Mapping[str, tuple[str, ...]], families: tuple[str, ...]) -> str:
@@ -233,7 +237,9 @@ def _head(columns: list[str], page: Function | None) -> Function:
         return page
     have = tuple(family for family in families.split() if family in FAMILIES)
     absent = tuple(family[1:] for family in families.split() if family.startswith("!"))
-    told = {_CODES[key]: int(code) for key, code in (word.split("=") for word in " ".join(codes).split())}
+    told: dict[str, Any] = {
+        _CODES[key]: int(code) for key, code in (word.split("=") for word in " ".join(codes).split())
+    }
     return Function(name, where, have, (), absent, **told)
 
 
@@ -276,7 +282,20 @@ def table() -> Mapping[str, Function]:
     found: dict[str, Function] = {}
     for path in sorted(FOLDER.glob("*.rules"), key=lambda one: (one == BY_HAND, one.name)):
         found.update([(function.name, function) for function in read(path, found)])
+    for names, text in shapes(SHAPES):
+        found.update({name: replace(found[name], shapes=text) for name in names})
     return found
+
+
+def shapes(path: Path) -> Iterator[tuple[list[str], str]]:
+    """The lines of a file of shapes: the functions, and how the shapes of their tensors relate."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        names, tab, text = line.partition("\t")
+        if line.startswith("#"):
+            continue
+        if not (tab and text and names):
+            raise OphookError("rules", f"{path.name}, line {number} cannot be read: {line!r}")
+        yield names.split(), text
 
 
 def sources() -> list[str]:
@@ -310,6 +329,7 @@ def as_json(function: Function, families: Iterable[str] = FAMILIES) -> dict[str,
         "page": function.page,
         "families": [name for name in families if name in function.families],
         "absent": [name for name in families if name in function.absent],
+        "shapes": function.shapes,
         "codes": {"null": 161001, "shape": function.shape_code, "otherwise": function.invalid_code},
         "parameters": [
             {

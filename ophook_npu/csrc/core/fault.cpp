@@ -506,11 +506,6 @@ int sim_bad_memory_repaired(int device, const void* address) {
   return std::erase_if(state().bad[device], [&](const sim_bad_memory& one) { return one.address == address; }) > 0;
 }
 
-int sim_device_fault(int device) {
-  std::lock_guard lock(state().mutex);
-  return state().last[device];
-}
-
 void sim_device_fault_cleared(int device) {
   std::lock_guard lock(state().mutex);
   state().last[device] = 0;

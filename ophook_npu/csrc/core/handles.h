@@ -25,12 +25,6 @@ class Handles {
     return handle;
   }
 
-  // Under a handle that the caller chose; what had it before goes.
-  void add_as(void* handle, std::shared_ptr<T> what) {
-    std::lock_guard lock(mutex_);
-    known_[handle].swap(what);
-  }
-
   // Null if there is none.
   std::shared_ptr<T> find(void* handle) {
     std::lock_guard lock(mutex_);

@@ -27,18 +27,6 @@ int64_t at_place(const at::Tensor& values, int64_t place) { return values[place]
 
 }  // namespace
 
-void masked_causal_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& mask, const at::Tensor& out) {
-  of_dtype("input", x, {at::kHalf, at::kBFloat16});
-  SIM_CHECK(x.dim() == 3, "input ", x.sizes(), "; three dimensions are expected");
-  shape(weight, {kWidth, x.size(2)});
-  if (mask.defined()) {
-    of_dtype("mask", mask, {at::kBool});
-    shape(mask, {x.size(1), x.size(0)});
-  }
-  like(out, x);
-  same_dtype({x, weight, out});
-}
-
 at::Tensor masked_causal_conv(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& mask) {
   return chosen(convolved(at::constant_pad_nd(x, {0, 0, 0, 0, kBefore, 0}), weight), mask);
 }

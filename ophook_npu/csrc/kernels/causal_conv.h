@@ -6,7 +6,6 @@
 namespace sim::kernels {
 
 // x (s, b, h), weight (3, h), mask (b, s) or undefined: what it leaves out of the result is 0.
-void masked_causal_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& mask, const at::Tensor& out);
 at::Tensor masked_causal_conv(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& mask);
 struct CausalGradients {
   at::Tensor x, weight;

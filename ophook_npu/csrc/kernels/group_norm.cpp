@@ -1,25 +1,12 @@
 #include "kernels/group_norm.h"
 
 #include "kernels/activation.h"
-#include "kernels/sizes.h"
 
 namespace sim::kernels {
 
 static Grouping grouping(const at::Tensor& x, int64_t groups) {
   const int64_t batch = x.size(0), channels = x.size(1);
   return {batch, channels, x.numel() / std::max<int64_t>(batch * channels, 1), groups};
-}
-
-void group_norm_like(const at::Tensor& x, int64_t batch, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
-                     const at::Tensor& rstd) {
-  like(out, x);
-  asked({mean, rstd}, {batch, groups});
-}
-
-void group_norm_like(const at::Tensor& x, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
-                     const at::Tensor& rstd) {
-  SIM_CHECK(x.dim() > 1, "(N, C, …) expected, got ", x.sizes());
-  group_norm_like(x, x.size(0), groups, out, mean, rstd);
 }
 
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, const Grouping& in,

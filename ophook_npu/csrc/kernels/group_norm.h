@@ -5,10 +5,6 @@
 
 namespace sim::kernels {
 
-void group_norm_like(const at::Tensor& x, int64_t batch, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
-                     const at::Tensor& rstd);
-void group_norm_like(const at::Tensor& x, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
-                     const at::Tensor& rstd);  // of (batch, channels, …)
 // Of (batch, channels, …), or of any shape with batch * channels * area elements.
 struct Grouping {
   int64_t batch, channels, area, groups;

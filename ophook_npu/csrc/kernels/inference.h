@@ -72,7 +72,6 @@ at::Tensor from_all_pages(const at::Tensor& cache, const at::Tensor& pages, cons
                           const at::Tensor& offsets, const std::string& mode, bool running, const at::Tensor& to);
 
 // ---- logits: the k largest, and of these the most probable that together reach p; the others become -inf -----------
-void check_logits(const at::Tensor& logits, const at::Tensor& p, const at::Tensor& k, const at::Tensor& out);
 at::Tensor likely(const at::Tensor& logits, const at::Tensor& p, const at::Tensor& k);
 
 // ---- one token for each row of logits: of the k largest, of these the most probable that together reach p, of these

@@ -5,13 +5,6 @@
 namespace sim::inference {
 
 // ---- logits: the k largest, and of these the most probable that together reach p; the others become -inf -----------
-void check_logits(const at::Tensor& logits, const at::Tensor& p, const at::Tensor& k, const at::Tensor& out) {
-  SIM_CHECK(logits.dim() == 2, "logits (rows, tokens) expected, got ", logits.sizes());
-  for (const at::Tensor& each : {p, k})
-    if (each.defined()) shape(each, {logits.size(0)});
-  like(out, logits);
-}
-
 at::Tensor likely(const at::Tensor& logits, const at::Tensor& p, const at::Tensor& k) {
   const double none = -std::numeric_limits<double>::infinity();
   auto [sorted, places] = at::sort(wide(logits), /*stable=*/true, -1, /*descending=*/false);

@@ -4,23 +4,8 @@
 #include <ATen/Parallel.h>
 
 #include "kernels/loops.h"
-#include "kernels/sizes.h"
 
 namespace sim::kernels {
-
-void ends_with(const at::Tensor& x, at::IntArrayRef inner) {
-  SIM_CHECK(!inner.empty(), "there is no dimension to normalize in ", x.sizes());
-  SIM_CHECK(statistic_sizes(sizes_of(x.sizes()), sizes_of(inner)), "the last dimensions of ", x.sizes(), " are not ",
-            inner);
-}
-
-void normal_like(const at::Tensor& x, at::IntArrayRef inner, const at::Tensor& out,
-                 std::initializer_list<at::Tensor> statistics, std::initializer_list<at::Tensor> sums) {
-  ends_with(x, inner);
-  like(out, x);
-  asked(statistics, outer_sizes(x, inner.size()));
-  asked(sums, x.sizes());
-}
 
 at::Tensor weight_of_rows(const at::Tensor& gamma) {
   return gamma.dim() == 2 && gamma.size(0) == 1 ? gamma.squeeze(0) : gamma;
@@ -32,13 +17,6 @@ void of_channels(std::initializer_list<at::Tensor> values, const at::Tensor& x) 
     const bool fits = !each.defined() || (each.dim() == 1 && each.size(0) == x.size(1));
     SIM_CHECK(fits, "a value for each channel of shape ", each.sizes(), "; there are ", x.size(1), " channels");
   }
-}
-
-void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
-                     const Normal& to) {
-  SIM_CHECK(!normalized.empty(), "normalizedShape is empty");
-  for (const at::Tensor& each : {weight, bias}) shape(each, normalized);
-  normal_like(x, normalized, to.y, {to.mean, to.rstd});
 }
 
 // ATen has what is computed in double, rows of nothing, and the checks of what does not fit: the loops look at no size.

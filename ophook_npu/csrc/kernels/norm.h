@@ -5,18 +5,10 @@
 
 namespace sim::kernels {
 
-// The last dimensions of x are those of `inner`.
-void ends_with(const at::Tensor& x, at::IntArrayRef inner);
-// A normal, its statistics over the last dimensions of x, `inner`, which may be ones there or be gone, and the sum that
-// it is of.
-void normal_like(const at::Tensor& x, at::IntArrayRef inner, const at::Tensor& out,
-                 std::initializer_list<at::Tensor> statistics, std::initializer_list<at::Tensor> sums = {});
 // A value for each channel of x, dimension 1: each that is given has one dimension.
 void of_channels(std::initializer_list<at::Tensor> values, const at::Tensor& x);
 // A weight of [1, n] is that of the last dimension alone: AddRmsNorm's page allows it for any x.
 at::Tensor weight_of_rows(const at::Tensor& gamma);
-void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
-                     const Normal& to);
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps);
 // The same, each row written where it belongs. A statistic can be absent.

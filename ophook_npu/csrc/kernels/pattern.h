@@ -4,10 +4,16 @@
 //   2n     twice that size: an even one where n is not yet known
 //   =n     a size that the caller tells, in the order in which such names come
 //   #n     the same as n, or 1: what all of them broadcast to
-//   *b     any number of dimensions, the same wherever it stands; *#b: what all of them broadcast to; *_: any
-//   , ->   between tensors; before the results. A tensor with a `?` behind it may be absent
+//   *b     any number of dimensions, the same wherever it stands; *#b: what all of them broadcast to; *_: any. A tensor
+//          may have several, if the others say how many dimensions all of them but one have: "*b *n, *n"
+//   1*n    as many ones as *n has dimensions
+//   [*n]   sizes that are listed: no tensor, but what a list, or an input of whole numbers, holds
+//   :2     a result has the data type of input 2, or this one: float, int32, int64, uint8, bool. For the graph engine
+//   , ->   between tensors; before the results. An input with a `?` behind it may be absent; a result with one may be
+//          absent or empty, and have more or fewer ones
 //
-// A pattern is read while it is compiled: one that is written wrongly does not compile.
+// In C++ a pattern is read while it is compiled: one that is written wrongly does not compile. In the rules' tables
+// (csrc/rules/shapes.txt) it is read with them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/sim.h"
 #include "kernels/dim.h"
@@ -27,19 +34,22 @@ namespace sim {
 class Pattern {
  public:
   static constexpr size_t kMost = 64, kMostNames = 16, kMostTensors = 24;
+  static constexpr uint8_t kFirst = 255, kTypes = 64;  // kFirst: nothing is said
   struct Term {
-    enum Kind : uint8_t { kSize, kAny, kMany, kAnyMany, kNumber } kind;
-    uint8_t name;    // of kSize and kMany
+    enum Kind : uint8_t { kSize, kAny, kMany, kAnyMany, kNumber, kOnes } kind;
+    uint8_t name;    // of kSize, kMany and kOnes
     bool broadcast;  // #
     int64_t number;  // of kNumber; what kSize is multiplied with
   };
   struct Tensor {
     uint8_t first, last;  // its terms
     uint8_t least;        // dimensions
-    bool many, optional;
+    bool many, optional, listed;
+    uint8_t type = kFirst;  // of a result: that of this input, or kTypes and its number in ge::DataType
   };
 
-  consteval Pattern(const char* text) : text_(text) { read(); }
+  // Throws a const char* where the text is wrong. It is looked at as long as the pattern is there.
+  constexpr explicit Pattern(std::string_view text) : text_(text) { read(); }
   constexpr size_t inputs() const { return inputs_; }
   constexpr size_t tensors() const { return count_; }
   constexpr size_t sizes() const { return size_names_; }
@@ -47,11 +57,13 @@ class Pattern {
   const Term& term(size_t i) const { return terms_.at(i); }
   constexpr size_t told() const { return told_; }
   uint8_t told_name(size_t i) const { return told_names_.at(i); }
+  std::string_view told_text(size_t i) const { return names_.at(told_names_.at(i)); }
   std::string text(const int64_t* told) const;  // as messages have it: "(…, m, k), (…, k, n) -> (…, m, n)"
 
  private:
-  consteval void read();
-  consteval uint8_t name_of(std::string_view name, std::array<std::string_view, kMostNames>& names, uint8_t& count);
+  constexpr void read();
+  static constexpr uint8_t type_of(std::string_view word);
+  constexpr uint8_t name_of(std::string_view name, std::array<std::string_view, kMostNames>& names, uint8_t& count);
 
   std::string_view text_;
   std::array<Term, kMost> terms_{};
@@ -61,18 +73,28 @@ class Pattern {
   uint8_t term_count_ = 0, count_ = 0, inputs_ = 0, size_names_ = 0, many_count_ = 0, told_ = 0;
 };
 
-consteval uint8_t Pattern::name_of(std::string_view name, std::array<std::string_view, kMostNames>& names,
+constexpr uint8_t Pattern::name_of(std::string_view name, std::array<std::string_view, kMostNames>& names,
                                    uint8_t& count) {
   for (uint8_t i = 0; i < count; ++i)
     if (names[i] == name) return i;
   if (name.empty()) throw "a name is missing";
   for (const char c : name)
     if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '_') throw "a name has letters only";
+  if (count == kMostNames) throw "too many names";
   names[count] = name;
   return count++;
 }
 
-consteval void Pattern::read() {
+constexpr uint8_t Pattern::type_of(std::string_view word) {
+  constexpr std::pair<std::string_view, uint8_t> kNamed[] = {
+      {"float", 0}, {"int32", 3}, {"uint8", 4}, {"int64", 9}, {"bool", 12}};
+  for (const auto& [name, number] : kNamed)
+    if (word == name) return kTypes + number;
+  if (word.size() != 1 || word.front() < '0' || word.front() > '9') throw "no such type";
+  return uint8_t(word.front() - '0');
+}
+
+constexpr void Pattern::read() {
   std::string_view rest = text_;
   bool results = false;
   Tensor tensor{};
@@ -88,12 +110,17 @@ consteval void Pattern::read() {
       end_tensor(), rest.remove_prefix(1);
     } else if (rest.front() == '?') {
       tensor.optional = true, rest.remove_prefix(1);
+    } else if (rest.front() == '[' || rest.front() == ']') {
+      tensor.listed = true, rest.remove_prefix(1);
+    } else if (rest.front() == ':') {
+      tensor.type = type_of(rest.substr(1, std::min(rest.size(), rest.find_first_of(" ,?")) - 1));
+      rest.remove_prefix(std::min(rest.size(), rest.find_first_of(" ,?")));
     } else if (rest.starts_with("->")) {
       if (results) throw "two arrows";
       end_tensor(), rest.remove_prefix(2);
       inputs_ = count_, results = true;
     } else {
-      const size_t length = std::min(rest.size(), rest.find_first_of(" ,?"));
+      const size_t length = std::min(rest.size(), rest.find_first_of(" ,?]"));
       std::string_view word = rest.substr(0, length);
       rest.remove_prefix(length);
       const auto take = [&word](char sign) {
@@ -101,7 +128,9 @@ consteval void Pattern::read() {
         word.remove_prefix(1);
         return true;
       };
-      const bool many = take('*'), told = take('=');
+      bool many = take('*');
+      const bool told = take('='), ones = word.starts_with("1*");
+      if (ones) many = true, word.remove_prefix(2);
       Term term{.kind = Term::kSize, .name = 0, .broadcast = take('#'), .number = 1};
       if (!word.empty() && word.front() >= '0' && word.front() <= '9') {
         for (term.number = 0; !word.empty() && word.front() >= '0' && word.front() <= '9'; word.remove_prefix(1))
@@ -109,10 +138,9 @@ consteval void Pattern::read() {
         if (word.empty()) term.kind = Term::kNumber;
       }
       if (many) {
-        if (tensor.many) throw "two times any number of dimensions in one tensor";
         tensor.many = true;
-        term.kind = word == "_" ? Term::kAnyMany : Term::kMany;
-        if (term.kind == Term::kMany) term.name = name_of(word, many_names_, many_count_);
+        term.kind = ones ? Term::kOnes : word == "_" ? Term::kAnyMany : Term::kMany;
+        if (term.kind != Term::kAnyMany) term.name = name_of(word, many_names_, many_count_);
       } else {
         ++tensor.least;
         if (word == "_") term.kind = Term::kAny;
@@ -125,8 +153,8 @@ consteval void Pattern::read() {
           }
         }
       }
-      if (results && (term.kind == Term::kAny || term.kind == Term::kAnyMany))
-        throw "a result has no place for any size";
+      if (results && term.kind == Term::kAny) throw "a result has no place for any size";
+      if (term_count_ == kMost || count_ + 1 == kMostTensors) throw "too long";
       terms_[term_count_++] = term;
     }
   }
@@ -159,7 +187,10 @@ class SIM_API Matched {
   std::optional<Sizes> result(size_t tensor) const;  // none: of unknown rank
 
  private:
-  bool match(const Pattern::Tensor& tensor, const GivenShape& given);
+  // Whether all but one of the tensor's parts of any number of dimensions are known by now; then `one` has so many.
+  bool is_settled(const Pattern::Tensor& tensor, size_t rank, size_t& one) const;
+  std::optional<size_t> dimensions(const Pattern::Term& term) const;
+  bool match(const Pattern::Tensor& tensor, const GivenShape& given, size_t one);
   bool match_size(const Pattern::Term& term, Dim came);
   bool match_many(const Pattern::Term& term, const int64_t* came, size_t count);
 
@@ -190,6 +221,8 @@ struct Operand {
   const at::Tensor* tensor = nullptr;
 };
 SIM_API void shapes(const Pattern& pattern, const Operand* operands, const int64_t* told, int64_t* sizes);
+// The same of inputs that are there or may be absent.
+SIM_API Matched checked(const Pattern& pattern, const Operand* operands, const int64_t* told);
 
 // Throws unless the shapes are what the pattern says, those of results as shape() does. Gives the sizes that its names
 // stand for, in the order in which they come: auto [m, k, n] = shapes<"m k, k n -> m n">(x, weight, out).

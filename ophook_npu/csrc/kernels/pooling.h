@@ -1,14 +1,9 @@
 // Pooling over planes and volumes, (batch, channels, …), in float whatever the data's type.
 #pragma once
 
-#include "kernels/pattern.h"
 #include "kernels/tensors.h"
 
 namespace sim::kernels {
-
-// Images, where a grid says in each of them.
-inline constexpr Text kSampledPlanes{"n c _ _, n h w 2 -> n c h w"};
-inline constexpr Text kSampledVolumes{"n c _ _ _, n d h w 3 -> n c d h w"};
 
 struct Window {
   int64_t dims;  // 2 or 3

@@ -130,23 +130,10 @@ void mixing_backward(const at::Tensor& x, const Mixing& by, const Mixed& of, con
   write(out.gamma, (by.gamma.defined() ? (flat * of_scaled).sum(0) : at::zeros({all})).reshape(out.gamma.sizes()));
 }
 
-void connection_like(const Connection& of, const at::Tensor& out) {
-  streams(of.x);
-  of_dtype("hPost", of.post, {at::kFloat});
-  shapes<"*t n d, *t n n?, *t d?, *t n -> *t n d">(of.x, of.res, of.layer, of.post, out);
-  same_dtype({of.x, of.layer, out});
-}
-
 // Stream j of the result takes res[i, j] of stream i: op-plugin's tests say which of the two is summed over.
 at::Tensor connected(const Connection& of) {
   const auto x = wide(of.x), kept = of.res.defined() ? at::matmul(of.res.transpose(-1, -2), x) : x;
   return kept + of.post.unsqueeze(-1) * wide(of.layer).unsqueeze(-2);
-}
-
-void connection_backward_like(const at::Tensor& grad, const Connection& of, const Connection& out) {
-  connection_like(of, grad);
-  like(out.x, of.x), like(out.layer, of.layer), like(out.post, of.post);
-  shapes<"*t n d -> *t n n">(of.x, out.res);
 }
 
 void connection_backward(const at::Tensor& given, const Connection& of, const Connection& out) {

@@ -34,9 +34,7 @@ void mixing_backward(const at::Tensor& x, const Mixing& by, const Mixed& of, con
 struct Connection {
   at::Tensor x, res, layer, post;
 };
-void connection_like(const Connection& of, const at::Tensor& out);
 at::Tensor connected(const Connection& of);
-void connection_backward_like(const at::Tensor& grad, const Connection& of, const Connection& out);
 void connection_backward(const at::Tensor& grad, const Connection& of, const Connection& out);
 
 // Rows and columns (…, n, n) divided by their sums in turn. `norms` (2 · iterations · tokens · n · 8) and `sums`

@@ -26,17 +26,6 @@ Sizes reduced_sizes(const Sizes& in, const Checked<bool>& gone, bool keep) {
   return out;
 }
 
-std::optional<Sizes> statistic_sizes(const Sizes& x, const Sizes& inner) {
-  if (inner.size() > x.size()) return std::nullopt;
-  Sizes out = x;
-  const size_t lead = x.size() - inner.size();
-  for (size_t i = 0; i < inner.size(); ++i) {
-    if (x[lead + i] != inner[i]) return std::nullopt;
-    out[lead + i] = 1;
-  }
-  return out;
-}
-
 Dims known_sizes(const Sizes& sizes) {
   Dims out;
   for (const Dim& dim : sizes) out.push_back(dim.size());

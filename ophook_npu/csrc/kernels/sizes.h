@@ -2,8 +2,6 @@
 // outputs with them, and the graph engine infers them.
 #pragma once
 
-#include <optional>
-
 #include "kernels/dim.h"
 
 namespace sim {
@@ -13,9 +11,6 @@ Dim joined(Dim x, Dim y);  // of two that broadcast
 bool broadcast_into(Sizes& all, const Sizes& other);
 // Without the dimensions that are gone, or with ones in their place.
 Sizes reduced_sizes(const Sizes& in, const Checked<bool>& gone, bool keep);
-// Of a statistic over the last dimensions of x, which are those of `inner`: ones in their place. None where x ends
-// otherwise.
-std::optional<Sizes> statistic_sizes(const Sizes& x, const Sizes& inner);
 inline Sizes sizes_of(at::IntArrayRef sizes) { return Sizes(sizes.begin(), sizes.end()); }
 Dims known_sizes(const Sizes& sizes);
 

@@ -9,6 +9,7 @@
 #include "opapi/memory.h"
 #include "opapi/objects.h"
 #include "opapi/rules.h"
+#include "opapi/shape_rules.h"
 #include "opapi/stored.h"
 #include "opapi/watch.h"
 #include "opapi/wider.h"
@@ -267,6 +268,8 @@ struct RowCall final : PendingCall {
   }
   void first_phase(c10::ArrayRef<Given> parameters) {
     try {
+      if (const FunctionRules* rules = rules_of(row, parameters); rules && rules->shapes)
+        rules->shapes->check(*rules, held);
       small.empty() ? row.body(held.data(), Phase::first) : first_of_small();
     } catch (const Absent&) {
       throw;

@@ -16,6 +16,7 @@
 
 #include "opapi/aclnn.h"
 #include "opapi/rules_table.h"
+#include "opapi/shape_rules.h"
 #include "opapi/stored.h"
 #include "opapi/watch.h"
 
@@ -35,6 +36,7 @@ const RulesTable& rules_table() {
       if (entry.path().extension() == ".rules" && entry.path().stem() != "by_hand") files.push_back(entry.path());
     for (const auto& file : files) read_rules(file, found);
     read_rules(folder / "by_hand.rules", found);  // last: it replaces what the pages' tables say
+    read_shapes(folder / "shapes.txt", found);
     return found;
   }();
   return table;
@@ -405,6 +407,13 @@ void report(const char* file, const FunctionRules& rules, size_t family, const V
 bool product_is(std::string_view family) {
   const int current = current_family();
   return current >= 0 && kFamilies[size_t(current)] == family;
+}
+
+const FunctionRules& with_shapes(const char* function) {
+  const auto found = rules_table().find(function);
+  if (found == rules_table().end() || !found->second.shapes)
+    throw std::logic_error(std::string("no shapes are written down for ") + function);
+  return found->second;
 }
 
 bool rules_wanted() { return enforced.load(std::memory_order_relaxed) || report_file() || watching(); }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 namespace sim::aclnn {
 
+class ShapeRules;
 constexpr std::array<std::string_view, 4> kFamilies{"Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P"};
 constexpr int kNoFamily = -1;
 
@@ -65,6 +67,7 @@ struct FunctionRules {
   bool free_if_empty = false;                      // one of the parameters is
   bool has_columns = false;                        // some of them have
   int shape_code = 161002, invalid_code = 161002;  // in phase 1, of wrong shapes and of what else is wrong
+  std::shared_ptr<const ShapeRules> shapes;        // how they relate, where shapes.txt has a line
 };
 
 using RulesTable = std::unordered_map<std::string, FunctionRules>;

@@ -582,3 +582,17 @@ def test_the_code_of_a_wrong_shape_is_that_of_the_page(
     line = rules.write([fold], source="own").splitlines()[1]
     assert line.endswith("561002") == (rules.TILING in (want, otherwise))
     assert read_page(tmp_path / "b", PAGE).shape_code == rules.INVALID
+
+
+def test_a_line_of_shapes_names_functions_and_fits_their_tensors(tmp_path: Path) -> None:
+    for names, text in rules.shapes(rules.SHAPES):
+        for name in names:
+            kinds = [one.kind for one in rules.table()[name].parameters]
+            for way in text.split("|"):
+                parts = re.split(r",|->", way)
+                listed = sum("[" in part for part in parts)
+                assert len(parts) - listed == sum(kind in ("aclTensor*", "aclTensorList*") for kind in kinds), name
+    path = tmp_path / "shapes.txt"
+    path.write_text("aclnnX *s -> *s\n")
+    with pytest.raises(OphookError, match=r"shapes\.txt, line 1"):
+        list(rules.shapes(path))

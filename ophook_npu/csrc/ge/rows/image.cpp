@@ -24,8 +24,7 @@ template <size_t axes>
 void sampled(Shaper& s) {
   if (axes == 3) s.only("data_format", "NCDHW");
   interpolation(s, axes), padding(s);
-  require_same_dtype(s, 0, 2);
-  s.out(axes == 2 ? pattern<kernels::kSampledPlanes> : pattern<kernels::kSampledVolumes>);
+  s.out(axes == 2 ? "aclnnGridSampler2D" : "aclnnGridSampler3D");
 }
 
 // ---- resizing ------------------------------------------------------------------------------------------------------

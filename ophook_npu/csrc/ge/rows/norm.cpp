@@ -4,7 +4,6 @@
 #include "kernels/batch_norm.h"
 #include "kernels/group_norm.h"
 #include "kernels/norm.h"
-#include "kernels/sizes.h"
 
 namespace sim::ge_table {
 namespace {
@@ -23,14 +22,6 @@ kernels::BatchNormal batch_normal(const Args& a, bool training, double momentum)
 }
 at::Tensor normalize(const Args& a) { return batch_normal(a, false, 0).y; }
 
-void batch_norm_rule(Shaper& s) {
-  s.match(pattern<"n c *_">);
-  s.out(0, s.dtype(0), s.shape(0));
-  s.out(1, s.dtype(3), s.shape(3));
-  s.out(2, s.dtype(4), s.shape(4));
-  for (size_t i : {3, 4}) s.out(i, kFloat, s.shape(1));
-}
-
 Results batch_norm(const Args& a) {
   const bool training = a.flag("is_training");
   auto [y, mean, variance, saved_mean, rstd] = batch_normal(a, training, a.real("momentum"));
@@ -39,10 +30,9 @@ Results batch_norm(const Args& a) {
 }
 
 void batch_norm_grad_rule(Shaper& s) {
-  const Matched found = s.match(pattern<"n c *space, n c *space, c, c, c, c, c -> n c *space, c">);
-  if (found[1] == 0) throw Refused("its input has no channels, it is " + s.describe(1));
-  s.out(0, s.dtype(1), found.result(7));
-  for (size_t i : {1, 2}) s.out(i, s.dtype(2), found.result(8));
+  const auto& shapes = pattern<"n c *space, n c *space, c, c, c, c, c -> n c *space :1, c :2, c :2">;
+  if (s.match(shapes)[1] == 0) throw Refused("its input has no channels, it is " + s.describe(1));
+  s.out(shapes);
 }
 
 Results batch_norm_grad(const Args& a) {
@@ -54,10 +44,6 @@ Results batch_norm_grad(const Args& a) {
 }
 
 // The gradient in two operators: the sums for weight and bias, then the input's from them.
-void sums_rule(Shaper& s) {
-  for (size_t i : {0, 1}) s.out(i, kFloat, s.shape(2));
-}
-
 Results sums(const Args& a) {
   const auto found = kernels::batch_gradient_sums(a[0], a[1], a[2], kernels::inverse_root(a[3], a.real("epsilon")));
   return {found.weight, found.bias};
@@ -89,10 +75,6 @@ Results group_norm_silu(const Args& a) {
   return {y, mean, rstd};
 }
 
-void group_norm_grad_rule(Shaper& s) {
-  s.out(0, s.dtype(3), s.shape(3));
-  for (size_t i : {1, 2}) s.out(i, s.dtype(4), s.shape(4));
-}
 Results group_norm_grad(const Args& a) {
   auto [x, gamma, beta] =
       kernels::group_norm_backward(a[0], a[3], {.mean = a[1], .rstd = a[2]}, a[4], a.integer("num_groups"));
@@ -100,42 +82,16 @@ Results group_norm_grad(const Args& a) {
 }
 
 // ---- by the root mean square of the last dimensions, those of gamma ------------------------------------------------
-Shape rstd_shape(const Shaper& s, size_t x, size_t gamma) {
-  const Shape all = s.shape(x), weight = s.shape(gamma);
-  if (!all || !weight) return std::nullopt;
-  const Shape found = statistic_sizes(*all, *weight);
-  if (!found) throw Refused("its gamma " + s.describe(gamma) + " does not fit " + s.describe(x));
-  return found;
-}
-
-void rms_norm_rule(Shaper& s) {
-  s.out(0, s.dtype(0), s.shape(0));
-  s.out(1, kFloat, rstd_shape(s, 0, 1));
-}
 Results rms_norm(const Args& a) {
   auto [y, mean, rstd] = kernels::rms_norm(a[0], a[1], a.real("epsilon"));
   return {y, rstd};
 }
 
-void rms_norm_grad_rule(Shaper& s) {
-  s.out(0, s.dtype(0), s.shape(0));
-  s.out(1, kFloat, s.shape(3));
-}
 Results rms_norm_grad(const Args& a) {
   auto [x, gamma, beta] = kernels::rms_norm_backward(a[0], a[1], a[2], a[3]);
   return {x, gamma};
 }
 
-// x1 x2 gamma: the sum is an output as well. AddRmsNormCast also gives y in float.
-void add_rms_norm_rule(Shaper& s) {
-  require_same_dtype(s, 0, 2);
-  const Shape sum = broadcast_shapes(s.shape(0), s.shape(1), s);
-  const bool cast = s.outputs() == 4;
-  if (cast) s.out(0, kFloat, sum);
-  s.out(cast, s.dtype(0), sum);
-  s.out(cast + 1, kFloat, rstd_shape(s, 0, 2));
-  s.out(cast + 2, s.dtype(0), sum);
-}
 Results add_rms_norm(const Args& a) {
   auto [y, mean, rstd, sum] = kernels::add_rms_norm(a[0], a[1], a[2], a.real("epsilon"));
   return {y, rstd, sum};
@@ -146,24 +102,9 @@ Results add_rms_norm_cast(const Args& a) {
 }
 
 // ---- over the last dimensions --------------------------------------------------------------------------------------
-// y like x; mean and rstd over the normalised dimensions, which stay as 1.
-void layer_norm_shape(Shaper& s) {
-  s.out(0, s.dtype(0), s.shape(0));
-  const Shape x = s.shape(0), normalized = shape_from(s, 1);
-  const Shape found = x && normalized ? statistic_sizes(*x, *normalized) : std::nullopt;
-  if (x && normalized && !found) throw Refused("normalized_shape is not how " + s.describe(0) + " ends");
-  for (size_t i : {1, 2}) s.out(i, kFloat, found);
-}
-
 Results layer_norm(const Args& a) {
   auto [y, mean, rstd] = kernels::layer_norm(a[0], a.need(1), a[2], a[3], a.real("epsilon"));
   return {y, mean, rstd};
-}
-
-void layer_norm_grad_shape(Shaper& s) {
-  s.out(0, s.dtype(1), s.shape(1));
-  s.out(1, s.dtype(4), s.shape(4));
-  s.out(2, s.dtype(4), s.shape(4));
 }
 
 Results layer_norm_grad(const Args& a) {
@@ -180,15 +121,15 @@ const Family norm_rows = {
     {"BatchNormV3",
      "x weight bias running_mean running_var -> y running_mean running_var save_mean save_rstd | epsilon:Float=0.00001 "
      "momentum:Float=0.1 is_training:Bool=true",
-     batch_norm_rule, batch_norm},
+     pattern<"n c *s, *w, *_, *m, *v -> n c *s, *m :3, *v :4, *w :float, *w :float">, batch_norm},
     {"BatchNormGradV3",
      "dy x weight running_mean running_var save_mean save_rstd -> dx dweight dbias | is_training:Bool=true "
      "epsilon:Float=0.00001",
      batch_norm_grad_rule, batch_norm_grad},
     {"BNTrainingUpdateGrad", "grads x batch_mean batch_variance -> diff_scale diff_offset | epsilon:Float=0.0001",
-     sums_rule, sums},
+     pattern<"*_, *_, *m, *_ -> *m :float, *m :float">, sums},
     {"BN3DTrainingUpdateGrad", "grads x batch_mean batch_variance -> diff_scale diff_offset | epsilon:Float=0.0001",
-     sums_rule, sums},
+     pattern<"*_, *_, *m, *_ -> *m :float, *m :float">, sums},
     ROW(BNTrainingReduceGrad,
         "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", same,
         kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],
@@ -203,15 +144,17 @@ const Family norm_rows = {
     {"GroupNormGrad",
      "dy mean rstd x gamma -> dx dgamma dbeta | num_groups:Int data_format:String=NCHW dx_is_require:Bool=true "
      "dgamma_is_require:Bool=true dbeta_is_require:Bool=true",
-     group_norm_grad_rule, group_norm_grad},
+     pattern<"*_, *_, *_, *x, *w -> *x :3, *w :4, *w :4">, group_norm_grad},
 
-    {"RmsNorm", "x gamma -> y rstd | epsilon:Float=0.000001", rms_norm_rule, rms_norm},
-    {"RmsNormGrad", "dy x rstd gamma -> dx dgamma", rms_norm_grad_rule, rms_norm_grad},
-    {"AddRmsNorm", "x1 x2 gamma -> y rstd x | epsilon:Float=0.000001", add_rms_norm_rule, add_rms_norm},
-    {"AddRmsNormCast", "x1 x2 gamma -> y1 y2 rstd x | epsilon:Float=0.000001", add_rms_norm_rule, add_rms_norm_cast},
-    {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape,
+    {"RmsNorm", "x gamma -> y rstd | epsilon:Float=0.000001", "aclnnRmsNorm", rms_norm},
+    {"RmsNormGrad", "dy x rstd gamma -> dx dgamma", "aclnnRmsNormGrad", rms_norm_grad},
+    {"AddRmsNorm", "x1 x2 gamma -> y rstd x | epsilon:Float=0.000001", "aclnnAddRmsNorm", add_rms_norm},
+    {"AddRmsNormCast", "x1 x2 gamma -> y1 y2 rstd x | epsilon:Float=0.000001", "aclnnAddRmsNormCast",
+     add_rms_norm_cast},
+    {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", "aclnnLayerNorm",
      layer_norm},
-    {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
+    {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta",
+     pattern<"*_, *x, *_, *_, *w -> *x :1, *w :4, *w :4">, layer_norm_grad},
 };
 
 }  // namespace sim::ge_table

@@ -93,10 +93,22 @@ class Shaper : public Call {
   using Call::Call;
   // The first inputs as a pattern names them; refuses those that do not fit.
   Matched match(const Pattern& pattern, std::initializer_list<int64_t> told = {}) const;
-  // Every output as the pattern says, of the data type of the first input.
+  // Every output as the pattern says, of the data type of the first input if it says none.
   void out(const Pattern& pattern, std::initializer_list<int64_t> told = {});
+  // As csrc/rules/shapes.txt and the other rules say of an aclnn function whose tensors are, in their order, the inputs
+  // and outputs; names that are told are those of attributes.
+  void out(const char* function);
   void out(size_t output, int32_t dtype, const Shape& shape);
   void out(int32_t dtype, const Shape& shape) { out(0, dtype, shape); }
+
+ private:
+  struct Shapes {
+    std::array<GivenShape, Pattern::kMostTensors> given;
+    std::array<Dims, 2> listed;  // what `given` of lists points to
+  };
+  void give(const Pattern& pattern, Shapes& to) const;
+  int32_t type_of(const Pattern& pattern, size_t result, int32_t otherwise) const;
+  Matched matched(const Pattern& pattern, const Shapes& shapes, const int64_t* told) const;
 };
 
 class Args : public Call {
@@ -108,13 +120,17 @@ class Args : public Call {
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }
 };
 
-// A function, or a pattern alone: outputs of the data type of the first input.
+// A function, a pattern alone, or the name of an aclnn function whose shapes are written down ("aclnnRmsNorm").
 struct Rule {
   constexpr Rule(void (*function)(Shaper&)) : function(function) {}
   constexpr Rule(const Pattern& pattern) : pattern(&pattern) {}
-  void operator()(Shaper& shaper) const { function ? function(shaper) : shaper.out(*pattern); }
+  constexpr Rule(const char* aclnn) : aclnn(aclnn) {}
+  void operator()(Shaper& shaper) const {
+    function ? function(shaper) : pattern ? shaper.out(*pattern) : shaper.out(aclnn);
+  }
   void (*function)(Shaper&) = nullptr;
   const Pattern* pattern = nullptr;
+  const char* aclnn = nullptr;
 };
 using Results = std::vector<at::Tensor>;
 struct Row {

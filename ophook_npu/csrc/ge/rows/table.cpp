@@ -10,6 +10,8 @@
 
 #include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
+
+#include "opapi/shape_rules.h"
 #include "kernels/sizes.h"
 #include "opapi/kernel_scope.h"
 
@@ -242,28 +244,77 @@ void Shaper::out(size_t output, int32_t dtype, const Shape& shape) {
   }
 }
 
-Matched Shaper::match(const Pattern& pattern, std::initializer_list<int64_t> told) const {
-  std::array<GivenShape, Pattern::kMostTensors> shapes;
-  std::string came;
+void Shaper::give(const Pattern& pattern, Shapes& to) const {
+  size_t lists = 0;
   for (size_t i = 0; i < pattern.inputs(); ++i) {
+    GivenShape& given = to.given[i];
     if (!has(i)) {
-      shapes[i].absent = true;
-      continue;
+      given.absent = true;
+    } else if (pattern.tensor(i).listed) {
+      const Shape found = shape_from(*this, i);
+      Dims& listed = to.listed.at(lists++);
+      for (const Dim& dim : found.value_or(Sizes()))
+        listed.push_back(dim.known() ? dim.size() : int64_t(ge_unknown_dim));
+      given = {.sizes = listed.data(), .rank = listed.size(), .unknown_rank = !found};
+    } else {
+      const ge_tensor& tensor = call_.inputs[i];
+      given = {.sizes = tensor.dims, .rank = size_t(std::max(tensor.rank, 0)), .unknown_rank = tensor.rank < 0};
     }
-    const ge_tensor& tensor = call_.inputs[i];
-    shapes[i] = {
-        .sizes = tensor.dims, .rank = static_cast<size_t>(std::max(tensor.rank, 0)), .unknown_rank = tensor.rank < 0};
-    came += (came.empty() ? "" : " and ") + describe(i);
   }
-  Matched found(pattern, shapes.data(), told.begin());
-  if (!found) throw Refused("its inputs " + came + " do not fit " + pattern.text(told.begin()));
-  return found;
+}
+
+Matched Shaper::matched(const Pattern& pattern, const Shapes& shapes, const int64_t* told) const {
+  Matched found(pattern, shapes.given.data(), told);
+  if (found) return found;
+  std::string came;
+  for (size_t i = 0; i < pattern.inputs(); ++i)
+    if (has(i))
+      came += (came.empty() ? "" : " and ") +
+              (pattern.tensor(i).listed ? c10::str(values(i).value_or(Dims())) : describe(i));
+  throw Refused("its inputs " + came + " do not fit " + pattern.text(told));
+}
+
+Matched Shaper::match(const Pattern& pattern, std::initializer_list<int64_t> told) const {
+  Shapes shapes;
+  give(pattern, shapes);
+  return matched(pattern, shapes, told.begin());
+}
+
+int32_t Shaper::type_of(const Pattern& pattern, size_t result, int32_t otherwise) const {
+  const uint8_t type = pattern.tensor(pattern.inputs() + result).type;
+  if (type == Pattern::kFirst) return otherwise;
+  return type >= Pattern::kTypes ? type - Pattern::kTypes : dtype(type);
 }
 
 void Shaper::out(const Pattern& pattern, std::initializer_list<int64_t> told) {
   const Matched found = match(pattern, told);
   for (size_t i = 0; i < std::min(outputs(), pattern.tensors() - pattern.inputs()); ++i)
-    out(i, dtype(0), found.result(pattern.inputs() + i));
+    out(i, type_of(pattern, i, dtype(0)), found.result(pattern.inputs() + i));
+}
+
+void Shaper::out(const char* function) {
+  const aclnn::FunctionRules& rules = aclnn::with_shapes(function);
+  const aclnn::ShapeRules& lines = *rules.shapes;
+  std::array<int64_t, Pattern::kMostNames> told;
+  for (size_t i = 0; i < lines.first().told(); ++i) told[i] = integer(std::string(lines.first().told_text(i)).c_str());
+  Shapes shapes;
+  give(lines.first(), shapes);
+  const Pattern& pattern = lines.pick(shapes.given.data(), told.data());
+  const Matched found = matched(pattern, shapes, told.data());
+  const auto input_of = [&](int parameter) {
+    size_t input = 0;
+    while (input < pattern.inputs() && int(lines.parameter(input)) != parameter) ++input;
+    return input == pattern.inputs() ? 0 : input;
+  };
+  for (size_t i = 0; i < pattern.inputs(); ++i) {
+    const int like = aclnn::type_of_result(rules, lines.parameter(i)).parameter;
+    if (const size_t other = input_of(like); has(i) && like >= 0 && has(other) && dtype(i) != dtype(other))
+      throw Refused("its inputs must have one data type, they are " + describe(other) + " and " + describe(i));
+  }
+  for (size_t i = 0; i < std::min(outputs(), pattern.tensors() - pattern.inputs()); ++i) {
+    const auto [type, parameter] = aclnn::type_of_result(rules, lines.parameter(pattern.inputs() + i));
+    out(i, type_of(pattern, i, type < 0 ? dtype(input_of(parameter)) : type), found.result(pattern.inputs() + i));
+  }
 }
 
 at::Tensor Args::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }

@@ -215,6 +215,4 @@ ACLNN(ApplyRotaryPosEmb, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layou
 ACLNN(ApplyRotaryPosEmbV2, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout, Text, mode),
       SIM_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated"),
       rotate_both(query, key, cos, sin, mode))
-ACLNN(InterleaveRope, (In, x, In, cos, In, sin, Out, out),
-      (sim::shapes<"b n s 64, b 1 #s 64, b 1 #s 64 -> b n s 64">(x, cos, sin, out), like(sin, cos)),
-      write(out, interleaved_rotary(x, cos, sin)))
+ACLNN(InterleaveRope, (In, x, In, cos, In, sin, Out, out), like(sin, cos), write(out, interleaved_rotary(x, cos, sin)))

@@ -28,8 +28,7 @@ ACLNN(BlockSparseAttentionGrad,
        lengths, Ints, key_lengths, Text, layout, Text, key_layout, int64_t, key_heads, int64_t, mask_kind, double,
        scale, int64_t, before, int64_t, after, Out, grad_query, Out, grad_key, Out, grad_value),
       (refuse_if_given({mask}, "attenMask"), blocked::check(BLOCKS, key_layout, key_heads, mask_kind, out),
-       like(grad, out), blocked::log_sum_like(query, log_sum), like(grad_query, query), like(grad_key, key),
-       like(grad_value, value)),
+       blocked::log_sum_like(query, log_sum)),
       blocked::backward(BLOCKS, grad, out, log_sum, {.query = grad_query, .key = grad_key, .value = grad_value}))
 
 #define PAIRS (blocked::Pairs{NAMED(query, first_key, first_value, second_key, second_value, mask, scale)})

@@ -14,10 +14,9 @@ void write_causal(const at::Tensor& x, const at::Tensor& weight, const kernels::
 
 }  // namespace
 
-ACLNN(MaskedCausalConv1d, (In, self, In, weight, In, mask, Out, out),
-      kernels::masked_causal_like(self, weight, mask, out), write(out, kernels::masked_causal_conv(self, weight, mask)))
-ACLNN(MaskedCausalConv1dBackward, (In, grad, In, self, In, weight, In, mask, Out, out, Out, out_weight),
-      (kernels::masked_causal_like(self, weight, mask, grad), like(out, self), like(out_weight, weight)),
+ACLNN(MaskedCausalConv1d, (In, self, In, weight, In, mask, Out, out), ,
+      write(out, kernels::masked_causal_conv(self, weight, mask)))
+ACLNN(MaskedCausalConv1dBackward, (In, grad, In, self, In, weight, In, mask, Out, out, Out, out_weight), ,
       write_causal(out, out_weight, kernels::masked_causal_conv_backward(grad, self, weight, mask)))
 
 // initialStateMode, bias, activation, runMode and maxQueryLen have no effect, as torch_npu's page says.

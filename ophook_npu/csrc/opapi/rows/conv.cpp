@@ -156,7 +156,6 @@ ACLNN(MultiScaleDeformableAttnFunction, (In, value, In, shapes, In, starts, In, 
 ACLNN(MultiScaleDeformableAttentionGrad,
       (In, value, In, shapes, In, starts, In, where, In, weight, In, grad, Out, to_value, Out, to_where, Out,
        to_weight),
-      (kernels::check_deformable({value, shapes, starts, where, weight}, grad), like(to_value, value),
-       like(to_where, where), like(to_weight, weight)),
+      kernels::check_deformable({value, shapes, starts, where, weight}, grad),
       write_slopes(to_value, to_where, to_weight,
                    kernels::deformable_attention_backward({value, shapes, starts, where, weight}, grad)))

@@ -127,20 +127,17 @@ ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), padded_like(out, self, 
 ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 3),
       write(out, at::replication_pad3d(self, pad)))
 ACLNN(ReflectionPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), like(out, self), reflected_like(grad, self, pad, 1, self.dim() == 3)),
+      (kept(out, grad), reflected_like(grad, self, pad, 1, self.dim() == 3)),
       write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReflectionPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), reflected_like(grad, self, pad, 2)),
+ACLNN(ReflectionPad2dBackward, (In, grad, In, self, Ints, pad, Out, out), reflected_like(grad, self, pad, 2),
       write(out, at::reflection_pad2d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReflectionPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), reflected_like(grad, self, pad, 3)),
+ACLNN(ReflectionPad3dBackward, (In, grad, In, self, Ints, pad, Out, out), reflected_like(grad, self, pad, 3),
       write(out, at::reflection_pad3d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReplicationPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),
+      (kept(out, grad), padded_like(grad, self, pad, 1)),
       write(out, at::replication_pad1d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 2)),
+ACLNN(ReplicationPad2dBackward, (In, grad, In, self, Ints, pad, Out, out), padded_like(grad, self, pad, 2),
       write(out, at::replication_pad2d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReplicationPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 3)),
+      (kept(out, grad), padded_like(grad, self, pad, 3)),
       write(out, at::replication_pad3d_backward(wide(grad), wide(self), pad)))

@@ -6,12 +6,6 @@ using namespace sim::aclnn;
 
 namespace {
 
-// Each output has the shape of its input.
-void alike(const Tensors& out, const Tensors& in) {
-  SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
-  for (size_t i = 0; i < in.size(); ++i) like(out[i], in[i]);
-}
-
 void norms(const Tensors& out, const Tensors& in) {
   SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
   for (const at::Tensor& each : out)
@@ -22,10 +16,8 @@ void a_number(const at::Tensor& scalar) {
   SIM_CHECK(scalar.numel() == 1, "a tensor of one number expected, got ", scalar.sizes());
 }
 
-void a_scalar_each(const Tensors& a, const Tensors& b, const Tensors& c, const at::Tensor& scalars,
-                   const Tensors& out) {
-  alike(out, a), alike(b, a), alike(c, a);
-  SIM_CHECK(scalars.numel() == int64_t(a.size()), scalars.numel(), " scalars for ", a.size(), " tensors");
+void a_scalar_each(const Tensors& x, const at::Tensor& scalars) {
+  SIM_CHECK(scalars.numel() == int64_t(x.size()), scalars.numel(), " scalars for ", x.size(), " tensors");
 }
 
 template <typename F>
@@ -38,7 +30,7 @@ void each(Tensors& out, F compute) {
 #define EACH(...) each(out, [&](size_t i) { return __VA_ARGS__; })
 
 // one list
-#define FOREACH(Op, fn) ACLNN(Foreach##Op, (List, x, List, out), alike(out, x), EACH(at::fn(x[i])))
+#define FOREACH(Op, fn) ACLNN(Foreach##Op, (List, x, List, out), , EACH(at::fn(x[i])))
 
 FOREACH(Abs, abs)
 FOREACH(Acos, acos)
@@ -64,91 +56,82 @@ FOREACH(Sqrt, sqrt)
 FOREACH(Tan, tan)
 FOREACH(Tanh, tanh)
 
-ACLNN(ForeachCopy, (List, x, List, out), alike(out, x), EACH(x[i]))
+ACLNN(ForeachCopy, (List, x, List, out), , EACH(x[i]))
 ACLNN(ForeachZeroInplace, (List, out), when_run(), EACH(at::zeros_like(out[i])))
 ACLNN(ForeachNorm, (List, x, Num, ord, List, out), norms(out, x),
       EACH(at::linalg_vector_norm(x[i], ord, std::nullopt, false, out[i].scalar_type())))
-ACLNN(ForeachRoundOffNumber, (List, x, In, mode, List, out), alike(out, x),
-      EACH(kernels::rounded(x[i], number_of(mode).toLong())))
-ACLNN(ForeachRoundOffNumberV2, (List, x, Num, mode, List, out), alike(out, x),
-      EACH(kernels::rounded(x[i], mode.toLong())))
+ACLNN(ForeachRoundOffNumber, (List, x, In, mode, List, out), , EACH(kernels::rounded(x[i], number_of(mode).toLong())))
+ACLNN(ForeachRoundOffNumberV2, (List, x, Num, mode, List, out), , EACH(kernels::rounded(x[i], mode.toLong())))
 
 // in place: the list that is written is the first input
 ACLNN(ForeachACosInplace, (List, out), when_run(), EACH(at::acos(out[i])))
 ACLNN(ForeachLogInplace, (List, out), when_run(), EACH(at::log(out[i])))
 ACLNN(ForeachMulScalarInplace, (List, out, In, scalar), a_number(scalar), EACH(at::mul(out[i], number_of(scalar))))
 ACLNN(ForeachSubScalarInplace, (List, out, In, scalar), a_number(scalar), EACH(at::sub(out[i], number_of(scalar))))
-ACLNN(ForeachMulListInplace, (List, out, List, y), alike(out, y), EACH(at::mul(out[i], y[i])))
-ACLNN(ForeachDivListInplace, (List, out, List, y), alike(out, y), EACH(at::div(out[i], y[i])))
-ACLNN(ForeachAddListInplace, (List, out, List, y, In, alpha), (a_number(alpha), alike(out, y)),
+ACLNN(ForeachMulListInplace, (List, out, List, y), , EACH(at::mul(out[i], y[i])))
+ACLNN(ForeachDivListInplace, (List, out, List, y), , EACH(at::div(out[i], y[i])))
+ACLNN(ForeachAddListInplace, (List, out, List, y, In, alpha), a_number(alpha),
       EACH(kernels::list_sum(out[i], y[i], number_of(alpha))))
-ACLNN(ForeachSubListInplace, (List, out, List, y, In, alpha), (a_number(alpha), alike(out, y)),
+ACLNN(ForeachSubListInplace, (List, out, List, y, In, alpha), a_number(alpha),
       EACH(kernels::list_difference(out[i], y[i], number_of(alpha))))
 
 // a list and a scalar
-ACLNN(ForeachAddScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::add(x[i], scalar)))
-ACLNN(ForeachSubScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::sub(x[i], scalar)))
-ACLNN(ForeachMulScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::mul(x[i], scalar)))
-ACLNN(ForeachDivScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::div(x[i], scalar)))
-ACLNN(ForeachPowScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::pow(x[i], scalar)))
-ACLNN(ForeachPowScalarAndTensor, (Num, scalar, List, x, List, out), alike(out, x), EACH(at::pow(scalar, x[i])))
-ACLNN(ForeachMaximumScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::clamp_min(x[i], scalar)))
-ACLNN(ForeachMinimumScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::clamp_max(x[i], scalar)))
+ACLNN(ForeachAddScalarV2, (List, x, Num, scalar, List, out), , EACH(at::add(x[i], scalar)))
+ACLNN(ForeachSubScalarV2, (List, x, Num, scalar, List, out), , EACH(at::sub(x[i], scalar)))
+ACLNN(ForeachMulScalarV2, (List, x, Num, scalar, List, out), , EACH(at::mul(x[i], scalar)))
+ACLNN(ForeachDivScalarV2, (List, x, Num, scalar, List, out), , EACH(at::div(x[i], scalar)))
+ACLNN(ForeachPowScalarV2, (List, x, Num, scalar, List, out), , EACH(at::pow(x[i], scalar)))
+ACLNN(ForeachPowScalarAndTensor, (Num, scalar, List, x, List, out), , EACH(at::pow(scalar, x[i])))
+ACLNN(ForeachMaximumScalarV2, (List, x, Num, scalar, List, out), , EACH(at::clamp_min(x[i], scalar)))
+ACLNN(ForeachMinimumScalarV2, (List, x, Num, scalar, List, out), , EACH(at::clamp_max(x[i], scalar)))
 
 // a list and a scalar that lies on the device
-ACLNN(ForeachAddScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::add(x[i], number_of(scalar))))
-ACLNN(ForeachSubScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::sub(x[i], number_of(scalar))))
-ACLNN(ForeachMulScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::mul(x[i], number_of(scalar))))
-ACLNN(ForeachDivScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::div(x[i], number_of(scalar))))
-ACLNN(ForeachPowScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::pow(x[i], number_of(scalar))))
-ACLNN(ForeachMaximumScalar, (List, x, In, scalar, List, out), alike(out, x),
-      EACH(at::clamp_min(x[i], number_of(scalar))))
-ACLNN(ForeachMinimumScalar, (List, x, In, scalar, List, out), alike(out, x),
-      EACH(at::clamp_max(x[i], number_of(scalar))))
+ACLNN(ForeachAddScalar, (List, x, In, scalar, List, out), , EACH(at::add(x[i], number_of(scalar))))
+ACLNN(ForeachSubScalar, (List, x, In, scalar, List, out), , EACH(at::sub(x[i], number_of(scalar))))
+ACLNN(ForeachMulScalar, (List, x, In, scalar, List, out), , EACH(at::mul(x[i], number_of(scalar))))
+ACLNN(ForeachDivScalar, (List, x, In, scalar, List, out), , EACH(at::div(x[i], number_of(scalar))))
+ACLNN(ForeachPowScalar, (List, x, In, scalar, List, out), , EACH(at::pow(x[i], number_of(scalar))))
+ACLNN(ForeachMaximumScalar, (List, x, In, scalar, List, out), , EACH(at::clamp_min(x[i], number_of(scalar))))
+ACLNN(ForeachMinimumScalar, (List, x, In, scalar, List, out), , EACH(at::clamp_max(x[i], number_of(scalar))))
 
 // a list and a list of scalars
-ACLNN(ForeachAddScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::add(x[i], scalars[i])))
-ACLNN(ForeachSubScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::sub(x[i], scalars[i])))
-ACLNN(ForeachMulScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::mul(x[i], scalars[i])))
-ACLNN(ForeachDivScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::div(x[i], scalars[i])))
-ACLNN(ForeachPowScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::pow(x[i], scalars[i])))
-ACLNN(ForeachMaximumScalarList, (List, x, Nums, scalars, List, out), alike(out, x),
-      EACH(at::clamp_min(x[i], scalars[i])))
-ACLNN(ForeachMinimumScalarList, (List, x, Nums, scalars, List, out), alike(out, x),
-      EACH(at::clamp_max(x[i], scalars[i])))
+ACLNN(ForeachAddScalarList, (List, x, Nums, scalars, List, out), , EACH(at::add(x[i], scalars[i])))
+ACLNN(ForeachSubScalarList, (List, x, Nums, scalars, List, out), , EACH(at::sub(x[i], scalars[i])))
+ACLNN(ForeachMulScalarList, (List, x, Nums, scalars, List, out), , EACH(at::mul(x[i], scalars[i])))
+ACLNN(ForeachDivScalarList, (List, x, Nums, scalars, List, out), , EACH(at::div(x[i], scalars[i])))
+ACLNN(ForeachPowScalarList, (List, x, Nums, scalars, List, out), , EACH(at::pow(x[i], scalars[i])))
+ACLNN(ForeachMaximumScalarList, (List, x, Nums, scalars, List, out), , EACH(at::clamp_min(x[i], scalars[i])))
+ACLNN(ForeachMinimumScalarList, (List, x, Nums, scalars, List, out), , EACH(at::clamp_max(x[i], scalars[i])))
 
 // two lists
-ACLNN(ForeachAddListV2, (List, x, List, y, Num, alpha, List, out), alike(out, x),
-      EACH(kernels::list_sum(x[i], y[i], alpha)))
-ACLNN(ForeachSubListV2, (List, x, List, y, Num, alpha, List, out), alike(out, x),
-      EACH(kernels::list_difference(x[i], y[i], alpha)))
-ACLNN(ForeachAddList, (List, x, List, y, In, alpha, List, out), alike(out, x),
-      EACH(kernels::list_sum(x[i], y[i], number_of(alpha))))
-ACLNN(ForeachSubList, (List, x, List, y, In, alpha, List, out), alike(out, x),
+ACLNN(ForeachAddListV2, (List, x, List, y, Num, alpha, List, out), , EACH(kernels::list_sum(x[i], y[i], alpha)))
+ACLNN(ForeachSubListV2, (List, x, List, y, Num, alpha, List, out), , EACH(kernels::list_difference(x[i], y[i], alpha)))
+ACLNN(ForeachAddList, (List, x, List, y, In, alpha, List, out), , EACH(kernels::list_sum(x[i], y[i], number_of(alpha))))
+ACLNN(ForeachSubList, (List, x, List, y, In, alpha, List, out), ,
       EACH(kernels::list_difference(x[i], y[i], number_of(alpha))))
-ACLNN(ForeachMulList, (List, x, List, y, List, out), alike(out, x), EACH(at::mul(x[i], y[i])))
-ACLNN(ForeachDivList, (List, x, List, y, List, out), alike(out, x), EACH(at::div(x[i], y[i])))
-ACLNN(ForeachPowList, (List, x, List, y, List, out), alike(out, x), EACH(at::pow(x[i], y[i])))
-ACLNN(ForeachMaximumList, (List, x, List, y, List, out), alike(out, x), EACH(at::maximum(x[i], y[i])))
-ACLNN(ForeachMinimumList, (List, x, List, y, List, out), alike(out, x), EACH(at::minimum(x[i], y[i])))
+ACLNN(ForeachMulList, (List, x, List, y, List, out), , EACH(at::mul(x[i], y[i])))
+ACLNN(ForeachDivList, (List, x, List, y, List, out), , EACH(at::div(x[i], y[i])))
+ACLNN(ForeachPowList, (List, x, List, y, List, out), , EACH(at::pow(x[i], y[i])))
+ACLNN(ForeachMaximumList, (List, x, List, y, List, out), , EACH(at::maximum(x[i], y[i])))
+ACLNN(ForeachMinimumList, (List, x, List, y, List, out), , EACH(at::minimum(x[i], y[i])))
 
 // three lists; their list of scalars is a tensor
-ACLNN(ForeachLerpScalar, (List, x, List, y, Num, weight, List, out), alike(out, x), EACH(at::lerp(x[i], y[i], weight)))
-ACLNN(ForeachLerpList, (List, x, List, y, List, z, List, out), alike(out, x), EACH(at::lerp(x[i], y[i], z[i])))
-ACLNN(ForeachAddcmulScalar, (List, x, List, y, List, z, In, scalar, List, out), alike(out, x),
+ACLNN(ForeachLerpScalar, (List, x, List, y, Num, weight, List, out), , EACH(at::lerp(x[i], y[i], weight)))
+ACLNN(ForeachLerpList, (List, x, List, y, List, z, List, out), , EACH(at::lerp(x[i], y[i], z[i])))
+ACLNN(ForeachAddcmulScalar, (List, x, List, y, List, z, In, scalar, List, out), ,
       EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalar))))
-ACLNN(ForeachAddcdivScalar, (List, x, List, y, List, z, In, scalar, List, out), alike(out, x),
+ACLNN(ForeachAddcdivScalar, (List, x, List, y, List, z, In, scalar, List, out), ,
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalar))))
-ACLNN(ForeachAddcmulScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), alike(out, x),
+ACLNN(ForeachAddcmulScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), ,
       EACH(kernels::list_addcmul(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcdivScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), alike(out, x),
+ACLNN(ForeachAddcdivScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), ,
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, out), alike(out, x),
+ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, out), ,
       EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.select(0, i)))))
-ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out), alike(out, x),
+ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out), ,
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.select(0, i)))))
-ACLNN(ForeachAddcmulList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, y, z, scalars, out),
+ACLNN(ForeachAddcmulList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
       EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
-ACLNN(ForeachAddcdivList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, y, z, scalars, out),
+ACLNN(ForeachAddcdivList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
 #undef EACH

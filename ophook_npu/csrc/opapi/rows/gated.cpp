@@ -87,17 +87,15 @@ ACLNN(GeGlu, (In, self, int64_t, dim, int64_t, approximate, Out, out, Out, out_g
       geglu_like(self, dim, approximate, out, out_gelu),
       write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
 ACLNN(GeGluBackward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, Out, out),
-      (half_of(grad, self, dim), like(out, self)),
-      write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, false)))
+      half_of(grad, self, dim), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, false)))
 ACLNN(SituGlu, (In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
       half_of(out, self, dim), write(out, kernels::situ_glu(self, {dim, beta, linear_beta, left})))
 ACLNN(SituGluGrad, (In, grad, In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
-      (half_of(grad, self, dim), like(out, self)),
-      write(out, kernels::situ_glu_backward(grad, self, {dim, beta, linear_beta, left})))
-ACLNN(Modulate, (In, self, In, scale, In, shift, Out, out), (like(out, self), modulated_rows(self, scale, shift)),
+      half_of(grad, self, dim), write(out, kernels::situ_glu_backward(grad, self, {dim, beta, linear_beta, left})))
+ACLNN(Modulate, (In, self, In, scale, In, shift, Out, out), modulated_rows(self, scale, shift),
       write(out, kernels::modulate(self, scale, shift)))
 ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out, out_scale, Out, out_shift),
-      (like(grad, self), like(out, self), modulated_by(self, {scale, out_scale, out_shift})),
+      modulated_by(self, {scale, out_scale, out_shift}),
       write_modulate(out, out_scale, out_shift, kernels::modulate_backward(grad, self, scale)))
 ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::glu(self, dim)))
 ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
@@ -106,9 +104,8 @@ ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, o
       write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
 ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
       write(out, kernels::gelu_mul(self, approximate)))
-ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), (half_of(grad, self, dim), like(out, self)),
+ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), half_of(grad, self, dim),
       write(out, kernels::glu_backward(grad, self, dim)))
-ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), like(out, self),
-      write(out, kernels::swiglu_backward(grad, self, dim)))
-ACLNN(GeGluV3Backward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, bool, left, Out, out),
-      like(out, self), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, left)))
+ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), , write(out, kernels::swiglu_backward(grad, self, dim)))
+ACLNN(GeGluV3Backward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, bool, left, Out, out), ,
+      write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, left)))

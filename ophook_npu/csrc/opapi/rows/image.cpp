@@ -31,22 +31,6 @@ void resampled_from(const at::Tensor& grad, at::IntArrayRef self, at::IntArrayRe
   shape(out, self), resampled(grad, self, size, size.size());
 }
 
-// A place for each number of coordinates: of (N, C, …) and a grid (N, …, axes).
-void grid_sampled(const at::Tensor& out, const at::Tensor& self, const at::Tensor& grid, int64_t axes,
-                  int64_t interpolation, int64_t padding) {
-  const int64_t most = axes == 2 ? 2 : 1;  // bicubic is for two axes
-  SIM_CHECK(0 <= interpolation && interpolation <= most, "interpolationMode is ", interpolation, "; allowed: 0 to ",
-            most);
-  SIM_CHECK(0 <= padding && padding <= 2, "paddingMode is ", padding, "; allowed: 0 to 2");
-  if (axes == 2) sim::shapes<kernels::kSampledPlanes>(self, grid, out);
-  else sim::shapes<kernels::kSampledVolumes>(self, grid, out);
-}
-void grid_sampled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& grid, const at::Tensor& out,
-                       const at::Tensor& out_grid, int64_t interpolation, int64_t padding) {
-  like(out, self), like(out_grid, grid);
-  grid_sampled(grad, self, grid, self.dim() - 2, interpolation, padding);
-}
-
 // Coordinates for images of `size` (N, C, …).
 void grid_of(const at::Tensor& out, const at::Tensor& theta, const Dims& size) {
   SIM_CHECK(size.size() == 4 || size.size() == 5, "4 or 5 sizes expected, got ", at::IntArrayRef(size));
@@ -187,22 +171,20 @@ ACLNN(UpsampleTrilinear3dBackward,
 
 ACLNN(AffineGrid, (In, theta, Ints, size, bool, corners, Out, out), grid_of(out, theta, size),
       write(out, at::affine_grid_generator(wide(theta), size, corners)))
-ACLNN(GridSampler2D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
-      grid_sampled(out, self, grid, 2, interpolation, padding),
+ACLNN(GridSampler2D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out), ,
       write(out, at::grid_sampler_2d(wide(self), wide(grid), interpolation, padding, corners)))
-ACLNN(GridSampler3D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
-      grid_sampled(out, self, grid, 3, interpolation, padding),
+ACLNN(GridSampler3D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out), ,
       write(out, at::grid_sampler_3d(wide(self), wide(grid), interpolation, padding, corners)))
 ACLNN(GridSampler2DBackward,
       (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
        Out, out_grid),
-      grid_sampled_from(grad, self, grid, out, out_grid, interpolation, padding),
+      ,
       write({out, out_grid}, at::grid_sampler_2d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
                                                           corners, {true, true})))
 ACLNN(GridSampler3DBackward,
       (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
        Out, out_grid),
-      grid_sampled_from(grad, self, grid, out, out_grid, interpolation, padding),
+      ,
       write({out, out_grid}, at::grid_sampler_3d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
                                                           corners, {true, true})))
 ACLNN(Resize, (In, self, Floats, scales, Text, mode, Out, out),
@@ -213,7 +195,7 @@ ACLNN(Resize, (In, self, Floats, scales, Text, mode, Out, out),
 ACLNN(ThreeInterpolateBackward, (In, grad, In, places, In, weight, int, m, Out, out),
       kernels::three_points_like(grad, places, weight, m, out),
       write(out, kernels::three_points_backward(grad, places, weight, m).reshape(out.sizes())))
-ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), (kept(out, self), like(out, self)),
+ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), kept(out, self),
       write(out, at::channel_shuffle(self.contiguous(), groups)))
 ACLNN(Im2col, (In, self, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),
       (kept(out, self), unfolded(out, self, kernel, dilation, padding, stride)),

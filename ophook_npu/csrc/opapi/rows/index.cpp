@@ -48,14 +48,6 @@ void selected(const at::Tensor& out, const at::Tensor& self, int64_t dim, const 
   holds(out, self.dim() ? kernels::taken_sizes(self, dim, {indices.numel()}) : Dims{});
 }
 
-void embedded(const at::Tensor& out, const at::Tensor& weight, const at::Tensor& indices) {
-  SIM_CHECK(weight.dim() == 2, "a weight of shape ", weight.sizes(), "; 2 dimensions expected");
-  Dims sizes = indices.sizes().vec();
-  sizes.push_back(weight.size(1));
-  shape(out, sizes);
-}
-
-// What the caller has no use for is empty; the maxima's places are of the mode for them only.
 void in_bags(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets, bool include_last,
              bool by_maximum, const at::Tensor& out, const at::Tensor& bags, const at::Tensor& sizes,
              const at::Tensor& winners) {
@@ -183,9 +175,9 @@ ACLNN(GatherV2, (In, self, int64_t, dim, In, indices, Out, out),
 ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64_t, mode, Out, out),
       SIM_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0");
       holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
-ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), like(out, indices),
+ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), ,
       write(out, at::gather(self, dim, indices.to(at::kLong))))
-ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), like(out, indices), from_some(self, indices)),
+ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), from_some(self, indices)),
       write(out, at::take(self, indices.to(at::kLong))))
 ACLNN(GatherNd, (In, self, In, indices, bool, from_the_end, Out, out), shape(out, kernels::slices_sizes(self, indices)),
       write(out, kernels::slices_taken(self, indices, from_the_end)))
@@ -196,30 +188,29 @@ ACLNN(NonzeroV2, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self
 
 // scatter
 ACLNN(IndexAdd, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, Out, out),
-      (same_dtype({self, source, out}), added_rows(self, dim, indices, source), like(out, self)),
+      (same_dtype({self, source, out}), added_rows(self, dim, indices, source)),
       write(out, at::index_add(self, dim, indices, source, alpha)))
 ACLNN(IndexAddV2, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, int64_t, mode, Out, out),
-      (same_dtype({self, source, out}), added_rows(self, dim, indices, source), like(out, self)),
+      (same_dtype({self, source, out}), added_rows(self, dim, indices, source)),
       write(out, at::index_add(self, dim, indices, source, alpha)))
-ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), like(out, self),
+ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), ,
       write(out, at::index_copy(self, dim, indices.to(at::kLong), source)))
 ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), when_run(),
       self.index_copy_(dim, indices.to(at::kLong), source))
-ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), like(out, self),
+ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), ,
       write(out, at::index_fill(self, dim, indices.to(at::kLong), value)))
 ACLNN(InplaceIndexFill, (Ref, self, int64_t, dim, In, indices, Num, value), when_run(),
       self.index_fill_(dim, indices.to(at::kLong), value))
-ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, out),
-      (filled_at(self, dim, indices), like(out, self)), write(out, kernels::index_filled(self, dim, indices, value)))
+ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, out), filled_at(self, dim, indices),
+      write(out, kernels::index_filled(self, dim, indices, value)))
 ACLNN(InplaceIndexFillTensor, (Ref, self, int64_t, dim, Ints, indices, Num, value), filled_at(self, dim, indices),
       write(self, kernels::index_filled(self, dim, indices, value)))
 ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate),
       (one_for_each(indices, source), from_some(self, indices)), kernels::put(self, indices, source, accumulate))
 ACLNN(Scatter, (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, Out, out),
-      (scattered_like(self, dim, indices, source), like(out, self)),
-      write(out, kernels::scattered(self, dim, indices, source, reduction)))
+      scattered_like(self, dim, indices, source), write(out, kernels::scattered(self, dim, indices, source, reduction)))
 ACLNN(ScatterValue, (In, self, int64_t, dim, In, indices, Num, value, int64_t, reduction, Out, out),
-      (kept(out, self), scattered_like(self, dim, indices), like(out, self)),
+      (kept(out, self), scattered_like(self, dim, indices)),
       write(out, kernels::scattered(self, dim, indices, value, reduction)))
 ACLNN(InplaceScatter, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction),
       (same_dtype({self, source}), scattered_like(self, dim, indices, source)),
@@ -227,11 +218,10 @@ ACLNN(InplaceScatter, (Ref, self, int64_t, dim, In, indices, In, source, int64_t
 ACLNN(InplaceScatterValue, (Ref, self, int64_t, dim, In, indices, Num, value, int64_t, reduction),
       scattered_like(self, dim, indices), write(self, kernels::scattered(self, dim, indices, value, reduction)))
 ACLNN(ScatterAdd, (In, self, int64_t, dim, In, indices, In, source, Out, out),
-      (scattered_like(self, dim, indices, source), like(out, self)),
-      write(out, kernels::scattered(self, dim, indices, source, 1)))
+      scattered_like(self, dim, indices, source), write(out, kernels::scattered(self, dim, indices, source, 1)))
 ACLNN(ScatterReduce,
       (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self, Out, out),
-      (reduced_as(self, reduction, include_self), scattered_like(self, dim, indices, source), like(out, self)),
+      (reduced_as(self, reduction, include_self), scattered_like(self, dim, indices, source)),
       write(out, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
 ACLNN(InplaceScatterReduce, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self),
       (same_dtype({self, source}), reduced_as(self, reduction, include_self),
@@ -253,8 +243,7 @@ ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis)
       kernels::put_rows_like(self, indices, updates), kernels::put_rows(self, indices, updates, axis))
 
 // embedding
-ACLNN(Embedding, (In, weight, In, indices, Out, out), (kept(out, weight), embedded(out, weight, indices)),
-      write(out, at::embedding(weight, indices)))
+ACLNN(Embedding, (In, weight, In, indices, Out, out), kept(out, weight), write(out, at::embedding(weight, indices)))
 ACLNN(EmbeddingDenseBackward, (In, grad, In, indices, uint64_t, weights, uint64_t, padding, bool, scaled, Out, out),
       (kept(out, grad), shape(out, {int64_t(weights), grad.size(-1)})),
       write(out, kernels::embedding_backward(grad, indices, int64_t(weights), int64_t(padding), scaled)))
@@ -293,10 +282,10 @@ ACLNN(StridedSlice,
       shape(out, kernels::sizes_of(kernels::cuts_of(STRIDED_SLICE, self.sizes()))),
       write(out, kernels::cut(self, kernels::cuts_of(STRIDED_SLICE, self.sizes()))))
 // places in a sorted sequence
-ACLNN(SearchSorted, (In, sequence, In, self, bool, int32, bool, right, In, sorter, Out, out), like(out, self),
+ACLNN(SearchSorted, (In, sequence, In, self, bool, int32, bool, right, In, sorter, Out, out), ,
       write(out,
             at::searchsorted(sequence.contiguous(), self.contiguous(), int32, right, std::nullopt, optional(sorter))))
 ACLNN(SearchSorteds, (In, sequence, Num, self, bool, int32, bool, right, In, sorter, Out, out), one_element(out),
       write(out, at::searchsorted(sequence.contiguous(), self, int32, right, std::nullopt, optional(sorter))))
-ACLNN(Bucketize, (In, self, In, boundaries, bool, int32, bool, right, Out, out), like(out, self),
+ACLNN(Bucketize, (In, self, In, boundaries, bool, int32, bool, right, Out, out), ,
       write(out, at::bucketize(self.contiguous(), boundaries.contiguous(), int32, right)))

@@ -157,8 +157,7 @@ ACLNN(GatherPaKvCache,
        check_gathering(value_cache, pages, lengths, offsets, mode, running, value)),
       (write(key, from_all_pages(key_cache, pages, lengths, offsets, mode, running, key)),
        write(value, from_all_pages(value_cache, pages, lengths, offsets, mode, running, value))))
-ACLNN(ApplyTopKTopP, (In, logits, In, p, In, k, Out, out), check_logits(logits, p, k, out),
-      write(out, likely(logits, p, k)))
+ACLNN(ApplyTopKTopP, (In, logits, In, p, In, k, Out, out), , write(out, likely(logits, p, k)))
 ACLNN(TopKTopPSample,
       (In, logits, In, k, In, p, In, q, double, eps, bool, logits_too, int64_t, guess, Out, token, Out, left),
       (check_sampling(logits, k, p, q, {}, {eps}), shape(token, {logits.size(0)}),

@@ -183,17 +183,16 @@ ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reductio
       gradient_like(out, grad, self, target, reduction),
       write(out, at::soft_margin_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
 ACLNN(KlDivBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      (kernels::divergence_like(grad, self, target), like(out, self)),
+      kernels::divergence_like(grad, self, target),
       write(out, kernels::kl_backward(grad, self, target, reduction, log_target)))
 ACLNN(KlDivTargetBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      (kernels::divergence_like(grad, self, target), like(out, target)),
+      kernels::divergence_like(grad, self, target),
       write(out, kernels::kl_target_backward(grad, self, target, reduction, log_target)))
-ACLNN(BinaryCrossEntropyBackward, (In, grad, In, self, In, target, In, weight, int64_t, reduction, Out, out),
-      like(out, self),
+ACLNN(BinaryCrossEntropyBackward, (In, grad, In, self, In, target, In, weight, int64_t, reduction, Out, out), ,
       write(out,
             at::binary_cross_entropy_backward(wide(grad), wide(self), wide(target), optional(wide(weight)), reduction)))
 ACLNN(BinaryCrossEntropyWithLogitsBackward,
-      (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out), like(out, self),
+      (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out), ,
       write(out, kernels::bce_logits_backward(grad, self, target, weight, pos_weight, reduction)))
 ACLNN(BinaryCrossEntropyWithLogitsTargetBackward,
       (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out),
@@ -201,11 +200,11 @@ ACLNN(BinaryCrossEntropyWithLogitsTargetBackward,
       like(target, self);
       like(out, self), write(out, kernels::bce_logits_target_backward(grad, self, weight, pos_weight, reduction)))
 ACLNN(NLLLossBackward,
-      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
-      like(out, self), write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
+      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out), ,
+      write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
 ACLNN(NLLLoss2dBackward,
-      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
-      like(out, self), write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
+      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out), ,
+      write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
 ACLNN(CrossEntropyLossGrad,
       (In, grad, In, log_prob, In, target, In, weight, In, grad_z, In, lse, Text, reduction, int64_t, ignored, double,
        smoothing, double, z_scale, Out, out),
@@ -215,9 +214,8 @@ ACLNN(CrossEntropyLossGrad,
 ACLNN(CtcLossBackward,
       (In, grad, In, log_probs, In, targets, Ints, inputs, Ints, labels, In, loss, In, log_alpha, int64_t, blank, bool,
        zero_infinity, Out, out),
-      like(out, log_probs),
+      ,
       write(out, kernels::ctc_backward(grad, {NAMED(log_probs, targets, inputs, labels, blank, zero_infinity)},
                                        {NAMED(loss, log_alpha)})))
 ACLNN(SoftmaxCrossEntropyWithLogits, (In, features, In, labels, Out, loss, Out, gradient),
-      (like(labels, features), like(gradient, features), sim::quant::by_row(loss, features)),
-      write_loss(loss, gradient, kernels::softmax_cross_entropy(features, labels)))
+      sim::quant::by_row(loss, features), write_loss(loss, gradient, kernels::softmax_cross_entropy(features, labels)))

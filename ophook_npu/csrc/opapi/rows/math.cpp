@@ -83,9 +83,9 @@ ACLNN(LogAddExp2, (In, self, In, other, Out, out), promoted(out, {self, other}),
 ACLNN(XLogYTensor, (In, self, In, other, Out, out), promoted(out, {self, other}), at::xlogy_out(out, self, other))
 ACLNN(Xlog1py, (In, x, In, y, Out, out), promoted(out, {x, y}), write(out, kernels::xlog1py(x, y)))
 ACLNN(Scale, (In, x, In, scale, In, bias, int64_t, axis, int64_t, axes, bool, from_blob, Out, out),
-      (kernels::scaled_like(x, scale, bias, axis, axes, from_blob), like(out, x)),
+      kernels::scaled_like(x, scale, bias, axis, axes, from_blob),
       write(out, kernels::scaled_along(x, scale, bias, axis)))
-ACLNN(PrecisionCompare, (In, golden, In, self, Out, out), (like(self, golden), shape(out, {})),
+ACLNN(PrecisionCompare, (In, golden, In, self, Out, out), shape(out, {}),
       write(out, kernels::comparison_code(golden, self)))
 // of a list
 ACLNN(AddN, (List, tensors, Out, out), (all_like(tensors, out), kept(out, tensors.front())),
@@ -111,9 +111,8 @@ ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), promoted(out, {self, ot
 ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out),
       (promoted(out, {self, other}), factor(alpha, {self, other})),
       write(out, kernels::relu_of_sum(self, other, alpha)))
-ACLNN(Complex, (In, self, In, other, Out, out), (complex_of(out, self, other), broadcast(out, {self, other})),
-      at::complex_out(out, self, other))
-ACLNN(Polar, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::polar_out(out, self, other))
+ACLNN(Complex, (In, self, In, other, Out, out), complex_of(out, self, other), at::complex_out(out, self, other))
+ACLNN(Polar, (In, self, In, other, Out, out), , at::polar_out(out, self, other))
 
 // the same with a scalar
 ACLNN(Adds, (In, self, Num, other, Num, alpha, Out, out), promoted(out, self, other),
@@ -140,12 +139,12 @@ ACLNN(PowTensorScalar, (In, self, Num, exponent, Out, out), promoted(out, self, 
       at::pow_out(out, self, exponent))
 ACLNN(PowScalarTensor, (Num, self, In, exponent, Out, out), promoted(out, exponent, self),
       at::pow_out(out, self, exponent))
-ACLNN(XLogYScalarOther, (In, self, Num, other, Out, out), like(out, self), at::xlogy_out(out, self, other))
-ACLNN(XLogYScalarSelf, (Num, self, In, other, Out, out), like(out, other), at::xlogy_out(out, self, other))
-ACLNN(LeftShifts, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_left_shift(self, other)))
-ACLNN(BitwiseAndScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_and(self, other)))
-ACLNN(BitwiseOrScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_or(self, other)))
-ACLNN(BitwiseXorScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_xor(self, other)))
+ACLNN(XLogYScalarOther, (In, self, Num, other, Out, out), , at::xlogy_out(out, self, other))
+ACLNN(XLogYScalarSelf, (Num, self, In, other, Out, out), , at::xlogy_out(out, self, other))
+ACLNN(LeftShifts, (In, self, Num, other, Out, out), , write(out, at::bitwise_left_shift(self, other)))
+ACLNN(BitwiseAndScalar, (In, self, Num, other, Out, out), , write(out, at::bitwise_and(self, other)))
+ACLNN(BitwiseOrScalar, (In, self, Num, other, Out, out), , write(out, at::bitwise_or(self, other)))
+ACLNN(BitwiseXorScalar, (In, self, Num, other, Out, out), , write(out, at::bitwise_xor(self, other)))
 
 ACLNN(SignBitsPack, (In, self, int64_t, size, Out, out), sign_bytes(out, (self.numel() + 7) / 8, size),
       write(out, kernels::sign_bits(self, out.sizes())))
@@ -153,33 +152,32 @@ ACLNN(SignBitsUnpack, (In, self, int64_t, size, Dtype, dtype, Out, out),
       (of_dtype("out", out, {dtype}), sign_bytes(out, self.numel() * 8, size)),
       write(out, kernels::from_sign_bits(self, out.sizes(), dtype)))
 // comparison and logic
-ACLNN(EqTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::eq_out(out, self, other))
-ACLNN(NeTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::ne_out(out, self, other))
-ACLNN(GtTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::gt_out(out, self, other))
-ACLNN(GeTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::ge_out(out, self, other))
-ACLNN(LtTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::lt_out(out, self, other))
-ACLNN(LeTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::le_out(out, self, other))
-ACLNN(EqScalar, (In, self, Num, other, Out, out), like(out, self), at::eq_out(out, self, other))
-ACLNN(NeScalar, (In, self, Num, other, Out, out), like(out, self), at::ne_out(out, self, other))
-ACLNN(GtScalar, (In, self, Num, other, Out, out), like(out, self), at::gt_out(out, self, other))
-ACLNN(GeScalar, (In, self, Num, other, Out, out), like(out, self), at::ge_out(out, self, other))
-ACLNN(LtScalar, (In, self, Num, other, Out, out), like(out, self), at::lt_out(out, self, other))
+ACLNN(EqTensor, (In, self, In, other, Out, out), , at::eq_out(out, self, other))
+ACLNN(NeTensor, (In, self, In, other, Out, out), , at::ne_out(out, self, other))
+ACLNN(GtTensor, (In, self, In, other, Out, out), , at::gt_out(out, self, other))
+ACLNN(GeTensor, (In, self, In, other, Out, out), , at::ge_out(out, self, other))
+ACLNN(LtTensor, (In, self, In, other, Out, out), , at::lt_out(out, self, other))
+ACLNN(LeTensor, (In, self, In, other, Out, out), , at::le_out(out, self, other))
+ACLNN(EqScalar, (In, self, Num, other, Out, out), , at::eq_out(out, self, other))
+ACLNN(NeScalar, (In, self, Num, other, Out, out), , at::ne_out(out, self, other))
+ACLNN(GtScalar, (In, self, Num, other, Out, out), , at::gt_out(out, self, other))
+ACLNN(GeScalar, (In, self, Num, other, Out, out), , at::ge_out(out, self, other))
+ACLNN(LtScalar, (In, self, Num, other, Out, out), , at::lt_out(out, self, other))
 ACLNN(LessScalar, (In, self, Num, other, Out, out), like(out, self), at::lt_out(out, self, other))
-ACLNN(LeScalar, (In, self, Num, other, Out, out), like(out, self), at::le_out(out, self, other))
-ACLNN(LogicalAnd, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logical_and_out(out, self, other))
-ACLNN(LogicalOr, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logical_or_out(out, self, other))
-ACLNN(LogicalXor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logical_xor_out(out, self, other))
-ACLNN(IsClose, (In, self, In, other, double, rtol, double, atol, bool, equal_nan, Out, out),
-      broadcast(out, {self, other}), write(out, at::isclose(self, other, rtol, atol, equal_nan)))
+ACLNN(LeScalar, (In, self, Num, other, Out, out), , at::le_out(out, self, other))
+ACLNN(LogicalAnd, (In, self, In, other, Out, out), , at::logical_and_out(out, self, other))
+ACLNN(LogicalOr, (In, self, In, other, Out, out), , at::logical_or_out(out, self, other))
+ACLNN(LogicalXor, (In, self, In, other, Out, out), , at::logical_xor_out(out, self, other))
+ACLNN(IsClose, (In, self, In, other, double, rtol, double, atol, bool, equal_nan, Out, out), ,
+      write(out, at::isclose(self, other, rtol, atol, equal_nan)))
 ACLNN(Equal, (In, self, In, other, Out, out), one_element(out), out.fill_(at::equal(self, other)))
-ACLNN(IsInTensorScalar, (In, elements, Num, test, bool, unique, bool, invert, Out, out), like(out, elements),
+ACLNN(IsInTensorScalar, (In, elements, Num, test, bool, unique, bool, invert, Out, out), ,
       write(out, invert ? at::ne(elements, test) : at::eq(elements, test)))
 ACLNN(IsInScalarTensor, (Num, element, In, tests, bool, unique, bool, invert, Out, out), shape(out, {}),
       write(out, kernels::is_among(element, tests, invert)))
 
 // selection and clamping
-ACLNN(SWhere, (In, condition, In, self, In, other, Out, out),
-      (kept(out, self), kept(out, other), broadcast(out, {condition, self, other})),
+ACLNN(SWhere, (In, condition, In, self, In, other, Out, out), (kept(out, self), kept(out, other)),
       write(out, at::where(condition.to(at::kBool), self, other)))
 ACLNN(Clamp, (In, self, MaybeNum, min, MaybeNum, max, Out, out), clamped(out, self, min, max),
       write(out, at::clamp(self, min, max)))
@@ -189,7 +187,7 @@ ACLNN(ClampTensor, (In, self, In, min, In, max, Out, out), promoted(out, {self, 
       write(out, at::clamp(self, optional(min), optional(max))))
 ACLNN(ClampMinTensor, (In, self, In, min, Out, out), promoted(out, {self, min}), write(out, at::clamp_min(self, min)))
 ACLNN(ClampMaxTensor, (In, self, In, max, Out, out), promoted(out, {self, max}), write(out, at::clamp_max(self, max)))
-ACLNN(NanToNum, (In, self, float, nan, float, posinf, float, neginf, Out, out), (kept(out, self), like(out, self)),
+ACLNN(NanToNum, (In, self, float, nan, float, posinf, float, neginf, Out, out), kept(out, self),
       write(out, at::nan_to_num(self, nan, posinf, neginf)))
 
 // three operands

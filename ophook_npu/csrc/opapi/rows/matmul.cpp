@@ -109,7 +109,7 @@ ACLNN(MatmulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, se
       write(out, kernels::batch_product(self, mat2)))
 ACLNN(BatchMatMulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
       write(out, kernels::batch_product(self, mat2)))
-ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), shapes<"m k, k -> m">(self, vec, out), at::mv_out(out, self, vec))
+ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), , at::mv_out(out, self, vec))
 ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), shapes<"n, n ->">(self, other, out)),
       write(out, at::dot(self, other)))
 ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
@@ -132,7 +132,7 @@ ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube,
 ACLNN(Addr, (In, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha, Out, out),
       (kept(out, self), shapes<"m, n -> m n">(a, b, out), into(out, {self}), factors(beta, alpha, {self, a, b})),
       write(out, at::addr(self, a, b, beta.value_or(1), alpha.value_or(1))))
-ACLNN(Ger, (In, self, In, other, Out, out), shapes<"m, n -> m n">(self, other, out), write(out, at::outer(self, other)))
+ACLNN(Ger, (In, self, In, other, Out, out), , write(out, at::outer(self, other)))
 ACLNN(InplaceAddr, (Ref, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha),
       (kept(self, a), shapes<"m, n -> m n">(a, b, self), factors(beta, alpha, {self, a, b})),
       self.addr_(a, b, beta.value_or(1), alpha.value_or(1)))
@@ -187,14 +187,13 @@ ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, uni
 ACLNN(Trace, (In, self, Out, out), (kept(out, self), shape(out, {})), write(out, at::trace(self)))
 
 // norms and distances
-ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out),
-      (renormalizable(self, p, dim, max), like(out, self)), write(out, kernels::renormalized(self, p, dim, max)))
+ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out), renormalizable(self, p, dim, max),
+      write(out, kernels::renormalized(self, p, dim, max)))
 ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), renormalizable(self, p, dim, max),
       write(self, kernels::renormalized(self, p, dim, max)))
 ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out),
       (known_norm(p), known_way(p, mode), distances_like(x, y, out)), write(out, at::cdist(wide(x), wide(y), p)))
-ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out),
-      (distances_like(x, y, distance), like(grad, distance)),
+ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out), distances_like(x, y, distance),
       write(out, kernels::distances_backward(grad, x, y, distance, p)))
 ACLNN(PdistForward, (In, self, Num, p, Out, out), (known_norm(p.toDouble()), pairs_like(self, out)),
       write(out, at::pdist(wide(self), p.toDouble())))

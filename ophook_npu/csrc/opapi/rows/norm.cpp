@@ -58,14 +58,9 @@ void gradients_like(const Checked<bool>& mask, const at::Tensor& out, const at::
   if (mask[2]) asked({out_bias}, of_weight);
 }
 
-void layer_norm_gradient(const at::Tensor& grad, const at::Tensor& x, const Dims& normalized, const at::Tensor& mean,
-                         const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& bias,
+void layer_norm_gradient(const at::Tensor& x, const Dims& normalized, const at::Tensor& mean, const at::Tensor& rstd,
                          const Checked<bool>& mask, const at::Tensor& out, const at::Tensor& out_weight,
                          const at::Tensor& out_bias) {
-  like(grad, x);
-  SIM_CHECK(!normalized.empty(), "normalizedShape is empty");
-  kernels::ends_with(x, normalized);
-  for (const at::Tensor& each : {weight, bias}) shape(each, normalized);
   for (const at::Tensor& each : {mean, rstd})
     SIM_CHECK(each.numel() == c10::multiply_integers(outer_sizes(x, normalized.size())), "a statistic of shape ",
               each.sizes(), " for the rows of ", x.sizes());
@@ -145,14 +140,10 @@ void write_deep(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gam
   write_gradients(gx, gamma, beta, result.gx);
 }
 
-void of_groups(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, const kernels::Grouping& in) {
+void of_groups(const at::Tensor& self, const kernels::Grouping& in) {
   const auto& [n, c, area, groups] = in;
-  SIM_CHECK(self.dim() >= 2 && self.size(0) == n && self.size(1) == c && self.numel() == n * c * area && groups > 0 &&
-                c % groups == 0,
-            "a tensor of shape ", self.sizes(), " for N ", n, ", C ", c, ", HxW ", area, " and ", groups, " groups");
-  for (const at::Tensor& one : {gamma, beta})
-    SIM_CHECK(!one.defined() || (one.dim() == 1 && one.size(0) == c), "a weight of shape ", one.sizes(), " for ", c,
-              " channels");
+  SIM_CHECK(self.numel() == n * c * area && groups > 0 && c % groups == 0, "a tensor of shape ", self.sizes(),
+            " for N ", n, ", C ", c, ", HxW ", area, " and ", groups, " groups");
 }
 
 }  // namespace
@@ -181,17 +172,15 @@ ACLNN(FastBatchNormBackward,
       write_gradients(out, out_weight, out_bias,
                       kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd},
                                                    training, eps, wanted(mask))))
-ACLNN(BatchNormStats, (In, self, double, eps, Out, mean, Out, invstd), for_channels({mean, invstd}, self),
+ACLNN(BatchNormStats, (In, self, double, eps, Out, mean, Out, invstd), ,
       write_normal({}, mean, invstd, kernels::batch_statistics(self, eps)))
-ACLNN(BatchNormReduce, (In, self, Out, sum, Out, square_sum), for_channels({sum, square_sum}, self),
-      write_sums(sum, square_sum, kernels::batch_sums(self)))
-ACLNN(BatchNormElemt, (In, self, In, weight, In, bias, In, mean, In, invstd, double, eps, Out, out), like(out, self),
+ACLNN(BatchNormReduce, (In, self, Out, sum, Out, square_sum), , write_sums(sum, square_sum, kernels::batch_sums(self)))
+ACLNN(BatchNormElemt, (In, self, In, weight, In, bias, In, mean, In, invstd, double, eps, Out, out), ,
       write(out, kernels::batch_normalized(self, mean, invstd, weight, bias)))
 ACLNN(SyncBatchNormGatherStats,
       (In, sum, In, square_sum, In, counts, Ref, running_mean, Ref, running_var, float, momentum, float, eps, Out, mean,
        Out, invstd),
-      (for_channels({mean, invstd, running_mean, running_var}, sum), like(square_sum, sum),
-       shape(counts, {sum.size(0)})),
+      (for_channels({mean, invstd, running_mean, running_var}, sum), shape(counts, {sum.size(0)})),
       write_batch({.y = {}, .mean = mean, .rstd = invstd}, RUNNING,
                   kernels::gathered_sums({.first = sum, .second = square_sum}, counts, RUNNING, momentum, eps)))
 ACLNN(BatchNormGatherStatsWithCounts,
@@ -209,61 +198,49 @@ ACLNN(BatchNormReduceBackward,
                  weight_too ? out_weight : at::Tensor(), bias_too ? out_bias : at::Tensor(),
                  kernels::batch_gradient_sums(grad, self, mean, invstd)))
 ACLNN(BatchNormElemtBackward,
-      (In, grad, In, self, In, mean, In, invstd, In, weight, In, sum_dy, In, sum_dy_xmu, In, counts, Out, out),
-      like(out, self),
+      (In, grad, In, self, In, mean, In, invstd, In, weight, In, sum_dy, In, sum_dy_xmu, In, counts, Out, out), ,
       write(out, kernels::batch_gradient_from_sums(grad, self, {.mean = mean, .rstd = invstd}, weight,
                                                    {.first = sum_dy, .second = sum_dy_xmu}, kernels::total(counts))))
 
-ACLNN(LayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      kernels::layer_norm_like(self, normalized, weight, bias, {.y = out, NAMED(mean, rstd)}),
+ACLNN(LayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd), ,
       kernels::layer_norm_into({.y = out, NAMED(mean, rstd)}, self, normalized, weight, bias, eps))
-ACLNN(FastLayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      kernels::layer_norm_like(self, normalized, weight, bias, {.y = out, NAMED(mean, rstd)}),
+ACLNN(FastLayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd), ,
       kernels::layer_norm_into({.y = out, NAMED(mean, rstd)}, self, normalized, weight, bias, eps))
 ACLNN(LayerNormBackward,
       (In, grad, In, self, Ints, normalized, In, mean, In, rstd, In, weight, In, bias, Bools, mask, Out, out, Out,
        out_weight, Out, out_bias),
-      layer_norm_gradient(grad, self, normalized, mean, rstd, weight, bias, mask, out, out_weight, out_bias),
+      layer_norm_gradient(self, normalized, mean, rstd, mask, out, out_weight, out_bias),
       write_gradients(out, out_weight, out_bias,
                       kernels::layer_norm_backward(grad, self, normalized, {NAMED(mean, rstd)}, weight, bias,
                                                    wanted(mask), out)))
-ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
-      kernels::normal_like(self, gamma.sizes(), out, {rstd}),
+ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), ,
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))
-ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
-      kernels::normal_like(self, gamma.sizes(), out, {rstd}),
+ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), ,
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps, 1)))
-ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma),
-      (kernels::ends_with(self, gamma.sizes()), like(out, self), asked({out_gamma}, gamma.sizes())),
+ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma), ,
       write_gradients(out, out_gamma, {}, kernels::rms_norm_backward(grad, self, rstd, gamma)))
-ACLNN(AddRmsNorm, (In, a, In, b, In, gamma, double, eps, Out, out, Out, rstd, Out, sum),
-      kernels::normal_like(a, kernels::weight_of_rows(gamma).sizes(), out, {rstd}, {b, sum}),
+ACLNN(AddRmsNorm, (In, a, In, b, In, gamma, double, eps, Out, out, Out, rstd, Out, sum), ,
       write_normal_of_sum(out, {}, {}, rstd, sum, kernels::add_rms_norm(a, b, kernels::weight_of_rows(gamma), eps)))
-ACLNN(AddRmsNormCast, (In, a, In, b, In, gamma, double, eps, Out, out_float, Out, out, Out, rstd, Out, sum),
-      kernels::normal_like(a, gamma.sizes(), out, {rstd}, {b, out_float, sum}),
+ACLNN(AddRmsNormCast, (In, a, In, b, In, gamma, double, eps, Out, out_float, Out, out, Out, rstd, Out, sum), ,
       write_normal_of_sum(out, out_float, {}, rstd, sum, kernels::add_rms_norm(a, b, gamma, eps)))
-ACLNN(InplaceAddRmsNorm, (Ref, a, Ref, b, In, gamma, double, eps, Out, rstd),
-      kernels::normal_like(a, gamma.sizes(), b, {rstd}),
+ACLNN(InplaceAddRmsNorm, (Ref, a, Ref, b, In, gamma, double, eps, Out, rstd), ,
       write_normal_of_sum(a, {}, {}, rstd, b, kernels::add_rms_norm(a, b, gamma, eps)))
 ACLNN(AddLayerNorm,
       (In, a, In, b, In, gamma, In, beta, In, bias, double, eps, bool, sum_too, Out, out, Out, mean, Out, rstd, Out,
        sum),
-      kernels::normal_like(a, gamma.sizes(), out, {mean, rstd}, {b, sum_too ? sum : at::Tensor()}),
+      asked({sum_too ? sum : at::Tensor()}, a.sizes()),
       write_normal_of_sum(out, {}, mean, rstd, sum_too ? sum : at::Tensor(),
                           kernels::add_layer_norm(a, b, bias, gamma, beta, eps)))
 ACLNN(AddLayerNormGrad,
-      (In, grad, In, a, In, b, In, rstd, In, mean, In, gamma, In, grad_sum, Out, out, Out, out_gamma, Out, out_beta),
-      (kernels::ends_with(a, gamma.sizes()), like(out, a), like(grad, a), like(b, a),
-       asked({out_gamma, out_beta}, gamma.sizes())),
+      (In, grad, In, a, In, b, In, rstd, In, mean, In, gamma, In, grad_sum, Out, out, Out, out_gamma, Out, out_beta), ,
       write_gradients(out, out_gamma, out_beta,
                       kernels::add_layer_norm_backward(grad, a, b, {NAMED(mean, rstd)}, gamma, grad_sum)))
-ACLNN(DeepNorm, (In, x, In, gx, In, beta, In, gamma, double, alpha, double, eps, Out, mean, Out, rstd, Out, out),
-      kernels::normal_like(x, gamma.sizes(), out, {mean, rstd}, {gx}),
+ACLNN(DeepNorm, (In, x, In, gx, In, beta, In, gamma, double, alpha, double, eps, Out, mean, Out, rstd, Out, out), ,
       write_normal(out, mean, rstd, kernels::deep_norm(x, gx, beta, gamma, alpha, eps)))
 ACLNN(DeepNormGrad,
       (In, grad, In, x, In, gx, In, gamma, In, mean, In, rstd, double, alpha, Out, out_x, Out, out_gx, Out, out_beta,
        Out, out_gamma),
-      (like(out_x, x), asked({grad, gx, out_gx}, x.sizes()), asked({out_beta, out_gamma}, gamma.sizes())),
+      ,
       write_deep(out_x, out_gx, out_gamma, out_beta,
                  kernels::deep_norm_backward(grad, x, gx, gamma, {NAMED(mean, rstd)}, alpha)))
 
@@ -271,8 +248,7 @@ ACLNN(DeepNormGrad,
 ACLNN(GroupNorm,
       (In, self, In, gamma, In, beta, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, double, eps, Out, out,
        Out, mean, Out, rstd),
-      (of_groups(self, gamma, beta, GROUPS), kernels::group_norm_like(self, n, groups, out, mean, rstd)),
-      write_normal(out, mean, rstd, kernels::group_norm(self, gamma, beta, GROUPS, eps)))
+      of_groups(self, GROUPS), write_normal(out, mean, rstd, kernels::group_norm(self, gamma, beta, GROUPS, eps)))
 ACLNN(GroupNormBackward,
       (In, grad, In, self, In, mean, In, rstd, In, gamma, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, Bools,
        mask, Out, out, Out, out_gamma, Out, out_beta),
@@ -280,23 +256,19 @@ ACLNN(GroupNormBackward,
       SIM_CHECK(groups > 0 && c % groups == 0, c, " channels in ", groups, " groups"),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_backward(grad, self, {NAMED(mean, rstd)}, gamma, GROUPS, wanted(mask))))
-ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd),
-      kernels::group_norm_like(self, groups, out, mean, rstd),
+ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd), ,
       write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
 ACLNN(GroupNormSwish,
       (In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, eps, bool, activate, double, scale, Out,
        out, Out, mean, Out, rstd),
-      kernels::group_norm_like(self, groups, out, mean, rstd),
-      write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, scale)))
+      , write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, scale)))
 ACLNN(GroupNormSwishGrad,
       (In, grad, In, mean, In, rstd, In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, scale, bool,
        gamma_too, bool, beta_too, Out, out, Out, out_gamma, Out, out_beta),
-      (like(out, self),
-       asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes())),
+      asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes()),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_swish_backward(grad, self, {NAMED(mean, rstd)}, gamma, beta, groups, scale,
                                                          {true, gamma_too, beta_too})))
 ACLNN(GroupNormSiluV2,
-      (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd),
-      kernels::group_norm_like(self, groups, out, mean, rstd),
+      (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd), ,
       sim::quant::group_norm_silu(self, gamma, beta, groups, eps, silu, {.y = out, NAMED(mean, rstd)}))

@@ -33,14 +33,13 @@ ACLNN(AdaLayerNormQuant,
       write_rows_quantized(out, out_scale, smooth(ada_layer_norm(self, scale, shift, weight, bias, eps).y, smoothing)))
 ACLNN(LayerNormWithImplMode,
       (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd, int32_t, mode),
-      kernels::layer_norm_like(self, normalized, weight, bias, {.y = out, NAMED(mean, rstd)});
       SIM_CHECK(mode >= 0 && mode <= 2, "implMode ", mode, "; allowed: 0, 1, 2");
       SIM_CHECK(mode != 2 || self.scalar_type() == at::kHalf, "implMode 2 for ", self.scalar_type(),
                 "; allowed: FLOAT16"),
       write_ada(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(LayerNormQuant,
       (In, self, In, gamma, In, beta, In, scale, In, zero, int32_t, mode, double, eps, Out, out, Out, out_scale),
-      (like(out, self), over_the_last(self, gamma), static_mode(mode)),
+      (over_the_last(self, gamma), static_mode(mode)),
       write_quantized(out, steps_of(layer_normal(self, gamma, beta, eps), scale, zero, true)))
 // Its page allows additionalOutput false, CANN's own program for it asks for the sum.
 ACLNN(AddLayerNormQuantV2,
@@ -60,7 +59,7 @@ ACLNN(AddLayerNormQuant,
                            RESULT(1), RESULT(2), sum_too ? sum : at::Tensor()))
 ACLNN(RmsNormDynamicQuant,
       (In, self, In, gamma, In, smoothing, In, beta, double, eps, int64_t, dtype, Out, out, Out, out_scale),
-      (like(out, self), over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar}), by_row(out_scale, self)),
+      (over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar}), by_row(out_scale, self)),
       write_rows_quantized(out, out_scale, smooth(rms_normal(self, gamma, beta, eps), smoothing)))
 ACLNN(RmsNormQuant, (In, self, In, gamma, In, beta, In, scale, In, offset, double, eps, Out, out),
       (sim::mx::stepped_like(out, self), over_the_last(self, gamma)),
@@ -76,7 +75,5 @@ ACLNN(QuantizedBatchNorm,
 ACLNN(GroupNormSiluQuant,
       (In, self, In, gamma, In, beta, In, scale, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out,
        rstd),
-      kernels::group_norm_like(self, groups, out, mean, rstd);
-      of_dtype("out", out, {at::kChar});
       SIM_CHECK(silu, "activateSilu has to be true"),
       group_norm_silu_quant(self, gamma, beta, scale, groups, eps, {.y = out, NAMED(mean, rstd)}))

@@ -13,8 +13,7 @@ ACLNN(NsaCompress,
 ACLNN(NsaCompressGrad,
       (In, grad, In, x, In, weight, Ints, ends, int64_t, size, int64_t, stride, int64_t, kind, Text, layout, Out,
        grad_x, Out, grad_weight),
-      (nsa::compressed_like(x, weight, ends, layout, {size, stride}, kind, grad), like(grad_x, x),
-       like(grad_weight, weight)),
+      nsa::compressed_like(x, weight, ends, layout, {size, stride}, kind, grad),
       write_each({grad_x, grad_weight}, nsa::compressed_backward(grad, x, weight, ends, {size, stride})))
 #define CACHING (nsa::Caching{NAMED(x, weight, slots, lengths, pages), .windows = {size, stride}, .cache = cache})
 ACLNN(NsaCompressWithCache,

@@ -129,18 +129,17 @@ ACLNN(MaxPool3dWithArgmaxBackward,
 ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 2), like(found, out)),
       write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
 ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out),
-      (like(found, grad), adapted_from(grad, self, out, 2), placed_in_32_bits(self, 2)),
+      (adapted_from(grad, self, out, 2), placed_in_32_bits(self, 2)),
       write(out, at::adaptive_max_pool2d_backward(wide(grad), wide(self), indices(found))))
 ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 3), like(found, out)),
       write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
 ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out),
-      (like(found, grad), adapted_from(grad, self, out, 3), placed_in_32_bits(self, 3)),
+      (adapted_from(grad, self, out, 3), placed_in_32_bits(self, 3)),
       write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
-ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out),
-      (kept(out, self), like(found, self), resized(out, self, size, 2)),
+ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out), (kept(out, self), resized(out, self, size, 2)),
       write(out, kernels::max_unpool(self, found, size)))
 ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
-      (like(found, self), resized(out, self, size, 3)), write(out, kernels::max_unpool(self, found, size)))
+      resized(out, self, size, 3), write(out, kernels::max_unpool(self, found, size)))
 
 ACLNN(MaxPool,
       (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,

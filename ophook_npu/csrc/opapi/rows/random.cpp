@@ -68,11 +68,11 @@ ACLNN(InplaceNormalTensor, (Out, self, float, mean, float, std, In, seed, In, of
       kernels::draw_normal(self, mean, std, captured(seed, offset, shift)))
 ACLNN(NormalFloatFloat, (float, mean, float, std, int64_t, seed, int64_t, offset, Out, out), when_run(),
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
-ACLNN(NormalFloatTensor, (float, mean, In, std, int64_t, seed, int64_t, offset, Out, out), like(out, std),
+ACLNN(NormalFloatTensor, (float, mean, In, std, int64_t, seed, int64_t, offset, Out, out), ,
       kernels::draw_normal(out, at::scalar_tensor(mean, at::kFloat), std, generator(seed, offset)))
-ACLNN(NormalTensorFloat, (In, mean, float, std, int64_t, seed, int64_t, offset, Out, out), like(out, mean),
+ACLNN(NormalTensorFloat, (In, mean, float, std, int64_t, seed, int64_t, offset, Out, out), ,
       kernels::draw_normal(out, mean, at::scalar_tensor(std, at::kFloat), generator(seed, offset)))
-ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Out, out), broadcast(out, {mean, std}),
+ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Out, out), ,
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
 ACLNN(InplaceUniform, (Out, self, double, from, double, to, uint64_t, seed, uint64_t, offset), interval(from, to),
       kernels::draw_uniform(self, from, to, generator(seed, offset)))
@@ -92,9 +92,9 @@ ACLNN(InplaceBernoulli, (Out, self, Num, p, int64_t, seed, int64_t, offset), pro
       self.bernoulli_(p.toDouble(), generator(seed, offset)))
 ACLNN(InplaceBernoulliTensor, (Out, self, In, p, int64_t, seed, int64_t, offset), into(self, {p}),
       self.copy_(kernels::draw_bernoulli(p, self.sizes(), generator(seed, offset))))
-ACLNN(Bernoulli, (In, self, Num, p, int64_t, seed, int64_t, offset, Out, out),
-      (probability(p.toDouble()), like(out, self)), out.bernoulli_(p.toDouble(), generator(seed, offset)))
-ACLNN(BernoulliTensor, (In, self, In, p, int64_t, seed, int64_t, offset, Out, out), (into(self, {p}), like(out, self)),
+ACLNN(Bernoulli, (In, self, Num, p, int64_t, seed, int64_t, offset, Out, out), probability(p.toDouble()),
+      out.bernoulli_(p.toDouble(), generator(seed, offset)))
+ACLNN(BernoulliTensor, (In, self, In, p, int64_t, seed, int64_t, offset, Out, out), into(self, {p}),
       write(out, kernels::draw_bernoulli(p, out.sizes(), generator(seed, offset)).to(out.scalar_type())))
 ACLNN(SimThreadExponential, (Out, self, int64_t, count, double, lambda, int64_t, seed, int64_t, offset), when_run(),
       kernels::draw_exponential(self, lambda, generator(seed, offset)))
@@ -108,8 +108,8 @@ ACLNN(MultinomialTensor,
 ACLNN(Randperm, (int64_t, n, int64_t, seed, int64_t, offset, Out, out), shape(out, {n}),
       write(out, at::randperm(n, generator(seed, offset))))
 ACLNN(RReluWithNoise,
-      (In, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset, Out, out),
-      like(out, self), kernels::leaked(out, self, noise, lower, upper, training, generator(seed, offset)))
+      (In, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset, Out, out), ,
+      kernels::leaked(out, self, noise, lower, upper, training, generator(seed, offset)))
 ACLNN(InplaceRReluWithNoise,
       (Ref, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset),
       like(noise, self), kernels::leaked(self, self, noise, lower, upper, training, generator(seed, offset)))
@@ -123,21 +123,20 @@ ACLNN(DropoutGenMaskV2Tensor, (Ints, sizes, double, p, In, seed, In, offset, uin
       (probability(p), whole_mask(mask, c10::multiply_integers(sizes))),
       gen_mask(sizes, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, mask))
 ACLNN(DropoutDoMask, (In, self, In, mask, double, p, Out, out),
-      (probability(p), like(out, self), room_for(mask, 8 * bytes_of_mask(self.numel()))),
-      write(out, dropped(self, mask, p)))
+      (probability(p), room_for(mask, 8 * bytes_of_mask(self.numel()))), write(out, dropped(self, mask, p)))
 ACLNN(Dropout, (In, self, double, p, bool, training, int64_t, seed, int64_t, offset, Out, out, Out, mask),
-      (kept(out, self), probability(p), like(out, self), whole_mask(mask, self.numel())),
+      (kept(out, self), probability(p), whole_mask(mask, self.numel())),
       training&& p != 0 ? dropout(self, p, seed, offset, out, mask) : write(out, self))
 ACLNN(DropoutBackward, (In, grad, In, mask, double, scale, Out, out),
-      (kept(out, grad), grad_scale(scale), like(out, grad), whole_mask(mask, grad.numel())),
+      (kept(out, grad), grad_scale(scale), whole_mask(mask, grad.numel())),
       write(out, scale == 1 ? grad : kernels::masked_scaled(grad, kernels::unpack_bits(mask, 0, grad.numel()), scale)))
 ACLNN(DropoutV3, (In, self, In, noise_shape, double, p, int64_t, seed, int64_t, offset, Out, out, Out, mask),
-      (probability(p), like(out, self), mask_of(mask, self, p)), dropout(self, p, seed, offset, out, mask))
+      (probability(p), mask_of(mask, self, p)), dropout(self, p, seed, offset, out, mask))
 ACLNN(DropoutV3Tensor,
       (In, self, In, noise_shape, double, p, In, seed, In, offset, uint64_t, shift, Out, out, Out, mask),
       (probability(p), like(out, self), mask_of(mask, self, p)),
       dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
-ACLNN(DropoutV3Grad, (In, grad, In, mask, double, scale, Out, out), (like(out, grad), whole_mask(mask, grad.numel())),
+ACLNN(DropoutV3Grad, (In, grad, In, mask, double, scale, Out, out), whole_mask(mask, grad.numel()),
       write(out, kernels::masked_scaled(grad, kernels::unpack_bits(mask, 0, grad.numel()), scale)))
-ACLNN(MaskedScale, (In, self, In, mask, float, scale, Out, out), (like(out, self), like(mask, self)),
+ACLNN(MaskedScale, (In, self, In, mask, float, scale, Out, out), ,
       write(out, kernels::masked_scaled(self, mask, scale)))

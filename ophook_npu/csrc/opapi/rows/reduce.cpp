@@ -165,31 +165,28 @@ ACLNN(GroupedBiasAddGradV2, (In, grad, In, groups, int64_t, kind, Out, out),
       kernels::group_sums_like(grad, groups, kind, out), write(out, kernels::group_sums(grad, groups, kind == 1)))
 
 // cumulative
-ACLNN(CumsumV2, (In, self, int64_t, dim, bool, exclusive, bool, reverse, Out, out), (wrap(dim, self), like(out, self)),
+ACLNN(CumsumV2, (In, self, int64_t, dim, bool, exclusive, bool, reverse, Out, out), wrap(dim, self),
       write(out, kernels::running_sum(self, dim, exclusive, reverse)))
 ACLNN(InplaceCumprod, (Ref, self, Num, dim), wrap(dim.toLong(), self),
       write(self, kernels::running_product(self, dim.toLong(), self.scalar_type())))
 ACLNN(ExpSegsum, (In, self, Out, out), kernels::segment_sums_like(self, out),
       write(out, kernels::exp_segment_sums(self)))
-ACLNN(ExpSegsumBackward, (In, grad, In, result, Out, out),
-      (like(grad, result), kernels::segment_sums_like(out, result)),
+ACLNN(ExpSegsumBackward, (In, grad, In, result, Out, out), kernels::segment_sums_like(out, result),
       write(out, kernels::exp_segment_sums_backward(grad, result)))
-ACLNN(Cumsum, (In, self, int64_t, dim, Dtype, dtype, Out, out), (wrap(dim, self), like(out, self)),
+ACLNN(Cumsum, (In, self, int64_t, dim, Dtype, dtype, Out, out), wrap(dim, self),
       write(out, at::cumsum(self, dim, out.scalar_type())))
-ACLNN(Cumprod, (In, self, Num, dim, Dtype, dtype, Out, out), like(out, self),
+ACLNN(Cumprod, (In, self, Num, dim, Dtype, dtype, Out, out), ,
       write(out, kernels::running_product(self, dim.toLong(), out.scalar_type())))
-ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices),
-      (wrap(dim, self), kept(out, self), like(out, self), like(indices, self)),
+ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices), (wrap(dim, self), kept(out, self)),
       write({out, indices}, at::cummax(self, dim)))
-ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices),
-      (wrap(dim, self), kept(out, self), like(out, self), like(indices, self)),
+ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices), (wrap(dim, self), kept(out, self)),
       write({out, indices}, at::cummin(self, dim)))
 
 // sorting
-ACLNN(Argsort, (In, self, int64_t, dim, bool, descending, Out, out), (wrap(dim, self), like(out, self)),
+ACLNN(Argsort, (In, self, int64_t, dim, bool, descending, Out, out), wrap(dim, self),
       write(out, at::argsort(self, /*stable=*/true, dim, descending)))
 ACLNN(Sort, (In, self, bool, stable, int64_t, dim, bool, descending, Out, out, Out, indices),
-      (wrap(dim, self), kept(out, self), like(out, self), like(indices, self)),
+      (wrap(dim, self), kept(out, self)),
       write({out, indices}, at::sort(self, std::optional<bool>(stable), dim, descending)))
 ACLNN(Topk, (In, self, int64_t, k, int64_t, dim, bool, largest, bool, sorted, Out, out, Out, indices),
       (kept(out, self), largest_of(out, self, k, dim), largest_of(indices, self, k, dim)),

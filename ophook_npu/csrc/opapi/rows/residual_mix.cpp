@@ -43,11 +43,10 @@ ACLNN(MhcPreBackwardV2,
                                {grad_in, grad_post, grad_res, inverse_norm, products, weights}, post, more,
                                {to_x, to_phi, to_alpha, to_bias, to_gamma}))
 ACLNN(MhcPost, (In, x, In, res, In, layer, In, post, Out, out),
-      SIM_NEEDED(res.defined() || product_is("Ascend950"), "hRes is null; on an Ascend950 alone it may be");
-      kernels::connection_like({x, res, layer, post}, out), write(out, kernels::connected({x, res, layer, post})))
+      SIM_NEEDED(res.defined() || product_is("Ascend950"), "hRes is null; on an Ascend950 alone it may be"),
+      write(out, kernels::connected({x, res, layer, post})))
 ACLNN(MhcPostBackward,
-      (In, grad, In, x, In, res, In, layer, In, post, Out, to_x, Out, to_res, Out, to_layer, Out, to_post),
-      kernels::connection_backward_like(grad, {x, res, layer, post}, {to_x, to_res, to_layer, to_post}),
+      (In, grad, In, x, In, res, In, layer, In, post, Out, to_x, Out, to_res, Out, to_layer, Out, to_post), ,
       kernels::connection_backward(grad, {x, res, layer, post}, {to_x, to_res, to_layer, to_post}))
 ACLNN(Sinkhorn, (In, cost, MaybeNum, least, Out, out),
       SIM_CHECK(cost.dim() == 2 && cost.size(1) <= 4096, "costs of shape ", cost.sizes());

@@ -19,12 +19,6 @@ void write_cell(const at::Tensor& hy, const at::Tensor& cy, const at::Tensor& st
   write(storage, result.gates);
 }
 
-void cell_gradients_like(const at::Tensor& cx, const at::Tensor& cy, const at::Tensor& storage, const at::Tensor& gates,
-                         const at::Tensor& out_cx, const at::Tensor& bias) {
-  sim::shapes<"rows all -> rows all, all">(storage, gates, bias);
-  like(cy, cx), like(out_cx, cx);
-}
-
 void write_cell_gradients(const at::Tensor& gates, const at::Tensor& cx, const at::Tensor& bias, bool has_bias,
                           const kernels::LstmCellGradients& result) {
   write(gates, result.gates);
@@ -188,6 +182,6 @@ ACLNN(ThnnFusedLstmCell,
 ACLNN(ThnnFusedLstmCellBackward,
       (In, grad_hy, In, grad_cy, In, cx, In, cy, In, storage, bool, has_bias, Out, out_gates, Out, out_cx, Out,
        out_bias),
-      cell_gradients_like(cx, cy, storage, out_gates, out_cx, has_bias ? out_bias : at::Tensor()),
+      has_bias ? shape(out_bias, {storage.size(1)}) : when_run(),
       write_cell_gradients(out_gates, out_cx, out_bias, has_bias,
                            kernels::lstm_cell_backward(grad_hy, grad_cy, cx, cy, storage)))

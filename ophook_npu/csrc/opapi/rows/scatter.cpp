@@ -87,8 +87,7 @@ ACLNN(MaxUnpool3dBackward, (In, grad, In, self, In, found, Ints, size, Ints, str
       SIM_CHECK(size.size() == 3 && stride.size() == 3 && padding.size() == 3, "outputSize ", at::IntArrayRef(size),
                 ", stride ", at::IntArrayRef(stride), ", padding ", at::IntArrayRef(padding), "; three each expected"),
       write(out, kernels::max_unpool_backward(grad, found, 3)))
-ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out),
-      (like(out, self), kernels::slices_like(self, indices, updates)),
+ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), kernels::slices_like(self, indices, updates),
       write(out, kernels::scattered_slices(self, indices, updates)))
 ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduction, int64_t, axis),
       scatter_list_like(list, indices, updates, reduction, axis), kernels::put_rows(list, indices, updates, mask, axis))
@@ -100,7 +99,7 @@ ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), when_run(), kernels::
 ACLNN(ChamferDistanceBackward,
       (In, first, In, second, In, nearest_second, In, nearest_first, In, grad_first, In, grad_second, Out, out_first,
        Out, out_second),
-      (like(out_first, first), like(out_second, second)),
+      ,
       write_two(out_first, out_second,
                 kernels::chamfer_backward(first, second, nearest_second, nearest_first, grad_first, grad_second)))
 ACLNN(Einsum, (List, tensors, Text, equation, Out, out),

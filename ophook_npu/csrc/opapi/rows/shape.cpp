@@ -154,10 +154,9 @@ ACLNN(DiagFlat, (In, self, int64_t, diagonal, Out, out),
       write(out, at::diagflat(self, diagonal)))
 ACLNN(Permute, (In, self, Ints, dims, Out, out), (kept(out, self), like(out, self.permute(dims))),
       write(out, self.permute(dims)))
-ACLNN(Flip, (In, self, Ints, dims, Out, out), (like(out, self), each_once(self, dims)),
-      write(out, at::flip(self, dims)))
-ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out),
-      (kept(out, self), rolled(self, shifts, dims), like(out, self)), write(out, at::roll(self, shifts, dims)))
+ACLNN(Flip, (In, self, Ints, dims, Out, out), each_once(self, dims), write(out, at::flip(self, dims)))
+ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), (kept(out, self), rolled(self, shifts, dims)),
+      write(out, at::roll(self, shifts, dims)))
 ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
 ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(self, repeats.to(at::kLong))))
@@ -173,10 +172,8 @@ ACLNN(RepeatInterleaveTensor, (In, repeats, int64_t, size, Out, out), shape(out,
 ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out),
       (kept(out, grad), gathered_ranges(out, grad, repeats, dim)),
       write(out, kernels::repeat_interleave_backward(grad, repeats, dim).reshape(out.sizes())))
-ACLNN(Tril, (In, self, int64_t, diagonal, Out, out), (kept(out, self), like(out, self)),
-      at::tril_out(out, self, diagonal))
-ACLNN(Triu, (In, self, int64_t, diagonal, Out, out), (kept(out, self), like(out, self)),
-      at::triu_out(out, self, diagonal))
+ACLNN(Tril, (In, self, int64_t, diagonal, Out, out), kept(out, self), at::tril_out(out, self, diagonal))
+ACLNN(Triu, (In, self, int64_t, diagonal, Out, out), kept(out, self), at::triu_out(out, self, diagonal))
 ACLNN(InplaceTril, (Ref, self, int64_t, diagonal), when_run(), self.tril_(diagonal))
 ACLNN(InplaceTriu, (Ref, self, int64_t, diagonal), when_run(), self.triu_(diagonal))
 ACLNN(ConfusionTranspose, (In, self, Ints, perm, Ints, sizes, bool, transpose_first, Out, out),

@@ -68,31 +68,29 @@ FUNCTION(Sinh, sinh)
 FUNCTION(Sqrt, sqrt)
 FUNCTION(Tan, tan)
 
-ACLNN(Abs, (In, self, Out, out), (of_its_real_type(out, self), like(out, self)),
+ACLNN(Abs, (In, self, Out, out), of_its_real_type(out, self),
       write(out, self.scalar_type() == at::kBool ? self : at::abs(self)))
-ACLNN(AngleV2, (In, self, Out, out), like(out, self), write(out, at::angle(self)))
-ACLNN(BitwiseNot, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::bitwise_not(self)))
-ACLNN(IsFinite, (In, self, Out, out), like(out, self), write(out, at::isfinite(self)))
-ACLNN(IsInf, (In, self, Out, out), like(out, self), write(out, at::isinf(self)))
-ACLNN(IsNegInf, (In, self, Out, out), like(out, self), at::isneginf_out(out, self))
-ACLNN(IsPosInf, (In, self, Out, out), like(out, self), at::isposinf_out(out, self))
+ACLNN(AngleV2, (In, self, Out, out), , write(out, at::angle(self)))
+ACLNN(BitwiseNot, (In, self, Out, out), kept(out, self), write(out, at::bitwise_not(self)))
+ACLNN(IsFinite, (In, self, Out, out), , write(out, at::isfinite(self)))
+ACLNN(IsInf, (In, self, Out, out), , write(out, at::isinf(self)))
+ACLNN(IsNegInf, (In, self, Out, out), , at::isneginf_out(out, self))
+ACLNN(IsPosInf, (In, self, Out, out), , at::isposinf_out(out, self))
 WHOLE(Neg, neg)
 WHOLE(Round, round)
-ACLNN(RoundDecimals, (In, self, int64_t, decimals, Out, out), (kept(out, self), like(out, self)),
-      at::round_out(out, self, decimals))
-ACLNN(Sign, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::sgn(self)))
-ACLNN(Signbit, (In, self, Out, out), like(out, self), write(out, at::signbit(self)))
+ACLNN(RoundDecimals, (In, self, int64_t, decimals, Out, out), kept(out, self), at::round_out(out, self, decimals))
+ACLNN(Sign, (In, self, Out, out), kept(out, self), write(out, at::sgn(self)))
+ACLNN(Signbit, (In, self, Out, out), , write(out, at::signbit(self)))
 WHOLE(Trunc, trunc)
-ACLNN(Square, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::square(self)))
-ACLNN(Real, (In, self, Out, out), (of_its_real_type(out, self), like(out, self)), write(out, at::real(self)))
+ACLNN(Square, (In, self, Out, out), kept(out, self), write(out, at::square(self)))
+ACLNN(Real, (In, self, Out, out), of_its_real_type(out, self), write(out, at::real(self)))
 // The page takes the number's magnitude first, whose results these are for what is positive.
-ACLNN(Digamma, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::digamma(wide(self))))
-ACLNN(Lgamma, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::lgamma(wide(self))))
+ACLNN(Digamma, (In, self, Out, out), kept(out, self), write(out, at::digamma(wide(self))))
+ACLNN(Lgamma, (In, self, Out, out), kept(out, self), write(out, at::lgamma(wide(self))))
 ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self), write(out, at::logit(self, bound(eps))))
-ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),
-      write(out, at::logit_backward(grad, self, bound(eps))))
+ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), , write(out, at::logit_backward(grad, self, bound(eps))))
 ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out),
-      (like(out, self), one_scale_of(self, scales, zero_points, axis)),
+      one_scale_of(self, scales, zero_points, axis),
       write(out, sim::quant::quantized(self, scales, zero_points, axis, out.scalar_type())))
 ACLNN(Cast, (In, self, int32_t, dtype, Out, out), sim::mx::cast_like(self, dtype, out), sim::mx::cast(self, dtype, out))
 
