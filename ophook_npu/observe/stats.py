@@ -70,13 +70,15 @@ class Stats(Observer):
         for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)
             if kind is _Tensor or isinstance(value, _Tensor):
-                parts += value.shape, value.dtype
+                parts.append(value.shape)
+                parts.append(value.dtype)
             elif kind is list:
                 parts.append(tuple([(v.shape, v.dtype) for v in value if isinstance(v, _Tensor)]))
         parts.append(None)
         result = proceed(*args, **kwargs) if kwargs else proceed(*args)
         if type(result) is _Tensor or isinstance(result, _Tensor):
-            parts += result.shape, result.dtype
+            parts.append(result.shape)
+            parts.append(result.dtype)
         elif isinstance(result, (list, tuple)):
             parts.append(tuple([(v.shape, v.dtype) for v in result if isinstance(v, _Tensor)]))
         key = tuple(parts)
