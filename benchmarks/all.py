@@ -1,28 +1,29 @@
 """What a simulated device costs next to torch on the same processor: one table, of ratios.
 
-    python benchmarks/all.py [--rows attention ...] [--write] [--plot docs/images/performance.svg]
+    python benchmarks/all.py [--rows attention ...] [--write]
 
 Each row compares two ways in one process that take turns (benchmarks/alternating.py). The ratio is of the processors'
 time over all threads; the wall's stands beside it. On a machine where others work the wall says little. `--rows` takes
-words of the names of rows. `--write` puts the table into docs/performance.md and its Chinese twin; rows that were not
-measured keep what stands there.
+words of the names of rows. `--write` puts the table into docs/performance.md and its Chinese twin, and draws it; rows
+that were not measured keep what stands there.
 """
 
 from __future__ import annotations
 
 import argparse
+import html
 import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGES = [HERE.parent / "docs" / name for name in ("performance.md", "performance.zh.md")]
+PICTURE = HERE.parent / "docs" / "images" / "performance.svg"
 BEGIN, END = "<!-- benchmarks/all.py -->", "<!-- end -->"
 
 
@@ -35,17 +36,17 @@ class Row:
     group: str
     ours: str = "npu"
     theirs: str = "cpu"
-    absolute: bool = False
-    """The bar is in µs."""
+    unit: str = ""
+    """Of the bar; without one it is a ratio."""
     clock: str = ""
     """The one that the bar is of. Without a name: the processors', where it was measured."""
 
 
 ROWS = [
-    Row("npu_add_custom", "1211", 100, "add", absolute=True, clock="wall"),
+    Row("npu_add_custom", "1211", 100, "add", unit="µs", clock="wall"),
     Row("a + b", "2.9", 1.8, "add"),
-    Row("aclnnAddCustom", "1211", 75, "core", absolute=True),
-    Row("aclnnAdd, both phases", "2.9 for the first", 1.5, "core", absolute=True),
+    Row("aclnnAddCustom", "1211", 75, "core", unit="µs"),
+    Row("aclnnAdd, both phases", "2.9 for the first", 1.5, "core", unit="µs"),
     Row("layer_norm float16", "6.9", 1.3, "operators"),
     Row("layer_norm float16, with gradient", "", 1.3, "operators"),
     Row("layer_norm float32", "1.3", 1.3, "operators"),
@@ -80,14 +81,22 @@ ROWS = [
         ]
     ),
     Row("Digest of a step", "1.41", 1.2, "observers", "Digest", "nothing"),
+    Row("Compare of a step, less its reference", "1.6", 1.3, "observers", "Compare", "nothing"),
+    Row("kernel check of AddCustom after an edit", "6 to 20", 3, "edit", unit="s"),
     Row("compiled rewrite", "1.021", 1.01, "compiled", "pattern_rewrite", "by hand"),
 ]
+CLOCKS = {row.name: row.clock for row in ROWS}
 
 
 def run(*command: str, **environ: str) -> str:
     every = {**os.environ, "OMP_NUM_THREADS": "1", **environ}
     done = subprocess.run([sys.executable, *command], env=every, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout
+
+
+def python(program: str) -> str:
+    """The last line that it prints, without the simulator."""
+    return run("-c", program, TORCH_DEVICE_BACKEND_AUTOLOAD="0", PYTHONPATH=str(HERE)).splitlines()[-1]
 
 
 def on_simulator(program: str, *arguments: str, devices: int = 1) -> str:
@@ -116,18 +125,26 @@ def core() -> Iterator[tuple[str, Costs]]:
 
 
 def observers() -> Iterator[tuple[str, Costs]]:
-    with tempfile.NamedTemporaryFile() as file:
-        run(str(HERE / "observe_overhead.py"), "--json", file.name, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
-        found = json.loads(file.read())
-    for table, suffix in (("operator_us", "on an add"), ("step_s", "of a step")):
-        costs = {name: {"cpu": value} for name, value in found[table].items()}
-        for name in costs:
-            yield f"{name} {suffix}", costs
+    names = {name for row in ROWS if row.group == "observers" for name in (row.ours, row.theirs)}
+    names |= {"bare mode", "its reference alone"}
+    program = f"found = o.costs(4, layers=4, names={names!r}); print(json.dumps([*found, o.compare_alone(found[1])]))"
+    adds, step, compare = json.loads(python(f"import observe_overhead as o, json; {program}"))
+    for name in adds:
+        yield f"{name} on an add", {one: {"cpu": value} for one, value in adds.items()}
+    for name in step:
+        yield f"{name} of a step", {one: {"cpu": value} for one, value in step.items()}
+    costs = {"Compare": {"cpu": compare}, "nothing": {"cpu": step["nothing"]}}
+    yield "Compare of a step, less its reference", costs
+
+
+def edit() -> Iterator[tuple[str, Costs]]:
+    import kernel_build
+
+    yield "kernel check of AddCustom after an edit", {"npu": kernel_build.after_an_edit()}
 
 
 def compiled() -> Iterator[tuple[str, Costs]]:
-    program = "import hook_overhead, json; print(json.dumps(hook_overhead.compiled(100)['compiled']))"
-    found = json.loads(run("-c", program, TORCH_DEVICE_BACKEND_AUTOLOAD="0", PYTHONPATH=str(HERE)).splitlines()[-1])
+    found = json.loads(python("import hook_overhead, json; print(json.dumps(hook_overhead.compiled(100)['compiled']))"))
     pairs = {"pattern_rewrite": "pattern_rewrite", "by hand": "written with the replacement"}
     yield "compiled rewrite", {name: {"wall": found[key]} for name, key in pairs.items()}
 
@@ -139,7 +156,7 @@ def measured(groups: set[str]) -> dict[str, Costs]:
         found.update(rows_of(on_simulator("through_torch_npu.py", *here)))
     if "collectives" in groups:
         found.update(rows_of(on_simulator("collectives.py", devices=2)))
-    for function in (core, observers, compiled):
+    for function in (core, observers, edit, compiled):
         if function.__name__ in groups:
             found.update(function())
     return found
@@ -152,11 +169,11 @@ def shown(row: Row, costs: Costs) -> tuple[str, str, str]:
     against = [row.theirs, *(name for name in costs if name.startswith(f"{row.theirs} "))]
     ours = costs[row.ours]
     now = {
-        clock: ours[clock] / (1 if row.absolute else min(costs[name][clock] for name in against))
+        clock: ours[clock] / (1 if row.unit else min(costs[name][clock] for name in against))
         for clock in ("cpu", "wall")
         if clock in ours
     }
-    told = {clock: f"{value:.3g} µs" if row.absolute else f"{value:.2f}" for clock, value in now.items()}
+    told = {clock: f"{value:.3g} {row.unit}" if row.unit else f"{value:.2f}" for clock, value in now.items()}
     reached = now[row.clock or next(iter(now))] <= row.bar
     return told.get("cpu", ""), told.get("wall", ""), "yes" if reached else "no"
 
@@ -166,7 +183,7 @@ def table(found: dict[str, Costs], kept: dict[str, str]) -> str:
     for row in ROWS:
         if row.name in found:
             cpu, wall, reached = shown(row, found[row.name])
-            unit = " µs" if row.absolute else ""
+            unit = f" {row.unit}" if row.unit else ""
             before = f"{row.before}{unit}" if row.before[:1].isdigit() and row.before[-1].isdigit() else row.before
             lines.append(f"| {row.name} | {before} | {cpu} | {wall} | {row.bar:g}{unit} | {reached} |")
         elif row.name in kept:
@@ -183,35 +200,39 @@ def write(text: str) -> None:
         whole = page.read_text(encoding="utf-8")
         replaced = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", whole, flags=re.S)
         page.write_text(replaced, encoding="utf-8")
+    PICTURE.write_text(picture(text), encoding="utf-8")
 
 
-def plot(text: str, path: str) -> None:
-    """A bar for each ratio, over what it was to reach."""
-    import matplotlib
+STYLE = """
+text { font: 12px sans-serif; fill: #24292f } .line { stroke: #24292f } .yes { fill: #4c8eda } .no { fill: #e8923a }
+@media (prefers-color-scheme: dark) { text { fill: #d0d7de } .line { stroke: #d0d7de } }
+"""
 
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
 
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
-    ratios = [(name, float(now or wall), float(bar)) for name, _, now, wall, bar, _ in cells if "µs" not in bar]
-    figure, axis = plt.subplots(figsize=(8, 0.28 * len(ratios) + 1))
-    names = [name for name, _, _ in ratios]
-    colours = ["tab:blue" if now <= bar else "tab:orange" for _, now, bar in ratios]
-    axis.barh(names, [now for _, now, _ in ratios], color=colours)
-    axis.plot([bar for _, _, bar in ratios], names, "k|", markersize=10)
-    axis.axvline(1, color="0.7", linewidth=0.8)
-    axis.invert_yaxis()
-    axis.set_xlabel("processor time, ours / torch's (a mark: what is to be reached)")
-    axis.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    figure.savefig(path)
+def picture(text: str) -> str:
+    """The table as SVG: each row as a part of what is to be reached, which is the line."""
+    left, unit, most, step = 280, 110, 3.0, 20
+    parts = []
+    for number, line in enumerate(text.splitlines()[2:]):
+        name, _, cpu, wall, bar, reached = (cell.strip() for cell in line.strip("|").split("|"))
+        now = wall if not cpu or CLOCKS[name] == "wall" else cpu
+        share = float(now.split()[0]) / float(bar.split()[0])
+        y, length = number * step + 30, unit * min(share, most)
+        more = " …" if share > most else ""
+        parts.append(f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{html.escape(name)}</text>')
+        parts.append(f'<rect class="{reached}" x="{left}" y="{y}" width="{length:.1f}" height="14" rx="2"/>')
+        parts.append(f'<text x="{left + max(length, unit) + 6:.1f}" y="{y + 11}">{now}{more} (≤ {bar})</text>')
+    height, x = len(parts) // 3 * step + 40, left + unit
+    parts.append(f'<line class="line" x1="{x}" x2="{x}" y1="24" y2="{height - 10}" stroke-dasharray="3 3"/>')
+    parts.append(f'<text x="{x}" y="16" text-anchor="middle">to be reached</text>')
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {height}" width="760" height="{height}">'
+    return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>", ""])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="*", default=[""], metavar="WORD")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--plot", metavar="FILE", help="needs matplotlib: pip install matplotlib")
     options = parser.parse_args()
     wanted = [row for row in ROWS if any(word in row.name for word in options.rows)]
     if not wanted:
@@ -226,8 +247,6 @@ def main() -> None:
         if options.write:
             write(text)
     print(text)
-    if options.plot:
-        plot(text, options.plot)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -152,11 +152,36 @@ def bars(operator: dict[str, float], step: dict[str, float]) -> list[tuple[str, 
         (f"{name} / bare mode, an add", operator[name] / bare, 1.25) for name in ("Log to nowhere", "Stats", "Profile")
     ]
     rows += [(f"{name} / unobserved add", operator[name] / alone, 1.5) for name in ("Stats in C++", "Profile in C++")]
-    # The reference was measured under a mode of its own, whose cost is not the reference's.
-    reference = step["its reference alone"] - step["bare mode"]
-    rows.append(("Compare less its reference / step", (step["Compare"] - reference) / step["nothing"], 4.0))
+    rows.append(("Compare less its reference / step", compare_alone(step) / step["nothing"], 4.0))
     rows += [(f"{name} / step", step[name] / step["nothing"], 2.0) for name in ("Stats", "Digest")]
     return rows
+
+
+Costs = dict[str, float]
+
+
+def costs(
+    rounds: int, layers: int = 16, width: int = 256, tokens: int = 512, names: Collection[str] = ()
+) -> tuple[Costs, Costs]:
+    """µs of an add and seconds of a step under each candidate, or under those of ``names``."""
+    torch.set_num_threads(1)
+    x = torch.ones(8)
+    calls = 300  # short enough that some rounds are not disturbed
+
+    def adds() -> None:
+        for _ in range(calls):
+            torch.add(x, x)
+
+    def chosen(candidates: dict[str, Context]) -> dict[str, Context]:
+        return {name: make for name, make in candidates.items() if not names or name in names}
+
+    operator = {name: t / calls * 1e6 for name, t in measure(chosen(OPERATOR), adds, rounds * 3).items()}
+    return operator, measure(chosen(STEP), training_step(layers, width, tokens), max(3, rounds // 3))
+
+
+def compare_alone(step: Costs) -> float:
+    """What a step under Compare takes less what the reference takes, which was measured under a mode of its own."""
+    return step["Compare"] - (step["its reference alone"] - step["bare mode"])
 
 
 def main() -> None:
@@ -168,16 +193,7 @@ def main() -> None:
     parser.add_argument("--json")
     parser.add_argument("--plot")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    x = torch.ones(8)
-    calls = 300  # short enough that some rounds are not disturbed
-
-    def adds() -> None:
-        for _ in range(calls):
-            torch.add(x, x)
-
-    operator = {name: t / calls * 1e6 for name, t in measure(OPERATOR, adds, options.rounds * 3).items()}
-    step = measure(STEP, training_step(options.layers, options.width, options.tokens), max(3, options.rounds // 3))
+    operator, step = costs(options.rounds, options.layers, options.width, options.tokens)
     print(f"{'8-element add':20} {'µs':>8} {'x bare op':>10} {'x bare mode':>12}")
     for name, t in operator.items():
         print(f"{name:20} {t:8.2f} {t / operator['nothing']:10.2f} {t / operator['bare mode']:12.2f}")
