@@ -13,17 +13,16 @@ from values import close, gradients, real, situ, steps_close, whole
 
 # ---- gated units -------------------------------------------------------------------------------------------------
 def clipped(x: torch.Tensor, *, dim: int, interleaved: bool) -> torch.Tensor:
-    rows = x.flatten(dim).flatten(0, dim - 1)
+    rows = x.reshape(math.prod(x.shape[: dim % x.dim()]), -1)
     gate, value = (rows[:, ::2], rows[:, 1::2]) if interleaved else rows.chunk(2, -1)
     gate, value = gate.clamp(max=0.8), value.clamp(-0.8, 0.8)
     return gate * torch.sigmoid(1.7 * gate) * (value + 1)
 
 
 @pytest.mark.parametrize("interleaved", [False, True])
-@pytest.mark.parametrize("dim", [1, 2])
-def test_clipped_swiglu(interleaved: bool, dim: int) -> None:
-    x, settings = real(3, 4, 6), (dim, 1.7, 0.8, 1.0, interleaved)
-    shape = [3, 4, 6]
+@pytest.mark.parametrize(("shape", "dim"), [([3, 4, 6], 1), ([3, 4, 6], 2), ([4, 3], 0), ([6], -1)])
+def test_clipped_swiglu(interleaved: bool, shape: list[int], dim: int) -> None:
+    x, settings, shape = real(*shape), (dim, 1.7, 0.8, 1.0, interleaved), [*shape]
     shape[dim] //= 2
     out, grad = torch.zeros(shape), real(*shape, seed=1)
     aclnn("aclnnClippedSwiglu", x, None, *settings, out)

@@ -163,6 +163,8 @@ def test_a_weight_of_one_row_is_that_of_the_last_dimension() -> None:
         aclnn("aclnnAddLayerNorm", one, one, one, one, None, 1e-6, False, *(one.clone() for _ in range(4)))
     with pytest.raises(Refused, match=r"161002.*expected \(\*n, k\)"):
         aclnn("aclnnAddLayerNormGrad", one, one, one, one, one, one, None, *(one.clone() for _ in range(3)))
+    with pytest.raises(Refused, match=r"161002.*expected \(\*n, k\)"):
+        aclnn("aclnnDeepNormGrad", one, one, one, one, one, one, 0.3, *(one.clone() for _ in range(4)))
 
 
 CONVOLUTIONS = {

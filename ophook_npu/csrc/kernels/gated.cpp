@@ -7,8 +7,11 @@ struct Halves {
   at::Tensor gate, value;
 };
 
-// All dimensions from `dim` on as one, (rows, …).
-at::Tensor merged(const at::Tensor& x, int64_t dim) { return wide(x).flatten(wrap(dim, x)).flatten(0, -2); }
+// All dimensions from `dim` on as one, (rows, …); from the first on they are one row.
+at::Tensor merged(const at::Tensor& x, int64_t dim) {
+  const at::Tensor rows = wide(x).flatten(wrap(dim, x));
+  return rows.dim() == 1 ? rows.unsqueeze(0) : rows.flatten(0, -2);
+}
 
 Halves halves_of(const at::Tensor& rows, bool interleaved) {
   if (interleaved) {
