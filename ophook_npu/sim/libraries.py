@@ -105,7 +105,13 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libacl_op_compiler.so", sources("acl", "op_compiler", "blocks"), exported, (core, "libascendcl.so"), here
         ),
         Library(
-            "libhccl.so", _every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here, unit=_UNIT
+            "libhccl.so",
+            _every("hccl"),
+            # Its sums are loops without branches.
+            (*exported, "-ftree-vectorize", "-fvect-cost-model=dynamic", f"-isystem{torch.path / 'include'}"),
+            (core,),
+            here,
+            unit=_UNIT,
         ),
         Library("libhcomm.so", _every("hcomm"), exported, (core, "libhccl.so"), here),
         Library("libascend_hal.so", _every("hal"), exported, (core,), here),

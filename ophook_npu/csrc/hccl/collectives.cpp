@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -20,8 +21,30 @@ void reducible_by(HcclDataType dtype, HcclReduceOp op) {
 // A part of a buffer, in bytes.
 struct Part {
   uint64_t offset, size;
+  uint64_t whole = size;            // of what it is a piece of
+  bool begins = true, ends = true;  // which piece
 };
 using Parts = std::vector<Part>;
+
+// Large parts go in turns of so many bytes: what has come is used while it is in the processor's cache, and takes no
+// memory of the part's size.
+constexpr uint64_t kTurn = 512 << 10;
+
+// At least one: ranks meet for nothing, too.
+uint64_t turns(const Parts& parts) {
+  uint64_t most = 1;
+  for (const Part& part : parts) most = std::max(most, (part.size + kTurn - 1) / kTurn);
+  return most;
+}
+
+Parts of_turn(const Parts& parts, uint64_t turn) {
+  Parts out;
+  for (const Part& part : parts) {
+    const uint64_t at = std::min(part.size, turn * kTurn);
+    out.push_back({part.offset + at, std::min(part.size - at, kTurn), part.whole, turn == 0, part.size - at <= kTurn});
+  }
+  return out;
+}
 
 Parts equal_parts(uint32_t ranks, uint64_t size) {
   Parts out;
@@ -48,29 +71,42 @@ void all_to_all(Communicator& comm, const Tag& tag, char* from, const Parts& sen
   std::vector<Piece> sends, receives;
   for (uint32_t i = 0; i < comm.ranks; ++i) {
     if (!comm.runs(i)) continue;
-    sends.push_back({tag, i, from + sent[i].offset, sent[i].size});
-    receives.push_back({tag, i, to + received[i].offset, received[i].size});
+    sends.push_back({tag, i, from + sent[i].offset, sent[i].size, sent[i].whole, sent[i].begins, sent[i].ends});
+    receives.push_back({tag, i, to + received[i].offset, received[i].size, received[i].whole});
   }
   comm.link->exchange(std::move(sends), std::move(receives), comm.timeout);
 }
 
-// Reduces each rank's part `rank` of `from` into `into`: in the order of the ranks, rounded to the type after each
-// step.
+// Reduces each rank's part `rank` of `from` into `into`, of one turn: in the order of the ranks, rounded to the type
+// after each step. `room` is for what comes: a turn of each rank.
+void reduce_turn(Communicator& comm, const Tag& tag, char* from, const Parts& parts, char* into, char* room) {
+  const uint64_t size = parts[comm.rank].size, count = size / dtype_size(tag.dtype);
+  Parts places;
+  for (uint32_t i = 0; i < comm.ranks; ++i) places.push_back({i * size, size, parts[comm.rank].whole});
+  all_to_all(comm, tag, from, parts, room, places);
+  const auto given = [&](uint32_t i) { return room + comm.twins[i] * size; };
+  if (comm.ranks == 1 && size) std::memcpy(into, given(0), size);
+  char* sum = given(0);
+  // A rank may repeat the first, whose place then cannot hold what was added up so far.
+  if (comm.ranks > 2 && !comm.all_run()) sum = room + comm.ranks * size;
+  for (uint32_t i = 1; i < comm.ranks; ++i)
+    reduce(tag.dtype, tag.op, i + 1 < comm.ranks ? sum : into, i > 1 ? sum : given(0), given(i), count);
+}
+
+std::unique_ptr<char[]> room_of_turn(const Communicator& comm, const Parts& parts) {
+  const uint64_t size = std::min(parts[comm.rank].size, kTurn);
+  return std::unique_ptr<char[]>(new char[size * (comm.ranks + 1)]);
+}
+
 void reduce_part(Communicator& comm, const Tag& tag, char* from, const Parts& parts, char* into) {
-  const uint64_t size = parts[comm.rank].size;
-  std::vector<char> pieces(size * comm.ranks);
-  all_to_all(comm, tag, from, parts, pieces.data(), equal_parts(comm.ranks, size));
-  std::vector<char> first;  // a rank may repeat this one
-  if (!comm.all_run()) first.assign(pieces.begin(), pieces.begin() + ptrdiff_t(size));
-  for (uint32_t i = 1; i < comm.ranks; ++i) {
-    const char* one = comm.twins[i] || first.empty() ? pieces.data() + comm.twins[i] * size : first.data();
-    reduce(tag.dtype, tag.op, pieces.data(), one, size / dtype_size(tag.dtype));
-  }
-  if (size) std::memcpy(into, pieces.data(), size);
+  const auto room = room_of_turn(comm, parts);
+  for (uint64_t turn = 0; turn < turns(parts); ++turn)
+    reduce_turn(comm, tag, from, of_turn(parts, turn), into ? into + turn * kTurn : nullptr, room.get());
 }
 
 void gather_parts(Communicator& comm, const Tag& tag, char* own, char* to, const Parts& parts) {
-  all_to_all(comm, tag, own, Parts(comm.ranks, {0, parts[comm.rank].size}), to, parts);
+  const Part& mine = parts[comm.rank];
+  all_to_all(comm, tag, own, Parts(comm.ranks, {0, mine.size, mine.whole, mine.begins, mine.ends}), to, parts);
   for (uint32_t i = 0; i < comm.ranks; ++i) {
     if (comm.runs(i)) continue;
     const Part &part = parts[i], &as = parts[comm.twins[i]];
@@ -131,13 +167,17 @@ SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataT
         continue;
       }
       const uint64_t begin = count * i / comm->ranks, end = count * (i + 1) / comm->ranks;
-      parts.push_back({begin * size, (end - begin) * size});
+      parts.push_back({begin * size, (end - begin) * size, count * size});
     }
     return launch(comm, stream, "HcclAllReduce", {{in}, {out}}, [=](Communicator& c) {
       const Tag tag = begin(c, {HCCL_CMD_ALLREDUCE, uint32_t(dtype), uint32_t(op)}, {in, out});
-      char* own = out.memory + parts[c.rank].offset;
-      reduce_part(c, tag, in.memory, parts, own);
-      if (shared) gather_parts(c, tag, own, out.memory, parts);
+      const auto room = room_of_turn(c, parts);
+      for (uint64_t turn = 0; turn < turns(parts); ++turn) {
+        const Parts now = of_turn(parts, turn);
+        char* own = out.memory + now[c.rank].offset;
+        reduce_turn(c, tag, in.memory, now, own, room.get());
+        if (shared) gather_parts(c, tag, own, out.memory, now);
+      }
     });
   });
 }

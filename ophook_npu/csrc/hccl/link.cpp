@@ -21,7 +21,7 @@ namespace sim::hccl {
 
 struct Header {
   Tag tag;
-  uint64_t size;
+  uint64_t size, whole = size;
 };
 
 namespace {
@@ -71,7 +71,8 @@ Link::Link(const Meeting& meeting, const std::vector<uint32_t>& twins, uint32_t 
       rank_(rank),
       sockets_(ranks_, -1),
       inside_(ranks_, false),
-      remote_(ranks_, false) {
+      remote_(ranks_, false),
+      fates_(ranks_, 0) {
   const uint32_t ranks = ranks_;
   const auto runs = [&](uint32_t peer) { return twins[peer] == peer; };
   const auto deadline = Clock::now() + timeout;
@@ -173,10 +174,15 @@ void Link::make_faults(std::vector<Piece>& sends) {
   std::vector<Piece> made;
   for (const Piece& piece : sends) {
     uint64_t ms = 0;
-    switch (piece.peer == rank_ ? sim_message_whole
-                                : sim_fault_message(command_name(piece.tag.command).c_str(), rank_, piece.peer, &ms)) {
+    auto& fate = fates_[piece.peer];
+    if (piece.begins)
+      fate = piece.peer == rank_ ? sim_message_whole
+                                 : sim_fault_message(command_name(piece.tag.command).c_str(), rank_, piece.peer, &ms);
+    switch (fate) {
       case sim_message_dropped: continue;
-      case sim_message_doubled: made.push_back(piece); break;
+      case sim_message_doubled:
+        if (piece.ends) made.push_back(piece);
+        break;
       case sim_message_delayed: std::this_thread::sleep_for(std::chrono::milliseconds(ms)); break;
       case sim_message_no_link: {
         const std::string reason =
@@ -211,7 +217,11 @@ void Link::copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives) {
 // One piece under way: its header, then its bytes.
 struct Link::Transfer {
   explicit Transfer(const Piece& piece)
-      : tag(piece.tag), header{piece.tag, piece.size}, data(static_cast<char*>(piece.data)), size(piece.size) {}
+      : tag(piece.tag),
+        header{piece.tag, piece.size, piece.whole},
+        data(static_cast<char*>(piece.data)),
+        size(piece.size),
+        whole(piece.whole) {}
   bool in_header() const { return done < sizeof header; }
   bool finished() const { return done == sizeof header + size; }
   char* at() { return in_header() ? reinterpret_cast<char*>(&header) + done : data + (done - sizeof header); }
@@ -220,7 +230,7 @@ struct Link::Transfer {
   const Tag tag;
   Header header;  // of a piece that comes in: as it is received
   char* const data;
-  const uint64_t size;
+  const uint64_t size, whole;
   uint64_t done = 0;  // of header and bytes
 };
 
@@ -247,6 +257,16 @@ void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::
     if (transfer.finished()) queue.pop_front();
   };
 
+  // In a collective bytes that a socket does not take at once follow when the peer's header has come and is right: who
+  // still sends to a rank that finds a mistake hears that the rank is gone, and not what the mistake is.
+  constexpr uint64_t kTakenAtOnce = 64 << 10;
+  const auto sends_now = [&](uint32_t peer) {
+    if (out[peer].empty()) return false;
+    const Transfer& first = out[peer].front();
+    return first.in_header() || first.size <= kTakenAtOnce || !first.tag.serial || in[peer].empty() ||
+           !in[peer].front().in_header();
+  };
+
   const auto deadline = Clock::now() + timeout;
   int device = 0;
   if (sim_get_device(&device)) sim_error_message(), device = 0;
@@ -255,7 +275,7 @@ void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::
     std::vector<pollfd> waiting;
     std::vector<uint32_t> peers;
     for (uint32_t peer = 0; peer < ranks_; ++peer) {
-      const short events = short((out[peer].empty() ? 0 : POLLOUT) | (in[peer].empty() ? 0 : POLLIN));
+      const short events = short((sends_now(peer) ? POLLOUT : 0) | (in[peer].empty() ? 0 : POLLIN));
       if (!events) continue;
       waiting.push_back({sockets_[peer], events, 0});
       peers.push_back(peer);
@@ -275,7 +295,7 @@ void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::
       const uint32_t peer = peers[i];
       // Receiving first: what a rank that is gone sent before says more than that it is gone.
       if (!in[peer].empty() && (waiting[i].revents & (POLLIN | POLLHUP | POLLERR))) move(false, peer, in[peer]);
-      else if (!out[peer].empty() && (waiting[i].revents & (POLLOUT | POLLHUP | POLLERR))) move(true, peer, out[peer]);
+      else if (sends_now(peer) && (waiting[i].revents & (POLLOUT | POLLHUP | POLLERR))) move(true, peer, out[peer]);
     }
   }
 }
@@ -288,9 +308,9 @@ void Link::check(const Transfer& transfer, uint32_t peer) {
     die(me + " and " + them + " send to each other and neither receives: put send and receive into one group");
   if (std::memcmp(&mine, &theirs, sizeof mine))
     die(me + " is in " + describe(mine) + ", " + them + " in " + describe(theirs));
-  if (transfer.header.size != transfer.size)
-    die(describe(mine) + ": " + them + " sends " + std::to_string(transfer.header.size) + " bytes, " + me +
-        " expects " + std::to_string(transfer.size));
+  if (transfer.header.whole != transfer.whole || transfer.header.size != transfer.size)
+    die(describe(mine) + ": " + them + " sends " + std::to_string(transfer.header.whole) + " bytes, " + me +
+        " expects " + std::to_string(transfer.whole));
 }
 
 }  // namespace sim::hccl

@@ -26,6 +26,8 @@ struct Piece {
   uint32_t peer;
   void* data;
   uint64_t size;
+  uint64_t whole = size;            // of a message that goes in several pieces, or of all that its ranks share
+  bool begins = true, ends = true;  // which piece
 };
 
 // A rank's process ended, or its connection broke.
@@ -76,6 +78,7 @@ class Link {
   std::vector<int> sockets_;  // by rank; -1 for the own
   std::vector<bool> inside_;  // by rank: a piece is sent in part
   std::vector<bool> remote_;  // by rank
+  std::vector<int> fates_;    // by rank: what happens to a message that is sent in several pieces
   std::string dead_;          // why
 };
 

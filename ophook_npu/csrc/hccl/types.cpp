@@ -40,16 +40,22 @@ constexpr Command kCommands[] = {
 };
 // clang-format on
 
+template <typename T, typename F>
+void fold(void* into, const void* first, const void* second, size_t count, F one) {
+  auto* out = static_cast<T*>(into);
+  auto *a = static_cast<const T*>(first), *b = static_cast<const T*>(second);
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) out[i] = one(a[i], b[i]);
+}
+
 template <typename T>
-void reduce_as(uint32_t op, void* into, const void* from, size_t count) {
-  auto a = static_cast<T*>(into);
-  auto b = static_cast<const T*>(from);
-  for (size_t i = 0; i < count; ++i) switch (op) {
-      case HCCL_REDUCE_SUM: a[i] = T(a[i] + b[i]); break;
-      case HCCL_REDUCE_PROD: a[i] = T(a[i] * b[i]); break;
-      case HCCL_REDUCE_MAX: a[i] = std::max(a[i], b[i]); break;
-      default: a[i] = std::min(a[i], b[i]);
-    }
+void reduce_as(uint32_t op, void* into, const void* a, const void* b, size_t count) {
+  switch (op) {
+    case HCCL_REDUCE_SUM: return fold<T>(into, a, b, count, [](T x, T y) { return T(x + y); });
+    case HCCL_REDUCE_PROD: return fold<T>(into, a, b, count, [](T x, T y) { return T(x * y); });
+    case HCCL_REDUCE_MAX: return fold<T>(into, a, b, count, [](T x, T y) { return std::max(x, y); });
+    default: return fold<T>(into, a, b, count, [](T x, T y) { return std::min(x, y); });
+  }
 }
 
 }  // namespace
@@ -90,15 +96,15 @@ bool reducible(uint32_t dtype) {
   }
 }
 
-void reduce(uint32_t dtype, uint32_t op, void* into, const void* from, size_t count) {
+void reduce(uint32_t dtype, uint32_t op, void* into, const void* a, const void* b, size_t count) {
   switch (dtype) {
-    case HCCL_DATA_TYPE_INT8: return reduce_as<int8_t>(op, into, from, count);
-    case HCCL_DATA_TYPE_INT16: return reduce_as<int16_t>(op, into, from, count);
-    case HCCL_DATA_TYPE_INT32: return reduce_as<int32_t>(op, into, from, count);
-    case HCCL_DATA_TYPE_INT64: return reduce_as<int64_t>(op, into, from, count);
-    case HCCL_DATA_TYPE_FP16: return reduce_as<c10::Half>(op, into, from, count);
-    case HCCL_DATA_TYPE_BFP16: return reduce_as<c10::BFloat16>(op, into, from, count);
-    default: return reduce_as<float>(op, into, from, count);
+    case HCCL_DATA_TYPE_INT8: return reduce_as<int8_t>(op, into, a, b, count);
+    case HCCL_DATA_TYPE_INT16: return reduce_as<int16_t>(op, into, a, b, count);
+    case HCCL_DATA_TYPE_INT32: return reduce_as<int32_t>(op, into, a, b, count);
+    case HCCL_DATA_TYPE_INT64: return reduce_as<int64_t>(op, into, a, b, count);
+    case HCCL_DATA_TYPE_FP16: return reduce_as<c10::Half>(op, into, a, b, count);
+    case HCCL_DATA_TYPE_BFP16: return reduce_as<c10::BFloat16>(op, into, a, b, count);
+    default: return reduce_as<float>(op, into, a, b, count);
   }
 }
 

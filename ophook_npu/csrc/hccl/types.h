@@ -16,7 +16,7 @@ std::string reduction_name(uint32_t op);
 std::string command_name(uint32_t command);
 
 bool reducible(uint32_t dtype);
-// into[i] = into[i] op from[i], rounded to the data type
-void reduce(uint32_t dtype, uint32_t op, void* into, const void* from, size_t count);
+// into[i] = a[i] op b[i], rounded to the data type; `into` may be one of the two
+void reduce(uint32_t dtype, uint32_t op, void* into, const void* a, const void* b, size_t count);
 
 }  // namespace sim::hccl

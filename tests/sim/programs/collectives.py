@@ -1,6 +1,7 @@
 """Run by test_hccl.py in each rank: every collective against what it must give, on `npu` over HCCL."""
 
 import os
+import resource
 
 import torch
 import torch.distributed as dist
@@ -45,10 +46,21 @@ def reductions() -> None:
             dist.reduce(got, 1, op)
             if RANK == 1:
                 equal(got, want)
-    for count in (0, 1, RANKS - 1, 1000003):  # fewer elements than ranks; more than a socket takes at once
-        got = torch.full((count,), float(RANK + 1), device=NPU)
+    for count in (0, 1, RANKS - 1, 1000003):  # fewer elements than ranks; more than goes in one turn
+        numbers = torch.arange(count, dtype=torch.float32)
+        got = (numbers + RANK).npu()
         dist.all_reduce(got)
-        equal(got, torch.full((count,), RANKS * (RANKS + 1) / 2))
+        equal(got, RANKS * numbers + sum(range(RANKS)))
+        part = torch.empty(count, device=NPU)
+        REDUCE_SCATTER(part, (numbers.repeat(RANKS) + RANK).npu())
+        equal(part, RANKS * numbers + sum(range(RANKS)))
+    large = torch.ones(16 << 20, device=NPU)
+    torch.npu.synchronize()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    dist.all_reduce(large)
+    torch.npu.synchronize()
+    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert more < 32 << 10, f"{more} KB more than before for an all_reduce of 65536 KB"
     flags = torch.tensor([RANK == 0, False, True]).npu()
     dist.all_reduce(flags, dist.ReduceOp.MAX)
     equal(flags, torch.tensor([True, False, True]))

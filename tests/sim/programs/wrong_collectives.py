@@ -41,7 +41,7 @@ def another_reduction(group) -> None:
 
 def another_size(group) -> None:
     ready(group)
-    dist.all_reduce(torch.ones(4 + RANK, device=NPU), group=group)
+    dist.all_reduce(torch.ones((1 << 20) + RANK, device=NPU), group=group)  # the same for its first turns
 
 
 def another_dtype(group) -> None:
