@@ -67,30 +67,30 @@ Core::Core(Launch& owner, int number, int block_number, int sub_number, bool vec
 
 uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   ++seq;
+  ++launch.counters.instructions;
+  if (!launch.orders) return seq;
   Site& slot = place->sites[seq % std::size(place->sites)];
   slot.seq = seq, slot.call = call, slot.at = at, slot.fills = false;
   // The scalar unit issues everything: what it waited for, every later instruction comes after.
   if (pipe != Pipe::S) join(pipe, known[int(Pipe::S)]);
   newest[int(pipe)] = seq;
   known[int(pipe)].at[int(pipe)] = seq;
-  ++launch.counters.instructions;
   if (launch.options.timeline)
     timeline.begin(pipe, seq, call, at, known[int(pipe)], known[int(Pipe::S)], launch.counters);
   return seq;
 }
 
 void Core::join(Pipe pipe, const Clock& clock, bool from_another) {
+  if (!launch.orders) return;
   // What another pipe waited for of this one's is over, as after a PipeBarrier.
   if (from_another) fence[int(pipe)] = std::max(fence[int(pipe)], clock.at[int(pipe)]);
-  Clock& mine = known[int(pipe)];
-  for (int q = 0; q < kPipes; ++q)
-    if (clock.at[q] > mine.at[q]) mine.at[q] = clock.at[q];
+  known[int(pipe)].learn(clock);
 }
 
 Clock Core::snapshot(Pipe pipe) const {
+  if (!launch.orders) return {};
   Clock clock = known[int(pipe)];
-  const Clock& issued = known[int(Pipe::S)];  // an instruction is issued after what the scalar unit waited for
-  for (int q = 0; q < kPipes; ++q) clock.at[q] = std::max(clock.at[q], issued.at[q]);
+  clock.learn(known[int(Pipe::S)]);  // an instruction is issued after what the scalar unit waited for
   clock.at[int(pipe)] = newest[int(pipe)];
   return clock;
 }

@@ -65,10 +65,38 @@ struct Buffer {
   Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
   bool given_back = false;   // by the pipe that took it, without EnQue
 };
+// As a vector; the first four take no memory of their own, and seldom are there more.
+template <typename T>
+class Few {
+ public:
+  size_t size() const { return size_; }
+  bool empty() const { return !size_; }
+  T* begin() { return size_ > std::size(few_) ? more_.data() : few_; }
+  T* end() { return begin() + size_; }
+  const T* begin() const { return const_cast<Few*>(this)->begin(); }
+  const T* end() const { return begin() + size_; }
+  T& operator[](size_t i) { return begin()[i]; }
+  void push_back(T value) {
+    if (size_ == std::size(few_)) more_.assign(few_, few_ + size_);
+    if (size_ >= std::size(few_)) more_.push_back(value);
+    else few_[size_] = value;
+    ++size_;
+  }
+  void erase(T* one) {
+    std::copy(one + 1, end(), one);
+    if (size_ == std::size(few_) + 1) std::copy_n(more_.data(), std::size(few_), few_);
+    else if (size_ > std::size(few_)) more_.pop_back();
+    --size_;
+  }
+
+ private:
+  T few_[4];
+  std::vector<T> more_;  // all of them, where it is more than four
+  size_t size_ = 0;
+};
 struct QueueState {
   int from = 0, to = 0, depth = 0;
-  std::vector<int32_t> buffers;
-  std::vector<int32_t> waiting;
+  Few<int32_t> buffers, waiting;
   size_t next = 0;  // the buffer that AllocTensor looks at first
   At at{nullptr, 0};
 };
@@ -141,7 +169,7 @@ class Core {
   std::vector<PoolState> pools;
   uint32_t used[8] = {};  // bytes of each local memory that InitBuffer gave away
   void* pipe_object = nullptr;
-  std::vector<void*> pipes;  // TPipe objects, newest last
+  Few<void*> pipes;  // TPipe objects, newest last
 
   uint32_t seq = 0, told = 0;  // told: at the newest message to other cores
   Clock known[kPipes] = {};    // known[p][q]: the newest operation of q that p's next one comes after
@@ -150,10 +178,10 @@ class Core {
   uint8_t held_events[kPipes][kPipes] = {};
   std::vector<Pending> pending;
   Timeline timeline;
-  std::vector<Message> outbox[kCrossFlags], inbox[kCrossFlags];  // set here; set for this core
-  int waits_for = -1;                                            // a flag of the inbox
-  int waits_between = -1;                                        // IBWait: the core whose event it waits for
-  std::vector<Clock> seen;                                       // operations of other cores that are over, by core
+  std::map<int, std::vector<Message>> outbox, inbox;  // by flag: set here; set for this core
+  int waits_for = -1;                                 // a flag of the inbox
+  int waits_between = -1;                             // IBWait: the core whose event it waits for
+  std::vector<Clock> seen;                            // operations of other cores that are over, by core
   CacheLines cache;
   uint32_t merged[4] = {};  // what the last MrgSort took of each list
 
@@ -193,11 +221,19 @@ class Core {
   bool usable(const Local& tensor, const char* call, At at);
 };
 
+// Cores lie in one piece of memory, which a thread keeps for its next launch.
+struct EndsCore {
+  void operator()(Core* core) const { std::destroy_at(core); }
+};
+
 struct Launch {
-  Launch(const Options& chosen, const LocalSizes& local) : options(chosen), sizes(local) {}
+  Launch(const Options& chosen, const LocalSizes& local)
+      : options(chosen), orders(chosen.checks || chosen.on_wait || chosen.timeline), sizes(local) {}
   const Options& options;
+  const bool orders;  // somebody asks which operations are over when another begins
   const LocalSizes sizes;
-  std::vector<std::unique_ptr<Core>> cores;
+  std::vector<char> room;  // of the cores
+  std::vector<std::unique_ptr<Core, EndsCore>> cores;
   DeviceMemory memory;
   std::vector<Finding> findings;
   std::map<std::string, size_t> known;  // finding by kind, place and text

@@ -30,7 +30,8 @@ void LocalMemory::reset() {
     const uint32_t first = begin / kBlock, last = (end + kBlock - 1) / kBlock;
     std::fill(writer_.begin() + first, writer_.begin() + last, 0);
     std::fill(writer_pipe_.begin() + first, writer_pipe_.begin() + last, uint8_t{0});
-    for (auto& readers : reader_) std::fill(readers.begin() + first, readers.begin() + last, 0);
+    for (int q = 0; q < kPipes; ++q)
+      if (newest_read_[q]) std::fill(reader_[q].begin() + first, reader_[q].begin() + last, 0);
   }
   for (int q = 0; q < kPipes; ++q) newest_read_[q] = newest_written_[q] = 0;
 }

@@ -13,7 +13,12 @@ namespace ophook::rt {
 
 // For each pipe the newest operation that is known to be over. Operations of a core are numbered in program order.
 struct Clock {
-  uint32_t at[kPipes] = {};
+  uint32_t at[8] = {};  // by Pipe, and one of none: the compiler compares eight at once
+  static_assert(kPipes <= 8);
+  // What either of the two knows.
+  void learn(const Clock& other) {
+    for (int q = 0; q < 8; ++q) at[q] = other.at[q] > at[q] ? other.at[q] : at[q];
+  }
 };
 
 constexpr uint32_t kBlock = 32;

@@ -2,8 +2,6 @@
 #include "ascendc/enums.h"
 #include "core.h"
 
-#include <numeric>
-
 namespace ophook::rt {
 namespace {
 
@@ -85,10 +83,9 @@ uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const ch
 }
 
 int32_t place(Core& c, int position, uint32_t first, uint32_t bytes, const char* call, At at) {
-  Buffer buffer;
+  Buffer& buffer = c.buffers.emplace_back();
   buffer.memory = memory_of(position), buffer.offset = first, buffer.bytes = bytes, buffer.position = position,
   buffer.call = call, buffer.at = at;
-  c.buffers.push_back(buffer);
   // What an earlier TPipe left there is nobody's value.
   if (c.launch.checks()) c.memory->at(buffer.memory).forget(first, bytes);
   if (c.buffers.size() == kMaxBuffers + 1)
@@ -124,18 +121,14 @@ int32_t take(Core& c, PoolState* pool, int position, uint64_t wanted, const char
   return id;
 }
 
-// Who took these buffers and did not give them back is told; they are free then, and what they held is nobody's.
-template <typename Ids>
-void reclaim(Core& c, const Ids& ids) {
-  for (const int32_t id : ids) {
-    Buffer& b = c.buffers[size_t(id)];
-    if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
-      c.report(Kind::not_freed, "FreeTensor", b.taken, "the tensor taken here is never given back");
-    if (b.state == Buffer::kQueued)
-      c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
-    ++b.generation;
-    if (b.state != Buffer::kPlain) b.state = Buffer::kFree;
-  }
+// Who took a buffer and did not give it back is told; it is free then, and what it held is nobody's.
+void reclaim(Core& c, Buffer& b) {
+  if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
+    c.report(Kind::not_freed, "FreeTensor", b.taken, "the tensor taken here is never given back");
+  if (b.state == Buffer::kQueued)
+    c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
+  ++b.generation;
+  if (b.state != Buffer::kPlain) b.state = Buffer::kFree;
 }
 
 QueueState* state_of(Queue& queue, const char* call, At at) {
@@ -186,15 +179,13 @@ void pipe_end(void* pipe, bool waits) {
 }
 void* pipe_current() {
   Core& c = core();
-  return c.pipes.empty() ? nullptr : c.pipes.back();
+  return c.pipes.empty() ? nullptr : *std::prev(c.pipes.end());
 }
 // Everything that was given away is free again, after all that was begun where it waits.
 void pipe_reset(void*, bool waits) {
   Core& c = core();
   if (waits) barrier(Pipe::ALL, At{nullptr, 0});
-  std::vector<int32_t> all(c.buffers.size());
-  std::iota(all.begin(), all.end(), 0);
-  reclaim(c, all);
+  for (Buffer& each : c.buffers) reclaim(c, each);
   c.queues.clear();
   c.buffers.clear();
   c.arrays.clear();
@@ -256,7 +247,7 @@ void pool_reset(const Pool& pool, At at) {
   Core& c = core();
   const PoolState* const state = state_of(&pool, "Reset", at);
   barrier(Pipe::ALL, at);
-  reclaim(c, state->buffers);
+  for (const int32_t id : state->buffers) reclaim(c, c.buffers[size_t(id)]);
   if (!c.launch.checks()) return;
   for (const int32_t id : state->buffers)
     c.memory->at(state->memory).forget(c.buffers[size_t(id)].offset, c.buffers[size_t(id)].bytes);
@@ -362,11 +353,13 @@ const void* keep(const void* bytes, size_t size) {
 Local queue_alloc(Queue& queue, At at) {
   Core& c = core();
   QueueState* q = state_of(queue, "AllocTensor", at);
-  for (size_t i = 0; i < q->buffers.size(); ++i) {
-    const int32_t id = q->buffers[(q->next + i) % q->buffers.size()];
+  const size_t count = q->buffers.size();
+  for (size_t i = 0, at_place = q->next; i < count; ++i, ++at_place) {
+    if (at_place >= count) at_place = 0;
+    const int32_t id = q->buffers[at_place];
     Buffer& b = c.buffers[size_t(id)];
     if (b.state != Buffer::kFree) continue;
-    q->next = (q->next + i + 1) % q->buffers.size();
+    q->next = at_place + 1;
     b.state = Buffer::kTaken;
     b.taken = at;
     c.join(fills(q->from), b.emptied, !b.given_back && fills(q->from) != empties(q->to));
@@ -412,7 +405,7 @@ Local queue_deque(Queue& queue, int, int to, At at) {
     c.report(Kind::queue_empty, "DeQue", at, "nothing is in the queue: the core would wait for ever");
     c.stop();
   }
-  const int32_t id = q->waiting.front();
+  const int32_t id = q->waiting[0];
   q->waiting.erase(q->waiting.begin());
   Buffer& b = c.buffers[size_t(id)];
   b.state = Buffer::kOut;
@@ -438,8 +431,7 @@ void queue_free(Queue& queue, Local tensor, At at) {
   // A tensor that was never enqueued is still the filling pipe's.
   b->given_back = b->state == Buffer::kTaken;
   if (b->given_back) {
-    const Clock filled = c.snapshot(fills(q->from));
-    for (int p = 0; p < kPipes; ++p) b->emptied.at[p] = std::max(b->emptied.at[p], filled.at[p]);
+    b->emptied.learn(c.snapshot(fills(q->from)));
   }
   b->state = Buffer::kFree;
   b->taken = at;

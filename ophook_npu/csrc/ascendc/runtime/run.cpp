@@ -65,20 +65,38 @@ void fiber_main() {
 }
 
 // Places of launches that are over, for the thread's next ones: they cost more than a launch of few elements.
-using Places = std::vector<std::unique_ptr<Workplace>>;
+struct Places {
+  std::vector<std::unique_ptr<Workplace>> kept;
+  std::vector<char> cores;  // their memory
+};
 thread_local std::unique_ptr<Places> places;  // a pointer: the room for thread-local variables of libraries is small
 constexpr uint64_t kKept = 32 << 20;          // bytes
 
 void take_places(Launch& launch) {
   if (!places) places = std::make_unique<Places>();
-  for (auto& each : *places)
+  for (auto& each : places->kept)
     if (each->memory.sizes() == launch.sizes) launch.spare.push_back(std::move(each));
-  places->clear();
+  places->kept.clear();
+  launch.room.swap(places->cores);
 }
 void leave_places(Launch& launch) {
   uint64_t bytes = 0;
   for (auto& each : launch.spare)
-    if ((bytes += each->memory.bytes() + sizeof(Workplace)) <= kKept) places->push_back(std::move(each));
+    if ((bytes += each->memory.bytes() + sizeof(Workplace)) <= kKept) places->kept.push_back(std::move(each));
+}
+void make_cores(Launch& launch, int count) {
+  static_assert(alignof(Core) <= alignof(std::max_align_t));
+  if (launch.room.size() < size_t(count) * sizeof(Core)) launch.room.resize(size_t(count) * sizeof(Core));
+  launch.cores.reserve(size_t(count));
+}
+void add_core(Launch& launch, int block, int sub, bool vector) {
+  const size_t index = launch.cores.size();
+  launch.cores.emplace_back(new (launch.room.data() + index * sizeof(Core))
+                                Core(launch, int(index), block, sub, vector));
+}
+void end_cores(Launch& launch) {
+  launch.cores.clear();
+  launch.room.swap(places->cores);
 }
 
 void start(Core& c) {
@@ -416,22 +434,21 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   }
   launch.blocks = request->block_dim;
   launch.subs = o.kind == 1 ? 2 : 1;
-  int index = 0;
+  take_places(launch);
+  make_cores(launch, request->block_dim * ((o.kind != 0) + (o.kind != 3 ? launch.subs : 0)));
   for (int block = 0; block < request->block_dim; ++block) {
-    if (o.kind != 0) launch.cores.push_back(std::make_unique<Core>(launch, index++, block, 0, false));
-    for (int sub = 0; o.kind != 3 && sub < launch.subs; ++sub)
-      launch.cores.push_back(std::make_unique<Core>(launch, index++, block, sub, true));
+    if (o.kind != 0) add_core(launch, block, 0, false);
+    for (int sub = 0; o.kind != 3 && sub < launch.subs; ++sub) add_core(launch, block, sub, true);
   }
   const Job* outer = job;
   job = &now;
-  take_places(launch);
   schedule(launch);
   leave_places(launch);
   job = outer;
   if (o.checks)
     for (auto& each : launch.cores)
-      for (int id = 0; id < kCrossFlags; ++id)
-        for (const Message& left : each->inbox[id])
+      for (const auto& [id, messages] : each->inbox)
+        for (const Message& left : messages)
           each->report(Kind::set_without_wait, "CrossCoreSetFlag", left.at,
                        text("core %d never waits for flag %d: it stays set for the next kernel", each->index, id));
   if (o.checks) coverage(launch);
@@ -461,7 +478,9 @@ int ascendc_run(const ascendc_launch* request, char** report) {
     std::fwrite(launch.output.data(), 1, launch.output.size(), stdout);
     std::fflush(stdout);
   }
-  return launch.failed ? 1 : 0;
+  const bool failed = launch.failed;
+  end_cores(launch);
+  return failed ? 1 : 0;
 }
 void ascendc_release(char* report) { std::free(report); }
 uint64_t ascendc_layout() { return ASCENDC_LAYOUT; }

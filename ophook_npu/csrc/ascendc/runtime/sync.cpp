@@ -71,9 +71,11 @@ void barrier(Pipe pipe, At at) {
     return;
   }
   c.begin(Pipe::S, "PipeBarrier", at);
-  for (int q = 0; q < kPipes; ++q) {
-    c.fence[q] = c.seq;
-    for (auto& clock : c.known) clock.at[q] = std::max(clock.at[q], c.newest[q]);
+  if (c.launch.orders) {
+    std::fill(std::begin(c.fence), std::end(c.fence), c.seq);
+    Clock over;
+    std::copy(std::begin(c.newest), std::end(c.newest), over.at);
+    for (auto& clock : c.known) clock.learn(over);
   }
   c.settle();
 }
@@ -102,15 +104,13 @@ Message message_of(Core& c, Pipe pipe, At at) {
 void merge(Message& into, const Message& other) {
   into.time = std::max(into.time, other.time);
   into.over.resize(std::max(into.over.size(), other.over.size()));
-  for (size_t i = 0; i < other.over.size(); ++i)
-    for (int q = 0; q < kPipes; ++q) into.over[i].at[q] = std::max(into.over[i].at[q], other.over[i].at[q]);
+  for (size_t i = 0; i < other.over.size(); ++i) into.over[i].learn(other.over[i]);
 }
 
 void learn(Core& c, const Message& message) {
   if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), c.timeline.not_before(message.time);
   c.seen.resize(message.over.size());
-  for (size_t i = 0; i < message.over.size(); ++i)
-    for (int q = 0; q < kPipes; ++q) c.seen[i].at[q] = std::max(c.seen[i].at[q], message.over[i].at[q]);
+  for (size_t i = 0; i < message.over.size(); ++i) c.seen[i].learn(message.over[i]);
 }
 
 namespace {
@@ -143,11 +143,11 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
   std::vector<Core*> setters, waiters;
   groups(c, mode, &setters, &waiters);
   // A flag counts to 15. Here a core runs until it waits, so the others get the time to take what it has set.
-  if (std::any_of(waiters.begin(), waiters.end(), [&](const Core* each) { return each->inbox[id].size() >= 15; }))
+  if (std::any_of(waiters.begin(), waiters.end(), [&](Core* each) { return each->inbox[id].size() >= 15; }))
     yield_core();
   c.begin(pipe, "CrossCoreSetFlag", at);
   c.outbox[id].push_back(message_of(c, pipe, at));
-  for (const Core* each : setters)
+  for (Core* each : setters)
     if (each->outbox[id].empty()) return;
   Message all;
   all.at = at;
