@@ -219,6 +219,18 @@ def test_pool_and_gradient(same, name: str) -> None:
     same(POOLS[name], normal(2, 3, 8, 9).requires_grad_())
 
 
+def test_a_pool_of_maxima_goes_back_by_its_mask() -> None:
+    def backward(x: torch.Tensor, found: torch.Tensor) -> list[int]:
+        grad = torch.ones(1, 1, 1, 1, device="npu")
+        step = torch.ops.aten.max_pool2d_with_indices_backward
+        return step(grad, x, [2, 2], [2, 2], [0, 0], [1, 1], False, found).flatten().int().tolist()
+
+    x = torch.arange(4.0).view(1, 1, 2, 2).npu()
+    mask = F.max_pool2d(x, 2, return_indices=True)[1]
+    assert backward(x, mask) == backward(-x, mask) == [0, 0, 0, 1]
+    assert backward(-x, torch.zeros_like(mask)) == [1, 0, 0, 0]  # a mask that no pool wrote: found again
+
+
 def test_pools_in_three_dimensions(same) -> None:
     x = normal(1, 2, 4, 6, 6).requires_grad_()
     same(lambda x: F.max_pool3d(x, 2), x)

@@ -1,5 +1,7 @@
 #include "kernels/pooling.h"
 
+#include <cstring>
+
 namespace sim::kernels {
 
 // How often a window fits: along a side that is `size` long, padded by `before` and `after`. The last one is left out
@@ -65,6 +67,9 @@ at::Tensor adaptive_average_backward(const at::Tensor& grad, at::IntArrayRef siz
   return at::_adaptive_avg_pool2d_backward(slope, x);
 }
 
+// What a mask begins with that has places.
+constexpr char kPlaces[16] = "ophook places";
+
 Maxima maxima(const at::Tensor& x, const Window& w) {
   const auto run = w.dims == 3 ? at::max_pool3d_with_indices : at::max_pool2d_with_indices;
   auto [y, places] = run(wide(x), w.size, w.stride, w.padding, w.dilation, w.ceil_mode);
@@ -76,7 +81,29 @@ at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Wi
   return run(wide(grad), wide(x), w.size, w.stride, w.padding, w.dilation, w.ceil_mode, places.to(at::kLong));
 }
 
-at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window) {
+// Where in a mask the places of so many results are, as int32; undefined where it has no room for them.
+static at::Tensor room_for_places(const at::Tensor& mask, int64_t count) {
+  constexpr int64_t begin = sizeof kPlaces;
+  if (!mask.is_contiguous() || mask.numel() < begin + count * 4) return {};
+  return mask.view({-1}).slice(0, begin, begin + count * 4).view(at::kInt);
+}
+
+void write_places(const at::Tensor& mask, const at::Tensor& places) {
+  mask.zero_();
+  const at::Tensor room = room_for_places(mask, places.numel());
+  if (!room.defined()) return;
+  room.copy_(places.view({-1}));
+  std::memcpy(mask.data_ptr(), kPlaces, sizeof kPlaces);
+}
+
+at::Tensor maxima_backward_masked(const at::Tensor& grad, const at::Tensor& x, const Window& window,
+                                  const at::Tensor& mask) {
+  const at::Tensor room = room_for_places(mask, grad.numel());
+  const int64_t plane = x.size(-2) * x.size(-1);
+  if (room.defined() && room.numel() && !std::memcmp(mask.data_ptr(), kPlaces, sizeof kPlaces)) {
+    if (at::amin(room).item<int>() >= 0 && at::amax(room).item<int>() < plane)
+      return maxima_backward(grad, x, window, room.view(grad.sizes()));
+  }
   return maxima_backward(grad, x, window, maxima(x, window).places);
 }
 

@@ -30,8 +30,11 @@ struct Maxima {
 };
 Maxima maxima(const at::Tensor& x, const Window& window);
 at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window, const at::Tensor& places);
-// Where the places are not at hand they are found again.
-at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window);
+// The device's mask of winners has a layout of its own, which only its backward reads. Here it has the places, where it
+// has the room; what the backward gets otherwise, which may be anybody's mask, it does not use: it finds them again.
+void write_places(const at::Tensor& mask, const at::Tensor& places);
+at::Tensor maxima_backward_masked(const at::Tensor& grad, const at::Tensor& x, const Window& window,
+                                  const at::Tensor& mask);
 // Padded by itself at each side, {top, left, bottom, right}. The last window of a side is left out where it would begin
 // in the padding.
 Dims padded_maxima_sizes(at::IntArrayRef x, const Window& window);

@@ -65,10 +65,9 @@ void masks(const at::Tensor& mask, const at::Tensor& out, const Dims& kernel) {
   shape(mask, kernels::last_replaced(out.sizes(), {of_each(kernel, 0, 1) * of_each(kernel, 1, 1), blocks * 32}));
 }
 
-// The device's mask of winners has a layout of its own, which only the backward reads; here that finds them again.
 void write_masked(const at::Tensor& out, const at::Tensor& mask, const kernels::Maxima& result) {
   write(out, result.y);
-  mask.zero_();
+  kernels::write_places(mask, result.places);
 }
 
 at::Tensor indices(const at::Tensor& given) { return given.to(at::kLong); }
@@ -103,7 +102,7 @@ ACLNN(MaxPool2dWithMaskBackward,
       (In, grad, In, self, In, mask, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
       (of_planes(self), pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode})),
-      write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode})))
+      write(out, kernels::maxima_backward_masked(grad, self, {2, kernel, stride, padding, dilation, ceil_mode}, mask)))
 ACLNN(MaxPool2dWithIndices,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
       (of_planes(self),
