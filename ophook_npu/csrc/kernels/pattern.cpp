@@ -125,14 +125,18 @@ bool Matched::match_many(const Pattern::Term& term, const int64_t* came, size_t 
     return true;
   }
   std::optional<Sizes>& all = many_[term.name].sizes;
-  Sizes other;
-  for (size_t i = 0; i < count; ++i) other.push_back(dim_of(came[i]));
-  if (!all) return all = other, true;
-  if (term.broadcast) return broadcast_into(*all, other);
+  if (!all || term.broadcast) {
+    Sizes other;
+    other.reserve(count);
+    for (size_t i = 0; i < count; ++i) other.push_back(dim_of(came[i]));
+    if (all) return broadcast_into(*all, other);
+    return all = std::move(other), true;
+  }
   if (all->size() != count) return false;
   for (size_t i = 0; i < count; ++i) {
-    if ((*all)[i] != other[i]) return false;
-    if (!(*all)[i].known()) (*all)[i] = other[i];
+    const Dim other = dim_of(came[i]);
+    if ((*all)[i] != other) return false;
+    if (!(*all)[i].known()) (*all)[i] = other;
   }
   return true;
 }
@@ -140,6 +144,7 @@ bool Matched::match_many(const Pattern::Term& term, const int64_t* came, size_t 
 std::optional<Sizes> Matched::result(size_t tensor) const {
   const Pattern::Tensor& of = pattern_.tensor(tensor);
   Sizes out;
+  out.reserve(8);  // as many dimensions as a tensor has: one allocation, as this is a part of every first phase
   for (size_t at = of.first; at < of.last; ++at) {
     const Pattern::Term& term = pattern_.term(at);
     if (term.kind == Pattern::Term::kAnyMany) return std::nullopt;
@@ -207,6 +212,8 @@ Matched checked(const Pattern& pattern, const Operand* operands, const int64_t* 
     if (!operands[i].tensor || !operands[i].tensor->defined()) continue;
     const std::optional<Sizes> result = found.result(i);
     if (!result) continue;  // an input that says so is absent
+    const at::IntArrayRef came = operands[i].tensor->sizes();
+    if (std::equal(came.begin(), came.end(), result->begin(), result->end())) continue;
     const Dims sizes = known_sizes(*result);
     pattern.tensor(i).optional ? asked({*operands[i].tensor}, sizes) : shape(*operands[i].tensor, sizes);
   }
