@@ -167,3 +167,10 @@ def test_processor_time_of_children_counts(tmp_path: Path) -> None:
     code = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert 0.2 < weights.spent() - before < 10
+
+
+def test_what_it_costs_is_drawn_as_the_pages_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    costs = import_module("all")
+    page, twin = map(costs.between, costs.PAGES)
+    assert page == twin and costs.PICTURE.read_text(encoding="utf-8") == costs.picture(page.strip())
