@@ -101,7 +101,7 @@ class Library:
     ``sources`` are compiled with ``flags``; ``links`` are other libraries of the same build, by name; ``link_flags`` go
     to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source
     includes first; it is precompiled where many sources are to be compiled, or, with ``keep_prefix``, once for all
-    builds that come. Sources in a folder of ``glue`` are compiled without optimization: they only say what is to be
+    builds that come. ``glue``, sources and folders of them, is compiled without optimization: it says what is to be
     called; those of ``seldom`` with -Og, which takes less time: their own instructions take none when the library is
     used. ``debug``: sources that are compiled for a debugger; ``talks``: the compiler looks for what its flags say to
     warn of, and its warnings are shown.
@@ -193,7 +193,7 @@ class Unit:
         first, library = self.sources[0], self.library
         if first in library.debug:
             return (*library.flags, "-g", *_unoptimized(library.flags))
-        if first.parent in library.glue:
+        if _is_glue(self):
             return (*library.flags, *_unoptimized(library.flags))
         return (*library.flags, *(("-Og",) if first in library.seldom else ()))
 
@@ -203,6 +203,11 @@ class Unit:
         return _HEADERS + _KILOBYTE * sum(source.stat().st_size for source in self.sources) / 1000
 
 
+def _is_glue(unit: Unit) -> bool:
+    first = unit.sources[0]
+    return first in unit.library.glue or first.parent in unit.library.glue
+
+
 def _unoptimized(flags: Sequence[str]) -> tuple[str, ...]:
     """What takes optimization from ``flags`` and leaves their precompiled header as it was."""
     level = next((flag for flag in reversed(flags) if re.fullmatch("-O.*", flag)), "-O0")
@@ -210,19 +215,19 @@ def _unoptimized(flags: Sequence[str]) -> tuple[str, ...]:
 
 
 def units(library: Library) -> list[Unit]:
-    """The library's sources, in order: those of each folder that are compiled alike cut into units of about equal
-    size.
+    """The library's sources: those of each folder that are compiled alike, cut into units of about equal size. Glue
+    comes last: of a function that several units have, the linker takes the first.
     """
     if not library.unit:
         return [Unit((source,), library) for source in library.sources]
     by_folder = itertools.groupby(library.sources, lambda source: source.parent)
-    alike = [
-        [source for source in sources if (source in library.seldom) == seldom]
-        for _, folder in by_folder
-        for sources in [list(folder)]
-        for seldom in (False, True)
-    ]
-    return [Unit(group, library) for sources in alike if sources for group in _cut(sources, library.unit)]
+    alike: list[list[Path]] = []
+    for _, folder in by_folder:
+        by_flags: dict[tuple[str, ...], list[Path]] = {}
+        for source in folder:
+            by_flags.setdefault(Unit((source,), library).flags, []).append(source)
+        alike += by_flags.values()
+    return sorted((Unit(group, library) for sources in alike for group in _cut(sources, library.unit)), key=_is_glue)
 
 
 def _cut(sources: Sequence[Path], size: int) -> list[tuple[Path, ...]]:
@@ -318,7 +323,7 @@ def recipe(sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path],
 def library_recipe(library: Library, roots: Sequence[Path], stamp: str) -> str:
     """What a library is made of, whatever compiler makes it and wherever it is linked."""
     sources = [*library.sources, library.prefix] if library.prefix else library.sources
-    told = (*map(str, library.glue), *sorted(map(str, library.seldom)))
+    told = (*map(str, library.glue), "and", *sorted(map(str, library.seldom)))
     flags = (*library.flags, *told, *(_PLAIN if library.glue else ()))
     return digest([library.soname, library.folder, *library.links, recipe(sources, flags, roots, stamp)])
 

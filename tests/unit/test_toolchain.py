@@ -193,6 +193,9 @@ def test_seldom_used_sources_are_compiled_alike_in_units_of_their_own(many: Libr
     units = toolchain.units(replace(many, flags=("-fPIC", "-O1"), seldom=seldom))
     assert [[source.stem for source in unit.sources] for unit in units] == [["s0", "s2"], ["s3", "s5"], ["s1", "s4"]]
     assert [unit.flags[-1] for unit in units] == ["-O1", "-O1", "-Og"]
+    first = replace(many, flags=("-O1",), seldom=seldom, glue=(many.sources[0], many.sources[1]))
+    told = [([source.stem for source in unit.sources], "-O0" in unit.flags) for unit in toolchain.units(first)]
+    assert told == [(["s2"], False), (["s3", "s5"], False), (["s4"], False), (["s0", "s1"], True)]  # glue comes last
 
 
 def test_neighbouring_sources_are_compiled_as_units(many: Library, project: Path, tmp_path: Path, cache: Path) -> None:

@@ -11,9 +11,15 @@
 #define SIM_EXPAND3(...) SIM_EXPAND2(SIM_EXPAND2(SIM_EXPAND2(SIM_EXPAND2(__VA_ARGS__))))
 #define SIM_EXPAND2(...) SIM_EXPAND1(SIM_EXPAND1(SIM_EXPAND1(SIM_EXPAND1(__VA_ARGS__))))
 #define SIM_EXPAND1(...) __VA_ARGS__
-// macro(kind, name) for each pair, with between() between
-#define SIM_PAIRS(macro, between, ...) SIM_EXPAND(SIM_PAIR(macro, between, __VA_ARGS__))
+// macro(kind, name) for each pair, with between() between; four at a time, since each time all that came is read again
+#define SIM_PAIRS(macro, between, ...) SIM_EXPAND3(SIM_PAIR(macro, between, __VA_ARGS__))
 #define SIM_PAIR(macro, between, kind, name, ...) \
+  macro(kind, name) __VA_OPT__(between() SIM_PAIR_2(macro, between, __VA_ARGS__))
+#define SIM_PAIR_2(macro, between, kind, name, ...) \
+  macro(kind, name) __VA_OPT__(between() SIM_PAIR_3(macro, between, __VA_ARGS__))
+#define SIM_PAIR_3(macro, between, kind, name, ...) \
+  macro(kind, name) __VA_OPT__(between() SIM_PAIR_4(macro, between, __VA_ARGS__))
+#define SIM_PAIR_4(macro, between, kind, name, ...) \
   macro(kind, name) __VA_OPT__(between() SIM_PAIR_AGAIN SIM_PARENS (macro, between, __VA_ARGS__))
 #define SIM_PAIR_AGAIN() SIM_PAIR
 #define SIM_PARAMETER(kind, name) kind name
