@@ -65,7 +65,8 @@ def format_for(one: rules.Parameter | None, rank: int, dtype: str = "") -> int:
     relations = [key.partition(":")[0] for key in one.relations] if one else []
     if {"tiled", "formats_of_2" if rank == 2 else "", f"formats_of_{dtype}"} & {*relations}:
         return FORMATS["FRACTAL_NZ"]
-    lists = one.formats.values() if one and "formats" in one.relations.get("checked", ()) else ()
+    lists = list(one.formats.values()) if one and "formats" in one.relations.get("checked", ()) else []
+    lists += [one.relations[of]] if one and (of := f"formats_of_{rank}") in one.relations else []
     named = [name for name in FORMATS if all(name in names for names in lists)]
     usual = {3: "NCL", 4: "NCHW", 5: "NCDHW"}.get(rank, "ND")
     return FORMATS[next(name for name in ("ND", usual, *named, "ND") if name in named)] if named else _ND

@@ -66,11 +66,9 @@ at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, const at::T
   return beta == 0 ? result : result.add(wide(c), beta);
 }
 
-at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, at::IntArrayRef perm_x,
-                            at::IntArrayRef perm_y, at::IntArrayRef perm_out) {
-  auto result = at::bmm(wide(x.permute(perm_x)), wide(y.permute(perm_y)));
-  if (bias.defined()) result = at::add(result, bias);
-  return result.permute(perm_out);
+at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, at::IntArrayRef perm_x, at::IntArrayRef perm_y,
+                            at::IntArrayRef perm_out) {
+  return at::bmm(wide(x.permute(perm_x)), wide(y.permute(perm_y))).permute(perm_out);
 }
 
 void product_then_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& third,

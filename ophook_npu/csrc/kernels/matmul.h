@@ -21,8 +21,8 @@ at::Tensor batch_product(const at::Tensor& x, const at::Tensor& y);
 SIM_API at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, double alpha,
                                    double beta, bool turn_a, bool turn_b);
 // Of batches whose dimensions are reordered before and after.
-at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, at::IntArrayRef perm_x,
-                            at::IntArrayRef perm_y, at::IntArrayRef perm_out);
+at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, at::IntArrayRef perm_x, at::IntArrayRef perm_y,
+                            at::IntArrayRef perm_out);
 // An operation after x y + bias: "" and "16cast32" leave it, "add" and "mul" take a third matrix, "relu", "gelu_tanh"
 // and "gelu_erf" take nothing more. The product is rounded to the type of x first, as op-plugin's test has it, but for
 // a cast to float, and for cubeMathType 4.

@@ -238,18 +238,20 @@ void gelu_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& 
 }
 
 // ---- with scales of float ------------------------------------------------------------------------------------------
-static void rint_alone(const std::string& mode, const at::Tensor& out) {
+void rint_alone(const std::string& mode, const at::Tensor& out) {
   SIM_CHECK(mode != "hybrid" || !is_hifloat8(out), "roundMode hybrid is not simulated: its steps are chosen at random");
   const char* only = is_hifloat8(out) ? "round" : "rint";
   SIM_CHECK(mode.empty() || mode == only, "roundMode ", mode, "; allowed: ", only);
 }
 
 void scaled_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends, const std::string& mode,
-                 const at::Tensor& out, const at::Tensor& most) {
+                 int64_t dtype, const at::Tensor& out, const at::Tensor& most) {
   const int64_t groups = ends.defined() ? ends.numel() : 1;
+  SIM_CHECK(!mode.empty(), "roundMode is empty");
   rint_alone(mode, out);
+  SIM_CHECK(dtype == format_of(out).code, "dstType ", dtype, " for an output of data type ", format_of(out).code);
   shape(scale, {groups}), shape(most, {groups}), same_dtype({x, most});
-  like(out, x), format_of(out);
+  like(out, x);
 }
 
 void scaled_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends, const at::Tensor& out,

@@ -65,8 +65,10 @@ void gelu_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& 
 
 // ---- with scales of float ------------------------------------------------------------------------------------------
 // Rows in groups that have a scale each; without groups all are one. most: the largest magnitude of each.
+// Without a mode, or by the one that the format has: HIFLOAT8 its own.
+void rint_alone(const std::string& mode, const at::Tensor& out);
 void scaled_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends, const std::string& mode,
-                 const at::Tensor& out, const at::Tensor& most);
+                 int64_t dtype, const at::Tensor& out, const at::Tensor& most);
 void scaled_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends, const at::Tensor& out,
                   const at::Tensor& most);
 struct Tiles {

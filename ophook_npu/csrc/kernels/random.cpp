@@ -91,8 +91,10 @@ at::Tensor masked_scaled(const at::Tensor& x, const at::Tensor& mask, double sca
 void leaked(const at::Tensor& out, const at::Tensor& self, const at::Tensor& noise, const at::Scalar& lower,
             const at::Scalar& upper, bool training, const at::Generator& by) {
   const at::Tensor x = wide(self);
-  at::Tensor wide_noise = noise.to(x.scalar_type());
-  write(out, at::rrelu_with_noise(x, wide_noise, lower, upper, training, by));
+  at::Tensor wide_noise = noise.to(x.scalar_type()).contiguous();
+  // There may be more noise than numbers.
+  at::Tensor used = training ? wide_noise.view(-1).narrow(0, 0, x.numel()).view(x.sizes()) : wide_noise;
+  write(out, at::rrelu_with_noise(x, used, lower, upper, training, by));
   if (!wide_noise.is_same(noise)) noise.copy_(wide_noise);
 }
 

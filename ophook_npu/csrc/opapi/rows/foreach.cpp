@@ -6,6 +6,16 @@ using namespace sim::aclnn;
 
 namespace {
 
+// FLOAT may become FLOAT16 or BFLOAT16, and these FLOAT; nothing else changes its data type.
+void copied(const Tensors& out, const Tensors& in) {
+  const auto is_short = [](at::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; };
+  for (size_t i = 0; i < in.size(); ++i) {
+    const at::ScalarType from = in[i].scalar_type(), to = out[i].scalar_type();
+    SIM_CHECK_DTYPE(from == to || (from == at::kFloat && is_short(to)) || (is_short(from) && to == at::kFloat),
+                    "a copy of ", from, " as ", to);
+  }
+}
+
 void norms(const Tensors& out, const Tensors& in) {
   SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
   for (const at::Tensor& each : out)
@@ -56,7 +66,7 @@ FOREACH(Sqrt, sqrt)
 FOREACH(Tan, tan)
 FOREACH(Tanh, tanh)
 
-ACLNN(ForeachCopy, (List, x, List, out), , EACH(x[i]))
+ACLNN(ForeachCopy, (List, x, List, out), copied(out, x), EACH(x[i]))
 ACLNN(ForeachZeroInplace, (List, out), when_run(), EACH(at::zeros_like(out[i])))
 ACLNN(ForeachNorm, (List, x, Num, ord, List, out), norms(out, x),
       EACH(at::linalg_vector_norm(x[i], ord, std::nullopt, false, out[i].scalar_type())))

@@ -5,6 +5,7 @@
 #include "kernels/groups.h"
 #include "kernels/mx_quant.h"
 #include "kernels/needed.h"
+#include "kernels/quant.h"
 #include "opapi/aclnn.h"
 #include "opapi/rules.h"
 
@@ -17,6 +18,20 @@ static void scaled_weight(const at::Tensor& x, const at::Tensor& weight, bool gi
   const bool whole = c10::isIntegralType(weight.scalar_type(), false);
   SIM_CHECK(given || !whole || c10::isIntegralType(x.scalar_type(), false), "a weight of ", weight.scalar_type(),
             " for x of ", x.scalar_type(), " needs antiquantScale");
+}
+
+// What makes numbers of a product of whole ones of 8 bits goes with the output's data type. An Ascend950 takes more.
+static void scaled_columns(const Tensors& x, const Tensors& weight, const Tensors& scale, const Tensors& row_scale,
+                           const Tensors& out) {
+  const auto whole = [](const Tensors& list) { return !list.empty() && list[0].scalar_type() == at::kChar; };
+  if (product_is("Ascend950") || !whole(x) || !whole(weight) || out.empty() || out[0].scalar_type() == at::kInt) return;
+  SIM_CHECK(!scale.empty(), "x and weight of INT8 need a scale where the output is no INT32");
+  const at::ScalarType to = out[0].scalar_type();
+  for (const at::Tensor& each : scale)
+    SIM_CHECK_DTYPE((to == at::kBFloat16 && each.scalar_type() == to) ||
+                        (to == at::kHalf && each.scalar_type() == at::kFloat) ||
+                        (to == at::kChar && row_scale.empty() && sim::quant::is_encoded(each)),
+                    "a scale of ", each.scalar_type(), " for an output of ", to);
 }
 
 // How a product with swiglu behind it is scaled: by rows and columns, by groups along k too, or in blocks of 32.
@@ -102,8 +117,9 @@ ACLNN(GroupedMatmul,
          List, row_scale, In, groups, List, act_input, List, act_scale, List, act_offset, int64_t, split_item,        \
          int64_t, group_type, int64_t, group_list_type, int64_t, act_type, ##__VA_ARGS__, List, out, List, act_out,   \
          List, out_scale),                                                                                            \
-        (more_checks, grouped(x, weight, out, split_item, groups, group_type, act_type,                               \
-                              {act_input, act_scale, act_offset, act_out, out_scale})),                               \
+        (more_checks, scaled_columns(x, weight, scale, row_scale, out),                                               \
+         grouped(x, weight, out, split_item, groups, group_type, act_type,                                            \
+                 {act_input, act_scale, act_offset, act_out, out_scale})),                                            \
         grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset, row_scale)},        \
                         groups_of_list(groups, group_list_type, x, weight, group_type), group_type,                   \
                         activation_of(act_type), out))

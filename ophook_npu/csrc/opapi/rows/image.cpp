@@ -17,7 +17,11 @@ std::optional<double> scale(double value, at::IntArrayRef input, at::IntArrayRef
   return given ? std::optional<double>(value) : std::nullopt;
 }
 
-// A batch of images of other sizes.
+// A batch of images of other sizes. These functions take no batch without a channel: their checks ask for one.
+void with_channels(at::IntArrayRef self, bool and_batch = false) {
+  SIM_CHECK(self.size() < 2 || (self[1] > 0 && (!and_batch || self[0] > 0)), "an image of shape ", self,
+            " without elements");
+}
 void resampled(const at::Tensor& out, at::IntArrayRef self, at::IntArrayRef size, size_t axes) {
   SIM_CHECK(self.size() == axes + 2 && size.size() == axes, "an image of shape ", self, " and sizes ", size,
             " do not belong together; ", axes, " of them expected");
@@ -29,6 +33,12 @@ void resampled(const at::Tensor& out, at::IntArrayRef self, at::IntArrayRef size
 }
 void resampled_from(const at::Tensor& grad, at::IntArrayRef self, at::IntArrayRef size, const at::Tensor& out) {
   shape(out, self), resampled(grad, self, size, size.size());
+}
+
+// What a grid points into.
+void with_places(const at::Tensor& self) {
+  SIM_CHECK(self.dim() < 4 || (self.size(-1) && self.size(-2)), "an image of shape ", self.sizes(),
+            "; height and width may not be 0");
 }
 
 // Coordinates for images of `size` (N, C, …).
@@ -71,7 +81,8 @@ void folded(const at::Tensor& out, const at::Tensor& self, const Dims& size, con
 
 ACLNN(UpsampleNearest1d, (In, self, Ints, size, Out, out), resampled(out, self.sizes(), size, 1),
       write(out, at::upsample_nearest1d(wide(self), size)))
-ACLNN(UpsampleNearest1dV2, (In, self, Ints, size, float, s, Out, out), resampled(out, self.sizes(), size, 1),
+ACLNN(UpsampleNearest1dV2, (In, self, Ints, size, float, s, Out, out),
+      (with_channels(self.sizes()), resampled(out, self.sizes(), size, 1)),
       write(out, at::upsample_nearest1d(wide(self), size, scale(s, self.sizes(), size, 0))))
 ACLNN(UpsampleNearest2d, (In, self, Ints, size, Out, out), (kept(out, self), resampled(out, self.sizes(), size, 2)),
       write(out, at::upsample_nearest2d(wide(self), size)))
@@ -80,29 +91,29 @@ ACLNN(UpsampleNearest2dV2, (In, self, Ints, size, float, h, float, w, Out, out),
       write(out,
             at::upsample_nearest2d(wide(self), size, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
 ACLNN(UpsampleNearest3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out),
-      (kept(out, self), resampled(out, self.sizes(), size, 3)),
+      (kept(out, self), with_channels(self.sizes()), resampled(out, self.sizes(), size, 3)),
       write(out, at::upsample_nearest3d(wide(self), size, scale(d, self.sizes(), size, 2),
                                         scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
 ACLNN(UpsampleNearestExact1d, (In, self, Ints, size, double, s, Out, out),
-      (kept(out, self), resampled(out, self.sizes(), size, 1)),
+      (kept(out, self), with_channels(self.sizes(), true), resampled(out, self.sizes(), size, 1)),
       write(out, at::_upsample_nearest_exact1d(wide(self), size, scale(s, self.sizes(), size, 0))))
 ACLNN(UpsampleNearestExact2d, (In, self, Ints, size, double, h, double, w, Out, out),
       resampled(out, self.sizes(), size, 2),
       write(out, at::_upsample_nearest_exact2d(wide(self), size, scale(h, self.sizes(), size, 1),
                                                scale(w, self.sizes(), size, 0))))
 ACLNN(UpsampleNearestExact3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out),
-      resampled(out, self.sizes(), size, 3),
+      (with_channels(self.sizes()), resampled(out, self.sizes(), size, 3)),
       write(out, at::_upsample_nearest_exact3d(wide(self), size, scale(d, self.sizes(), size, 2),
                                                scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
 ACLNN(UpsampleLinear1d, (In, self, Ints, size, bool, corners, double, s, Out, out),
-      resampled(out, self.sizes(), size, 1),
+      (with_channels(self.sizes()), resampled(out, self.sizes(), size, 1)),
       write(out, at::upsample_linear1d(wide(self), size, corners, scale(s, self.sizes(), size, 0))))
 ACLNN(UpsampleBilinear2d, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
       resampled(out, self.sizes(), size, 2),
       write(out, at::upsample_bilinear2d(wide(self), size, corners, scale(h, self.sizes(), size, 1),
                                          scale(w, self.sizes(), size, 0))))
 ACLNN(UpsampleBilinear2dAA, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
-      resampled(out, self.sizes(), size, 2),
+      (with_channels(self.sizes(), true), resampled(out, self.sizes(), size, 2)),
       write(out, at::_upsample_bilinear2d_aa(wide(self), size, corners, scale(h, self.sizes(), size, 1),
                                              scale(w, self.sizes(), size, 0))))
 ACLNN(UpsampleBicubic2d, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
@@ -114,7 +125,7 @@ ACLNN(UpsampleBicubic2dAA, (In, self, Ints, size, bool, corners, double, h, doub
       write(out, at::_upsample_bicubic2d_aa(wide(self), size, corners, scale(h, self.sizes(), size, 1),
                                             scale(w, self.sizes(), size, 0))))
 ACLNN(UpsampleTrilinear3d, (In, self, Ints, size, bool, corners, double, d, double, h, double, w, Out, out),
-      resampled(out, self.sizes(), size, 3),
+      (with_channels(self.sizes()), resampled(out, self.sizes(), size, 3)),
       write(out, at::upsample_trilinear3d(wide(self), size, corners, scale(d, self.sizes(), size, 2),
                                           scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
 
@@ -171,10 +182,10 @@ ACLNN(UpsampleTrilinear3dBackward,
 
 ACLNN(AffineGrid, (In, theta, Ints, size, bool, corners, Out, out), grid_of(out, theta, size),
       write(out, at::affine_grid_generator(wide(theta), size, corners)))
-ACLNN(GridSampler2D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out), ,
-      write(out, at::grid_sampler_2d(wide(self), wide(grid), interpolation, padding, corners)))
-ACLNN(GridSampler3D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out), ,
-      write(out, at::grid_sampler_3d(wide(self), wide(grid), interpolation, padding, corners)))
+ACLNN(GridSampler2D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
+      with_places(self), write(out, at::grid_sampler_2d(wide(self), wide(grid), interpolation, padding, corners)))
+ACLNN(GridSampler3D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
+      with_places(self), write(out, at::grid_sampler_3d(wide(self), wide(grid), interpolation, padding, corners)))
 ACLNN(GridSampler2DBackward,
       (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
        Out, out_grid),

@@ -1,5 +1,6 @@
 // Indexing, gathering and scattering; windows and slices; places in sorted sequences.
 #include "kernels/index.h"
+#include "kernels/mx_fused.h"
 #include "kernels/scatter.h"
 #include "kernels/shape.h"
 #include "opapi/aclnn.h"
@@ -71,6 +72,21 @@ void one_hot_like(const at::Tensor& out, const at::Tensor& self, int64_t classes
   Dims sizes = self.sizes().vec();
   sizes.insert(sizes.begin() + c10::maybe_wrap_dim(axis, self.dim() + 1), classes);
   holds(out, sizes);
+}
+
+// A slice of source along dim for each index; one number stands for one slice.
+void slices_like(const at::Tensor& self, int64_t dim, const at::Tensor& indices, const at::Tensor& source) {
+  wrap(dim, self);
+  if (!source.dim()) {
+    SIM_CHECK(indices.numel() == 1, "source is one number, index has ", indices.numel());
+    return;
+  }
+  SIM_CHECK(source.size(self.dim() ? dim : 0) == indices.numel(), "an index for each slice of ", source.sizes(),
+            " along dimension ", dim, " expected, got ", indices.numel());
+  if (!self.dim()) return;
+  Dims sizes = self.sizes().vec();
+  sizes[size_t(wrap(dim, self))] = indices.numel();
+  shape(source, sizes);
 }
 
 // FLOAT16 goes with scales of FLOAT, and BFLOAT16 with its own.
@@ -193,9 +209,9 @@ ACLNN(IndexAdd, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, Ou
 ACLNN(IndexAddV2, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, int64_t, mode, Out, out),
       (same_dtype({self, source, out}), added_rows(self, dim, indices, source)),
       write(out, at::index_add(self, dim, indices, source, alpha)))
-ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), ,
+ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), slices_like(self, dim, indices, source),
       write(out, at::index_copy(self, dim, indices.to(at::kLong), source)))
-ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), when_run(),
+ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), slices_like(self, dim, indices, source),
       self.index_copy_(dim, indices.to(at::kLong), source))
 ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), ,
       write(out, at::index_fill(self, dim, indices.to(at::kLong), value)))
@@ -237,8 +253,7 @@ ACLNN(InplaceQuantScatterV2,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction, Text, mode),
       quant_scattered(self, indices, updates, scales, quant_axis, reduction);
-      SIM_CHECK(mode.empty() || mode == "rint", "roundMode ", mode, "; allowed: rint"),
-      kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
+      sim::mx::rint_alone(mode, self), kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis),
       kernels::put_rows_like(self, indices, updates), kernels::put_rows(self, indices, updates, axis))
 

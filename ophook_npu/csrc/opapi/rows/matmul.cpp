@@ -2,6 +2,7 @@
 #include "kernels/matmul.h"
 #include "kernels/reduce.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 using sim::shapes, sim::kernels::distances_like, sim::kernels::solve_like;
@@ -19,15 +20,28 @@ void any_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b
   sizes.empty() ? one_element(out) : shape(out, sizes);
 }
 
-void permuted_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& scale, const Dims& perm_x,
-                   const Dims& perm_y, const Dims& perm_out, int64_t split, const at::Tensor& out) {
+void permuted_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& scale,
+                   const Dims& perm_x, const Dims& perm_y, const Dims& perm_out, int64_t mode, int64_t split,
+                   const at::Tensor& out) {
   SIM_CHECK(!scale.defined() && split == 1, "scale and batch_split_factor are not simulated");
-  for (const Dims& order : {perm_x, perm_y, perm_out})
-    SIM_CHECK(order.size() == 3, "an order of three dimensions expected, got ", order);
+  SIM_CHECK(!bias.defined(), "bias has to be null");
+  const Dims kept{0, 1, 2}, batch_second{1, 0, 2}, turned{0, 2, 1};
+  SIM_CHECK(
+      (perm_x == kept || perm_x == batch_second) && (perm_y == kept || perm_y == turned) && perm_out == batch_second,
+      "permX1 ", perm_x, ", permX2 ", perm_y, " and permY ", perm_out,
+      "; allowed: [0, 1, 2] or [1, 0, 2], [0, 1, 2] or [0, 2, 1], [1, 0, 2]");
+  const bool later = product_is("Ascend950");
+  SIM_CHECK(!later || mode != -1, "cubeMathType -1; allowed on an Ascend950: 0 and more");
+  SIM_CHECK(later || perm_y == kept || perm_x == batch_second, "permX2 ", perm_y, " with permX1 ", perm_x,
+            "; allowed before Ascend950: with [1, 0, 2]");
   SIM_CHECK(
       x.dim() == 3 && y.dim() == 3 && x.size(perm_x[0]) == y.size(perm_y[0]) && x.size(perm_x[2]) == y.size(perm_y[1]),
       "batches of matrices expected, got ", x.sizes(), " in the order ", perm_x, " and ", y.sizes(), " in the order ",
       perm_y);
+  constexpr int64_t kMost = 65535;
+  SIM_CHECK(later || (y.size(perm_y[0]) <= kMost && y.size(perm_y[2]) <= kMost &&
+                      (perm_x == batch_second || x.size(2) <= kMost)),
+            "batches of matrices ", x.sizes(), " and ", y.sizes(), "; allowed before Ascend950: sizes up to ", kMost);
   const Dims product{x.size(perm_x[0]), x.size(perm_x[1]), y.size(perm_y[2])};
   shape(out, {product[size_t(perm_out[0])], product[size_t(perm_out[1])], product[size_t(perm_out[2])]});
 }
@@ -141,13 +155,14 @@ ACLNN(InplaceAddmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube,
 ACLNN(TransposeBatchMatMul,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int64_t, split, Out,
        out),
-      (kept(out, x), permuted_like(x, y, scale, perm_x, perm_y, perm_out, split, out)),
-      write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
+      (kept(out, x), permuted_like(x, y, bias, scale, perm_x, perm_y, perm_out, mode, split, out)),
+      write(out, kernels::permuted_product(x, y, perm_x, perm_y, perm_out)))
 ACLNN(TransposeBatchMatMulWeightNz,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int32_t, split, Out,
        out),
-      permuted_like(x, y, scale, perm_x, perm_y, perm_out, split, out),
-      write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
+      permuted_like(x, y, bias, scale, perm_x, perm_y, perm_out, mode, split, out);
+      SIM_CHECK(y.size(1) != 1 && y.size(2) != 1, "x2 ", y.sizes(), "; no matrix of FRACTAL_NZ may have a size of 1"),
+      write(out, kernels::permuted_product(x, y, perm_x, perm_y, perm_out)))
 ACLNN(FusedMatmul, (In, x, In, y, In, bias, In, third, Text, then, Cube, mode, Out, out),
       kernels::product_then_like(x, y, bias, third, then, mode, out),
       write(out, kernels::product_then(x, y, bias, third, then, mode)))

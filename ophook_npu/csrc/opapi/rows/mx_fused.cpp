@@ -84,9 +84,9 @@ ACLNN(GeluQuant,
       mx::gelu_like(self, scale, offset, approximate, mode, round_mode, out, out_scale),
       mx::gelu_quant(self, scale, offset, approximate, mode == "dynamic", out, out_scale))
 ACLNN(QuantMax, (In, self, In, scale, Text, mode, int64_t, dtype, Out, out, Out, most),
-      mx::scaled_like(self, scale, {}, mode, out, most), mx::scaled_quant(self, scale, {}, out, most))
+      mx::scaled_like(self, scale, {}, mode, dtype, out, most), mx::scaled_quant(self, scale, {}, out, most))
 ACLNN(GroupedQuantMax, (In, self, In, scale, In, groups, Text, mode, int64_t, dtype, Out, out, Out, most),
-      mx::scaled_like(self, scale, groups, mode, out, most), mx::scaled_quant(self, scale, groups, out, most))
+      mx::scaled_like(self, scale, groups, mode, dtype, out, most), mx::scaled_quant(self, scale, groups, out, most))
 ACLNN(GroupedDynamicBlockQuant,
       (In, self, In, groups, double, least, Text, mode, int64_t, dtype, int64_t, rows, int64_t, columns, int64_t, kind,
        Out, out, Out, scale),

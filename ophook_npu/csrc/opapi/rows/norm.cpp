@@ -186,7 +186,8 @@ ACLNN(SyncBatchNormGatherStats,
 ACLNN(BatchNormGatherStatsWithCounts,
       (In, self, In, means, In, invstds, Ref, running_mean, Ref, running_var, double, momentum, double, eps, In, counts,
        Out, mean, Out, invstd),
-      for_channels({mean, invstd, running_mean, running_var}, self),
+      (for_channels({mean, invstd, running_mean, running_var}, self), like(means, invstds),
+       shape(means, {counts.numel(), self.size(1)})),
       write_batch({.y = {}, .mean = mean, .rstd = invstd}, RUNNING,
                   kernels::gathered_statistics({.mean = means, .rstd = invstds}, counts, RUNNING, momentum, eps)))
 ACLNN(BatchNormReduceBackward,
@@ -198,7 +199,8 @@ ACLNN(BatchNormReduceBackward,
                  weight_too ? out_weight : at::Tensor(), bias_too ? out_bias : at::Tensor(),
                  kernels::batch_gradient_sums(grad, self, mean, invstd)))
 ACLNN(BatchNormElemtBackward,
-      (In, grad, In, self, In, mean, In, invstd, In, weight, In, sum_dy, In, sum_dy_xmu, In, counts, Out, out), ,
+      (In, grad, In, self, In, mean, In, invstd, In, weight, In, sum_dy, In, sum_dy_xmu, In, counts, Out, out),
+      (like(grad, self), for_channels({mean, invstd, weight, sum_dy, sum_dy_xmu}, self)),
       write(out, kernels::batch_gradient_from_sums(grad, self, {.mean = mean, .rstd = invstd}, weight,
                                                    {.first = sum_dy, .second = sum_dy_xmu}, kernels::total(counts))))
 

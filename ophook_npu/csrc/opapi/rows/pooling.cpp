@@ -20,6 +20,13 @@ void of_planes(const at::Tensor& images) {
             "; planes, height and width of 0 are not allowed");
 }
 
+// Of an average over `dims` dimensions: one number or one for each, and of strides perhaps none.
+void averaged_by(size_t dims, const Dims& stride, const Dims& padding) {
+  const auto fits = [&](const Dims& of) { return of.size() == 1 || of.size() == dims; };
+  SIM_CHECK(fits(padding) && (stride.empty() || fits(stride)), "strides ", stride, " and paddings ", padding,
+            " for windows of ", dims, " dimensions");
+}
+
 // The gradient of a pooling: `grad` has the result's shape.
 void pooled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& out, const kernels::Window& window) {
   like(out, self), shape(grad, kernels::pooled_sizes(self.sizes(), window));
@@ -153,7 +160,8 @@ ACLNN(MaxPool,
 ACLNN(AvgPool2d,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Cube, mode,
        Out, out),
-      shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode})),
+      (averaged_by(2, stride, padding),
+       shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode}))),
       write(out, kernels::average(self, {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool2dBackward,
       (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
@@ -163,7 +171,8 @@ ACLNN(AvgPool2dBackward,
             kernels::average_backward(grad, self.sizes(), {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool3d,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Out, out),
-      shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, {}, ceil_mode})),
+      (averaged_by(3, stride, padding),
+       shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, {}, ceil_mode}))),
       write(out, kernels::average(self, {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool3dBackward,
       (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,

@@ -31,6 +31,10 @@ void mask_of(const at::Tensor& mask, const at::Tensor& self, double p) {
 
 void interval(double from, double to) { SIM_CHECK(from <= to, "from ", from, " is above to ", to); }
 
+void enough_noise(const at::Tensor& self, const at::Tensor& noise, bool training) {
+  SIM_CHECK(!training || self.numel() <= noise.numel(), "noise of shape ", noise.sizes(), " for ", self.sizes());
+}
+
 void grad_scale(double scale) { SIM_CHECK(scale == 0 || scale >= 1, "scale ", scale, "; allowed: 0, 1 and more"); }
 
 void probability(double p) { SIM_CHECK(p >= 0 && p <= 1, "probability ", p, "; allowed: 0 to 1"); }
@@ -108,7 +112,8 @@ ACLNN(MultinomialTensor,
 ACLNN(Randperm, (int64_t, n, int64_t, seed, int64_t, offset, Out, out), shape(out, {n}),
       write(out, at::randperm(n, generator(seed, offset))))
 ACLNN(RReluWithNoise,
-      (In, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset, Out, out), ,
+      (In, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset, Out, out),
+      enough_noise(self, noise, training),
       kernels::leaked(out, self, noise, lower, upper, training, generator(seed, offset)))
 ACLNN(InplaceRReluWithNoise,
       (Ref, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset),

@@ -44,6 +44,14 @@ void layers_like(const at::Tensor& input, const Tensors& parameters, const Tenso
             " parameters for ", how.passes(), " passes of ", how.parameters());
   const int64_t hidden = parameters[1].size(-1);
   const int64_t width = hidden * int64_t(how.ways());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const at::Tensor &weight = parameters[i - i % how.parameters()], &one = parameters[i];
+    if (i % how.parameters() < 2)
+      shape(one, {weight.size(0), i % how.parameters()                ? hidden
+                                  : i < how.parameters() * how.ways() ? sizes[2]
+                                                                      : width});
+    else shape(one, {weight.size(0)});
+  }
   if (how.batch_sizes.defined() && output.dim() == 2) {  // a gradient's
     shape(output, {input.size(0), width});
   } else {

@@ -2,16 +2,21 @@
 #include "kernels/scaled_product.h"
 
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 namespace scaled_product = sim::scaled;
+
+namespace {
+void on_ascend950() { SIM_CHECK(product_is("Ascend950"), "only an Ascend950 has it"); }
+}  // namespace
 
 #define FACTORS {NAMED(x, weight, row_scale, scale)}
 #define BETWEEN_ROWS(name)                                                                                         \
   ACLNN(name,                                                                                                      \
         (In, x, In, weight, In, bias, In, row_scale, In, scale, int32_t, dtype, int64_t, group_size, Ints, perm_x, \
          Ints, perm_weight, Ints, perm_out, int32_t, split, Out, out),                                             \
-        (refuse_if_given({bias}, "bias"),                                                                          \
+        (refuse_if_given({bias}, "bias"), on_ascend950(),                                                          \
          scaled_product::between_rows_like(FACTORS, dtype, group_size,                                             \
                                            {.x = perm_x, .weight = perm_weight, .out = perm_out}, split, out)),    \
         write(out, scaled_product::between_rows(FACTORS, perm_weight)))
