@@ -1,14 +1,15 @@
-"""Build and run the vendor's Ascend C examples for Atlas A2, unmodified, as their README says, and see what they say.
+"""Build and run the vendor's Ascend C examples, unmodified, as their README says, and see what they say.
 
     python scripts/published_examples.py CHECKOUT                         # a checkout of asc-devkit
     python scripts/published_examples.py CHECKOUT --only math --log LOG   # some; what each printed goes into LOG
     python scripts/published_examples.py CHECKOUT --log LOG --failed      # again what was neither equal nor ran
     python scripts/published_examples.py CHECKOUT --syntax                # only what does not compile, and why
     python scripts/published_examples.py CHECKOUT --table docs/published-examples.md
+    python scripts/published_examples.py CHECKOUT --product "Ascend 950" …  # those that no Atlas A2 runs
 
-An example is a folder with a CMakeLists.txt whose README lists an Atlas A2. It is copied, and the first block of its
-README that calls cmake runs in a shell on the simulated Ascend, for the architecture of an Atlas A2: build, input data,
-program, comparison with the golden data. With --log, an example whose files and our headers are as they were when it
+An example is a folder with a CMakeLists.txt whose README lists the product, an Atlas A2. It is copied, and the first
+block of its README that calls cmake runs in a shell on the simulated Ascend, for the product's architecture: build,
+input data, program, comparison with the golden data. With --log, an example whose files and our headers are as they were when it
 ran is not run again, so that a run which was interrupted goes on where it was.
 Nothing of the checkout is in our repository. Exit status: 0 all equal, 1 some are not.
 """
@@ -43,7 +44,7 @@ from ophook_npu.sim.variables import apply, environment
 
 PARTS = ("01_simd_cpp_api", "02_simd_c_api")  # SIMT and hybrid programs are Ascend950's; AI CPU is not simulated
 STATES = ("equal", "ran", "differs", "stopped", "build", "no block")
-_LISTED = re.compile(r"^\s*(?:\||- ).*Atlas A2 ", re.MULTILINE)
+PRODUCTS = {"Atlas A2": ("Ascend910B4", "dav-2201"), "Ascend 950": ("Ascend950PR_9589", "dav-3510")}
 # OK is unittest's.
 _PASSED = re.compile(r"test pass|\[Success\]|success|\bPASS\b|passed|^OK$", re.IGNORECASE | re.MULTILINE)
 _FAILED = re.compile(r"\bfail|\[ERROR\]|mismatch|not equal", re.IGNORECASE)
@@ -67,14 +68,19 @@ class Result:
         return self.state in ("equal", "ran")
 
 
-def examples(checkout: Path) -> list[Path]:
+def examples(checkout: Path, product: str) -> list[Path]:
+    """Those whose README lists the product, and none of those before it."""
     root = checkout / "examples"
     return [
         file.parent
         for part in PARTS
         for file in sorted((root / part).rglob("CMakeLists.txt"))
-        if _LISTED.search(_readme(file.parent))
+        if next((each for each in PRODUCTS if _lists(_readme(file.parent), each)), None) == product
     ]
+
+
+def _lists(readme: str, product: str) -> bool:
+    return re.search(rf"^\s*(?:\||- ).*{product}", readme, re.MULTILINE) is not None
 
 
 def _readme(folder: Path) -> str:
@@ -132,21 +138,22 @@ def _blocks(readme: str) -> list[str]:
     return found
 
 
-def run(folder: Path, root: Path, timeout: float) -> Result:
+def run(folder: Path, root: Path, timeout: float, product: str) -> Result:
     name = _name(folder)
     script = block(_readme(folder))
     if not script:
         return Result(name, "no block", "its README has no block that builds it")
     # One compiler at a time: several examples are built at once.
     script = re.sub(r"\bmake -j\b", "make", script)
-    # Some blocks name the Ascend950, and the table of options below them the others.
-    script = script.replace("ARCHITECTURES=dav-3510", "ARCHITECTURES=dav-2201")
+    soc, architecture = PRODUCTS[product]
+    # Most blocks name one product, and the table of options below them the others.
+    script = re.sub(r"ARCHITECTURES=dav-(2201|3510)", f"ARCHITECTURES={architecture}", script)
     with tempfile.TemporaryDirectory() as temporary:
         place, told = Path(temporary) / folder.name, Path(temporary) / "reports"
         shutil.copytree(folder, place)
         environ = dict(os.environ)
         autoload.unsettle(environ)
-        apply(environ, environment(root))
+        apply(environ, environment(root, soc=soc))
         environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environ['PATH']}"
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
@@ -208,7 +215,7 @@ def kept(log: Path | None, folders: list[Path]) -> dict[str, Result]:
 _DEFINED = re.compile(r"\b(SCENARIO\w*)=(\d+)")
 
 
-def syntax(folder: Path) -> Result:
+def syntax(folder: Path, product: str) -> Result:
     """Whether its sources compile: no program is made, and nothing runs."""
     values = dict(_DEFINED.findall(block(_readme(folder)))) or {"SCENARIO_NUM": "1"}
     flags = [f"-D{name}={value}" for name, value in values.items()]
@@ -218,7 +225,8 @@ def syntax(folder: Path) -> Result:
         flags += [f"-I{one}" for one in (place, *place.iterdir()) if one.is_dir()]
         for source in sorted(place.rglob("*.asc")):
             try:
-                program.compile(["-fsyntax-only", "-c", str(source), *flags, f"-I{source.parent}"])
+                how = ["-fsyntax-only", f"--npu-arch={PRODUCTS[product][1]}", "-c"]
+                program.compile([*how, str(source), *flags, f"-I{source.parent}"])
             except OphookError as error:
                 return Result(_name(folder), "build", _reason(str(error)), log=str(error))
     return Result(_name(folder), "compiles")
@@ -241,7 +249,7 @@ def _reason(said: str) -> str:
     return (failed or lines or [""])[-1][:160]
 
 
-def write(page: Path, results: list[Result], commit: str) -> None:
+def write(page: Path, results: list[Result], commit: str, product: str) -> None:
     states = Counter(result.state for result in results)
     head = [
         f"asc-devkit at `{commit}`: {len(results)} examples; "
@@ -258,15 +266,16 @@ def write(page: Path, results: list[Result], commit: str) -> None:
         why = re.sub(r"/\S*/tmp\w+/?", "", result.why).replace("|", "\\|").replace("`", "'")
         rows.append(f"| `{result.name}` | {result.state} | {why or '–'} | {shown or '–'} |")
     try:
-        marked.replace(page, "<!-- examples -->", "<!-- end of examples -->", "\n".join([*head, *rows]))
+        marks = f"<!-- examples of {product} -->", f"<!-- end of examples of {product} -->"
+        marked.replace(page, *marks, "\n".join([*head, *rows]))
     except marked.NoMarks as error:
         sys.exit(str(error))
 
 
-def _all_syntax(folders: list[Path]) -> int:
+def _all_syntax(folders: list[Path], product: str) -> int:
     whys: Counter[str] = Counter()
     for folder in folders:
-        result = syntax(folder)
+        result = syntax(folder, product)
         print(f"{result.state:9}{result.name}  {result.why}", flush=True)
         whys[result.why] += 1
     print(f"{whys.pop('', 0)} of {len(folders)} compile")
@@ -278,21 +287,22 @@ def _all_syntax(folders: list[Path]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, help="a git checkout of asc-devkit")
+    parser.add_argument("--product", choices=PRODUCTS, default="Atlas A2")
     parser.add_argument("--only", default="", help="examples whose folder matches this expression")
     parser.add_argument("--jobs", type=int, default=1, help="examples at once")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one example, its build included")
     parser.add_argument("--log", type=Path, help="a folder that keeps results; what --only leaves out is read from it")
     parser.add_argument("--failed", action="store_true", help="what passed is not run again, whatever changed since")
     parser.add_argument("--syntax", action="store_true", help="only compile, and count what blocks")
-    parser.add_argument("--table", type=Path, help="a page with <!-- examples --> and <!-- end of examples -->")
+    parser.add_argument("--table", type=Path, help="a page with a table for the product")
     options = parser.parse_args()
     root = sim.active() or sim.build()
-    everything = examples(options.checkout.resolve())
+    everything = examples(options.checkout.resolve(), options.product)
     folders = [folder for folder in everything if re.search(options.only, str(folder))]
     if not folders:
-        sys.exit(f"no example for an Atlas A2 in {options.checkout} matches {options.only!r}")
+        sys.exit(f"no example for {options.product} in {options.checkout} matches {options.only!r}")
     if options.syntax:
-        return _all_syntax(folders)
+        return _all_syntax(folders, options.product)
     by_name = kept(options.log, everything)
     common = _common()
 
@@ -300,7 +310,7 @@ def main() -> int:
         before, key = by_name.get(_name(folder)), key_of(folder, common)
         if before and (before.key == key or (options.failed and before.passed)):
             return before
-        result = run(folder, root, options.timeout)
+        result = run(folder, root, options.timeout, options.product)
         result.key = key
         print(f"{result.state:9}{result.name}  {result.why}", flush=True)
         if options.log:
@@ -317,7 +327,7 @@ def main() -> int:
         commit = subprocess.run(
             ["git", "-C", str(options.checkout), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
         ).stdout.strip()  # fmt: skip
-        write(options.table, results, commit)
+        write(options.table, results, commit, options.product)
     return 0 if set(states) <= {"equal", "ran"} else 1
 
 

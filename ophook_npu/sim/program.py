@@ -24,6 +24,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build
 from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.findings import KernelReport
+from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import KINDS, Settings
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
@@ -31,8 +32,7 @@ from ophook_npu.sim.variables import apply, environment
 
 _WHERE = "bisheng"
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
-_ARCHITECTURES = {"dav-2201": "220"}  # --npu-arch: Atlas A2 and A3
-_OTHERS = {"dav-3510": "Ascend950 has other local memories and instructions"}
+_ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310}  # --npu-arch: Atlas A2 and A3; Ascend950
 # Libraries of the toolkit whose functions stand in our headers, or that our simulator has under no name of their own.
 _IN_HEADERS = {"tiling_api", "register", "platform", "graph_base", "unified_dlog", "ascendalog", "ascendc_runtime"}
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
@@ -64,7 +64,7 @@ def _job(arguments: Sequence[str]) -> _Job:
 
     for one in rest:
         if one.startswith("--npu-arch"):
-            _architecture(one.partition("=")[2] if "=" in one else value(one))
+            job.seen.append(_architecture(one.partition("=")[2] if "=" in one else value(one)))
         elif one.startswith("--ophook-kernel="):  # libacl_rtc's: a name and what it stands for
             name, _, expression = one.partition("=")[2].partition("=")
             job.expressions[name] = expression
@@ -104,17 +104,17 @@ def _job(arguments: Sequence[str]) -> _Job:
     return job
 
 
-def _architecture(name: str) -> None:
+def _architecture(name: str) -> str:
     if name not in _ARCHITECTURES:
-        why = f": {_OTHERS[name]}, which are not simulated" if name in _OTHERS else ""
-        raise OphookError(_WHERE, f"--npu-arch={name}{why}", allowed=", ".join(_ARCHITECTURES))
+        raise OphookError(_WHERE, f"--npu-arch={name}", allowed=", ".join(_ARCHITECTURES))
+    return f"-D__CCE_AICORE__={_ARCHITECTURES[name]}"
 
 
 def compile(arguments: Sequence[str]) -> Path:
     """Do what the compiler driver does with this command line.
 
     Args:
-        arguments: sources, objects, libraries and g++'s options; also ``--npu-arch=dav-2201`` and ``-x asc``.
+        arguments: sources, objects, libraries and g++'s options; also ``--npu-arch`` (dav-2201, dav-3510) and ``-x asc``.
 
     Returns:
         What was written.
@@ -249,7 +249,8 @@ def run(
     apply(environ, environment(root, soc=settings.soc))
     with tempfile.TemporaryDirectory() as name:
         program, told = Path(name) / source.stem, Path(name) / "reports"
-        compile([str(source), *flags, "-o", str(program)])
+        arch = next((name for name, number in _ARCHITECTURES.items() if number == find(settings.soc).architecture), None)
+        compile([str(source), *([f"--npu-arch={arch}"] if arch else []), *flags, "-o", str(program)])
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
         environ["OPHOOK_KERNEL_CHECKS"] = str(int(settings.checks))
         environ["OPHOOK_KERNEL_STRICT"] = str(int(settings.strict))

@@ -42,6 +42,60 @@ def test_a_program_of_the_c_interface_declares_its_memory_as_arrays() -> None:
     assert done.returncode and told.format(line) in done.stderr and "the array at" in done.stderr, done.stderr
 
 
+REGISTERS = SOURCE.with_name("registers.asc")
+OF_950 = ("--soc", "Ascend950PR_9589", str(REGISTERS))
+
+
+def test_registers_of_ascend_950_compute_what_their_pages_say() -> None:
+    done = kernel_run(*OF_950)
+    assert (done.returncode, done.stdout.strip()) == (0, f"status 0, wrong{' 0' * 12}"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fault", "line", "told"),
+    [
+        ("1", "Reg::LoadAlign(a, x);", "LoadAlign: the source begins at byte 1537 of local memory, no multiple of 32"),
+        ("2", "Reg::StoreAlign(out + i * 64, b, all);", "StoreAlign: the destination: bytes 0 to 256 of a tensor of"),
+    ],
+)
+def test_what_registers_may_not_reach_is_told_with_its_line(fault: str, line: str, told: str) -> None:
+    done = kernel_run(f"-DFAULT={fault}", *OF_950)
+    lines = [number for number, text in enumerate(REGISTERS.read_text().splitlines(), 1) if line in text]
+    assert done.returncode == 3 and done.stdout.startswith("status 507015"), done
+    assert any(f"registers.asc:{number}: error: {told}" in done.stderr for number in lines), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("Reg::Sub<float, Reg::MaskMergeMode::MERGING>(f, f, f, mask)", "Sub: this merge mode is not supported"),
+        ("Reg::Exp(i, i, mask)", "Exp has not this data type"),
+        ("Reg::Add<half>(f, f, f, mask)", "Add: T is the registers' data type"),
+        ("Reg::Cast(u, f, mask)", "Cast has not this pair of data types"),
+        ("Reg::LoadAlign<float, Reg::LoadDist::DIST_DINTLV_B32>(f, at)", "this distribution fills two registers"),
+        ("AscendC::Mmad(f, f, f, {})", "Mmad"),  # the cube unit is another one
+    ],
+)
+def test_what_registers_cannot_do_does_not_compile(call: str, message: str, tmp_path: Path) -> None:
+    source = tmp_path / "wrong.asc"
+    source.write_text(
+        '#include "kernel_operator.h"\nnamespace Reg = AscendC::Reg;\n'
+        "void f(float* at, Reg::RegTensor<float> f, Reg::RegTensor<int32_t> i, Reg::RegTensor<uint16_t> u) {\n"
+        f"  auto mask = Reg::CreateMask<float>();\n  {call};\n}}\n"
+    )
+    with pytest.raises(OphookError, match=re.escape(message)):
+        program.compile(["--npu-arch=dav-3510", "-fsyntax-only", "-c", str(source)])
+
+
+def test_a_kernel_runs_on_the_product_that_it_was_compiled_for(tmp_path: Path) -> None:
+    root = sim.active() or sim.build()
+    made = program.compile(["--npu-arch=dav-2201", str(SOURCE), "-o", str(tmp_path / "scale")])
+    environ = dict(os.environ)
+    apply(environ, environment(root, soc="Ascend950PR_9589"))
+    done = subprocess.run([str(made)], env=environ, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode and "was compiled with --npu-arch=dav-2201; the device is an Ascend950PR_9589" in done.stderr
+
+
 def test_a_program_is_checked_like_a_project(tmp_path: Path) -> None:
     shutil.copy(SOURCE, tmp_path)
     command = [sys.executable, "-m", "ophook_npu", "kernel", "check", str(tmp_path)]  # a folder of programs
@@ -100,7 +154,6 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--npu-arch=dav-3510", str(SOURCE)], r"--npu-arch=dav-3510: Ascend950 .* not simulated"),
         (["--npu-arch=dav-1", str(SOURCE)], "--npu-arch=dav-1.*dav-2201"),
         (["--enable-simt", str(SOURCE)], "SIMT"),
         (["-E", str(SOURCE)], "-E is not simulated"),

@@ -84,7 +84,7 @@ def test_a_template_is_compiled_loaded_and_launched() -> None:
     ("header", "options", "code", "says"),
     [
         ("", [ARCHITECTURE], 176003, "AMOUNT"),
-        ("#define AMOUNT 3\n", [b"--npu-arch=dav-3510"], 176002, "dav-3510"),
+        ("#define AMOUNT 3\n", [b"--npu-arch=dav-1"], 176002, "dav-1"),
         ("#define AMOUNT 3\n", [ARCHITECTURE, b"-no-such-option"], 176002, "no-such-option"),
     ],
 )

@@ -45,14 +45,15 @@ def test_the_first_block_that_calls_cmake_is_run(script: ModuleType) -> None:
     assert script.block("```bash\nbash run.sh\n```") == "bash run.sh" and script.block("cmake ..") == ""
 
 
-def test_examples_are_folders_for_an_atlas_a2(script: ModuleType, tmp_path: Path) -> None:
+def test_examples_are_folders_for_a_product(script: ModuleType, tmp_path: Path) -> None:
     listed = "- Atlas A2 Training Series Products\n"
     for name, text in (("add", README), ("c_add", listed), ("registers", "| Ascend 950 | yes |")):
         folder = tmp_path / "examples" / "01_simd_cpp_api" / name
         folder.mkdir(parents=True)
         (folder / "CMakeLists.txt").touch()
         (folder / "README.md").write_text(text)
-    assert [folder.name for folder in script.examples(tmp_path)] == ["add", "c_add"]
+    assert [folder.name for folder in script.examples(tmp_path, "Atlas A2")] == ["add", "c_add"]
+    assert [folder.name for folder in script.examples(tmp_path, "Ascend 950")] == ["registers"]
 
 
 @pytest.mark.parametrize(
@@ -71,9 +72,10 @@ def test_a_run_is_compared_with_what_the_readme_shows(script: ModuleType, printe
 
 def test_the_table_counts_and_names(script: ModuleType, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("<!-- examples -->\n<!-- end of examples -->\n")
+    page.write_text("<!-- examples of Atlas A2 -->\n<!-- end of examples of Atlas A2 -->\n")
     script.write(
-        page, [script.Result("a", "equal"), script.Result("b", "build", "no `X`|", {"error mask (b.asc:1)": 2})], "c0"
-    )
+        page, [script.Result("a", "equal"), script.Result("b", "build", "no `X`|", {"error mask (b.asc:1)": 2})], "c0",
+        "Atlas A2",
+    )  # fmt: skip
     assert "asc-devkit at `c0`: 2 examples; 1 equal, 1 build." in page.read_text()
     assert "| `b` | build | no 'X'\\| | error mask (b.asc:1) |" in page.read_text()

@@ -4,7 +4,6 @@
 
 #include "ascendc/advanced.h"
 #include "ascendc/copy.h"
-#include "ascendc/cube.h"
 #include "ascendc/enums.h"
 #include "ascendc/layout.h"
 #include "ascendc/math.h"
@@ -23,3 +22,8 @@
 #include "ascendc/types.h"
 #include "ascendc/vector.h"
 #include "ascendc/whole.h"
+#if __NPU_ARCH__ == 3510  // its cube unit has other layouts in L0A and L0B, and is not simulated
+#include "ascendc/reg_compute.h"
+#else
+#include "ascendc/cube.h"
+#endif

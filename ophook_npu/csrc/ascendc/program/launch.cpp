@@ -138,13 +138,19 @@ Named::Named(const char* kernel, Bound (*bind)(const void* const* arguments), st
   named()[kernel] = {bind, std::move(sizes), std::move(keys), false, {}};
 }
 
-uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work) {
+uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, int architecture) {
+  sim_init();
+  const sim_soc* soc = sim_current_soc();
+  const bool newer = soc && rt::options_of(*soc, 0).architecture == 310;
   auto task = std::make_unique<Task>(Task{kernel, blocks, std::move(work)});
   for (Pointer& pointer : task->work.pointers) pointer.device = sim_memory_device(pointer.address, nullptr) >= 0;
   int failed;
   if (!blocks || blocks > kMostBlocks)
     failed = sim_fail(107000, "%s<<<%llu, …>>>: that many blocks; allowed: 1 to %llu", kernel,
                       (unsigned long long)blocks, (unsigned long long)kMostBlocks);
+  else if (architecture && newer != (architecture == 310))
+    failed = sim_fail(107000, "%s was compiled with --npu-arch=%s; the device is an %s", kernel,
+                      newer ? "dav-2201" : "dav-3510", soc ? soc->name : "unknown one");
   else
     failed = sim_launch_telling_later(stream, kernel, run, task.release(),
                                       [](void* argument) { delete static_cast<Task*>(argument); });

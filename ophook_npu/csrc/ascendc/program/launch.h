@@ -68,8 +68,14 @@ struct Entry<Kernel> {
   static std::vector<size_t> sizes() { return {sizeof(std::decay_t<T>)...}; }
 };
 
+// What --npu-arch told.
+#ifdef __CCE_AICORE__
+constexpr int kArchitecture = __CCE_AICORE__;
+#else
+constexpr int kArchitecture = 0;
+#endif
 // 0, or the code with which the launch failed.
-uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work);
+uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, int architecture = kArchitecture);
 
 template <typename Kernel>
 struct Launch {

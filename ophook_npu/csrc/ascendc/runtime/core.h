@@ -189,6 +189,7 @@ class Core {
   bool has_deq_scale = false;
   double last_sum = 0;    // of ReduceSum
   uint64_t gathered = 0;  // by the last GatherMask
+  SqueezedBytes squeezed;
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;

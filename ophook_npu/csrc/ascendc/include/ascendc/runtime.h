@@ -35,6 +35,11 @@ constexpr Dtype dtype_of() {
   else return Dtype::other;
 }
 
+// The bytes that Squeeze counted last, and the special register AR.
+struct SqueezedBytes {
+  uint32_t last = 0, address = 0;
+};
+
 enum class Memory : uint8_t { ub, l1, l0a, l0b, l0c, bt, fb, gm };
 enum class Pipe : uint8_t { S, V, M, MTE1, MTE2, MTE3, FIX, ALL };
 constexpr int kPipes = 7;
