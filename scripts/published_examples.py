@@ -9,8 +9,8 @@
 
 An example is a folder with a CMakeLists.txt whose README lists the product, an Atlas A2. It is copied, and the first
 block of its README that calls cmake runs in a shell on the simulated Ascend, for the product's architecture: build,
-input data, program, comparison with the golden data. With --log, an example whose files and our headers are as they were when it
-ran is not run again, so that a run which was interrupted goes on where it was.
+input data, program, comparison with the golden data. With --log, an example whose files and our headers are as they
+were when it ran is not run again, so that a run which was interrupted goes on where it was.
 Nothing of the checkout is in our repository. Exit status: 0 all equal, 1 some are not.
 """
 

@@ -114,7 +114,8 @@ def compile(arguments: Sequence[str]) -> Path:
     """Do what the compiler driver does with this command line.
 
     Args:
-        arguments: sources, objects, libraries and g++'s options; also ``--npu-arch`` (dav-2201, dav-3510) and ``-x asc``.
+        arguments: sources, objects, libraries and g++'s options; also ``--npu-arch`` (dav-2201 or dav-3510) and
+            ``-x asc``.
 
     Returns:
         What was written.
@@ -249,7 +250,9 @@ def run(
     apply(environ, environment(root, soc=settings.soc))
     with tempfile.TemporaryDirectory() as name:
         program, told = Path(name) / source.stem, Path(name) / "reports"
-        arch = next((name for name, number in _ARCHITECTURES.items() if number == find(settings.soc).architecture), None)
+        arch = next(
+            (name for name, number in _ARCHITECTURES.items() if number == find(settings.soc).architecture), None
+        )
         compile([str(source), *([f"--npu-arch={arch}"] if arch else []), *flags, "-o", str(program)])
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
         environ["OPHOOK_KERNEL_CHECKS"] = str(int(settings.checks))

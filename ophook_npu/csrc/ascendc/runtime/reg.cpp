@@ -163,8 +163,7 @@ void reg_convert(Dtype from, Dtype to, int mode, bool saturated, const void* in,
       return;
     }
     case Dtype::f32: {
-      if (from == Dtype::i32 || from == Dtype::i64)
-        return conversion(from, to, mode, 310).run(in, out, 1, mode);
+      if (from == Dtype::i32 || from == Dtype::i64) return conversion(from, to, mode, 310).run(in, out, 1, mode);
       return write_as(out, float(value));
     }
 #define WHOLE(dtype, type) \

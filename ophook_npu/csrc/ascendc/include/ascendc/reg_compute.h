@@ -10,22 +10,22 @@
 #define OPHOOK_ALL(...) __VA_ARGS__
 
 // ---- settings of functions that have several implementations on a device ----
-#define OPHOOK_SETTINGS(name, fields, kept, ...)            \
-  namespace AscendC {                                       \
-  enum class name##Algo { INTRINSIC = 0, __VA_ARGS__ };     \
-  namespace Reg {                                           \
-  using AscendC::name##Algo;                                \
-  struct name##SpecificMode {                               \
-    MaskMergeMode mrgMode = MaskMergeMode::ZEROING; fields  \
-    name##Algo algo = name##Algo::INTRINSIC;                \
-  };                                                        \
-  namespace details {                                       \
-  constexpr bool keeps_subnormal(name##Algo algo) {         \
-    using enum name##Algo;                                  \
-    return kept;                                            \
-  }                                                         \
-  }                                                         \
-  }                                                         \
+#define OPHOOK_SETTINGS(name, fields, kept, ...)     \
+  namespace AscendC {                                \
+  enum class name##Algo{INTRINSIC = 0, __VA_ARGS__}; \
+  namespace Reg {                                    \
+  using AscendC::name##Algo;                         \
+  struct name##SpecificMode {                        \
+    MaskMergeMode mrgMode = MaskMergeMode::ZEROING;  \
+    fields name##Algo algo = name##Algo::INTRINSIC;  \
+  };                                                 \
+  namespace details {                                \
+  constexpr bool keeps_subnormal(name##Algo algo) {  \
+    using enum name##Algo;                           \
+    return kept;                                     \
+  }                                                  \
+  }                                                  \
+  }                                                  \
   }
 #define OPHOOK_FLUSHES algo == PRECISION_1ULP_FTZ_FALSE
 OPHOOK_SETTINGS(Exp, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE)
@@ -34,11 +34,11 @@ OPHOOK_SETTINGS(Log, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_F
 OPHOOK_SETTINGS(Log2, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE)
 OPHOOK_SETTINGS(Log10, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE)
 OPHOOK_SETTINGS(Sqrt, bool precisionMode = false;
-                , OPHOOK_FLUSHES || algo == PRECISION_0ULP_FTZ_FALSE || algo == FAST_INVERSE, FAST_INVERSE, PRECISION_1ULP_FTZ_TRUE, PRECISION_0ULP_FTZ_FALSE,
-                PRECISION_1ULP_FTZ_FALSE)
-OPHOOK_SETTINGS(Div, bool precisionMode = false;
-                , OPHOOK_FLUSHES || algo == PRECISION_0ULP_FTZ_FALSE, DIFF_COMPENSATION, PRECISION_1ULP_FTZ_TRUE, PRECISION_0ULP_FTZ_TRUE,
-                PRECISION_0ULP_FTZ_FALSE, PRECISION_1ULP_FTZ_FALSE)
+                , OPHOOK_FLUSHES || algo == PRECISION_0ULP_FTZ_FALSE || algo == FAST_INVERSE, FAST_INVERSE,
+                PRECISION_1ULP_FTZ_TRUE, PRECISION_0ULP_FTZ_FALSE, PRECISION_1ULP_FTZ_FALSE)
+OPHOOK_SETTINGS(Div, bool precisionMode = false;, OPHOOK_FLUSHES || algo == PRECISION_0ULP_FTZ_FALSE, DIFF_COMPENSATION,
+                                                PRECISION_1ULP_FTZ_TRUE, PRECISION_0ULP_FTZ_TRUE,
+                                                PRECISION_0ULP_FTZ_FALSE, PRECISION_1ULP_FTZ_FALSE)
 #undef OPHOOK_SETTINGS
 #undef OPHOOK_FLUSHES
 
@@ -124,54 +124,54 @@ constexpr bool has(const char* letters, char letter) {
 }  // namespace details
 
 // ---- elementwise: rows of reg.inc ----
-#define OPHOOK_HEAD(name, merging, ...)                                                             \
-  static_assert(details::Fits<T, U>, #name ": T is the registers' data type");                      \
-  static_assert(details::allows(mode, details::merging), #name ": this merge mode is not supported");        \
+#define OPHOOK_HEAD(name, merging, ...)                                                               \
+  static_assert(details::Fits<T, U>, #name ": T is the registers' data type");                        \
+  static_assert(details::allows(mode, details::merging), #name ": this merge mode is not supported"); \
   static_assert(details::OneOf<typename U::ActualT, __VA_ARGS__>, #name " has not this data type");
-#define REG_BINARY(name, domain, merging, expression, ...)                                               \
-  template <typename T = DefaultType, MaskMergeMode mode = MaskMergeMode::ZEROING, details::AReg U>      \
-  __simd_callee__ inline void name(U& dstReg, U& srcReg0, U& srcReg1, MaskReg& mask) {                   \
-    OPHOOK_HEAD(name, merging, __VA_ARGS__)                                                              \
-    using namespace details;                                                                             \
-    each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                        \
-      const auto a = domain(get(srcReg0, lane)), b = domain(get(srcReg1, lane));                         \
-      is_known = known(srcReg0, lane) && known(srcReg1, lane);                                           \
-      return narrow<typename U::ActualT>(expression);                                                    \
-    });                                                                                                  \
+#define REG_BINARY(name, domain, merging, expression, ...)                                          \
+  template <typename T = DefaultType, MaskMergeMode mode = MaskMergeMode::ZEROING, details::AReg U> \
+  __simd_callee__ inline void name(U& dstReg, U& srcReg0, U& srcReg1, MaskReg& mask) {              \
+    OPHOOK_HEAD(name, merging, __VA_ARGS__)                                                         \
+    using namespace details;                                                                        \
+    each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                   \
+      const auto a = domain(get(srcReg0, lane)), b = domain(get(srcReg1, lane));                    \
+      is_known = known(srcReg0, lane) && known(srcReg1, lane);                                      \
+      return narrow<typename U::ActualT>(expression);                                               \
+    });                                                                                             \
   }
-#define REG_UNARY(name, domain, merging, expression, ...)                                                \
-  template <typename T = DefaultType, MaskMergeMode mode = MaskMergeMode::ZEROING, details::AReg U>      \
-  __simd_callee__ inline void name(U& dstReg, U& srcReg, MaskReg& mask) {                                \
-    OPHOOK_HEAD(name, merging, __VA_ARGS__)                                                              \
-    using namespace details;                                                                             \
-    each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                        \
-      const auto a = domain(get(srcReg, lane));                                                          \
-      is_known = known(srcReg, lane);                                                                    \
-      return narrow<typename U::ActualT>(expression);                                                    \
-    });                                                                                                  \
+#define REG_UNARY(name, domain, merging, expression, ...)                                           \
+  template <typename T = DefaultType, MaskMergeMode mode = MaskMergeMode::ZEROING, details::AReg U> \
+  __simd_callee__ inline void name(U& dstReg, U& srcReg, MaskReg& mask) {                           \
+    OPHOOK_HEAD(name, merging, __VA_ARGS__)                                                         \
+    using namespace details;                                                                        \
+    each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                   \
+      const auto a = domain(get(srcReg, lane));                                                     \
+      is_known = known(srcReg, lane);                                                               \
+      return narrow<typename U::ActualT>(expression);                                               \
+    });                                                                                             \
   }
-#define REG_SCALAR(name, domain, expression, ...)                                                              \
+#define REG_SCALAR(name, domain, expression, ...)                                                               \
   template <typename T = DefaultType, typename S, MaskMergeMode mode = MaskMergeMode::ZEROING, details::AReg U> \
-  __simd_callee__ inline void name(U& dstReg, U& srcReg, S scalarValue, MaskReg& mask) {                       \
-    OPHOOK_HEAD(name, zeroes, __VA_ARGS__)                                                                     \
-    using namespace details;                                                                                   \
-    const auto s = domain(scalar<U>(scalarValue));                                                             \
-    each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                              \
-      const auto a = domain(get(srcReg, lane));                                                                \
-      is_known = known(srcReg, lane);                                                                          \
-      return narrow<typename U::ActualT>(expression);                                                          \
-    });                                                                                                        \
+  __simd_callee__ inline void name(U& dstReg, U& srcReg, S scalarValue, MaskReg& mask) {                        \
+    OPHOOK_HEAD(name, zeroes, __VA_ARGS__)                                                                      \
+    using namespace details;                                                                                    \
+    const auto s = domain(scalar<U>(scalarValue));                                                              \
+    each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                               \
+      const auto a = domain(get(srcReg, lane));                                                                 \
+      is_known = known(srcReg, lane);                                                                           \
+      return narrow<typename U::ActualT>(expression);                                                           \
+    });                                                                                                         \
   }
-#define REG_FUNCTION(name, expression)                                                                   \
-  template <typename T = DefaultType, auto mode = MaskMergeMode::ZEROING, details::AReg U>               \
-  __simd_callee__ inline void name(U& dstReg, U& srcReg, MaskReg& mask) {                                \
-    OPHOOK_HEAD(name, zeroes, half, float)                                                               \
-    details::each(dstReg, mask, MaskMergeMode::ZEROING, [&](uint32_t lane, bool& is_known) {             \
-      using E = typename U::ActualT;                                                                     \
-      const float a = details::flushed<mode, E>(details::number(details::get(srcReg, lane)));            \
-      is_known = details::known(srcReg, lane);                                                           \
-      return details::narrow<E>(details::flushed<mode, E>(expression));                                  \
-    });                                                                                                  \
+#define REG_FUNCTION(name, expression)                                                        \
+  template <typename T = DefaultType, auto mode = MaskMergeMode::ZEROING, details::AReg U>    \
+  __simd_callee__ inline void name(U& dstReg, U& srcReg, MaskReg& mask) {                     \
+    OPHOOK_HEAD(name, zeroes, half, float)                                                    \
+    details::each(dstReg, mask, MaskMergeMode::ZEROING, [&](uint32_t lane, bool& is_known) {  \
+      using E = typename U::ActualT;                                                          \
+      const float a = details::flushed<mode, E>(details::number(details::get(srcReg, lane))); \
+      is_known = details::known(srcReg, lane);                                                \
+      return details::narrow<E>(details::flushed<mode, E>(expression));                       \
+    });                                                                                       \
   }
 #define REG_CAST(...)
 namespace details {
@@ -226,29 +226,29 @@ T shifted(T value, int64_t by, bool left) {
   return left ? T(uint64_t(value) << by) : T(value >> by);
 }
 }  // namespace details
-#define OPHOOK_SHIFT(name, left)                                                                               \
-  template <typename T = DefaultType, typename V = DefaultType, MaskMergeMode mode = MaskMergeMode::ZEROING,   \
-            details::AReg U, details::AReg W>                                                                  \
-  __simd_callee__ inline void name(U& dstReg, U& srcReg0, W& srcReg1, MaskReg& mask, OPHOOK_AT) {              \
-    OPHOOK_HEAD(name, zeroes, OPHOOK_WHOLE)                                                                    \
-    static_assert(std::is_same_v<typename W::ActualT, std::make_signed_t<typename U::ActualT>>,                \
-                  #name ": the distances are signed, as wide as what is shifted");                             \
-    details::each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                     \
-      const int64_t by = details::get(srcReg1, lane);                                                          \
-      if (by < 0) ophook::rt::refuse(#name, "the distance is negative", at);                                   \
-      is_known = details::known(srcReg0, lane) && details::known(srcReg1, lane);                               \
-      return details::shifted(details::get(srcReg0, lane), by, left);                                          \
-    });                                                                                                        \
-  }                                                                                                            \
+#define OPHOOK_SHIFT(name, left)                                                                                \
+  template <typename T = DefaultType, typename V = DefaultType, MaskMergeMode mode = MaskMergeMode::ZEROING,    \
+            details::AReg U, details::AReg W>                                                                   \
+  __simd_callee__ inline void name(U& dstReg, U& srcReg0, W& srcReg1, MaskReg& mask, OPHOOK_AT) {               \
+    OPHOOK_HEAD(name, zeroes, OPHOOK_WHOLE)                                                                     \
+    static_assert(std::is_same_v<typename W::ActualT, std::make_signed_t<typename U::ActualT>>,                 \
+                  #name ": the distances are signed, as wide as what is shifted");                              \
+    details::each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                      \
+      const int64_t by = details::get(srcReg1, lane);                                                           \
+      if (by < 0) ophook::rt::refuse(#name, "the distance is negative", at);                                    \
+      is_known = details::known(srcReg0, lane) && details::known(srcReg1, lane);                                \
+      return details::shifted(details::get(srcReg0, lane), by, left);                                           \
+    });                                                                                                         \
+  }                                                                                                             \
   template <typename T = DefaultType, typename S, MaskMergeMode mode = MaskMergeMode::ZEROING, details::AReg U> \
-  __simd_callee__ inline void name##s(U& dstReg, U& srcReg, S scalarValue, MaskReg& mask, OPHOOK_AT) {         \
-    OPHOOK_HEAD(name##s, zeroes, OPHOOK_WHOLE)                                                                 \
-    static_assert(std::is_integral_v<S>, #name "s: the distance is an int16_t");                               \
-    if (int64_t(scalarValue) < 0) ophook::rt::refuse(#name "s", "the distance is negative", at);               \
-    details::each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                     \
-      is_known = details::known(srcReg, lane);                                                                 \
-      return details::shifted(details::get(srcReg, lane), int64_t(scalarValue), left);                         \
-    });                                                                                                        \
+  __simd_callee__ inline void name##s(U& dstReg, U& srcReg, S scalarValue, MaskReg& mask, OPHOOK_AT) {          \
+    OPHOOK_HEAD(name##s, zeroes, OPHOOK_WHOLE)                                                                  \
+    static_assert(std::is_integral_v<S>, #name "s: the distance is an int16_t");                                \
+    if (int64_t(scalarValue) < 0) ophook::rt::refuse(#name "s", "the distance is negative", at);                \
+    details::each(dstReg, mask, mode, [&](uint32_t lane, bool& is_known) {                                      \
+      is_known = details::known(srcReg, lane);                                                                  \
+      return details::shifted(details::get(srcReg, lane), int64_t(scalarValue), left);                          \
+    });                                                                                                         \
   }
 OPHOOK_SHIFT(ShiftLeft, true)
 OPHOOK_SHIFT(ShiftRight, false)
@@ -331,16 +331,16 @@ void with_carry(MaskReg& carry, U& dst, const U& a, const U& b, const MaskReg* b
   carry = out;
 }
 }  // namespace details
-#define OPHOOK_CARRY(name, minus)                                                                                   \
-  template <typename T = DefaultType, details::AReg U>                                                              \
-  __simd_callee__ inline void name(MaskReg& carry, U& dstReg, U& srcReg0, U& srcReg1, MaskReg& mask) {              \
-    details::with_carry(carry, dstReg, srcReg0, srcReg1, nullptr, minus, mask);                                     \
-  }                                                                                                                 \
-  template <typename T = DefaultType, details::AReg U>                                                              \
-  __simd_callee__ inline void name##C(MaskReg& carry, U& dstReg, U& srcReg0, U& srcReg1, MaskReg& carrySrc,         \
-                                      MaskReg& mask) {                                                              \
-    const MaskReg before = carrySrc;                                                                                \
-    details::with_carry(carry, dstReg, srcReg0, srcReg1, &before, minus, mask);                                     \
+#define OPHOOK_CARRY(name, minus)                                                                           \
+  template <typename T = DefaultType, details::AReg U>                                                      \
+  __simd_callee__ inline void name(MaskReg& carry, U& dstReg, U& srcReg0, U& srcReg1, MaskReg& mask) {      \
+    details::with_carry(carry, dstReg, srcReg0, srcReg1, nullptr, minus, mask);                             \
+  }                                                                                                         \
+  template <typename T = DefaultType, details::AReg U>                                                      \
+  __simd_callee__ inline void name##C(MaskReg& carry, U& dstReg, U& srcReg0, U& srcReg1, MaskReg& carrySrc, \
+                                      MaskReg& mask) {                                                      \
+    const MaskReg before = carrySrc;                                                                        \
+    details::with_carry(carry, dstReg, srcReg0, srcReg1, &before, minus, mask);                             \
   }
 OPHOOK_CARRY(Add, false)
 OPHOOK_CARRY(Sub, true)
@@ -357,8 +357,8 @@ template <typename T = DefaultType, MaskMergeMode mode = MaskMergeMode::ZEROING,
 __simd_callee__ inline void Duplicate(U& dstReg, S scalarValue, MaskReg& mask) {
   details::each(dstReg, mask, mode, [&](uint32_t, bool&) { return details::scalar<U>(scalarValue); });
 }
-template <typename T = DefaultType, HighLowPart pos = HighLowPart::LOWEST,
-          MaskMergeMode mode = MaskMergeMode::ZEROING, details::AReg U>
+template <typename T = DefaultType, HighLowPart pos = HighLowPart::LOWEST, MaskMergeMode mode = MaskMergeMode::ZEROING,
+          details::AReg U>
 __simd_callee__ inline void Duplicate(U& dstReg, U& srcReg, MaskReg& mask) {
   static_assert(pos == HighLowPart::LOWEST, "Duplicate has HighLowPart::LOWEST alone");
   const U source = srcReg;
@@ -398,7 +398,8 @@ void reorder(U& dst0, U& dst1, const U& src0, const U& src1, F to) {
   U results[2];
   for (uint32_t e = 0; e < 2 * lanes; ++e) {
     const uint32_t target = to(e, lanes);
-    put(results[target / lanes], target % lanes, get(sources[e / lanes], e % lanes), known(sources[e / lanes], e % lanes));
+    put(results[target / lanes], target % lanes, get(sources[e / lanes], e % lanes),
+        known(sources[e / lanes], e % lanes));
   }
   static_assert(size < 8 || U::kBytes == 512, "of b64 there is RegTraitNumTwo alone");
   dst0 = results[0], dst1 = results[1];
@@ -519,7 +520,8 @@ __simd_callee__ inline void Cast(U& dstReg, V& srcReg, MaskReg& mask) {
     const From source = details::get(srcReg, from);
     To value;
     ophook::rt::reg_convert(ophook::rt::dtype_of<From>(), ophook::rt::dtype_of<To>(), int(trait.roundMode),
-                            trait.satMode == SatMode::SAT || (trait.satMode == SatMode::UNKNOWN && !details::kReal<To>), &source, &value);
+                            trait.satMode == SatMode::SAT || (trait.satMode == SatMode::UNKNOWN && !details::kReal<To>),
+                            &source, &value);
     details::put(result, to, value, details::known(srcReg, from));
   }
   dstReg = result;
@@ -560,8 +562,7 @@ D tree_sum(const V& src, const MaskReg& mask, uint32_t first, uint32_t count, bo
     sums[i] = counts ? narrow<D>(number(get(src, first + i))) : D{};
   }
   for (uint32_t half_of = count / 2; half_of; half_of /= 2)
-    for (uint32_t i = 0; i < half_of; ++i)
-      sums[i] = narrow<D>(wrapping(sums[2 * i]) + wrapping(sums[2 * i + 1]));
+    for (uint32_t i = 0; i < half_of; ++i) sums[i] = narrow<D>(wrapping(sums[2 * i]) + wrapping(sums[2 * i + 1]));
   return sums[0];
 }
 template <typename T>
@@ -584,7 +585,8 @@ uint32_t best(const V& src, const MaskReg& mask, uint32_t first, uint32_t count,
     const auto now = number(get(src, lane)), old = number(value);
     if (any && old != old) continue;
     bool better = now != now || (largest ? now > old : now < old);
-    if constexpr (kReal<T>) better |= now == old && std::signbit(now) != std::signbit(old) && std::signbit(now) != largest;
+    if constexpr (kReal<T>)
+      better |= now == old && std::signbit(now) != std::signbit(old) && std::signbit(now) != largest;
     if (!any || better) value = get(src, lane), found = lane, any = true;
   }
   return found;

@@ -215,8 +215,8 @@ void load_unaligned(U& reg, UnalignRegForLoad& ureg, const uint8_t* from, const 
 inline void flush(UnalignRegForStore& ureg, uint8_t* end, At at) {
   const uint32_t last = uint32_t(end - block_of(end));
   if (ureg.first < last && ureg.first < ureg.last)
-    ophook::rt::reg_store("StoreUnAlignPost", end - last + ureg.first, ureg.bytes + ureg.first,
-                          ureg.known + ureg.first, nullptr, last - ureg.first, 1, at);
+    ophook::rt::reg_store("StoreUnAlignPost", end - last + ureg.first, ureg.bytes + ureg.first, ureg.known + ureg.first,
+                          nullptr, last - ureg.first, 1, at);
   ureg.first = ureg.last = 0;
 }
 inline void store_unaligned(uint8_t* to, const uint8_t* bytes, const uint8_t* known, uint32_t count,
@@ -242,8 +242,7 @@ uint8_t* bytes_at(T* address, uint64_t elements = 0) {
 
 }  // namespace details
 
-#define OPHOOK_OF_REG                                                                     \
-  requires(details::AReg<U> && sizeof(T) == sizeof(typename U::ActualT)) __simd_callee__ inline void
+#define OPHOOK_OF_REG requires(details::AReg<U> && sizeof(T) == sizeof(typename U::ActualT)) __simd_callee__ inline void
 
 // ---- load ----
 template <typename T, LoadDist dist = LoadDist::DIST_NORM, typename U>
@@ -279,8 +278,8 @@ OPHOOK_OF_REG LoadAlign(U& dstReg, __ubuf__ T* srcAddr, uint32_t dataBlockStride
   details::load_blocks(dstReg, details::bytes_at(srcAddr), dataBlockStride, mask, at);
 }
 template <typename T, DataCopyMode dataMode, PostLiteral postMode, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg, __ubuf__ T*& srcAddr, uint32_t dataBlockStride, uint32_t repeatStride,
-                        MaskReg& mask, OPHOOK_AT) {
+OPHOOK_OF_REG LoadAlign(U& dstReg, __ubuf__ T*& srcAddr, uint32_t dataBlockStride, uint32_t repeatStride, MaskReg& mask,
+                        OPHOOK_AT) {
   const uint64_t step = uint64_t(repeatStride) * 32 / sizeof(T);
   const bool update = postMode == PostLiteral::POST_MODE_UPDATE;
   details::load_blocks(dstReg, details::bytes_at(srcAddr, update ? 0 : step), dataBlockStride, mask, at);
@@ -374,16 +373,15 @@ OPHOOK_OF_REG StoreUnAlign(__ubuf__ T*& dstAddr, U& srcReg, UnalignRegForStore& 
   details::store_unaligned(details::bytes_at(dstAddr, areg.elements), srcReg.bytes, srcReg.known, U::kBytes, ureg, at);
 }
 template <typename T>
-__simd_callee__ inline void StoreUnAlignPost(__ubuf__ T*& dstAddr, UnalignRegForStore& ureg, AddrReg& areg,
-                                             OPHOOK_AT) {
+__simd_callee__ inline void StoreUnAlignPost(__ubuf__ T*& dstAddr, UnalignRegForStore& ureg, AddrReg& areg, OPHOOK_AT) {
   details::flush(ureg, details::bytes_at(dstAddr, areg.elements), at);
 }
 // What Squeeze counted, behind what was stored so before: AR says where.
 template <typename T, PostLiteral postMode = PostLiteral::POST_MODE_UPDATE, typename U>
 OPHOOK_OF_REG StoreUnAlign(__ubuf__ T* dstAddr, U& srcReg, UnalignRegForStore& ureg, OPHOOK_AT) {
   auto& special = ophook::rt::squeezed();
-  details::store_unaligned(details::bytes_at(dstAddr) + special.address, srcReg.bytes, srcReg.known, special.last,
-                           ureg, at);
+  details::store_unaligned(details::bytes_at(dstAddr) + special.address, srcReg.bytes, srcReg.known, special.last, ureg,
+                           at);
   if (postMode == PostLiteral::POST_MODE_UPDATE) special.address += special.last;
 }
 template <typename T>

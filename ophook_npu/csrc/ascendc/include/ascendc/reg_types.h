@@ -196,12 +196,12 @@ __simd_callee__ inline void Move(MaskReg& dst, MaskReg& src) { dst = src; }
 __simd_callee__ inline void Move(MaskReg& dst, MaskReg& src, MaskReg& mask) {
   for (int i = 0; i < 4; ++i) dst.bits[i] = src.bits[i] & mask.bits[i];
 }
-#define OPHOOK_MASKS(name, expression)                                                               \
-  __simd_callee__ inline void name(MaskReg& dst, MaskReg& src0, MaskReg& src1, MaskReg& mask) {      \
-    for (int i = 0; i < 4; ++i) {                                                                    \
-      const uint64_t a = src0.bits[i], b = src1.bits[i], m = mask.bits[i];                           \
-      dst.bits[i] = expression;                                                                      \
-    }                                                                                                \
+#define OPHOOK_MASKS(name, expression)                                                          \
+  __simd_callee__ inline void name(MaskReg& dst, MaskReg& src0, MaskReg& src1, MaskReg& mask) { \
+    for (int i = 0; i < 4; ++i) {                                                               \
+      const uint64_t a = src0.bits[i], b = src1.bits[i], m = mask.bits[i];                      \
+      dst.bits[i] = expression;                                                                 \
+    }                                                                                           \
   }
 OPHOOK_MASKS(And, a & b & m)
 OPHOOK_MASKS(Or, (a | b) & m)
