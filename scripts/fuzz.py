@@ -2,12 +2,14 @@
 """Run generated programs on the CPU and on the simulated Ascend, and tell where the two differ.
 
 usage: scripts/fuzz.py [--seed 0] [--programs 1000 | --minutes 10] [--only N] [--match OP] [--graphs EVERY]
-                       [--strict-memory] [--check-order] [--out FILE]
+                       [--alias] [--strict-memory] [--check-order] [--out FILE]
 
 A program is one of torch's own operator samples (`torch.testing._internal`), drawn by its number and the seed: an
 operator, a data type, a form (the function, its in-place method, `out=`), and for each tensor a layout (as it is,
-transposed in memory, with gaps, at an offset, expanded). With --graphs, every so manyth program also runs compiled, by
-torchair and by npugraph_ex. Programs run in one process, which is started anew when a program ends it.
+transposed in memory, with gaps, at an offset, expanded); with --alias also tensors, and results of `out=`, that lie in
+the memory of the first tensor: they are it, or a view of its memory in another order. With --graphs, every so manyth
+program also runs compiled, by torchair and by npugraph_ex. Programs run in one process, which is started anew when a
+program ends it.
 
 Verdicts: `equal` (floats that differ are compared with float64); `both` (CPU and npu refuse); `refused` (npu refuses at
 the call, as a rule or torch_npu says); `taken` (npu takes what the CPU refuses); `no program` (what was drawn cannot be
@@ -26,6 +28,7 @@ import contextlib
 import copy
 import dataclasses
 import json
+import math
 import os
 import random
 import re
@@ -42,6 +45,7 @@ KNOWN = HERE.with_name("fuzz_known.txt")
 FOUND = HERE.with_name("fuzz_found.txt")
 BAD = ("late", "wrong", "race", "crash", "hang")
 LAYOUTS = ("as it is", "transposed", "gaps", "offset", "expanded")
+ALIASES = ("the first", "overlaps the first")
 FORMS = ("function", "in place", "out=")
 DTYPES = ("float32", "float16", "bfloat16", "int32", "int64", "bool", "uint8", "int8", "int16", "complex64")
 SECONDS = 120  # for one program
@@ -77,21 +81,27 @@ class Program:
         return cls(0, name, "", dtype, int(sample), form, () if tensors == "none" else tuple(tensors.split(", ")))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(
+    worker: Callable[[argparse.Namespace], Worker] | None = None, doc: str | None = __doc__, **more: dict[str, Any]
+) -> int:
+    """`more`: options of a script that runs a worker of its own."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--minutes", type=float, help="as many programs as this time allows")
     parser.add_argument("--only", type=int, metavar="N", help="program N alone, and how it looks")
     parser.add_argument("--match", default="", metavar="OP", help="operators whose name has this word")
     parser.add_argument("--graphs", type=int, default=0, metavar="EVERY", help="every so manyth program in graphs, too")
+    parser.add_argument("--alias", action="store_true", help="half of the programs with tensors in one memory")
     parser.add_argument("--strict-memory", action="store_true", help="as of `ophook-npu run`")
     parser.add_argument("--check-order", action="store_true", help="each program under the check of order")
     parser.add_argument("--out", type=Path, help="a JSON line for each program")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    for name, asked in more.items():
+        parser.add_argument(f"--{name}", **asked)
     options = parser.parse_args()
     if options.worker is not None:
-        Worker(options).run(options.worker)
+        (worker or Worker)(options).run(options.worker)
         return 0
     return fuzz(options)
 
@@ -116,7 +126,9 @@ def fuzz(options: argparse.Namespace) -> int:
             print(
                 f"{record['verdict']}{' (known)' if listed else ''}: {record['program']}\n  {record['why']}", flush=True
             )
-            print(f"  scripts/fuzz.py --seed {options.seed} --only {record['number']}{matched(options)}", flush=True)
+            print(
+                f"  scripts/{HERE.name} --seed {options.seed} --only {record['number']}{matched(options)}", flush=True
+            )
             if not listed and record["verdict"] in BAD:
                 bad.append(record)
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
@@ -133,7 +145,10 @@ def matched(options: argparse.Namespace) -> str:
 def more_options(options: argparse.Namespace) -> list[str]:
     """What changes the programs or how they run, beside the seed and the number."""
     more = ["--match", options.match] if options.match else []
-    return more + [f"--{one}" for one in ("strict-memory", "check-order") if getattr(options, one.replace("-", "_"))]
+    more += ["--examples", str(options.examples)] if "examples" in options else []  # of fuzz_schemas.py
+    return more + [
+        f"--{one}" for one in ("alias", "strict-memory", "check-order") if getattr(options, one.replace("-", "_"))
+    ]
 
 
 def records(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -158,13 +173,14 @@ def records(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     return
         except TimeoutError:
             assert running is not None
-            yield running | {"verdict": "hang", "why": f"it had not ended after {SECONDS} s"}
+            verdict = running.get("ends", "hang")
+            yield running | {"verdict": verdict, "why": f"it had not ended after {SECONDS} s"}
             first, running = running["number"] + 1, None
         finally:
             process.kill()
             status = process.wait()
         if running is not None:
-            yield running | {"verdict": "crash", "why": f"the process ended with status {status}"}
+            yield running | {"verdict": running.get("ends", "crash"), "why": f"the process ended with status {status}"}
             first = running["number"] + 1
         elif first < last and status > 0:
             raise SystemExit(f"fuzz: the programs' process does not start (status {status})")
@@ -196,13 +212,14 @@ def lines(stream: IO[bytes]) -> Iterator[str]:
     """Raises TimeoutError where a line does not come within the time of a program."""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
-        rest = b""
+        rest, seconds = b"", 5 * SECONDS  # until it has started
         while True:
-            if not selector.select(SECONDS):
+            if not selector.select(seconds):
                 raise TimeoutError
             if not (piece := os.read(stream.fileno(), 1 << 16)):
                 return
             *whole, rest = (rest + piece).split(b"\n")
+            seconds = SECONDS
             for line in whole:
                 if line.startswith(b"{"):  # torch_npu and graphs print, too
                     yield line.decode()
@@ -220,6 +237,7 @@ class Worker:
         self.torch, self.options = torch, options
         self.ops = [op for op in op_db if options.match in op.name and not op.name.startswith("_refs")]
         self.cache: dict[tuple[str, str, str], list[Any]] = {}
+        self.ended = False  # torch_npu runs nothing more in this process
         self.graphs: dict[str, str] = {}  # of the program that runs: what became of each graph
 
     def run(self, first: int) -> None:
@@ -241,6 +259,8 @@ class Worker:
                 verdict, why = "no program", first_line(error)
             told |= {"program": str(program), "verdict": verdict, "why": why, "graphs": self.graphs}
             print(json.dumps(told), flush=True)
+            if self.ended:
+                return
 
     def draw(self, number: int) -> Program | None:
         rng = random.Random(f"{self.options.seed} {number}")
@@ -257,7 +277,11 @@ class Worker:
         tensors = list(tensors_of(self.torch, samples[index]))
         forms = [FORMS[0]] + [FORMS[1]] * (op.inplace_variant is not None) + [FORMS[2]] * bool(op.supports_out)
         layouts = tuple(rng.choice((LAYOUTS[0], *LAYOUTS)) for _ in tensors)
-        return Program(number, op.name, op.variant_test_name, dtype, index, rng.choice(forms), layouts)
+        form = rng.choice(forms)
+        if self.options.alias and (places := [*range(1, len(layouts) + (form == FORMS[2]))]) and rng.random() < 0.5:
+            place, more = rng.choice(places), (*layouts, LAYOUTS[0])
+            layouts = (*more[:place], rng.choice(ALIASES), *layouts[place + 1 :])
+        return Program(number, op.name, op.variant_test_name, dtype, index, form, layouts)
 
     def samples(self, op: Any, dtype: str) -> list[Any]:
         key = (op.name, op.variant_test_name, dtype)
@@ -299,6 +323,11 @@ class Worker:
         difference = self.difference(program, cpu[1], npu[1])
         if difference and program.form == FORMS[1] and program.layouts[:1] == (LAYOUTS[4],):
             raise NoProgram("numbers of an expanded tensor share their place, and nothing says which is written last")
+        if difference and program.form != FORMS[0] and not set(ALIASES).isdisjoint(program.layouts):
+            apart = tuple(LAYOUTS[0] if one in ALIASES else one for one in program.layouts)
+            alone = self.outcome(dataclasses.replace(program, layouts=apart), "cpu")
+            if alone[0] != "done" or self.difference(program, alone[1][:1], cpu[1][:1]):
+                raise NoProgram("it reads what it writes, and nothing says in which order")
         if difference:
             return "wrong", difference
         if self.options.graphs and program.number % self.options.graphs == 0 and program.form == FORMS[0]:
@@ -333,13 +362,19 @@ class Worker:
                 self.torch.npu.synchronize()
         except Exception as error:
             self.settle()
-            return "late", first_line(error)
+            # torch_npu calls an operator by its type (aclop) behind the caller's back, where it is refused, too; and
+            # runs nothing more, for which another process is needed.
+            self.ended = "aclop operator" in str(error)
+            return "refused" if self.ended else "late", first_line(error)
         if refused:
             return "refused", refused
         try:
-            return "done", [tensor.detach().cpu() for tensor in flat(self.torch, [result, arguments.inputs])]
+            return "done", self.results(result, arguments)
         except Exception as error:  # there is no copy of such a tensor to the CPU
             return "refused", first_line(error)
+
+    def results(self, result: Any, arguments: Arguments) -> list[Any]:
+        return [tensor.detach().cpu() for tensor in flat(self.torch, [result, arguments.inputs])]
 
     def settle(self) -> None:
         with contextlib.suppress(Exception):
@@ -350,11 +385,15 @@ class Worker:
         if sample.kwargs.get("max_norm") and LAYOUTS[4] in program.layouts:
             raise NoProgram("rows of an expanded weight are renormalised in place, and all are the same row")
         laid = iter(program.layouts)
+        moved: list[Any] = []
 
         def move(value: Any) -> Any:
             if isinstance(value, self.torch.Tensor):
                 value = value.detach().double() if wide and value.is_floating_point() else value.detach()
-                return lay(self.torch, value, next(laid, LAYOUTS[0]), device)
+                layout = next(laid, LAYOUTS[0])
+                shared = share(self.torch, value, moved[0], layout) if layout in ALIASES and moved else None
+                moved.append(lay(self.torch, value, layout, device) if shared is None else shared)
+                return moved[-1]
             if isinstance(value, (list, tuple)):
                 return type(value)(move(one) for one in value) if type(value) in (list, tuple) else value
             if isinstance(value, dict):
@@ -472,6 +511,17 @@ def lay(torch: Any, value: Any, layout: str, device: str) -> Any:
     if layout == "expanded" and value.dim() >= 1 and value.shape[0] > 1:
         return there[:1].expand_as(there)
     return there.clone()
+
+
+def share(torch: Any, value: Any, first: Any, how: str) -> Any:
+    """A tensor of the value's shape in the memory of another; None where that has another type or no room."""
+    if value.dtype != first.dtype or not value.numel() or not (value.is_floating_point() or value.is_complex()):
+        return None
+    if how == ALIASES[0]:
+        return first if value.shape == first.shape else None
+    room = first.untyped_storage().nbytes() // first.element_size()
+    strides = [math.prod(value.shape[:place]) for place in range(value.dim())]
+    return first.as_strided(value.shape, strides, room - value.numel()) if value.numel() <= room else None
 
 
 def tensors_of(torch: Any, sample: Any) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,18 +14,22 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "scripts" / "fuzz.py"
 
 
-@pytest.fixture(scope="module")
-def fuzz() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("fuzz", SCRIPT)
+def loaded(script: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(script.stem, script)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["fuzz"] = module  # where dataclasses look
+    sys.modules[script.stem] = module  # where dataclasses look
     spec.loader.exec_module(module)
     return module
 
 
-def worker(fuzz: ModuleType, match: str = "", seed: int = 11):
-    return fuzz.Worker(argparse.Namespace(seed=seed, match=match, graphs=0, programs=0, check_order=False))
+@pytest.fixture(scope="module")
+def fuzz() -> ModuleType:
+    return loaded(SCRIPT)
+
+
+def worker(fuzz: ModuleType, match: str = "", seed: int = 11, alias: bool = False):
+    return fuzz.Worker(argparse.Namespace(seed=seed, match=match, graphs=0, programs=0, check_order=False, alias=alias))
 
 
 def test_generated_programs_agree(fuzz: ModuleType) -> None:
@@ -89,3 +94,32 @@ def test_what_differs_is_found_and_made_smaller(fuzz: ModuleType, monkeypatch: p
     assert verdict == "wrong" and "Mismatched elements" in why
     small, told = run.smaller(odd, verdict, why)
     assert small.form == "function" and small.layouts == ("as it is",) and "strides" in told
+
+
+def test_tensors_in_the_memory_of_the_first(fuzz: ModuleType) -> None:
+    import torch
+
+    run = worker(fuzz, "lerp", alias=True)
+    drawn = [one for number in range(60) if (one := run.draw(number)) and set(fuzz.ALIASES) & set(one.layouts)]
+    assert {run.judge(one)[0] for one in drawn[:8]} <= {"equal", "refused", "both", "taken"} and len(drawn) > 12
+    first = torch.arange(6.0).view(2, 3)
+    view = fuzz.share(torch, torch.zeros(2, 2), first, fuzz.ALIASES[1])
+    assert view.tolist() == [[2.0, 4.0], [3.0, 5.0]] and fuzz.share(torch, first + 1, first, fuzz.ALIASES[0]) is first
+    assert fuzz.share(torch, torch.zeros(7), first, fuzz.ALIASES[1]) is None
+    writes = fuzz.Program(0, "lerp", "", "float32", 0, "in place", ("as it is", "overlaps the first", "as it is"))
+    assert run.judge(writes)[0] in ("taken", "both"), "the CPU refuses to read what it writes elsewhere"
+
+
+@pytest.mark.parametrize("off", [False, True])
+def test_what_schemas_draw(fuzz: ModuleType, off: bool, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gradient gets what its function gives; what differs Hypothesis makes as small as it can be."""
+    schemas = loaded(SCRIPT.with_name("fuzz_schemas.py"))
+    asked = {"match": "aten::threshold_backward", "programs": 1, "graphs": 0, "check_order": False, "alias": False}
+    run = schemas.Worker(argparse.Namespace(seed=1, examples=4, **asked))
+    if off:
+        monkeypatch.setattr(run, "difference", lambda *given: "off")
+    run.run(0)
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    verdicts = [one["verdict"] for one in told if one["verdict"] != "runs"]
+    assert verdicts == (["wrong"] if off else ["equal"] * 4)
+    assert not off or told[-1]["program"] == "aten::threshold_backward(<float32[]>, <float32[]>, 1.0)"
