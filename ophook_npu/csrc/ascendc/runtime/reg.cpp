@@ -71,10 +71,16 @@ void write_as(void* to, T value) {
 }  // namespace
 
 void reg_load(const char* call, const void* from, uint32_t bytes, uint32_t align, void* to, uint8_t* known, At at) {
-  Piece piece(call, from, bytes, align, "the source", at);
-  piece.op.reads(piece.view, 0, bytes);
-  std::memcpy(to, piece.op.data(piece.view), bytes);
-  if (piece.op.core.launch.checks()) std::memcpy(known, piece.op.written(piece.view), bytes);
+  Piece piece(call, from, 1, align, "the source", at);
+  Operation& op = piece.op;
+  // A load has no mask: it may go beyond the buffer, and who uses what lies there uses what was never computed.
+  const uint32_t own = std::min(bytes, piece.view.bytes);
+  piece.view.bytes = bytes;
+  if (!op.inside(piece.view, 0, bytes, "the source")) op.core.stop();
+  op.reads(piece.view, 0, own);
+  std::memcpy(to, op.data(piece.view), bytes);
+  std::memset(known, 0, bytes);
+  if (op.core.launch.checks()) std::memcpy(known, op.written(piece.view), own);
   else std::memset(known, 1, bytes);
 }
 
@@ -149,7 +155,7 @@ void reg_scatter(const char* call, void* base, const uint64_t* index, const uint
 }
 
 void reg_convert(Dtype from, Dtype to, int mode, bool saturated, const void* in, void* out) {
-  if (AscendC::RoundMode(mode) == AscendC::RoundMode::CAST_NONE) mode = int(AscendC::RoundMode::CAST_RINT);
+  if (AscendC::RoundMode(mode) <= AscendC::RoundMode::CAST_NONE) mode = int(AscendC::RoundMode::CAST_RINT);
   const long double value = value_of(from, in);
   switch (to) {
     case Dtype::f16:

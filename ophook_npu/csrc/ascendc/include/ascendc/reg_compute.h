@@ -502,7 +502,7 @@ __simd_callee__ inline void Cast(U& dstReg, V& srcReg, MaskReg& mask) {
   using From = typename V::ActualT;
   constexpr const char* letters = details::roundings<From, To>();
   static_assert(*letters, "Cast has not this pair of data types, or not here");
-  static_assert(*letters == 'N' || trait.roundMode == RoundMode::CAST_NONE ||
+  static_assert(*letters == 'N' || trait.roundMode <= RoundMode::CAST_NONE ||
                     details::has(letters, "NRFCATO"[int(trait.roundMode) % 7]),
                 "Cast has not this RoundMode for the data types");
   static_assert(trait.mrgMode != MaskMergeMode::MERGING, "Cast has MaskMergeMode::ZEROING alone");

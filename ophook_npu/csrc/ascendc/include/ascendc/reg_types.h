@@ -61,7 +61,7 @@ struct CastTrait {
   RegLayout layoutMode = RegLayout::UNKNOWN;
   SatMode satMode = SatMode::UNKNOWN;
   MaskMergeMode mrgMode = MaskMergeMode::UNKNOWN;
-  RoundMode roundMode = RoundMode::CAST_NONE;
+  RoundMode roundMode = RoundMode::UNKNOWN;
 };
 inline constexpr CastTrait castTrait{RegLayout::ZERO, SatMode::NO_SAT, MaskMergeMode::ZEROING, RoundMode::CAST_NONE};
 

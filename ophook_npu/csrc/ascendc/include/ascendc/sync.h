@@ -208,7 +208,10 @@ template <class... Args>
 __aicore__ inline void printf(const char* format, Args... args) {
   ophook::rt::print(false, format, ophook::rt::printed(args)...);
 }
-#define PRINTF(...) ::AscendC::printf(__VA_ARGS__)
+template <class... Args>
+__aicore__ inline void PRINTF(const char* format, Args... args) {
+  AscendC::printf(format, args...);
+}
 template <typename T>
 __aicore__ inline void DumpTensor(const LocalTensor<T>& tensor, uint32_t tag, uint32_t count) {
   ophook::rt::dump(tensor.view(), tag, count);
@@ -226,7 +229,7 @@ class AscendCUtils {
 
 }  // namespace AscendC
 
-using AscendC::GetSysWorkSpacePtr;  // kernels say it without the namespace, too
+using AscendC::GetSysWorkSpacePtr, AscendC::PRINTF;  // kernels say them without the namespace, too
 
 // The compiler's own names of the same.
 struct BlockIndex {

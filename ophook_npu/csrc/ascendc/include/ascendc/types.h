@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #define __aicore__
+#define __host_aicore__
 #define __gm__
 #ifndef OPHOOK_ASC_PROGRAM  // there an array of one of these lies in a local memory (ophook_npu.sim.program)
 #define __ubuf__
