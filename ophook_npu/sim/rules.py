@@ -231,15 +231,15 @@ def read(path: Path, known: Mapping[str, Function] | None = None) -> Iterator[Fu
 
 def _head(columns: list[str], page: Function | None) -> Function:
     name, where, families, *codes = columns
-    if where == "=":
-        assert page is not None, "no page has it"
-        assert families == "="
-        return page
-    have = tuple(family for family in families.split() if family in FAMILIES)
-    absent = tuple(family[1:] for family in families.split() if family.startswith("!"))
     told: dict[str, Any] = {
         _CODES[key]: int(code) for key, code in (word.split("=") for word in " ".join(codes).split())
     }
+    if where == "=":
+        assert page is not None, "no page has it"
+        assert families == "="
+        return replace(page, **told)
+    have = tuple(family for family in families.split() if family in FAMILIES)
+    absent = tuple(family[1:] for family in families.split() if family.startswith("!"))
     return Function(name, where, have, (), absent, **told)
 
 

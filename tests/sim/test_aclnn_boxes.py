@@ -36,8 +36,8 @@ def test_overlaps(mode: str) -> None:
     for arguments, message in (
         ((boxes, truths, "giou", 0.25, False, out), "mode giou; allowed: iou, iof"),
         ((boxes, truths, mode, -1.0, False, out), "eps -1 is below 0"),
-        ((boxes, truths, mode, 0.25, True, out), r"shape \[4, 4\], expected \(6, 4\)"),
-        ((boxes.t().contiguous(), truths, mode, 0.25, False, out), r"shape \[4, 6\], expected \(n, 4\)"),
+        ((boxes, truths, mode, 0.25, True, out), r"shape \[4, 4\] .*expected \(6, 4\)"),
+        ((boxes.t().contiguous(), truths, mode, 0.25, False, out), r"shape \[4, 6\].*expected \(n, 4\)"),
     ):
         with pytest.raises(Refused, match=message):
             aclnn("aclnnIou", *arguments)
@@ -81,7 +81,7 @@ def test_regions_that_do_not_fit_are_refused() -> None:
         at = [[float(bilinear(image[c], b, a)) for a in x] for b in y]
         close(out[0, c], torch.tensor(at).unfold(0, 2, 2).unfold(1, 2, 2).mean((-1, -2)))
     for arguments, message in (
-        ((features, rois[:, :4], 1.0, 2, 4, 2, 0, out), r"shape \[\d+, 4\], expected \(n, 5\)"),
+        ((features, rois[:, :4], 1.0, 2, 4, 2, 0, out), r"shape \[\d+, 4\].*expected \(n, 5\)"),
         ((features, rois, 1.0, 2, 4, 2, 2, out), "roi_end_mode 2 is not simulated"),
         ((features, rois, 1.0, 4, 2, 2, 0, out), "161002"),
     ):

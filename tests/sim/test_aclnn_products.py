@@ -343,6 +343,7 @@ def test_quant_grouped_matmul_inplace_add(kind: int) -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
+@on_ascend950
 def test_transpose_quant_batch_matmul_of_groups(turned: bool) -> None:
     m, batch, k, n = 3, 2, 128, 8
     x = real(m, batch, k).to(torch.float8_e4m3fn)
@@ -361,6 +362,7 @@ def test_transpose_quant_batch_matmul_of_groups(turned: bool) -> None:
         close(out, want, 2e-2)
 
 
+@on_ascend950
 def test_transpose_quant_batch_matmul_by_rows_and_what_it_refuses() -> None:
     m, batch, k, n = 3, 2, 512, 128
     x, weight = real(m, batch, k).to(torch.float8_e5m2), real(batch, k, n, seed=1).to(torch.float8_e4m3fn)

@@ -40,7 +40,7 @@ def test_sinks_of_sparse_attention() -> None:
         close(got[0, row].cpu(), score.softmax(-1)[:, :-1] @ key[0, picked, 0].double(), 1e-2)
         close(largest[0, 0, row].cpu(), score.amax(-1))
         close(total[0, 0, row].cpu(), (score - score.amax(-1, keepdim=True)).exp().sum(-1))
-    for wrong, message in ((sinks[:3], r"shape \[3\], expected \(4\)"), (sinks.half(), "sinks")):
+    for wrong, message in ((sinks[:3], r"shape \[3\].*expected \(4\)"), (sinks.half(), "sinks")):
         with pytest.raises(RuntimeError, match=message):
             call(wrong)
 

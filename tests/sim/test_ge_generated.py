@@ -40,8 +40,12 @@ for dynamic in (False, True):
             assert torch.equal(total, wanted_total), (dynamic, rows)
     print("equal", dynamic)
 
-graph(*inputs(4)[:3], torch.ones(7).npu())
-torch.npu.synchronize()
+for _ in range(2):  # refused in the first phase, so as above
+    try:
+        graph(*inputs(4)[:3], torch.ones(7).npu())
+    except Exception as error:
+        last = error
+raise last
 """
 
 

@@ -235,13 +235,13 @@ void read_rules(const std::string& path, RulesTable& table) {
       if (columns.size() != 3 && columns.size() != 4) continue;
       if (columns[1] == "=") {
         if (const auto page = table.find(std::string(columns[0])); page != table.end()) function = page->second;
-        continue;
+      } else {
+        function.name = columns[0];
+        function.page = columns[1];
+        for (std::string_view family : split(columns[2], ' '))
+          if (family.starts_with('!') && family_of(family.substr(1)) != kNoFamily)
+            function.absent[size_t(family_of(family.substr(1)))] = true;
       }
-      function.name = columns[0];
-      function.page = columns[1];
-      for (std::string_view family : split(columns[2], ' '))
-        if (family.starts_with('!') && family_of(family.substr(1)) != kNoFamily)
-          function.absent[size_t(family_of(family.substr(1)))] = true;
       for (std::string_view code : columns.size() == 4 ? split(columns[3], ' ') : std::vector<std::string_view>{})
         (code.starts_with("shapes=") ? function.shape_code : function.invalid_code) =
             std::stoi(std::string(code.substr(code.find('=') + 1)));
