@@ -10,6 +10,7 @@ The models that the tests ask a hub for have tiny random weights (hub.py). repor
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import shutil
@@ -39,14 +40,19 @@ def main(checkout: Path, out: Path, *chosen: str) -> None:
     hub = out / "hub"
     ut.prepare(checkout, hub)
     lay_plugin(out / "plugins")
-    os.environ["MODELSCOPE_CACHE"] = str(hub)
+    os.environ |= {"MODELSCOPE_CACHE": str(hub), "VLLM_ASSETS_CACHE": str(hub / "assets")}
     # Without a Triton of its own: in the interpreter the rotation of the 8,192 tokens that each engine first runs takes
     # minutes of a processor.
     del os.environ["CUDA_VISIBLE_DEVICES"]
+    os.environ["PYTHONSAFEPATH"] = "1"  # else `python -m` of a server takes the checkout, which is not built
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "spawn"  # as vllm-ascend's workflows do: tests open the device
     if not hub.exists():
         prompts = (checkout / "tests" / "e2e" / "prompts").glob("*.txt")
         subprocess.run([sys.executable, Path(__file__).with_name("hub.py"), hub, *prompts], check=True)
+    # Some fixtures do not ask modelscope for what it has kept only.
+    import modelscope
+
+    modelscope.snapshot_download = functools.partial(modelscope.snapshot_download, local_files_only=True)
     tests = checkout / "tests" / "e2e"
     every = ut.files(tests / "pull_request", list(chosen))
     files = [file for file in every if file.relative_to(tests).parts[1] in FOLDERS]

@@ -4,6 +4,7 @@ usage: hub.py HUB PROMPTS…
 
 hub.toml names the models, and their kinds in transformers; one tokenizer for all is trained on the texts PROMPTS. A
 kind's own configuration has smaller sizes, two layers and that tokenizer. Models of one description are one folder.
+HUB/assets gets pictures under the names of those that vLLM would load.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tomllib
 import torch
 import transformers
+from PIL import Image
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers.models.auto.feature_extraction_auto import FEATURE_EXTRACTOR_MAPPING
 from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 from transformers.models.auto.video_processing_auto import VIDEO_PROCESSOR_MAPPING
@@ -33,7 +37,7 @@ CHAT = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 TASKS = {"classifier": transformers.AutoModelForSequenceClassification, "encoder": transformers.AutoModel}
-RANK = 8
+RANK, PIXELS = 8, 224
 
 
 def tokenizer(texts: list[str], two_ends: bool) -> transformers.PreTrainedTokenizerFast:
@@ -48,8 +52,9 @@ def tokenizer(texts: list[str], two_ends: bool) -> transformers.PreTrainedTokeni
         ends = [(name, SPECIAL.index(name)) for name in ("<s>", "</s>")]
         made.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B </s>", ends)
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>", chat_template=CHAT
-    )
+        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>", chat_template=CHAT,
+        extra_special_tokens={f"{name}_token": MARKS[name] for name in ("image", "boi", "eoi")},
+    )  # fmt: skip
 
 
 def smaller(values: dict[str, Any], longest: int) -> dict[str, Any]:
@@ -75,14 +80,58 @@ def smaller(values: dict[str, Any], longest: int) -> dict[str, Any]:
     return small
 
 
+def told(folder: Path, **values: Any) -> None:
+    """More values for a configuration."""
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+def minicpm(folder: Path) -> None:
+    """MiniCPM, which transformers lacks: Llama's weights, and three scales."""
+    told(folder, architectures=["MiniCPMForCausalLM"], scale_emb=12, scale_depth=1.4, dim_model_base=256)
+
+
+def next_layer(folder: Path) -> None:
+    """A layer of DeepSeek's that predicts one more token, with the weights of the last."""
+    config = json.loads((folder / "config.json").read_text())
+    last, size = config["num_hidden_layers"] - 1, config["hidden_size"]
+    file = folder / "model.safetensors"
+    kept = load_file(file)
+    begins, own = f"model.layers.{last}.", f"model.layers.{last + 1}."
+    more = {name.replace(begins, own): weight.clone() for name, weight in kept.items() if name.startswith(begins)}
+    more |= {f"{own}{norm}.weight": torch.ones(size).bfloat16() for norm in ("enorm", "hnorm", "shared_head.norm")}
+    more[f"{own}eh_proj.weight"] = torch.randn(size, 2 * size).bfloat16() * 0.1
+    more[f"{own}embed_tokens.weight"] = kept["model.embed_tokens.weight"].clone()
+    more[f"{own}shared_head.head.weight"] = kept["lm_head.weight"].clone()
+    save_file(kept | more, file, {"format": "pt"})
+    told(folder, num_nextn_predict_layers=1)
+
+
+def draft(folder: Path) -> None:
+    """A draft of EAGLE-3: one layer of Llama's for the states of two layers of the model and for the last token."""
+    file = folder / "model.safetensors"
+    size = json.loads((folder / "config.json").read_text())["hidden_size"]
+    kept = {}
+    for name, weight in load_file(file).items():
+        if name.startswith("model.layers.0."):
+            wide = name.endswith(("q_proj.weight", "k_proj.weight", "v_proj.weight"))
+            kept[name.replace("model.layers.0", "midlayer")] = torch.cat([weight, weight], 1) if wide else weight
+    kept |= {f"{norm}.weight": torch.ones(size).bfloat16() for norm in ("norm", "midlayer.hidden_norm")}
+    kept |= {"fc.weight": torch.randn(size, 2 * size).bfloat16() * 0.1}
+    kept |= {"lm_head.weight": torch.randn(WORDS, size).bfloat16() * 0.1}
+    save_file(kept, file, {"format": "pt"})
+    layers = {"num_hidden_layers": 1, "num_aux_hidden_states": 2, "eagle_aux_hidden_state_layer_ids": [0, 1]}
+    told(folder, draft_vocab_size=WORDS, **layers)
+
+
 def eight_bits(folder: Path) -> None:
     """Weights of linear layers as ModelSlim's W8A8_DYNAMIC has them: a scale for each row, and no offset."""
     file = folder / "model.safetensors"
-    kept, told = {}, {"model_quant_type": "W8A8_DYNAMIC"}
+    kept, kinds = {}, {"model_quant_type": "W8A8_DYNAMIC"}
     for name, weight in load_file(file).items():
         linear = name.endswith("_proj.weight") and weight.dim() == 2
-        told[name] = "W8A8_DYNAMIC" if linear and "kv_b_proj" not in name else "FLOAT"
-        if told[name] == "FLOAT":
+        kinds[name] = "W8A8_DYNAMIC" if linear and "kv_b_proj" not in name else "FLOAT"
+        if kinds[name] == "FLOAT":
             kept[name] = weight
             continue
         scale = weight.float().abs().amax(1, keepdim=True).clamp(min=1e-6) / 127
@@ -90,9 +139,9 @@ def eight_bits(folder: Path) -> None:
         quantized["weight_offset"] = torch.zeros_like(quantized["weight_scale"])
         for part, value in quantized.items():
             kept[name.removesuffix("weight") + part] = value
-            told[name.removesuffix("weight") + part] = "W8A8_DYNAMIC"
+            kinds[name.removesuffix("weight") + part] = "W8A8_DYNAMIC"
     save_file(kept, file, {"format": "pt"})
-    (folder / "quant_model_description.json").write_text(json.dumps(told))
+    (folder / "quant_model_description.json").write_text(json.dumps(kinds))
 
 
 def model(folder: Path, description: str, texts: list[str]) -> None:
@@ -104,6 +153,8 @@ def model(folder: Path, description: str, texts: list[str]) -> None:
         values["max_position_embeddings"] += 2
     if "classifier" in options:
         values |= {"id2label": {0: "0"}, "label2id": {"0": 0}} if "bert" in kind else {}
+    if "minicpm" in options:  # which does not ask how long its heads are
+        values["head_dim"] = values["hidden_size"] // values["num_attention_heads"]
     config = like(**values, dtype=torch.bfloat16)
     task = next((TASKS[option] for option in options if option in TASKS), None)
     if task is None:
@@ -116,18 +167,28 @@ def model(folder: Path, description: str, texts: list[str]) -> None:
     words.save_pretrained(folder)
     if type(config) in IMAGE_PROCESSOR_MAPPING:
         processor(config, words).save_pretrained(folder)
-    if "w8a8" in options:
-        eight_bits(folder)
+    for option in options:
+        if option in CHANGES:
+            CHANGES[option](folder)
+
+
+CHANGES = {"w8a8": eight_bits, "minicpm": minicpm, "mtp": next_layer, "eagle3": draft}
 
 
 def processor(config: Any, words: Any) -> Any:
-    """What makes a model's numbers of pictures, with the values that transformers gives its kind."""
+    """What makes numbers of pictures, with the values that transformers gives a kind; for Qwen of small ones."""
     parts = {"image_processor": IMAGE_PROCESSOR_MAPPING, "video_processor": VIDEO_PROCESSOR_MAPPING}
+    parts["feature_extractor"] = FEATURE_EXTRACTOR_MAPPING
     made = {}
     for name, mapping in parts.items():
         if type(config) in mapping:
             found = mapping[type(config)]
-            made[name] = (next(filter(None, found.values())) if isinstance(found, dict) else found)()
+            kind = next(filter(None, found.values())) if isinstance(found, dict) else found
+            made[name] = kind()
+            if hasattr(made[name], "merge_size"):  # Qwen's: pictures in patches of the model's size
+                vision = config.vision_config
+                sizes = {"patch_size": vision.patch_size, "merge_size": vision.spatial_merge_size}
+                made[name] = kind(**sizes, size={"shortest_edge": 56**2, "longest_edge": 448**2})
     return PROCESSOR_MAPPING[type(config)](tokenizer=words, chat_template=CHAT, **made)
 
 
@@ -142,9 +203,9 @@ def adapter(folder: Path, base: Path) -> None:
             parts[f"{layer}.lora_B.weight"] = torch.randn(weight.shape[0], RANK).bfloat16() * 0.1
     folder.mkdir(parents=True)
     save_file(parts, folder / "adapter_model.safetensors", {"format": "pt"})
-    told = {"peft_type": "LORA", "r": RANK, "lora_alpha": 2 * RANK, "bias": "none"}
-    told["target_modules"] = ["q_proj", "v_proj"]
-    (folder / "adapter_config.json").write_text(json.dumps(told))
+    config = {"peft_type": "LORA", "r": RANK, "lora_alpha": 2 * RANK, "bias": "none"}
+    config["target_modules"] = ["q_proj", "v_proj"]
+    (folder / "adapter_config.json").write_text(json.dumps(config))
 
 
 def put(hub: Path, name: str, made: Path) -> None:
@@ -159,8 +220,18 @@ def put(hub: Path, name: str, made: Path) -> None:
     other.symlink_to(made)
 
 
+def pictures(folder: Path) -> None:
+    """Squares of random colours, where vLLM keeps the pictures that its assets name."""
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(2)
+    for name in TOLD["pictures"]["names"]:
+        colours = Image.fromarray(random.integers(0, 256, (8, 8, 3), dtype=np.uint8))
+        colours.resize((PIXELS, PIXELS), Image.Resampling.NEAREST).save(folder / f"{name}.jpg")
+
+
 def main(hub: Path, prompts: list[Path]) -> None:
     texts = [prompt.read_text() for prompt in prompts]
+    pictures(hub / "assets" / "vllm_public_assets")
     made = hub.absolute() / "made"
     for name, description in TOLD["models"].items():
         folder = made / description.replace(" ", "-")

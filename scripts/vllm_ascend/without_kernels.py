@@ -2,12 +2,55 @@
 
 An installation without them finds that out by an import that fails, and inside Dynamo torch.compile stops there, on a
 device as well. Asked before, it knows the answer.
+
+Two fusions of compiled graphs make operators that vllm-ascend has with triton-ascend only. They are off unless a test
+asks for them.
+
+It also keeps what vLLM does on SIGTERM: torchair and npugraph_ex replace that when they are imported, and an engine
+that fails would wait for its workers until the time-out (docs/results.md).
 """
 
 from __future__ import annotations
+
+import functools
+import signal
+from typing import Any
+
+NEEDS_TRITON = {"fuse_qknorm_rope": False, "fuse_muls_add": False}
+
+
+def of_torchair(handler: object) -> bool:
+    return getattr(handler, "__module__", "").startswith(("torchair.", "torch_npu.dynamo."))
+
+
+def keep_signals() -> None:
+    set_handler = signal.signal
+
+    @functools.wraps(set_handler)
+    def unless_torchair(number: int, handler: Any) -> Any:
+        return signal.getsignal(number) if of_torchair(handler) else set_handler(number, handler)
+
+    signal.signal = unless_torchair
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if of_torchair(signal.getsignal(number)):
+            set_handler(number, signal.SIG_DFL)
+
+
+def leave_out_fusions() -> None:
+    from vllm_ascend.ascend_config import AscendCompilationConfig
+
+    begin = AscendCompilationConfig.__init__
+
+    @functools.wraps(begin)
+    def without(self: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **(NEEDS_TRITON | kwargs))
+
+    AscendCompilationConfig.__init__ = without
 
 
 def begin() -> None:
     from vllm_ascend.utils import enable_custom_op
 
+    leave_out_fusions()
+    keep_signals()
     enable_custom_op()

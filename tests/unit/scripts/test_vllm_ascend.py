@@ -6,8 +6,10 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ else:
     import tomli as tomllib  # of pytest, before Python has one
 
 ROOT = Path(__file__).resolve().parents[3]
+OPTIONS = {"w8a8", "classifier", "encoder", "minicpm", "mtp", "eagle3"}
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +164,47 @@ def test_vllm_finds_the_plugin_of_the_end_to_end_tests(tmp_path: Path, ut, monke
     assert sys.path[0] == str(tmp_path) and os.environ["PYTHONPATH"] == f"{tmp_path}{os.pathsep}before"
 
 
+@pytest.fixture
+def plugin(ut):
+    yield importlib.import_module("without_kernels")
+    del sys.modules["without_kernels"]
+
+
+def test_an_engine_keeps_its_own_handler_of_sigterm(plugin, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_torchair(number: int, frame: object) -> None: ...
+
+    def own(number: int, frame: object) -> None: ...
+
+    of_torchair.__module__ = "torchair.core._backend"
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(signal, "signal", signal.signal)
+    try:
+        signal.signal(signal.SIGTERM, of_torchair)
+        plugin.keep_signals()
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        signal.signal(signal.SIGTERM, own)
+        signal.signal(signal.SIGTERM, of_torchair)
+        assert signal.getsignal(signal.SIGTERM) is own
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_fusions_that_need_triton_are_off_unless_a_test_asks(plugin, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Config:
+        def __init__(self, fuse_qknorm_rope: bool = True, **more: bool) -> None:
+            self.kept = {"fuse_qknorm_rope": fuse_qknorm_rope} | more
+
+    module = types.ModuleType("vllm_ascend.ascend_config")
+    module.AscendCompilationConfig = Config
+    monkeypatch.setitem(sys.modules, "vllm_ascend", types.ModuleType("vllm_ascend"))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    plugin.leave_out_fusions()
+    assert Config().kept == {"fuse_qknorm_rope": False, "fuse_muls_add": False}
+    assert Config(fuse_qknorm_rope=True).kept["fuse_qknorm_rope"]
+
+
 def test_each_adapter_of_the_end_to_end_tests_is_for_a_kind_that_has_a_model() -> None:
     told = tomllib.loads((ROOT / "scripts" / "vllm_ascend" / "hub.toml").read_text())
     kinds = {description.split()[0] for description in told["models"].values()}
     options = {option for description in told["models"].values() for option in description.split()[1:]}
-    assert set(told["adapters"].values()) <= kinds and options <= {"w8a8", "classifier", "encoder"}
+    assert set(told["adapters"].values()) <= kinds and options <= OPTIONS
