@@ -172,7 +172,30 @@ def model(folder: Path, description: str, texts: list[str]) -> None:
             CHANGES[option](folder)
 
 
+def pooled(folder: Path, mode: str) -> None:
+    """How sentence-transformers, and vLLM, make one vector of a text."""
+    size = json.loads((folder / "config.json").read_text())["hidden_size"]
+    modes = {f"pooling_mode_{each}": each == mode for each in ("cls_token", "mean_tokens", "lasttoken")}
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": size} | modes))
+    parts = [("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")]
+    modules = [
+        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for number, (kind, path) in enumerate(parts)
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+
+
+def encoder(folder: Path) -> None:
+    pooled(folder, "mean_tokens")
+
+
+def embedding(folder: Path) -> None:
+    pooled(folder, "lasttoken")
+
+
 CHANGES = {"w8a8": eight_bits, "minicpm": minicpm, "mtp": next_layer, "eagle3": draft}
+CHANGES |= {"encoder": encoder, "embedding": embedding}
 
 
 def processor(config: Any, words: Any) -> Any:

@@ -3,6 +3,10 @@
 An installation without them finds that out by an import that fails, and inside Dynamo torch.compile stops there, on a
 device as well. Asked before, it knows the answer.
 
+Two of the kernels are asked for all the same, for the choice of experts and for Gemma's norm. What vllm-ascend does on
+an Ascend950, with operators of torch_npu, takes their places. For LoRA vLLM's own functions do, as vllm-ascend has it
+for ranks of 128 and more.
+
 Two fusions of compiled graphs make operators that vllm-ascend has with triton-ascend only. They are off unless a test
 asks for them.
 
@@ -48,9 +52,24 @@ def leave_out_fusions() -> None:
     AscendCompilationConfig.__init__ = without
 
 
+def lay_twins() -> None:
+    import vllm_ascend.ops  # noqa: F401  # which imports the other in a circle, and has to come first
+    from vllm_ascend.device.device_op import A5DeviceAdaptor, BaseDeviceAdaptor
+
+    for name in ("moe_gating_top_k", "npu_gemma_rms_norm"):
+        setattr(BaseDeviceAdaptor, name, staticmethod(getattr(A5DeviceAdaptor, name)))
+
+    from vllm.lora.ops import torch_ops
+    from vllm_ascend.lora import lora_ops
+
+    for name in ("bgmv_expand", "bgmv_expand_slice", "bgmv_shrink", "sgmv_expand", "sgmv_expand_slice", "sgmv_shrink"):
+        setattr(lora_ops, name, getattr(torch_ops, name))
+
+
 def begin() -> None:
     from vllm_ascend.utils import enable_custom_op
 
     leave_out_fusions()
     keep_signals()
     enable_custom_op()
+    lay_twins()
