@@ -26,12 +26,23 @@ def register() -> None:
     if vllm.HAS_TRITON or getattr(vllm.triton, "jit", None) is _jit:
         return
     vllm.triton.jit = _jit  # for the modules that come after this
+    vllm.triton.__getattr__ = _of_triton
     there = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("vllm") and module]
     kernels: dict[FunctionType, _Interpreted] = {}
     for names in there:
         for name, value in list(names.items()):
             if isinstance(value, FunctionType) and _is_kernel(value, vllm.triton):
                 names[name] = kernels.setdefault(value, _Interpreted(value, {}))
+
+
+def _of_triton(name: str) -> Any:
+    """What the stand-in lacks, such as `runtime`: a function that calls a kernel may ask for the device's cores."""
+    try:
+        if not name.startswith("__"):
+            return getattr(import_module("triton"), name)
+    except ImportError:
+        pass
+    raise AttributeError(f"module 'triton' has no attribute {name!r}")
 
 
 def _is_kernel(function: FunctionType, triton: ModuleType) -> bool:

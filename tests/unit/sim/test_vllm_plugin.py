@@ -28,7 +28,9 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     def jit(kernel=None, **_):
         return kernel if kernel else lambda kernel: kernel
 
-    utils = SimpleNamespace(HAS_TRITON=False, triton=SimpleNamespace(jit=jit), tl=SimpleNamespace(constexpr=None))
+    triton = ModuleType("triton")
+    triton.jit = jit
+    utils = SimpleNamespace(HAS_TRITON=False, triton=triton, tl=SimpleNamespace(constexpr=None))
     for name, module in (("vllm", ModuleType("vllm")), ("vllm.triton_utils", utils)):
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setenv("TRITON_INTERPRET", "1")
@@ -79,6 +81,23 @@ def test_kernels_of_modules_before_and_after_are_compiled_by_triton(load, triton
     for kernel in (before.kernel, user.kernel, after.kernel):
         assert kernel[(3,)](7, 8) == ((3,), "Triton's own", 8, 8, {"size": "a constant"}, {})
     assert after.helper._compiled().options == {"do_not_specialize": ["n"]} and before.plain(1) == 1
+
+
+def test_what_the_stand_in_lacks_is_tritons_own(stand_ins: SimpleNamespace, triton: None) -> None:
+    assert not hasattr(stand_ins.triton, "language")
+    plugin.register()
+    assert stand_ins.triton.language.name == "Triton's own"
+    for name in ("nothing", "__wrapped__"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(stand_ins.triton, name)
+
+
+def test_without_triton_the_stand_in_has_what_it_had(
+    stand_ins: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    plugin.register()
+    assert not hasattr(stand_ins.triton, "runtime")
 
 
 def test_a_vllm_with_a_triton_is_left_alone(load, stand_ins: SimpleNamespace) -> None:
