@@ -18,9 +18,9 @@ KINDS = ["silent", "garbage", "guess", "mirror", "crowd"]
 NOBODY = 65534
 
 
-def attacker(kind: str, *user: str) -> subprocess.Popen[str]:
+def attacker(folder: Path, kind: str, *user: str) -> subprocess.Popen[str]:
     started = subprocess.Popen(
-        [sys.executable, str(PROGRAMS / "attack_hccl.py"), kind, *user],
+        [sys.executable, str(PROGRAMS / "attack_hccl.py"), kind, str(folder / kind), *user],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert started.stdout is not None and started.stdout.readline() == "ready\n"
@@ -33,12 +33,12 @@ def ended(started: subprocess.Popen[str]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("program", "turns"), [("attacked_collectives.py", 3), ("hosts.py", 2)])
-def test_ranks_finish_right_whoever_else_comes(launch: Launch, program: str, turns: int) -> None:
-    started = {kind: attacker(kind) for kind in KINDS}
+def test_ranks_finish_right_whoever_else_comes(launch: Launch, tmp_path: Path, program: str, turns: int) -> None:
+    started = {kind: attacker(tmp_path, kind) for kind in KINDS}
     if os.geteuid() == 0 and program != "hosts.py":  # over a network, nobody knows whose a process is
-        started["stranger"] = attacker("stranger", str(NOBODY))
+        started["stranger"] = attacker(tmp_path, "stranger", str(NOBODY))
     try:
-        done = launch(program, 2, ON_HOSTS="attacked_collectives.py", TURNS=str(turns))
+        done = launch(program, 2, ON_HOSTS="attacked_collectives.py", TURNS=str(turns), ATTACKERS=str(tmp_path))
         found = {kind: ended(process) for kind, process in started.items()}
     finally:
         for process in started.values():
@@ -57,10 +57,10 @@ def test_ranks_finish_right_whoever_else_comes(launch: Launch, program: str, tur
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
-def test_another_user_is_named(launch: Launch) -> None:
-    stranger = attacker("stranger", str(NOBODY))
+def test_another_user_is_named(launch: Launch, tmp_path: Path) -> None:
+    stranger = attacker(tmp_path, "stranger", str(NOBODY))
     try:
-        done = launch("attacked_collectives.py", 2)
+        done = launch("attacked_collectives.py", 2, ATTACKERS=str(tmp_path))
         assert ended(stranger)["most"] == 0
     finally:
         stranger.kill()

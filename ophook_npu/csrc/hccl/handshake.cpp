@@ -83,6 +83,8 @@ bool same(const Proof& a, const Proof& b) {
 }
 
 constexpr char kListens = 'L', kConnects = 'C';
+// The last word. Without it a rank that the other end turned away, for a crowd, would take itself for let in.
+constexpr char kLetIn = 'I';
 
 struct Answer {
   Nonce nonce;
@@ -168,7 +170,10 @@ int joined(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, con
   if (whole(true, socket, &hello, sizeof hello, deadline) && whole(false, socket, &answer, sizeof answer, deadline) &&
       same(answer.proof, prove(secret, kListens, to, hello, answer.nonce))) {
     Proof proof = prove(secret, kConnects, to, hello, answer.nonce);
-    if (whole(true, socket, &proof, sizeof proof, deadline)) return socket;
+    char word = 0;
+    if (whole(true, socket, &proof, sizeof proof, deadline) && whole(false, socket, &word, sizeof word, deadline) &&
+        word == kLetIn)
+      return socket;
   }
   close(socket);
   return -1;
@@ -241,8 +246,9 @@ Visitor::State Visitor::proceed(const Secret& secret, uint32_t here) {
       return wrong("it went away");
   }
   if (!take(&proof_, sizeof proof_)) return waiting();
-  return same(proof_, prove(secret, kConnects, here, hello_, nonce_)) ? State::proven
-                                                                      : wrong("it does not know the secret");
+  if (!same(proof_, prove(secret, kConnects, here, hello_, nonce_))) return wrong("it does not know the secret");
+  return send(socket_, &kLetIn, sizeof kLetIn, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? State::proven
+                                                                                 : wrong("it went away");
 }
 
 }  // namespace sim::hccl

@@ -1,5 +1,7 @@
 """Run by test_hccl_attacks.py: no rank, connects to every socket of the simulated HCCL that it finds, until standard
-input ends; then says as JSON how often it was let in so far. usage: attack_hccl.py KIND [USER]
+input ends; then says as JSON how often it was let in so far. usage: attack_hccl.py KIND FILE [USER]
+
+Each socket that it reached is one byte more in FILE: the ranks wait for it.
 """
 
 import json
@@ -8,21 +10,24 @@ import select
 import socket
 import struct
 import sys
+import threading
+import time
 
 HOSTS = ("0200007F", "0300007F")  # the addresses of hosts.py, as Linux writes them
 ANSWER = 32  # bytes of what a rank answers to a greeting; more would mean that it takes the other end for a rank
 
 
-def names() -> set[str]:
-    """Abstract sockets, and places on the network: "127.0.0.2:60000"."""
+def doors() -> dict[str, str]:
+    """By inode, since a port is used again: names of abstract sockets, and places on the network, "127.0.0.2:60000"."""
     with open("/proc/net/unix") as file:
-        found = {line.split()[-1][1:] for line in file if "@ophook-hccl-" in line}
+        lines = [line.split() for line in file if "@ophook-hccl-" in line]
+    found = {inode: name[1:] for *_, flags, _, _, inode, name in lines if flags == "00010000"}  # it listens
     with open("/proc/net/tcp") as file:
         for line in file.readlines()[1:]:
-            _, place, _, state, *_ = line.split()
+            _, place, _, state, _, _, _, _, _, inode, *_ = line.split()
             host, port = place.split(":")
-            if state == "0A" and host in HOSTS:  # it listens
-                found.add(f"127.0.0.{int(host[:2], 16)}:{int(port, 16)}")
+            if state == "0A" and host in HOSTS:
+                found[inode] = f"127.0.0.{int(host[:2], 16)}:{int(port, 16)}"
     return found
 
 
@@ -71,24 +76,40 @@ def attack(kind: str, name: str, held: list[socket.socket]) -> int:
     return len(answer) + len(read(s, 30))
 
 
-def main(kind: str, user: int | None) -> None:
+class Attacker:
+    def __init__(self, kind: str, file: int) -> None:
+        self.kind, self.file = kind, file
+        self.held: list[socket.socket] = []
+        self.most = self.reached = 0
+
+    def attack_thrice(self, name: str) -> None:
+        """A rank that waits elsewhere leaves its own door for later: so each door has a thread, and nobody waits."""
+        for _ in range(3):
+            try:
+                got = attack(self.kind, name, self.held)
+            except OSError:
+                if self.kind != "stranger":  # who is turned away while it speaks
+                    time.sleep(0.01)
+                    continue
+                got = 0
+            self.most = max(self.most, got)
+            self.reached += 1
+            os.write(self.file, b".")
+
+
+def main(kind: str, file: str, user: int | None) -> None:
+    attacker = Attacker(kind, os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     if user is not None:
         os.setuid(user)
-    held: list[socket.socket] = []
-    attacked: dict[str, int] = {}
-    most = reached = 0
+    seen: set[str] = set()
     print("ready", flush=True)
     while not select.select([sys.stdin], [], [], 0.01)[0]:
-        for name in names():
-            if attacked.get(name, 0) >= 3:
+        for inode, name in doors().items():
+            if inode in seen:
                 continue
-            attacked[name] = attacked.get(name, 0) + 1
-            try:
-                most = max(most, attack(kind, name, held))
-                reached += 1
-            except OSError:
-                reached += kind == "stranger"  # turned away while it spoke
-    print(json.dumps({"reached": reached, "most": most}))
+            seen.add(inode)
+            threading.Thread(target=attacker.attack_thrice, args=(name,), daemon=True).start()
+    print(json.dumps({"reached": attacker.reached, "most": attacker.most}))
 
 
-main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else None)
+main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else None)
