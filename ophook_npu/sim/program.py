@@ -250,9 +250,8 @@ def run(
     apply(environ, environment(root, soc=settings.soc))
     with tempfile.TemporaryDirectory() as name:
         program, told = Path(name) / source.stem, Path(name) / "reports"
-        arch = next(
-            (name for name, number in _ARCHITECTURES.items() if number == find(settings.soc).architecture), None
-        )
+        architecture = find(settings.soc).architecture
+        arch = next((name for name, number in _ARCHITECTURES.items() if number == architecture), None)
         compile([str(source), *([f"--npu-arch={arch}"] if arch else []), *flags, "-o", str(program)])
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
         environ["OPHOOK_KERNEL_CHECKS"] = str(int(settings.checks))

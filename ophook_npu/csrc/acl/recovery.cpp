@@ -29,7 +29,6 @@ SIM_API aclError aclrtMemUceRepair(int32_t device, aclrtMemUceInfo* list, size_t
   for (size_t i = 0; i < size; ++i)
     if (!sim_bad_memory_repaired(device, list[i].addr))
       return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemUceRepair: %p is no address with an error", list[i].addr);
-  sim_device_fault_cleared(device);
   return ACL_SUCCESS;
 }
 

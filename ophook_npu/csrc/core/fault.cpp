@@ -69,7 +69,6 @@ struct State {
   int rank = -1;
   std::string wrong;
   std::vector<sim_bad_memory> bad[kMaxDevices];
-  int last[kMaxDevices] = {};
   bool lost[kMaxDevices] = {};
   std::atomic<uint64_t> aborts[kMaxDevices] = {};
   uint64_t limit = 0;
@@ -230,7 +229,6 @@ int hang(const char* name, int device) {
   const auto begin = Clock::now();
   while (!aborted()) {  // the limit may be set while it hangs
     if (all.limit && Clock::now() - begin >= std::chrono::milliseconds(all.limit)) {
-      all.last[device] = 507014;
       lock.unlock();
       return failed(name, 507014);
     }
@@ -241,18 +239,10 @@ int hang(const char* name, int device) {
   return failed(name, 107022);
 }
 
-int fail_on(int device, const char* name, int code) {
-  {
-    std::lock_guard lock(state().mutex);
-    if (code / 1000 == 507) state().last[device] = code;
-  }
-  return failed(name, code);
-}
-
 // What needs nothing of the task; -1 where it is another kind.
 int simple(const Found& found, const char* name, int device) {
   switch (found.order.kind) {
-    case Kind::fail: return fail_on(device, name, found.order.code);
+    case Kind::fail: return failed(name, found.order.code);
     case Kind::hang: return hang(name, device);
     case Kind::lost: {
       std::lock_guard lock(state().mutex);
@@ -263,7 +253,7 @@ int simple(const Found& found, const char* name, int device) {
     case Kind::stop: end_process(found.order.kind); return 0;
     default: return -1;
   }
-  return fail_on(device, name, found.order.code);
+  return failed(name, found.order.code);
 }
 
 bool is_lost(int device) {
@@ -387,7 +377,7 @@ int run_task(Task& task, int (*run)(Task&)) {
         std::lock_guard lock(state().mutex);
         state().bad[device].push_back(bad);
       }
-      return fail_on(device, task.name, found.order.code);
+      return failed(task.name, found.order.code);
     }
     default: {
       const int code = simple(found, task.name, device);
@@ -504,11 +494,6 @@ size_t sim_bad_memory_list(int device, sim_bad_memory* out, size_t room) {
 int sim_bad_memory_repaired(int device, const void* address) {
   std::lock_guard lock(state().mutex);
   return std::erase_if(state().bad[device], [&](const sim_bad_memory& one) { return one.address == address; }) > 0;
-}
-
-void sim_device_fault_cleared(int device) {
-  std::lock_guard lock(state().mutex);
-  state().last[device] = 0;
 }
 
 void sim_task_limit(uint64_t milliseconds) {

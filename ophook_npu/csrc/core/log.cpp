@@ -137,3 +137,10 @@ void sim_log(const char* module, int level, const char* place, const char* text)
     here.written = false;
   }
 }
+
+void sim_log_task(const char* name, int stream, int device) {
+  if (!sim_log_wanted("RUNTIME", sim_log_info)) return;
+  char text[160];
+  snprintf(text, sizeof text, "task %.100s on stream %d of device %d", name, stream, device);
+  sim_log("RUNTIME", sim_log_info, "simulated Ascend", text);
+}

@@ -12,6 +12,8 @@ enum sim_log_level { sim_log_debug, sim_log_info, sim_log_warning, sim_log_error
 SIM_API int sim_log_wanted(const char* module, int level);
 // Writes it if it is wanted. `place` is "file:line", or what takes its place.
 SIM_API void sim_log(const char* module, int level, const char* place, const char* text);
+// A line for a task that is put on a stream.
+SIM_API void sim_log_task(const char* name, int stream, int device);
 #ifdef __cplusplus
 }
 #endif

@@ -588,11 +588,7 @@ static int launch_call(void* handle, const char* name, const sim_about* about, s
     if (drop) drop(argument);
     return code;
   }
-  if (sim_log_wanted("RUNTIME", sim_log_info)) {
-    char text[160];
-    snprintf(text, sizeof text, "task %.100s on stream %d of device %d", name, stream->id, stream->device);
-    sim_log("RUNTIME", sim_log_info, "simulated Ascend", text);
-  }
+  sim_log_task(name, stream->id, stream->device);
   return stream->launch(std::make_shared<CallTask>(name, about, run, argument, drop, later));
 }
 
