@@ -20,9 +20,11 @@ _PACKAGE = Path(__file__).resolve().parent
 SOURCES = {
     "libophook_record_function.so": _PACKAGE / "hooks" / "record_function.cpp",
     "libophook_host_device.so": _PACKAGE / "hooks" / "_host_device.cpp",
+    "libophook_figures.so": _PACKAGE / "observe" / "_figures.cpp",
     "ophook_look.so": _PACKAGE / "observe" / "port" / "_look.cpp",
 }
 _EXTENSIONS = ("ophook_look.so",)  # modules of this Python's, which need its headers
+_LOOPS = ("libophook_figures.so",)  # arithmetic in plain C++
 
 
 def library(soname: str) -> Path:
@@ -94,5 +96,8 @@ def _library(soname: str, torch: Wheel, torch_lib: str) -> Library:
     if soname in _EXTENSIONS:
         flags += (f"-DOPHOOK_PYTHON=0x{sys.hexversion >> 16:x}", f"-isystem{sysconfig.get_path('include')}")
         links = ("-Wl,-z,undefs",)  # the interpreter has the rest
+    if soname in _LOOPS:
+        flags += ("-O3", "-fno-trapping-math")
+        links = ()
     header = ("torch", include / "ATen" / "record_function.h")
     return Library(soname, (SOURCES[soname],), flags, link_flags=links, folder="", needs=(header,))

@@ -13,6 +13,7 @@ import torch
 from typing_extensions import Unpack
 
 from ophook_npu.hooks import Call
+from ophook_npu.observe import _figures
 from ophook_npu.observe._describe import is_real, tensors
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._operators import computed, draws, leaves_memory_unwritten, only_moves
@@ -147,6 +148,11 @@ _scratch = _Scratch()
 
 
 def _sums(flat: torch.Tensor) -> DigestRow:
+    squares, total, weighted = _figures.sums(flat) or _sums_by_blocks(flat)
+    return {"norm": math.sqrt(squares), "mean": total / flat.numel(), "weighted": weighted}
+
+
+def _sums_by_blocks(flat: torch.Tensor) -> list[float]:
     """In float64 and block by block: making a float64 copy of a large result costs more than summing it up."""
     squares = total = weighted = 0.0
     scratch = _scratch.block
@@ -160,7 +166,7 @@ def _sums(flat: torch.Tensor) -> DigestRow:
         columns = block.view(-1, _ROW).sum(0)  # all that sum and weighted sum need, in one pass
         total += columns.sum().item()
         weighted += columns.dot(_WEIGHTS).item()
-    return {"norm": math.sqrt(squares), "mean": total / flat.numel(), "weighted": weighted}
+    return [squares, total, weighted]
 
 
 def _says_nothing(op: Any) -> bool:
