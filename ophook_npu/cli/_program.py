@@ -96,7 +96,9 @@ def observe(
         sys.stdout.flush()
         # On standard error, so that the program's own output stays its own.
         if observer.seen == 0 and observer.chosen:
-            print(shown(f"[{observer.NAME}] none of the program's calls matches {observer.chosen}"), file=sys.stderr)
+            early = f" before it ended early by {observer.cut_short}" if observer.cut_short else ""
+            text = f"[{observer.NAME}] none of the program's calls matches {observer.chosen}{early}"
+            print(shown(text), file=sys.stderr)
             return status or 1
         try:
             text = (finish or observer.report)()

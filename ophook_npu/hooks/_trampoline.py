@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -36,6 +37,12 @@ class _Busy(threading.local):
         self.handlers: set[Handler] = set()
 
 
+class _Everyone(set[Handler]):
+    def __contains__(self, handler: object) -> bool:
+        return True
+
+
+_EVERYONE = _Everyone()
 _busy = _Busy()
 _lock = threading.RLock()
 _registered: dict[tuple[OpOverload, str], Trampoline] = {}
@@ -121,6 +128,22 @@ class Blindfold:
             return proceed(*args, **kwargs)
         finally:
             busy.difference_update(mine)
+
+
+class _Unhooked:
+    def __enter__(self) -> None:
+        self._found, _busy.handlers = _busy.handlers, _EVERYONE
+
+    def __exit__(self, *exc: object) -> None:
+        _busy.handlers = self._found
+
+
+_AS_IT_IS = nullcontext()
+
+
+def unhooked() -> AbstractContextManager[None]:
+    """No handler sees what this thread calls meanwhile: the arithmetic of an observer is not the program's."""
+    return _Unhooked() if _registered else _AS_IT_IS
 
 
 def purge() -> int:

@@ -20,12 +20,13 @@ from ophook_npu.hooks._handler import Check, OnMiss
 from ophook_npu.hooks._hook import plan
 from ophook_npu.hooks._protocol import MechanismOptions, Need, refuse_unknown
 from ophook_npu.hooks._recorder import Recorder
+from ophook_npu.hooks._trampoline import unhooked
+from ophook_npu.hooks.targets import is_composite
 
 EVERYTHING = "*::*"
 
-# What `how` says of an observer that was asked for nothing in particular.
-_PLAINLY = "Seen: all operators of this thread, forward and backward; composite ones as the operators they call"
-
+# Whose calls a mechanism sees, in words for readers who did not choose it.
+_WHOSE = {"dispatch_mode": "of this thread", "impl_override": "of all threads"}
 
 Phase = Literal["forward", "backward"]
 
@@ -73,6 +74,7 @@ class Observer:
     """
 
     NAME = "observer"
+    COMPUTES = False  # whether it computes with the tensors of calls, which no hook of the program may see
     warns = True  # if the block ends without a single call; who reads :attr:`seen` switches it off
 
     def __init__(
@@ -93,7 +95,8 @@ class Observer:
         if every < 1:
             raise OphookError(self.NAME, f"every={every}", allowed="a whole number from 1 on")
         self.cut_short: str | None = None
-        self._plain = via == "auto" and isinstance(target, str) and target == EVERYTHING and not options
+        self._phase = phase
+        self._plain = via == "auto" and not options
         self.chosen = _chosen(target, modules, phase)  # in words; empty for all calls
         self.unwritten: str | None = None
         self._lock = threading.Lock()
@@ -107,11 +110,12 @@ class Observer:
             return
         kind = type(self)
         around = kind.around is not Observer.around
+        alone = _unhooked if self.COMPUTES else lambda function: function
         self.hook = Hook(
             *plan(
                 target,
-                before=self.before if kind.before is not Observer.before else None,
-                after=self.after if kind.after is not Observer.after else None,
+                before=alone(self.before) if kind.before is not Observer.before else None,
+                after=alone(self.after) if kind.after is not Observer.after else None,
                 around=self.around if around else None,
                 counted=self.counted if around else None,
                 when=_filter(modules, phase, every),
@@ -189,12 +193,19 @@ class Observer:
     @property
     def how(self) -> str:
         """How calls are observed, and what that cannot see."""
-        text = _PLAINLY if self._plain else self.hook.why
+        text = self._seen_plainly() if self._plain and self.hook.via in _WHOSE else self.hook.why
         for reason, count in self.hook.misses.items():
             text += f"\nnot seen: {count} x {reason}"
         if self.cut_short is not None:
             text += f"\nended early by {self.cut_short}: this is what ran until then"
         return text
+
+    def _seen_plainly(self) -> str:
+        calls = f"calls that match {self.chosen}," if self.chosen else "all operators"
+        phases = "" if self._phase else ", forward and backward"
+        apart = self.hook.via == "dispatch_mode" and any(map(is_composite, self.hook.ops))
+        inside = "; composite ones as the operators they call" if apart else ""
+        return f"Seen: {calls} {_WHOSE[self.hook.via]}{phases}{inside}"
 
     def __enter__(self) -> Any:
         self.hook.__enter__()
@@ -220,6 +231,14 @@ def _end(kind: type[BaseException] | None, error: object) -> str | None:
         code = getattr(error, "code", 1)
         return f"exit status {code if isinstance(code, int) else 1}"
     return {"KeyboardInterrupt": "Ctrl-C", "Terminated": "SIGTERM"}.get(kind.__name__, kind.__name__)
+
+
+def _unhooked(function: Callable[[Call], None]) -> Callable[[Call], None]:
+    def run(call: Call) -> None:
+        with unhooked():
+            function(call)
+
+    return run
 
 
 def _chosen(target: Any, modules: str | Iterable[str] | None, phase: str | None) -> str:

@@ -41,6 +41,7 @@ class Capture(Observer):
     """
 
     NAME = "capture"
+    COMPUTES = True
 
     def __init__(
         self,

@@ -60,6 +60,7 @@ class Compare(Observer):
     """
 
     NAME = "compare"
+    COMPUTES = True
 
     def __init__(
         self,

@@ -38,6 +38,7 @@ class Digest(Observer):
     """
 
     NAME = "digest"
+    COMPUTES = True
 
     def __init__(
         self,

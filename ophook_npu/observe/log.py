@@ -100,7 +100,8 @@ class Log(Observer):
             self._write(f"[RESULT] op={call.name} | {brief(call.result)}")
 
     def report(self) -> str:
-        return f"{counted(self.seen, 'call')} logged"
+        end = f"\nended early by {self.cut_short}: this is what ran until then" if self.cut_short else ""
+        return f"{counted(self.seen, 'call')} logged{end}"
 
     def to_json(self) -> Any:
         return {"calls": self.seen}

@@ -18,6 +18,7 @@ from typing_extensions import Unpack
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
 from ophook_npu.hooks._call import Proceed
+from ophook_npu.hooks._trampoline import unhooked
 from ophook_npu.observe._debug import debug
 from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
@@ -129,7 +130,10 @@ class Validate(Observer):
         self._calls[get_ident()] += 1
         _, overwritten, unwritten, contract = self._plans.get(id(op)) or self._plan(op)
         # What an in-place operator overwrites has to be looked at now; other arguments only if the result is bad.
-        state = _looked_at(op, args, kwargs, overwritten) if overwritten else _NOTHING
+        state = _NOTHING
+        if overwritten:
+            with unhooked():
+                state = _looked_at(op, args, kwargs, overwritten)
         result = proceed(*args, **kwargs) if kwargs else proceed(*args)
         if unwritten:
             return result
@@ -138,7 +142,8 @@ class Validate(Observer):
             dtype = result.dtype
             if bad:
                 is_finite = _IS_FINITE.get(dtype)
-                bad = is_finite is not None and (dtype in _EIGHT_BITS or not is_finite(result.sum().item()))
+                with unhooked():
+                    bad = is_finite is not None and (dtype in _EIGHT_BITS or not is_finite(result.sum().item()))
             if odd and args:
                 # With the kind of the first argument, which has a dimension, it can be no surprise.
                 first = args[0]
@@ -147,7 +152,8 @@ class Validate(Observer):
             call = Call(op, args, kwargs)
             call.result, call.state = result, state
             if bad:
-                self._values(call)
+                with unhooked():
+                    self._values(call)
             if odd:
                 self._kinds(call)
             if contract is not None:

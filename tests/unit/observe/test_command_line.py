@@ -130,6 +130,29 @@ def test_log_trace_and_filters(command, train, tmp_path):
     assert [json.loads(line)["module"] for line in log.read_text().splitlines()] == ["body", "body"]
     done = command("trace", "--module", "body", "--", train, "--epochs", "2")
     assert "train.py:8 forward" in done.stderr and "threshold" not in done.stderr
+    seen = "Seen: calls that match module body, of this thread, forward and backward; composite ones as the operators"
+    assert f". {seen} they call\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("filters", "seen"),
+    [
+        ({}, "all operators of this thread, forward and backward; composite ones as the operators they call"),
+        ({"target": "aten::relu"}, "calls that match op aten::relu, of this thread, forward and backward"),
+        ({"target": "aten::mm", "phase": "forward"}, "calls that match op aten::mm and phase forward, of this thread"),
+        ({"target": "aten::linear"}, "calls that match op aten::linear, of all threads, forward and backward"),
+    ],
+)
+def test_what_was_seen_is_one_plain_line(filters, seen):
+    assert observe.Stats(**filters).how == f"Seen: {seen}"
+
+
+def test_a_log_says_that_the_program_ended_early(command, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("import torch\ntorch.ones(2).sin()\n1 / 0\n")
+    assert "2 calls logged\nended early by ZeroDivisionError" in command("log", str(path)).stderr
+    (line,) = (one for one in command("stats", "--op", "aten::cosh", str(path)).stderr.splitlines() if "[stats]" in one)
+    assert line.endswith("matches op aten::cosh before it ended early by ZeroDivisionError")
 
 
 def test_validate_and_compare_tell_by_exit_status(command, train, tmp_path):

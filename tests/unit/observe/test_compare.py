@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
@@ -10,7 +11,7 @@ import pytest
 import torch
 from programs import mlp, step, transformer, transformer_step
 
-from ophook_npu import OphookError, hook, observe, original
+from ophook_npu import OphookError, hook, observe, original, swap
 from ophook_npu.observe.references.find import REFERENCES
 
 OUTSIDE = re.compile(r"""(src|href)\s*=|url\(|@import|https?://""")
@@ -314,3 +315,32 @@ def test_memory_is_bounded():
             torch.ones(4).sin()
     assert found.failed == 20 and len(found.failures) == 3
     assert len(found._shadows) <= 2
+
+
+@pytest.mark.parametrize(
+    "observer",
+    [
+        lambda folder: observe.Compare(drift=True),
+        lambda folder: observe.Validate(),
+        lambda folder: observe.Digest(inputs=True),
+        lambda folder: observe.Capture(folder),
+    ],
+    ids=["compare", "validate", "digest", "capture"],
+)
+def test_a_process_wide_hook_sees_the_program_and_not_what_an_observer_computes(observer, tmp_path):
+    names = ("mul", "sub", "sum", "norm", "isfinite", "to", "_to_copy", "clone", "sigmoid", "abs", "max")
+    with observer(tmp_path), contextlib.ExitStack() as hooks:
+        hooked = [hooks.enter_context(hook(f"aten::{name}", before=print, via="impl_override")) for name in names]
+        torch.ones(8).sigmoid()
+        hits = {name: one.hits for name, one in zip(names, hooked, strict=True) if one.hits}
+    assert hits == {"sigmoid": 1}
+
+
+def test_what_a_process_wide_hook_of_the_program_puts_in_place_is_compared():
+    with observe.Compare() as compare, hook("aten::sigmoid", replace=lambda x: original()(x) + 1, via="impl_override"):
+        torch.ones(8).sigmoid()
+    assert compare.first is not None and compare.first.op == "aten::sigmoid" and compare.first.max_abs > 0.9
+    assert not any("replaced" in reason for reason in compare.skipped)
+    with observe.Compare() as compare, swap("aten::mul.Tensor", "aten::add.Tensor") as swapped:
+        torch.ones(8) * 3  # a number is not swapped
+    assert compare.worst["aten::mul.Tensor"].cosine == pytest.approx(1) and swapped.eager == 0
