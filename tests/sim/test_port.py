@@ -192,6 +192,37 @@ def test_a_step_that_a_scaler_leaves_out_is_one_and_what_it_does_is_not_the_line
     assert (6, "GradScaler.step") in said and not any(inside is None for _, inside in said)
 
 
+def test_a_program_that_asks_for_no_device_goes_on_where_its_host_memory_meets_the_device(tmp_path):
+    program = tmp_path / "on_cpu.py"
+    program.write_text(
+        "import numpy as np, torch\n"
+        "from torch.utils.data import DataLoader, TensorDataset\n"
+        "net = torch.nn.Linear(5, 2)\n"
+        "given = torch.from_numpy(np.ones((4, 5), dtype='float32'))\n"
+        "for (x,) in DataLoader(TensorDataset(given), batch_size=2, shuffle=True):\n"
+        "    net(x).sum().backward()\n"
+        "wide = torch.nn.Linear(5, 2).double()\n"
+        "drawn = torch.randn(3, generator=torch.Generator())\n"
+        "kinds = torch.unique(torch.zeros(4))\n"
+    )
+    torch.set_default_device("npu")
+    try:
+        port = observe.Port(graph=False)
+        assert run([str(program)], port) == 0
+        result = port.result()
+        port.remove()
+    finally:
+        torch.set_default_device(None)
+    refused = {(one.key.code, one.key.operator, one.key.where.line) for one in result.of("refused")}
+    assert refused >= {("in_host_memory", "aten::addmm", 6), ("generator", "aten::randn.generator", 8)}
+    assert all(code != "generator" or line == 8 for code, _, line in refused)  # a sampler's is not the program's
+    # What was asked for by the line is to be changed there, whichever function of torch's written in Python does it.
+    asked = {one.key.where.line: dict(one.key.values).get("inside") for one in result.findings}
+    narrowed = {one.key.where.line for one in result.of("refused") if one.key.code == "narrowed"}
+    assert narrowed == {7} and asked[7] is None and asked[9] is None
+    assert [one.key.code for one in result.of("synchronizes") if one.key.where.line == 9] == ["shape"]
+
+
 def test_an_error_of_the_program_is_in_the_verdict(report, tmp_path, capsys):
     program = tmp_path / "wrong.py"
     program.write_text("import torch\ntorch.zeros(2, device='npu') + torch.zeros(3, device='npu')\n")

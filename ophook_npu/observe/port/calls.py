@@ -80,7 +80,7 @@ class Tally:
         "fell",
         "inside",
         "key",
-        "mixed",
+        "met",
         "moves",
         "on_cpu",
         "plain",
@@ -106,7 +106,7 @@ class Tally:
         self.way = ""  # of a move: to_host, pageable, blocking, narrowed
         self.fell = False  # torch_npu's fallback ran in it: its copies and waits are the fallback's
         self.failed: str | None = None
-        self.mixed = False  # it failed where float64 meets what torch_npu gave as float32 instead
+        self.met = ""  # what met where it failed, if the program is not to blame: see _met
 
     def add(self, other: Tally) -> None:
         """Those of another thread."""
@@ -117,7 +117,7 @@ class Tally:
         self.way = other.way or self.way
         self.fell = other.fell or self.fell
         self.failed = other.failed or self.failed
-        self.mixed = other.mixed or self.mixed
+        self.met = other.met or self.met
         self.inside = other.inside or self.inside
 
 
@@ -152,6 +152,8 @@ class Calls(Observer):
         self._look: Callable[..., Any] = finder.looks(_sorts.__getitem__) or self._look_here
         self._lock = threading.Lock()
         self._narrowed = False  # torch_npu gave float32 for float64
+        # The program asks for no device, and the default reaches only what torch makes.
+        self._by_default = torch.get_default_device().type != "cpu"
         self.fallbacks: dict[tuple[str, Where], list[int]] = defaultdict(lambda: [0, 0])
         self.seen_of: dict[Any, Seen] = {}
         super().__init__()
@@ -233,16 +235,28 @@ class Calls(Observer):
         """Runs on the CPU what the device refused; raises what is the program's own error."""
         op, _, place = tally.key
         try:
-            mixed = self._narrowed and rescue.mixes(args, kwargs)
-            if not self._go_on or not (mixed or rescue.is_refusal(error)):
+            met = self._met(args, kwargs)
+            if not self._go_on or not (met or rescue.is_refusal(error)):
                 raise error
+            if met == "generator" and self._finder.inside():
+                # A DataLoader's sampler, say: the line is nobody's to change, and the numbers stay with the host.
+                return op(*args, **{**kwargs, "device": torch.device("cpu")})
             tally.count += 1
-            tally.failed, tally.mixed = str(error), mixed
+            tally.failed, tally.met = str(error), met
             result = rescue.on_cpu(op, args, kwargs, error)
         finally:
             self._thread.fallbacks.clear()
         self._finder.remember(place)
         return result
+
+    def _met(self, args: Any, kwargs: Any) -> str:
+        """``in_host_memory``: tensors there and on the device; ``generator``: one of the CPU, and a tensor on the
+        device; ``mixed``: float64, and what torch_npu gave as float32 instead; or ``""``."""
+        if self._by_default and rescue.apart(args, kwargs):
+            return "in_host_memory"
+        if self._by_default and getattr(kwargs.get("generator"), "device", None) == torch.device("cpu"):
+            return "generator"
+        return "mixed" if self._narrowed and rescue.mixes(args, kwargs) else ""
 
     def _take_fallbacks(self, place: Where) -> None:
         fallbacks = self._thread.fallbacks

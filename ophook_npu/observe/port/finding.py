@@ -21,9 +21,12 @@ KNOWN = ("torch_npu", "pages", "simulator", "list", "source")
 """How a finding is known: torch_npu itself did it here, as it would on hardware; CANN's pages say it; only the
 simulator saw it; a list of ours says it; it was read in the program's source and has not run."""
 
+ENDING = ("refused_here", "mixed", "in_host_memory", "generator")
+"""What a call of the device ended with, or would have, had the CPU not gone on with it."""
+
 _WORST: tuple[tuple[str, ...], ...] = (
     # The program ends, or is no program for an NPU.
-    ("refused_here", "mixed", "missing_module", "cuda_import", "cuda_call", "cuda_extension", "cuda_transfer"),
+    (*ENDING, "missing_module", "cuda_import", "cuda_call", "cuda_extension", "cuda_transfer"),
     # It goes on with other numbers.
     ("narrowed", "overflow", "off", "off_whole"),
     # The host computes, then waits.

@@ -27,6 +27,8 @@ _ASKED = {
     "aten::stack", "aten::_reshape_copy", "npu::npu_format_cast", "npu::_npu_format_cast", "npu::npu_dtype_cast",
     "npu::_npu_dtype_cast",
 }  # fmt: skip
+# Functions of torch's whose caller has asked for the data type.
+_DTYPES_ASKED = {"Module.double", "Module.to", "Module.type"}
 
 
 def judge(calls: Calls, into: Findings, several: bool) -> None:
@@ -67,7 +69,7 @@ def _refused(name: str, tally: Tally, where: Where, seen: Seen, into: Findings) 
         own = rescue.is_simulator(tally.failed or "")
         code, known = ("not_simulated", "simulator") if own else ("refused_here", "torch_npu")
         kind = "collective" if name.partition("::")[0] in COLLECTIVES else "refused"
-        code = "mixed" if tally.mixed else code
+        code = tally.met or code
         into.add(key(kind, code, name, where, known, message=told), tally.count)
 
 
@@ -112,7 +114,8 @@ def _copies_anyway(op: Any, name: str) -> bool:
 
 def _moved(op: Any, name: str, signature: Any, inputs: list[Any], tally: Tally, where: Where, into: Findings) -> None:
     if tally.way == "narrowed":
-        narrowed = key("refused", "narrowed", name, where, asked="float64", got="float32", inside=tally.inside)
+        inside = "" if tally.inside in _DTYPES_ASKED else tally.inside
+        narrowed = key("refused", "narrowed", name, where, asked="float64", got="float32", inside=inside)
         into.add(narrowed, tally.count, tally.bytes)
     elif tally.waited and tally.way == "to_host":
         into.add(key("synchronizes", "to_host", name, where, inside=tally.inside), tally.waited, tally.bytes)

@@ -11,7 +11,7 @@ from typing import Any
 from ophook_npu.errors import OphookError
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe.port.device import FAMILIES
-from ophook_npu.observe.port.finding import KINDS, PLACES, Finding, Key
+from ophook_npu.observe.port.finding import ENDING, KINDS, PLACES, Finding, Key
 from ophook_npu.observe.port.memory import products
 from ophook_npu.observe.port.terms import counted, term
 from ophook_npu.observe.port.where import BEFORE, Where
@@ -95,7 +95,7 @@ class Report:
     @staticmethod
     def refused_here(finding: Finding) -> bool:
         """Whether it was refused in this run. What only the pages say is not sure enough for "it does not run"."""
-        return finding.key.code in ("refused_here", "mixed")
+        return finding.key.code in ENDING
 
     def share(self, finding: Finding) -> float:
         """Of all operator calls on the device."""

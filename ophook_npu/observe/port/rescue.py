@@ -28,6 +28,11 @@ def mixes(args: Any, kwargs: Any) -> bool:
     return {torch.float32, torch.float64} <= {one.dtype for one in _tensors(args, kwargs) if one.dim() > 0}
 
 
+def apart(args: Any, kwargs: Any) -> bool:
+    """Whether some tensors lie in host memory and some on the device."""
+    return len({one.is_cpu for one in _tensors(args, kwargs) if one.dim() > 0}) > 1
+
+
 def on_cpu(op: Any, args: Any, kwargs: Any, error: BaseException) -> Any:
     """The result of ``op`` by the CPU, on the device that its arguments are on, or that it was asked for on. Where
     float64 and float32 meet, in float64.

@@ -37,7 +37,8 @@ _MOST = 200_000  # forward operators that wait for their backward; more are forg
 _HANDS_ON = tuple(
     os.path.join(*one.split("/"))
     for one in (
-        "torch/_compile.py", "torch/_ops.py", "torch/_tensor.py", "torch/overrides.py", "torch/utils/_contextlib.py",
+        "torch/_compile.py", "torch/_jit_internal.py", "torch/_ops.py", "torch/_tensor.py",
+        "torch/functional.py", "torch/overrides.py", "torch/utils/_contextlib.py",
         "torch/utils/_device.py", "torch/utils/_python_dispatch.py", "torch/utils/backend_registration.py",
         "torch_npu/contrib/transfer_to_npu.py",
     )

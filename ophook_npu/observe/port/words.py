@@ -40,6 +40,28 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
             "全部改用 float32，或将这一部分留在 CPU 上",
         ),
     ),
+    "in_host_memory": (
+        (
+            "an argument lies in host memory, and the program ends here: {message}. The default device is that of what "
+            "torch makes, not of what NumPy or a file gives",
+            'put it on the device where it comes from, with .to("npu")',
+        ),
+        (
+            "有参数在主机内存中，程序在此终止：{message}。默认设备只对 torch 创建的张量有效，对来自 NumPy 或文件的无效",
+            '在得到该张量之处用 .to("npu") 移到设备上',
+        ),
+    ),
+    "generator": (
+        (
+            "the generator is one of the CPU and the numbers are asked for on the device, and the program ends here: "
+            "{message}",
+            'use torch.Generator(device="npu"), or draw with device="cpu"',
+        ),
+        (
+            "生成器属于 CPU，而随机数要在设备上生成，程序在此终止：{message}",
+            '使用 torch.Generator(device="npu")，或以 device="cpu" 生成',
+        ),
+    ),
     "narrowed": (
         (
             "{asked} was asked for; torch_npu gives {got} without an error",
