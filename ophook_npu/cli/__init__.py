@@ -134,7 +134,9 @@ def _misuse(error: Any) -> OphookError:
     what, allowed, todo = what[0].lower() + what[1:], None, f"{path} --help"
     if kind == "NoSuchOption":
         known = [name for one in ctx.command.get_params(ctx) for name in (*one.opts, *one.secondary_opts)]
-        near = difflib.get_close_matches(error.option_name, [name for name in known if name.startswith("--")], 1)
+        long = [name for name in known if name.startswith("--")]
+        begun = [name for name in long if name.startswith(error.option_name)]  # as if it could be cut short
+        near = begun[:1] or difflib.get_close_matches(error.option_name, long, 1)
         what = f"no such option: {error.option_name}" + (f", did you mean {near[0]}?" if near else "")
         if takes_program:
             allowed = "this command's options before the program, the program's behind its name, Python's behind `--`"

@@ -108,16 +108,24 @@ REPLACED = Words(
     "replaced",
     "the check fails although nothing is replaced",
     "the fault is elsewhere, or random",
-    "the check passes with all {} replacements",
+    "the check passes with {replacements}",
     "check that the replaced operators are called",
 )
 MOVED = Words(
     "left in place",
-    "the check fails even with all {} operators moved",
+    "the check fails even with {operators} moved",
     "the fault is elsewhere, random, or in an operator that cannot be moved (a warning names those)",
     "the check passes although nothing is moved",
     "there is nothing to find here",
 )
+
+
+def _counting(text: str, number: int) -> str:
+    every = {f"{noun}s": f"the one {noun}" if number == 1 else f"all {number} {noun}s" for noun in _SUSPECTS}
+    return text.format(**every)
+
+
+_SUSPECTS = ("replacement", "operator")
 
 
 def search(
@@ -151,9 +159,9 @@ def search(
         return bad
 
     if counted([]):
-        raise OphookError("bisect", words.none.format(len(names)), todo=words.none_todo)
+        raise OphookError("bisect", _counting(words.none, len(names)), todo=words.none_todo)
     if not names or not counted(names):
-        raise OphookError("bisect", words.all.format(len(names)), todo=words.all_todo)
+        raise OphookError("bisect", _counting(words.all, len(names)), todo=words.all_todo)
     guilty: list[str] = []
     while True:
         guilty += minimal([name for name in names if name not in guilty], counted)

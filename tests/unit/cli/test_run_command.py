@@ -120,6 +120,7 @@ def test_every_command_that_takes_a_program_leaves_the_program_its_options() -> 
     [
         ("run --devcie cpu p.py", "error [run] no such option: --devcie, did you mean --device?"),
         ("profile --htlm a.html p.py", "error [profile] no such option: --htlm, did you mean --html?"),
+        ("run --strict p.py", "no such option: --strict, did you mean --strict-memory?"),
         ("run -u p.py", "Python's behind `--`"),
         ("port --steps", "error [port] option '--steps' requires an argument"),
         ("bisect --one", "error [bisect] no program\n  allowed: ophook-npu bisect [OPTIONS] PROGRAM [ARGS]..."),
