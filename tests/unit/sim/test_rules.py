@@ -85,6 +85,7 @@ def test_known_facts() -> None:
     assert 6 in mm.parameters[0].ranks and mm.parameters[2].required
     zero = rules.table()["aclnnInplaceZero"].parameters[0]
     assert "HIFLOAT8" in zero.dtypes["Ascend950"] and "HIFLOAT8" not in zero.dtypes["Ascend910B"]
+    assert "BFLOAT16" in rules.table()["aclnnDivMods"].parameters[3].dtypes["Ascend950"]
     assert (mm.shape_code, rules.table()["aclnnForeachAbs"].shape_code) == (rules.INVALID, rules.TILING)
 
 
