@@ -8,9 +8,12 @@ kernel, from and to memory of the device.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import linecache
 import os
 import sys
+import textwrap
 from collections.abc import Callable
 from importlib import import_module
 from types import FunctionType, ModuleType
@@ -46,10 +49,21 @@ def _of_triton(name: str) -> Any:
 
 
 def _is_kernel(function: FunctionType, triton: ModuleType) -> bool:
+    """Also one that has `triton.heuristics` or `triton.autotune` before `triton.jit`."""
     code = function.__code__
-    return function.__globals__.get("triton") is triton and linecache.getline(
-        code.co_filename, code.co_firstlineno
-    ).lstrip().startswith("@triton.jit")
+    if function.__globals__.get("triton") is not triton:
+        return False
+    first = linecache.getline(code.co_filename, code.co_firstlineno).lstrip()
+    return first.startswith("@triton.") and any(
+        ast.unparse(decorator).startswith("triton.jit") for decorator in _decorators(function)
+    )
+
+
+def _decorators(function: FunctionType) -> list[ast.expr]:
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    defined = ast.parse(textwrap.dedent("".join(inspect.getblock(lines)))).body[0]
+    return defined.decorator_list if isinstance(defined, ast.FunctionDef) else []
 
 
 def _jit(kernel: FunctionType | None = None, **options: Any) -> _Interpreted | Callable[[FunctionType], _Interpreted]:
@@ -95,4 +109,9 @@ class _Interpreted:
         # The stand-in for `tl.constexpr` is None.
         types = self._kernel.__annotations__
         types.update({name: triton.language.constexpr for name, value in types.items() if value is None})
-        return triton.jit(self._kernel, **self._options)
+        if "<locals>" in name:
+            return triton.jit(self._kernel, **self._options)
+        kernel: Any = self._kernel
+        for decorator in reversed(_decorators(self._kernel)):  # the stand-ins did nothing with them
+            kernel = eval(compile(ast.Expression(decorator), name, "eval"), names)(kernel)
+        return kernel

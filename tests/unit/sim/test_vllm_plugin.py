@@ -17,6 +17,11 @@ KERNELS = """
 def kernel(n, size: tl.constexpr): return tl.name, helper(n), size
 @triton.jit(do_not_specialize=["n"])
 def helper(n): return n + 1
+@triton.heuristics({
+    "half": lambda given: given["n"] // 2,
+})
+@triton.jit
+def chosen(n, half: tl.constexpr): return tl.name, n, half
 def plain(n): return n
 """
 
@@ -30,6 +35,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
     triton = ModuleType("triton")
     triton.jit = jit
+    triton.heuristics = lambda values: lambda kernel: kernel
     utils = SimpleNamespace(HAS_TRITON=False, triton=triton, tl=SimpleNamespace(constexpr=None))
     for name, module in (("vllm", ModuleType("vllm")), ("vllm.triton_utils", utils)):
         monkeypatch.setitem(sys.modules, name, module)
@@ -61,11 +67,14 @@ def triton(monkeypatch: pytest.MonkeyPatch) -> None:
         def __getitem__(self, grid: tuple[int, ...]):
             return lambda n, size: (grid, *self.function(n, size), self.function.__annotations__, self.options)
 
-    def jit(function, **options):
-        return Kernel(function=function, options=options)
+    def jit(function=None, **options):
+        return Kernel(function=function, options=options) if function else lambda function: jit(function, **options)
+
+    def heuristics(values):
+        return lambda kernel: SimpleNamespace(values=values, kernel=kernel)
 
     language = SimpleNamespace(name="Triton's own", constexpr="a constant")
-    monkeypatch.setitem(sys.modules, "triton", SimpleNamespace(jit=jit, language=language))
+    monkeypatch.setitem(sys.modules, "triton", SimpleNamespace(jit=jit, heuristics=heuristics, language=language))
     monkeypatch.setitem(sys.modules, "triton.language", language)
     monkeypatch.setitem(sys.modules, "triton.language.extra.libdevice", SimpleNamespace())
 
@@ -80,6 +89,9 @@ def test_kernels_of_modules_before_and_after_are_compiled_by_triton(load, triton
     after = load("vllm_ascend.after")
     for kernel in (before.kernel, user.kernel, after.kernel):
         assert kernel[(3,)](7, 8) == ((3,), "Triton's own", 8, 8, {"size": "a constant"}, {})
+    for module in (before, after):
+        chosen = module.chosen._compiled()
+        assert chosen.values["half"]({"n": 8}) == 4 and chosen.kernel(7, 3) == ("Triton's own", 7, 3)
     assert after.helper._compiled().options == {"do_not_specialize": ["n"]} and before.plain(1) == 1
 
 
