@@ -104,6 +104,14 @@ def of_libdevice(x, y, rounded, angle, unknown, N: tl.constexpr):
 
 
 @triton.jit
+def padded(x, whole, out, kept, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i, mask=i < n, care_padding=False))
+    tl.store(whole + i, tl.load(whole + i, mask=i < n, care_padding=False))
+    tl.store(kept + i, tl.load(x + i, mask=i < n, other=2, care_padding=False))
+
+
+@triton.jit
 def count(x, total, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.atomic_add(total, tl.sum(tl.load(x + offsets, mask=offsets < n, other=0), 0))
@@ -196,6 +204,14 @@ def halves_turned():
     return torch.equal(out.cpu(), torch.cat([torch.arange(49.0, 97.0), torch.arange(1.0, 49.0) * 49]))
 
 
+def what_a_mask_leaves_out_is_anything():
+    x, whole = torch.ones(32, device="npu"), torch.ones(32, dtype=torch.int32, device="npu")
+    out, kept = torch.empty(32, device="npu"), torch.empty(32, device="npu")
+    padded[(1,)](x, whole, out, kept, 24, N=32)
+    of_numbers = out.isnan().sum().item() == 8 and whole.eq(1).sum().item() == 24
+    return of_numbers and kept.sum().item() == 24 + 2 * 8
+
+
 def counted(kernel):
     x, total = torch.ones(512, device="npu"), torch.zeros(1, device="npu")
     kernel[(8,)](x, total, 512, BLOCK=64)
@@ -254,6 +270,7 @@ CASES = {
     "slices": halves_turned,
     "bfloat16": bits_are_numbers,
     "libdevice": as_libdevice_says,
+    "padding": what_a_mask_leaves_out_is_anything,
     "count": lambda: counted(count),
     "count plainly": lambda: counted(count_plainly),
     "driver": asked_for,

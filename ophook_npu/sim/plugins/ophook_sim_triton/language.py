@@ -21,7 +21,7 @@ def widen(interpreter: ModuleType) -> None:
     _bfloat16(interpreter)
     _any_length()
     _scalars_as_numbers(interpreter)
-    _unrolled_loops(interpreter)
+    _unrolled_loops_and_loads(interpreter)
     _counters(interpreter)
     _own_gluon(interpreter)
 
@@ -103,7 +103,22 @@ def _saturating(plain: Callable[..., Any]) -> Callable[..., Any]:
     return cast
 
 
-def _unrolled_loops(interpreter: ModuleType) -> None:
+def _caring(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """``tl.load(…, mask=m, care_padding=False)``: what the mask leaves out is anything, unless `other` says what it is
+    (triton-ascend's guide to care_padding). Here it is NaN, or 90.
+    """
+
+    def load(
+        pointer: Any, mask: Any = None, other: Any = None, *more: Any, care_padding: bool = True, **named: Any
+    ) -> Any:
+        if not care_padding and mask is not None and other is None:
+            other = float("nan") if pointer.dtype.element_ty.is_floating() else 90
+        return plain(pointer, mask, other, *more, **named)
+
+    return load
+
+
+def _unrolled_loops_and_loads(interpreter: ModuleType) -> None:
     """The trace of a launch is told where a loop of ``tl.static_range`` begins and ends."""
     patch = getattr(interpreter, "_patch_lang_core", None)
     if patch is None:
@@ -124,6 +139,7 @@ def _unrolled_loops(interpreter: ModuleType) -> None:
 
         if hasattr(scope, "set_attr"):
             scope.set_attr(lang, "static_range", unrolled)
+            scope.set_attr(lang, "load", _caring(lang.load))
 
     interpreter._patch_lang_core = patched  # type: ignore[attr-defined]
 
