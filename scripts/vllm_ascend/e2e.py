@@ -18,6 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import quick_spawn
 import ut
 
 FOLDERS = ("one_card", "two_card")
@@ -53,6 +54,7 @@ def main(checkout: Path, out: Path, *chosen: str) -> None:
     import modelscope
 
     modelscope.snapshot_download = functools.partial(modelscope.snapshot_download, local_files_only=True)
+    ut.BEGIN.append(quick_spawn.begin)
     tests = checkout / "tests" / "e2e"
     every = ut.files(tests / "pull_request", list(chosen))
     files = [file for file in every if file.relative_to(tests).parts[1] in FOLDERS]

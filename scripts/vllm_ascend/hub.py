@@ -155,6 +155,9 @@ def model(folder: Path, description: str, texts: list[str]) -> None:
         values |= {"id2label": {0: "0"}, "label2id": {"0": 0}} if "bert" in kind else {}
     if "minicpm" in options:  # which does not ask how long its heads are
         values["head_dim"] = values["hidden_size"] // values["num_attention_heads"]
+    if "experts" in options:  # of Gemma 4, whose own values have none
+        values["text_config"] |= {"enable_moe_block": True, "num_experts": 8, "top_k_experts": 2}
+        values["text_config"] |= {"moe_intermediate_size": TOLD["sizes"]["moe_intermediate_size"]}
     config = like(**values, dtype=torch.bfloat16)
     task = next((TASKS[option] for option in options if option in TASKS), None)
     if task is None:

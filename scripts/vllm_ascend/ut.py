@@ -26,7 +26,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,6 +52,7 @@ MODELS = {
         | {"num_attention_heads": 16, "num_key_value_heads": 16, "max_position_embeddings": 163840},
     ),
 }
+BEGIN: list[Callable[[], None]] = []  # what a fork does first
 HIDDEN, FIRST = "--hidden" in sys.argv, "--first" in sys.argv
 SECONDS, GIGABYTES = 300, 14  # the tests of attention fill caches of 4 GiB
 OPTIONS = ("-q", "-c", os.devnull, "-p", "no:cacheprovider", "--import-mode=importlib", "-o", "asyncio_mode=auto")
@@ -120,6 +121,8 @@ def files(tests: Path, chosen: list[str]) -> list[Path]:
 
 
 def worker(file: Path, root: Path, done: set[str], lines: IO[str], log: int) -> None:
+    for begin in BEGIN:
+        begin()
     pytest.main([*OPTIONS, f"--rootdir={root}", str(file)], plugins=[Lines(lines, done)])
 
 

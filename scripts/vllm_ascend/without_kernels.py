@@ -4,8 +4,7 @@ An installation without them finds that out by an import that fails, and inside 
 device as well. Asked before, it knows the answer.
 
 Two of the kernels are asked for all the same, for the choice of experts and for Gemma's norm. What vllm-ascend does on
-an Ascend950, with operators of torch_npu, takes their places. For LoRA vLLM's own functions do, as vllm-ascend has it
-for ranks of 128 and more.
+an Ascend950, with operators of torch_npu, takes their places.
 
 Two fusions of compiled graphs make operators that vllm-ascend has with triton-ascend only. They are off unless a test
 asks for them.
@@ -58,12 +57,6 @@ def lay_twins() -> None:
 
     for name in ("moe_gating_top_k", "npu_gemma_rms_norm"):
         setattr(BaseDeviceAdaptor, name, staticmethod(getattr(A5DeviceAdaptor, name)))
-
-    from vllm.lora.ops import torch_ops
-    from vllm_ascend.lora import lora_ops
-
-    for name in ("bgmv_expand", "bgmv_expand_slice", "bgmv_shrink", "sgmv_expand", "sgmv_expand_slice", "sgmv_shrink"):
-        setattr(lora_ops, name, getattr(torch_ops, name))
 
 
 def begin() -> None:

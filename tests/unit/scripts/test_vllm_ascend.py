@@ -20,7 +20,7 @@ else:
     import tomli as tomllib  # of pytest, before Python has one
 
 ROOT = Path(__file__).resolve().parents[3]
-OPTIONS = {"w8a8", "classifier", "encoder", "minicpm", "mtp", "eagle3", "embedding"}
+OPTIONS = {"w8a8", "classifier", "encoder", "minicpm", "mtp", "eagle3", "embedding", "experts"}
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +187,54 @@ def test_an_engine_keeps_its_own_handler_of_sigterm(plugin, monkeypatch: pytest.
         assert signal.getsignal(signal.SIGTERM) is own
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+SPAWNS = """
+import multiprocessing, os, sys, time
+
+def within(queue):
+    queue.put(("within", os.environ["ASKED"], os.getppid()))
+
+def first(queue):
+    print("the output of who asked", flush=True)
+    inner = multiprocessing.get_context("spawn").Process(target=within, args=(queue,))
+    inner.start()
+    inner.join()
+    queue.put(("first", os.environ["ASKED"], os.getppid()))
+    sys.exit(3 + inner.exitcode)
+
+if __name__ == "__main__":
+    import quick_spawn
+
+    kept, (ours, others) = os.dup(1), os.pipe()
+    quick_spawn.begin()
+    os.environ["ASKED"] = "later"
+    os.dup2(others, 1)
+    os.close(others)
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=first, args=(queue,))
+    process.start()
+    (one, asked, helper), (two, *same) = queue.get(timeout=60), queue.get(timeout=60)
+    process.join()
+    assert [one, two, asked, helper] == ["within", "first", *same] and helper != os.getpid()
+    assert process.exitcode == 3 and os.read(ours, 100) == b"the output of who asked\\n"
+    os.dup2(kept, 1)
+    sleeper = context.Process(target=time.sleep, args=(60,))
+    sleeper.start()
+    sleeper.terminate()
+    sleeper.join()
+    print(sleeper.exitcode)
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="vLLM asks for an older Python")
+def test_what_is_spawned_comes_from_the_helper_with_the_environment_and_output_of_who_asks(tmp_path: Path) -> None:
+    (tmp_path / "spawns.py").write_text(SPAWNS)
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "scripts" / "vllm_ascend")}
+    command = [sys.executable, str(tmp_path / "spawns.py")]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.returncode) == ("-15\n", 0), done.stderr
 
 
 def test_fusions_that_need_triton_are_off_unless_a_test_asks(plugin, monkeypatch: pytest.MonkeyPatch) -> None:
