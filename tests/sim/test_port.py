@@ -204,6 +204,9 @@ def test_a_program_that_asks_for_no_device_goes_on_where_its_host_memory_meets_t
         "wide = torch.nn.Linear(5, 2).double()\n"
         "drawn = torch.randn(3, generator=torch.Generator())\n"
         "kinds = torch.unique(torch.zeros(4))\n"
+        "x = torch.ones(1, 1, 8, dtype=torch.float64)\n"
+        "torch.nn.Conv1d(1, 2, 3).double()(x).sum().backward()\n"
+        "torch.nn.LayerNorm(8).double()(x)\n"
     )
     torch.set_default_device("npu")
     try:
@@ -215,12 +218,14 @@ def test_a_program_that_asks_for_no_device_goes_on_where_its_host_memory_meets_t
         torch.set_default_device(None)
     refused = {(one.key.code, one.key.operator, one.key.where.line) for one in result.of("refused")}
     assert refused >= {("in_host_memory", "aten::addmm", 6), ("generator", "aten::randn.generator", 8)}
+    assert refused >= {("mixed", "aten::conv1d", 11), ("mixed", "aten::native_layer_norm", 12)}
     assert all(code != "generator" or line == 8 for code, _, line in refused)  # a sampler's is not the program's
     # What was asked for by the line is to be changed there, whichever function of torch's written in Python does it.
     asked = {one.key.where.line: dict(one.key.values).get("inside") for one in result.findings}
     narrowed = {one.key.where.line for one in result.of("refused") if one.key.code == "narrowed"}
-    assert narrowed == {7} and asked[7] is None and asked[9] is None
-    assert [one.key.code for one in result.of("synchronizes") if one.key.where.line == 9] == ["shape"]
+    assert narrowed == {7, 11, 12} and asked[7] is None and asked[9] is None
+    waits = [(one.key.where.line, one.key.code) for one in result.of("synchronizes") if one.key.where.line > 6]
+    assert waits == [(9, "shape")]  # and what the report itself casts is not the program's
 
 
 def test_an_error_of_the_program_is_in_the_verdict(report, tmp_path, capsys):

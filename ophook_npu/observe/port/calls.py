@@ -157,7 +157,7 @@ class Calls(Observer):
         self.fallbacks: dict[tuple[str, Where], list[int]] = defaultdict(lambda: [0, 0])
         self.seen_of: dict[Any, Seen] = {}
         super().__init__()
-        self._sensors = _sensor(self._fell_back)
+        self._sensors = [*_sensor(self._fell_back), *(_asking_first(self._asked_first) if self._by_default else ())]
 
     @contextmanager
     def looking_away(self) -> Iterator[None]:
@@ -295,6 +295,22 @@ class Calls(Observer):
         self._thread.fallbacks.append((op._name, size))
         return result
 
+    def _asked_first(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        """A call of which :meth:`around` sees nothing where float64 meets float32: it asks for one data type first."""
+        try:
+            return proceed(*args, **kwargs)
+        except RuntimeError as error:
+            met = self._met(args, kwargs)
+            if not self._go_on or not met:
+                raise
+            key = op, signature(args, kwargs), self._finder.here()
+            tally = self._thread.tallies.setdefault(key, Tally(key, self._finder.inside()))
+            tally.count += 1
+            tally.failed, tally.met = str(error), met
+            with self.looking_away():
+                args, kwargs = rescue.as_on_device(args, kwargs)
+        return proceed(*args, **kwargs)
+
     def counted(self) -> int:
         return self.total
 
@@ -309,21 +325,21 @@ class Calls(Observer):
         return self.seen_of.get(key[:2], NOTHING)
 
     def __enter__(self) -> Calls:
-        if self._sensors is not None:
-            self._sensors.__enter__()
+        for one in self._sensors:
+            one.__enter__()
         super().__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         self.hook.__exit__()
-        if self._sensors is not None:
-            self._sensors.__exit__()
+        for one in reversed(self._sensors):
+            one.__exit__()
 
     def remove(self) -> None:
         """Gives back what it holds."""
         self.hook.remove()
-        if self._sensors is not None:
-            self._sensors.remove()
+        for one in self._sensors:
+            one.remove()
 
 
 def _size(of: Iterable[torch.Tensor]) -> int:
@@ -370,17 +386,27 @@ def without_kernel(key: str = "PrivateUse1") -> list[OpOverload]:
     return found
 
 
-def _sensor(around: Any) -> Hook | None:
+def _sensor(around: Any) -> list[Hook]:
     """Sees the operators without a kernel, also where kernels of others call them."""
     accelerator = torch.accelerator.current_accelerator(check_available=False)
     if accelerator is None or accelerator.type != "npu":
-        return None
+        return []
     targets = without_kernel()
-    if not targets:
-        return None
+    return [_on_device(targets, around)] if targets else []
+
+
+# Operators made of others that ask for one data type before they call any.
+_ASK_FIRST = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+
+
+def _asking_first(around: Any) -> list[Hook]:
+    return [
+        _on_device(getattr(getattr(torch.ops.aten, name), overload), around)
+        for name in _ASK_FIRST
+        for overload in getattr(torch.ops.aten, name).overloads()
+    ]
+
+
+def _on_device(targets: Any, around: Any) -> Hook:
     counted = lambda: 0  # noqa: E731
-    return Hook(
-        *plan(
-            targets, around=around, counted=counted, via="impl_override", on_miss="ignore", devices=[accelerator.type]
-        )
-    )
+    return Hook(*plan(targets, around=around, counted=counted, via="impl_override", on_miss="ignore", devices=["npu"]))

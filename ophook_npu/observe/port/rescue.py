@@ -33,6 +33,18 @@ def apart(args: Any, kwargs: Any) -> bool:
     return len({one.is_cpu for one in _tensors(args, kwargs) if one.dim() > 0}) > 1
 
 
+def as_on_device(args: Any, kwargs: Any) -> Any:
+    """The arguments as torch_npu would have made them: on the device, and in float32 where they are in float64."""
+    device = next(one.device for one in _tensors(args, kwargs) if not one.is_cpu)
+
+    def made(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        return value.to(device, torch.float32 if value.dtype is torch.float64 else value.dtype)
+
+    return tree_map(made, (args, kwargs))
+
+
 def on_cpu(op: Any, args: Any, kwargs: Any, error: BaseException) -> Any:
     """The result of ``op`` by the CPU, on the device that its arguments are on, or that it was asked for on. Where
     float64 and float32 meet, in float64.
