@@ -115,6 +115,22 @@ def test_every_command_that_takes_a_program_leaves_the_program_its_options() -> 
     assert {"run", "profile", "port", "bisect", "digest", "capture"} <= set(taken)
 
 
+def test_so_do_the_commands_of_groups() -> None:
+    app = typer.Typer()
+    cli.register(app)
+    taken = []
+    for group in typer.main.get_command(app).commands.values():
+        for name, one in getattr(group, "commands", {}).items():
+            programs = [p for p in one.params if p.param_type_name == "argument" and p.nargs == -1]
+            assert isinstance(one, ProgramCommand) == bool(programs), name
+            for program in programs:
+                words = ["p.asc", "--soc", "x", "--strict", "-h", "--", "--unknown"]
+                context = one.make_context(name, ["--soc", "Ascend910B1", *words])
+                assert (context.params[program.name], context.params["soc"]) == (words, "Ascend910B1")
+                taken.append(f"{group.name} {name}")
+    assert taken == ["kernel run"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
