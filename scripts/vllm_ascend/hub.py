@@ -48,6 +48,7 @@ def tokenizer(texts: list[str], two_ends: bool) -> transformers.PreTrainedTokeni
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=WORDS, special_tokens=SPECIAL, initial_alphabet=alphabet)
     made.train_from_iterator(texts, trainer)
+    made.add_tokens([f" {number}" for number in range(made.get_vocab_size(), WORDS)])  # each number is some text
     if two_ends:
         ends = [(name, SPECIAL.index(name)) for name in ("<s>", "</s>")]
         made.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B </s>", ends)
@@ -129,7 +130,7 @@ def eight_bits(folder: Path) -> None:
     file = folder / "model.safetensors"
     kept, kinds = {}, {"model_quant_type": "W8A8_DYNAMIC"}
     for name, weight in load_file(file).items():
-        linear = name.endswith("_proj.weight") and weight.dim() == 2
+        linear = name.endswith(("_proj.weight", "_proj_with_mqa.weight")) and weight.dim() == 2
         kinds[name] = "W8A8_DYNAMIC" if linear and "kv_b_proj" not in name else "FLOAT"
         if kinds[name] == "FLOAT":
             kept[name] = weight
@@ -155,7 +156,9 @@ def model(folder: Path, description: str, texts: list[str]) -> None:
         values |= {"id2label": {0: "0"}, "label2id": {"0": 0}} if "bert" in kind else {}
     if "minicpm" in options:  # which does not ask how long its heads are
         values["head_dim"] = values["hidden_size"] // values["num_attention_heads"]
-    if "experts" in options:  # of Gemma 4, whose own values have none
+    if "experts" in options:  # of Gemma 4, whose own values have none, and no pictures
+        vision = transformers.CONFIG_MAPPING["gemma4_vision"]().to_dict()
+        values["vision_config"] = smaller(vision, longest)
         values["text_config"] |= {"enable_moe_block": True, "num_experts": 8, "top_k_experts": 2}
         values["text_config"] |= {"moe_intermediate_size": TOLD["sizes"]["moe_intermediate_size"]}
     config = like(**values, dtype=torch.bfloat16)
@@ -168,8 +171,10 @@ def model(folder: Path, description: str, texts: list[str]) -> None:
     task.from_config(config, dtype=torch.bfloat16).save_pretrained(folder)
     words = tokenizer(texts, "bert" in kind)
     words.save_pretrained(folder)
-    if type(config) in IMAGE_PROCESSOR_MAPPING:
-        processor(config, words).save_pretrained(folder)
+    for each in (kind, kind.removesuffix("_moe")):  # with experts, Qwen3-VL has the processor that it has without
+        if transformers.CONFIG_MAPPING[each] in IMAGE_PROCESSOR_MAPPING:
+            processor(transformers.CONFIG_MAPPING[each], config.vision_config, words).save_pretrained(folder)
+            break
     for option in options:
         if option in CHANGES:
             CHANGES[option](folder)
@@ -201,21 +206,20 @@ CHANGES = {"w8a8": eight_bits, "minicpm": minicpm, "mtp": next_layer, "eagle3": 
 CHANGES |= {"encoder": encoder, "embedding": embedding}
 
 
-def processor(config: Any, words: Any) -> Any:
+def processor(config: Any, vision: Any, words: Any) -> Any:
     """What makes numbers of pictures, with the values that transformers gives a kind; for Qwen of small ones."""
     parts = {"image_processor": IMAGE_PROCESSOR_MAPPING, "video_processor": VIDEO_PROCESSOR_MAPPING}
     parts["feature_extractor"] = FEATURE_EXTRACTOR_MAPPING
     made = {}
     for name, mapping in parts.items():
-        if type(config) in mapping:
-            found = mapping[type(config)]
+        if config in mapping:
+            found = mapping[config]
             kind = next(filter(None, found.values())) if isinstance(found, dict) else found
             made[name] = kind()
             if hasattr(made[name], "merge_size"):  # Qwen's: pictures in patches of the model's size
-                vision = config.vision_config
                 sizes = {"patch_size": vision.patch_size, "merge_size": vision.spatial_merge_size}
                 made[name] = kind(**sizes, size={"shortest_edge": 56**2, "longest_edge": 448**2})
-    return PROCESSOR_MAPPING[type(config)](tokenizer=words, chat_template=CHAT, **made)
+    return PROCESSOR_MAPPING[config](tokenizer=words, chat_template=CHAT, **made)
 
 
 def adapter(folder: Path, base: Path) -> None:
