@@ -133,7 +133,7 @@ class Compare(Observer):
         if not getattr(self._running, "call", None) and (not self.hook.ops or op in self.hook.ops):
             self._skip(
                 f"a hook of the program replaced {getattr(op, '_name', op)}, so its result "
-                "is not seen here; ophook_npu.observe.Compare inside that hook sees it"
+                "is not seen here; with via='impl_override' it is"
             )
 
     def before(self, call: Call) -> None:

@@ -341,6 +341,12 @@ def test_what_a_process_wide_hook_of_the_program_puts_in_place_is_compared():
         torch.ones(8).sigmoid()
     assert compare.first is not None and compare.first.op == "aten::sigmoid" and compare.first.max_abs > 0.9
     assert not any("replaced" in reason for reason in compare.skipped)
+    for via in ("dispatch_mode", "custom_op"):  # above what compare sees: it says so, and what to do about it
+        with observe.Compare() as compare, hook("aten::sigmoid", replace=lambda x: original()(x) + 1, via=via):
+            torch.ones(8).sigmoid()
+        (reason,) = compare.skipped
+        assert compare.first is None and reason.startswith("a hook of the program replaced aten::sigmoid, so its result")
+        assert reason.endswith("is not seen here; with via='impl_override' it is")
     with observe.Compare() as compare, swap("aten::mul.Tensor", "aten::add.Tensor") as swapped:
         torch.ones(8) * 3  # a number is not swapped
     assert compare.worst["aten::mul.Tensor"].cosine == pytest.approx(1) and swapped.eager == 0
