@@ -339,6 +339,14 @@ def test_transforms_of_the_last_dimensions() -> None:
     torch.testing.assert_close(interfaces.graph("FFT2D", x)[0], torch.fft.fft2(x))
 
 
+@of_this_wheel
+def test_transforms_do_not_compile_as_docs_results_says() -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(torch.fft.fft2, backend=torchair.get_npu_backend(), dynamic=False)
+    with pytest.raises(RuntimeError, match="its permutation has 3 axes, its input is float32.3, 4, 6, 2."):
+        compiled(torch.complex(torch.randn(3, 4, 6), torch.randn(3, 4, 6)).npu())
+
+
 @pytest.mark.parametrize("contiguous", [True, False])
 @pytest.mark.parametrize("mode", ["constant", "reflect", "symmetric", "edge", "circular"])
 def test_paddings(mode: str, contiguous: bool) -> None:
