@@ -129,6 +129,7 @@ def arguments_of(draw: Any, name: str, schema: Any) -> tuple[tuple[Any, ...], tu
     rank = draw(st.sampled_from(ranks))
     base = tuple(draw(st.lists(st.sampled_from(SIZES), min_size=rank, max_size=rank)))
     drawn = {one.name: draw(argument_of(one, base, dtype)) for one in schema.arguments}
+    drawn |= {one.name: f"torch.{dtype}" for one in schema.arguments if str(one.real_type) == "ScalarType"}
     positional = tuple(drawn[one.name] for one in schema.arguments if not one.kwarg_only)
     return positional, tuple((one.name, drawn[one.name]) for one in schema.arguments if one.kwarg_only)
 
@@ -313,6 +314,8 @@ class Worker(fuzz.Worker):
         def numbers(value: Any) -> Any:
             if isinstance(value, (list, tuple)):
                 return [numbers(one) for one in value]
+            if isinstance(value, str) and value.startswith("torch."):  # a data type
+                return getattr(torch, value.removeprefix("torch."))
             return Laid(value.made(torch, next(places)), value.layout) if isinstance(value, Tensor) else value
 
         def move(value: Any) -> Any:

@@ -35,3 +35,17 @@ except RuntimeError as error:
     assert "[simulated Ascend] the aclop operator AnchorResponseFlags is not implemented by the simulator (" in (
         result.stdout
     )
+
+
+def test_a_gradient_of_another_shape_is_refused_before_it_runs(run_sim) -> None:
+    code = """
+import torch, torch_npu
+try:
+    torch.ops.npu.npu_silu_backward(torch.rand(3).npu(), torch.rand(2, 3).npu(), torch.rand(2, 3).npu())
+    torch.npu.synchronize()
+except RuntimeError as error:
+    print(error)
+"""
+    said = run_sim(code).stdout
+    assert "SwishGrad" in said and "float32[3] and float32[2, 3] and float32[2, 3] do not fit" in said, said
+    assert "507015" not in said

@@ -98,6 +98,7 @@ void gradients_like(const at::Tensor& permuted, const at::Tensor& grad, const at
                     const at::Tensor& grad_permuted, const at::Tensor& grad_probs) {
   rows_of_tokens("permutedTokensGradOut", grad_permuted);
   shape(grad_permuted, {given(permuted) ? permuted.size(0) : grad_permuted.size(0), grad.size(1)});
+  SIM_CHECK(!probs.defined() || given(permuted), "probs have a gradient by the permuted tokens, which are not given");
   if (probs.defined() && given(grad_probs)) like(grad_probs, probs);
 }
 

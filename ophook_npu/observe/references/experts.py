@@ -77,7 +77,7 @@ def _token_unpermute_grad_v2(
     rows = sorted_indices.long()
     kept = rows < permuted_tokens_size_0
     result = to.new_zeros(permuted_tokens_size_0, to.shape[-1])
-    return result.index_copy(0, rows[kept], each[kept]).to(grad_unpermuted_tokens.dtype), to_probs
+    return result.index_copy(0, rows[kept], each[kept]).to(permuted_tokens_dtype), to_probs
 
 
 # ---- the choice, and products by group -------------------------------------------------------------------------------

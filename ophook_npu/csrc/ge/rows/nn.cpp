@@ -29,6 +29,10 @@ Results prelu_grad(const Args& a) {
   return {x, weight.reshape(a[2].sizes())};
 }
 
+// A gradient and what it is of.
+void two_alike(Shaper& s) { s.out(pattern<"*s, *s -> *s">); }
+void three_alike(Shaper& s) { s.out(pattern<"*s, *s, *s -> *s">); }
+
 }  // namespace
 
 #define UNARY "x -> y"
@@ -50,15 +54,16 @@ const Family nn_rows = {
         at::threshold_backward(a[0], a[1], a.real("threshold"))),
     ROW(SigmoidGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::sigmoid_backward(a[1], a[0])),
     ROW(TanhGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::tanh_backward(a[1], a[0])),
-    ROW(GeluGrad, "dy x y -> z", same, kernels::gelu_backward(a[0], a[1], "tanh")),
+    ROW(GeluGrad, "dy x y -> z", three_alike, kernels::gelu_backward(a[0], a[1], "tanh")),
     ROW(GeluGradV2, "dy x -> z | approximate:String=none", broadcast,
         kernels::gelu_backward(a[0], a[1], a.text("approximate"))),
-    ROW(SwishGrad, "grad x y -> grad_x | scale:Float=1.0", same, kernels::swish_backward(a[0], a[1], a.real("scale"))),
-    ROW(HardSwishGrad, "grad x -> y", same, at::hardswish_backward(a[0], a[1])),
-    ROW(HardtanhGrad, "result grad -> y | min_val:Float=-1.0 max_val:Float=1.0", same,
+    ROW(SwishGrad, "grad x y -> grad_x | scale:Float=1.0", three_alike,
+        kernels::swish_backward(a[0], a[1], a.real("scale"))),
+    ROW(HardSwishGrad, "grad x -> y", two_alike, at::hardswish_backward(a[0], a[1])),
+    ROW(HardtanhGrad, "result grad -> y | min_val:Float=-1.0 max_val:Float=1.0", two_alike,
         at::hardtanh_backward(a[1], a[0], a.real("min_val"), a.real("max_val"))),
     ROW(HardShrink, "input_x -> output_y | lambd:Float=0.5", same, at::hardshrink(a[0], a.real("lambd"))),
-    ROW(HardShrinkGrad, "gradients features -> backprops | lambd:Float=0.5", same,
+    ROW(HardShrinkGrad, "gradients features -> backprops | lambd:Float=0.5", two_alike,
         at::hardshrink_backward(a[0], a[1], a.real("lambd"))),
     ROW(HardSigmoid, "input_x -> output_y | alpha:Float=0.16666666 beta:Float=0.5", same,
         kernels::hard_sigmoid(a[0], a.real("alpha"), a.real("beta"))),

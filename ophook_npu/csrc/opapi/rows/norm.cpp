@@ -146,6 +146,8 @@ void of_groups(const at::Tensor& self, const kernels::Grouping& in) {
             " for N ", n, ", C ", c, ", HxW ", area, " and ", groups, " groups");
 }
 
+void not_empty(const at::Tensor& x) { SIM_CHECK(x.numel(), "x has shape ", x.sizes(), "; it may not be empty"); }
+
 }  // namespace
 
 #define RUNNING {.mean = running_mean, .var = running_var}
@@ -267,7 +269,8 @@ ACLNN(GroupNormSwish,
 ACLNN(GroupNormSwishGrad,
       (In, grad, In, mean, In, rstd, In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, scale, bool,
        gamma_too, bool, beta_too, Out, out, Out, out_gamma, Out, out_beta),
-      asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes()),
+      (asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes()),
+       not_empty(self)),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_swish_backward(grad, self, {NAMED(mean, rstd)}, gamma, beta, groups, scale,
                                                          {true, gamma_too, beta_too})))
