@@ -340,6 +340,25 @@ def test_transforms_of_the_last_dimensions() -> None:
 
 
 @of_this_wheel
+def test_the_epsilon_of_group_norm_with_silu_is_the_converters_as_docs_results_says() -> None:
+    x = (1e-2 * torch.randn(2, 4, 6)).npu()  # small: epsilon matters
+
+    def norm(epsilon: float | None) -> Any:
+        given = () if epsilon is None else (epsilon,)
+        return lambda x: torch_npu.npu_group_norm_silu(x, None, None, 2, *given)[0]
+
+    def in_graph(epsilon: float | None) -> torch.Tensor:
+        torch._dynamo.reset()
+        return torch.compile(norm(epsilon), backend=torchair.get_npu_backend(), dynamic=False)(x)
+
+    torch.testing.assert_close(norm(None)(x), norm(1e-5)(x))
+    for epsilon in (None, 1e-5, 1e-4):  # a value that equals the default does not reach the converter
+        torch.testing.assert_close(in_graph(epsilon), norm(1e-4)(x))
+    torch.testing.assert_close(in_graph(2e-5), norm(2e-5)(x))
+    assert not torch.allclose(norm(1e-5)(x), norm(1e-4)(x))
+
+
+@of_this_wheel
 def test_transforms_do_not_compile_as_docs_results_says() -> None:
     torch._dynamo.reset()
     compiled = torch.compile(torch.fft.fft2, backend=torchair.get_npu_backend(), dynamic=False)
