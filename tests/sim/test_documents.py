@@ -174,6 +174,16 @@ with torch.npu.stream(other):
         assert ("read 24.0" in done.stdout, "CUDASanitizerErrors" in done.stderr) == (waits, not waits), done.stderr
 
 
+def test_commands_that_take_a_device_bring_it_into_a_plain_shell(folder: Path) -> None:
+    (folder / "on_npu.py").write_text("import torch\nprint('on', torch.ones(2).npu().relu().device)\n")
+    observers = ("log", "stats", "trace", "profile", "validate", "compare", "digest --to d", "capture --to c")
+    for command in observers:
+        printed = plain(folder, f"ophook-npu {command} --device auto on_npu.py")
+        assert printed.returncode == 0 and "on npu:0" in printed.stdout, printed.stderr[-2000:]
+    checked_op = checked(plain(folder, "ophook-npu op check --device sim npu_add_custom --only aclnn", COLUMNS="200"))
+    assert "as on the CPU" in checked_op
+
+
 def commands_of_an_example(page: Path) -> list[str]:
     """Its shell blocks, then the last script whose output it shows; tests/unit/hooks/test_examples.py has all."""
     text = page.read_text()

@@ -37,7 +37,8 @@ def check(op: Operator, only: Iterable[str] | None = None) -> list[Outcome]:
     """Run the checks, all or ``only`` those named, and tell what each found. Registers the operator."""
     chosen = list(CHECKS) if only is None else list(only)
     outcomes: list[Outcome] = []
-    for name in chosen:
+    # The first registers the operator, without which the others have nothing to run.
+    for name in dict.fromkeys(["schema", *chosen]):
         try:
             outcomes.append(Outcome(name, "pass", CHECKS[name](op)))
         except NotHere as absent:
@@ -48,5 +49,5 @@ def check(op: Operator, only: Iterable[str] | None = None) -> list[Outcome]:
             text = str(error).strip()
             outcomes.append(Outcome(name, "fail", f"{type(error).__name__}: {text[:1500]}"))
         if name == "schema" and outcomes[-1].status == "fail":
-            break  # nothing else can run
-    return outcomes
+            return outcomes  # nothing else can run
+    return [one for one in outcomes if one.check in chosen]

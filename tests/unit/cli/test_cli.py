@@ -31,7 +31,7 @@ def test_the_help_has_every_command_in_one_group_and_on_one_line() -> None:
     text = cli("--help", COLUMNS="80").stdout
     lines = [line.strip("│ ").split()[0] for line in text.splitlines() if line.startswith("│ ") and "--" not in line]
     assert lines == [name for names in package._PANELS.values() for name in names]
-    assert all(panel in text for panel in package._PANELS)
+    assert all(f"╭─ {panel} ─" in text for panel in package._PANELS)
 
 
 def test_missing_script_is_named() -> None:
