@@ -115,6 +115,7 @@ def _caring(plain: Callable[..., Any]) -> Callable[..., Any]:
             other = float("nan") if pointer.dtype.element_ty.is_floating() else 90
         return plain(pointer, mask, other, *more, **named)
 
+    load.caring = True  # type: ignore[attr-defined]
     return load
 
 
@@ -139,7 +140,8 @@ def _unrolled_loops_and_loads(interpreter: ModuleType) -> None:
 
         if hasattr(scope, "set_attr"):
             scope.set_attr(lang, "static_range", unrolled)
-            scope.set_attr(lang, "load", _caring(lang.load))
+            if not hasattr(lang.load, "caring"):  # each call of a kernel by a kernel comes by here
+                scope.set_attr(lang, "load", _caring(lang.load))
 
     interpreter._patch_lang_core = patched  # type: ignore[attr-defined]
 
