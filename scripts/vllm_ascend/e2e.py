@@ -1,11 +1,12 @@
 """Run vllm-ascend's own end-to-end tests for one and two devices over the simulated Ascend, and write how each ended.
 
-usage: ophook-npu run --devices 2 --memory 6144 -- e2e.py [--first] CHECKOUT OUT [TEXT…]
+usage: ophook-npu run --devices 2 --memory 6144 -- e2e.py [--first] [--triton] CHECKOUT OUT [TEXT…]
 
 As ut.py, whose runner this is: a fork for each file of tests/e2e/pull_request/one_card and two_card, without the
 folders for other products, nothing of the checkout changed; TEXT chooses files. With --first only the first test of
-each file runs. The order of the files is drawn with a seed: what ran when the time was over is a fair part of all.
-The models that the tests ask a hub for have tiny random weights (hub.py). report.py makes a table of the lines.
+each file runs, and with --triton vLLM takes Triton, whose interpreter runs the kernels. The order of the files is
+drawn with a seed: what ran when the time was over is a fair part of all. The models that the tests ask a hub for have
+tiny random weights (hub.py). report.py makes a table of the lines.
 """
 
 from __future__ import annotations
@@ -43,16 +44,20 @@ def main(checkout: Path, out: Path, *chosen: str) -> None:
     lay_plugin(out / "plugins")
     os.environ |= {"MODELSCOPE_CACHE": str(hub), "VLLM_ASSETS_CACHE": str(hub / "assets")}
     # Without a Triton of its own: in the interpreter the rotation of the 8,192 tokens that each engine first runs takes
-    # minutes of a processor.
-    del os.environ["CUDA_VISIBLE_DEVICES"]
+    # minutes of a processor, and no graph can be captured.
+    if "--triton" not in sys.argv:
+        del os.environ["CUDA_VISIBLE_DEVICES"]
     os.environ["PYTHONSAFEPATH"] = "1"  # else `python -m` of a server takes the checkout, which is not built
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "spawn"  # as vllm-ascend's workflows do: tests open the device
     if not hub.exists():
         prompts = (checkout / "tests" / "e2e" / "prompts").glob("*.txt")
         subprocess.run([sys.executable, Path(__file__).with_name("hub.py"), hub, *prompts], check=True)
-    # Some fixtures do not ask modelscope for what it has kept only.
     import modelscope
+    from torch.distributed import distributed_c10d
 
+    # As a torch that is built for the CPU says, beside which torch_npu belongs: PyPI's for x86-64 is built for CUDA.
+    distributed_c10d._NCCL_AVAILABLE = False
+    # Some fixtures do not ask modelscope for what it has kept only.
     modelscope.snapshot_download = functools.partial(modelscope.snapshot_download, local_files_only=True)
     ut.BEGIN.append(quick_spawn.begin)
     tests = checkout / "tests" / "e2e"

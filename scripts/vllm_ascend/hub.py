@@ -108,6 +108,11 @@ def next_layer(folder: Path) -> None:
     told(folder, num_nextn_predict_layers=1)
 
 
+def pard(folder: Path) -> None:
+    """A draft that makes several tokens at once, and the token that stands for those."""
+    told(folder, pard_token=SPECIAL.index("<think>"))
+
+
 def draft(folder: Path) -> None:
     """A draft of EAGLE-3: one layer of Llama's for the states of two layers of the model and for the last token."""
     file = folder / "model.safetensors"
@@ -175,6 +180,8 @@ def model(folder: Path, description: str, texts: list[str]) -> None:
         if transformers.CONFIG_MAPPING[each] in IMAGE_PROCESSOR_MAPPING:
             processor(transformers.CONFIG_MAPPING[each], config.vision_config, words).save_pretrained(folder)
             break
+    if kind == "deepseek_v3":  # what vLLM asks for, and transformers leaves out
+        told(folder, topk_method="noaux_tc", scoring_func="sigmoid")
     for option in options:
         if option in CHANGES:
             CHANGES[option](folder)
@@ -203,7 +210,7 @@ def embedding(folder: Path) -> None:
 
 
 CHANGES = {"w8a8": eight_bits, "minicpm": minicpm, "mtp": next_layer, "eagle3": draft}
-CHANGES |= {"encoder": encoder, "embedding": embedding}
+CHANGES |= {"pard": pard, "encoder": encoder, "embedding": embedding}
 
 
 def processor(config: Any, vision: Any, words: Any) -> Any:

@@ -20,7 +20,7 @@ else:
     import tomli as tomllib  # of pytest, before Python has one
 
 ROOT = Path(__file__).resolve().parents[3]
-OPTIONS = {"w8a8", "classifier", "encoder", "minicpm", "mtp", "eagle3", "embedding", "experts"}
+OPTIONS = {"w8a8", "classifier", "encoder", "minicpm", "mtp", "eagle3", "pard", "embedding", "experts"}
 
 
 @pytest.fixture(scope="module")
