@@ -21,7 +21,7 @@ import marked
 from device_tests_report import meaning, read, reasons
 
 REASONS = Path(__file__).with_name("reasons.txt")
-ELSEWHERE = "See root cause above"
+ELSEWHERE = re.compile("root cause|exited unexpectedly")
 OURS = ("simulator", "wrong", "crash", "time-out", "memory")  # what a simulator could run and did not
 SHOWN = {"pass": "passed", "skip": "skipped by the test itself", "wrong": "nothing explains it"}
 
@@ -33,7 +33,7 @@ def ends(out: Path, mocked: Path | None) -> list[tuple[dict[str, Any], str, str]
     found = []
     for header, lines in read(out):
         for line in lines:
-            if ELSEWHERE in line.get("text", ""):  # what another process printed
+            if ELSEWHERE.search(line.get("text", "")):  # what another process printed
                 line = line | {"text": line["text"] + line.get("printed", "")}
             kind, reason, _ = meaning(line, table)
             if kind not in ("pass", "skip") and without.get(line["test"]) in ("fail", "crash"):
