@@ -53,7 +53,8 @@ def tokenizer(texts: list[str], two_ends: bool) -> transformers.PreTrainedTokeni
         ends = [(name, SPECIAL.index(name)) for name in ("<s>", "</s>")]
         made.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B </s>", ends)
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>", chat_template=CHAT,
+        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>",
+        chat_template=None if two_ends else CHAT,
         extra_special_tokens={f"{name}_token": MARKS[name] for name in ("image", "boi", "eoi")},
     )  # fmt: skip
 
@@ -161,9 +162,11 @@ def model(folder: Path, description: str, texts: list[str]) -> None:
         values |= {"id2label": {0: "0"}, "label2id": {"0": 0}} if "bert" in kind else {}
     if "minicpm" in options:  # which does not ask how long its heads are
         values["head_dim"] = values["hidden_size"] // values["num_attention_heads"]
+    if kind == "qwen3_vl_moe":  # what vLLM asks for, and transformers leaves out
+        values["text_config"]["norm_topk_prob"] = True
     if "experts" in options:  # of Gemma 4, whose own values have none, and no pictures
         vision = transformers.CONFIG_MAPPING["gemma4_vision"]().to_dict()
-        values["vision_config"] = smaller(vision, longest)
+        values["vision_config"] = smaller(vision, longest) | {"default_output_length": 280}
         values["text_config"] |= {"enable_moe_block": True, "num_experts": 8, "top_k_experts": 2}
         values["text_config"] |= {"moe_intermediate_size": TOLD["sizes"]["moe_intermediate_size"]}
     config = like(**values, dtype=torch.bfloat16)
