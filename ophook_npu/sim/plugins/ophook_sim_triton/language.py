@@ -19,6 +19,7 @@ _MOVES = re.compile(
 
 def widen(interpreter: ModuleType) -> None:
     _bfloat16(interpreter)
+    _comparisons(interpreter)
     _any_length()
     _scalars_as_numbers(interpreter)
     _unrolled_loops_and_loads(interpreter)
@@ -43,6 +44,23 @@ def _own_gluon(interpreter: ModuleType) -> None:
         return run(executed, *args, **kwargs)
 
     executor.__call__ = launch
+
+
+def _comparisons(interpreter: ModuleType) -> None:
+    """A comparison gives truth values. The interpreter notes the type of what was compared, so that one of two scalars
+    becomes floats where it is spread over a block, and floats have no `&`.
+    """
+    builder = interpreter.interpreter_builder
+    splat = builder.create_splat
+
+    def spread(*given: Any) -> Any:  # the type and the scalar; in older ones the scalar and the shape
+        block = splat(*given)
+        kinds = [getattr(getattr(getattr(one, "data", None), "dtype", None), "kind", "") for one in given]
+        if "b" in kinds:
+            block.data = block.data.astype(bool)
+        return block
+
+    builder.create_splat = spread
 
 
 def _any_length() -> None:
