@@ -42,6 +42,7 @@ struct Half {
   }
 };
 
+// As in digest.py, which says why.
 struct Weights {
   double of[kRow];
   constexpr Weights() : of() {

@@ -27,7 +27,7 @@ def _found(kind: str, count: int, first: torch.Tensor, *others: torch.Tensor) ->
     every = (first, *others)
     if first.numel() < LARGE or first.dtype not in _NAMES:
         return None
-    if any(not t.is_cpu or t.is_neg() or not t.is_contiguous() or t.layout != torch.strided for t in every):
+    if any(not t.is_cpu or t.is_neg() or not t.is_contiguous() for t in every):
         return None
     library = _library()
     if library is None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import hook
-from ophook_npu.plural import counted
+from ophook_npu.plural import counted, every
 
 Item = TypeVar("Item")
 
@@ -95,8 +95,11 @@ def bisect_device(
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-    """How a search talks about its suspects: what is done to them, and what it means if none or all are at fault."""
+    """How a search talks about its suspects: what one is, what is done to it, and what it means if none or all are at
+    fault.
+    """
 
+    one: str
     done: str
     none: str
     none_todo: str
@@ -105,27 +108,21 @@ class Words:
 
 
 REPLACED = Words(
+    "replacement",
     "replaced",
     "the check fails although nothing is replaced",
     "the fault is elsewhere, or random",
-    "the check passes with {replacements}",
+    "the check passes with {}",
     "check that the replaced operators are called",
 )
 MOVED = Words(
+    "operator",
     "left in place",
-    "the check fails even with {operators} moved",
+    "the check fails even with {} moved",
     "the fault is elsewhere, random, or in an operator that cannot be moved (a warning names those)",
     "the check passes although nothing is moved",
     "there is nothing to find here",
 )
-
-
-def _counting(text: str, number: int) -> str:
-    every = {f"{noun}s": f"the one {noun}" if number == 1 else f"all {number} {noun}s" for noun in _SUSPECTS}
-    return text.format(**every)
-
-
-_SUSPECTS = ("replacement", "operator")
 
 
 def search(
@@ -159,9 +156,9 @@ def search(
         return bad
 
     if counted([]):
-        raise OphookError("bisect", _counting(words.none, len(names)), todo=words.none_todo)
+        raise OphookError("bisect", words.none.format(every(len(names), words.one)), todo=words.none_todo)
     if not names or not counted(names):
-        raise OphookError("bisect", _counting(words.all, len(names)), todo=words.all_todo)
+        raise OphookError("bisect", words.all.format(every(len(names), words.one)), todo=words.all_todo)
     guilty: list[str] = []
     while True:
         guilty += minimal([name for name in names if name not in guilty], counted)

@@ -400,11 +400,8 @@ _ASK_FIRST = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2
 
 
 def _asking_first(around: Any) -> list[Hook]:
-    return [
-        _on_device(getattr(getattr(torch.ops.aten, name), overload), around)
-        for name in _ASK_FIRST
-        for overload in getattr(torch.ops.aten, name).overloads()
-    ]
+    packets = [getattr(torch.ops.aten, name) for name in _ASK_FIRST]
+    return [_on_device([getattr(one, overload) for one in packets for overload in one.overloads()], around)]
 
 
 def _on_device(targets: Any, around: Any) -> Hook:

@@ -19,7 +19,7 @@ _MOVES = re.compile(
 
 def widen(interpreter: ModuleType) -> None:
     _bfloat16(interpreter)
-    _comparisons(interpreter)
+    _truth_values(interpreter)
     _any_length()
     _scalars_as_numbers(interpreter)
     _unrolled_loops_and_loads(interpreter)
@@ -46,7 +46,7 @@ def _own_gluon(interpreter: ModuleType) -> None:
     executor.__call__ = launch
 
 
-def _comparisons(interpreter: ModuleType) -> None:
+def _truth_values(interpreter: ModuleType) -> None:
     """A comparison gives truth values. The interpreter notes the type of what was compared, so that one of two scalars
     becomes floats where it is spread over a block, and floats have no `&`.
     """
