@@ -8,12 +8,15 @@ import contextlib
 import ctypes
 import dataclasses
 import functools
+import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import torch
 
 from ophook_npu.sim import rules
+from ophook_npu.sim.build import CSRC
 
 # Host memory that was never anything else: the heap may have been given addresses at which device memory lay before,
 # and then what is said of them names that.
@@ -270,7 +273,7 @@ class _GeCall(ctypes.Structure):
     _fields_ = (
         ("type", ctypes.c_char_p), ("inputs", ctypes.POINTER(_GeTensor)), ("input_count", ctypes.c_size_t),
         ("outputs", ctypes.POINTER(_GeTensor)), ("output_count", ctypes.c_size_t), ("attrs", ctypes.POINTER(_GeAttr)),
-        ("attr_count", ctypes.c_size_t),
+        ("attr_count", ctypes.c_size_t), ("input_counts", ctypes.POINTER(ctypes.c_size_t)),
     )  # fmt: skip
 
 
@@ -285,6 +288,13 @@ def types() -> list[str]:
     while (name := libraries()[0].ophook_ge_type(len(out))) is not None:
         out.append(name.decode())
     return out
+
+
+@functools.cache
+def functions() -> dict[str, str]:
+    """The types that are functions of libopapi, and which."""
+    rows = (CSRC / "ge" / "rows" / "functions.cpp").read_text(encoding="utf-8")
+    return dict(re.findall(r'^    \{"(\w+)",.*?"(aclnn\w+)', rows, re.M | re.S))
 
 
 def prototype(of: str) -> tuple[list[str], list[str], dict[str, str]]:
@@ -327,14 +337,22 @@ class Node:
     def __init__(self, of: str, *inputs: Any, results: int | None = None, **attributes: Any) -> None:
         ports, outs, kinds = prototype(of)
         assert len(ports) >= len(inputs), f"{of} has {len(ports)} inputs, not {len(inputs)}"
-        inputs = inputs + (None,) * (len(ports) - len(inputs))
+        inputs = tuple(
+            [] if given is None and port.endswith("*") else given
+            for port, given in itertools.zip_longest(ports, inputs)
+        )
         self.tensors = [one for given in inputs for one in (given if isinstance(given, list) else [given])]
+        self.counts = (ctypes.c_size_t * max(len(ports), 1))(
+            *(len(given) if isinstance(given, list) else 1 for given in inputs)
+        )
         many = results or next((len(given) for given in inputs if isinstance(given, list)), 1)
         self.given = (_GeTensor * len(self.tensors))(*map(_ge_tensor, self.tensors))
         attrs = [_ge_attr(name, kinds[name], value) for name, value in attributes.items()]
         self.attrs = (_GeAttr * max(len(attrs), 1))(*attrs)
         self.made = (_GeTensor * sum(many if port.endswith("*") else 1 for port in outs))()
-        self.call = _GeCall(of.encode(), self.given, len(self.given), self.made, len(self.made), self.attrs, len(attrs))
+        self.call = _GeCall(
+            of.encode(), self.given, len(self.given), self.made, len(self.made), self.attrs, len(attrs), self.counts
+        )
 
     def _phase(self, function: Any) -> None:
         error = ctypes.create_string_buffer(1024)

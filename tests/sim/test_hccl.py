@@ -53,7 +53,10 @@ def test_collectives_in_torchairs_graphs(launch: Launch) -> None:
     done = launch("compiled_collectives.py", 2)
     assert done.returncode == 0, done.stdout + done.stderr
     for rank in range(2):
-        for part in ("dynamic=False", "dynamic=True", "uneven"):
+        for part in (
+            "dynamic=False", "dynamic=True", "uneven", "messages", "gathered", "scattered", "in pieces", "products",
+            "experts",
+        ):  # fmt: skip
             assert f"rank {rank}: {part} passed" in done.stdout
 
 

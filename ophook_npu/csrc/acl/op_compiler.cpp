@@ -67,8 +67,8 @@ struct Call {
   std::deque<Apart> apart;
 
   ge_call view() {
-    return {type.c_str(),   inputs.data(),     inputs.size(),    outputs.data(),
-            outputs.size(), attributes.data(), attributes.size()};
+    return {type.c_str(),   inputs.data(),     inputs.size(),     outputs.data(),
+            outputs.size(), attributes.data(), attributes.size(), nullptr};
   }
 };
 

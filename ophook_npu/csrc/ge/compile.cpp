@@ -1,7 +1,9 @@
 // Compilation: check every node, order them, infer shapes, fold what is known, give every output its place.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <queue>
 
 #include "aclnn_call.h"
 #include "compiled.h"
@@ -21,7 +23,7 @@ std::string quoted_list(const std::vector<ge::IrPort>& ports) {
 }
 
 // Puts a node's inputs into its prototype's order; optional ones that are not fed become absent edges.
-std::string order_inputs(Node& node, const ge::OperatorImpl& prototype) {
+std::string order_inputs(Node& node, const ge::OperatorImpl& prototype, std::vector<size_t>& counts) {
   std::map<std::string, size_t> by_name;
   for (size_t i = 0; i < node.inputs.size(); ++i)
     by_name[i < node.input_desc.size() ? node.input_desc[i].name : ""] = i;
@@ -37,8 +39,9 @@ std::string order_inputs(Node& node, const ge::OperatorImpl& prototype) {
     return true;
   };
   for (const ge::IrPort& port : prototype.inputs) {
+    counts.push_back(1);
     if (port.kind == ge::IrPort::kDynamic) {
-      for (size_t i = 0; take(port.name + std::to_string(i)); ++i) {
+      for (counts.back() = 0; take(port.name + std::to_string(counts.back())); ++counts.back()) {
       }
     } else if (!take(port.name)) {
       if (port.kind == ge::IrPort::kRequired) return "its required input '" + port.name + "' is not fed";
@@ -109,7 +112,7 @@ std::string choose_engine(Compiled& graph, int index) {
     return "the simulator has no operator of this type, neither in its table nor from an op_proto library";
   ge::Operator op = create(node.name, node.type);
   const ge::OperatorImpl& prototype = *ge::OpDescUtils::impl(op);
-  std::string problem = order_inputs(node, prototype);
+  std::string problem = order_inputs(node, prototype, graph.counts[index]);
   if (problem.empty()) problem = check_outputs(node, prototype);
   if (!problem.empty()) return problem;
   if (makes_text(node) || prints_text(node)) {
@@ -151,11 +154,17 @@ std::string sort(Compiled& graph) {
       if (edge.node >= 0) after(edge.node);
     for (int source : nodes[i].control) after(source);
   }
+  // In the order of the program, as far as nothing speaks against it: collectives meet in the same order on all ranks,
+  // whatever else each of them computes.
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (size_t i = 0; i < nodes.size(); ++i)
-    if (waits[i] == 0) graph.order.push_back(static_cast<int>(i));
-  for (size_t at = 0; at < graph.order.size(); ++at)
-    for (int reader : readers[graph.order[at]])
-      if (--waits[reader] == 0) graph.order.push_back(reader);
+    if (waits[i] == 0) ready.push(static_cast<int>(i));
+  while (!ready.empty()) {
+    graph.order.push_back(ready.top());
+    ready.pop();
+    for (int reader : readers[graph.order.back()])
+      if (--waits[reader] == 0) ready.push(reader);
+  }
   if (graph.order.size() == nodes.size()) return "";
   for (size_t i = 0; i < nodes.size(); ++i)
     if (waits[i]) return graph.where(static_cast<int>(i)) + ": it is part of a cycle";
@@ -360,6 +369,7 @@ std::shared_ptr<Compiled> compile(const Graph& source, std::string& error) {
   }
   graph->engine.resize(count, Engine::kNone);
   graph->attrs.resize(count);
+  graph->counts.resize(count);
   graph->known.resize(count);
   graph->location.resize(count);
   for (size_t i = 0; i < count; ++i) {

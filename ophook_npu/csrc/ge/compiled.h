@@ -59,6 +59,7 @@ struct Compiled {
   std::vector<int> order;
   std::vector<Engine> engine;                   // by node
   std::vector<std::vector<ge_attr>> attrs;      // by node, views into graph
+  std::vector<std::vector<size_t>> counts;      // by node and input of its prototype: how many of its inputs those are
   std::vector<std::vector<Known>> known;        // by node and output
   std::vector<std::vector<Location>> location;  // likewise
   std::vector<int> inputs;                      // node of the graph's i-th input, -1 where nothing reads it

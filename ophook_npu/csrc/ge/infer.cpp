@@ -96,7 +96,8 @@ ge_call make_call(const Compiled& graph, int node, const std::vector<ge_tensor>&
           outputs.data(),
           outputs.size(),
           graph.attrs[node].data(),
-          graph.attrs[node].size()};
+          graph.attrs[node].size(),
+          graph.counts[node].data()};
 }
 
 }  // namespace
@@ -115,8 +116,8 @@ int64_t element_count(const ge_tensor& tensor) {
 int64_t byte_size(const ge_tensor& tensor) {
   int64_t count = element_count(tensor);
   int width = ge::GetSizeByDataType(static_cast<ge::DataType>(tensor.dtype));
-  if (count < 0 || width <= 0 || width >= ge::kDataTypeSizeBitOffset) return -1;
-  return count * width;
+  if (count < 0 || width <= 0) return -1;
+  return ge::GetSizeInBytes(count, static_cast<ge::DataType>(tensor.dtype));
 }
 
 std::string describe(const ge_tensor& tensor) {
@@ -151,7 +152,8 @@ bool fold(const Compiled& graph, int index, const std::vector<Known>& inputs, st
           std::string& error) {
   static const char* const shape_readers[] = {"Shape", "Size", "Rank", "GatherShapes"};
   const Node& node = graph.graph.nodes[index];
-  if (graph.engine[index] != Engine::kTable) return false;
+  // What other ranks have a part in happens when the graph runs, however much is known of it before.
+  if (graph.engine[index] != Engine::kTable || node.attr("group") || node.attr("group_ep")) return false;
   bool reads_values =
       std::find(std::begin(shape_readers), std::end(shape_readers), node.type) == std::end(shape_readers);
   std::vector<ge_tensor> in, out;

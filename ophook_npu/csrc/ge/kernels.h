@@ -68,6 +68,8 @@ typedef struct ge_call {
   size_t output_count;
   const ge_attr* attrs;
   size_t attr_count;
+  // How many of the inputs belong to each of the prototype's: 1, but of a dynamic one. NULL: none is dynamic.
+  const size_t* input_counts;
 } ge_call;
 
 // The prototype of the operator in the table, NULL if the table has no such row:

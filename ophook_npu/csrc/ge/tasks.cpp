@@ -57,7 +57,8 @@ struct KernelTask : NodeTask {
                     task->outputs.data(),
                     task->outputs.size(),
                     task->graph->attrs[task->node].data(),
-                    task->graph->attrs[task->node].size()};
+                    task->graph->attrs[task->node].size(),
+                    task->graph->counts[task->node].data()};
     char error[1024] = "";
     if (kernels().run(&call, error, sizeof error) == 0) return 0;
     return sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s: %s", task->graph->where(task->node).c_str(), error);

@@ -165,6 +165,7 @@ void dequant_swiglu_like(const Products& of, int64_t dtype, int64_t dim, int64_t
   sizes.back() /= 2;
   whole ? shape(to.out, sizes) : mx::out_like(to.out, sizes);
   if (of.mode == "dynamic") by_row(to.scale, of.self);
+  else idle(to.scale, outer_sizes(of.self));
 }
 
 void dequant_swiglu_quant(const Products& of, const Swiglu& swiglu, const Steps& to) {

@@ -81,6 +81,10 @@ void dispatch_like(const Layout& layout, const Sending& of, int64_t global_token
   const int64_t most = layout.rank < layout.shared_ranks
                            ? 0  // as many devices as there are to a copy; counted when the rows are there
                            : (global_tokens ? global_tokens : count * layout.ranks) * std::min(layout.on_each(), k);
+  // Each is at least so large; the graph engine makes them so.
+  idle(out.rows, {most, width}), idle(out.row_scale, {of.quantization == kDynamic ? most : 1});
+  idle(out.ends, {layout.here() * layout.ranks}), idle(out.weights, {of.weights.defined() ? most : 1});
+  idle(out.sources, {of.by_row ? std::max(count * k, 128 * most) : count * k});
   SIM_CHECK(out.rows.dim() == 2 && out.rows.size(0) >= most && out.rows.size(1) == width, "expandX (", most,
             " or more, ", width, ") expected, got ", out.rows.sizes());
   shape(out.expert_counts, {layout.here()});

@@ -91,12 +91,14 @@ void check(const Inputs& in, const Settings& how, const Outputs& out) {
   shape(out.query, led({heads, key_rank}));
   shape(out.rope, led({heads, rope}));
   const int64_t tokens = c10::multiply_integers(lead);
-  const auto count_like = [](const char* name, const at::Tensor& x, int64_t count) {
-    SIM_CHECK(!given(x) || x.numel() == count, name, " of ", count, " numbers expected, got ", x.sizes());
+  const auto count_like = [](const char* name, const at::Tensor& x, at::IntArrayRef sizes) {
+    if (given(x)) counted(name, x, sizes);
   };
-  if (small(out.query)) count_like("dequant_scale_q_nope", out.query_scale, tokens * heads);
-  count_like("query_norm", out.normal, tokens * rank);
-  if (small(up)) count_like("dequant_scale_q_norm", out.normal_scale, tokens * (in_blocks(in.x_scale) ? rank / 32 : 1));
+  if (small(out.query)) count_like("dequant_scale_q_nope", out.query_scale, {tokens, heads, 1});
+  else idle(out.query_scale, {out.unused});
+  count_like("query_norm", out.normal, led({rank}));
+  if (small(up)) count_like("dequant_scale_q_norm", out.normal_scale, {tokens, in_blocks(in.x_scale) ? rank / 32 : 1});
+  else idle(out.normal_scale, {out.unused});
 }
 
 // A matrix unit reads bfloat16, or whole numbers, whose sums are exact.

@@ -25,7 +25,7 @@ void norm_like(const quant::Summands& of, int64_t dtype, const How& how, const N
             of.gamma.scalar_type(), " for x of ", of.a.scalar_type());
   without_range(how.algorithm);
   quant_like(of.a, -1, dtype, how, to.out, to.scale);
-  if (to.rstd.defined()) shape(to.rstd, row_sizes(of.a));
+  to.with_rstd ? shape(to.rstd, row_sizes(of.a)) : idle(to.rstd, row_sizes(of.a));
 }
 
 // The normal itself is quantized, in float: the pages name no data type between.
@@ -34,7 +34,7 @@ void norm_quant(const quant::Summands& of, const How& how, const NormResults& to
   if (to.sum.defined()) write(to.sum, x.to(to.sum.scalar_type()));
   const auto result = kernels::rms_norm(x, wide(of.gamma), of.eps);
   quant(of.beta.defined() ? result.y.add(wide(of.beta)) : result.y, -1, how, to.out, to.scale);
-  write_asked(to.rstd, result.rstd);
+  if (to.with_rstd) write_asked(to.rstd, result.rstd);
 }
 
 void rms_norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& out,

@@ -9,7 +9,8 @@ namespace sim::mx {
 
 // ---- after a normalization -----------------------------------------------------------------------------------------
 struct NormResults {
-  at::Tensor out, sum = {}, scale, rstd;  // rstd undefined: not asked for
+  at::Tensor out, sum = {}, scale, rstd;
+  bool with_rstd;
 };
 void norm_like(const quant::Summands& of, int64_t dtype, const How& how, const NormResults& to);
 // sum: a + b, or neither.

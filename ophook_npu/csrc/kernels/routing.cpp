@@ -211,11 +211,11 @@ void route_like(const Choices& of, const Routed& to) {
   const int64_t all = of.expert_idx.numel(), count = of.pad          ? of.experts * of.capacity
                                                      : of.active > 0 ? std::min(of.active, all)
                                                                      : all;
-  SIM_CHECK(of.pad || to.rows.size(0) == count, "expandedXOut of ", count, " rows expected, got ", to.rows.sizes());
+  const int64_t columns = of.quantization == kDynamic4 ? divided(of.x.size(1), 8) : of.x.size(1);
+  of.pad ? shape(to.rows, {of.experts, of.capacity, columns}) : shape(to.rows, {count, columns});
   // Pages have the scales of rows also as (rows, 1).
-  if (of.quantization == kDynamic || of.quantization == kDynamic4)
-    SIM_CHECK(!to.scale.defined() || to.scale.numel() == count, "a scale for each of ", count, " rows expected, got ",
-              to.scale.sizes());
+  if (of.quantization == kDynamic || of.quantization == kDynamic4) counted("expandedScaleOut", to.scale, {count});
+  else idle(to.scale, {count});
   if (of.quantization == kNone) same_dtype({of.x, to.rows});
   if (of.quantization == kStatic || of.quantization == kDynamic) {
     of_dtype("expandedXOut", to.rows, {at::kChar});
@@ -225,10 +225,7 @@ void route_like(const Choices& of, const Routed& to) {
     of_dtype("x", of.x, {at::kFloat, at::kBFloat16});
     of_dtype("expandedXOut", to.rows, {at::kInt});
     refuse_if_given({of.offset}, "offset");
-    return shape(to.rows, {to.rows.size(0), divided(of.x.size(1), 8)});
   }
-  if (of.pad) shape(to.rows, {of.experts, of.capacity, of.x.size(1)});
-  SIM_CHECK(to.rows.size(-1) == of.x.size(1), "expandedXOut ", to.rows.sizes(), " for x ", of.x.sizes());
 }
 
 void counts_like(int64_t kind, int64_t experts, const Dims& range, const at::Tensor& counts) {
@@ -397,12 +394,15 @@ at::Tensor kept_choices(const Balance& of) {
 }
 
 // ---- from the order of the devices that sent them ------------------------------------------------------------------
-void re_routed(const at::Tensor& tokens, const at::Tensor& counts, int64_t kind, int64_t index_kind,
-               const at::Tensor& out) {
+void re_routed(const at::Tensor& tokens, const at::Tensor& counts, const at::Tensor& scales, int64_t kind,
+               int64_t index_kind, const ReRouted& to) {
   SIM_CHECK(counts.dim() == 2, "expert_token_num_per_rank (ranks, experts) expected, got ", counts.sizes());
   SIM_CHECK(kind == 1, "expert_token_num_type ", kind, " is not simulated; allowed: 1");
   SIM_CHECK(index_kind == 0, "idx_type ", index_kind, " is not simulated; allowed: 0");
-  like(out, tokens);
+  like(to.rows, tokens);
+  if (scales.defined()) like(to.scales, scales);
+  else idle(to.scales, {tokens.size(0)});
+  shape(to.places, {tokens.size(0)}), shape(to.counts, {counts.size(1)});
 }
 
 Tensors re_route(const at::Tensor& tokens, const at::Tensor& counts, const at::Tensor& scales) {

@@ -87,8 +87,11 @@ at::Tensor balanced(const Balance& of);
 at::Tensor kept_choices(const Balance& of);
 
 // ---- from the order of the devices that sent them ------------------------------------------------------------------
-void re_routed(const at::Tensor& tokens, const at::Tensor& counts, int64_t kind, int64_t index_kind,
-               const at::Tensor& out);
+struct ReRouted {
+  at::Tensor rows, scales, places, counts;
+};
+void re_routed(const at::Tensor& tokens, const at::Tensor& counts, const at::Tensor& scales, int64_t kind,
+               int64_t index_kind, const ReRouted& to);
 // The tokens, their scales where there are some, where each row comes from, and how many rows each expert has.
 Tensors re_route(const at::Tensor& tokens, const at::Tensor& counts, const at::Tensor& scales);
 

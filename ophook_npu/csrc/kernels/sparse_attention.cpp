@@ -530,9 +530,9 @@ void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, siz
     same_dtype({parts[i], out});
     like(out, parts[i]);
   }
-  const int64_t depth = out.size(1);
+  const int64_t depth = parts[0].size(1);
   SIM_CHECK(depth >= 8 && depth <= 512 && depth % 8 == 0, "head_dim ", depth, "; allowed: multiples of 8 up to 512");
-  if (kind == 1) like(log_sum, log_sums[0]);
+  kind == 1 ? like(log_sum, log_sums[0]) : idle(log_sum, log_sums[0].sizes());
 }
 
 Tensors joined(const Tensors& log_sums, const Tensors& parts) {

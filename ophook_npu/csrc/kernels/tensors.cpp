@@ -33,14 +33,31 @@ static const at::Tensor& needed(const at::Tensor& tensor) {
   return tensor;
 }
 
+static thread_local int untold = 0;
+Untold::Untold() { ++untold; }
+Untold::~Untold() { --untold; }
+// Whether the output takes the shape.
+static bool told(const at::Tensor& out, at::IntArrayRef expected) {
+  if (!untold || out.dim() == 0 || out.size(0) != Untold::kSize) return false;
+  out.unsafeGetTensorImpl()->set_sizes_contiguous(expected);
+  return true;
+}
+
 void shape(const at::Tensor& out, at::IntArrayRef expected) {
   static const int64_t* const of_nothing = at::Tensor().sizes().data();  // those of all undefined tensors
   if (!out.defined()) return;
   if (expected.data() == of_nothing) [[unlikely]]
     absent();
-  if (out.sizes() != expected) [[unlikely]]
+  if (out.sizes() != expected && !told(out, expected)) [[unlikely]]
     thrown<WrongShape>(__func__, __FILE__, __LINE__,
                        {"CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected});
+}
+void idle(const at::Tensor& out, at::IntArrayRef sizes) {
+  if (out.defined()) told(out, sizes);
+}
+void counted(const char* name, const at::Tensor& out, at::IntArrayRef sizes) {
+  if (!out.defined() || told(out, sizes) || out.numel() == c10::multiply_integers(sizes)) return;
+  SIM_CHECK(false, name, " of ", c10::multiply_integers(sizes), " numbers expected, got ", out.sizes());
 }
 void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
 static bool is_single(at::IntArrayRef sizes) { return sizes.empty() || (sizes.size() == 1 && sizes[0] == 1); }

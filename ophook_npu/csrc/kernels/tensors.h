@@ -23,8 +23,20 @@ constexpr auto kFloat4 = at::ScalarType::NumOptions;
 
 // ---- checks ------------------------------------------------------------------------------------------------------
 SIM_API void shape(const at::Tensor& out, at::IntArrayRef expected);  // out has exactly this shape
-SIM_API void one_element(const at::Tensor& out);                      // out is a scalar: [] or [1]
-SIM_API void holds(const at::Tensor& out, at::IntArrayRef result);    // write() takes a result of this shape
+// While one of these lives on a thread, an output of the shape {kSize}, which nothing has, takes that which is expected
+// of it: so the graph engine learns the shapes of a function's results from the checks of its first phase. One that is
+// not asked for has the shape {kSize, 0}.
+struct SIM_API Untold {
+  static constexpr int64_t kSize = 7919;
+  Untold();
+  ~Untold();
+};
+// Nobody looks at this output: any shape is right, and the graph engine makes one of this.
+SIM_API void idle(const at::Tensor& out, at::IntArrayRef sizes);
+// As many elements as this, in any shape.
+SIM_API void counted(const char* name, const at::Tensor& out, at::IntArrayRef sizes);
+SIM_API void one_element(const at::Tensor& out);                    // out is a scalar: [] or [1]
+SIM_API void holds(const at::Tensor& out, at::IntArrayRef result);  // write() takes a result of this shape
 // Each out, where the caller has a use for it, has this shape but for dimensions of size 1, as write_asked() writes it.
 SIM_API void asked(std::initializer_list<at::Tensor> outs, at::IntArrayRef expected);
 SIM_API void like(const at::Tensor& out, const at::Tensor& other);  // out has other's shape

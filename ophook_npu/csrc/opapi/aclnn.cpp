@@ -1,5 +1,7 @@
 #include "opapi/aclnn.h"
 
+#include <dlfcn.h>
+
 #include "core/fault.h"
 #include "kernels/absent.h"
 #include "kernels/hifloat8.h"
@@ -216,6 +218,9 @@ struct RowCall final : PendingCall {
     for (const Held& parameter : held)
       if (!in_reach(parameter)) [[unlikely]]
         tell_unreachable(parameter_name(row, size_t(&parameter - held.data())), parameter);
+    work();
+  }
+  void work() {
     if (apart.empty() && shared.empty() && fractals.empty() && small.empty()) return compute(held);
     auto copied = held;
     for (const Fractal& each : fractals) each.unpack(copied);
@@ -314,6 +319,9 @@ struct RowCall final : PendingCall {
       error.add_context("parameters of HIFLOAT8 are Float here");
       throw;
     }
+    for (const auto& [place, written] : small)  // of one that was untold, its shape
+      if (auto& tensor = place.in(held); tensor.sizes() != place.in(seen).sizes())
+        tensor.unsafeGetTensorImpl()->set_sizes_contiguous(place.in(seen).sizes());
   }
   // What the caller passed may be gone by now: what is held says the rest.
   void tell(sim_listener* listener) const override {
@@ -474,6 +482,30 @@ int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspa
   } catch (...) {
     return turn_away(explain(row.name, kInvalid), row.name, workspace, executor);
   }
+}
+
+Row* row_of(const char* function) {
+  Dl_info here;
+  if (!dladdr(reinterpret_cast<void*>(&row_of), &here)) return nullptr;
+  static void* const library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  return static_cast<Row*>(dlsym(library, (std::string(function) + "Row").c_str()));
+}
+
+std::unique_ptr<PendingCall> first_phase(Row& row, c10::ArrayRef<Given> parameters, bool rules) {
+  if (rules && refused_by_rules(row, parameters)) throw std::invalid_argument(sim_error_message());
+  return std::make_unique<RowCall>(row, parameters);
+}
+
+at::Tensor tensor_of(const PendingCall& call, size_t parameter, size_t member) {
+  const Held& found = static_cast<const RowCall&>(call).held[parameter];
+  if (const Tensors* list = std::get_if<Tensors>(&found)) return list->at(member);
+  if (const Space* space = std::get_if<Space>(&found)) return space->memory;
+  return std::get<at::Tensor>(found);
+}
+
+void compute(PendingCall& call) {
+  auto& row_call = static_cast<RowCall&>(call);
+  if (!row_call.idle) row_call.work();
 }
 
 // The executor's call, for one launch: from an executor that can be used again one more, else the executor is gone.

@@ -226,6 +226,16 @@ struct Row {
 // is harmless.
 SIM_API int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor);
 
+// ---- a row for the graph engine ------------------------------------------------------------------------------------
+// The row of a function, "aclnnAdd", or null.
+SIM_API Row* row_of(const char* function);
+// A row's first phase. Throws what it refuses; with `rules`, what its function's rules refuse as well.
+SIM_API std::unique_ptr<PendingCall> first_phase(Row& row, c10::ArrayRef<Given> parameters, bool rules);
+// Its tensor at this position, or that member of a list.
+SIM_API at::Tensor tensor_of(const PendingCall& call, size_t parameter, size_t member);
+// Runs it here and now, on whatever memory its tensors have.
+SIM_API void compute(PendingCall& call);
+
 }  // namespace sim::aclnn
 
 // ACLNN, which makes a row of it.

@@ -409,11 +409,15 @@ bool product_is(std::string_view family) {
   return current >= 0 && kFamilies[size_t(current)] == family;
 }
 
-const FunctionRules& with_shapes(const char* function) {
+const FunctionRules* rules_named(const char* function) {
   const auto found = rules_table().find(function);
-  if (found == rules_table().end() || !found->second.shapes)
-    throw std::logic_error(std::string("no shapes are written down for ") + function);
-  return found->second;
+  return found == rules_table().end() ? nullptr : &found->second;
+}
+
+const FunctionRules& with_shapes(const char* function) {
+  const FunctionRules* found = rules_named(function);
+  if (!found || !found->shapes) throw std::logic_error(std::string("no shapes are written down for ") + function);
+  return *found;
 }
 
 bool rules_wanted() { return enforced.load(std::memory_order_relaxed) || report_file() || watching(); }

@@ -76,18 +76,76 @@ at::Tensor all_to_all(const Args& a) {
   return out;
 }
 
+std::vector<uint64_t> unsigned_values(const Args& a, size_t input) {
+  const Dims values = a.need(input);
+  return {values.begin(), values.end()};
+}
+
 at::Tensor all_to_all_v(const Args& a) {
   at::Tensor x = a[0], out = a.output(0);
-  auto unsigned_values = [&](size_t input) {
-    const Dims values = a.need(input);
-    return std::vector<uint64_t>(values.begin(), values.end());
-  };
-  const auto send_counts = unsigned_values(1), send_offsets = unsigned_values(2), counts = unsigned_values(3),
-             offsets = unsigned_values(4);
+  const auto send_counts = unsigned_values(a, 1), send_offsets = unsigned_values(a, 2), counts = unsigned_values(a, 3),
+             offsets = unsigned_values(a, 4);
   in_group(a, [&](HcclComm comm) {
     const HcclDataType dtype = hccl_dtype(x.scalar_type());
     return HcclAlltoAllV(x.data_ptr(), send_counts.data(), send_offsets.data(), dtype, out.data_ptr(), counts.data(),
                          offsets.data(), dtype, comm, nullptr);
+  });
+  return out;
+}
+
+// Of parts of different sizes: how many elements each rank has, and where they lie, one behind the other if that is not
+// told. torchair tells both by places of the first dimension, and no offsets as an empty list.
+struct Parts {
+  Parts(const Args& a, size_t counts_at) : counts(unsigned_values(a, counts_at)) {
+    const at::Tensor x = a[0];
+    row = uint64_t(c10::multiply_integers(x.sizes().slice(1)));
+    if (a.has(counts_at + 1)) offsets = unsigned_values(a, counts_at + 1);
+    if (offsets.empty() && !counts.empty()) {
+      offsets.resize(counts.size());
+      std::exclusive_scan(counts.begin(), counts.end(), offsets.begin(), uint64_t{0});
+    }
+    for (auto* all : {&counts, &offsets})
+      for (uint64_t& one : *all) one *= row;
+  }
+  std::vector<uint64_t> counts, offsets;
+  uint64_t row;  // elements of a place
+};
+
+at::Tensor all_gather_v(const Args& a) {
+  at::Tensor x = a[0], out = a.output(0);
+  const Parts to(a, 2);
+  in_group(a, [&](HcclComm comm) {
+    return HcclAllGatherV(x.data_ptr(), to.row * unsigned_values(a, 1).at(0), out.data_ptr(), to.counts.data(),
+                          to.offsets.data(), hccl_dtype(x.scalar_type()), comm, nullptr);
+  });
+  return out;
+}
+
+at::Tensor reduce_scatter_v(const Args& a) {
+  at::Tensor x = a[0], out = a.output(0);
+  const Parts from(a, 2);
+  in_group(a, [&](HcclComm comm) {
+    return HcclReduceScatterV(x.data_ptr(), from.counts.data(), from.offsets.data(), out.data_ptr(),
+                              from.row * unsigned_values(a, 1).at(0), hccl_dtype(x.scalar_type()), reduction(a), comm,
+                              nullptr);
+  });
+  return out;
+}
+
+Results send(const Args& a) {
+  at::Tensor x = a[0];
+  in_group(a, [&](HcclComm comm) {
+    return HcclSend(x.data_ptr(), uint64_t(x.numel()), hccl_dtype(x.scalar_type()), uint32_t(a.integer("dest_rank")),
+                    comm, nullptr);
+  });
+  return {};
+}
+
+at::Tensor receive(const Args& a) {
+  at::Tensor out = a.output(0);
+  in_group(a, [&](HcclComm comm) {
+    return HcclRecv(out.data_ptr(), uint64_t(out.numel()), hccl_dtype(out.scalar_type()),
+                    uint32_t(a.integer("src_rank")), comm, nullptr);
   });
   return out;
 }
@@ -118,6 +176,22 @@ void received(Shaper& s) {
   s.out(s.dtype(0), known({counts ? Dim(std::accumulate(counts->begin(), counts->end(), int64_t{0})) : unknown}));
 }
 
+// The first dimension is what the numbers of an input come to.
+template <size_t counts_at>
+void by_counts(Shaper& s) {
+  Shape shape = s.shape(0);
+  const Values counts = s.values(counts_at);
+  if (shape && shape->empty()) throw Refused("it takes a first dimension, it has " + s.describe(0));
+  if (shape) shape->front() = counts ? Dim(std::accumulate(counts->begin(), counts->end(), int64_t{0})) : unknown;
+  s.out(s.dtype(0), shape);
+}
+
+void nothing(Shaper&) {}
+void as_told(Shaper& s) {
+  const Dims sizes = s.integers("shape");
+  s.out(static_cast<int32_t>(s.integer("dtype")), known(Sizes(sizes.begin(), sizes.end())));
+}
+
 }  // namespace
 
 #define FUSION " fusion:Int=0 fusion_id:Int=-1"
@@ -130,6 +204,14 @@ const Family collective_rows = {
     ROW(HcomAllToAllV,
         "send_data send_counts send_displacements recv_counts recv_displacements -> recv_data | group:String", received,
         all_to_all_v(a)),
+    ROW(HcomAllGatherV, "x send_count recv_counts recv_displacements? -> y | group:String", by_counts<2>,
+        all_gather_v(a)),
+    ROW(HcomReduceScatterV, "x recv_count send_counts send_displacements? -> y | reduction:String group:String",
+        by_counts<1>, reduce_scatter_v(a)),
+    {"HcomSend", "x -> | group:String sr_tag:Int dest_rank:Int", nothing, send},
+    ROW(HcomReceive, "-> y | group:String sr_tag:Int src_rank:Int shape:ListInt dtype:Type", as_told, receive(a)),
+    // A hint to the cache.
+    {"Cmo", "src -> | max_size:Int type:Int=6 offset:Int=0", nothing, [](const Args&) { return Results{}; }},
 };
 #undef FUSION
 

@@ -113,6 +113,26 @@ Results layer_norm_grad(const Args& a) {
   return {x, gamma, beta};
 }
 
+// ---- of one batch on several ranks: what each of them computes of the sums of all
+// -------------------------------------
+at::Tensor synchronized_grad(const Args& a) {
+  const at::Tensor rstd = wide(a[3]), centred = wide(a[1]).sub(wide(a[2]));
+  return wide(a[0])
+      .sub(wide(a[5]))
+      .sub(centred.mul(rstd).mul(rstd).mul(wide(a[6])))
+      .mul(rstd)
+      .mul(wide(a[4]))
+      .to(a.out_dtype());
+}
+
+void both_same(Shaper& s) {
+  for (size_t i : {0, 1}) s.out(i, s.dtype(0), s.shape(0));
+}
+Results synchronized_sums(const Args& a) {
+  const at::Tensor with_centred = wide(a[1]).sub(wide(a[2]).mul(wide(a[0])));
+  return {with_centred.to(a.out_dtype()), with_centred.mul(wide(a[3])).to(a.out_dtype())};
+}
+
 }  // namespace
 
 #define GROUP_NORM(epsilon) "num_groups:Int data_format:String=NHWC eps:Float=" epsilon " is_training:Bool=true"
@@ -137,6 +157,10 @@ const Family norm_rows = {
     ROW(BNInferGrad, "grads scale batch_variance -> x_backprop | epsilon:Float=0.0001", same,
         kernels::inference_backward(a[0], a[1], a[2], a.real("epsilon"))),
 
+    ROW(SyncBatchNormBackwardElemt, "grad_output save_input mean invstd weight mean_dy mean_dy_xmu -> grad_input", same,
+        synchronized_grad(a)),
+    {"SyncBatchNormBackwardReduce", "sum_dy sum_dy_dx_pad mean invert_std -> sum_dy_xmu y", both_same,
+     synchronized_sums},
     {"GroupNorm", "x gamma beta -> y mean variance | " GROUP_NORM("0.0001"), group_norm_rule, group_norm_variance},
     {"GroupNormV2", "x gamma beta -> y mean rstd | " GROUP_NORM("0.00001"), group_norm_rule, group_norm_rstd},
     {"GroupNormSilu", "x gamma? beta? -> y mean variance | num_groups:Int eps:Float=0.0001", group_norm_rule,

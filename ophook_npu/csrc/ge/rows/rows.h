@@ -24,6 +24,7 @@ namespace sim::ge_table {
 enum Dtype : int32_t {
   kFloat = 0,
   kHalf = 1,
+  kInt8 = 2,
   kInt32 = 3,
   kUint8 = 4,
   kInt64 = 9,
@@ -117,6 +118,8 @@ class Args : public Call {
   at::Tensor operator[](size_t input) const;  // undefined where an optional input is not fed
   Tensors tensors(size_t from, size_t to) const;
   at::Tensor output(size_t index) const;  // its memory, shaped by the rule
+  // The bytes of the only input in the output's place, whatever types these are, of 4 bits too.
+  std::vector<at::Tensor> bytes() const;
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }
 };
 
@@ -134,10 +137,15 @@ struct Rule {
 };
 using Results = std::vector<at::Tensor>;
 struct Row {
+  constexpr Row(const char* type, const char* proto, Rule rule, Results (*run)(const Args&))
+      : type(type), proto(proto), rule(rule), run(run) {}
+  constexpr Row(const char* type, const char* proto, const char* function, void (*rule)(Shaper&) = nullptr)
+      : type(type), proto(proto), rule(rule), function(function) {}
   const char* type;
   const char* proto;
   Rule rule;
-  Results (*run)(const Args&);
+  Results (*run)(const Args&) = nullptr;
+  const char* function = nullptr;  // the aclnn function that it is (ge/rows/as_aclnn.h)
 };
 
 #define ROW(type, proto, rule, ...) {#type, proto, rule, [](const Args& a) -> Results { return {__VA_ARGS__}; }}
@@ -146,6 +154,8 @@ struct Row {
 struct Family {
   Family(std::initializer_list<Row> rows);
 };
+
+int64_t bits_of(int32_t dtype);  // of an element
 
 // ---- rules that several files use -------------------------------------------------------------------------------
 void same(Shaper& s);          // output 0 like input 0

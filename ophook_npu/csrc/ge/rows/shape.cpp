@@ -90,8 +90,6 @@ void flatten(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
-at::Tensor reshaped(const Args& a) { return a[0].reshape(a.output(0).sizes()); }
-
 void permute(Shaper& s, const Values& order) {
   Shape shape = s.shape(0);
   if (shape && order) {
@@ -239,11 +237,11 @@ void tile(Shaper& s) {
 }  // namespace
 
 const Family shape_rows = {
-    ROW(Reshape, "x shape -> y | axis:Int=0 num_axes:Int=-1", reshape, reshaped(a)),
-    ROW(Unsqueeze, "x -> y | axes:ListInt={}", unsqueeze, reshaped(a)),
-    ROW(ExpandDims, "x axis -> y", expand_dims, reshaped(a)),
-    ROW(Squeeze, "x -> y | axis:ListInt={}", squeeze, reshaped(a)),
-    ROW(FlattenV2, "x -> y | axis:Int=1 end_axis:Int=-1", flatten, reshaped(a)),
+    ROW(Reshape, "x shape -> y | axis:Int=0 num_axes:Int=-1", reshape, a.bytes()),
+    ROW(Unsqueeze, "x -> y | axes:ListInt={}", unsqueeze, a.bytes()),
+    ROW(ExpandDims, "x axis -> y", expand_dims, a.bytes()),
+    ROW(Squeeze, "x -> y | axis:ListInt={}", squeeze, a.bytes()),
+    ROW(FlattenV2, "x -> y | axis:Int=1 end_axis:Int=-1", flatten, a.bytes()),
     ROW(Transpose, "x perm -> y", transpose, a[0].permute(a.need(1))),
     ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm"))),
     ROW(Permute, "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order"))),

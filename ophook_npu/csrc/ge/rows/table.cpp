@@ -4,12 +4,14 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
 
 #include "opapi/aclnn.h"
-#include "ge/rows/rows.h"
+#include "ge/rows/as_aclnn.h"
 
 #include "opapi/shape_rules.h"
 #include "kernels/sizes.h"
@@ -30,6 +32,13 @@ std::vector<Row>& rows() {
 struct Entry {
   const Row* row;
   Attributes attributes;
+  // Made by the first call: the functions' rules are read then.
+  const AsAclnn& as_aclnn() const {
+    std::call_once(*once, [this] { function = std::make_unique<AsAclnn>(row->function, row->proto, attributes); });
+    return *function;
+  }
+  std::unique_ptr<std::once_flag> once = std::make_unique<std::once_flag>();
+  mutable std::unique_ptr<AsAclnn> function;
 };
 
 const Entry* find(const std::string& type) {
@@ -323,7 +332,19 @@ Tensors Args::tensors(size_t from, size_t to) const {
   for (size_t i = from; i < to; ++i) out.push_back((*this)[i]);
   return out;
 }
+std::vector<at::Tensor> Args::bytes() const {
+  const ge_tensor &from = call_.inputs[0], &to = call_.outputs[0];
+  int64_t bits = bits_of(to.dtype);
+  for (int32_t i = 0; i < to.rank; ++i) bits *= to.dims[i];
+  if (from.data != to.data) std::memcpy(to.data, from.data, size_t((bits + 7) / 8));
+  return {};
+}
 at::Tensor Args::output(size_t index) const { return view(call_.outputs[index]); }
+
+int64_t bits_of(int32_t dtype) {
+  const auto type = static_cast<aclDataType>(dtype);
+  return aclnn::of_4_bits(type) ? 4 : 8 * int64_t(c10::elementSize(aclnn::stored_type(type)));
+}
 
 // ---- shared rules -----------------------------------------------------------------------------------------------
 void same(Shaper& s) { s.out(s.dtype(0), s.shape(0)); }
@@ -435,6 +456,7 @@ int ophook_ge_check(const ge_call* call, char* error, size_t capacity) {
 
 int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
   return with_row(*call, error, capacity, [&](const Entry& found) {
+    if (found.row->function) return found.as_aclnn().infer(*call, found.row->rule.function);
     Shaper shaper(*call, found.attributes);
     found.row->rule(shaper);
   });
@@ -443,6 +465,7 @@ int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
 int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
   return with_row(*call, error, capacity, [&](const Entry& found) {
     const sim::KernelScope scope;
+    if (found.row->function) return found.as_aclnn().run(*call);
     Args args(*call, found.attributes);
     Results results = found.row->run(args);
     for (size_t i = 0; i < results.size() && i < call->output_count; ++i) {

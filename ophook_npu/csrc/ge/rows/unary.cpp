@@ -12,8 +12,22 @@ void cast(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dst_type")), s.shap
 void part_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0)); }
 
 void bitcast(Shaper& s) {
-  auto type = static_cast<int32_t>(s.integer("type"));
-  s.out(type, s.shape(0));
+  const auto type = static_cast<int32_t>(s.integer("type"));
+  const int64_t from = bits_of(s.dtype(0)), to = bits_of(type), parts = std::max(from, to) / std::min(from, to);
+  Shape shape = s.shape(0);
+  if (!shape || parts == 1) return s.out(type, shape);
+  if (from > to && !s.flag("keep_dim")) {
+    shape->push_back(parts);
+  } else if (from > to && !shape->empty()) {
+    shape->back() = shape->back() * parts;
+  } else if (from < to && !shape->empty() && s.flag("keep_dim")) {
+    shape->back() = shape->back() / parts;
+  } else if (from < to && !shape->empty() && (!shape->back().known() || shape->back() == parts)) {
+    shape->pop_back();
+  } else {
+    throw Refused("x " + s.describe(0) + " as a data type of " + std::to_string(to) + " bits");
+  }
+  s.out(type, shape);
 }
 
 }  // namespace
@@ -23,9 +37,9 @@ const Family unary_rows = {
     ROW(Cast, "x -> y | dst_type:Int", cast, a[0].to(a.out_dtype())),
     ROW(Real, "input -> output | Tout:Type=0", part_rule, at::real(a[0]).to(a.out_dtype())),
     ROW(Imag, "input -> output | Tout:Type=0", part_rule, at::imag(a[0]).to(a.out_dtype())),
-    ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype())),
-    ROW(Identity, UNARY, same, a[0]),
-    ROW(TensorMove, UNARY, same, a[0]),
+    ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a.bytes()),
+    ROW(Identity, UNARY, same, a.bytes()),
+    ROW(TensorMove, UNARY, same, a.bytes()),
     ROW(Abs, UNARY, same, at::abs(a[0])),
     ROW(Neg, UNARY, same, at::neg(a[0])),
     ROW(Exp, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating,

@@ -28,12 +28,12 @@ static void come_back(const at::Tensor& tp, const at::Tensor& x_scale, const at:
 #define SENDING(rows_first) \
   {.tokens = TOKENS_HERE, NAMED(scales, weights, quantization), .counts_kind = kind, .by_row = rows_first}
 #define RESULTS_THERE {NAMED(rows, row_scale, sources), .expert_counts = counts, NAMED(ends), .weights = row_weights}
-#define DISPATCH(name, layout, by_row, algorithm, more_checks, ...)                                   \
-  ACLNN(name, (__VA_ARGS__),                                                                          \
-        (more_checks, experts::layout_like(layout, sim::HcclDevices(ep), tp_ranks, shard, algorithm), \
-         experts::tokens_like(layout, TOKENS_HERE, algorithm),                                        \
-         experts::dispatch_like(layout, SENDING(by_row), global_tokens, RESULTS_THERE)),              \
-        sim::HcclDevices devices(ep);                                                                 \
+#define DISPATCH(name, layout, by_row, algorithm, more_checks, ...)                                               \
+  ACLNN(name, (__VA_ARGS__),                                                                                      \
+        (more_checks, experts::layout_like(layout, sim::HcclDevices(ep), tp_ranks, shard, algorithm),             \
+         experts::tokens_like(layout, TOKENS_HERE, algorithm),                                                    \
+         experts::dispatch_like(layout, SENDING(by_row), global_tokens, RESULTS_THERE), sim::idle(tp_ends, {1})), \
+        sim::HcclDevices devices(ep);                                                                             \
         experts::dispatch(devices, layout, SENDING(by_row), RESULTS_THERE))
 #define DEVICES_OF_EXPERTS NAMED(ranks, rank), .experts = count, NAMED(shared, shared_ranks)
 #define ROUTED (experts::Layout{DEVICES_OF_EXPERTS})

@@ -161,7 +161,8 @@ ACLNN(AllGatherMatmul,
        all),
       (way("sum", stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
        group_product::number_like(sim::HcclDevices(group), 2, 32), group_product::inner_like({x1, x2, bias}),
-       group_product::product_like({x1, x2, bias}, out, sim::HcclDevices(group).ranks())),
+       group_product::product_like({x1, x2, bias}, out, sim::HcclDevices(group).ranks()),
+       asked({all}, {x1.size(0) * sim::HcclDevices(group).ranks(), x1.size(1)})),
       sim::HcclDevices devices(group);
       write_each({out, all}, group_product::gathered(devices, {x1, x2, bias}, out.scalar_type())))
 ACLNN(AllGatherMatmulV2,
@@ -173,7 +174,8 @@ ACLNN(AllGatherMatmulV2,
        refuse_unless_zero(block_size, "blockSize"), refuse_unless_zero(group_size, "groupSize"),
        group_product::number_like(sim::HcclDevices(group), 2, 32),
        group_product::inner_like({x1, x2, bias, {}, row_scale, scale}),
-       group_product::product_like({x1, x2, bias, {}, row_scale, scale}, out, sim::HcclDevices(group).ranks())),
+       group_product::product_like({x1, x2, bias, {}, row_scale, scale}, out, sim::HcclDevices(group).ranks()),
+       asked({all}, {x1.size(0) * sim::HcclDevices(group).ranks(), x1.size(1)})),
       if (nothing_of(x1)) return;
       sim::HcclDevices devices(group);
       write_each({out, all}, group_product::gathered(devices, {x1, x2, bias, {}, row_scale, scale}, out.scalar_type())))
@@ -184,12 +186,13 @@ static void named_group(const std::string& group) {
   SIM_CHECK(!group.empty(), "the name of the group is null or empty");
 }
 #define TO_ROWS(name, more_checks, ...)                                                                               \
-  ACLNN(name, (In, x1, In, x2, In, bias, Ints, axes, __VA_ARGS__, bool, turn_x1, bool, turn_x2, Out, out, Out, rows), \
-        (named_group(group), more_checks, over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),                    \
-         group_product::number_like(sim::HcclDevices(group), 2, 16),                                                  \
-         group_product::own_rows_like(x1, x2, sim::HcclDevices(group), out)),                                         \
-        sim::HcclDevices devices(group);                                                                              \
-        write_each({out, rows}, group_product::of_own_rows(devices, {x1, x2, bias})))
+  ACLNN(                                                                                                              \
+      name, (In, x1, In, x2, In, bias, Ints, axes, __VA_ARGS__, bool, turn_x1, bool, turn_x2, Out, out, Out, rows),   \
+      (named_group(group), more_checks, over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),                      \
+       group_product::number_like(sim::HcclDevices(group), 2, 16),                                                    \
+       group_product::own_rows_like(x1, x2, sim::HcclDevices(group), out), asked({rows}, {out.size(0), x2.size(0)})), \
+      sim::HcclDevices devices(group);                                                                                \
+      write_each({out, rows}, group_product::of_own_rows(devices, {x1, x2, bias})))
 TO_ROWS(AlltoAllMatmul, when_run(), Text, group)
 TO_ROWS(AlltoAllMatmulV2, engine(mode), Text, group, Text, mode)
 #define TO_COLUMNS(name, more_checks, ...)                                                                 \

@@ -9,7 +9,7 @@ namespace prolog = sim::latent_prolog;
 #define INPUTS                                                                                                     \
   (prolog::Inputs{NAMED(x, down, up, absorbed, key_down, gamma, key_gamma, sin, cos, index, key_cache, rope_cache, \
                         x_scale, down_scale, up_scale, key_down_scale, key_scale, rope_scale, smooth)})
-#define OUTPUTS (prolog::Outputs{NAMED(query, rope, query_scale, normal, normal_scale)})
+#define OUTPUTS (prolog::Outputs{NAMED(query, rope, query_scale, normal, normal_scale), .unused = 0})
 // The first form writes no scale of its query.
 ACLNN(MlaProlog,
       (In, x, In, down, In, up, In, absorbed, In, key_down, In, gamma, In, key_gamma, In, sin, In, cos, In, index, Ref,

@@ -7,17 +7,17 @@ using namespace sim::aclnn;
 namespace mx = sim::mx;
 
 #define HOW {NAMED(mode, algorithm)}
-#define RSTD .rstd = with_rstd ? rstd : at::Tensor()
 ACLNN(RmsNormDynamicMxQuant,
       (In, self, In, gamma, In, beta, double, eps, int64_t, algorithm, Text, mode, int64_t, dtype, bool, with_rstd, Out,
        out, Out, scale, Out, rstd),
-      mx::norm_like({.a = self, .b = {}, NAMED(gamma, beta)}, dtype, HOW, {NAMED(out, scale), RSTD}),
-      mx::norm_quant({.a = self, .b = {}, NAMED(gamma, beta, eps)}, HOW, {NAMED(out, scale), RSTD}))
+      mx::norm_like({.a = self, .b = {}, NAMED(gamma, beta)}, dtype, HOW, {NAMED(out, scale, rstd, with_rstd)}),
+      mx::norm_quant({.a = self, .b = {}, NAMED(gamma, beta, eps)}, HOW, {NAMED(out, scale, rstd, with_rstd)}))
 ACLNN(AddRmsNormDynamicMxQuant,
       (In, a, In, b, In, gamma, In, beta, double, eps, int64_t, algorithm, Text, mode, int64_t, dtype, bool, with_rstd,
        Out, out, Out, sum, Out, scale, Out, rstd),
-      (same_dtype({a, b, sum}), mx::norm_like({NAMED(a, b, gamma, beta)}, dtype, HOW, {NAMED(out, sum, scale), RSTD})),
-      mx::norm_quant({NAMED(a, b, gamma, beta, eps)}, HOW, {NAMED(out, sum, scale), RSTD}))
+      (same_dtype({a, b, sum}),
+       mx::norm_like({NAMED(a, b, gamma, beta)}, dtype, HOW, {NAMED(out, sum, scale, rstd, with_rstd)})),
+      mx::norm_quant({NAMED(a, b, gamma, beta, eps)}, HOW, {NAMED(out, sum, scale, rstd, with_rstd)}))
 ACLNN(RmsNormQuantV3,
       (In, self, In, gamma, In, scale, In, offset, In, beta, double, eps, bool, divide, bool, with_rstd, Out, out, Out,
        rstd),

@@ -111,5 +111,5 @@ ACLNN(MoeUpdateExpert,
 ACLNN(MoeReRouting,
       (In, tokens, In, counts, In, scales, int64_t, kind, int64_t, index_kind, Out, out, Out, out_scales, Out, indices,
        Out, totals),
-      routing::re_routed(tokens, counts, kind, index_kind, out),
+      routing::re_routed(tokens, counts, scales, kind, index_kind, {out, out_scales, indices, totals}),
       write_each({out, out_scales, indices, totals}, routing::re_route(tokens, counts, scales)))

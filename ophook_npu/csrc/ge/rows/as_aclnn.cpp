@@ -1,0 +1,535 @@
+#include "ge/rows/as_aclnn.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstring>
+#include <deque>
+#include <sstream>
+
+#include "opapi/aclnn.h"
+#include "opapi/kernel_scope.h"
+#include "opapi/places.h"
+#include "opapi/rules.h"
+#include "opapi/shape_rules.h"
+
+// Names of its own: the users' build has all rows in one unit.
+namespace sim::ge_table::as_aclnn {
+
+using namespace sim::aclnn;
+
+constexpr size_t kNone = size_t(-1);
+constexpr int64_t kProbe = 64;  // stands for a size that is not known, where only the number of dimensions is asked
+
+// Of the products that rules tell apart, this one.
+size_t family() {
+  size_t at = 0;
+  while (at + 1 < kFamilies.size() && !product_is(kFamilies[at])) ++at;
+  return at;
+}
+
+// "expandedXOut" and "expanded_x" are one name.
+std::string plain(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    if (c != '_') out += char(std::tolower(static_cast<unsigned char>(c)));
+  for (bool found = true; found;) {
+    found = false;
+    for (const std::string_view end : {"optional", "out", "ref"})
+      if (out.size() > end.size() && out.ends_with(end)) out.resize(out.size() - end.size()), found = true;
+  }
+  return out;
+}
+
+struct Port {
+  std::string name;
+  bool optional = false, dynamic = false;
+};
+
+std::vector<Port> ports_of(std::istringstream& words, std::string_view end) {
+  std::vector<Port> out;
+  for (std::string word; words >> word && word != end;) {
+    Port port{word, word.back() == '?', word.back() == '*'};
+    if (port.optional || port.dynamic) port.name.pop_back();
+    out.push_back(std::move(port));
+  }
+  return out;
+}
+
+size_t find_port(const std::vector<Port>& ports, std::string_view name) {
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (plain(ports[i].name) == plain(name)) return i;
+  return kNone;
+}
+
+// Where a parameter's value comes from.
+struct Parameter {
+  std::string kind, name;
+  size_t input = kNone, output = kNone;
+  std::string attribute, literal, asked_by, swapped_by, typed_by;
+  std::vector<std::string> choices, types;  // the number that an attribute's text is; the data type that its number is
+  bool is_list() const { return kind == "List" || kind == "Nums"; }
+  bool is_tensor() const {
+    return kind == "In" || kind == "Out" || kind == "Ref" || kind == "Resized" || kind == "List";
+  }
+  bool said() const { return input != kNone || output != kNone || !attribute.empty() || !literal.empty(); }
+};
+
+struct Reader : Call {
+  using Call::Call;
+  const ge_call& call() const { return call_; }
+};
+
+// Where the tensors of each port begin among a call's.
+std::vector<size_t> begins(const std::vector<Port>& ports, size_t given, const size_t* counts) {
+  const auto dynamic = size_t(std::count_if(ports.begin(), ports.end(), [](const Port& port) { return port.dynamic; }));
+  if (dynamic > 1 && !counts) throw Refused("how many tensors each of its dynamic inputs has is not told");
+  std::vector<size_t> out{0};
+  for (size_t i = 0; i < ports.size(); ++i)
+    out.push_back(out.back() + (counts ? counts[i] : ports[i].dynamic ? given + 1 - ports.size() : size_t(1)));
+  return out;
+}
+
+struct Fitted {
+  aclnn::Row* row = nullptr;
+  const FunctionRules* rules = nullptr;  // null: the function has no page, or another one
+  std::string function;
+  std::vector<Port> inputs, outputs;
+  std::vector<Parameter> parameters;
+  Attributes attributes;
+  std::vector<std::string> unused_attributes, ignored;
+  std::vector<size_t> unused_inputs;
+
+  Fitted(const char* text, const char* prototype, const Attributes& of) : attributes(of) {
+    std::istringstream ports(prototype);
+    inputs = ports_of(ports, "->"), outputs = ports_of(ports, "|");
+    std::istringstream words(text);
+    words >> function;
+    row = row_of(function.c_str());
+    if (!row) throw std::logic_error("there is no " + function);
+    read_parameters();
+    for (std::string word; words >> word;) say(word);
+    for (Parameter& one : parameters)
+      if (!one.said()) find(one);
+    pair_outputs();
+    check();
+  }
+
+  void read_parameters() {
+    std::string text = row->parameters;
+    std::replace_if(text.begin(), text.end(), [](char c) { return std::strchr("(),", c); }, ' ');
+    std::istringstream words(text);
+    for (Parameter one; words >> one.kind >> one.name;) parameters.push_back(one);
+    rules = rules_named(function.c_str());
+    if (rules && rules->parameters.size() != parameters.size()) rules = nullptr;
+    for (size_t i = 0; rules && i < parameters.size(); ++i) parameters[i].name = rules->parameters[i].name;
+  }
+
+  void say(const std::string& word) {
+    if (word[0] == '-') {
+      ignored.push_back(word.substr(1));
+      return;
+    }
+    const size_t at = word.find_first_of("=:");
+    const std::string name = word.substr(0, at);
+    auto found =
+        std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& one) { return one.name == name; });
+    if (found == parameters.end())
+      found = std::find_if(parameters.begin(), parameters.end(),
+                           [&](const Parameter& one) { return plain(one.name) == plain(name); });
+    if (at == word.npos || found == parameters.end())
+      throw std::logic_error(function + " has no parameter for '" + word + "'");
+    const size_t brace = word.find('{');
+    const std::string value = word.substr(at + 1, brace - at - 1);
+    std::vector<std::string>& listed = word[at] == ':' ? found->types : found->choices;
+    if (brace != word.npos) {
+      std::istringstream all(word.substr(brace + 1, word.size() - brace - 2));
+      for (std::string one; std::getline(all, one, ',');) listed.push_back(one);
+    }
+    if (word[at] == ':') {
+      found->typed_by = value;
+      return;
+    }
+    const size_t sign = value.find_first_of("^?");
+    if (sign != value.npos) (value[sign] == '^' ? found->swapped_by : found->asked_by) = value.substr(sign + 1);
+    find(*found, value.substr(0, sign));
+    if (!found->said()) found->literal = value;
+  }
+
+  void find(Parameter& one) { find(one, one.name); }
+  void find(Parameter& one, const std::string& name) {
+    const size_t in = find_port(inputs, name), out = find_port(outputs, name);
+    if (one.is_tensor()) {
+      if (one.kind != "In") one.output = out;
+      if (one.kind == "In" || one.kind == "List" || out != kNone) one.input = in;
+      return;
+    }
+    for (const Attribute& attribute : attributes)
+      if (plain(attribute.name) == plain(name)) one.attribute = attribute.name;
+    if (one.attribute.empty()) one.input = in;
+  }
+
+  void pair_outputs() {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto takes = [&](const Parameter& one) { return one.output == i; };
+      if (std::any_of(parameters.begin(), parameters.end(), takes)) continue;
+      const size_t same = find_port(inputs, outputs[i].name);
+      for (Parameter& one : parameters)
+        if (!one.said() && (one.kind == "Out" || one.kind == "Ref" || one.kind == "Resized")) {
+          one.output = i;
+          break;
+        }
+      if (std::any_of(parameters.begin(), parameters.end(), takes) || same == kNone) continue;
+      for (Parameter& one : parameters)  // the function calls it an input, as it leaves it as it is
+        if (one.input == same) one.output = i;
+    }
+  }
+
+  void check() {
+    const auto taken = [&](auto is) { return std::any_of(parameters.begin(), parameters.end(), is); };
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Parameter& one = parameters[i];
+      const bool pointer = one.is_tensor() || one.is_list() || one.kind == "Ints" || one.kind == "Floats" ||
+                           one.kind == "Bools" || one.kind == "Text" || one.kind == "MaybeNum" || one.kind == "Num";
+      if (!one.said() && (!pointer || (rules && rules->parameters[i].required)))
+        throw std::logic_error(function + ": nothing tells its parameter " + one.name);
+    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (!taken([&](const Parameter& one) { return one.output == i; }))
+        throw std::logic_error(function + " has no parameter for the output " + outputs[i].name);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (!taken([&](const Parameter& one) { return one.input == i; })) unused_inputs.push_back(i);
+    for (const Attribute& attribute : attributes)
+      if (!taken([&](const Parameter& one) {
+            return one.attribute == attribute.name || one.asked_by == attribute.name ||
+                   one.swapped_by == attribute.name || one.typed_by == attribute.name;
+          }) &&
+          std::find(ignored.begin(), ignored.end(), attribute.name) == ignored.end())
+        unused_attributes.push_back(attribute.name);
+  }
+
+  // What the function has no parameter for must not be asked.
+  void refuse_unused(const Reader& call, const std::vector<size_t>& begin) const {
+    for (const size_t port : unused_inputs)
+      for (size_t i = begin[port]; i < begin[port + 1]; ++i)
+        if (call.has(i)) throw Refused("its input " + inputs[port].name + " is not simulated");
+    for (const std::string& name : unused_attributes) {
+      const auto& one = *std::find_if(attributes.begin(), attributes.end(),
+                                      [&](const Attribute& attribute) { return attribute.name == name; });
+      if (one.required) continue;
+      if (one.kind == "String") call.only(name.c_str(), one.text.c_str());
+      else if (one.kind == "ListInt" ? call.integers(name.c_str()) != one.integers : false)
+        throw Refused(name + c10::str(call.integers(name.c_str())) + " is not simulated");
+      else if (one.kind == "Int" || one.kind == "Bool" || one.kind == "Float" || one.kind == "Type")
+        call.only(name.c_str(), one.number);
+    }
+  }
+};
+
+// A call's parameters as the caller of an aclnn function holds them.
+class Made {
+ public:
+  Made(const ge_call& call, const Attributes& attributes, const std::vector<size_t>& begin_in,
+       const std::vector<size_t>& begin_out, bool shaped)
+      : call_(call, attributes), begin_in_(begin_in), begin_out_(begin_out), shaped_(shaped) {}
+
+  void add(const Parameter& one, const ParameterRules* rules) {
+    const std::string& kind = one.kind;
+    const char* attr = one.attribute.c_str();
+    const bool said = !one.attribute.empty();
+    const std::string& text = one.literal;
+    if (kind == "In") add(In(tensor(one, rules)));
+    else if (kind == "Out" || kind == "Ref") add(Out(tensor(one, rules)));
+    else if (kind == "Resized") add(Resized{tensor(one, rules)});
+    else if (kind == "List") add(list(one, rules));
+    else if (kind == "Ints") add(one.said() ? kept(ints_, {said ? call_.integers(attr) : values(one)}) : Ints());
+    else if (kind == "Floats") add(said ? kept(floats_, {reals(attr)}) : Floats());
+    else if (kind == "Bools") add(said ? kept(bools_, {flags(attr)}) : Bools());
+    else if (kind == "Num") add(number(one));
+    else if (kind == "MaybeNum") add(MaybeNum{number(one)});
+    else if (kind == "Text")
+      add(static_cast<const char*>(!one.said() ? nullptr
+                                               : texts_.emplace_back(said ? call_.text(attr) : text).c_str()));
+    else if (kind == "Dtype") add(aclDataType(integer(one)));
+    else if (kind == "Cube" || kind == "int8_t") add(int8_t(integer(one)));
+    else if (kind == "bool") add(integer(one) != 0);
+    else if (kind == "int" || kind == "int32_t") add(int32_t(integer(one)));
+    else if (kind == "int64_t") add(integer(one));
+    else if (kind == "uint64_t") add(uint64_t(integer(one)));
+    else if (kind == "float") add(float(real(one)));
+    else if (kind == "double") add(real(one));
+    else throw Refused("a parameter of the kind " + kind + " is not simulated here");
+  }
+
+  const GivenList& given() const { return given_; }
+  bool partial() const { return partial_; }  // a shape or a value is not known
+  const Reader& call() const { return call_; }
+
+ private:
+  template <typename T>
+  void add(T value) {
+    given_.emplace_back(std::in_place_type<T>, value);
+  }
+  template <typename T>
+  const T* kept(std::deque<T>& all, T value) {
+    return &all.emplace_back(std::move(value));
+  }
+
+  aclTensor* make(const ge_tensor& from, bool output, const Parameter& one, const ParameterRules* rules) {
+    if (from.dtype == ge_absent) return nullptr;
+    aclTensor made{};
+    made.dtype = aclDataType(from.dtype);
+    if (output && !shaped_ && from.rank < 0) {
+      made.sizes.push_back(Untold::kSize * in_word(made.dtype));
+      if (!is_asked(one)) made.sizes.push_back(0);
+    } else {
+      partial_ |= from.rank < 0;
+      for (int32_t i = 0; i < from.rank; ++i) {
+        partial_ |= from.dims[i] < 0;
+        made.sizes.push_back(from.dims[i] < 0 ? kProbe : from.dims[i]);
+      }
+    }
+    // Some functions take eight numbers of 4 bits as one of INT32, and do not know these themselves.
+    if (made.dtype == ACL_INT4 && rules && takes_only(*rules, ACL_INT32, ACL_INT4) && !made.sizes.empty())
+      made.dtype = ACL_INT32, made.sizes.back() = divided(made.sizes.back(), 8);
+    made.storage_sizes = made.sizes;
+    made.strides.resize(made.sizes.size());
+    int64_t count = 1;
+    for (size_t i = made.sizes.size(); i-- > 0; count *= made.sizes[i]) made.strides[i] = count;
+    made.storage_elements = size_t(count);
+    made.format = format_of(rules, made.sizes.size());
+    made.data = from.data;
+    if (const size_t rank = made.sizes.size(); !one.swapped_by.empty() && rank > 1)
+      if (call_.flag(one.swapped_by.c_str())) {
+        std::swap(made.sizes[rank - 1], made.sizes[rank - 2]);
+        std::swap(made.strides[rank - 1], made.strides[rank - 2]);
+      }
+    return &tensors_.emplace_back(std::move(made));
+  }
+  // How many numbers of 4 bits rows of opapi see as one.
+  static int64_t in_word(aclDataType dtype) { return dtype == ACL_INT4 ? 8 : of_4_bits(dtype) ? 2 : 1; }
+  static bool takes_only(const ParameterRules& rules, aclDataType this_one, aclDataType not_this) {
+    const uint64_t types = rules.dtypes[family()];
+    return (types >> this_one & 1) && !(types >> not_this & 1);
+  }
+  static aclFormat format_of(const ParameterRules* rules, size_t rank) {
+    if (rules)
+      for (const FormatsOf& of : rules->formats_of)
+        if (!of.dtypes && of.rank == rank && !(of.formats >> ACL_FORMAT_ND & 1))
+          for (int format = 0; format < 64; ++format)
+            if (of.formats >> format & 1) return aclFormat(format);
+    return ACL_FORMAT_ND;
+  }
+
+  bool is_asked(const Parameter& one) const { return one.asked_by.empty() || call_.flag(one.asked_by.c_str()); }
+
+  // An output, where the parameter is one: it lies where the input does that it is as well.
+  const ge_tensor* first(const Parameter& one, size_t& count, bool& output) const {
+    output = one.output != kNone;
+    const std::vector<size_t>& begin = output ? begin_out_ : begin_in_;
+    const size_t port = output ? one.output : one.input;
+    count = port == kNone ? 0 : begin[port + 1] - begin[port];
+    return port == kNone ? nullptr : (output ? call_.call().outputs : call_.call().inputs) + begin[port];
+  }
+  aclTensor* tensor(const Parameter& one, const ParameterRules* rules) {
+    size_t count;
+    bool output;
+    const ge_tensor* from = first(one, count, output);
+    if (shaped_ && !is_asked(one)) return nullptr;
+    // Of a dynamic port the function takes one.
+    return count ? make(*from, output && one.input == kNone, one, rules) : nullptr;
+  }
+  List list(const Parameter& one, const ParameterRules* rules) {
+    size_t count;
+    bool output;
+    const ge_tensor* from = first(one, count, output);
+    if (!count || from->dtype == ge_absent) return nullptr;
+    aclTensorList members;
+    for (size_t i = 0; i < count; ++i)
+      members.tensors.push_back(make(from[i], output && one.input == kNone, one, rules));
+    return kept(lists_, std::move(members));
+  }
+  Dims values(const Parameter& one) {
+    const size_t at = one.input == kNone ? kNone : begin_in_[one.input];
+    if (at == kNone || !call_.has(at)) return {};
+    const Values found = call_.values(at);
+    partial_ |= !found;
+    return found.value_or(Dims());
+  }
+  aclFloatArray reals(const char* attr) const {
+    const std::vector<float> found = call_.reals(attr);
+    return {Checked<float>(found.begin(), found.end())};
+  }
+  aclBoolArray flags(const char* attr) const {
+    const Dims found = call_.integers(attr);
+    return {Checked<bool>(found.begin(), found.end())};
+  }
+  int64_t integer(const Parameter& one) {
+    if (!one.literal.empty()) return one.literal == "true" ? 1 : std::atoll(one.literal.c_str());
+    if (!one.choices.empty()) {
+      const std::string text = call_.text(one.attribute.c_str());
+      const auto found = std::find(one.choices.begin(), one.choices.end(), text);
+      if (found == one.choices.end() || text.empty())
+        throw Refused(one.attribute + "='" + text + "'; allowed: " + c10::str(c10::Join(", ", one.choices)));
+      return found - one.choices.begin();
+    }
+    if (!one.attribute.empty()) return call_.integer(one.attribute.c_str());
+    const Dims found = values(one);
+    return found.empty() ? 0 : found[0];
+  }
+  double real(const Parameter& one) {
+    if (!one.literal.empty()) return std::atof(one.literal.c_str());
+    if (!one.attribute.empty()) return call_.real(one.attribute.c_str());
+    const std::optional<double> found = call_.number(begin_in_[one.input]);
+    partial_ |= !found;
+    return found.value_or(0);
+  }
+  const aclScalar* number(const Parameter& one) {
+    if (!one.said() || (one.input != kNone && !call_.has(begin_in_[one.input]))) return nullptr;
+    return kept(numbers_, {at::Scalar(real(one))});
+  }
+
+  const Reader call_;
+  const std::vector<size_t>&begin_in_, &begin_out_;
+  const bool shaped_;
+  bool partial_ = false;
+  GivenList given_;
+  std::deque<aclTensor> tensors_;
+  std::deque<aclTensorList> lists_;
+  std::deque<aclIntArray> ints_;
+  std::deque<aclFloatArray> floats_;
+  std::deque<aclBoolArray> bools_;
+  std::deque<aclScalar> numbers_;
+  std::deque<std::string> texts_;
+};
+
+int32_t named_type(const std::string& name) {
+  constexpr std::pair<const char*, int32_t> known[] = {{"float", kFloat}, {"float16", kHalf}, {"bfloat16", kBfloat16},
+                                                       {"int8", 2},       {"int32", kInt32},  {"float8_e8m0", 37}};
+  for (const auto& [text, dtype] : known)
+    if (name == text) return dtype;
+  throw std::logic_error("there is no data type '" + name + "' here");
+}
+
+}  // namespace sim::ge_table::as_aclnn
+
+namespace sim::ge_table {
+
+using namespace as_aclnn;
+
+struct AsAclnn::Impl : Fitted {
+  using Fitted::Fitted;
+  void add_all(Made& made) const {
+    for (size_t i = 0; i < parameters.size(); ++i) made.add(parameters[i], rules ? &rules->parameters[i] : nullptr);
+  }
+};
+
+AsAclnn::AsAclnn(const char* text, const char* prototype, const Attributes& attributes)
+    : impl_(std::make_unique<const Impl>(text, prototype, attributes)) {}
+AsAclnn::~AsAclnn() = default;
+
+void AsAclnn::check(const ge_call& call, const std::vector<size_t>& in, const std::vector<size_t>& out) const {
+  Made made(call, impl_->attributes, in, out, true);
+  impl_->add_all(made);
+  if (!made.partial()) first_phase(*impl_->row, made.given(), true);
+}
+
+void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
+  const Impl& of = *impl_;
+  const Reader reader(call, of.attributes);
+  const auto in = begins(of.inputs, call.input_count, call.input_counts);
+  const auto out = begins(of.outputs, call.output_count, nullptr);
+  of.refuse_unused(reader, in);
+
+  const auto type_of = [&](size_t i) -> int32_t {
+    const Parameter& one = of.parameters[i];
+    if (one.input != kNone) return reader.dtype(in[one.input]);  // it is an input as well
+    if (!one.typed_by.empty()) {
+      if (const size_t port = find_port(of.inputs, one.typed_by); port != kNone) {
+        const int32_t dtype = in[port] == in[port + 1] ? int32_t(ge_absent) : reader.dtype(in[port]);
+        return dtype == ge_absent ? int32_t(kFloat) : dtype;
+      }
+      if (!reader.knows(one.typed_by.c_str())) return named_type(one.typed_by);
+      const int64_t told = reader.integer(one.typed_by.c_str());
+      if (!one.types.empty())
+        return told < 0 || told >= int64_t(one.types.size()) || one.types[size_t(told)].empty()
+                   ? reader.dtype(0)
+                   : named_type(one.types[size_t(told)]);
+      return told == ge_absent || told < 0 ? reader.dtype(0) : int32_t(told);
+    }
+    if (of.rules) {
+      const auto [type, like] = type_of_result(*of.rules, i);
+      if (type >= 0) return type;
+      if (like >= 0 && of.parameters[size_t(like)].input != kNone) {
+        const int32_t dtype = reader.dtype(in[of.parameters[size_t(like)].input]);
+        if (dtype != ge_absent) return dtype;
+      }
+      // The first of those that it may have, where it cannot have that of the first input.
+      const uint64_t types = of.rules->parameters[i].dtypes[family()];
+      if (types && !(types >> reader.dtype(0) & 1)) return std::countr_zero(types);
+    }
+    return reader.dtype(0);
+  };
+  for (size_t o = 0; o < call.output_count; ++o) call.outputs[o] = {.dtype = ge_absent, .rank = ge_unknown_rank};
+  if (rule) {
+    Shaper shaper(call, of.attributes);
+    rule(shaper);
+  }
+  for (size_t i = 0; i < of.parameters.size(); ++i)
+    if (const size_t port = of.parameters[i].output; port != kNone)
+      for (size_t o = out[port]; o < out[port + 1]; ++o) {
+        if (call.outputs[o].dtype == ge_absent) call.outputs[o].dtype = type_of(i);
+        if (of.parameters[i].input != kNone) {  // and has its shape
+          call.outputs[o] = call.inputs[in[of.parameters[i].input] + (o - out[port])];
+          call.outputs[o].data = nullptr;
+        }
+      }
+
+  Made made(call, of.attributes, in, out, false);
+  of.add_all(made);
+  std::unique_ptr<PendingCall> pending;
+  try {
+    const Untold untold;
+    pending = first_phase(*of.row, made.given(), false);
+  } catch (const c10::Error&) {
+    if (!made.partial()) throw;
+    return;  // what decides is not known yet
+  }
+  for (size_t i = 0; i < of.parameters.size(); ++i) {
+    const Parameter& one = of.parameters[i];
+    if (one.output == kNone || one.input != kNone) continue;
+    for (size_t o = out[one.output]; o < out[one.output + 1]; ++o) {
+      const at::Tensor told = tensor_of(*pending, i, o - out[one.output]);
+      ge_tensor& tensor = call.outputs[o];
+      if (tensor.rank >= 0) continue;
+      const bool open = !told.defined() || (told.dim() && told.size(0) == Untold::kSize);  // nobody looks at it
+      at::DimVector sizes = open ? at::DimVector{0} : at::DimVector(told.sizes());
+      if (of_4_bits(aclDataType(tensor.dtype)) && !sizes.empty())
+        sizes.back() *= 2 * int64_t(told.element_size());  // what the row saw as words
+      tensor.rank = int32_t(sizes.size());
+      for (size_t d = 0; d < sizes.size(); ++d) tensor.dims[d] = made.partial() ? int64_t(ge_unknown_dim) : sizes[d];
+    }
+  }
+  if (!made.partial()) check(call, in, out);
+}
+
+void AsAclnn::run(const ge_call& call) const {
+  const Impl& of = *impl_;
+  const auto in = begins(of.inputs, call.input_count, call.input_counts);
+  const auto out = begins(of.outputs, call.output_count, nullptr);
+  for (const Parameter& one : of.parameters)
+    if (one.input != kNone && one.output != kNone)
+      for (size_t o = out[one.output]; o < out[one.output + 1]; ++o) {
+        const ge_tensor& from = call.inputs[in[one.input] + (o - out[one.output])];
+        const ge_tensor& to = call.outputs[o];
+        if (from.data == to.data) continue;
+        size_t bytes = c10::elementSize(stored_type(aclDataType(to.dtype)));
+        for (int32_t i = 0; i < to.rank; ++i) bytes *= size_t(to.dims[i]);
+        std::memcpy(to.data, from.data, bytes);
+      }
+  Made made(call, of.attributes, in, out, true);
+  of.add_all(made);
+  compute(*first_phase(*of.row, made.given(), true));
+}
+
+}  // namespace sim::ge_table
