@@ -257,7 +257,7 @@ def rules_of(family: str) -> Iterator[None]:
 class _GeTensor(ctypes.Structure):
     _fields_ = (
         ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * _RANKS),
-        ("data", ctypes.c_void_p),
+        ("data", ctypes.c_void_p), ("format", ctypes.c_int32),
     )  # fmt: skip
 
 

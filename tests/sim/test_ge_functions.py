@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import interfaces
 import pytest
 import torch
+import torch_npu
 import torchair
 from interfaces import Node, Refused
 
@@ -23,6 +25,9 @@ npu_dynamic_quant | h(4, 8)
 npu_ffn | h(7, 8), h(8, 10), h(10, 8), "relu"
 npu_group_quant | f(6, 8), f(3, 8), i32(2, 2, 6), offset=f(1), dst_dtype=torch.quint4x2
 npu_grouped_matmul_finalize_routing | i8(6, 192), i32(3, 192, 32, of=None), i64(2, 0, 3), scale=i64(3, 1, 256, of=None), bias=f(3, 256), pertoken_scale=f(6), shared_input=h(2, 256).bfloat16(), logit=f(6), row_index=i64(3, 1, 3, 0, 2, 1), shared_input_offset=2, output_bs=4
+npu_grouped_matmul | [h(10, 32)], [h(3, 32, 64)], bias=[h(3, 64)], group_list=i64(4, 4, 10), split_item=3, group_type=0, group_list_type=0
+npu_grouped_matmul | [i8(10, 32)], [i8(3, 32, 64)], scale=[f(3, 64)], per_token_scale=[f(10)], group_list=i64(4, 4, 10), split_item=3, group_type=0, group_list_type=0, output_dtype=torch.float16
+npu_grouped_matmul | [h(10, 32), h(6, 32)], [h(32, 64), h(32, 64)], split_item=0, group_type=-1
 npu_kv_rmsnorm_rope_cache | h(2, 1, 5, 576), h(512), h(2, 1, 5, 64), h(2, 1, 5, 64), i64(3, 0, 8, 4, 5, 1, 2, 7, 6, 4).view(2, 5), h(2, 1, 9, 64), h(2, 1, 9, 512), is_output_kv=True
 npu_mla_prolog_v2 | b(5, 64), b(64, 32), i8(32, 48), b(2, 16, 32), b(64, 40), b(32), b(32), b(5, 8), b(5, 8), i64(3, 0, 9, 5, 7), b(3, 4, 1, 32), b(3, 4, 1, 8), dequant_scale_w_uq_qr=f(1, 48), smooth_scales_cq=f(1, 32)
 npu_mla_prolog_v3_functional | b(5, 64), b(64, 32), i8(32, 48), b(2, 16, 32), b(64, 40), b(32), b(32), b(5, 8), b(5, 8), b(3, 4, 1, 32), b(3, 4, 1, 8), cache_index=i64(3, 0, 9, 5, 7), dequant_scale_w_uq_qr=f(1, 48), query_norm_flag=True, weight_quant_mode=1
@@ -101,6 +106,49 @@ def test_graphs_equal_eager_mode(call: str, dynamic: bool) -> None:
     for want, got in zip(*results, strict=True):
         if isinstance(want, torch.Tensor) and want.numel() > 1:  # of one element: a scale that is not asked for
             torch.testing.assert_close(got.cpu(), want.cpu(), equal_nan=True)
+
+
+# ---- weights in FRACTAL_NZ, which are inputs of graphs in it ----------------------------------------------------------
+def grouped(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    groups = torch.tensor([4, 4, 10], device=x.device)
+    return torch_npu.npu_grouped_matmul([x], [w], group_list=groups, split_item=3, group_type=0, group_list_type=0)[0]
+
+
+def quantized(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch_npu.npu_quant_matmul(x, w, torch.ones(w.shape[-1], device=x.device), output_dtype=torch.bfloat16)
+
+
+def swiglu(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:  # asks for this format
+    ends = torch.tensor([4, 4, len(x)], device=x.device)
+    scales = torch.ones(len(w), w.shape[-1], device=x.device), torch.ones(len(x), device=x.device)
+    return torch_npu.npu_grouped_matmul_swiglu_quant_v2(x, [w], [scales[0]], scales[1], ends)[0]
+
+
+IN_TILES: dict[str, tuple[Callable[..., torch.Tensor], str]] = {
+    "product": (torch.matmul, "h(16, 32), h(32, 48)"),
+    "of odd sizes": (torch.matmul, "h(5, 20), h(20, 30)"),
+    "transposed": (torch.nn.functional.linear, "h(16, 32), h(48, 32)"),
+    "computed": (lambda x, w: x @ (w + 1), "h(16, 32), h(32, 48)"),
+    "quantized": (quantized, "i8(16, 32), i8(32, 64)"),
+    "of groups": (grouped, "h(10, 32), h(3, 32, 64)"),
+    "of groups, in tiles only": (swiglu, "i8(10, 32), i8(3, 32, 64)"),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", IN_TILES)
+def test_weights_in_tiles(name: str, dynamic: bool) -> None:
+    op, arguments = IN_TILES[name]
+    x, w = on_npu(made(arguments)[0])
+    torch.npu.config.allow_internal_format = True
+    try:
+        tiled = torch_npu.npu_format_cast(w, 29)
+        assert torch_npu.get_npu_format(tiled) == 29
+        torch._dynamo.reset()
+        compiled = torch.compile(op, backend=torchair.get_npu_backend(), dynamic=dynamic, fullgraph=True)
+        torch.testing.assert_close(compiled(x, tiled), op(x, tiled))
+    finally:
+        torch.npu.config.allow_internal_format = False
 
 
 def test_an_input_that_the_function_lacks_is_refused() -> None:

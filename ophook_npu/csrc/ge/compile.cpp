@@ -173,6 +173,8 @@ std::string sort(Compiled& graph) {
 
 std::string to_tensor(const Desc& desc, ge_tensor& out) {
   out.dtype = desc.dtype;
+  out.format = desc.format;
+  if (out.format && !ge_in_tiles(&out)) return "its private format " + std::to_string(out.format) + " is not simulated";
   if (desc.dims.size() == 1 && desc.dims[0] == -2) {
     out.rank = ge_unknown_rank;
     return "";

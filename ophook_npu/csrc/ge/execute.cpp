@@ -95,6 +95,13 @@ class Run {
     tensor.rank = static_cast<int32_t>(given.GetShapeDimNum());
     if (tensor.rank > ge_max_rank) return graph_->where(index) + ": rank " + std::to_string(tensor.rank);
     for (int32_t i = 0; i < tensor.rank; ++i) tensor.dims[i] = given.GetShapeDim(static_cast<size_t>(i));
+    if (ge_in_tiles(&declared)) {  // torchair hands over the sizes of the tiles
+      if (!shape_known(declared))
+        return graph_->where(index) + ": an input in FRACTAL_NZ whose shape is not known is not simulated";
+      const int32_t dtype = tensor.dtype;
+      tensor = declared;
+      tensor.dtype = dtype;
+    }
     // torchair hands a number over as one element of rank 1, to an input that it declares without dimensions.
     if (declared.rank == 0 && tensor.rank == 1 && tensor.dims[0] == 1) tensor.rank = 0;
     bool fits = tensor.dtype == declared.dtype && (declared.rank == tensor.rank || declared.rank < 0);

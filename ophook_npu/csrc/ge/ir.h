@@ -14,6 +14,7 @@ struct Desc {
   std::vector<int64_t> dims;  // -1 an unknown dimension, {-2} an unknown rank
   std::string layout;
   std::string device;  // "NPU" or "CPU" on Data nodes
+  int32_t format = 0;  // ge::Format, where it is a private one: dims are then those of what it stands for
 };
 
 struct Attr {

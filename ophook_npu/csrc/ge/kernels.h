@@ -28,7 +28,12 @@ typedef struct ge_tensor {
   int32_t rank;
   int64_t dims[ge_max_rank];
   void* data;  // contiguous, row-major; NULL in `infer` where the value is not known
+  // 0, or the private format in which an input of the graph lies there: its dims are those of what it stands for.
+  int32_t format;
 } ge_tensor;
+
+// FRACTAL_NZ: matrices in tiles of 16 rows by 32 bytes.
+static inline int ge_in_tiles(const ge_tensor* tensor) { return tensor->format == 29; }
 
 // Tells an observer of tasks these inputs or outputs.
 static inline void ge_tell(sim_listener* listener, int is_output, const ge_tensor* tensors, size_t count) {

@@ -132,8 +132,27 @@ class Reader {
   size_t length_ = 0;
 };
 
+// Of an input in a private format torchair tells this format and the shape of what it stands for as attributes.
+void read_format(Reader in, std::vector<int64_t>& origin, int32_t& format) {
+  std::string key;
+  Reader value = in;
+  for (; in.next();) {
+    if (in.field() == 1) key = in.text();
+    if (in.field() == 2) value = in.message();
+  }
+  if (key == "format_for_int")
+    while (value.next())
+      if (value.field() == 3) format = static_cast<int32_t>(value.integer());
+  if (key == "origin_shape")
+    while (value.next())
+      if (value.field() == 1)
+        for (Reader list = value.message(); list.next();)
+          if (list.field() == 3) list.append(origin);
+}
+
 Desc read_desc(Reader in) {
   Desc out;
+  std::vector<int64_t> origin;
   while (in.next()) {
     switch (in.field()) {
       case 1: out.name = in.text(); break;
@@ -148,10 +167,13 @@ Desc read_desc(Reader in) {
           if (shape.field() == 1) shape.append(out.dims);
         break;
       case 4: out.layout = in.text(); break;
+      case 5: read_format(in.message(), origin, out.format); break;
       case 14: out.device = in.text(); break;
       default: break;
     }
   }
+  if (origin.empty()) out.format = 0;
+  else if (out.format > 2) out.dims = origin;
   return out;
 }
 

@@ -98,7 +98,7 @@ static void products_like(const Tensors& x, const Tensors& weight, const at::Ten
             " weights; expected: ", out_apart ? weight.size() : 1);
   SIM_CHECK(x.size() == 1 || x.size() == weight.size() || (weight.size() == 1 && weight[0].dim() == 3), "lists of ",
             x.size(), " x and ", weight.size(), " weights");
-  for (const Tensors* all : {&x, &weight, &out})
+  for (const Tensors* all : {&x, &weight})
     for (const at::Tensor& each : *all) SIM_CHECK(each.dim() > 1, "matrices expected, got ", each.sizes());
   const bool inner = group_type == kInner;
   SIM_CHECK(!inner || out_apart || list.defined(), "one output for all groups of columns needs a groupList");

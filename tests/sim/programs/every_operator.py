@@ -218,6 +218,7 @@ def call_aclnn(name: str) -> tuple[int, int]:
 class GeTensor(ctypes.Structure):
     _fields_ = (
         ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * 16), ("data", ctypes.c_void_p),
+        ("format", ctypes.c_int32),
     )  # fmt: skip
 
 
@@ -233,7 +234,7 @@ class GeCall(ctypes.Structure):
     _fields_ = (
         ("type", ctypes.c_char_p), ("inputs", ctypes.POINTER(GeTensor)), ("input_count", ctypes.c_size_t),
         ("outputs", ctypes.POINTER(GeTensor)), ("output_count", ctypes.c_size_t), ("attrs", ctypes.POINTER(GeAttr)),
-        ("attr_count", ctypes.c_size_t),
+        ("attr_count", ctypes.c_size_t), ("input_counts", ctypes.POINTER(ctypes.c_size_t)),
     )  # fmt: skip
 
 

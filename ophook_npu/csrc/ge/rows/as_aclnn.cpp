@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "opapi/aclnn.h"
+#include "opapi/fractal.h"
 #include "opapi/kernel_scope.h"
 #include "opapi/places.h"
 #include "opapi/rules.h"
@@ -297,8 +298,9 @@ class Made {
     int64_t count = 1;
     for (size_t i = made.sizes.size(); i-- > 0; count *= made.sizes[i]) made.strides[i] = count;
     made.storage_elements = size_t(count);
-    made.format = format_of(rules, made.sizes.size());
+    made.format = format_of(rules, made.dtype, made.sizes.size());
     made.data = from.data;
+    if (!output && made.sizes.size() > 1) lay_out(made, rules, ge_in_tiles(&from));
     if (const size_t rank = made.sizes.size(); !one.swapped_by.empty() && rank > 1)
       if (call_.flag(one.swapped_by.c_str())) {
         std::swap(made.sizes[rank - 1], made.sizes[rank - 2]);
@@ -312,15 +314,31 @@ class Made {
     const uint64_t types = rules.dtypes[family()];
     return (types >> this_one & 1) && !(types >> not_this & 1);
   }
-  static aclFormat format_of(const ParameterRules* rules, size_t rank) {
+  // The format that the function asks for, where it is not ND: a graph engine moves a tensor into it by itself.
+  static aclFormat format_of(const ParameterRules* rules, aclDataType dtype, size_t rank) {
     if (rules)
       for (const FormatsOf& of : rules->formats_of)
-        if (!of.dtypes && of.rank == rank && !(of.formats >> ACL_FORMAT_ND & 1))
-          for (int format = 0; format < 64; ++format)
-            if (of.formats >> format & 1) return aclFormat(format);
-    return ACL_FORMAT_ND;
+        if ((of.dtypes ? of.dtypes >> dtype & 1 : of.rank == rank) &&
+            (of.only == kNoFamily || size_t(of.only) == family()) && !(of.formats >> ACL_FORMAT_ND & 1))
+          return aclFormat(std::countr_zero(of.formats));
+    return rules && rules->tiled ? ACL_FORMAT_FRACTAL_NZ : ACL_FORMAT_ND;
   }
-
+  // In tiles, or out of them, as the function takes it.
+  void lay_out(aclTensor& tensor, const ParameterRules* rules, bool in_tiles) {
+    const bool asked = is_fractal(tensor.format);
+    if (!asked && in_tiles && (!rules || rules->private_formats[family()])) tensor.format = ACL_FORMAT_FRACTAL_NZ;
+    if (tensor.data && is_fractal(tensor.format) != in_tiles) {
+      aclTensor plain = tensor;
+      plain.format = ACL_FORMAT_ND;
+      const at::Tensor seen = convert(&plain);
+      tensor.data = moved_.emplace_back(asked ? to_fractal(seen) : from_fractal(seen, {})).data_ptr();
+    }
+    if (!is_fractal(tensor.format)) return;
+    const auto width = 32 / int64_t(c10::elementSize(stored_type(tensor.dtype)));
+    const Dims storage = fractal_sizes(tensor.sizes, width);
+    tensor.storage_sizes.assign(storage.begin(), storage.end());
+    tensor.storage_elements = size_t(c10::multiply_integers(storage));
+  }
   bool is_asked(const Parameter& one) const { return one.asked_by.empty() || call_.flag(one.asked_by.c_str()); }
 
   // An output, where the parameter is one: it lies where the input does that it is as well.
@@ -395,6 +413,7 @@ class Made {
   bool partial_ = false;
   GivenList given_;
   std::deque<aclTensor> tensors_;
+  std::deque<at::Tensor> moved_;
   std::deque<aclTensorList> lists_;
   std::deque<aclIntArray> ints_;
   std::deque<aclFloatArray> floats_;

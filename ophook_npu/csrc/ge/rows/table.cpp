@@ -13,6 +13,7 @@
 #include "opapi/aclnn.h"
 #include "ge/rows/as_aclnn.h"
 
+#include "opapi/fractal.h"
 #include "opapi/shape_rules.h"
 #include "kernels/sizes.h"
 #include "opapi/kernel_scope.h"
@@ -54,8 +55,9 @@ const Entry* find(const std::string& type) {
 at::Tensor view(const ge_tensor& tensor) {
   static uint8_t nothing[16];  // ATen wants an address for an empty tensor as well
   auto dtype = sim::aclnn::to_scalar_type(static_cast<aclDataType>(tensor.dtype));
-  return at::from_blob(tensor.data ? tensor.data : nothing, at::IntArrayRef(tensor.dims, tensor.rank),
-                       at::TensorOptions().dtype(dtype));
+  const at::IntArrayRef sizes(tensor.dims, tensor.rank);
+  const at::Tensor seen = at::from_blob(tensor.data ? tensor.data : nothing, sizes, at::TensorOptions().dtype(dtype));
+  return ge_in_tiles(&tensor) && tensor.data ? aclnn::from_fractal(seen, {}) : seen;
 }
 
 int report(const char* text, char* error, size_t capacity) {
@@ -336,6 +338,7 @@ std::vector<at::Tensor> Args::bytes() const {
   const ge_tensor &from = call_.inputs[0], &to = call_.outputs[0];
   int64_t bits = bits_of(to.dtype);
   for (int32_t i = 0; i < to.rank; ++i) bits *= to.dims[i];
+  if (ge_in_tiles(&from)) return {(*this)[0].reshape(output(0).sizes())};
   if (from.data != to.data) std::memcpy(to.data, from.data, size_t((bits + 7) / 8));
   return {};
 }
@@ -465,6 +468,10 @@ int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
 int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
   return with_row(*call, error, capacity, [&](const Entry& found) {
     const sim::KernelScope scope;
+    for (size_t i = 0; i < call->input_count; ++i)
+      for (size_t o = 0; o < call->output_count; ++o)
+        if (ge_in_tiles(&call->inputs[i]) && call->inputs[i].data && call->inputs[i].data == call->outputs[o].data)
+          throw Refused("writing a tensor that lies in FRACTAL_NZ is not simulated");
     if (found.row->function) return found.as_aclnn().run(*call);
     Args args(*call, found.attributes);
     Results results = found.row->run(args);
