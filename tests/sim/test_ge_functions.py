@@ -108,7 +108,7 @@ def test_graphs_equal_eager_mode(call: str, dynamic: bool) -> None:
             torch.testing.assert_close(got.cpu(), want.cpu(), equal_nan=True)
 
 
-# ---- weights in FRACTAL_NZ, which are inputs of graphs in it ----------------------------------------------------------
+# ---- weights in FRACTAL_NZ, which are inputs of graphs in it ---------------------------------------------------------
 def grouped(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     groups = torch.tensor([4, 4, 10], device=x.device)
     return torch_npu.npu_grouped_matmul([x], [w], group_list=groups, split_item=3, group_type=0, group_list_type=0)[0]

@@ -94,7 +94,8 @@ def pairs() -> tuple[list[Example], list[str]]:
     examples, spared = table()
     lacking: list[str] = []
     by_family: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    for side, names in enumerate((functions(), interfaces.types())):
+    own = sorted({*interfaces.types()} - {*interfaces.functions()})  # types that are functions compute as these do
+    for side, names in enumerate((functions(), own)):
         for name in names:
             by_family[family(name)][side].append(name)
     made = []

@@ -90,13 +90,22 @@ BatchGradientSums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& 
 
 at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,
                                     const at::Tensor& weight, const Sums& sums, double count) {
-  const at::Tensor mean_grad = at::div(along(sums.first, x, 1), count),
-                   mean_product = at::div(along(sums.second, x, 1), count);
-  const at::Tensor scale = along(of.rstd, x, 1);
-  const at::Tensor projected =
-      at::mul(at::mul(at::sub(wide(x), along(of.mean, x, 1)), at::square(scale)), mean_product);
-  const at::Tensor to_x = at::mul(at::sub(at::sub(wide(grad), mean_grad), projected), scale);
-  return weight.defined() ? at::mul(to_x, along(weight, x, 1)) : to_x;
+  return batch_gradient_from_means(grad, x, {along(of.mean, x, 1), along(of.rstd, x, 1)},
+                                   weight.defined() ? along(weight, x, 1) : weight,
+                                   {at::div(along(sums.first, x, 1), count), at::div(along(sums.second, x, 1), count)});
+}
+
+at::Tensor batch_gradient_from_means(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,
+                                     const at::Tensor& weight, const Sums& means) {
+  const at::Tensor scale = wide(of.rstd);
+  const at::Tensor projected = at::mul(at::mul(at::sub(wide(x), wide(of.mean)), at::square(scale)), wide(means.second));
+  const at::Tensor to_x = at::mul(at::sub(at::sub(wide(grad), wide(means.first)), projected), scale);
+  return weight.defined() ? at::mul(to_x, wide(weight)) : to_x;
+}
+
+Sums centred_products(const Sums& sums, const Statistics& of) {
+  const at::Tensor products = at::sub(wide(sums.second), at::mul(wide(of.mean), wide(sums.first)));
+  return {products, at::mul(products, wide(of.rstd))};
 }
 
 // The gradient of the weight is the sum of products with (x - mean) rstd.

@@ -44,6 +44,11 @@ BatchGradientSums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& 
 double total(const at::Tensor& counts);
 at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,
                                     const at::Tensor& weight, const Sums& sums, double count);
+// The same from means in place of sums; all broadcast with x.
+at::Tensor batch_gradient_from_means(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,
+                                     const at::Tensor& weight, const Sums& means);
+// Sums of a gradient and of its products with x, as sums of products with x - mean: as they are, and times rstd.
+Sums centred_products(const Sums& sums, const Statistics& of);
 // The same from the gradients of weight and bias.
 at::Tensor batch_gradient_from_parameters(const at::Tensor& grad, const at::Tensor& x, const Running& of,
                                           const at::Tensor& weight, const Affine& to, double eps);

@@ -393,9 +393,7 @@ void two_level_quant(const at::Tensor& x, const at::Tensor& smooth, int64_t bloc
 }
 
 void anti_like(const at::Tensor& x, const at::Tensor& scale, int64_t axis, int64_t dtype, const at::Tensor& out) {
-  Dims sizes = x.sizes().vec();
-  if (of_pairs(x) && !sizes.empty()) sizes.back() *= 2;
-  shape(out, sizes);
+  shape(out, x.dim() ? number_sizes(x) : Dims());
   scale_like(scale, out, axis, 32);
   const auto type = out.scalar_type();
   SIM_CHECK(dtype == (type == at::kFloat  ? 0

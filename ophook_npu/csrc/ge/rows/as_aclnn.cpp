@@ -14,7 +14,6 @@
 #include "opapi/rules.h"
 #include "opapi/shape_rules.h"
 
-// Names of its own: the users' build has all rows in one unit.
 namespace sim::ge_table::as_aclnn {
 
 using namespace sim::aclnn;
@@ -234,31 +233,31 @@ class Made {
        const std::vector<size_t>& begin_out, bool shaped)
       : call_(call, attributes), begin_in_(begin_in), begin_out_(begin_out), shaped_(shaped) {}
 
-  void add(const Parameter& one, const ParameterRules* rules) {
+  void put(const Parameter& one, const ParameterRules* rules) {
     const std::string& kind = one.kind;
     const char* attr = one.attribute.c_str();
     const bool said = !one.attribute.empty();
     const std::string& text = one.literal;
-    if (kind == "In") add(In(tensor(one, rules)));
-    else if (kind == "Out" || kind == "Ref") add(Out(tensor(one, rules)));
-    else if (kind == "Resized") add(Resized{tensor(one, rules)});
-    else if (kind == "List") add(list(one, rules));
-    else if (kind == "Ints") add(one.said() ? kept(ints_, {said ? call_.integers(attr) : values(one)}) : Ints());
-    else if (kind == "Floats") add(said ? kept(floats_, {reals(attr)}) : Floats());
-    else if (kind == "Bools") add(said ? kept(bools_, {flags(attr)}) : Bools());
-    else if (kind == "Num") add(number(one));
-    else if (kind == "MaybeNum") add(MaybeNum{number(one)});
+    if (kind == "In") put(In(tensor(one, rules)));
+    else if (kind == "Out" || kind == "Ref") put(Out(tensor(one, rules)));
+    else if (kind == "Resized") put(Resized{tensor(one, rules)});
+    else if (kind == "List") put(list(one, rules));
+    else if (kind == "Ints") put(one.said() ? kept(ints_, {said ? call_.integers(attr) : values(one)}) : Ints());
+    else if (kind == "Floats") put(said ? kept(floats_, {reals(attr)}) : Floats());
+    else if (kind == "Bools") put(said ? kept(bools_, {flags(attr)}) : Bools());
+    else if (kind == "Num") put(number(one));
+    else if (kind == "MaybeNum") put(MaybeNum{number(one)});
     else if (kind == "Text")
-      add(static_cast<const char*>(!one.said() ? nullptr
+      put(static_cast<const char*>(!one.said() ? nullptr
                                                : texts_.emplace_back(said ? call_.text(attr) : text).c_str()));
-    else if (kind == "Dtype") add(aclDataType(integer(one)));
-    else if (kind == "Cube" || kind == "int8_t") add(int8_t(integer(one)));
-    else if (kind == "bool") add(integer(one) != 0);
-    else if (kind == "int" || kind == "int32_t") add(int32_t(integer(one)));
-    else if (kind == "int64_t") add(integer(one));
-    else if (kind == "uint64_t") add(uint64_t(integer(one)));
-    else if (kind == "float") add(float(real(one)));
-    else if (kind == "double") add(real(one));
+    else if (kind == "Dtype") put(aclDataType(integer(one)));
+    else if (kind == "Cube" || kind == "int8_t") put(int8_t(integer(one)));
+    else if (kind == "bool") put(integer(one) != 0);
+    else if (kind == "int" || kind == "int32_t") put(int32_t(integer(one)));
+    else if (kind == "int64_t") put(integer(one));
+    else if (kind == "uint64_t") put(uint64_t(integer(one)));
+    else if (kind == "float") put(float(real(one)));
+    else if (kind == "double") put(real(one));
     else throw Refused("a parameter of the kind " + kind + " is not simulated here");
   }
 
@@ -268,7 +267,7 @@ class Made {
 
  private:
   template <typename T>
-  void add(T value) {
+  void put(T value) {
     given_.emplace_back(std::in_place_type<T>, value);
   }
   template <typename T>
@@ -430,16 +429,10 @@ int32_t named_type(const std::string& name) {
   throw std::logic_error("there is no data type '" + name + "' here");
 }
 
-}  // namespace sim::ge_table::as_aclnn
-
-namespace sim::ge_table {
-
-using namespace as_aclnn;
-
 struct AsAclnn::Impl : Fitted {
   using Fitted::Fitted;
   void add_all(Made& made) const {
-    for (size_t i = 0; i < parameters.size(); ++i) made.add(parameters[i], rules ? &rules->parameters[i] : nullptr);
+    for (size_t i = 0; i < parameters.size(); ++i) made.put(parameters[i], rules ? &rules->parameters[i] : nullptr);
   }
 };
 
@@ -551,4 +544,4 @@ void AsAclnn::run(const ge_call& call) const {
   compute(*first_phase(*of.row, made.given(), true));
 }
 
-}  // namespace sim::ge_table
+}  // namespace sim::ge_table::as_aclnn

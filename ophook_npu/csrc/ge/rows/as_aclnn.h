@@ -25,7 +25,8 @@
 
 #include "ge/rows/rows.h"
 
-namespace sim::ge_table {
+// Names of its own: the users' build has all rows in one unit.
+namespace sim::ge_table::as_aclnn {
 
 class AsAclnn {
  public:
@@ -43,4 +44,8 @@ class AsAclnn {
   const std::unique_ptr<const Impl> impl_;
 };
 
-}  // namespace sim::ge_table
+}  // namespace sim::ge_table::as_aclnn
+
+namespace sim::ge_table {
+using as_aclnn::AsAclnn;
+}

@@ -115,22 +115,12 @@ Results layer_norm_grad(const Args& a) {
 
 // ---- of one batch on several ranks: what each of them computes of the sums of all
 // -------------------------------------
-at::Tensor synchronized_grad(const Args& a) {
-  const at::Tensor rstd = wide(a[3]), centred = wide(a[1]).sub(wide(a[2]));
-  return wide(a[0])
-      .sub(wide(a[5]))
-      .sub(centred.mul(rstd).mul(rstd).mul(wide(a[6])))
-      .mul(rstd)
-      .mul(wide(a[4]))
-      .to(a.out_dtype());
-}
-
 void both_same(Shaper& s) {
   for (size_t i : {0, 1}) s.out(i, s.dtype(0), s.shape(0));
 }
 Results synchronized_sums(const Args& a) {
-  const at::Tensor with_centred = wide(a[1]).sub(wide(a[2]).mul(wide(a[0])));
-  return {with_centred.to(a.out_dtype()), with_centred.mul(wide(a[3])).to(a.out_dtype())};
+  const auto [products, scaled] = kernels::centred_products({a[0], a[1]}, {a[2], a[3]});
+  return {products.to(a.out_dtype()), scaled.to(a.out_dtype())};
 }
 
 }  // namespace
@@ -158,7 +148,7 @@ const Family norm_rows = {
         kernels::inference_backward(a[0], a[1], a[2], a.real("epsilon"))),
 
     ROW(SyncBatchNormBackwardElemt, "grad_output save_input mean invstd weight mean_dy mean_dy_xmu -> grad_input", same,
-        synchronized_grad(a)),
+        kernels::batch_gradient_from_means(a[0], a[1], {a[2], a[3]}, a[4], {a[5], a[6]}).to(a.out_dtype())),
     {"SyncBatchNormBackwardReduce", "sum_dy sum_dy_dx_pad mean invert_std -> sum_dy_xmu y", both_same,
      synchronized_sums},
     {"GroupNorm", "x gamma beta -> y mean variance | " GROUP_NORM("0.0001"), group_norm_rule, group_norm_variance},

@@ -35,15 +35,6 @@ Results dynamic(const Args& a) {
   return offset.defined() ? Results{a.output(0), a.output(1), offset} : Results{a.output(0), a.output(1)};
 }
 
-void to_type_rule(Shaper& s) {
-  constexpr std::pair<const char*, int32_t> kTypes[] = {
-      {"torch.qint8", kInt8}, {"torch.quint8", kUint8}, {"torch.qint32", kInt32}};
-  const std::string named = s.text("dtype");
-  for (const auto& [name, dtype] : kTypes)
-    if (named == name) return s.out(dtype, s.shape(0));
-  throw Refused("dtype '" + named + "'; allowed: torch.qint8, torch.quint8, torch.qint32");
-}
-
 void encoded_rule(Shaper& s) {
   const int64_t mode = s.integer("round_mode");
   if (mode != 0 && mode != 1) throw Refused("round_mode " + std::to_string(mode) + "; allowed: 0, 1");
@@ -60,9 +51,6 @@ const Family quant_rows = {
      "x smooth_scales? group_index? -> y scale offset | dst_type:Int=2 is_symmetrical:Bool=false "
      "quant_mode:String=pertoken dst_type_max:Float=0.0",
      dynamic_rule, dynamic},
-    ROW(Quantize, "x scales zero_points? -> y | dtype:String axis:Int=1", to_type_rule,
-        quant::quantized(a[0], a[1].flatten(), a[2].defined() ? a[2].flatten() : at::Tensor(), a.integer("axis"),
-                         a.out_dtype())),
     ROW(TransQuantParamV2, "scale offset? -> y | round_mode:Int=0", encoded_rule,
         quant::encoded(a[0], a[1], a.integer("round_mode") == 1)),
 };

@@ -1,5 +1,6 @@
 // Elementwise operators of one operand, and conversions.
 #include "ge/rows/rows.h"
+#include "kernels/quant.h"
 #include "kernels/activation.h"
 #include "kernels/arithmetic.h"
 
@@ -30,6 +31,15 @@ void bitcast(Shaper& s) {
   s.out(type, shape);
 }
 
+void to_type_rule(Shaper& s) {
+  constexpr std::pair<const char*, int32_t> kTypes[] = {
+      {"torch.qint8", kInt8}, {"torch.quint8", kUint8}, {"torch.qint32", kInt32}};
+  const std::string named = s.text("dtype");
+  for (const auto& [name, dtype] : kTypes)
+    if (named == name) return s.out(dtype, s.shape(0));
+  throw Refused("dtype '" + named + "'; allowed: torch.qint8, torch.quint8, torch.qint32");
+}
+
 }  // namespace
 
 #define UNARY "x -> y"
@@ -38,6 +48,9 @@ const Family unary_rows = {
     ROW(Real, "input -> output | Tout:Type=0", part_rule, at::real(a[0]).to(a.out_dtype())),
     ROW(Imag, "input -> output | Tout:Type=0", part_rule, at::imag(a[0]).to(a.out_dtype())),
     ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a.bytes()),
+    ROW(Quantize, "x scales zero_points? -> y | dtype:String axis:Int=1", to_type_rule,
+        quant::quantized(a[0], a[1].flatten(), a[2].defined() ? a[2].flatten() : at::Tensor(), a.integer("axis"),
+                         a.out_dtype())),
     ROW(Identity, UNARY, same, a.bytes()),
     ROW(TensorMove, UNARY, same, a.bytes()),
     ROW(Abs, UNARY, same, at::abs(a[0])),
