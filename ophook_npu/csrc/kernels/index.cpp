@@ -44,6 +44,11 @@ at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices
   if (reduction == 2) return at::scatter(x, dim, places, source, "multiply");
   return scatter_reduced(x, dim, places, source, reduction >= 3 && reduction <= 5 ? reduction : 0, true);
 }
+at::Tensor scattered_from_both_ends(const at::Tensor& x, int64_t dim, const at::Tensor& indices,
+                                    const at::Tensor& source, int64_t reduction) {
+  const int64_t size = x.dim() ? x.size(wrap(dim, x)) : 1;
+  return scattered(x, dim, at::where(indices.lt(0), indices.add(size), indices), source, reduction);
+}
 at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Scalar& value,
                      int64_t reduction) {
   return scattered(x, dim, indices, at::full(indices.sizes(), value, x.options()), reduction);

@@ -18,6 +18,9 @@ at::Tensor index_filled(const at::Tensor& x, int64_t dim, const Dims& indices, c
 // reduction: CANN's numbers, 0 none, 1 add, 2 multiply, 3 to 5 as below; any other is 0
 at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Tensor& source,
                      int64_t reduction);
+// Negative indices count from the end.
+at::Tensor scattered_from_both_ends(const at::Tensor& x, int64_t dim, const at::Tensor& indices,
+                                    const at::Tensor& source, int64_t reduction);
 at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Scalar& value,
                      int64_t reduction);
 // reduction: 0 none, 1 sum, 2 prod, 3 amax, 4 amin, 5 mean

@@ -492,7 +492,12 @@ Row* row_of(const char* function) {
 }
 
 std::unique_ptr<PendingCall> first_phase(Row& row, c10::ArrayRef<Given> parameters, bool rules) {
-  if (rules && refused_by_rules(row, parameters)) throw std::invalid_argument(sim_error_message());
+  if (rules && refused_by_rules(row, parameters)) {
+    std::string_view why = sim_error_message();
+    constexpr std::string_view stamp = "[simulated Ascend] ";  // the engine's own error has it, too
+    if (why.starts_with(stamp)) why.remove_prefix(stamp.size());
+    throw std::invalid_argument(std::string(why));
+  }
   return std::make_unique<RowCall>(row, parameters);
 }
 

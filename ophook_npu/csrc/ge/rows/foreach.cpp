@@ -114,6 +114,7 @@ const Family foreach_rows = {
     EACH(ASin, "x* -> y*", 1, at::asin(x[0])),
     EACH(ACos, "x* -> y*", 1, at::acos(x[0])),
     EACH(ATan, "x* -> y*", 1, at::atan(x[0])),
+    EACH(Atan, "x* -> y*", 1, at::atan(x[0])),  // as torchair writes it
     EACH(Erf, "x* -> y*", 1, at::erf(x[0])),
     EACH(Erfc, "x* -> y*", 1, at::erfc(x[0])),
 };

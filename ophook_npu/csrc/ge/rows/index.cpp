@@ -182,7 +182,7 @@ const Family index_rows = {
     ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements,
         at::gather(a[0], a.integer("dim"), a[1].to(at::kLong))),
     ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same,
-        kernels::scattered(a[0], a.integer("axis"), a[1], a[2], scatter_reduction(a))),
+        kernels::scattered_from_both_ends(a[0], a.integer("axis"), a[1], a[2], scatter_reduction(a))),
     ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor, indexed(a[0], masked_indices(a))),
     ROW(EmbeddingDenseGrad, "grad indices -> y | num_weights:Int padding_idx:Int=-1 scale_grad_by_freq:Bool=false",
         embedding_grad,

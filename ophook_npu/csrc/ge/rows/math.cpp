@@ -6,8 +6,9 @@
 namespace sim::ge_table {
 namespace {
 
+// Whole numbers are compared with others, too.
 void compare(Shaper& s) {
-  broadcast(s);
+  if (is_whole(s.dtype(0)) == is_whole(s.dtype(1))) require_same_dtype(s, 0, 2);
   Shape shape = broadcast_shapes(s.shape(0), s.shape(1), s);
   s.out(kBool, shape);
 }

@@ -27,6 +27,7 @@ enum Dtype : int32_t {
   kInt8 = 2,
   kInt32 = 3,
   kUint8 = 4,
+  kInt16 = 6,
   kInt64 = 9,
   kDouble = 11,
   kBool = 12,
@@ -63,6 +64,8 @@ class Call {
   Call(const ge_call& call, const Attributes& attributes) : call_(call), attributes_(attributes) {}
   size_t count() const { return call_.input_count; }
   size_t outputs() const { return call_.output_count; }
+  // A whole number that is a constant of the graph: torchair hands over Python's integers so, whatever they meet.
+  bool whole_constant(size_t input) const;
   bool has(size_t input) const { return input < count() && call_.inputs[input].dtype != ge_absent; }
   int32_t dtype(size_t input) const { return call_.inputs[input].dtype; }
   Shape shape(size_t input) const;
@@ -156,6 +159,7 @@ struct Family {
 };
 
 int64_t bits_of(int32_t dtype);  // of an element
+bool is_whole(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------
 void same(Shaper& s);          // output 0 like input 0

@@ -150,8 +150,10 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
 void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
 void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim")}); }
 
+// Sizes come as int32 from Shape and as int64 from constants: the first decides.
 void pack(Shaper& s) {
-  require_same_dtype(s, 0, s.count());
+  for (size_t i = 1; i < s.count(); ++i)
+    if (!is_whole(s.dtype(0)) || !is_whole(s.dtype(i))) require_same_dtype(s, 0, s.count());
   Shape shape = s.shape(0);
   for (size_t i = 1; i < s.count() && shape; ++i)
     if (Shape next = s.shape(i)) {

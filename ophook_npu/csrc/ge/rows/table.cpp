@@ -139,6 +139,11 @@ Values Call::values(size_t input) const {
   return out;
 }
 
+bool Call::whole_constant(size_t input) const {
+  const ge_tensor& tensor = call_.inputs[input];
+  return tensor.rank == 0 && tensor.data && (tensor.dtype == kInt32 || tensor.dtype == kInt64);
+}
+
 std::optional<double> Call::number(size_t input) const {
   if (!call_.inputs[input].data) return std::nullopt;
   return view(call_.inputs[input]).item<double>();
@@ -349,6 +354,10 @@ int64_t bits_of(int32_t dtype) {
   return aclnn::of_4_bits(type) ? 4 : 8 * int64_t(c10::elementSize(aclnn::stored_type(type)));
 }
 
+bool is_whole(int32_t dtype) {
+  return dtype == kInt8 || dtype == kUint8 || dtype == kInt16 || dtype == kInt32 || dtype == kInt64 || dtype == kBool;
+}
+
 // ---- shared rules -----------------------------------------------------------------------------------------------
 void same(Shaper& s) { s.out(s.dtype(0), s.shape(0)); }
 void floating(Shaper& s) {
@@ -379,11 +388,12 @@ Shape broadcast_shapes(const Shape& first, const Shape& second, const Call& call
 }
 
 void broadcast(Shaper& s) {
-  require_same_dtype(s, 0, s.count());
+  const bool mixed = s.count() == 2 && s.whole_constant(0) != s.whole_constant(1);
+  if (!mixed) require_same_dtype(s, 0, s.count());
   Shape shape = s.shape(0);
   for (size_t i = 1; i < s.count(); ++i)
     if (s.has(i)) shape = broadcast_shapes(shape, s.shape(i), s);
-  s.out(s.dtype(0), shape);
+  s.out(s.dtype(mixed && s.whole_constant(0) ? 1 : 0), shape);
 }
 
 void logical(Shaper& s) {

@@ -12,6 +12,9 @@ void cast(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dst_type")), s.shap
 // The result's type is an attribute, whatever the input's precision.
 void part_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0)); }
 
+// Of whole numbers, in float.
+void of_whole_too(Shaper& s) { is_whole(s.dtype(0)) ? s.out(kFloat, s.shape(0)) : floating(s); }
+
 void bitcast(Shaper& s) {
   const auto type = static_cast<int32_t>(s.integer("type"));
   const int64_t from = bits_of(s.dtype(0)), to = bits_of(type), parts = std::max(from, to) / std::min(from, to);
@@ -57,7 +60,7 @@ const Family unary_rows = {
     ROW(Neg, UNARY, same, at::neg(a[0])),
     ROW(Exp, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating,
         kernels::exponential(a[0], a.real("base"), a.real("scale"), a.real("shift"))),
-    ROW(Log, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating,
+    ROW(Log, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", of_whole_too,
         kernels::logarithm(a[0], a.real("base"), a.real("scale"), a.real("shift"))),
     ROW(Log1p, UNARY, floating, at::log1p(a[0])),
     ROW(Expm1, UNARY, floating, at::expm1(a[0])),
