@@ -18,7 +18,6 @@ import torchair
 KNOWN = {
     "aten.bernoulli.p": "random",
     "aten.randint.default": "random",
-    "aten.multinomial.default": "random",
     "aten._native_batch_norm_legit.default": "docs/results.md: the order of BatchNormV3's results is torchair's",
     "aten._native_batch_norm_legit_functional.default": "the same",
     "aten.native_batch_norm_backward.default": "the same",
