@@ -151,3 +151,13 @@ def test_only_a_batch_of_images_may_be_empty() -> None:
     assert F.unfold(torch.zeros(0, 2, 3, 4).npu(), 2).shape == (0, 8, 6)
     with pytest.raises(RuntimeError, match=r"aclnnIm2col.*161002[\s\S]*only the batch may be empty"):
         F.unfold(torch.zeros(3, 0, 3, 4).npu(), 2)
+
+
+def test_gradient_of_a_selection_by_an_index_without_dimensions() -> None:
+    gradients = []
+    for device in ("cpu", "npu"):
+        x = torch.arange(12.0, device=device).view(3, 4).requires_grad_()
+        x.index_select(-1, torch.tensor(2, device=device)).square().sum().backward()
+        assert x.grad is not None
+        gradients.append(x.grad.cpu())
+    assert torch.equal(*gradients)

@@ -113,11 +113,13 @@ void write_bags(const at::Tensor& out, const at::Tensor& bags, const at::Tensor&
 // A row of source for each index; a tensor without dimensions has one.
 void added_rows(const at::Tensor& self, int64_t dim, const at::Tensor& indices, const at::Tensor& source) {
   const size_t along = size_t(wrap(dim, self));
-  SIM_CHECK(indices.dim() == 1, "index has shape ", indices.sizes(), ", one dimension expected");
+  SIM_CHECK(indices.dim() <= 1, "index has shape ", indices.sizes(), ", one dimension expected");
   if (!self.dim()) return;
   Dims sizes = self.sizes().vec();
   sizes[along] = indices.numel();
-  SIM_CHECK(source.sizes() == sizes, "source has shape ", source.sizes(), ", expected ", at::IntArrayRef(sizes));
+  const bool single = !source.dim() && c10::multiply_integers(sizes) == 1;  // as of an index without dimensions
+  SIM_CHECK(single || source.sizes() == sizes, "source has shape ", source.sizes(), ", expected ",
+            at::IntArrayRef(sizes));
 }
 
 // The places that indices name are there: those beside dim, and in source, of which only so much is read.
