@@ -166,6 +166,15 @@ def test_the_first_phase_refuses_while_the_graph_is_compiled() -> None:
         Node("QuantBatchMatmulV3", x, w, scale, dtype=torch.float16).infer()
 
 
+@pytest.mark.parametrize("rows", [1, 7919])
+def test_shapes_are_inferred_of_any_size(rows: int) -> None:
+    x, w, scale = torch.zeros(rows, 8, dtype=torch.int8), torch.zeros(8, 6, dtype=torch.int8), torch.ones(6)
+    assert Node("QuantBatchMatmulV3", x, w, scale, dtype=torch.bfloat16).infer() == [(27, [rows, 6])]
+    tokens, counts = torch.zeros(rows, 4).half(), torch.tensor([[rows]])
+    shapes = [shape for _, shape in Node("MoeReRouting", tokens, counts).infer()]
+    assert shapes == [[rows, 4], [rows], [rows], [1]]
+
+
 def test_numbers_of_4_bits_are_packed_by_a_bitcast() -> None:
     words = torch.arange(12, dtype=torch.int32).view(3, 4)
     for keep, sizes in ((True, [3, 32]), (False, [3, 4, 8])):

@@ -115,14 +115,14 @@ int64_t element_count(const ge_tensor& tensor) {
 
 int64_t byte_size(const ge_tensor& tensor) {
   int64_t count = element_count(tensor);
-  if (count > 0 && ge_in_tiles(&tensor) && tensor.rank > 1) {
-    const int64_t columns = 32 / std::max(1, ge::GetSizeByDataType(static_cast<ge::DataType>(tensor.dtype)));
-    for (const auto& [dim, tile] :
-         {std::pair(tensor.dims[tensor.rank - 1], columns), {tensor.dims[tensor.rank - 2], 16}})
-      count = count / dim * ((dim + tile - 1) / tile * tile);
-  }
   int width = ge::GetSizeByDataType(static_cast<ge::DataType>(tensor.dtype));
   if (count < 0 || width <= 0) return -1;
+  if (count > 0 && ge_in_tiles(&tensor) && tensor.rank > 1) {
+    const int64_t bits = width < ge::kDataTypeSizeBitOffset ? 8 * width : width - ge::kDataTypeSizeBitOffset;
+    for (const auto& [dim, tile] :
+         {std::pair(tensor.dims[tensor.rank - 1], 256 / bits), {tensor.dims[tensor.rank - 2], 16}})
+      count = count / dim * ((dim + tile - 1) / tile * tile);
+  }
   return ge::GetSizeInBytes(count, static_cast<ge::DataType>(tensor.dtype));
 }
 

@@ -136,7 +136,7 @@ class Reader {
 void read_format(Reader in, std::vector<int64_t>& origin, int32_t& format) {
   std::string key;
   Reader value = in;
-  for (; in.next();) {
+  while (in.next()) {
     if (in.field() == 1) key = in.text();
     if (in.field() == 2) value = in.message();
   }

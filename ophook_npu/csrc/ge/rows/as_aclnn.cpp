@@ -68,7 +68,6 @@ struct Parameter {
   size_t input = kNone, output = kNone;
   std::string attribute, literal, asked_by, swapped_by, typed_by;
   std::vector<std::string> choices, types;  // the number that an attribute's text is; the data type that its number is
-  bool is_list() const { return kind == "List" || kind == "Nums"; }
   bool is_tensor() const {
     return kind == "In" || kind == "Out" || kind == "Ref" || kind == "Resized" || kind == "List";
   }
@@ -97,7 +96,8 @@ struct Fitted {
   std::vector<Port> inputs, outputs;
   std::vector<Parameter> parameters;
   Attributes attributes;
-  std::vector<std::string> unused_attributes, ignored;
+  std::vector<std::string> ignored;
+  Attributes unused_attributes;
   std::vector<size_t> unused_inputs;
 
   Fitted(const char* text, const char* prototype, const Attributes& of) : attributes(of) {
@@ -189,7 +189,7 @@ struct Fitted {
     const auto taken = [&](auto is) { return std::any_of(parameters.begin(), parameters.end(), is); };
     for (size_t i = 0; i < parameters.size(); ++i) {
       const Parameter& one = parameters[i];
-      const bool pointer = one.is_tensor() || one.is_list() || one.kind == "Ints" || one.kind == "Floats" ||
+      const bool pointer = one.is_tensor() || one.kind == "Nums" || one.kind == "Ints" || one.kind == "Floats" ||
                            one.kind == "Bools" || one.kind == "Text" || one.kind == "MaybeNum" || one.kind == "Num";
       if (!one.said() && (!pointer || (rules && rules->parameters[i].required)))
         throw std::logic_error(function + ": nothing tells its parameter " + one.name);
@@ -205,7 +205,7 @@ struct Fitted {
                    one.swapped_by == attribute.name || one.typed_by == attribute.name;
           }) &&
           std::find(ignored.begin(), ignored.end(), attribute.name) == ignored.end())
-        unused_attributes.push_back(attribute.name);
+        unused_attributes.push_back(attribute);
   }
 
   // What the function has no parameter for must not be asked.
@@ -213,15 +213,13 @@ struct Fitted {
     for (const size_t port : unused_inputs)
       for (size_t i = begin[port]; i < begin[port + 1]; ++i)
         if (call.has(i)) throw Refused("its input " + inputs[port].name + " is not simulated");
-    for (const std::string& name : unused_attributes) {
-      const auto& one = *std::find_if(attributes.begin(), attributes.end(),
-                                      [&](const Attribute& attribute) { return attribute.name == name; });
+    for (const Attribute& one : unused_attributes) {
+      const char* name = one.name.c_str();
       if (one.required) continue;
-      if (one.kind == "String") call.only(name.c_str(), one.text.c_str());
-      else if (one.kind == "ListInt" ? call.integers(name.c_str()) != one.integers : false)
-        throw Refused(name + c10::str(call.integers(name.c_str())) + " is not simulated");
-      else if (one.kind == "Int" || one.kind == "Bool" || one.kind == "Float" || one.kind == "Type")
-        call.only(name.c_str(), one.number);
+      if (one.kind == "String") call.only(name, one.text.c_str());
+      else if (one.kind != "ListInt") call.only(name, one.number);
+      else if (const Dims came = call.integers(name); came != one.integers)
+        throw Refused(c10::str(one.name, "=", at::IntArrayRef(came), " is not simulated"));
     }
   }
 };
@@ -263,7 +261,6 @@ class Made {
 
   const GivenList& given() const { return given_; }
   bool partial() const { return partial_; }  // a shape or a value is not known
-  const Reader& call() const { return call_; }
 
  private:
   template <typename T>
@@ -280,8 +277,8 @@ class Made {
     aclTensor made{};
     made.dtype = aclDataType(from.dtype);
     if (output && !shaped_ && from.rank < 0) {
-      made.sizes.push_back(Untold::kSize * in_word(made.dtype));
-      if (!is_asked(one)) made.sizes.push_back(0);
+      made.sizes.assign(Untold::kDims, 2);
+      made.sizes.back() = is_asked(one) ? in_word(made.dtype) : 0;  // nobody looks at a result without elements
     } else {
       partial_ |= from.rank < 0;
       for (int32_t i = 0; i < from.rank; ++i) {
@@ -333,8 +330,7 @@ class Made {
       tensor.data = moved_.emplace_back(asked ? to_fractal(seen) : from_fractal(seen, {})).data_ptr();
     }
     if (!is_fractal(tensor.format)) return;
-    const auto width = 32 / int64_t(c10::elementSize(stored_type(tensor.dtype)));
-    const Dims storage = fractal_sizes(tensor.sizes, width);
+    const Dims storage = fractal_sizes(tensor.sizes, 256 / bits_of(tensor.dtype));
     tensor.storage_sizes.assign(storage.begin(), storage.end());
     tensor.storage_elements = size_t(c10::multiply_integers(storage));
   }
@@ -514,7 +510,7 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
       const at::Tensor told = tensor_of(*pending, i, o - out[one.output]);
       ge_tensor& tensor = call.outputs[o];
       if (tensor.rank >= 0) continue;
-      const bool open = !told.defined() || (told.dim() && told.size(0) == Untold::kSize);  // nobody looks at it
+      const bool open = !told.defined() || told.dim() == Untold::kDims;  // nobody looks at it
       at::DimVector sizes = open ? at::DimVector{0} : at::DimVector(told.sizes());
       if (of_4_bits(aclDataType(tensor.dtype)) && !sizes.empty())
         sizes.back() *= 2 * int64_t(told.element_size());  // what the row saw as words
@@ -534,10 +530,7 @@ void AsAclnn::run(const ge_call& call) const {
       for (size_t o = out[one.output]; o < out[one.output + 1]; ++o) {
         const ge_tensor& from = call.inputs[in[one.input] + (o - out[one.output])];
         const ge_tensor& to = call.outputs[o];
-        if (from.data == to.data) continue;
-        size_t bytes = c10::elementSize(stored_type(aclDataType(to.dtype)));
-        for (int32_t i = 0; i < to.rank; ++i) bytes *= size_t(to.dims[i]);
-        std::memcpy(to.data, from.data, bytes);
+        if (from.data != to.data) std::memcpy(to.data, from.data, bytes_of(to));
       }
   Made made(call, of.attributes, in, out, true);
   of.add_all(made);

@@ -113,8 +113,7 @@ Results layer_norm_grad(const Args& a) {
   return {x, gamma, beta};
 }
 
-// ---- of one batch on several ranks: what each of them computes of the sums of all
-// -------------------------------------
+// ---- of one batch on several ranks, from the sums of all -----------------------------------------------------------
 void both_same(Shaper& s) {
   for (size_t i : {0, 1}) s.out(i, s.dtype(0), s.shape(0));
 }

@@ -115,14 +115,15 @@ class Shaper : public Call {
   Matched matched(const Pattern& pattern, const Shapes& shapes, const int64_t* told) const;
 };
 
+using Results = std::vector<at::Tensor>;
 class Args : public Call {
  public:
   using Call::Call;
   at::Tensor operator[](size_t input) const;  // undefined where an optional input is not fed
   Tensors tensors(size_t from, size_t to) const;
   at::Tensor output(size_t index) const;  // its memory, shaped by the rule
-  // The bytes of the only input in the output's place, whatever types these are, of 4 bits too.
-  std::vector<at::Tensor> bytes() const;
+  // Puts the bytes of the first input into the output, whatever types these are, of 4 bits too.
+  Results bytes() const;
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }
 };
 
@@ -138,7 +139,6 @@ struct Rule {
   const Pattern* pattern = nullptr;
   const char* aclnn = nullptr;
 };
-using Results = std::vector<at::Tensor>;
 struct Row {
   constexpr Row(const char* type, const char* proto, Rule rule, Results (*run)(const Args&))
       : type(type), proto(proto), rule(rule), run(run) {}
@@ -158,7 +158,8 @@ struct Family {
   Family(std::initializer_list<Row> rows);
 };
 
-int64_t bits_of(int32_t dtype);  // of an element
+int64_t bits_of(int32_t dtype);            // of an element
+size_t bytes_of(const ge_tensor& tensor);  // of one that does not lie in tiles
 bool is_whole(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------

@@ -152,8 +152,9 @@ void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim")
 
 // Sizes come as int32 from Shape and as int64 from constants: the first decides.
 void pack(Shaper& s) {
-  for (size_t i = 1; i < s.count(); ++i)
-    if (!is_whole(s.dtype(0)) || !is_whole(s.dtype(i))) require_same_dtype(s, 0, s.count());
+  bool whole = true;
+  for (size_t i = 0; i < s.count(); ++i) whole &= is_whole(s.dtype(i));
+  if (!whole) require_same_dtype(s, 0, s.count());
   Shape shape = s.shape(0);
   for (size_t i = 1; i < s.count() && shape; ++i)
     if (Shape next = s.shape(i)) {

@@ -82,6 +82,14 @@ int with_row(const ge_call& call, char* error, size_t capacity, F f) {
   }
 }
 
+void refuse_writing_tiles(const ge_call& call) {
+  for (const ge_tensor* in = call.inputs; in != call.inputs + call.input_count; ++in) {
+    if (!ge_in_tiles(in) || !in->data) continue;
+    for (const ge_tensor* out = call.outputs; out != call.outputs + call.output_count; ++out)
+      if (out->data == in->data) throw Refused("writing a tensor that lies in FRACTAL_NZ is not simulated");
+  }
+}
+
 // What torchair and the engine keep at any node.
 bool of_any_node(std::string_view name) {
   return name.starts_with('_') || name == "input_layout_info" || name == "output_layout_info";
@@ -339,12 +347,10 @@ Tensors Args::tensors(size_t from, size_t to) const {
   for (size_t i = from; i < to; ++i) out.push_back((*this)[i]);
   return out;
 }
-std::vector<at::Tensor> Args::bytes() const {
+Results Args::bytes() const {
   const ge_tensor &from = call_.inputs[0], &to = call_.outputs[0];
-  int64_t bits = bits_of(to.dtype);
-  for (int32_t i = 0; i < to.rank; ++i) bits *= to.dims[i];
   if (ge_in_tiles(&from)) return {(*this)[0].reshape(output(0).sizes())};
-  if (from.data != to.data) std::memcpy(to.data, from.data, size_t((bits + 7) / 8));
+  if (from.data != to.data) std::memcpy(to.data, from.data, bytes_of(to));
   return {};
 }
 at::Tensor Args::output(size_t index) const { return view(call_.outputs[index]); }
@@ -352,6 +358,11 @@ at::Tensor Args::output(size_t index) const { return view(call_.outputs[index]);
 int64_t bits_of(int32_t dtype) {
   const auto type = static_cast<aclDataType>(dtype);
   return aclnn::of_4_bits(type) ? 4 : 8 * int64_t(c10::elementSize(aclnn::stored_type(type)));
+}
+
+size_t bytes_of(const ge_tensor& tensor) {
+  const int64_t count = c10::multiply_integers(at::IntArrayRef(tensor.dims, tensor.rank));
+  return size_t((count * bits_of(tensor.dtype) + 7) / 8);
 }
 
 bool is_whole(int32_t dtype) {
@@ -478,10 +489,7 @@ int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
 int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
   return with_row(*call, error, capacity, [&](const Entry& found) {
     const sim::KernelScope scope;
-    for (size_t i = 0; i < call->input_count; ++i)
-      for (size_t o = 0; o < call->output_count; ++o)
-        if (ge_in_tiles(&call->inputs[i]) && call->inputs[i].data && call->inputs[i].data == call->outputs[o].data)
-          throw Refused("writing a tensor that lies in FRACTAL_NZ is not simulated");
+    refuse_writing_tiles(*call);
     if (found.row->function) return found.as_aclnn().run(*call);
     Args args(*call, found.attributes);
     Results results = found.row->run(args);

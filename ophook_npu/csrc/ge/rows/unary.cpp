@@ -1,8 +1,8 @@
 // Elementwise operators of one operand, and conversions.
 #include "ge/rows/rows.h"
-#include "kernels/quant.h"
 #include "kernels/activation.h"
 #include "kernels/arithmetic.h"
+#include "kernels/quant.h"
 
 namespace sim::ge_table {
 namespace {
