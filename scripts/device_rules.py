@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from device_checks import NOTHING, Checks, checks_of, plain, taken_as_it_lies, with_checks, with_types
 from device_columns import column
+from first_phase import values
 
 from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, FORMATS, INVALID, TILING, Function, Parameter, read, write
 
@@ -180,15 +181,15 @@ def values_in(words: str, kind: str) -> dict[str, tuple[str, ...]]:
                 lists.append(tuple(dict.fromkeys(names)))
         elif m := _RANGE.search(sentence):
             low, high = int(m[2]) + (m[1] != "["), int(m[3]) - (m[4] != "]")
-            ranges.append({"least": (str(low),), "most": (str(high),)})
+            ranges.append(tuple(str(values.WHOLE.where(">=", low).where("<=", high)).split(",")))
         elif (at := re.search(r"取值|支持|范围", sentence)) and (m := _LISTED.fullmatch(sentence[at.start() :])):
             lists.append(tuple(dict.fromkeys(re.findall(r"(?:^|[、,，/或和]|以及)(-?\d+)", m[1]))))
         elif m := _LEAST.search(sentence):
-            ranges.append({"least": (str(int(m[2]) + (m[1] in ("大于", ">"))),)})
+            ranges.append((str(values.WHOLE.where(">" if m[1] in ("大于", ">") else ">=", int(m[2]))),))
     longest = max(lists, key=len, default=())
     if longest and not ranges and all(set(one) <= set(longest) for one in lists):
         return {"values": longest}
-    return ranges[0] if ranges and not lists and all(one == ranges[0] for one in ranges) else {}
+    return {"values": ranges[0]} if ranges and not lists and all(one == ranges[0] for one in ranges) else {}
 
 
 def table_rows(section: str) -> list[dict[str, str]]:

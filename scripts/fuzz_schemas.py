@@ -53,9 +53,10 @@ DTYPES |= {"BOOL": "bool", "UINT8": "uint8", "INT8": "int8", "INT16": "int16", "
 _INDEX = re.compile(r"ind(ex|ices)|offsets|target$|labels|lengths|repeats|group_(list|index)")
 _MASK = re.compile(r"mask|finished")
 _SHAPE = re.compile(r"^size|(?<!kernel)_size|shape")
-# No programs: what gives other numbers each time, takes numbers of formats or of data types, or computes nothing.
+# No programs: what gives other numbers each time, takes numbers of formats or of data types, computes nothing, or
+# leaves memory as it was (resize_).
 _LEFT_OUT = re.compile(
-    r"rand|dropout|rrelu|lstm|gru|set_|record_stream|is_pinned|overrideable|_out$|format_cast|dtype_cast"
+    r"rand|dropout|rrelu|lstm|gru|set_|resize|record_stream|is_pinned|overrideable|_out$|format_cast|dtype_cast"
 )
 _MOST = 12  # arguments: more of them do not meet by chance
 

@@ -100,8 +100,8 @@ def _relations(parameter: rules.Parameter, family: str) -> list[str]:
 
 
 def _relation(key: str, names: tuple[str, ...]) -> str:
-    if key in ("values", "least", "most"):
-        return " ".join([{"values": "one of", "least": "at least", "most": "at most"}[key], ", ".join(names)])
+    if key in ("values", "length", "sizes"):
+        return " ".join([{"values": "one of", "length": "so many:", "sizes": "at:"}[key], ", ".join(names)])
     if key == "columns":
         return "in turn with the others: " + ", ".join(names)
     words = {

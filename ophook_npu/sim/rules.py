@@ -74,23 +74,24 @@ class Parameter:
     ``kind`` is its C type without ``const`` (``aclTensor*``); ``direction`` is ``in``, ``out`` or ``inout``.
     ``required``: a null pointer is refused with 161001. ``dtypes`` and ``formats`` are by family, in CANN's names; a
     family that is missing is not limited. ``ranks`` are the numbers of dimensions that are allowed, None for any.
-    ``relations`` tie it to other parameters by name: ``dtype`` and ``shape`` (the same as), ``shape_of_broadcast`` (has
-    the broadcast shape of the two), ``either`` (one of the two must be given: 161001), ``cast`` (what is computed in
-    the data type of these can be converted to this one's, `can_cast`), ``format`` (has the format of these), ``idle``
-    (where one of these is empty, the first phase succeeds before it compares shapes). ``dtype:Ascend910B`` is so on
-    that family alone (`related` gives both). ``checked`` names the columns
-    (``dtypes``, ``null``, ``ranks``, ``formats``) in which CANN's own check says otherwise than the page, and decides;
+    ``relations`` tie it to other parameters by name: ``dtype`` and ``shape`` (the same as), ``shape_of_broadcast``
+    (has the broadcast shape of the two), ``either`` (one of the two must be given: 161001), ``cast`` (what is
+    computed in the data type of these can be converted to this one's, `can_cast`), ``format`` (has the format of
+    these), ``idle`` (where one of these is empty, the first phase succeeds before it compares shapes).
+    ``dtype:Ascend910B`` is so on that family alone (`related` gives both). ``checked`` names the columns (``dtypes``,
+    ``null``, ``ranks``, ``formats``, ``values``) in which CANN's own check says otherwise than the page, and decides;
     without it a list of formats refuses private ones only. ``formats_of_5`` lists the formats of a tensor of five
-    dimensions, where they are fewer, and ``formats_of_5:Ascend950`` those on that family; ``formats_of_INT8`` those of
-    a data type. ``free_if_empty`` names what
-    is not looked at where a tensor that has this relation is empty: ``dtypes``, ``formats``, ``ranks``, ``same``
-    (relations of data types). ``asked`` names the flag without which nobody looks at an output, and with which it is
-    needed. ``columns`` are the data types, in order, that stand with those of other parameters at the same place: those
-    of a call, of a list its first tensor's, have to be of one place. Four name nothing: ``any_format`` (no check looks
-    at it, private ones are taken), ``contiguous`` (no view
-    with other strides), ``null_is_invalid`` (its check answers null with 161002) and ``tiled`` (its storage is in tiles
-    of FRACTAL_NZ, whatever its format). Of a whole number or a text they say
-    ``values``, all that it may be, or ``least`` and ``most``.
+    dimensions, where they are fewer, and ``formats_of_5:Ascend950`` those on that family; ``formats_of_INT8`` those
+    of a data type. ``free_if_empty`` names what is not looked at where a tensor that has this relation is empty:
+    ``dtypes``, ``formats``, ``ranks``, ``same`` (relations of data types). ``asked`` names the flag without which
+    nobody looks at an output, and with which it is needed. ``columns`` are the data types, in order, that stand with
+    those of other parameters at the same place: those of a call, of a list its first tensor's, have to be of one
+    place. Four name nothing: ``any_format`` (no check looks at it, private ones are taken), ``contiguous`` (no view
+    with other strides), ``null_is_invalid`` (its check answers null with 161002) and ``tiled`` (its storage is in
+    tiles of FRACTAL_NZ, whatever its format). ``values`` are all that a number or a text may be: numbers as ``2``, or
+    ``1..64``, ``1..``, ``>0..1`` (more than 0, 1 at most) and ``0..<1``. ``length`` says so of how many an array has,
+    and ``sizes`` of the sizes of a tensor or the numbers of an array: ``1:4,2:1..`` is four at 1, and at 2 one at
+    least. All three may be by family, ``values:Ascend950``.
     """
 
     name: str

@@ -15,7 +15,23 @@ from pathlib import Path
 from typing import Any
 
 from first_phase.syntax import Callee, File, parsed
-from first_phase.values import EVERY, EVERY_FORMAT, RANKS, Attribute, Constant, Pointer, State, TooDeep, Types, join
+from first_phase.values import (
+    ANY,
+    EVERY,
+    EVERY_FORMAT,
+    FLAGS,
+    RANKS,
+    UNKNOWN,
+    WHOLE,
+    Attribute,
+    Constant,
+    Numbers,
+    Pointer,
+    State,
+    TooDeep,
+    Types,
+    join,
+)  # fmt: skip
 from first_phase.walk import SUCCESS, Walk
 
 __all__ = ["EVERY", "EVERY_FORMAT", "Sources", "Taken", "follow"]
@@ -104,6 +120,11 @@ def _takes(written: str, given: str) -> bool:
     return not kind or not given or kind == given
 
 
+def _number(name: str, kind: str) -> Any:
+    every = FLAGS if "bool" in kind else ANY if re.search("double|float", kind) else WHOLE if "int" in kind else None
+    return Attribute(name, every) if every else UNKNOWN
+
+
 @dataclass(frozen=True)
 class Taken:
     """What a first phase takes on one product."""
@@ -112,6 +133,7 @@ class Taken:
     ranks: Mapping[str, frozenset[int]]
     nulls: Mapping[str, frozenset[bool]]
     formats: Mapping[str, frozenset[str]]
+    numbers: Mapping[str, Numbers]  # those that are limited: parameters, and sizes such as self[0]
     shapes: frozenset[frozenset[str]]  # pairs that have one shape
     unclear: frozenset[str]
     codes: frozenset[str]  # of the ways that end otherwise
@@ -156,7 +178,7 @@ def follow(
         if "aclDataType" in kind:
             arguments.append(Types(state.types[name], name))
         else:
-            arguments.append(Pointer(name) if kind.endswith("*") and name in pointers else Attribute(name))
+            arguments.append(Pointer(name) if kind.endswith("*") and name in pointers else _number(name, kind))
     kinds = {name: kind_of(kind) for (name, _), kind in zip(callee.parameters, callee.types, strict=True)}
     walk = Walk(sources, product, whole, kinds)
     try:
@@ -171,11 +193,13 @@ def follow(
             {},
             {},
             {},
+            {},
             frozenset(),
             frozenset(walk.unclear),
             codes,
             frozenset(walk.unread),
             frozenset(walk.returned),
         )
-    told = good.types, good.ranks, good.nulls, good.formats, good.shapes
+    numbers = {name: left for name, left in good.numbers.items() if left != walk.every[name]}
+    told = good.types, good.ranks, good.nulls, good.formats, numbers, good.shapes
     return Taken(*told, frozenset(walk.unclear), codes, frozenset(walk.unread), frozenset(walk.returned))

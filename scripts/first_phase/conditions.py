@@ -16,6 +16,7 @@ from first_phase.values import (
     Constant,
     Count,
     Found,
+    Numbers,
     Pointer,
     Rank,
     Record,
@@ -33,11 +34,15 @@ from ophook_npu.sim.rules import PRIVATE_FORMATS, can_cast
 
 KINDS_ASKED = {"IsComplexType": COMPLEX, "IsFloatingType": FLOATS, "IsIntegralType": INTEGERS}
 
+NOT = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_TURNED = str.maketrans("<>", "><")
+
 
 class Conditions:
     """Conditions over values, which `value` finds."""
 
     def __init__(self) -> None:
+        self.every: dict[str, Numbers] = {}  # what the numbers that were compared may be before that
         self.unclear: set[str] = set()  # parameters whose data types decide in a way that is not read here
 
     def value(self, expression: Any, state: State) -> Any:
@@ -112,7 +117,9 @@ class Conditions:
         if isinstance(value, Pointer):
             yes, no = self.compare(value, NULLPTR, state)
             return no, yes
-        if value is None or isinstance(value, (Unknown, Types, Rank, Shape, Found, Record, Attribute)):
+        if isinstance(value, Attribute):
+            return self.counted("!=", value, 0, state)
+        if value is None or isinstance(value, (Unknown, Types, Rank, Shape, Found, Record)):
             self.doubt(value)
             return state, state.copy()
         if isinstance(value, Constant):
@@ -181,7 +188,7 @@ class Conditions:
         """Where two values are equal, and where they are not."""
         if (
             isinstance(right, Split)
-            or isinstance(left, Attribute)
+            or (isinstance(right, Attribute) and isinstance(left, (bool, int, float)))
             or (isinstance(left, Constant) and not isinstance(right, (Constant, Split)))
         ):
             left, right = right, left
@@ -200,6 +207,8 @@ class Conditions:
             return no, yes
         if isinstance(left, Count) and right == 0:
             return None, state
+        if isinstance(left, Attribute) and isinstance(right, (bool, int, float)):
+            return self.counted("==", left, right, state)
         if isinstance(left, Types) and isinstance(right, Types) and left.column == right.column:
             return self.same_type(left, right, state)
         if isinstance(left, Rank) or isinstance(right, Rank):
@@ -218,6 +227,19 @@ class Conditions:
         if isinstance(left, Types) != isinstance(right, Types) and not isinstance(right, Attribute):
             self.unclear |= parameters_in(left, right)
         return state, state.copy()
+
+    def counted(self, sign: str, number: Attribute, value: float, state: State) -> tuple[State | None, State | None]:
+        """Where a number is so against another that is known, and where it is not."""
+        self.every[number.name] = number.every
+        left = number.left(state)
+        sides: list[State | None] = []
+        for one in (sign, NOT[sign]):
+            numbers = left.where(one, value)
+            side = state.copy() if numbers else None
+            if side and numbers != left:
+                side.numbers[number.name] = numbers
+            sides.append(side)
+        return sides[0], sides[1]
 
     def absent(self, pointer: Pointer, state: State) -> tuple[State | None, State | None]:
         name = pointer.name
@@ -260,6 +282,10 @@ class Conditions:
         }[sign]
         if isinstance(left, Count) and (sign, right) in ((">", 0), (">=", 1), ("<", 1), ("<=", 0)):
             return (state, None) if sign[0] == ">" else (None, state)
+        if isinstance(left, Attribute) and isinstance(right, (int, float)):
+            return self.counted(sign, left, right, state)
+        if isinstance(right, Attribute) and isinstance(left, (int, float)):
+            return self.counted(sign.translate(_TURNED), right, left, state)
         if isinstance(left, Constant) and isinstance(right, Constant):
             versions = [one.name.split("::")[-1].replace("ASCEND910_95", "ASCEND950") for one in (left, right)]
             if all(one in VERSIONS for one in versions):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 _TOKEN = re.compile(
-    r"\s+|//[^\n]*|/\*.*?\*/|(?P<text>\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')|(?P<number>0[xX][0-9a-fA-F]+|\d[\w.]*)"
+    r"\s+|//[^\n]*|/\*.*?\*/|(?P<text>\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')|(?P<number>0[xX][0-9a-fA-F]+|\d[\w.]*(?:(?<=[eE])[+-]\d\w*)?)"
     r"|(?P<word>[A-Za-z_]\w*)|(?P<sign>->|::|==|!=|<=|>=|&&|\|\||\+\+|--|[-+*/|&]=|<<|\.\.\.|##|.)",
     re.DOTALL,
 )
@@ -473,11 +473,10 @@ class Parser:
             return ("text", token)
         if token[:1].isdigit():
             self.take()
+            if re.fullmatch(r"\d+\.?\d*([eE][+-]?\d+)?[fF]?", token) and re.search("[.eEfF]", token):
+                return ("number", float(token.rstrip("fF")))
             digits = re.match(r"0[xX][0-9a-fA-F]+|\d+", token)
-            return (
-                "number",
-                int(digits[0], 0) if digits and "." not in token and not re.match(r"0\d", token) else None,
-            )
+            return ("number", int(digits[0], 0) if digits and not re.match(r"0\d", token) else None)
         if not re.match(r"[A-Za-z_:]", token or "+"):
             raise SyntaxError(token)
         words = []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ophook_npu.sim.rules import DATA_TYPES, FORMATS, KINDS
@@ -37,6 +38,80 @@ def promote(one: str, other: str) -> str | None:
     if pair == {"INT8", "UINT8"}:
         return "INT16"
     return max(pair, key=("INT8", "UINT8", "INT16", "INT32", "INT64").index)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a number may be: spans in order, each end a number and whether it is meant (0), what is just below it (-1)
+    or just above it (1); ``whole``: no fractions."""
+
+    spans: tuple[tuple[tuple[float, int], tuple[float, int]], ...]
+    whole: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.spans)
+
+    def __or__(self, other: Numbers) -> Numbers:
+        made: list[tuple[tuple[float, int], tuple[float, int]]] = []
+        for low, high in sorted((*self.spans, *other.spans)):
+            if made and low <= self._after(made[-1][1]):
+                made[-1] = made[-1][0], max(made[-1][1], high)
+            else:
+                made.append((low, high))
+        return replace(self, spans=tuple(made))
+
+    def __and__(self, other: Numbers) -> Numbers:
+        both = (
+            (max(a[0], b[0]), min(a[1], b[1]))
+            for a in self.spans
+            for b in other.spans
+        )
+        return replace(self, spans=tuple(span for span in both if span[0] <= span[1]))
+
+    def __str__(self) -> str:
+        """As the rules write it: ``4``, ``1..64``, ``1..``, ``>0..1``, ``0..<1``; few whole numbers one by one."""
+        words = []
+        for low, high in self.spans:
+            few = self.whole and math.isfinite(low[0]) and 0 < high[0] - low[0] < _FEW
+            words += map(str, range(int(low[0]), int(high[0]) + 1)) if few else [_span((low, high))]
+        return ",".join(words)
+
+    def _after(self, end: tuple[float, int]) -> tuple[float, int]:
+        return (end[0] + 1, 0) if self.whole else (end[0], end[1] + 1)
+
+    def where(self, sign: str, value: float) -> Numbers:
+        """Those of them that are so against a number."""
+        lowest, highest = (-math.inf, 0), (math.inf, 0)
+        value = float(value)  # a flag, too
+        below, above = (value, -1), (value, 1)
+        if self.whole:
+            below, above = (math.ceil(value) - 1, 0), (math.floor(value) + 1, 0)
+        spans = {
+            "<": ((lowest, below),),
+            "<=": ((lowest, (value, 0) if not self.whole else (math.floor(value), 0)),),
+            ">": ((above, highest),),
+            ">=": (((value, 0) if not self.whole else (math.ceil(value), 0), highest),),
+            "==": (((value, 0), (value, 0)),),
+            "!=": ((lowest, below), (above, highest)),
+        }[sign]
+        return self & Numbers(spans, self.whole)
+
+
+_FEW = 3
+
+
+def _span(span: tuple[tuple[float, int], tuple[float, int]]) -> str:
+    (low, above), (high, below) = span
+    if (low, above) == (high, below):
+        return f"{low:.17g}"
+    first, last = (f"{end:.17g}" if math.isfinite(end) else "" for end in (low, high))
+    return (">" if above else "") + first + ".." + ("<" if below else "") + last
+
+
+ANY = Numbers((((-math.inf, 0), (math.inf, 0)),), False)
+WHOLE = replace(ANY, whole=True)
+SIZES = WHOLE.where(">=", 0)
+FLAGS = SIZES.where("<=", 1)
 
 
 @dataclass(frozen=True)
@@ -95,9 +170,13 @@ class Constant:
 
 @dataclass(frozen=True)
 class Attribute:
-    """A parameter of the first phase that is a number: what it is told may be anything."""
+    """A parameter of the first phase that is a number, or a size of one that is a tensor: ``self[0]``."""
 
     name: str
+    every: Numbers = WHOLE
+
+    def left(self, state: State) -> Numbers:
+        return state.numbers.get(self.name, self.every)
 
 
 @dataclass(frozen=True)
@@ -135,14 +214,16 @@ class State:
     ranks: dict[str, frozenset[int]]
     nulls: dict[str, frozenset[bool]]
     formats: dict[str, frozenset[str]]
+    numbers: dict[str, Numbers] = field(default_factory=dict)  # those that are not as at first
     scope: dict[str, Any] = field(default_factory=dict)
     shapes: frozenset[frozenset[str]] = frozenset()  # pairs of parameters that have one shape
 
     def copy(self) -> State:
-        return State(*map(dict, (self.types, self.ranks, self.nulls, self.formats, self.scope)), self.shapes)
+        parts = self.types, self.ranks, self.nulls, self.formats, self.numbers, self.scope
+        return State(*map(dict, parts), self.shapes)
 
     def within(self, scope: dict[str, Any]) -> State:
-        return State(self.types, self.ranks, self.nulls, self.formats, scope, self.shapes)
+        return State(self.types, self.ranks, self.nulls, self.formats, self.numbers, scope, self.shapes)
 
     def with_one_shape(self, one: Any, other: Any) -> State:
         pair = frozenset(value.name if isinstance(value, Pointer) else value.of for value in (one, other))
@@ -162,12 +243,16 @@ class State:
                 now[name] = possible & then[name]
                 if possible and then[name] and not now[name]:
                     return None
+        for name, numbers in earlier.numbers.items():
+            met.numbers[name] = met.numbers.get(name, numbers) & numbers
+            if not met.numbers[name]:
+                return None
         met.shapes |= earlier.shapes
         return met
 
     def narrow(self, other: State) -> None:
         """What is possible is what is possible there."""
-        for column in ("types", "ranks", "nulls", "formats"):
+        for column in ("types", "ranks", "nulls", "formats", "numbers"):
             getattr(self, column).update(getattr(other, column))
         self.shapes |= other.shapes
 
@@ -193,6 +278,7 @@ def join(states: Iterable[State | None]) -> State | None:
             {name: first.ranks[name] | other.ranks[name] for name in first.ranks},
             {name: first.nulls[name] | other.nulls[name] for name in first.nulls},
             {name: first.formats[name] | other.formats[name] for name in first.formats},
+            {name: numbers | other.numbers[name] for name, numbers in first.numbers.items() if name in other.numbers},
             {
                 name: value if alike(value, other.scope[name]) else either(value, other.scope[name])
                 for name, value in first.scope.items()

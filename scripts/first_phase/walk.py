@@ -10,11 +10,15 @@ from first_phase.conditions import KINDS_ASKED
 from first_phase.macros import Macros
 from first_phase.syntax import Callee, File, parsed
 from first_phase.values import (
+    ANY,
     END,
     EVERY,
     EVERY_FORMAT,
     NULLPTR,
+    SIZES,
     UNKNOWN,
+    WHOLE,
+    Attribute,
     Closure,
     Constant,
     Count,
@@ -56,6 +60,7 @@ _QUIET = re.compile(
     r".*Log.*|.*Stride.*|.*ViewCopy.*|std::make_shared|strn?cmp|str[n]?len|aclGet.*|tolower|"
     r"Post.*|.*Process|Exec.*|CommonOpExecutorRun|memcpy_s|IsDimValid)"
 )
+_OF_A_SCALAR = {"ToFloat": ANY, "ToDouble": ANY, "ToInt64": WHOLE, "ToInt32": WHOLE}
 _LATE = 40000  # steps
 _AGAIN = 12  # so often a function may be below itself: one of several arguments calls itself with fewer
 _ASKED = re.compile(r"ormat|Valid|Check|Inner|Supp|GetWorkspaceSize")  # a function that may ask for formats
@@ -184,6 +189,7 @@ class Walk(Macros):
         for word in statement[1]:
             if word in state.scope:
                 self.unclear |= parameters_in(state.scope[word])
+                self.written(("name", word), True, state)
         return state
 
     def bind(self, state: State, names: tuple[str, ...], several: bool, item: Any) -> None:
@@ -264,7 +270,11 @@ class Walk(Macros):
             if isinstance(of, tuple):
                 return of[at] if isinstance(at, int) and at < len(of) else Unknown(parameters_in(of))
             if isinstance(of, Pointer):
+                if type(at) is int and at >= 0 and self.is_array(of):
+                    return Attribute(f"{of.name}[{at}]", WHOLE)
                 return of
+            if isinstance(of, Shape):
+                return self.size(of, at)
             return Unknown(parameters_in(of) if isinstance(of, Unknown) else frozenset())
         if kind == "=":
             value = self.value(expression[2], state)
@@ -280,7 +290,7 @@ class Walk(Macros):
             if expression[1] == "!":
                 return self.condition(expression, state)
             value = self.value(expression[2], state)
-            return -value if expression[1] == "-" and isinstance(value, int) else UNKNOWN
+            return -value if expression[1] == "-" and isinstance(value, (int, float)) else UNKNOWN
         if kind == "op":
             if expression[1] in ("&&", "||", "==", "!=", "<", ">", "<=", ">="):
                 return self.condition(expression, state)
@@ -449,13 +459,24 @@ class Walk(Macros):
             return Unknown(about)
         return UNKNOWN
 
+    def is_array(self, of: Pointer) -> bool:
+        return self.kinds.get(of.name) in ("aclIntArray", "aclBoolArray")
+
+    def size(self, shape: Shape, at: Any) -> Any:
+        """One size of a tensor; of a list each member has its own."""
+        if self.kinds.get(shape.of) == "aclTensorList":
+            return UNKNOWN
+        return Attribute(f"{shape.of}[{at}]", SIZES) if type(at) is int and at >= 0 else UNKNOWN
+
     def written(self, argument: Any, may_be: bool, state: State) -> None:
         """A number that a function gets the address of, which is not told from its value, may be another one then, and
         so may a data type that is no parameter's."""
-        before = state.scope.get(argument[1]) if argument[0] == "name" else None
+        if argument[0] not in ("name", "member"):
+            return
+        before = state.scope.get(argument[1]) if argument[0] == "name" else self.value(argument, state)
         own = isinstance(before, Types) and not before.of
-        if may_be and (type(before) is int or isinstance(before, Constant) or own):
-            state.scope[argument[1]] = UNKNOWN
+        if may_be and (type(before) is int or isinstance(before, (Attribute, Constant)) or own):
+            self.assign(argument, UNKNOWN, state)
 
     def closure(self, function: Closure, given: list[Any], state: State) -> Any:
         scope = dict(function.scope)
@@ -478,6 +499,10 @@ class Walk(Macros):
                 return False
             if name == "Size" and of.name in state.types:
                 return Count(of.name)
+            if name == "Size" and self.is_array(of):
+                return Attribute(f"{of.name}[]", SIZES)
+            if name in _OF_A_SCALAR and self.kinds.get(of.name) == "aclScalar":
+                return Attribute(of.name, _OF_A_SCALAR[name])
             if name in ("GetStorageFormat", "GetViewFormat", "GetOriginalFormat") and of.name in state.formats:
                 return Types(state.formats[of.name], of.name, "formats")
             if name in ("GetViewShape",) and of.name in state.ranks:
@@ -486,7 +511,10 @@ class Walk(Macros):
         if isinstance(of, Shape):
             if name == "GetShapeSize" and self.whole:
                 return Count(of.of)
-            return Rank(of.of) if name == "GetDimNum" else UNKNOWN
+            if name == "GetDim" and len(arguments) == 1:
+                return self.size(of, self.value(arguments[0], state))
+            several = self.kinds.get(of.of) == "aclTensorList"
+            return Rank(of.of) if name == "GetDimNum" and not several else UNKNOWN
         if of == Constant("platform"):
             if name == "GetCurNpuArch":
                 return Constant(_ARCHITECTURE[self.product])

@@ -220,12 +220,12 @@ def attended(value: torch.Tensor, where: torch.Tensor, weight: torch.Tensor) -> 
 
 @pytest.mark.parametrize("kind", [torch.int32, torch.int64])
 def test_deformable_attention(kind: torch.dtype) -> None:
-    value, weight = real(2, 16, 2, 3), real(2, 5, 2, 2, 4, seed=1)
-    where = torch.rand(2, 5, 2, 2, 4, 2, generator=torch.Generator().manual_seed(2)) * 1.4 - 0.2
-    shapes, starts, out = SHAPES.to(kind), STARTS.to(kind), torch.zeros(2, 5, 6)
+    value, weight = real(2, 16, 2, 3), real(2, 32, 2, 2, 4, seed=1)
+    where = torch.rand(2, 32, 2, 2, 4, 2, generator=torch.Generator().manual_seed(2)) * 1.4 - 0.2
+    shapes, starts, out = SHAPES.to(kind), STARTS.to(kind), torch.zeros(2, 32, 6)
     aclnn("aclnnMultiScaleDeformableAttnFunction", value, shapes, starts, where, weight, out)
     close(out, attended(value.double(), where.double(), weight.double()))
-    grad, slopes = real(2, 5, 6, seed=3), [torch.zeros_like(one) for one in (value, where, weight)]
+    grad, slopes = real(2, 32, 6, seed=3), [torch.zeros_like(one) for one in (value, where, weight)]
     aclnn("aclnnMultiScaleDeformableAttentionGrad", value, shapes, starts, where, weight, grad, *slopes)
     for got, want in zip(slopes, gradients(attended, value, where, weight, grad=grad), strict=True):
         close(got, want, 1e-3)

@@ -97,7 +97,7 @@ def test_simulator_is_what_runs() -> None:
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda x: torch.nn.functional.softshrink(x, -1.0), "aclnnSoftshrink: lambd is -1; allowed: 0 or more"),
+        (lambda x: torch.nn.functional.softshrink(x, -1.0), "aclnnSoftshrink: lambd is -1; .* allows at least 0"),
         (lambda x: x[:0].amax(0), r"aclnnAmax: dimension 0 of \[0, 3\] has no element"),
         (lambda x: x[:0].amin(-2), r"aclnnAmin: dimension -2 of \[0, 3\] has no element"),
         (lambda x: x.flip(0, 0), "aclnnFlip: dimension 0 is there twice"),

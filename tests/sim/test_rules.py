@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,10 +90,13 @@ class Caller:
             return ctypes.c_void_p(self.library.aclCreateTensorList(members, ctypes.c_uint64(1)))
         if one.kind in create:
             function, item = create[one.kind]
-            return ctypes.c_void_p(getattr(self.library, function)((item * 1)(1), ctypes.c_uint64(1)))
-        scalar = ctypes.c_float(1)
+            members = allowed_members(one, self.family())
+            made = (item * max(1, len(members)))(*members)
+            return ctypes.c_void_p(getattr(self.library, function)(made, ctypes.c_uint64(len(members))))
+        value = inside(one.related("values", self.family())) if one.kind != "char*" else 0
+        scalar = ctypes.c_float(value)
         if one.kind == "aclScalar*":
-            item = {"FLOAT": scalar, "BOOL": ctypes.c_bool(True)}.get(dtype, ctypes.c_int64(1))
+            item = {"FLOAT": scalar, "BOOL": ctypes.c_bool(True)}.get(dtype, ctypes.c_int64(int(value)))
             return ctypes.c_void_p(self.library.aclCreateScalar(ctypes.byref(item), DTYPES[dtype]))
         if one.kind == "aclScalarList*":
             members = (ctypes.c_void_p * 1)(self.library.aclCreateScalar(ctypes.byref(scalar), 0))
@@ -103,11 +106,16 @@ class Caller:
         if one.kind.endswith("*"):
             return ctypes.c_void_p()
         if one.kind in ("double", "float"):
-            return {"double": ctypes.c_double, "float": ctypes.c_float}[one.kind](1)
+            return {"double": ctypes.c_double, "float": ctypes.c_float}[one.kind](value)
         if one.kind == "aclDataType" and (one.dtypes or "dtype" in one.relations):
             return ctypes.c_int64(DTYPES[dtype])
-        known = one.relations.get("values", ())
-        return ctypes.c_int64(1 if not known or "1" in known else int(known[0]))
+        return ctypes.c_int64(int(value))
+
+    def family(self) -> str:
+        """The one whose rules hold, which a test may choose."""
+        before = self.library.ophook_rules_family(-1)
+        self.library.ophook_rules_family(before)
+        return rules.FAMILIES[before] if before >= 0 else FAMILY
 
     def arguments(self, function: rules.Function, given: list[Given]) -> list[object]:
         return [self.value(one, *each) for one, each in zip(function.parameters, given, strict=True)]
@@ -175,21 +183,89 @@ def accepted(function: rules.Function, family: str) -> list[Given]:
                 fits = tuple(name for name in dtypes[other] if rules.can_cast(name, dtypes[one.name][0]))
                 dtypes[other] = fits or dtypes[other]
     middle = {name: 4 if 4 in allowed else allowed[len(allowed) // 2] for name, allowed in ranks.items()}
-    return [(dtypes[one.name][0], (1,) * middle[one.name]) for one in function.parameters]
+    sizes = allowed_sizes(function, family, middle)
+    return [(dtypes[one.name][0], sizes[one.name]) for one in function.parameters]
 
 
 def columns_of(function: rules.Function, family: str) -> dict[str, tuple[str, ...]]:
     return {one.name: types for one in function.parameters if (types := one.related("columns", family))}
 
 
-def outside(relations: Mapping[str, tuple[str, ...]], kind: str) -> Iterator[int | str]:
-    """Numbers, or a text, that the page does not list."""
-    if "values" in relations:
-        yield "none of these" if kind == "char*" else max(map(int, relations["values"])) + 1
-    if "least" in relations:
-        yield int(relations["least"][0]) - 1
-    if "most" in relations:
-        yield int(relations["most"][0]) + 1
+def within(spans: Iterable[str], number: float) -> bool:
+    """Whether a number is one of those that `rules.Parameter` writes as ``4``, ``1..64``, ``>0..1`` or ``0..<1``."""
+    for span in spans:
+        low, dots, high = span.partition("..")
+        if not dots:
+            if number == float(low):
+                return True
+            continue
+        above = not low or (number > float(low[1:]) if low[0] == ">" else number >= float(low))
+        below = not high or (number < float(high[1:]) if high[0] == "<" else number <= float(high))
+        if above and below:
+            return True
+    return False
+
+
+def ends(spans: Iterable[str]) -> list[float]:
+    return [float(end) for span in spans for end in re.findall(r"-?[\d.e-]*\d", span.replace("..", " "))]
+
+
+def inside(spans: tuple[str, ...], usual: float = 1) -> float:
+    """The usual number, or the nearest end that is allowed."""
+    near = {end + step for end in ends(spans) for step in (0, 1, -1)}
+    by_distance = sorted(near, key=lambda number: (abs(number - usual), -number))
+    return next(number for number in (usual, *by_distance) if not spans or within(spans, number))
+
+
+def beyond(spans: tuple[str, ...], kind: str = "") -> Iterator[float]:
+    """Numbers next to those that are allowed."""
+    tried = (0, 1) if kind == "bool" else sorted({end + step for end in ends(spans) for step in (-1, 0, 1)})
+    yield from (number for number in tried if spans and not within(spans, number))
+
+
+def places(one: rules.Parameter, family: str) -> dict[int, tuple[str, ...]]:
+    """What sizes or members may be, by their places."""
+    found: dict[int, tuple[str, ...]] = {}
+    for item in one.related("sizes", family):
+        at, _, span = item.partition(":")
+        found[int(at)] = (*found.get(int(at), ()), span)
+    return found
+
+
+def allowed_members(one: rules.Parameter, family: str) -> list[int]:
+    count = int(inside(one.related("length", family)))
+    at = places(one, family)
+    return [int(inside(at.get(place, ()))) for place in range(max(count, 1) if at else count)]
+
+
+def allowed_sizes(function: rules.Function, family: str, ranks: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    at = {one.name: places(one, family) if one.kind == "aclTensor*" else {} for one in function.parameters}
+    found = {name: tuple(int(inside(at[name].get(place, ()))) for place in range(rank)) for name, rank in ranks.items()}
+    for _ in range(3):
+        for one in function.parameters:
+            for other in (*one.related("shape", family), *one.related("shape_of_broadcast", family)):
+                if len(found[one.name]) == len(found[other]):
+                    found[one.name] = found[other] = tuple(map(max, found[one.name], found[other]))
+    return found
+
+
+def outside(one: rules.Parameter, family: str) -> Iterator[str]:
+    """Numbers, members of an array, or a text, that are not allowed."""
+    values, length = one.related("values", family), one.related("length", family)
+    if one.kind == "char*":
+        yield from ["none of these"] if values else []
+        return
+    for number in beyond(values, one.kind):
+        yield f"FLOAT({number})" if one.kind == "aclScalar*" else f"{number:.17g}"
+    if one.kind not in ("aclIntArray*", "aclBoolArray*"):
+        return
+    usual = allowed_members(one, family)
+    for count in beyond(length):
+        if count >= 0:
+            yield f"({','.join(map(str, (usual * (int(count) + 1))[: int(count)]))})"
+    for place, spans in places(one, family).items():
+        for member in beyond(spans) if place < len(usual) else ():
+            yield f"({','.join(str(int(member)) if at == place else str(own) for at, own in enumerate(usual))})"
 
 
 def wrong_formats(function: rules.Function, one: rules.Parameter, given: list[Given], family: str) -> Iterator[str]:
@@ -215,8 +291,12 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
         fits = {own for own, *others in zip(columns.get(one.name, ()), *beside, strict=False) if tuple(others) == first}
         if one.required:
             yield place, None, INVALID if "null_is_invalid" in one.relations else NULL
-        for value in outside(one.relations, one.kind):
+        for value in outside(one, family):
             yield place, value, function.invalid_code
+        for at, spans in places(one, family).items() if one.kind == "aclTensor*" else ():
+            for size in beyond(spans) if at < len(sizes) else ():
+                if size >= 0:
+                    yield place, (dtype, (*sizes[:at], int(size), *sizes[at + 1 :])), function.invalid_code
         if one.kind not in TENSORS:
             continue
         wrong = [name for name in DTYPES if name not in one.dtypes.get(family, DTYPES)]

@@ -15,7 +15,7 @@ at::Tensor merged(const at::Tensor& x, int64_t dim) {
 
 Halves halves_of(const at::Tensor& rows, bool interleaved) {
   if (interleaved) {
-    auto pairs = rows.unflatten(-1, {-1, 2});
+    auto pairs = rows.unflatten(-1, {divided(rows.size(-1), 2), 2});
     return {pairs.select(-1, 0), pairs.select(-1, 1)};
   }
   const int64_t half = divided(rows.size(-1), 2);

@@ -41,7 +41,7 @@ at::Tensor in_order(const at::Tensor& permuted, const at::Tensor& sorted) {
 }
 
 at::Tensor sum_of_experts(const at::Tensor& rows, int64_t topk) {
-  return rows.reshape({-1, topk, rows.size(1)}).sum(1);
+  return rows.reshape({divided(rows.size(0), topk), topk, rows.size(1)}).sum(1);
 }
 
 at::Tensor unpermute(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -269,24 +270,74 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
   return {};
 }
 
-// A number or a text that the page does not list.
-Verdict value_verdict(const FunctionRules& rules, const ParameterRules& rule, const Argument& argument, size_t family) {
-  if (rule.values.empty() && !rule.least && !rule.most) return {};
-  if (argument.said == Argument::kNothing || (argument.said == Argument::kText && !argument.pointer)) return {};
-  const bool number = argument.said == Argument::kNumber;
-  const std::string came = number ? std::to_string(argument.number) : static_cast<const char*>(argument.pointer);
+std::string number_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.15g", number);
+  return text;
+}
+
+std::string span_text(const Span& span) {
+  if (span.low == span.high) return number_text(span.low);
+  std::string text;
+  if (!std::isinf(span.low)) text = (span.above ? "more than " : "at least ") + number_text(span.low);
+  if (std::isinf(span.high)) return text;
+  return text + (text.empty() ? "" : " and ") + (span.below ? "less than " : "at most ") + number_text(span.high);
+}
+
+// A number that is none of those which may be: the parameter's own, the number of an array's, or one of the sizes.
+Verdict limit_verdict(const FunctionRules& rules, const ParameterRules& rule, const Numbers& numbers, double number,
+                      const aclTensor* tensor, size_t family) {
+  const auto within = [&](const Span& span) {
+    return (span.above ? number > span.low : number >= span.low) &&
+           (span.below ? number < span.high : number <= span.high);
+  };
+  if (std::isnan(number) || std::any_of(numbers.spans.begin(), numbers.spans.end(), within)) return {};
   std::string allowed;
-  for (const std::string& value : rule.values) {
-    if (value == came) return {};
-    allowed += (allowed.empty() ? "" : ", ") + value;
+  for (const Span& span : numbers.spans) allowed += (allowed.empty() ? "" : ", ") + span_text(span);
+  std::string came = (numbers.of == Numbers::kItself ? "is " : "has ") + number_text(number);
+  if (numbers.of == Numbers::kLength) came += " numbers";
+  if (numbers.of == Numbers::kAt) came += (tensor ? " in dimension " : " at index ") + std::to_string(numbers.at);
+  if (tensor) came = "of shape " + shape_text(tensor->sizes) + " " + came;
+  return refused(rules, rule, family, came, allowed);
+}
+
+// The number that a limit is about, where the argument has it.
+std::optional<double> number_of(const ParameterRules& rule, const Numbers& numbers, const Argument& argument,
+                                const aclTensor* tensor) {
+  if (tensor) return numbers.at < tensor->sizes.size() ? std::optional(double(tensor->sizes[numbers.at])) : std::nullopt;
+  if (argument.said == Argument::kNumber) return double(argument.number);
+  if (argument.said == Argument::kReal) return argument.real;
+  if (!argument.pointer) return std::nullopt;
+  if (rule.scalar) {
+    const at::Scalar& scalar = static_cast<const aclScalar*>(argument.pointer)->value;
+    return scalar.isComplex() ? std::nullopt : std::optional(scalar.toDouble());
   }
-  if (number && rule.values.empty()) {
-    if ((!rule.least || argument.number >= *rule.least) && (!rule.most || argument.number <= *rule.most)) return {};
-    allowed = rule.least ? "at least " + std::to_string(*rule.least) : "";
-    if (rule.most) allowed += (rule.least ? " and at most " : "at most ") + std::to_string(*rule.most);
+  const auto member = [&](const auto& values) -> std::optional<double> {
+    if (numbers.of == Numbers::kLength) return double(values.size());
+    return numbers.at < values.size() ? std::optional(double(values[numbers.at])) : std::nullopt;
+  };
+  if (argument.said == Argument::kInts) return member(static_cast<const aclIntArray*>(argument.pointer)->values);
+  if (argument.said == Argument::kBools) return member(static_cast<const aclBoolArray*>(argument.pointer)->values);
+  return std::nullopt;
+}
+
+Verdict value_verdict(const FunctionRules& rules, const ParameterRules& rule, const Argument& argument, size_t family) {
+  const bool shaped = argument.kind == Argument::kTensor || argument.kind == Argument::kList;
+  const aclTensor* tensor = shaped ? first_tensor_of(argument) : nullptr;
+  for (const Numbers& numbers : rule.numbers) {
+    if (numbers.only != kNoFamily && numbers.only != int(family)) continue;
+    const std::optional<double> number = number_of(rule, numbers, argument, tensor);
+    if (!number) continue;
+    if (Verdict found = limit_verdict(rules, rule, numbers, *number, tensor, family); found.code) return found;
   }
-  return allowed.empty() ? Verdict{}
-                         : refused(rules, rule, family, "is " + (number ? came : "\"" + came + "\""), allowed);
+  if (rule.texts.empty() || argument.said != Argument::kText || !argument.pointer) return {};
+  const std::string came = static_cast<const char*>(argument.pointer);
+  std::string allowed;
+  for (const std::string& text : rule.texts) {
+    if (text == came) return {};
+    allowed += (allowed.empty() ? "" : ", ") + text;
+  }
+  return refused(rules, rule, family, "is \"" + came + "\"", allowed);
 }
 
 // A first phase that CANN generates looks for the data types of the call, of a list its first tensor's, in the columns
@@ -368,7 +419,8 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
   if (rules.has_columns)
     if (Verdict found = columns_verdict(rules, arguments, count, family); found.code) return found;
   for (size_t i = 0; i < count; ++i)
-    if (Verdict found = value_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;
+    if (is_asked_for(rules.parameters[i], arguments))
+      if (Verdict found = value_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;
   return {};
 }
 

@@ -15,8 +15,9 @@ struct FunctionRules;
 struct Argument {
   enum Kind : unsigned char { kValue, kPointer, kTensor, kList } kind;
   const void* pointer;  // of the last three
-  enum Said : unsigned char { kNothing, kNumber, kText } said = kNothing;
-  int64_t number = 0;  // of kNumber; a text is where the pointer leads
+  enum Said : unsigned char { kNothing, kNumber, kReal, kText, kInts, kBools } said = kNothing;
+  int64_t number = 0;  // of kNumber; a text and the members of an array are where the pointer leads
+  double real = 0;     // of kReal
 };
 
 bool rules_wanted();

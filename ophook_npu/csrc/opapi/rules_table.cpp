@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <fstream>
+#include <limits>
 
 #include "acl/acl_base.h"
 
@@ -148,6 +150,31 @@ size_t position(const FunctionRules& function, std::string_view name) {
   return at;
 }
 
+// One span of what a number may be: "4", "1..64", ">0..1", "0..<1", "..4"; of "sizes" behind a place, "2:1..".
+void limit(ParameterRules& one, std::string_view key, std::string_view value, int only) {
+  Numbers numbers{key == "values" ? Numbers::kItself : key == "length" ? Numbers::kLength : Numbers::kAt, 0, only, {}};
+  if (const size_t colon = value.find(':'); numbers.of == Numbers::kAt) {
+    numbers.at = std::stoull(std::string(value.substr(0, colon)));
+    value.remove_prefix(colon + 1);
+  }
+  if (std::isalpha(static_cast<unsigned char>(value[0]))) return void(one.texts.emplace_back(value));
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  const auto number = [](std::string_view said, double none) {
+    return said.empty() ? none : std::stod(std::string(said));
+  };
+  const bool above = value.starts_with('>');
+  const size_t dots = value.find("..");
+  const std::string_view first = value.substr(above, dots == value.npos ? dots : dots - above);
+  const std::string_view last = dots == value.npos ? first : value.substr(dots + 2);
+  const bool below = last.starts_with('<');
+  const Span span{number(first, -kAny), number(last.substr(below), kAny), above, below};
+  for (Numbers& known : one.numbers)
+    if (known.of == numbers.of && known.at == numbers.at && known.only == only)
+      return known.spans.push_back(span);
+  numbers.spans.push_back(span);
+  one.numbers.push_back(std::move(numbers));
+}
+
 void relate(const FunctionRules& function, ParameterRules& one) {
   constexpr std::pair<std::string_view, Relation::Kind> kKinds[] = {
       {"dtype", Relation::kDtype},  {"format", Relation::kFormat}, {"cast", Relation::kCast},
@@ -157,10 +184,9 @@ void relate(const FunctionRules& function, ParameterRules& one) {
   one.contiguous = one.any_format = one.null_is_invalid = one.tiled = false;
   one.free_if_empty = one.free_dtypes = one.free_formats = one.free_ranks = one.free_same = false;
   bool formats_checked = false;
-  one.values.clear();
+  one.texts.clear(), one.numbers.clear();
   one.formats_of.clear();
   one.columns = {};
-  one.least = one.most = std::nullopt;
   one.asked = std::nullopt;
   for (std::string_view word : split(one.related, ' ')) {
     const size_t equals = word.find('=');
@@ -169,8 +195,6 @@ void relate(const FunctionRules& function, ParameterRules& one) {
     one.null_is_invalid |= word == "null_is_invalid";
     one.tiled |= word == "tiled";
     const std::string_view key = word.substr(0, equals), said = equals == word.npos ? "" : word.substr(equals + 1);
-    if (key == "values")
-      for (std::string_view value : split(said, ',')) one.values.emplace_back(value);
     if (key == "free_if_empty") {
       const auto names = [&](std::string_view column) { return said.find(column) != said.npos; };
       one.free_if_empty = true;
@@ -182,10 +206,10 @@ void relate(const FunctionRules& function, ParameterRules& one) {
       one.ranks_checked = said.find("ranks") != said.npos;
     }
     if (key == "asked") one.asked = position(function, said);
-    if (key == "least") one.least = std::stoll(std::string(said));
-    if (key == "most") one.most = std::stoll(std::string(said));
     const size_t colon = key.find(':');
     const int only = colon == key.npos ? kNoFamily : family_of(key.substr(colon + 1));
+    if (const std::string_view of = key.substr(0, colon); of == "values" || of == "length" || of == "sizes")
+      for (std::string_view value : split(said, ',')) limit(one, of, value, only);
     if (key.substr(0, colon) == "columns")
       for (std::string_view dtype : split(said, ','))
         for (size_t family = 0; family < kFamilies.size(); ++family)

@@ -34,6 +34,21 @@ struct FormatsOf {
   uint64_t formats;
 };
 
+// What a number may be: from low to high, each of which it may be itself or not.
+struct Span {
+  double low, high;
+  bool above, below;  // more than low, less than high
+};
+
+// What the parameter's own number may be, how many numbers an array may have, or what one of these or one size of a
+// tensor may be; on one family or on all.
+struct Numbers {
+  enum Of : unsigned char { kItself, kLength, kAt } of;
+  size_t at;
+  int only;
+  std::vector<Span> spans;
+};
+
 struct ParameterRules {
   std::string name;
   Argument::Kind kind = Argument::kValue;
@@ -55,8 +70,8 @@ struct ParameterRules {
   std::string related;                                   // the column, until all parameters of the function are known
   std::vector<Relation> relations;
   std::array<std::vector<int>, kFamilies.size()> columns;  // the aclDataTypes that stand with those of others, in order
-  std::vector<std::string> values;                         // what a number or a text may be; none: anything
-  std::optional<int64_t> least, most;
+  std::vector<std::string> texts;                          // what a text may be; none: anything
+  std::vector<Numbers> numbers;
   std::optional<size_t> asked;  // the flag without which nobody looks at it
 };
 

@@ -132,3 +132,37 @@ def test_an_empty_tensor_ends_the_phase_on_the_products_before_ascend950(tmp_pat
     out = followed(tmp_path, regbase + check, body)["out"]
     assert out.related("idle", "Ascend910B") == ("x",) and out.related("idle", "Ascend950") == ()
     assert out.related("shape", "Ascend950") == ("x",)
+
+
+NUMBERS = """
+static bool CheckMode(int64_t mode) {
+    OP_CHECK(mode >= 0 && mode <= 2, OP_LOGE(ACLNN_ERR_PARAM_INVALID, "%ld", mode), return false);
+    return true;
+}
+static void Settle(int64_t& mode) { if (mode < 0) { mode = 0; } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "relation", "want"),
+    [
+        ("CHECK_RET(CheckMode(mode), ACLNN_ERR_PARAM_INVALID);", "mode", "values", ("0", "1", "2")),
+        ("if (mode == 0) { return ACLNN_ERR_PARAM_INVALID; }", "mode", "values", ("..-1", "1..")),
+        ("Settle(mode); CHECK_RET(CheckMode(mode), ACLNN_ERR_PARAM_INVALID);", "mode", "values", None),
+        ("CHECK_RET(x->IsEmpty() || mode > 0, ACLNN_ERR_PARAM_INVALID);", "mode", "values", None),
+        ("CHECK_RET(x->GetViewShape().GetDim(1) == 4, ACLNN_ERR_PARAM_INVALID);", "x", "sizes", ("1:4",)),
+        ("auto s = x->GetViewShape(); CHECK_RET(s[0] > 0, ACLNN_ERR_PARAM_INVALID);", "x", "sizes", ("0:1..",)),
+        ("CHECK_RET(x->GetViewShape().GetDim(mode) > 0, ACLNN_ERR_PARAM_INVALID);", "x", "sizes", None),
+    ],
+)
+def test_what_a_check_takes_of_a_number(
+    tmp_path: Path, body: str, name: str, relation: str, want: tuple[str, ...] | None
+) -> None:
+    assert followed(tmp_path, NUMBERS, body)[name].relations.get(relation) == want
+
+
+def test_a_number_that_one_product_limits(tmp_path: Path) -> None:
+    check = "if (GetCurrentPlatformInfo().GetCurNpuArch() == NpuArch::DAV_3510)"
+    check += " { CHECK_RET(mode < 3, ACLNN_ERR_PARAM_INVALID); }"
+    relations = followed(tmp_path, "", check)["mode"].relations
+    assert relations == {"values:Ascend950": ("..2",)}

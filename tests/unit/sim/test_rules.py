@@ -31,13 +31,15 @@ def test_the_tables_are_sound() -> None:
         for parameter in function.parameters:
             for dtypes in parameter.dtypes.values():
                 assert set(dtypes) <= set(rules.DATA_TYPES), (function.name, parameter)
-            said = dict(parameter.relations)
-            values, bounds = said.pop("values", ()), [*said.pop("least", ()), *said.pop("most", ())]
-            assert len(set(values)) == len(values) and not (values and bounds), (function.name, parameter)
-            assert all(re.fullmatch(r"-?\d+", value) for value in (*values, *bounds) if parameter.kind != "char*")
-            for key, others in said.items():
+            for key, others in parameter.relations.items():
                 relation, colon, family = key.partition(":")
                 assert not colon or family in function.families, key
+                if relation in ("values", "length", "sizes"):
+                    span = r"-?[\d.e-]+|>?(-?[\d.e-]+)?\.\.<?(-?[\d.e-]+)?"
+                    form = {"values": r"\w+" if parameter.kind == "char*" else span, "length": span}
+                    assert all(re.fullmatch(form.get(relation, rf"\d:({span})"), one) for one in others), (key, others)
+                    assert len(set(others)) == len(others), (function.name, parameter)
+                    continue
                 if relation.startswith("formats_of_"):
                     of = relation.removeprefix("formats_of_")
                     assert of in ("2", "3", "4", "5", *rules.DATA_TYPES), (function.name, parameter)
@@ -50,7 +52,7 @@ def test_the_tables_are_sound() -> None:
                     assert lengths == {len(others)}, function.name
                     continue
                 columns = {
-                    "checked": {"dtypes", "formats", "null", "ranks"},
+                    "checked": {"dtypes", "formats", "null", "ranks", "values"},
                     "free_if_empty": {"dtypes", "formats", "ranks", "same"},
                 }
                 if relation in columns:
@@ -539,9 +541,9 @@ def test_bullets_of_one_product_are_read_for_it_alone(tmp_path: Path) -> None:
         ("取值为0、1、2", "int64_t", {"values": ("0", "1", "2")}),
         ("支持0：bilinear（双线性插值）、1：nearest两种模式", "int64_t", {"values": ("0", "1")}),
         ("输入范围为{2, 34}，分别对应{2: INT8, 34: HIFLOAT8}", "int64_t", {"values": ("2", "34")}),
-        ("取值范围[1, 64]", "int64_t", {"least": ("1",), "most": ("64",)}),
-        ("取值范围为(0, 64)", "int64_t", {"least": ("1",), "most": ("63",)}),
-        ("取值范围大于0", "int64_t", {"least": ("1",)}),
+        ("取值范围[1, 64]", "int64_t", {"values": ("1..64",)}),
+        ("取值范围为(0, 64)", "int64_t", {"values": ("1..63",)}),
+        ("取值范围大于0", "int64_t", {"values": ("1..",)}),
         ('支持{"rint", "round"}模式。仅支持"rint"', "char*", {"values": ("rint", "round")}),
         ("当x为空时，取值为0、1", "int64_t", {}),  # a condition
         ("取值为1~2048", "int64_t", {}),

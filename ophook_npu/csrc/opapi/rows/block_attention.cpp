@@ -9,9 +9,6 @@ namespace blocked = sim::block_attention;
 #define BLOCKS                                                                     \
   (blocked::Blocks{NAMED(query, key, value), .mask = blocks, .shape = block_shape, \
                    NAMED(lengths, key_lengths, layout, scale)})
-static void precise(int64_t precision) {
-  SIM_CHECK(precision == 0 || precision == 1 || precision == 4, "innerPrecise ", precision, "; allowed: 0, 1, 4");
-}
 static void of_two(const Dims& block_shape) {
   SIM_CHECK(block_shape.empty() || block_shape.size() == 2, "blockShape ", block_shape, "; two numbers are expected");
 }
@@ -19,7 +16,7 @@ ACLNN(BlockSparseAttention,
       (In, query, In, key, In, value, In, blocks, In, mask, Ints, block_shape, Ints, lengths, Ints, key_lengths, In,
        pages, Text, layout, Text, key_layout, int64_t, key_heads, int64_t, mask_kind, double, scale, int64_t, precision,
        int64_t, block_size, int64_t, before, int64_t, after, int64_t, log_sum_asked, Out, out, Out, log_sum),
-      (refuse_if_given({mask, pages}, "attenMask or blockTable"), precise(precision), of_two(block_shape),
+      (refuse_if_given({mask, pages}, "attenMask or blockTable"), of_two(block_shape),
        blocked::check(BLOCKS, key_layout, key_heads, mask_kind, out),
        log_sum_asked ? blocked::log_sum_like(query, log_sum) : when_run()),
       blocked::attend(BLOCKS, out, log_sum_asked ? log_sum : at::Tensor()))

@@ -9,11 +9,7 @@ using namespace sim::quant;
 namespace {
 
 // As the check of CANN has them.
-void flat_limits(const at::Tensor& self, double clip, double top) {
-  constexpr int64_t kTokens = 262144, kSide = 256;
-  SIM_CHECK(self.dim() == 3 && self.size(0) <= kTokens && self.size(1) <= kSide && self.size(2) <= kSide, "x ",
-            self.sizes(), "; allowed: up to (", kTokens, ", ", kSide, ", ", kSide, ")");
-  SIM_CHECK(clip > 0 && clip <= 1, "clipRatio ", clip, "; allowed: more than 0, up to 1");
+void known_top(double top) {
   SIM_CHECK(top == 0 || (top >= 6 && top <= 12), "dstTypeMax ", top, "; allowed: 0, 6 to 12");
 }
 
@@ -48,14 +44,14 @@ ACLNN(DynamicBlockQuantV2,
       block_like(self, mode, dtype, rows, columns, out, scale);
       SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed for int8: 0"), block_quant(self, least, columns, out, scale))
 ACLNN(FlatQuant, (In, self, In, left, In, right, double, clip, Out, out, Out, scale),
-      (flat_limits(self, clip, 0), flat_like({NAMED(self, left, right, clip)}, out, scale)),
+      (flat_like({NAMED(self, left, right, clip)}, out, scale)),
       flat_quant({NAMED(self, left, right, clip)}, out, scale))
 ACLNN(FlatQuantV2, (In, self, In, left, In, right, double, clip, double, top, Out, out, Out, scale),
-      (flat_limits(self, clip, top), flat_like({NAMED(self, left, right, clip, top)}, out, scale)),
+      (known_top(top), flat_like({NAMED(self, left, right, clip, top)}, out, scale)),
       flat_quant({NAMED(self, left, right, clip, top)}, out, scale))
 ACLNN(FlatQuantV3,
       (In, self, In, left, In, right, In, groups, double, clip, double, top, int64_t, kind, Out, out, Out, scale),
-      (flat_limits(self, clip, top), flat_groups(groups, kind),
+      (known_top(top), flat_groups(groups, kind),
        flat_like({NAMED(self, left, right, groups, kind, clip, top)}, out, scale)),
       flat_quant({NAMED(self, left, right, groups, kind, clip, top)}, out, scale))
 ACLNN(RotateQuant,

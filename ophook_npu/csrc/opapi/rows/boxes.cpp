@@ -67,7 +67,6 @@ ACLNN(RoiAlignV2Backward,
             kernels::roi_align_backward(grad, rois, as_torchvision(scale, height, width, samples, aligned), sizes)))
 ACLNN(RoiPoolingWithArgMax,
       (In, features, In, rois, int64_t, height, int64_t, width, float, scale_y, float, scale_x, Out, out, Out, places),
-      SIM_CHECK(scale_y > 0 && scale_x > 0, "spatial_scale ", scale_y, " and ", scale_x, "; allowed: above 0");
       kernels::pooled_like(rois, {1, height, width, 0, true}, features, out);
       like(places, out),
       write_region_maxima(out, places, kernels::roi_maxima(features, rois, height, width, scale_y, scale_x)))

@@ -8,13 +8,15 @@ using namespace sim::aclnn;
 
 namespace {
 
-void half_of(const at::Tensor& out, const at::Tensor& self, int64_t dim) {
+Dims halved(const at::Tensor& self, int64_t dim) {
   const int64_t at = wrap(dim, self);
   SIM_CHECK(self.dim() && self.size(at) % 2 == 0, "dimension ", dim, " of ", self.sizes(), " has an odd size");
   Dims sizes = self.sizes().vec();
   sizes[at] /= 2;
-  shape(out, sizes);
+  return sizes;
 }
+
+void half_of(const at::Tensor& out, const at::Tensor& self, int64_t dim) { shape(out, halved(self, dim)); }
 
 // The rows that were computed: the others of `out` stay.
 void write_rows(const at::Tensor& out, const at::Tensor& rows) {
@@ -47,9 +49,7 @@ void modulated_rows(const at::Tensor& x, const at::Tensor& scale, const at::Tens
   }
 }
 
-void geglu_like(const at::Tensor& self, int64_t dim, int64_t approximate, const at::Tensor& out,
-                const at::Tensor& out_gelu) {
-  SIM_CHECK(approximate == 0 || approximate == 1, "approximate ", approximate, "; allowed: 0, 1");
+void geglu_like(const at::Tensor& self, int64_t dim, const at::Tensor& out, const at::Tensor& out_gelu) {
   half_of(out, self, dim), like(out_gelu, out);
 }
 
@@ -84,7 +84,7 @@ ACLNN(ClippedSwigluGrad,
 ACLNN(FatreluMul, (In, self, In, threshold, Out, out), (half_of(out, self, -1), one_element(threshold)),
       write(out, kernels::fatrelu_mul(self, threshold)))
 ACLNN(GeGlu, (In, self, int64_t, dim, int64_t, approximate, Out, out, Out, out_gelu),
-      geglu_like(self, dim, approximate, out, out_gelu),
+      geglu_like(self, dim, out, out_gelu),
       write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
 ACLNN(GeGluBackward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, Out, out),
       half_of(grad, self, dim), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, false)))
@@ -100,12 +100,13 @@ ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out
 ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::glu(self, dim)))
 ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
 ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, out, Out, out_gelu),
-      geglu_like(self, dim, approximate, out, out_gelu),
+      geglu_like(self, dim, out, out_gelu),
       write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
 ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
       write(out, kernels::gelu_mul(self, approximate)))
 ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), half_of(grad, self, dim),
       write(out, kernels::glu_backward(grad, self, dim)))
-ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), , write(out, kernels::swiglu_backward(grad, self, dim)))
+ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), halved(self, dim),
+      write(out, kernels::swiglu_backward(grad, self, dim)))
 ACLNN(GeGluV3Backward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, bool, left, Out, out),
       half_of(grad, self, dim), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, left)))

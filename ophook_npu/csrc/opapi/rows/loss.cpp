@@ -176,8 +176,7 @@ ACLNN(L1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, 
       gradient_like(out, grad, self, target, reduction),
       write(out, kernels::l1_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
 ACLNN(SmoothL1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, float, beta, Out, out),
-      gradient_like(out, grad, self, target, reduction);
-      SIM_CHECK(beta >= 0, "beta ", beta, " is negative"),
+      gradient_like(out, grad, self, target, reduction),
       write(out, at::smooth_l1_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction, beta)))
 ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
       gradient_like(out, grad, self, target, reduction),

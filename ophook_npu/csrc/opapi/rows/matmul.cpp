@@ -78,7 +78,6 @@ void factors(const std::optional<at::Scalar>& beta, const std::optional<at::Scal
                 factor->type(), " for ", inputs.front().scalar_type());
 }
 
-void known_norm(double p) { SIM_CHECK(p >= 0, "p ", p, "; allowed: a number of at least 0"); }
 
 void known_way(double p, int64_t mode) {
   SIM_CHECK(p != 2 || mode == 2, "compute_mode ", mode, " where p is 2; allowed: 2");
@@ -90,10 +89,9 @@ void crossed(const at::Tensor& out, const at::Tensor& self, const at::Tensor& ot
             "vectors of three numbers along dimension ", dim, " expected, got ", self.sizes(), " and ", other.sizes());
 }
 
-void renormalizable(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& max) {
+void renormalizable(const at::Tensor& self, int64_t dim) {
   wrap(dim, self);
   SIM_CHECK(self.dim() >= 2, "two dimensions or more expected, got ", self.sizes());
-  SIM_CHECK(p.toDouble() >= 0 && max.toDouble() >= 0, "p ", p, " and maxNorm ", max, "; neither may be negative");
 }
 
 void pairs_like(const at::Tensor& self, const at::Tensor& out) {
@@ -202,14 +200,14 @@ ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, uni
 ACLNN(Trace, (In, self, Out, out), (kept(out, self), shape(out, {})), write(out, at::trace(self)))
 
 // norms and distances
-ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out), renormalizable(self, p, dim, max),
+ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out), renormalizable(self, dim),
       write(out, kernels::renormalized(self, p, dim, max)))
-ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), renormalizable(self, p, dim, max),
+ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), renormalizable(self, dim),
       write(self, kernels::renormalized(self, p, dim, max)))
 ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out),
-      (known_norm(p), known_way(p, mode), distances_like(x, y, out)), write(out, at::cdist(wide(x), wide(y), p)))
+      (known_way(p, mode), distances_like(x, y, out)), write(out, at::cdist(wide(x), wide(y), p)))
 ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out), distances_like(x, y, distance),
       write(out, kernels::distances_backward(grad, x, y, distance, p)))
-ACLNN(PdistForward, (In, self, Num, p, Out, out), (known_norm(p.toDouble()), pairs_like(self, out)),
+ACLNN(PdistForward, (In, self, Num, p, Out, out), pairs_like(self, out),
       write(out, at::pdist(wide(self), p.toDouble())))
 ACLNN(Pdist, (In, self, float, p, Out, out), pairs_like(self, out), write(out, at::pdist(wide(self), p)))

@@ -89,7 +89,6 @@ ACLNN(Celu, (In, self, Num, alpha, Out, out), not_zero(alpha), write(out, at::ce
 ACLNN(Hardtanh, (In, self, Num, min, Num, max, Out, out), in_order(min, max), at::hardtanh_out(out, self, min, max))
 ACLNN(Hardshrink, (In, self, Num, lambda, Out, out), , at::hardshrink_out(out, self, lambda))
 ACLNN(Softshrink, (In, self, Num, lambda, Out, out),
-      SIM_CHECK(!(lambda.to<double>() < 0), "lambd is ", lambda, "; allowed: 0 or more");
       like(out, self), at::softshrink_out(out, self, lambda))
 ACLNN(Softplus, (In, self, Num, beta, Num, threshold, Out, out), , write(out, at::softplus(self, beta, threshold)))
 ACLNN(LogSigmoid, (In, self, Out, out), , write(out, at::log_sigmoid(self)))

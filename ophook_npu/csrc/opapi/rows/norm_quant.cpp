@@ -33,13 +33,12 @@ ACLNN(AdaLayerNormQuant,
       write_rows_quantized(out, out_scale, smooth(ada_layer_norm(self, scale, shift, weight, bias, eps).y, smoothing)))
 ACLNN(LayerNormWithImplMode,
       (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd, int32_t, mode),
-      SIM_CHECK(mode >= 0 && mode <= 2, "implMode ", mode, "; allowed: 0, 1, 2");
       SIM_CHECK(mode != 2 || self.scalar_type() == at::kHalf, "implMode 2 for ", self.scalar_type(),
                 "; allowed: FLOAT16"),
       write_ada(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(LayerNormQuant,
       (In, self, In, gamma, In, beta, In, scale, In, zero, int32_t, mode, double, eps, Out, out, Out, out_scale),
-      (over_the_last(self, gamma), static_mode(mode)),
+      over_the_last(self, gamma),
       write_quantized(out, steps_of(layer_normal(self, gamma, beta, eps), scale, zero, true)))
 // Its page allows additionalOutput false, CANN's own program for it asks for the sum.
 ACLNN(AddLayerNormQuantV2,

@@ -33,9 +33,7 @@ ACLNN(FusedSgd,
 ACLNN(FusedAdamw,
       (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,
        found, double, rate, double, beta1, double, beta2, double, decay, double, eps, bool, amsgrad, bool, maximize),
-      kernels::fused_adamw_like(LISTS, amsgrad);
-      SIM_CHECK(rate >= 0 && beta1 >= 0 && beta2 >= 0 && decay >= 0, "lr ", rate, ", beta1 ", beta1, ", beta2 ", beta2,
-                " and weightDecay ", decay, "; allowed: 0 and more"),
+      kernels::fused_adamw_like(LISTS, amsgrad),
       kernels::fused_adamw(LISTS, {ADAMW, NAMED(maximize)}, amsgrad))
 // It has no page: the order of its parameters is FusedAdamw's, which torch's two operators have in common as well.
 ACLNN(FusedAdam,
