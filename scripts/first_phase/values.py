@@ -61,11 +61,7 @@ class Numbers:
         return replace(self, spans=tuple(made))
 
     def __and__(self, other: Numbers) -> Numbers:
-        both = (
-            (max(a[0], b[0]), min(a[1], b[1]))
-            for a in self.spans
-            for b in other.spans
-        )
+        both = ((max(a[0], b[0]), min(a[1], b[1])) for a in self.spans for b in other.spans)
         return replace(self, spans=tuple(span for span in both if span[0] <= span[1]))
 
     def __str__(self) -> str:
