@@ -304,7 +304,8 @@ Verdict limit_verdict(const FunctionRules& rules, const ParameterRules& rule, co
 // The number that a limit is about, where the argument has it.
 std::optional<double> number_of(const ParameterRules& rule, const Numbers& numbers, const Argument& argument,
                                 const aclTensor* tensor) {
-  if (tensor) return numbers.at < tensor->sizes.size() ? std::optional(double(tensor->sizes[numbers.at])) : std::nullopt;
+  if (tensor)
+    return numbers.at < tensor->sizes.size() ? std::optional(double(tensor->sizes[numbers.at])) : std::nullopt;
   if (argument.said == Argument::kNumber) return double(argument.number);
   if (argument.said == Argument::kReal) return argument.real;
   if (!argument.pointer) return std::nullopt;

@@ -169,8 +169,7 @@ void limit(ParameterRules& one, std::string_view key, std::string_view value, in
   const bool below = last.starts_with('<');
   const Span span{number(first, -kAny), number(last.substr(below), kAny), above, below};
   for (Numbers& known : one.numbers)
-    if (known.of == numbers.of && known.at == numbers.at && known.only == only)
-      return known.spans.push_back(span);
+    if (known.of == numbers.of && known.at == numbers.at && known.only == only) return known.spans.push_back(span);
   numbers.spans.push_back(span);
   one.numbers.push_back(std::move(numbers));
 }

@@ -84,8 +84,7 @@ ACLNN(ClippedSwigluGrad,
 ACLNN(FatreluMul, (In, self, In, threshold, Out, out), (half_of(out, self, -1), one_element(threshold)),
       write(out, kernels::fatrelu_mul(self, threshold)))
 ACLNN(GeGlu, (In, self, int64_t, dim, int64_t, approximate, Out, out, Out, out_gelu),
-      geglu_like(self, dim, out, out_gelu),
-      write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
+      geglu_like(self, dim, out, out_gelu), write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
 ACLNN(GeGluBackward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, Out, out),
       half_of(grad, self, dim), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, false)))
 ACLNN(SituGlu, (In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
@@ -100,8 +99,7 @@ ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out
 ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::glu(self, dim)))
 ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
 ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, out, Out, out_gelu),
-      geglu_like(self, dim, out, out_gelu),
-      write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
+      geglu_like(self, dim, out, out_gelu), write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
 ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
       write(out, kernels::gelu_mul(self, approximate)))
 ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), half_of(grad, self, dim),

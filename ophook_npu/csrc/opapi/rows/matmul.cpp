@@ -78,7 +78,6 @@ void factors(const std::optional<at::Scalar>& beta, const std::optional<at::Scal
                 factor->type(), " for ", inputs.front().scalar_type());
 }
 
-
 void known_way(double p, int64_t mode) {
   SIM_CHECK(p != 2 || mode == 2, "compute_mode ", mode, " where p is 2; allowed: 2");
 }
@@ -204,8 +203,8 @@ ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out), renormalizab
       write(out, kernels::renormalized(self, p, dim, max)))
 ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), renormalizable(self, dim),
       write(self, kernels::renormalized(self, p, dim, max)))
-ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out),
-      (known_way(p, mode), distances_like(x, y, out)), write(out, at::cdist(wide(x), wide(y), p)))
+ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out), (known_way(p, mode), distances_like(x, y, out)),
+      write(out, at::cdist(wide(x), wide(y), p)))
 ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out), distances_like(x, y, distance),
       write(out, kernels::distances_backward(grad, x, y, distance, p)))
 ACLNN(PdistForward, (In, self, Num, p, Out, out), pairs_like(self, out),

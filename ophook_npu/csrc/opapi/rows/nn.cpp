@@ -88,8 +88,7 @@ ACLNN(Elu, (In, self, Num, alpha, Num, scale, Num, input_scale, Out, out), ,
 ACLNN(Celu, (In, self, Num, alpha, Out, out), not_zero(alpha), write(out, at::celu(self, alpha)))
 ACLNN(Hardtanh, (In, self, Num, min, Num, max, Out, out), in_order(min, max), at::hardtanh_out(out, self, min, max))
 ACLNN(Hardshrink, (In, self, Num, lambda, Out, out), , at::hardshrink_out(out, self, lambda))
-ACLNN(Softshrink, (In, self, Num, lambda, Out, out),
-      like(out, self), at::softshrink_out(out, self, lambda))
+ACLNN(Softshrink, (In, self, Num, lambda, Out, out), like(out, self), at::softshrink_out(out, self, lambda))
 ACLNN(Softplus, (In, self, Num, beta, Num, threshold, Out, out), , write(out, at::softplus(self, beta, threshold)))
 ACLNN(LogSigmoid, (In, self, Out, out), , write(out, at::log_sigmoid(self)))
 ACLNN(LogSigmoidForward, (In, self, Out, out, Out, buffer), , write(out, at::log_sigmoid(self)))

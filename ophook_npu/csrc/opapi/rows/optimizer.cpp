@@ -33,8 +33,7 @@ ACLNN(FusedSgd,
 ACLNN(FusedAdamw,
       (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,
        found, double, rate, double, beta1, double, beta2, double, decay, double, eps, bool, amsgrad, bool, maximize),
-      kernels::fused_adamw_like(LISTS, amsgrad),
-      kernels::fused_adamw(LISTS, {ADAMW, NAMED(maximize)}, amsgrad))
+      kernels::fused_adamw_like(LISTS, amsgrad), kernels::fused_adamw(LISTS, {ADAMW, NAMED(maximize)}, amsgrad))
 // It has no page: the order of its parameters is FusedAdamw's, which torch's two operators have in common as well.
 ACLNN(FusedAdam,
       (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,
