@@ -390,7 +390,8 @@ static Argument argument(const Given& given) {
         else if constexpr (std::is_same_v<Kind, Ints>) return {Argument::kPointer, value, Argument::kInts};
         else if constexpr (std::is_same_v<Kind, Bools>) return {Argument::kPointer, value, Argument::kBools};
         else if constexpr (std::is_pointer_v<Kind>) return {Argument::kPointer, value};
-        else if constexpr (std::is_floating_point_v<Kind>) return {Argument::kValue, nullptr, Argument::kReal, 0, value};
+        else if constexpr (std::is_floating_point_v<Kind>)
+          return {Argument::kValue, nullptr, Argument::kReal, 0, value};
         else return {Argument::kValue, nullptr, Argument::kNumber, int64_t(value)};
       },
       given);
