@@ -101,7 +101,7 @@ def _relations(parameter: rules.Parameter, family: str) -> list[str]:
 
 def _relation(key: str, names: tuple[str, ...]) -> str:
     if key in ("values", "length", "sizes"):
-        return " ".join([{"values": "one of", "length": "so many:", "sizes": "at:"}[key], ", ".join(names)])
+        return f"{key}: {', '.join(names)}"
     if key == "columns":
         return "in turn with the others: " + ", ".join(names)
     words = {

@@ -323,8 +323,7 @@ std::optional<double> number_of(const ParameterRules& rule, const Numbers& numbe
 }
 
 Verdict value_verdict(const FunctionRules& rules, const ParameterRules& rule, const Argument& argument, size_t family) {
-  const bool shaped = argument.kind == Argument::kTensor || argument.kind == Argument::kList;
-  const aclTensor* tensor = shaped ? first_tensor_of(argument) : nullptr;
+  const aclTensor* tensor = tensor_of(argument);
   for (const Numbers& numbers : rule.numbers) {
     if (numbers.only != kNoFamily && numbers.only != int(family)) continue;
     const std::optional<double> number = number_of(rule, numbers, argument, tensor);
