@@ -33,6 +33,12 @@ def test_clipped_swiglu(interleaved: bool, shape: list[int], dim: int) -> None:
     close(back, want)
 
 
+def test_clipped_swiglu_of_nothing() -> None:
+    out = torch.zeros(0)
+    aclnn("aclnnClippedSwiglu", torch.zeros(0), None, -1, 1.702, 7.0, 1.0, True, out)
+    assert out.shape == (0,)
+
+
 def test_clipped_swiglu_of_the_rows_that_groups_have() -> None:
     x, groups, settings = real(5, 6), torch.tensor([2, 1]), (1, 1.7, 0.8, 1.0, False)
     out, grad, back = torch.full((5, 3), 7.0), real(5, 3, seed=1), torch.full((5, 6), 7.0)

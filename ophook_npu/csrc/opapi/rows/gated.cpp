@@ -20,7 +20,7 @@ void half_of(const at::Tensor& out, const at::Tensor& self, int64_t dim) { shape
 
 // The rows that were computed: the others of `out` stay.
 void write_rows(const at::Tensor& out, const at::Tensor& rows) {
-  const int64_t all = rows.size(1) ? out.numel() / rows.size(1) : 0;
+  const int64_t all = rows.size(1) ? out.numel() / rows.size(1) : rows.size(0);
   auto whole = out.is_contiguous() ? out : out.contiguous();
   whole.view({all, rows.size(1)}).narrow(0, 0, rows.size(0)).copy_(rows);
   if (!whole.is_same(out)) out.copy_(whole);
