@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from device_numbers import with_numbers
 from first_phase import EVERY, EVERY_FORMAT, Sources, Taken, follow
 from first_phase.definitions import ADDED, as_defined
 from first_phase.ends import flattens, idle
@@ -454,27 +455,6 @@ def _listed(followed: Followed, one: Parameter, family: str, tied: bool = False)
     return tuple(sorted(check, key=order.index)) or page
 
 
-def _numbers(followed: Followed, one: Parameter) -> dict[str, tuple[str, ...]]:
-    """The parameter's relations with what its check takes of a number, of how many an array has, and of sizes."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for family, wide in followed.wide.items():
-        for name, left in (wide.numbers if wide and wide.types else {}).items():
-            of, bracket, at = name.rstrip("]").partition("[")
-            if of == followed.own_name[one.name]:
-                key = "sizes" if at else "length" if bracket else "values"
-                lists = found.setdefault(key, {})
-                spans = str(left).split(",")
-                lists[family] = (*lists.get(family, ()), *(f"{at}:{span}" if at else span for span in spans))
-    relations = dict(one.relations)
-    for key, lists in found.items():
-        page = relations.pop(key, ())
-        lists = {family: names for family in followed.function.families if (names := lists.get(family, page))}
-        alike = len(lists) == len(followed.function.families) and len(set(lists.values())) == 1
-        by_family = {f"{key}:{family}": names for family, names in lists.items()}
-        relations |= {key: next(iter(lists.values()))} if alike else by_family
-    return relations
-
-
 def with_idle(followed: Followed) -> Function:
     """The function with what ends its first phase before the shapes of its outputs are looked at."""
     function, own = followed.function, followed.own_name
@@ -559,7 +539,7 @@ def with_checks(tree: Path, function: Function) -> Function:
         if one.kind in TENSORS:
             new, changed = _with_formats(followed, new)
             told |= changed
-        relations = _numbers(followed, new)
+        relations = with_numbers(new, followed.own_name[one.name], followed.wide, function.families)
         if "values" in new.relations and {*new.relations["values"]} != {*relations.get("values", ())}:
             told |= {"values"}
         if one.kind in _TYPED:

@@ -78,16 +78,17 @@ class Numbers:
     def where(self, sign: str, value: float) -> Numbers:
         """Those of them that are so against a number."""
         lowest, highest = (-math.inf, 0), (math.inf, 0)
-        value = float(value)  # a flag, too
-        below, above = (value, -1), (value, 1)
+        first = last = float(value)  # a flag, too
+        below, above = (first, -1), (first, 1)
         if self.whole:
-            below, above = (math.ceil(value) - 1, 0), (math.floor(value) + 1, 0)
+            first, last = math.ceil(value), math.floor(value)
+            below, above = (first - 1, 0), (last + 1, 0)
         spans = {
             "<": ((lowest, below),),
-            "<=": ((lowest, (value, 0) if not self.whole else (math.floor(value), 0)),),
+            "<=": ((lowest, (last, 0)),),
             ">": ((above, highest),),
-            ">=": (((value, 0) if not self.whole else (math.ceil(value), 0), highest),),
-            "==": (((value, 0), (value, 0)),),
+            ">=": (((first, 0), highest),),
+            "==": (((first, 0), (last, 0)),),
             "!=": ((lowest, below), (above, highest)),
         }[sign]
         return self & Numbers(spans, self.whole)

@@ -79,6 +79,8 @@ void over_the_last(const at::Tensor& x, const at::Tensor& gamma) {
   SIM_CHECK(x.dim() && gamma.numel() == x.size(-1), "gamma ", gamma.sizes(), " for the last dimension of ", x.sizes());
 }
 
+void static_mode(int64_t mode) { SIM_CHECK(mode == 0, "quantMode ", mode, "; allowed: 0 (static)"); }
+
 at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::Tensor& zero, bool divide) {
   auto steps = divide ? value.div(wide(scale)) : value.mul(wide(scale));
   return zero.defined() ? steps.add(wide(zero)) : steps;

@@ -20,6 +20,8 @@ void multiplies(const at::Tensor& input, const at::Tensor& weight) {
   of_dtype("input", input, {at::kHalf, at::kBFloat16});
 }
 
+void no_smoothing(double smoothing) { SIM_CHECK(smoothing == 0, "label_smoothing ", smoothing, "; allowed: 0"); }
+
 void indices(int64_t first, int64_t last) {
   SIM_CHECK(first >= 0 && last >= first, "indices ", first, " to ", last, "; allowed: from 0 upwards");
 }

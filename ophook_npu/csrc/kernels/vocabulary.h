@@ -8,6 +8,7 @@
 namespace sim::vocabulary {
 
 void multiplies(const at::Tensor& input, const at::Tensor& weight);
+void no_smoothing(double smoothing);
 void indices(int64_t first, int64_t last);
 struct Saved {
   at::Tensor mask, masked_target, max, sum, softmax;

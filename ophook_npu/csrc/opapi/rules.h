@@ -1,7 +1,8 @@
 // What each aclnn function accepts, as CANN's pages say it: the tables of csrc/rules, applied in phase 1 to the
-// caller's arguments before anything is converted; rows repeat none of it. A function without a table, or whose row has
-// other parameters than its page, is not checked here. With OPHOOK_SIM_RULES=off what the rows can compute passes;
-// OPHOOK_SIM_RULES_REPORT=FILE appends a JSON line for each new refusal, also for what another product would refuse.
+// caller's arguments before anything is converted; rows repeat none of it, but refuse what they do not compute. A
+// function without a table, or whose row has other parameters than its page, is not checked here. With
+// OPHOOK_SIM_RULES=off what the rows can compute passes; OPHOOK_SIM_RULES_REPORT=FILE appends a JSON line for each new
+// refusal, also for what another product would refuse.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,7 @@ ACLNN(LayerNormWithImplMode,
       write_ada(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(LayerNormQuant,
       (In, self, In, gamma, In, beta, In, scale, In, zero, int32_t, mode, double, eps, Out, out, Out, out_scale),
-      over_the_last(self, gamma),
+      (over_the_last(self, gamma), static_mode(mode)),
       write_quantized(out, steps_of(layer_normal(self, gamma, beta, eps), scale, zero, true)))
 // Its page allows additionalOutput false, CANN's own program for it asks for the sum.
 ACLNN(AddLayerNormQuantV2,

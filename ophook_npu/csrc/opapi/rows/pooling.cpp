@@ -150,6 +150,8 @@ ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding
 ACLNN(MaxPool,
       (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,
        out),
+      SIM_CHECK(auto_pad == 0, "autoPad ", auto_pad, "; allowed: 0 (NOTSET)");
+      SIM_CHECK(kernel.size() == 1 || kernel.size() == 2, "kernelShape has ", kernel.size(), " sizes; allowed: 1, 2");
       one_step(dilation);
       shape(out, kernels::padded_maxima_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode != 0})),
       write(out, kernels::maxima_padded(self, {2, kernel, stride, padding, {}, ceil_mode != 0})))

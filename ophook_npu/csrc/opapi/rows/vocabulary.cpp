@@ -15,14 +15,16 @@ ACLNN(FusedLinearOnlineMaxSum,
       max_sum({NAMED(input, weight, target)}, first, last, MAX_SUM))
 // Its page takes no input and weight, CANN's own program hands them over; the formula has no use for them.
 ACLNN(FusedCrossEntropyLossWithMaxSum,
-      (In, max, In, sum, In, predicted, float, smoothing, In, input, In, weight, In, logits, Out, loss, Out, softmax), ,
+      (In, max, In, sum, In, predicted, float, smoothing, In, input, In, weight, In, logits, Out, loss, Out, softmax),
+      no_smoothing(smoothing),
       (write(loss, cross_entropy(sum, predicted)),
        logits.defined() ? write_asked(softmax, probabilities(logits, max, sum)) : void()))
 #define SAVED {NAMED(mask), .masked_target = maskedTarget, NAMED(max, sum, softmax)}
 ACLNN(FusedLinearCrossEntropyLossGrad,
       (In, grad, In, input, In, weight, In, mask, In, maskedTarget, float, smoothing, In, max, In, sum, In, softmax,
        Out, inputGrad, Out, weightGrad),
-      (multiplies(input, weight), enough_saved(SAVED)), loss_grad(grad, input, weight, SAVED, inputGrad, weightGrad))
+      (multiplies(input, weight), no_smoothing(smoothing), enough_saved(SAVED)),
+      loss_grad(grad, input, weight, SAVED, inputGrad, weightGrad))
 ACLNN(CrossEntropySumExpAndIndexLogit,
       (In, logits, In, target, In, max, int64_t, first, int64_t, last, Out, predicted, Out, sum, Out, exps, Out, place,
        Out, mask),
