@@ -228,6 +228,47 @@ def test_a_program_that_asks_for_no_device_goes_on_where_its_host_memory_meets_t
     assert waits == [(9, "shape")]  # and what the report itself casts is not the program's
 
 
+def test_what_compares_data_types_before_any_operator_goes_on_too(tmp_path, capsys):
+    """Modules and functions of torch's that refuse float64 beside float32 themselves, forward and backward."""
+    program = tmp_path / "float64.py"
+    program.write_text(
+        "import torch\n"
+        "from torch.nn.utils.rnn import pack_padded_sequence as packed\n"
+        "n, x = torch.nn, torch.ones(2, 3, 8, dtype=torch.float64, requires_grad=True)\n"
+        "outputs = {\n"
+        "    'gru': n.GRU(8, 4, batch_first=True).double()(x)[0],\n"
+        "    'lstm': n.LSTM(8, 4, 2, bidirectional=True).double()(x)[0],\n"
+        "    'packed': n.LSTM(8, 4).double()(packed(x, torch.tensor([2, 2, 1], device='cpu')))[0].data,\n"
+        "    'rnn': n.RNN(8, 4).double()(x)[0],\n"
+        "    'prelu': n.PReLU().double()(x),\n"
+        "    'bilinear': n.Bilinear(8, 8, 2).double()(x, x),\n"
+        "    'encoder': n.TransformerEncoderLayer(8, 2, 16).double()(x),\n"
+        "}\n"
+        "for name, output in outputs.items():\n"
+        "    (gradient,) = torch.autograd.grad(output.sum(), x)\n"
+        "    print(name, output.dim(), gradient.dtype)\n"
+        "try:\n"
+        "    torch.nn.functional.linear(x, torch.ones(3, 7))\n"
+        "except RuntimeError:\n"
+        "    print('and what is the own error of the program stays one')\n"
+    )
+    torch.set_default_device("npu")
+    try:
+        port = observe.Port(graph=False)
+        assert run([str(program)], port) == 0, port.error
+        result = port.result()
+        port.remove()
+    finally:
+        torch.set_default_device(None)
+    printed = capsys.readouterr().out
+    assert len(re.findall(r" torch\.float64$", printed, re.M)) == 7 and "stays one" in printed, printed
+    mixed = {
+        (one.key.operator.split(".")[0], one.key.where.line) for one in result.of("refused") if one.key.code == "mixed"
+    }
+    assert mixed >= {("aten::gru", 5), ("aten::lstm", 7), ("aten::prelu", 9), ("aten::bilinear", 10)}
+    assert {line for _, line in mixed} >= set(range(5, 12))
+
+
 def test_an_error_of_the_program_is_in_the_verdict(report, tmp_path, capsys):
     program = tmp_path / "wrong.py"
     program.write_text("import torch\ntorch.zeros(2, device='npu') + torch.zeros(3, device='npu')\n")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.overrides import TorchFunctionMode
 
 from ophook_npu.hooks import Hook
 from ophook_npu.hooks._call import Proceed
@@ -152,12 +153,14 @@ class Calls(Observer):
         self._look: Callable[..., Any] = finder.looks(_sorts.__getitem__) or self._look_here
         self._lock = threading.Lock()
         self._narrowed = False  # torch_npu gave float32 for float64
+        self.refused_before: ValueError | None = None  # what Python said of the data types of the next such call
         # The program asks for no device, and the default reaches only what torch makes.
         self._by_default = torch.get_default_device().type != "cpu"
         self.fallbacks: dict[tuple[str, Where], list[int]] = defaultdict(lambda: [0, 0])
         self.seen_of: dict[Any, Seen] = {}
         super().__init__()
-        self._sensors = [*_sensor(self._fell_back), *(_asking_first(self._asked_first) if self._by_default else ())]
+        self._sensors = _sensor(self._fell_back)
+        self._asked_first: AbstractContextManager[Any] = _AskedFirst(self) if self._by_default else nullcontext()
 
     @contextmanager
     def looking_away(self) -> Iterator[None]:
@@ -256,7 +259,11 @@ class Calls(Observer):
             return "in_host_memory"
         if self._by_default and getattr(kwargs.get("generator"), "device", None) == torch.device("cpu"):
             return "generator"
-        return "mixed" if self._narrowed and rescue.mixes(args, kwargs) else ""
+        return "mixed" if self.mixed(*args, **kwargs) else ""
+
+    def mixed(self, *args: Any, **kwargs: Any) -> bool:
+        """Whether float64 and float32 meet in a call, after torch_npu gave float32 for float64."""
+        return self._narrowed and rescue.mixes(args, kwargs)
 
     def _take_fallbacks(self, place: Where) -> None:
         fallbacks = self._thread.fallbacks
@@ -295,21 +302,20 @@ class Calls(Observer):
         self._thread.fallbacks.append((op._name, size))
         return result
 
-    def _asked_first(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
-        """A call of which :meth:`around` sees nothing where float64 meets float32: it asks for one data type first."""
-        try:
-            return proceed(*args, **kwargs)
-        except RuntimeError as error:
-            met = self._met(args, kwargs)
-            if not self._go_on or not met:
-                raise
-            key = op, signature(args, kwargs), self._finder.here()
-            tally = self._thread.tallies.setdefault(key, Tally(key, self._finder.inside()))
-            tally.count += 1
-            tally.failed, tally.met = str(error), met
-            with self.looking_away():
-                args, kwargs = rescue.as_on_device(args, kwargs)
-        return proceed(*args, **kwargs)
+    def asked_first(self, func: Any, args: Any, kwargs: Any, error: Exception) -> Any:
+        """The arguments in float32, for a call that :meth:`around` sees nothing of; ``error`` is raised again where
+        that is no way out."""
+        name = getattr(func, "__name__", "")
+        op = getattr(torch.ops.aten, name, None)
+        writes = "out" in kwargs or name.endswith("_")
+        if not self._go_on or op is None or writes or not self.mixed(*args, **kwargs):
+            raise error
+        called = getattr(op, op.overloads()[0]), signature(args, kwargs), self._finder.here()
+        tally = self._thread.tallies.setdefault(called, Tally(called, self._finder.inside()))
+        tally.count += 1
+        tally.failed, tally.met = str(error), "mixed"
+        with self.looking_away():
+            return rescue.as_on_device(args, kwargs)
 
     def counted(self) -> int:
         return self.total
@@ -328,9 +334,11 @@ class Calls(Observer):
         for one in self._sensors:
             one.__enter__()
         super().__enter__()
+        self._asked_first.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        self._asked_first.__exit__(None, None, None)
         self.hook.__exit__()
         for one in reversed(self._sensors):
             one.__exit__()
@@ -395,13 +403,25 @@ def _sensor(around: Any) -> list[Hook]:
     return [_on_device(targets, around)] if targets else []
 
 
-# Operators made of others that ask for one data type before they call any.
-_ASK_FIRST = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+class _AskedFirst(TorchFunctionMode):
+    """Functions of torch's that compare data types before they call any operator: where float64 meets float32 by
+    torch_npu's doing, they run in float32."""
 
+    def __init__(self, calls: Calls) -> None:
+        super().__init__()
+        self._calls = calls
 
-def _asking_first(around: Any) -> list[Hook]:
-    packets = [getattr(torch.ops.aten, name) for name in _ASK_FIRST]
-    return [_on_device([getattr(one, overload) for one in packets for overload in one.overloads()], around)]
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        before = self._calls.refused_before
+        try:
+            if before is not None and self._calls.mixed(*args, **kwargs):
+                self._calls.refused_before = None
+                raise before
+            return func(*args, **kwargs)
+        except (RuntimeError, ValueError) as error:
+            args, kwargs = self._calls.asked_first(func, args, kwargs, error)
+        return func(*args, **kwargs)
 
 
 def _on_device(targets: Any, around: Any) -> Hook:

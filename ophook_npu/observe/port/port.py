@@ -104,6 +104,7 @@ class Port:
         self._watch_waits()
         self._watch_printing()
         self._watch_formats()
+        self._watch_checks()
         self._watch_steps()
         self._calls.__enter__()
         self._undo.append(lambda: self._calls.__exit__(None))
@@ -223,6 +224,21 @@ class Port:
 
         kind.__setattr__ = put
         self._undo.append(lambda: setattr(kind, "__setattr__", inner))
+
+    def _watch_checks(self) -> None:
+        """Recurrent modules compare data types in Python, before any function is called: where float64 meets float32
+        by torch_npu's doing, the function that they call is told, and the report goes on from there."""
+        inner = torch.nn.RNNBase.check_input
+
+        def checked(module: Any, given: torch.Tensor, batch_sizes: Any) -> None:
+            try:
+                inner(module, given, batch_sizes)
+            except ValueError as error:
+                if not self._calls.mixed(given, *module.parameters()):
+                    raise
+                self._calls.refused_before = error
+
+        self._put(torch.nn.RNNBase, "check_input", checked)
 
     def _put(self, owner: Any, name: str, new: Any) -> None:
         """``new`` in the place of an attribute, until the block ends."""

@@ -33,24 +33,45 @@ def apart(args: Any, kwargs: Any) -> bool:
     return len({one.is_cpu for one in _tensors(args, kwargs) if one.dim() > 0}) > 1
 
 
+class _Narrow(torch.autograd.Function):
+    """float64 as float32, whose gradient is float64 again: torch_npu's own cast would leave it in float32."""
+
+    @staticmethod
+    def forward(ctx: Any, wide: torch.Tensor) -> torch.Tensor:
+        return wide.to(torch.float32)
+
+    @staticmethod
+    def backward(ctx: Any, narrow: torch.Tensor) -> torch.Tensor:
+        return _wide(narrow)
+
+
+def _wide(narrow: torch.Tensor) -> torch.Tensor:
+    """In float64, where it is: a device's casts give float32."""
+    return narrow.cpu().double().to(narrow.device)
+
+
 def as_on_device(args: Any, kwargs: Any) -> Any:
     """The arguments as torch_npu would have made them: on the device, and in float32 where they are in float64."""
     device = next(one.device for one in _tensors(args, kwargs) if not one.is_cpu)
 
+    narrow: Any = _Narrow.apply
+
     def made(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        return value.to(device, torch.float32 if value.dtype is torch.float64 else value.dtype)
+        there = value.to(device)
+        return narrow(there) if value.dtype is torch.float64 else there
 
     return tree_map(made, (args, kwargs))
 
 
 def on_cpu(op: Any, args: Any, kwargs: Any, error: BaseException) -> Any:
     """The result of ``op`` by the CPU, on the device that its arguments are on, or that it was asked for on. Where
-    float64 and float32 meet, in float64.
+    float64 and float32 meet, in float64. Where the CPU has no kernel (``matmul_backward``, which is torch_npu's
+    only), by the device, in float32.
 
     Raises:
-        BaseException: ``error``, if the CPU cannot do it either.
+        BaseException: ``error``, if none of them can do it.
     """
     named = [value for value in kwargs.values() if isinstance(value, torch.device)]
     devices = [t.device for t in _tensors(args, kwargs)] + named
@@ -70,6 +91,17 @@ def on_cpu(op: Any, args: Any, kwargs: Any, error: BaseException) -> Any:
 
     try:
         result = op(*tree_map(down, args), **tree_map(down, kwargs))
+    except NotImplementedError:
+        if device is None or torch.float64 not in {one.dtype for one in _tensors(args, kwargs)}:
+            raise error from None
+        args, kwargs = as_on_device(args, kwargs)
+        try:
+            result = op(*args, **kwargs)
+        except Exception:
+            raise error from None
+        return tree_map(
+            lambda one: _wide(one) if isinstance(one, torch.Tensor) and one.is_floating_point() else one, result
+        )
     except Exception:
         raise error from None
     back = {id(copy): given for given, copy in moved.values()}
