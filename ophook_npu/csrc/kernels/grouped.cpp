@@ -326,12 +326,12 @@ Dims tokens_of(const at::Tensor& tokens) {
   return Dims(std::vector<int64_t>(numbers.data_ptr<int64_t>(), numbers.data_ptr<int64_t>() + numbers.numel()));
 }
 
-void feed_forward_like(const FeedForward& of, const Dims& tokens, const at::Tensor& out) {
-  const int64_t dims = tokens.empty() ? 2 : 3;
+void feed_forward_like(const FeedForward& of, int64_t experts, const at::Tensor& out) {
+  const int64_t dims = experts ? 3 : 2;
   SIM_CHECK(of.first.weight.dim() == dims && of.second.weight.dim() == dims, "weights of ", dims,
             " dimensions expected, got ", of.first.weight.sizes(), " and ", of.second.weight.sizes());
-  SIM_CHECK(tokens.empty() || int64_t(tokens.size()) == of.first.weight.size(0), tokens.size(), " expert_tokens for ",
-            of.first.weight.size(0), " experts");
+  SIM_CHECK(!experts || experts == of.first.weight.size(0), experts, " expert_tokens for ", of.first.weight.size(0),
+            " experts");
   SIM_CHECK(of.first.weight.size(-1) == of.second.weight.size(-2), "the layers do not fit: ", of.first.weight.sizes(),
             " and ", of.second.weight.sizes(), " (activations that halve are not simulated)");
   SIM_CHECK(of.x.scalar_type() != at::kChar || (of.scale.defined() && of.first.scale.defined()),

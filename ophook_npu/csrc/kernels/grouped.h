@@ -77,7 +77,7 @@ struct FeedForward {
   at::Tensor scale, offset;  // between them, of int8
   std::string activation;
 };
-void feed_forward_like(const FeedForward& of, const Dims& tokens, const at::Tensor& out);
+void feed_forward_like(const FeedForward& of, int64_t experts, const at::Tensor& out);
 void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fast, const at::Tensor& out);
 
 // ---- each expert's rows times a number each, added up where row_index says ------------------------------------------

@@ -207,7 +207,7 @@ at::Tensor balanced(const at::Tensor& cost, double least) {
   at::Tensor rows, columns = at::ones({cost.size(1)}, weights.options());
   double change = 1e9;
   for (int64_t step = 0; change > least; ++step) {
-    SIM_CHECK(step < 100000, "the factors still change by ", change, " after ", step, " steps; the tolerance is ",
+    SIM_CHECK(step < 20000, "the factors still change by ", change, " after ", step, " steps; the tolerance is ",
               least);
     rows = at::reciprocal((at::mv(weights, columns) + eps) * cost.size(0));
     const at::Tensor next = at::reciprocal((at::mv(weights.t(), rows) + eps) * cost.size(1));

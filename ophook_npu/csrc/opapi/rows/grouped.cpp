@@ -187,19 +187,19 @@ ACLNN(FFN,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
        activation, int64_t, precise, Out, out),
-      (feed_forward_like(FEED_FORWARD, tokens, out), SCALED_LAYERS),
+      (feed_forward_like(FEED_FORWARD, tokens.size(), out), SCALED_LAYERS),
       feed_forward(FEED_FORWARD, tokens, false, precise == 1, out))
 ACLNN(FFNV3,
       (In, x, In, weight1, In, weight2, In, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In, scale2,
        In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text, activation,
        int64_t, precise, bool, ends, Out, out),
-      (feed_forward_like(FEED_FORWARD, Dims(tokens.defined() ? size_t(tokens.numel()) : 0), out), SCALED_LAYERS),
+      (feed_forward_like(FEED_FORWARD, tokens.defined() ? tokens.numel() : 0, out), SCALED_LAYERS),
       feed_forward(FEED_FORWARD, tokens_of(tokens), ends, precise == 1, out))
 ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
        activation, int64_t, precise, bool, ends, Out, out),
-      (feed_forward_like(FEED_FORWARD, tokens, out), SCALED_LAYERS),
+      (feed_forward_like(FEED_FORWARD, tokens.size(), out), SCALED_LAYERS),
       feed_forward(FEED_FORWARD, tokens, ends, precise == 1, out))
 #define COMBINED(zero_points)                                                                         \
   {NAMED(x, weight),                                                                                  \
