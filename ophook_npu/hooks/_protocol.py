@@ -4,9 +4,11 @@ to it."""
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, Protocol, TypedDict, TypeVar, cast
 
 from torch import fx
 
@@ -50,6 +52,25 @@ def refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> No
             near = difflib.get_close_matches(name, names, 1)
             what = f"unknown keyword {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
             raise OphookError(where, what, allowed=", ".join(names))
+
+
+_Init = TypeVar("_Init", bound=Callable[..., None])
+
+
+def keywords_of(where: str) -> Callable[[_Init], _Init]:
+    """An ``__init__`` that refuses other keywords than its own as :func:`refuse_unknown` does."""
+
+    def around(init: _Init) -> _Init:
+        known = list(inspect.signature(init).parameters)[1:]
+
+        @functools.wraps(init)
+        def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+            refuse_unknown(where, kwargs, known)
+            init(self, *args, **kwargs)
+
+        return cast(_Init, checked)
+
+    return around
 
 
 @dataclass

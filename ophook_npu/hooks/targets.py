@@ -123,8 +123,11 @@ def _near(pattern: str) -> str:
 
 
 def _todo(pattern: str) -> str:
-    if pattern.split("::")[0] not in {n.split("::")[0] for n in all_names()}:
-        return f"import what registers the namespace {pattern.split('::')[0]!r} first"
+    space = pattern.split("::")[0]
+    if space not in {n.split("::")[0] for n in all_names()}:
+        if space == "npu":
+            return "import torch_npu first; on the command line, --device auto before the program does"
+        return f"import what registers the namespace {space!r} first"
     return "take one of these; `ophook-npu log -- PROGRAM` lists the operators that a program calls"
 
 

@@ -15,6 +15,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ophook_npu.errors import OphookError
+from ophook_npu.hooks._protocol import keywords_of
 from ophook_npu.observe.pages.port import port_page
 from ophook_npu.observe.port import collectives, numerics
 from ophook_npu.observe.port import device as devices
@@ -53,11 +54,12 @@ class Port:
             how far off they are from float64 on the CPU. Its optimizers are kept until then.
 
     Raises:
-        OphookError: ``steps`` is not a positive number, or ``apply`` without ``graph``.
+        OphookError: ``steps`` is not a positive number, ``apply`` without ``graph``, or an unknown keyword.
     """
 
     NAME = "port"
 
+    @keywords_of("port")
     def __init__(
         self,
         *,

@@ -370,6 +370,13 @@ def test_composite_operator(ab):
         ("aten::add.Tensr", r"allowed: .*aten::add\.Tensor"),
         ("atn", "allowed: aten"),
         ("mm", r"allowed: .*aten::mm"),
+        pytest.param(
+            *(
+                "npu::npu_rms_norm",
+                r"import torch_npu first; on the command line, --device auto before the program does",
+            ),
+            marks=pytest.mark.skipif("torch_npu" in sys.modules, reason="torch_npu registers it"),
+        ),
         ("nowhere::op", "import what registers the namespace 'nowhere' first"),
         ("aten::*_no_such", "no such operator"),
         (3, "not something to hook"),

@@ -302,3 +302,8 @@ def test_of_several_ranks_the_first_writes_or_each_its_own(tmp_path, monkeypatch
     monkeypatch.setenv("RANK", "1")
     assert command._of_rank(tmp_path / "a.json") is command._of_rank(None) is None
     assert command._of_rank(tmp_path / "a{rank}.json") == tmp_path / "a1.json"
+
+
+def test_a_misspelled_keyword_is_refused_with_the_nearest() -> None:
+    with pytest.raises(OphookError, match=r"unknown keyword 'step', did you mean 'steps'\?.*compare, go_on, graph"):
+        observe.Port(step=3)
