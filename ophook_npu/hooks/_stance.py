@@ -9,8 +9,13 @@ meet, eager wins, and the other hook's ``misses`` say so.
 from __future__ import annotations
 
 import contextlib
+import importlib.abc
+import importlib.util
+import sys
 import threading
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, Literal
 
 import torch
@@ -113,7 +118,62 @@ def is_eager() -> bool:
     return _is_eager
 
 
+class _Importing(importlib.abc.MetaPathFinder):
+    """Applies what is wanted once ``torch._dynamo`` is imported: it takes as long to load as a third of torch, and most
+    programs under a hook compile nothing."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        if name != _DYNAMO or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        loader = None
+        try:
+            spec = importlib.util.find_spec(name)  # by those that come after, torch_npu's own among them
+            loader = spec.loader if spec is not None else None
+        finally:
+            if loader is None:
+                sys.meta_path.insert(0, self)
+        if loader is None:
+            return spec
+        load = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            try:
+                load(module)
+            except BaseException:
+                sys.meta_path.insert(0, self)  # it may be imported again
+                raise
+            _wait_no_more()
+
+        loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+_DYNAMO = "torch._dynamo"
+_importing: _Importing | None = None
+
+
+def _wait_no_more() -> None:
+    global _importing
+    with _lock:
+        _importing = None
+        if _requests:
+            _apply_now()
+
+
 def _apply() -> None:
+    global _importing
+    if _importing is None and _DYNAMO in sys.modules:
+        _apply_now()
+    elif _importing is None and _requests:
+        _importing = _Importing()
+        sys.meta_path.insert(0, _importing)
+    elif _importing in sys.meta_path and not _requests:
+        sys.meta_path.remove(_importing)
+        _importing = None
+
+
+def _apply_now() -> None:
     global _found, _is_eager
     eager = any(request.wrap is None for request in _requests)
     wrapping = [request for request in _requests if request.wrap is not None]
