@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import functools
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -124,9 +125,9 @@ def _near(pattern: str) -> str:
 
 def _todo(pattern: str) -> str:
     space = pattern.split("::")[0]
+    if space == "npu" and "torch_npu" not in sys.modules:
+        return "import torch_npu first; on the command line, --device auto before the program does"
     if space not in {n.split("::")[0] for n in all_names()}:
-        if space == "npu":
-            return "import torch_npu first; on the command line, --device auto before the program does"
         return f"import what registers the namespace {space!r} first"
     return "take one of these; `ophook-npu log -- PROGRAM` lists the operators that a program calls"
 
