@@ -9,12 +9,9 @@ meet, eager wins, and the other hook's ``misses`` say so.
 from __future__ import annotations
 
 import contextlib
-import importlib.abc
-import importlib.util
 import sys
 import threading
 from collections.abc import Callable
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Literal
 
@@ -23,6 +20,7 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _compat
 from ophook_npu.hooks._handler import Handler
+from ophook_npu.imported import WhenImported
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -118,42 +116,12 @@ def is_eager() -> bool:
     return _is_eager
 
 
-class _Importing(importlib.abc.MetaPathFinder):
-    """Applies what is wanted once ``torch._dynamo`` is imported: it takes as long to load as a third of torch, and most
-    programs under a hook compile nothing."""
-
-    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        if name != _DYNAMO or self not in sys.meta_path:
-            return None
-        sys.meta_path.remove(self)
-        loader = None
-        try:
-            spec = importlib.util.find_spec(name)  # by those that come after, torch_npu's own among them
-            loader = spec.loader if spec is not None else None
-        finally:
-            if loader is None:
-                sys.meta_path.insert(0, self)
-        if loader is None:
-            return spec
-        load = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            try:
-                load(module)
-            except BaseException:
-                sys.meta_path.insert(0, self)  # it may be imported again
-                raise
-            _wait_no_more()
-
-        loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
-
-
+# Importing it takes as long as a third of torch, and most programs under a hook compile nothing.
 _DYNAMO = "torch._dynamo"
-_importing: _Importing | None = None
+_importing: WhenImported | None = None
 
 
-def _wait_no_more() -> None:
+def _imported(_: ModuleType) -> None:
     global _importing
     with _lock:
         _importing = None
@@ -166,10 +134,8 @@ def _apply() -> None:
     if _importing is None and _DYNAMO in sys.modules:
         _apply_now()
     elif _importing is None and _requests:
-        _importing = _Importing()
-        sys.meta_path.insert(0, _importing)
-    elif _importing in sys.meta_path and not _requests:
-        sys.meta_path.remove(_importing)
+        _importing = WhenImported(_DYNAMO, _imported)
+    elif _importing is not None and not _requests and _importing.cancel():
         _importing = None
 
 

@@ -232,7 +232,7 @@ def test_what_compares_data_types_before_any_operator_goes_on_too(tmp_path, caps
     """Modules and functions of torch's that refuse float64 beside float32 themselves, forward and backward."""
     program = tmp_path / "float64.py"
     program.write_text(
-        "import torch\n"
+        "import numpy, torch\n"
         "from torch.nn.utils.rnn import pack_padded_sequence as packed\n"
         "n, x = torch.nn, torch.ones(2, 3, 8, dtype=torch.float64, requires_grad=True)\n"
         "outputs = {\n"
@@ -244,6 +244,7 @@ def test_what_compares_data_types_before_any_operator_goes_on_too(tmp_path, caps
         "    'bilinear': n.Bilinear(8, 8, 2).double()(x, x),\n"
         "    'encoder': n.TransformerEncoderLayer(8, 2, 16).double()(x),\n"
         "}\n"
+        "n.GRU(8, 4)(torch.from_numpy(numpy.ones((2, 3, 8), dtype='float32')))\n"
         "for name, output in outputs.items():\n"
         "    (gradient,) = torch.autograd.grad(output.sum(), x)\n"
         "    print(name, output.dim(), gradient.dtype)\n"
@@ -267,6 +268,7 @@ def test_what_compares_data_types_before_any_operator_goes_on_too(tmp_path, caps
     }
     assert mixed >= {("aten::gru", 5), ("aten::lstm", 7), ("aten::prelu", 9), ("aten::bilinear", 10)}
     assert {line for _, line in mixed} >= set(range(5, 12))
+    assert {one.key.code for one in result.of("refused") if one.key.where.line == 13} == {"in_host_memory"}
 
 
 def test_an_error_of_the_program_is_in_the_verdict(report, tmp_path, capsys):

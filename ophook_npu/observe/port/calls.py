@@ -303,17 +303,18 @@ class Calls(Observer):
         return result
 
     def asked_first(self, func: Any, args: Any, kwargs: Any, error: Exception) -> Any:
-        """The arguments in float32, for a call that :meth:`around` sees nothing of; ``error`` is raised again where
-        that is no way out."""
+        """The arguments as the device would have them, for a call that :meth:`around` sees nothing of; ``error`` is
+        raised again where that is no way out."""
         name = getattr(func, "__name__", "")
         op = getattr(torch.ops.aten, name, None)
         writes = "out" in kwargs or name.endswith("_")
-        if not self._go_on or op is None or writes or not self.mixed(*args, **kwargs):
+        met = "mixed" if self.mixed(*args, **kwargs) else self._met(args, kwargs)  # sizes of a batch stay on the host
+        if not self._go_on or op is None or writes or met not in ("mixed", "in_host_memory"):
             raise error
         called = getattr(op, op.overloads()[0]), signature(args, kwargs), self._finder.here()
         tally = self._thread.tallies.setdefault(called, Tally(called, self._finder.inside()))
         tally.count += 1
-        tally.failed, tally.met = str(error), "mixed"
+        tally.failed, tally.met = str(error), met
         with self.looking_away():
             return rescue.as_on_device(args, kwargs)
 
@@ -404,8 +405,8 @@ def _sensor(around: Any) -> list[Hook]:
 
 
 class _AskedFirst(TorchFunctionMode):
-    """Functions of torch's that compare data types before they call any operator: where float64 meets float32 by
-    torch_npu's doing, they run in float32."""
+    """Functions of torch's that compare data types or devices before they call any operator: where float64 meets
+    float32 by torch_npu's doing, or host memory the device, they run in float32 and on the device."""
 
     def __init__(self, calls: Calls) -> None:
         super().__init__()

@@ -370,13 +370,6 @@ def test_composite_operator(ab):
         ("aten::add.Tensr", r"allowed: .*aten::add\.Tensor"),
         ("atn", "allowed: aten"),
         ("mm", r"allowed: .*aten::mm"),
-        pytest.param(
-            *(
-                "npu::npu_rms_norm",
-                r"import torch_npu first; on the command line, --device auto before the program does",
-            ),
-            marks=pytest.mark.skipif("torch_npu" in sys.modules, reason="torch_npu registers it"),
-        ),
         ("nowhere::op", "import what registers the namespace 'nowhere' first"),
         ("aten::*_no_such", "no such operator"),
         (3, "not something to hook"),
@@ -385,6 +378,14 @@ def test_composite_operator(ab):
 def test_unknown_targets_are_refused_with_near_matches(target, message):
     with pytest.raises(OphookError, match=message):
         ophook_npu.hook(target, before=print)
+
+
+def test_a_target_of_npu_says_how_torch_npu_gets_in(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch_npu", raising=False)
+    with pytest.raises(
+        OphookError, match="import torch_npu first; on the command line, --device auto before the program"
+    ):
+        ophook_npu.hook("npu::no_such_operator", before=print)
 
 
 def test_targets():

@@ -8,8 +8,6 @@ import sys
 PROGRAM = """
 import sys
 import torch, ophook_npu
-if "torch._dynamo" in sys.modules:  # a torch that imports it by itself
-    sys.exit()
 before, seen = list(sys.meta_path), []
 hooks = [ophook_npu.hook("aten::add", before=lambda call, n=n: seen.append(n), via=via, on_miss="handle")
          for n, via in enumerate(("dispatch_mode", "impl_override"))]
@@ -66,8 +64,8 @@ def run(program: str) -> str:
 
 
 def test_a_compiler_that_comes_later_gets_what_the_hooks_want() -> None:
-    assert run(PROGRAM.replace("{blocked}", "")) in ("default", "")
+    assert run(PROGRAM.replace("{blocked}", "")) == "default"
 
 
 def test_also_after_an_import_that_failed() -> None:
-    assert run(PROGRAM.replace("{blocked}", BLOCKED)) in ("default", "")
+    assert run(PROGRAM.replace("{blocked}", BLOCKED)) == "default"
