@@ -171,3 +171,31 @@ def test_what_a_device_computes_in_part_is_not_made_up() -> None:
     with pytest.raises(RuntimeError, match="mask shows keys outside of pre_tokens"):
         torch_npu.npu_fused_infer_attention_score(q, k, v, **SETTINGS, atten_mask=shown, next_tokens=0)
         torch.npu.synchronize()
+
+
+def test_one_query_is_taken_whatever_its_length_says(fused: Fused) -> None:
+    """As in Ascend/pytorch's own tests of graphs whose lengths are updated."""
+    q, k, v = (halves(2, HEADS, tokens, DEPTH, seed=n) for n, tokens in enumerate((1, 7, 7)))
+    close(fused(q, k, v, actual_seq_lengths=[100]), attention(q, k, v))
+    close(fused(q, k, v, actual_seq_lengths=[0, 0]), attention(q, k, v))
+
+
+def test_lengths_behind_those_of_the_batch_are_not_read(fused: Fused) -> None:
+    q, k, v = (halves(2, HEADS, tokens, DEPTH, seed=n) for n, tokens in enumerate((3, 7, 7)))
+    got = fused(q, k, v, actual_seq_lengths=[3, 2, 99], actual_seq_lengths_kv=[7, 5, 99, 99])
+    close(got[0], attention(q[0], k[0], v[0]))
+    close(got[1, :, :2], attention(q[1, :, :2], k[1, :, :5], v[1, :, :5]))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "words"),
+    [
+        ({"actual_seq_lengths": [4, 3]}, r"actual_seq_lengths\[0\] is 4; allowed: 0 to 3"),
+        ({"actual_seq_lengths": [-1]}, r"actual_seq_lengths\[0\] is -1"),
+        ({"actual_seq_lengths_kv": [7, 8]}, r"actual_seq_lengths_kv\[1\] is 8; allowed: 0 to 7"),
+    ],
+)
+def test_lengths_beyond_the_tensors_are_refused_at_the_call(lengths: dict[str, list[int]], words: str) -> None:
+    q, k, v = (halves(2, HEADS, tokens, DEPTH, seed=n).npu() for n, tokens in enumerate((3, 7, 7)))
+    with pytest.raises(RuntimeError, match=words):
+        torch_npu.npu_fused_infer_attention_score(q, k, v, **SETTINGS, **lengths)

@@ -19,6 +19,7 @@ npu_add_rms_norm_dynamic_quant | h(2, 3, 8), h(2, 3, 8), h(8), smooth_scale1=h(8
 npu_anti_quant | i8(4, 8), f(8)
 npu_attention_update | [f(6), f(6)], [f(6, 16), f(6, 16)], 1
 npu_attention_update | [f(6), f(6)], [f(6, 16), f(6, 16)], 0
+npu_clipped_swiglu | h(4, 8), group_index=i64(1, 2)
 npu_dequant_rope_quant_kvcache | i32(3, 2, 256, of=None), h(3, 2, 1, 64), h(3, 2, 1, 64), i8(4, 6, 1, 64), i8(4, 6, 1, 64), i32(2, 0, 1), f(1, 64), f(1, 64), [128, 64, 64], weight_scale=f(256), activation_scale=f(6), kv_output=True
 npu_dequant_swiglu_quant | i32(7, 12, of=None), weight_scale=f(3, 12), activation_scale=f(7), quant_scale=f(3, 6), group_index=i64(3, 0, 4), quant_mode=1
 npu_dynamic_quant | h(4, 8)
@@ -45,6 +46,10 @@ npu_scatter_list | [h(2, 5, 4), h(2, 5, 4)], i64(2, 3), h(2, 2, 1, 4), torch.one
 npu_transpose_batchmatmul | h(4, 2, 8), h(2, 8, 6), perm_x1=[1, 0, 2], perm_y=[1, 0, 2]
 npu_weight_quant_batchmatmul | h(5, 64), i8(64, 16), h(1, 16), h(1, 16)
 npu_gelu_quant | h(4, 16), input_scale=h(16), input_offset=h(16), quant_mode="static"
+npu_lightning_indexer | b(1, 4, 4, 128), b(1, 40, 1, 128), b(1, 4, 4), sparse_count=8
+npu_quant_lightning_indexer | i8(1, 4, 4, 128), i8(1, 40, 1, 128), h(1, 4, 4), h(1, 4, 4), h(1, 40, 1), 0, 0, sparse_count=8
+npu_sparse_flash_attention | b(1, 2, 4, 512), b(1, 24, 1, 512), b(1, 24, 1, 512), i32(0, 5, -1, -1, 17, 2, 23, 9).view(1, 2, 1, 4), 0.04, query_rope=b(1, 2, 4, 64), key_rope=b(1, 24, 1, 64), attention_mode=2, return_softmax_lse=True
+npu_kv_quant_sparse_flash_attention | b(1, 2, 4, 576), i8(1, 24, 1, 656), i8(1, 24, 1, 656), i32(0, 5, -1, -1, 17, 2, 23, 9).view(1, 2, 1, 4), 0.04, 2, 2, attention_mode=2
 npu_masked_causal_conv1d | b(6, 2, 16), b(3, 16)
 npu_prefetch | h(4, 8), h(4, 8), 64
 """  # noqa: E501

@@ -212,6 +212,14 @@ def test_memory_of_one_address_can_be_copied_too(libs: Any) -> None:
     assert acl.aclrtHostUnregister(host) == acl.aclrtFree(block) == acl.aclrtFreeHost(host) == OK
 
 
+def test_pinned_memory_may_begin_anywhere(acl: Any) -> None:
+    """As in Ascend/pytorch's own test, which pins a small tensor; only memory that a device sees has to be pages."""
+    held = torch.ones(64)
+    start = held.data_ptr() + 64 if held.data_ptr() % PAGE == 0 else held.data_ptr()
+    assert start % PAGE and register(acl, start, 80, PINNED) == OK
+    assert acl.aclrtHostUnregister(Pointer(start)) == OK
+
+
 def test_what_cannot_be_registered(acl: Any, pinned: int, mapped: int, tmp_path: Path) -> None:
     block = Pointer()
     assert acl.aclrtMalloc(ctypes.byref(block), Size(PAGE), 0) == OK

@@ -1,8 +1,10 @@
 """Devices, memory, streams, events and captured graphs, seen through torch.npu."""
 
 import ctypes
+import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -294,6 +296,40 @@ def test_the_driver_says_what_torch_npu_asks_it_for() -> None:
     assert driver.halGetDeviceInfo(0, 0, 24, ctypes.byref(value)) == 0xFFFE and value.value == 7
     assert driver.drvGetDevNum(None) == driver.halGetAPIVersion(None) == 3
     assert torch.npu._raw_device_count_ascend_hal() == torch.npu.device_count()
+
+
+def test_a_thread_without_a_device_says_so_before_aclinit_too(run_sim) -> None:
+    """torch_npu asks before it calls aclInit, and takes this answer for device 0."""
+    code = """
+import torch, torch_npu
+swapped = torch_npu.empty_with_swapped_memory([2], dtype=torch.float32, device="npu:0").fill_(3)
+print(torch.empty_like(swapped).fill_(1).mul_(swapped).cpu().tolist())
+"""
+    result = run_sim(code)
+    assert result.stdout.split("\n")[0] == "[3.0, 3.0]", result.stdout + result.stderr
+
+
+def test_a_preloaded_library_stands_before_a_function_and_finds_it(run_sim, tmp_path: Path) -> None:
+    """By RTLD_NEXT, as tools do that count what a program allocates."""
+    source, library, told = tmp_path / "hook.c", tmp_path / "libhook.so", tmp_path / "told"
+    source.write_text("""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int aclrtMallocAlign32(void** out, size_t size, int policy) {
+  int (*next)(void**, size_t, int) = (int (*)(void**, size_t, int))dlsym(RTLD_NEXT, "aclrtMallocAlign32");
+  FILE* told = fopen(getenv("HOOK_TOLD"), "a");
+  fprintf(told, "%zu %s\\n", size, next ? "found" : "missing");
+  fclose(told);
+  return next ? next(out, size, policy) : -1;
+}
+""")
+    subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"], check=True)
+    code = "import torch, torch_npu; print(torch.ones(1 << 20, device='npu').sum().item())"
+    result = run_sim(code, anew=True, LD_PRELOAD=str(library), HOOK_TOLD=str(told))
+    assert result.stdout.split("\n")[0] == str(float(1 << 20)), result.stdout + result.stderr
+    assert set(told.read_text().split()[1::2]) == {"found"}
 
 
 def test_a_stream_sleeps() -> None:

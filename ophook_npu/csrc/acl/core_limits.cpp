@@ -18,8 +18,8 @@ std::map<aclrtStream, Limits> stream_limits;
 thread_local std::optional<aclrtStream> thread_stream;  // whose limits this thread uses
 
 int check(const char* caller, aclrtDevResLimitType type, uint32_t* cores) {
+  if (int code = sim_init()) return code;
   const sim_soc* soc = sim_current_soc();
-  if (!soc) return sim_fail(ACL_ERROR_UNINITIALIZE, "%s: aclInit was not called", caller);
   if (type != ACL_RT_DEV_RES_CUBE_CORE && type != ACL_RT_DEV_RES_VECTOR_CORE)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: resource type %d", caller, int(type));
   *cores = uint32_t(type == ACL_RT_DEV_RES_CUBE_CORE ? soc->cube_cores : soc->vector_cores);

@@ -4,6 +4,7 @@
 // reason for aclGetRecentErrMsg in the calling thread (sim_fail); it writes no output then. 107000 is a wrong argument,
 // 107017 a handle that is none, 200001 what is not simulated, with its name. What fails on a stream is returned by the
 // next synchronization with it, once. A function that makes something returns null instead of a code.
+#include <dlfcn.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -197,6 +198,13 @@ aclError aclrtGetDeviceCount(uint32_t* count) {
   *count = uint32_t(sim_device_count());
   return ACL_SUCCESS;
 }
+// A library in LD_PRELOAD that stands before a function of this one finds it by RTLD_NEXT, which looks among what the
+// program and its preloaded libraries see. Python loads torch_npu, and with it this library, for itself alone.
+__attribute__((constructor)) static void be_seen_by_preloaded_libraries() {
+  if (const char* preloaded = getenv("LD_PRELOAD"); preloaded && *preloaded)
+    dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
 aclError aclrtGetDevice(int32_t* device) { return sim_get_device(device); }
 aclError aclrtSynchronizeDevice() { return sim_synchronize_device(-1); }
 SIM_API aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout_ms) { return sim_synchronize_device(timeout_ms); }

@@ -325,8 +325,32 @@ static int64_t prefix_of(const Sequences& of, int64_t row) {
   return !given(of.key_prefix) ? 0 : of.prefix.empty() ? of.key_prefix.size(row) : of.prefix[0];
 }
 
-static int64_t longest_of(const Dims& lengths, int64_t all) {
-  return lengths.empty() ? all : *std::max_element(lengths.begin(), lengths.end());
+static int64_t longest_of(const Dims& lengths, int64_t all, int64_t batch) {
+  if (lengths.empty()) return all;
+  return *std::max_element(lengths.begin(), lengths.begin() + std::min<int64_t>(batch, lengths.size()));
+}
+
+// One length for all sequences, or one for each; those behind the batch's are not read. `most`: of a sequence, or of
+// all that lie one behind the other.
+static void check_lengths(const char* name, const Dims& lengths, bool running, int64_t batch,
+                          const std::function<int64_t(int64_t)>& most) {
+  if (lengths.empty()) return;
+  const auto count = int64_t(lengths.size());
+  SIM_CHECK(running ? count == batch : count == 1 || count >= batch, count, " lengths for ", batch, " sequences");
+  for (int64_t i = 0; i < std::min(count, batch); ++i)
+    SIM_CHECK(lengths[i] >= (running && i ? lengths[i - 1] : 0) && lengths[i] <= most(i), name, "[", i, "] is ",
+              lengths[i], "; allowed: ", running && i ? lengths[i - 1] : 0, " to ", most(i));
+}
+
+static void check_lengths(const Sequences& of, const std::string& in, int64_t batch) {
+  const bool running = packed_sequences(in), paged = given(of.pages);
+  const int64_t row = in == "TND" ? 0 : row_of(in), queries = of.query.size(row);
+  if (running || queries != 1)  // one query is taken whatever its length says
+    check_lengths("actual_seq_lengths", of.query_lengths, running, batch, [&](int64_t) { return queries; });
+  check_lengths("actual_seq_lengths_kv", of.key_lengths, running && !paged, batch, [&](int64_t i) {
+    if (paged) return std::numeric_limits<int64_t>::max();
+    return of.keys[of.keys.size() > 1 ? i : 0].size(row);
+  });
 }
 
 // A mask, or a position encoding, has a place for each query and each key of a batch; one query of each sequence may
@@ -337,9 +361,10 @@ static void check_cover(const char* name, const at::Tensor& x, const Sequences& 
   const int64_t row = row_of(in);
   int64_t keys = 0;
   for (const at::Tensor& key : of.keys) keys = std::max(keys, key.size(row));
-  if (!on_the_left(of)) keys = longest_of(of.key_lengths, keys);
+  if (!on_the_left(of)) keys = longest_of(of.key_lengths, keys, batch);
   keys += prefix_of(of, row);
-  const int64_t all = of.query.size(row), queries = on_the_left(of) ? all : longest_of(of.query_lengths, all);
+  const int64_t all = of.query.size(row);
+  const int64_t queries = on_the_left(of) || all == 1 ? all : longest_of(of.query_lengths, all, batch);
   const bool by_batch = x.dim() == 2 && all == 1 && x.size(0) == batch;
   SIM_CHECK(x.dim() >= 2 && x.dim() <= 4 && x.size(-1) >= keys && (by_batch || x.size(-2) >= queries), name,
             " has shape ", x.sizes(), " for ", queries, " queries and ", keys, " keys");
@@ -379,9 +404,7 @@ void check_inference(const Sequences& of, const at::Tensor& out) {
     of_dtype("learnable_sink", how.sink, {at::kBFloat16});
     shape(how.sink, {heads});
   }
-  for (const auto* lengths : {&of.query_lengths, &of.key_lengths})
-    SIM_CHECK(lengths->empty() || int64_t(lengths->size()) == batch || (lengths->size() == 1 && !running),
-              lengths->size(), " lengths for ", batch, " sequences");
+  check_lengths(of, in, batch);
   SIM_CHECK(how.sparse_mode >= 0 && how.sparse_mode <= 4, "sparse mode ", how.sparse_mode, " is not simulated");
   if (how.sparse_mode < 2) check_cover("attenMask", of.mask, of, in, batch);
   check_cover("pseShift", of.pse, of, in, batch);
@@ -424,7 +447,7 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
   for (int64_t item = 0; item < batch; ++item) {
     const at::Tensor &key = all_keys[list ? item : 0], &value = all_values[list ? item : 0];
     const int64_t query_rows = running ? 0 : of.query.size(row), key_rows = running || paged ? 0 : key.size(row);
-    const int64_t queries = length_of(of.query_lengths, running, item, query_rows);
+    const int64_t queries = query_rows == 1 ? 1 : length_of(of.query_lengths, running, item, query_rows);
     const int64_t keys = length_of(of.key_lengths, running && !paged, item, key_rows);
     const int64_t from = query_rows == 1 ? 0 : padded(of.query_padding, of.query_lengths, query_rows, queries);
     const int64_t from_key = padded(of.key_padding, of.key_lengths, key_rows, keys);

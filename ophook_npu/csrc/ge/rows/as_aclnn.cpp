@@ -65,7 +65,7 @@ size_t find_port(const std::vector<Port>& ports, std::string_view name) {
 // Where a parameter's value comes from.
 struct Parameter {
   std::string kind, name;
-  size_t input = kNone, output = kNone;
+  size_t input = kNone, output = kNone, asked_with = kNone;
   std::string attribute, literal, asked_by, swapped_by, typed_by;
   std::vector<std::string> choices, types;  // the number that an attribute's text is; the data type that its number is
   bool is_tensor() const {
@@ -152,6 +152,7 @@ struct Fitted {
     }
     const size_t sign = value.find_first_of("^?");
     if (sign != value.npos) (value[sign] == '^' ? found->swapped_by : found->asked_by) = value.substr(sign + 1);
+    if (!found->asked_by.empty()) found->asked_with = find_port(inputs, found->asked_by);
     find(*found, value.substr(0, sign));
     if (!found->said()) found->literal = value;
   }
@@ -334,7 +335,10 @@ class Made {
     tensor.storage_sizes.assign(storage.begin(), storage.end());
     tensor.storage_elements = size_t(c10::multiply_integers(storage));
   }
-  bool is_asked(const Parameter& one) const { return one.asked_by.empty() || call_.flag(one.asked_by.c_str()); }
+  bool is_asked(const Parameter& one) const {
+    if (one.asked_by.empty()) return true;
+    return one.asked_with == kNone ? call_.flag(one.asked_by.c_str()) : call_.has(begin_in_[one.asked_with]);
+  }
 
   // An output, where the parameter is one: it lies where the input does that it is as well.
   const ge_tensor* first(const Parameter& one, size_t& count, bool& output) const {
@@ -348,7 +352,7 @@ class Made {
     size_t count;
     bool output;
     const ge_tensor* from = first(one, count, output);
-    if (shaped_ && !is_asked(one)) return nullptr;
+    if (!is_asked(one) && (shaped_ || one.asked_with != kNone)) return nullptr;
     // Of a dynamic port the function takes one.
     return count ? make(*from, output && one.input == kNone, one, rules) : nullptr;
   }

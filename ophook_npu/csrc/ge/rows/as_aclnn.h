@@ -7,7 +7,7 @@
 //
 //   weight=quantized_weight   the parameter is this input, output or attribute
 //   x2=x2^transpose_x2        the same, its last two dimensions swapped where this attribute is true
-//   rstd=rstd?output_rstd     null unless this attribute is true
+//   rstd=rstd?output_rstd     null unless this attribute is true, or this input is given
 //   -precision                this attribute says nothing to the function
 //   mode=mode{sum,mean,max}   the attribute is a text, the parameter its place in this list
 //   cubeMathType=0            this number; a text where the parameter is one

@@ -335,19 +335,19 @@ const Family functions = {
      "gmm_x gmm_weight send_counts_tensor? recv_counts_tensor? mm_x? mm_weight? -> gmm_y mm_y permute_out | "
      "group:String ep_world_size:Int send_counts:ListInt recv_counts:ListInt trans_gmm_weight:Bool=false "
      "trans_mm_weight:Bool=false permute_out_flag:Bool=false comm_mode:String=ai_cpu",
-     "aclnnAlltoAllvGroupedMatMulV2"},
+     "aclnnAlltoAllvGroupedMatMulV2 mmYOptional=mm_y?mm_x"},
     {"AlltoAllvQuantGroupedMatMul",
      "gmm_x gmm_weight gmm_x_scale gmm_weight_scale send_counts_tensor? recv_counts_tensor? mm_x? mm_weight? "
      "mm_x_scale? mm_weight_scale? -> gmm_y mm_y permute_out | group:String ep_world_size:Int "
      "send_counts:ListInt recv_counts:ListInt gmm_x_quant_mode:Int gmm_weight_quant_mode:Int "
      "trans_gmm_weight:Bool=false trans_mm_weight:Bool=false permute_out_flag:Bool=false mm_x_quant_mode:Int=0 "
      "mm_weight_quant_mode:Int=0 group_size:Int=0 y_dtype:Int=28 mm_dtype:Int=28 comm_mode:String=ai_cpu",
-     "aclnnAlltoAllvQuantGroupedMatMulV2 gmmY:y_dtype mmYOptional:mm_dtype"},
+     "aclnnAlltoAllvQuantGroupedMatMulV2 gmmY:y_dtype mmYOptional:mm_dtype mmYOptional=mm_y?mm_x"},
     {"GroupedMatMulAlltoAllv",
      "gmm_x gmm_weight send_counts_tensor? recv_counts_tensor? mm_x? mm_weight? -> y mm_y | group:String "
      "ep_world_size:Int send_counts:ListInt recv_counts:ListInt trans_gmm_weight:Bool=false "
      "trans_mm_weight:Bool=false comm_mode:String=ai_cpu",
-     "aclnnGroupedMatMulAlltoAllvV2"},
+     "aclnnGroupedMatMulAlltoAllvV2 mmYOptional=mm_y?mm_x"},
     {"QuantGroupedMatMulAlltoAllv",
      "gmm_x gmm_weight gmm_x_scale gmm_weight_scale send_counts_tensor? recv_counts_tensor? mm_x? mm_weight? "
      "mm_x_scale? mm_weight_scale? comm_quant_scale? -> y mm_y | group:String ep_world_size:Int "
@@ -355,10 +355,40 @@ const Family functions = {
      "trans_gmm_weight:Bool=false trans_mm_weight:Bool=false mm_x_quant_mode:Int=0 mm_weight_quant_mode:Int=0 "
      "comm_quant_mode:Int=0 group_size:Int=0 y_dtype:Int=28 mm_dtype:Int=28 comm_quant_dtype:Int=0 "
      "comm_mode:String=ai_cpu",
-     "aclnnQuantGroupedMatMulAlltoAllvV2 y:y_dtype mmYOptional:mm_dtype"},
+     "aclnnQuantGroupedMatMulAlltoAllvV2 y:y_dtype mmYOptional:mm_dtype mmYOptional=mm_y?mm_x"},
     {"DistributeBarrier", "x_ref time_out? elastic_info? -> x_ref | group:String world_size:Int",
      "aclnnDistributeBarrierV2"},
+    // Sparse attention, whose converters ask for these by name.
+    {"LightningIndexer",
+     "query key weights actual_seq_lengths_query? actual_seq_lengths_key? block_table? -> sparse_indices "
+     "sparse_values | layout_query:String=BSND layout_key:String=BSND sparse_count:Int=2048 sparse_mode:Int=3 "
+     "pre_tokens:Int next_tokens:Int return_values:Bool=false",
+     "aclnnLightningIndexer sparseValuesOut=sparse_values?return_values"},
+    {"QuantLightningIndexer",
+     "query key weights query_dequant_scale key_dequant_scale actual_seq_lengths_query? actual_seq_lengths_key? "
+     "block_table? -> sparse_indices | query_quant_mode:Int key_quant_mode:Int layout_query:String=BSND "
+     "layout_key:String=BSND sparse_count:Int=2048 sparse_mode:Int=3 pre_tokens:Int next_tokens:Int",
+     "aclnnQuantLightningIndexer"},
+    {"SparseFlashAttention",
+     "query key value sparse_indices block_table? actual_seq_lengths_query? actual_seq_lengths_kv? query_rope? "
+     "key_rope? sinks? -> attention_out softmax_max softmax_sum | scale_value:Float sparse_block_size:Int=1 "
+     "layout_query:String=BSND layout_kv:String=BSND sparse_mode:Int=3 pre_tokens:Int next_tokens:Int "
+     "attention_mode:Int=0 return_softmax_lse:Bool=false",
+     "aclnnSparseFlashAttentionV2"},
+    {"KvQuantSparseFlashAttention",
+     "query key value sparse_indices key_dequant_scale? value_dequant_scale? block_table? actual_seq_lengths_query? "
+     "actual_seq_lengths_kv? sinks? -> attention_out | scale_value:Float key_quant_mode:Int value_quant_mode:Int "
+     "sparse_block_size:Int=1 layout_query:String=BSND layout_kv:String=BSND sparse_mode:Int=3 pre_tokens:Int "
+     "next_tokens:Int attention_mode:Int=0 quant_scale_repo_mode:Int=1 tile_size:Int=128 rope_head_dim:Int=64",
+     "aclnnKvQuantSparseFlashAttention chosen=sparse_indices key_scale=key_dequant_scale "
+     "value_scale=value_dequant_scale pages=block_table query_lengths=actual_seq_lengths_query "
+     "key_lengths=actual_seq_lengths_kv scale=scale_value key_mode=key_quant_mode value_mode=value_quant_mode "
+     "block=sparse_block_size layout_key=layout_kv mode=sparse_mode before=pre_tokens after=next_tokens "
+     "scales_together=quant_scale_repo_mode tile=tile_size rope=rope_head_dim"},
     // Others.
+    {"ClippedSwiglu",
+     "x group_index? -> y | dim:Int=-1 alpha:Float=1.702 limit:Float=7.0 bias:Float=1.0 interleaved:Bool=true",
+     "aclnnClippedSwiglu"},
     {"AttentionUpdate", "lse* go* -> output lse_m | update_type:Int sp:Int",
      "aclnnAttentionUpdate localOut=go lseOut=lse_m?update_type out:go"},
     {"EmbeddingBag",

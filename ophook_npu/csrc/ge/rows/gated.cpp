@@ -17,16 +17,6 @@ Shape half_of(const Shaper& s) {
 }
 void halved(Shaper& s) { s.out(s.dtype(0), half_of(s)); }
 
-void clipped_rule(Shaper& s) {
-  if (s.has(1)) throw Refused("group_index is not simulated");
-  halved(s);
-}
-
-at::Tensor clipped(const Args& a) {
-  return kernels::clipped_swiglu(
-      a[0], {}, {a.integer("dim"), a.real("alpha"), a.real("limit"), a.real("bias"), a.flag("interleaved")});
-}
-
 void like_second(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 
 // y = x * gelu(gate) and the gelu; the gate is the second half, or the first with activate_left.
@@ -44,9 +34,6 @@ Results geglu(const Args& a) {
 const Family gated_rows = {
     ROW(SwiGlu, "x -> y | dim:Int=-1", halved, kernels::swiglu(a[0], a.integer("dim"))),
     ROW(SwiGluGrad, "y_grad x -> y | dim:Int=-1", like_second, kernels::swiglu_backward(a[0], a[1], a.integer("dim"))),
-    ROW(ClippedSwiglu,
-        "x group_index? -> y | dim:Int=-1 alpha:Float=1.702 limit:Float=7.0 bias:Float=1.0 interleaved:Bool=true",
-        clipped_rule, clipped(a)),
     ROW(GLU, "x -> y | dim:Int=-1", halved, kernels::glu(a[0], a.integer("dim"))),
     ROW(GLUGrad, "y_grad x -> x_grad | dim:Int=-1", like_second, kernels::glu_backward(a[0], a[1], a.integer("dim"))),
     {"GeGluV2", "x -> y gelu | dim:Int=-1 approximate:Int=1 activate_left:Bool=false", geglu_rule, geglu},
