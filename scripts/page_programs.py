@@ -56,6 +56,8 @@ _NARROW = re.compile(r"float8|hifloat8|float4|e8m0", re.I)  # data types that no
 _BLOCK = re.compile(r"^(?P<indent>[ \t]*)```[ ]*(?:python|py|Python)\b[^\n]*\n(?P<body>.*?)^[ \t]*```", re.S | re.M)
 _HEADING = re.compile(r"^(#+)[ \t]*(.*)$", re.M)
 _RANKS = re.compile(r"(?:world_?size|worksize|nprocs|rank_size)\s*=\s*(\d+)", re.I)
+# What a program says that is a part of one, or needs what its reader has.
+_PART = re.compile(r"(?:Name|Syntax|Indentation|ModuleNotFound|FileNotFound)Error")
 # A program that torchrun starts, and one that starts its ranks itself or is one of its own.
 _LAUNCHED = re.compile(r"init_process_group\(|LOCAL_RANK")
 _LAUNCHES = re.compile(r"spawn|Process\(|[\"']RANK[\"']\]\s*=|rank\s*=\s*0|world_size\s*=\s*1\b")
@@ -99,7 +101,7 @@ class Example:
 @dataclass(frozen=True)
 class Result:
     name: str
-    state: str  # "as printed", "ran", "differs", "fails", "no end"
+    state: str  # "as printed", "ran", "a part" (of a program), "differs", "fails", "no end"
     detail: str = ""
     seconds: float = 0
 
@@ -240,11 +242,12 @@ def run(example: Example, root: Path, seconds: int) -> Result:
             done.communicate()
             return Result(example.name, "no end", f"{seconds} s")
     if done.returncode:
-        return Result(example.name, "fails", _why(printed, done.returncode))
+        why = _why(printed, done.returncode)
+        return Result(example.name, "a part" if _PART.match(why) else "fails", why)
     random = bool(_RANDOM.search(example.source))
     if example.steps:
         pairs = [json.loads(line[1:]) for line in printed.splitlines() if line.startswith("\0")]
-    elif len(_FACT.findall(example.want)) == len(_FACT.findall(printed)):
+    elif all(len(of.findall(example.want)) == len(of.findall(printed)) for of in (_FACT, _NUMBER)):
         pairs = [(example.want, printed)]
     else:  # the page shows a part of it
         pairs = []

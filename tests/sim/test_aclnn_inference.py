@@ -535,6 +535,37 @@ def test_filling_of_pages() -> None:
         assert torch.equal(got.cpu(), cache)
 
 
+@pytest.mark.parametrize("sizes", [(4, 2, 16), (2, 2, 2, 16)], ids=["parts", "heads and parts"])
+def test_filling_of_pages_in_tiles(sizes: tuple[int, ...]) -> None:
+    """Rows of 2 heads of 32 numbers, in parts of 16."""
+    key, slots = torch.randn(3, 2, 32).half(), torch.tensor([5, 0, 3], dtype=torch.int32)
+    moved = [torch.zeros(3, *sizes).half().npu() for _ in range(2)]
+    torch_npu.npu_scatter_pa_kv_cache(key.npu(), -key.npu(), *moved, slots.npu())
+    want = torch.zeros(3, 4, 2, 16).half()
+    for row, slot in zip(key, slots.tolist(), strict=True):
+        want[slot // 2, :, slot % 2] = row.view(4, 16)
+    assert torch.equal(moved[0].cpu().view(want.shape), want)
+    assert torch.equal(moved[1].cpu().view(want.shape), -want)
+
+
+def test_filling_of_pages_with_heads_before_rows() -> None:
+    key, cache = torch.randn(3, 2, 4).half(), torch.zeros(3, 2, 2, 4).half()
+    moved, slots = [cache.npu(), cache.npu()], torch.tensor([5, 0, 3], dtype=torch.int32)
+    aclnn(
+        "aclnnScatterPaKvCache", key.npu(), moved[0], slots.npu(), key.npu(), moved[1], None, None, None, "Norm", "NHSD",
+        [1, 1], [0, 0],
+    )  # fmt: skip
+    for row, slot in zip(key, slots.tolist(), strict=True):
+        cache[slot // 2, :, slot % 2] = row
+    assert torch.equal(moved[0].cpu(), cache) and torch.equal(moved[1].cpu(), cache)
+    for scatter, strides, words in (("Alibi", [1, 1], "scatter_mode 'Alibi' is not"), ("Nct", [8, 8], "strides")):
+        with pytest.raises(Refused, match=words):
+            aclnn(
+                "aclnnScatterPaKvCache", key.npu(), moved[0], slots.npu(), key.npu(), moved[1], None, None, None, "Norm",
+                scatter, strides, [0, 0],
+            )  # fmt: skip
+
+
 def test_rotation_of_neighbours() -> None:
     torch.manual_seed(0)
     x, angle = torch.randn(2, 3, 5, 64), torch.rand(2, 1, 5, 32)

@@ -487,7 +487,7 @@ for call in calls:
         "aclnnFusedInferAttentionScoreV3: pseShift has shape [1, 2, 2, 8] for 4 queries and 4 keys",
         "aclnnFusedInferAttentionScoreV3: attenMask has shape [2, 4] for 4 queries and 4 keys",
         "aclnnFusedInferAttentionScoreV3: paged keys need actual_seq_lengths_kv",
-        "aclnnScatterPaKvCache: cache_mode PA_NZ is not simulated; allowed: Norm",
+        "aclnnScatterPaKvCache: heads of 8 numbers for tiles of 16",
     ]
     assert len(lines) == len(expected), result.stdout + result.stderr
     for line, start in zip(lines, expected, strict=True):

@@ -1,5 +1,6 @@
 #include "kernels/inference.h"
 
+#include "kernels/index.h"
 #include "kernels/mx_quant.h"
 #include "kernels/norm_quant.h"
 #include "kernels/quant.h"
@@ -499,22 +500,54 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
 }
 
 // ---- pages ---------------------------------------------------------------------------------------------------------
-void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const std::string& mode) {
-  SIM_CHECK(mode.empty() || mode == "Norm", "cache_mode ", mode, " is not simulated; allowed: Norm");
-  SIM_CHECK(key.dim() == 3 && cache.dim() == 4 && slots.dim() == 1 && slots.size(0) == key.size(0),
+// The pages as (pages, rows, parts, numbers of a part); a row's numbers lie one behind the other in its parts.
+static at::Tensor rows_of_pages(const at::Tensor& cache, const at::Tensor& key, const Paging& how) {
+  const auto fits = [&](at::IntArrayRef expected, const char* what) {
+    SIM_CHECK(cache.sizes() == expected && cache.is_contiguous(), "pages ", what, ", ", expected,
+              " without gaps expected, got ", cache.sizes(), " with strides ", cache.strides());
+  };
+  const int64_t heads = key.size(1), depth = key.size(2), pages = cache.size(0);
+  if (how.cache == "PA_NZ") {
+    const int64_t width = 32 / key.element_size(), rows = cache.size(-2);
+    SIM_CHECK(depth % width == 0, "heads of ", depth, " numbers for tiles of ", width);
+    if (cache.dim() == 5) fits({pages, heads, depth / width, rows, width}, "(heads, parts, rows, width)");
+    else fits({pages, heads * depth / width, rows, width}, "(parts, rows, width)");
+    return bits_of(cache).view({pages, -1, rows, width}).transpose(1, 2);
+  }
+  SIM_CHECK(cache.dim() == 4, "pages of 4 dimensions expected, got ", cache.sizes());
+  if (how.scatter == "NHSD") {
+    fits({pages, heads, cache.size(2), depth}, "(heads, rows, depth)");
+    return bits_of(cache).transpose(1, 2);
+  }
+  fits({pages, cache.size(1), heads, depth}, "(rows, heads, depth)");
+  return bits_of(cache);
+}
+
+void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const Paging& how) {
+  SIM_CHECK(how.cache.empty() || how.cache == "Norm" || how.cache == "PA_NZ", "cache_mode '", how.cache,
+            "'; allowed: Norm, PA_NZ");
+  SIM_CHECK(how.scatter.empty() || how.scatter == "None" || how.scatter == "Nct" || how.scatter == "NHSD",
+            "scatter_mode '", how.scatter, "' is not simulated; allowed: None, Nct, NHSD");
+  const auto all = [](const Dims& of, int64_t value) {
+    return std::count(of.begin(), of.end(), value) == int64_t(of.size());
+  };
+  SIM_CHECK(all(how.strides, 1) && all(how.starts, 0), "strides ", at::IntArrayRef(how.strides), " and offsets ",
+            at::IntArrayRef(how.starts), " are not simulated; allowed: 1 and 0");
+  SIM_CHECK(key.dim() == 3 && cache.dim() >= 4 && slots.dim() == 1 && slots.size(0) == key.size(0),
             "key (tokens, heads, depth), a cache of pages and a slot for each token expected, got ", key.sizes(), ", ",
             cache.sizes(), " and ", slots.sizes());
   same_dtype({cache, key});
-  SIM_CHECK(cache.size(2) == key.size(1) && cache.size(3) == key.size(2) && cache.is_contiguous(), "pages (rows, ",
-            key.size(1), ", ", key.size(2), ") without gaps expected, got ", cache.sizes(), " with strides ",
-            cache.strides());
+  rows_of_pages(cache, key, how);
 }
 
 // A negative slot is of no token, as in a batch that a graph pads.
-void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
+void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& key, const Paging& how) {
+  const at::Tensor to = rows_of_pages(cache, key, how);
   const auto kept = slots.ge(0).nonzero().squeeze(1);
-  const auto to = slots.index_select(0, kept).to(at::kLong);
-  bits_of(cache).view({-1, rows.size(1), rows.size(2)}).index_copy_(0, to, bits_of(rows).index_select(0, kept));
+  const auto slot = slots.index_select(0, kept).to(at::kLong);
+  const int64_t rows = to.size(1);
+  kernels::put_indexed(to, {slot.div(rows, "floor"), slot.remainder(rows)},
+                       bits_of(key).index_select(0, kept).reshape({-1, to.size(2), to.size(3)}), false);
 }
 
 void check_gathering(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,

@@ -61,8 +61,13 @@ void check_inference(const Sequences& of, const at::Tensor& out = {});
 void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tensor& log_sum = {});
 
 // ---- pages ---------------------------------------------------------------------------------------------------------
-void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const std::string& mode);
-void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows);
+// How pages hold rows, and how rows go there: `cache` is Norm or PA_NZ, `scatter` is None, Nct or NHSD.
+struct Paging {
+  const std::string &cache, &scatter;
+  Dims strides = {}, starts = {};  // of keys and values that do not say theirs; simulated are 1 and 0
+};
+void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const Paging& how);
+void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& key, const Paging& how);
 // The rows of all sequences one behind the other, as far as `to` has place; `offsets`: from which row of its pages a
 // sequence is wanted, rounded down to a page. A row of a page that is not there is 0. Lengths may arrive as a running
 // sum from 0 on.

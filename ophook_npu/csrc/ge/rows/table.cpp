@@ -92,7 +92,8 @@ void refuse_writing_tiles(const ge_call& call) {
 
 // What torchair and the engine keep at any node.
 bool of_any_node(std::string_view name) {
-  return name.starts_with('_') || name == "input_layout_info" || name == "output_layout_info";
+  return name.starts_with('_') || name.starts_with("torchair_") || name == "input_layout_info" ||
+         name == "output_layout_info";
 }
 void check_attributes(const ge_call& call, const Entry& of) {
   for (const ge_attr* attr = call.attrs; attr != call.attrs + call.attr_count; ++attr) {

@@ -144,12 +144,14 @@ ACLNN(ScatterPaKvCache,
       (In, key, Ref, key_cache, In, slots, In, value, Ref, value_cache, In, lengths, In, offsets, In, sequence_lengths,
        Text, mode, Text, scatter_mode, Ints, strides, Ints, starts),
       (refuse_if_given({lengths, offsets, sequence_lengths}, "a compressed cache"),
-       check_paging(key, key_cache, slots, mode), check_paging(value, value_cache, slots, mode)),
-      (into_pages(key_cache, slots, key), into_pages(value_cache, slots, value)))
+       check_paging(key, key_cache, slots, {mode, scatter_mode, strides, starts}),
+       check_paging(value, value_cache, slots, {mode, scatter_mode})),
+      (into_pages(key_cache, slots, key, {mode, scatter_mode}),
+       into_pages(value_cache, slots, value, {mode, scatter_mode})))
 ACLNN(ScatterPaCache, (In, key, Ref, key_cache, In, slots, In, lengths, In, offsets, In, sequence_lengths, Text, mode),
       (refuse_if_given({lengths, offsets, sequence_lengths}, "a compressed cache"),
-       check_paging(key, key_cache, slots, mode)),
-      into_pages(key_cache, slots, key))
+       check_paging(key, key_cache, slots, {mode, ""})),
+      into_pages(key_cache, slots, key, {mode, ""}))
 ACLNN(GatherPaKvCache,
       (In, key_cache, In, value_cache, In, pages, In, lengths, Ref, key, Ref, value, In, offsets, Text, mode, bool,
        running),
