@@ -15,9 +15,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "acl/acl.h"
@@ -41,6 +44,11 @@ struct Chunk {
 enum Type { kBrief = 1, kNormal = 2, kDetail = 3, kData = 4 };
 using Callback = int32_t (*)(const Chunk*, int32_t);
 
+struct Model {
+  std::string name;
+  std::set<std::string> layers;  // names or types of operators; none: all of the model
+};
+
 struct State {
   std::mutex mutex;
   bool begun = false, by_file = false;  // by aclmdlInitDump; by aclInit's file
@@ -49,6 +57,9 @@ struct State {
   int scene = 0;                 // Type of failures
   Callback callback = nullptr;
   std::string begun_at;
+  std::vector<Model> models;                                // by dump_list
+  std::vector<std::string> seen;                            // a model's number is its place here, from 1
+  std::map<std::pair<std::string, std::string>, int> runs;  // of a model's operator
 };
 State& state() {
   static auto* instance = new State;
@@ -80,6 +91,32 @@ std::string value_of(const std::string& settings, const char* key) {
   if (at == std::string::npos || settings[at] != '"') return "";
   const size_t end = settings.find('"', at + 1);
   return end == std::string::npos ? "" : settings.substr(at + 1, end - at - 1);
+}
+
+// The texts of an array that is behind a key.
+std::set<std::string> texts_of(const std::string& settings, const char* key) {
+  std::set<std::string> found;
+  const size_t at = settings.find('"' + std::string(key) + '"');
+  const size_t end = at == std::string::npos ? at : settings.find(']', at);
+  for (size_t from = at == std::string::npos ? at : settings.find('[', at); from < end;) {
+    from = settings.find('"', from);
+    const size_t to = from < end ? settings.find('"', from + 1) : std::string::npos;
+    if (to >= end) break;
+    found.insert(settings.substr(from + 1, to - from - 1));
+    from = to + 1;
+  }
+  return found;
+}
+
+std::vector<Model> models_of(const std::string& settings) {
+  std::vector<Model> found;
+  const size_t list = settings.find("\"dump_list\"");
+  if (list == std::string::npos) return found;
+  for (size_t from = settings.find('{', list); from != std::string::npos; from = settings.find('{', from + 1)) {
+    const std::string one = settings.substr(from, settings.find('}', from) - from);
+    if (std::string name = value_of(one, "model_name"); !name.empty()) found.push_back({name, texts_of(one, "layer")});
+  }
+  return found;
 }
 
 // ---- protobuf ----
@@ -136,8 +173,16 @@ std::string message(const std::string& name, const std::vector<Tensor>& tensors)
 
 // ---- what a task tells of itself ----
 struct Listener : sim_listener {
-  std::string type, node;
+  std::string type, node, graph;
+  bool all;  // operators of models and others
+  std::vector<Model> models;
   std::vector<Tensor> tensors;
+
+  bool wants() const {
+    return all || std::any_of(models.begin(), models.end(), [&](const Model& of) {
+             return of.name == graph && (of.layers.empty() || of.layers.contains(node) || of.layers.contains(type));
+           });
+  }
 };
 
 void copy(std::string& to, const char* from, size_t item, const int64_t* sizes, const int64_t* strides, size_t rank) {
@@ -151,13 +196,14 @@ void copy(std::string& to, const char* from, size_t item, const int64_t* sizes, 
 
 void heard_type(sim_listener* self, const char* type) { static_cast<Listener*>(self)->type = type; }
 void heard_node(sim_listener* self, const char* name) { static_cast<Listener*>(self)->node = name; }
+void heard_graph(sim_listener* self, const char* name) { static_cast<Listener*>(self)->graph = name; }
 void heard_tensor(sim_listener* self, int is_output, int dtype, const int64_t* sizes, size_t rank) {
   static_cast<Listener*>(self)->tensors.push_back({is_output != 0, dtype, {sizes, sizes + rank}, ""});
 }
 void heard_touch(sim_listener* self, int, const void* pointer, size_t item, const int64_t* sizes,
                  const int64_t* strides, size_t rank) {
   auto& tensors = static_cast<Listener*>(self)->tensors;
-  if (tensors.empty()) return;
+  if (tensors.empty() || !static_cast<Listener*>(self)->wants()) return;
   std::vector<int64_t> steps(rank, 1);
   for (size_t i = rank; i-- > 1;) steps[i - 1] = steps[i] * sizes[i];
   copy(tensors.back().data, static_cast<const char*>(pointer), item, sizes, strides ? strides : steps.data(), rank);
@@ -182,21 +228,38 @@ bool write(const std::string& file, const std::string& content) {
   return out.flush() && !full;
 }
 
+// Below the folder of a model: its number and how many times the operator ran before. With the mutex held.
+std::string place_of(const Listener& of) {
+  auto [seen, runs] = std::tie(state().seen, state().runs);
+  size_t number = size_t(std::find(seen.begin(), seen.end(), of.graph) - seen.begin()) + 1;
+  if (number > seen.size()) seen.push_back(of.graph);
+  return of.graph + "/" + std::to_string(number) + "/" + std::to_string(runs[{of.graph, of.node}]++) + "/";
+}
+
 void ran(const sim_task_run* run, const void* task) {
   if (run->kind != sim_task_operator || run->failed) return;
-  Callback callback;
-  std::string folder;
-  bool inputs, outputs;
-  {
-    std::lock_guard lock(state().mutex);
-    if (!state().operators) return;
-    callback = state().callback, inputs = state().inputs, outputs = state().outputs;
-    folder = state().path + "/" + state().begun_at + "/" + std::to_string(run->device) + "/";
-  }
-  Listener listener{{heard_type, heard_node, heard_tensor, heard_touch, nullptr}, run->name, run->name, {}};
+  std::unique_lock lock(state().mutex);
+  if (!state().operators && state().models.empty()) return;
+  const Callback callback = state().callback;
+  const bool inputs = state().inputs, outputs = state().outputs;
+  std::string folder = state().path + "/" + state().begun_at + "/" + std::to_string(run->device) + "/";
+  Listener listener{{heard_type, heard_node, heard_tensor, heard_touch, nullptr, heard_graph},
+                    run->name,
+                    run->name,
+                    "",
+                    state().operators,
+                    state().models,
+                    {}};
+  lock.unlock();
   sim_memory_open();
   sim_task_tell(task, &listener);
   sim_memory_close();
+  if (!listener.wants()) return;
+  if (!listener.all) {
+    lock.lock();
+    folder += place_of(listener);
+    lock.unlock();
+  }
   std::erase_if(listener.tensors, [&](const Tensor& one) { return one.output ? !outputs : !inputs; });
   if (listener.type.starts_with("aclnn")) listener.type.erase(0, strlen("aclnn"));
   std::string name = listener.type + "." + listener.node;
@@ -244,9 +307,10 @@ int take(const char* caller, const std::string& settings) {
                                                : kBrief;
   (scene.empty() ? all.path : all.exceptions) = whole;
   all.operators = switched == "on";
+  all.models = models_of(settings);
   all.inputs = mode == "input" || mode == "all", all.outputs = mode != "input";
   all.begun_at = now("%Y%m%d%H%M%S", false);
-  sim_observe_too(all.operators ? &kDump : nullptr);
+  sim_observe_too(all.operators || !all.models.empty() ? &kDump : nullptr);
   return ACL_SUCCESS;
 }
 
@@ -254,6 +318,7 @@ int take(const char* caller, const std::string& settings) {
 void forget() {
   state().begun = state().by_file = state().operators = false;
   state().path.clear();
+  state().models.clear(), state().seen.clear(), state().runs.clear();
   sim_observe_too(nullptr);
 }
 

@@ -143,6 +143,7 @@ typedef struct sim_listener {
   // Other ranks whose task of the same name and turn belongs to it: each that writes waits for those that read, or
   // where `both` each for the other. NULL: does not ask.
   void (*meet)(struct sim_listener* self, const char* name, int both);
+  void (*graph)(struct sim_listener* self, const char* name);  // that the node is of. NULL: does not ask
 } sim_listener;
 typedef struct sim_about {
   sim_task_kind kind;

@@ -67,11 +67,15 @@ struct KernelTask : NodeTask {
   static void tell(const void* self, sim_listener* listener) {
     const auto* task = static_cast<const KernelTask*>(self);
     listener->node(listener, task->graph->graph.nodes[task->node].name.c_str());
-    ge_tell(listener, false, task->inputs.data(), task->inputs.size());
-    ge_tell(listener, true, task->outputs.data(), task->outputs.size());
-    for (size_t i = 0; i < task->inputs.size(); ++i)
+    if (listener->graph) listener->graph(listener, task->graph->graph.name.c_str());
+    for (size_t i = 0; i < task->inputs.size(); ++i) {
+      ge_tell(listener, false, &task->inputs[i], 1);
       if (task->on_device[i]) touch(listener, false, task->inputs[i]);
-    for (const ge_tensor& output : task->outputs) touch(listener, true, output);
+    }
+    for (const ge_tensor& output : task->outputs) {
+      ge_tell(listener, true, &output, 1);
+      touch(listener, true, output);
+    }
   }
   static constexpr sim_about kAbout{sim_task_operator, tell};
 };

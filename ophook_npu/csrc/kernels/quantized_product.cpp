@@ -246,7 +246,7 @@ void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const a
                           const at::Tensor& out) {
   none_of(absent);
   shapes<"batch m k, batch k n, batch m? -> m n">(x, weight, row_scale, out);
-  SIM_CHECK(!otherwise, "transposeX1, transposeX2 and keepDims are false, dims is [0]");
+  SIM_CHECK(!otherwise, "transposeX1, transposeX2 or keepDims is true; allowed: false");
   shape(scale, {weight.size(2)});
 }
 
