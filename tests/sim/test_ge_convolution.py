@@ -6,6 +6,7 @@ import copy
 
 import pytest
 import torch
+from interfaces import graph
 from torch import nn
 
 MODULES = {
@@ -90,3 +91,16 @@ def test_pooling_of_volumes() -> None:
     x = torch.randn(1, 2, 4, 6, 4)
     with torch.no_grad():
         assert torch.equal(compiled(nn.MaxPool3d(2), x, False), nn.MaxPool3d(2)(x))
+
+
+def test_products_of_whole_numbers() -> None:
+    """By the node: torchair hands over the number of another data type than the one it is asked for."""
+    draw = torch.Generator().manual_seed(0)
+    x, weight = (torch.randint(-9, 9, size, generator=draw, dtype=torch.int8) for size in ((2, 4, 8, 8), (6, 4, 3, 3)))
+    scale, bias = torch.rand(6, generator=draw), torch.arange(6, dtype=torch.int32)
+    (got,) = graph(
+        "QuantConv2D", x, weight, scale, bias, dtype=torch.float16, strides=[1, 1, 2, 1], pads=[1, 1, 0, 0],
+        dilations=[1, 1, 1, 1], data_format="NCHW",
+    )  # fmt: skip
+    want = nn.functional.conv2d(x.double(), weight.double(), bias.double(), (2, 1), (1, 0)) * scale.view(6, 1, 1)
+    torch.testing.assert_close(got.double(), want, rtol=2e-3, atol=1e-2)

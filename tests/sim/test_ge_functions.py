@@ -45,6 +45,7 @@ npu_quantize | f(2, 4), f(4), None, torch.qint32, 1
 npu_scatter_list | [h(2, 5, 4), h(2, 5, 4)], i64(2, 3), h(2, 2, 1, 4), torch.ones(2, dtype=torch.uint8)
 npu_transpose_batchmatmul | h(4, 2, 8), h(2, 8, 6), perm_x1=[1, 0, 2], perm_y=[1, 0, 2]
 npu_weight_quant_batchmatmul | h(5, 64), i8(64, 16), h(1, 16), h(1, 16)
+npu_weight_quant_batchmatmul | h(5, 64), i8(64, 16), h(1, 16), h(1, 16), i64(*[1 << 46 | 0x3a800000] * 16)
 npu_gelu_quant | h(4, 16), input_scale=h(16), input_offset=h(16), quant_mode="static"
 npu_lightning_indexer | b(1, 4, 4, 128), b(1, 40, 1, 128), b(1, 4, 4), sparse_count=8
 npu_quant_lightning_indexer | i8(1, 4, 4, 128), i8(1, 40, 1, 128), h(1, 4, 4), h(1, 4, 4), h(1, 40, 1), 0, 0, sparse_count=8

@@ -17,7 +17,8 @@ void forward_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   const auto g = geometry(s, axes);
   Shape x = s.shape(0), filter = s.shape(1);
-  if (!x || !filter) return s.out(s.dtype(0), std::nullopt);
+  const int32_t result = s.knows("dtype") ? int32_t(s.integer("dtype")) : s.dtype(0);
+  if (!x || !filter) return s.out(result, std::nullopt);
   if (x->size() != axes + 2 || filter->size() != axes + 2 || (*x)[1] != (*filter)[1] * g.groups)
     throw Refused("a filter " + s.describe(1) + " with " + std::to_string(g.groups) + " groups does not fit " +
                   s.describe(0));
@@ -26,7 +27,12 @@ void forward_rule(Shaper& s) {
     const Dim reach = ((*filter)[i + 2] - 1) * g.dilation[i] + 1;
     out.push_back(((*x)[i + 2] + 2 * g.padding[i] - reach) / g.stride[i] + 1);
   }
-  s.out(s.dtype(0), out);
+  s.out(result, out);
+}
+
+at::Tensor quantized(const Args& a) {
+  kernels::check_quantized(a[0], a[1], a[2], a[4], false, a.integer("offset_x"), a.text("round_mode"));
+  return kernels::quantized_convolution(a[0], a[1], a[3], a[2], geometry(a, 2)).to(a.out_dtype());
 }
 
 // The result's shape is an input of its own.
@@ -44,6 +50,8 @@ void shape_is_given(Shaper& s) {
 const Family conv_rows = {
     ROW(Conv2D, "x filter bias? offset_w? -> y | " PLANE " offset_x:Int=0", forward_rule<2>,
         kernels::convolution(a[0], a[1], a[2], geometry(a, 2))),
+    ROW(QuantConv2D, "x filter scale bias? offset? -> y | dtype:Int " PLANE " offset_x:Int=0 round_mode:String=rint",
+        forward_rule<2>, quantized(a)),
     ROW(Conv3D, "x filter bias? offset_w? -> y | " VOLUME " offset_x:Int=0", forward_rule<3>,
         kernels::convolution(a[0], a[1], a[2], geometry(a, 3))),
     ROW(Conv2DTranspose,

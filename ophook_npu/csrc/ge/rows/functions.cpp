@@ -17,6 +17,12 @@ void routed_back_rule(Shaper& s) {
 // A query of whole numbers is of tokens and keys that are.
 void latent_rule(Shaper& s) { s.out(0, s.dtype(0) == kInt8 && s.has(16) ? kInt8 : s.dtype(7), std::nullopt); }
 
+// A result that is scaled is of whole numbers, where no data type is told.
+void weight_quantized_rule(Shaper& s) {
+  const auto told = int32_t(s.integer("dtype"));
+  s.out(told >= 0 ? told : s.has(4) ? int32_t(kInt8) : s.dtype(0), std::nullopt);
+}
+
 const Family functions = {
     // Products.
     {"FusedMatMul",
@@ -55,7 +61,7 @@ const Family functions = {
      "x weight antiquant_scale antiquant_offset? quant_scale? quant_offset? bias? -> y | "
      "transpose_x:Bool=false transpose_weight:Bool=false antiquant_group_size:Int=0 dtype:Int=-1 "
      "inner_precise:Int=0",
-     "aclnnWeightQuantBatchMatmulV2 x=x^transpose_x weight=weight^transpose_weight"},
+     "aclnnWeightQuantBatchMatmulV2 x=x^transpose_x weight=weight^transpose_weight", weight_quantized_rule},
     {"GroupedMatmul",
      "x* weight* bias* scale* offset* antiquant_scale* antiquant_offset* group_list? per_token_scale? -> y* | "
      "split_item:Int=0 dtype:Int=0 transpose_weight:Bool=false transpose_x:Bool=false group_type:Int=-1 "
@@ -88,11 +94,6 @@ const Family functions = {
     {"AddLora",
      "y x weightB indices weightA? -> y | layer_idx:Int=0 scale:Float=1e-3 y_offset:Int=0 y_slice_size:Int=-1",
      "aclnnAddLora"},
-    {"QuantConv2D",
-     "x filter scale bias? offset? -> y | dtype:Int strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1} "
-     "groups:Int=1 data_format:String=NHWC offset_x:Int=0 round_mode:String=rint",
-     "aclnnQuantConvolution input=x weight=filter stride=strides padding=pads dilation=dilations "
-     "offsetx=offset_x transposed=false output:dtype"},
     // Norms and what follows them.
     {"AddRmsNormDynamicQuant",
      "x1 x2 gamma smooth_scale1? smooth_scale2? beta? -> y1 y2 x scale1 scale2 | epsilon:Float=1e-6 "
