@@ -19,7 +19,7 @@ npu_add_rms_norm_dynamic_quant | h(2, 3, 8), h(2, 3, 8), h(8), smooth_scale1=h(8
 npu_anti_quant | i8(4, 8), f(8)
 npu_attention_update | [f(6), f(6)], [f(6, 16), f(6, 16)], 1
 npu_attention_update | [f(6), f(6)], [f(6, 16), f(6, 16)], 0
-npu_clipped_swiglu | h(4, 8), group_index=i64(1, 2)
+npu_clipped_swiglu | h(4, 8), group_index=i64(1, 3)
 npu_dequant_rope_quant_kvcache | i32(3, 2, 256, of=None), h(3, 2, 1, 64), h(3, 2, 1, 64), i8(4, 6, 1, 64), i8(4, 6, 1, 64), i32(2, 0, 1), f(1, 64), f(1, 64), [128, 64, 64], weight_scale=f(256), activation_scale=f(6), kv_output=True
 npu_dequant_swiglu_quant | i32(7, 12, of=None), weight_scale=f(3, 12), activation_scale=f(7), quant_scale=f(3, 6), group_index=i64(3, 0, 4), quant_mode=1
 npu_dynamic_quant | h(4, 8)
