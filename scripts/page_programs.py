@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Run the examples on torch_npu's, torchair's or another project's pages over the simulated Ascend.
+"""Run the examples on the pages of torch_npu, torchair or another project over the simulated Ascend.
 
-usage: scripts/page_programs.py FOLDER… [--match WORD] [--jobs 2] [--log LOG] [--failed] [--into docs/page-programs.md]
+usage: scripts/page_programs.py FOLDER [--match WORD] [--jobs 2] [--log LOG] [--failed] [--into PAGE --as NAME]
 
-Each FOLDER is one of a checkout, with pages in Markdown. An example is a block of Python that imports torch, or stands
-below a heading that calls it one (示例, 样例, example). It runs as a program of its own, on the first product of its page that is simulated, with as many
-devices as it names ranks. A block that is a session (>>>) runs as one, statement by statement. What the page says that
-the example prints (behind >>>, or in comments at its end) is compared: numbers where the example draws none at random,
-to 1 in 1,000 as the pages print four digits; types and shapes always.
+FOLDER is one of a checkout, with pages in Markdown. An example is a block of Python that imports torch, or stands
+below a heading that calls it one (示例, 样例, example). It runs as a program of its own, on the first product of its
+page that is simulated, with as many devices as it names ranks; torchrun starts it where it asks for that. A block that
+is a session (>>>) runs as one, statement by statement. What the page says that the example prints is compared: types
+and shapes, and numbers where the example draws none at random, to 1 in 1,000, as the pages print four digits.
 
-An example that ends by itself counts if nothing differs. Of the others, scripts/page_programs.txt has the reasons that
-somebody found by reading them; what is not there is open. Nothing of the pages is in our repository but the names.
+An example counts if it ends by itself and nothing differs. One that lacks a name, a file or a package is a part of a
+program. Of the others, scripts/page_programs.txt has the reasons that somebody found by reading them; what is not there
+is open. Nothing of the pages is in our repository but the names.
 --log keeps what became of each example, and does not run again what is in it; --failed runs again what did not count.
+--into puts a table between the marks of NAME on a page.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import argparse
 import ast
 import codeop
 import contextlib
+import functools
 import json
 import os
 import re
@@ -37,6 +40,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import marked
+from device_tests_report import reasons
 
 from ophook_npu import sim
 from ophook_npu.sim import variables
@@ -190,6 +194,8 @@ def examples(folder: Path) -> Iterator[Example]:
             if not depth and "import torch" not in source:
                 continue
             number += 1
+            if not re.search(r"^\s*(?:>>> )?(?:import|from) torch_npu\b", source, re.M):
+                source = ("" if ">>>" in source else "import torch, torch_npu\n") + source  # taken as given
             steps = _session(source) if re.search(r"^\s*>>>", source, re.M) else ()
             program, want = (source, "") if steps else _split(source)
             ranks = max([8 if "init_process_group" in source else 2, *map(int, _RANKS.findall(source))])
@@ -202,7 +208,7 @@ def differs(want: str, got: str, random: bool) -> str:
     facts = tuple(_FACT.findall(re.sub(r"\s+", " ", text)) for text in (want, got))
     if facts[0] and facts[0] != facts[1]:
         return f"the page has {' '.join(facts[0])[:150]}, here it is {' '.join(facts[1])[:150]}"
-    if random or not facts[0] and "tensor" not in want:
+    if random or not (facts[0] or "tensor" in want):
         return ""
     numbers = _NUMBER.findall(_FACT.sub("", want)), _NUMBER.findall(_FACT.sub("", got))
     if len(numbers[0]) != len(numbers[1]):
@@ -276,9 +282,46 @@ def _why(printed: str, status: int) -> str:
     return " / ".join([*errors[-1:], *said[:1]] or lines[-1:])[:500]
 
 
+@functools.cache
+def _table() -> list[tuple[str, str, str]]:
+    return reasons(REASONS)
+
+
+def kind(result: Result) -> str:
+    """Whether it "counts", is "a part" of a program, or what the reasons say; "open" if they say nothing."""
+    if result.state in GOOD:
+        return "counts"
+    return result.state if result.state == "a part" else _reason(result)[0]
+
+
+def _reason(result: Result) -> tuple[str, str]:
+    said = f"{result.name} {result.state} {result.detail}"
+    return next(((of, why) for of, pattern, why in _table() if re.search(pattern, said)), ("open", result.detail))
+
+
+def part(name: str, results: list[Result]) -> str:
+    """The table of a page."""
+    counts = Counter(map(kind, results))
+    printed = sum(result.state == "as printed" for result in results)
+    lines = [
+        f"{name}: {len(results)} examples. {counts['counts']} run to their end, {printed} of them with what their page "
+        f"prints; {counts['a part']} are parts of programs.",
+        "",
+        "| | why | examples |",
+        "|---|---|---|",
+    ]
+    why: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if kind(result) not in ("counts", "a part"):
+            why.setdefault(_reason(result), []).append(result.name)
+    for (of, text), names in sorted(why.items(), key=lambda item: (item[0][0], -len(item[1]))):
+        lines.append(f"| {of} | {text} | {', '.join(f'`{Path(one).name}`' for one in names)} |".replace("\n", " "))
+    return "\n".join(lines)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--match", default="", help="only pages with this in their names")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=int, default=120, help="seconds for an example")
@@ -286,8 +329,11 @@ def main() -> int:
     parser.add_argument("--failed", action="store_true", help="run again what is in LOG and did not count")
     parser.add_argument("--print", action="store_true", dest="shown", help="print the examples, run none")
     parser.add_argument("--into", type=Path, metavar="PAGE")
+    parser.add_argument("--as", dest="name", default="", help="what the page's marks call these")
     options = parser.parse_args()
-    chosen = [one for folder in options.folders for one in examples(folder) if options.match in one.name]
+    if not options.folder.is_dir():
+        parser.error(f"{options.folder} is no folder")
+    chosen = [one for one in examples(options.folder) if options.match in one.name]
     if options.shown:
         for one in chosen:
             print(f"=== {one.name} on {one.soc}, {one.devices} devices\n{one.source}\n--- {one.want}")
@@ -297,7 +343,8 @@ def main() -> int:
         for line in options.log.read_text().splitlines():
             result = Result(**json.loads(line))
             before[result.name] = result
-    again = [one for one in chosen if one.name not in before or options.failed and before[one.name].state not in GOOD]
+    done = {name for name, result in before.items() if result.state in GOOD or not options.failed}
+    again = [one for one in chosen if one.name not in done]
     again.sort(key=lambda one: bool(_LAUNCHED.search(one.source)))  # those of several ranks wait for each other
     root = sim.build()
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -308,8 +355,11 @@ def main() -> int:
             if options.log:
                 with options.log.open("a") as log:
                     log.write(json.dumps(asdict(result)) + "\n")
-    print(Counter(before[one.name].state for one in chosen))
-    return 0
+    results = [before[one.name] for one in chosen]
+    print(part(options.name, results))
+    if options.into:
+        marked.replace(options.into, f"<!-- {options.name} -->", "<!-- end -->", part(options.name, results))
+    return int(any(kind(result) == "open" for result in results))
 
 
 if __name__ == "__main__":
