@@ -293,7 +293,8 @@ def types() -> list[str]:
 @functools.cache
 def functions() -> dict[str, str]:
     """The types that are functions of libopapi, and which."""
-    rows = (CSRC / "ge" / "rows" / "functions.cpp").read_text(encoding="utf-8")
+    files = [CSRC / "ge" / "rows" / f"{name}.cpp" for name in ("functions", "older")]
+    rows = "".join(path.read_text(encoding="utf-8") for path in files)
     return dict(re.findall(r'^    \{"(\w+)",.*?"(aclnn\w+)', rows, re.M | re.S))
 
 

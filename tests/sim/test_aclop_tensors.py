@@ -84,20 +84,14 @@ def backward(function, device):
 for function in (F.hardshrink, F.hardsigmoid, F.hardtanh):
     torch.testing.assert_close(backward(function, "npu"), backward(function, "cpu"))
     print(function.__name__)
-torch.testing.assert_close(F.hardswish(x.npu()).cpu(), F.hardswish(x))
-try:
-    backward(F.hardswish, "npu")
-except RuntimeError as error:
-    print(error)
+torch.testing.assert_close(backward(F.hardswish, "npu"), backward(F.hardswish, "cpu"))
 """
 
 
 def test_activations_in_the_compile_mode_that_takes_the_operators_by_type(run_sim) -> None:
     done = run_sim(COMPILED)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.startswith("hardshrink\nhardsigmoid\nhardtanh\n")
-    # Its gradient counts the elements at -3 and 3, by an operator whose shape depends on values.
-    assert "the aclop operator NonZero is not implemented by the simulator" in done.stdout
+    assert done.stdout == "hardshrink\nhardsigmoid\nhardtanh\n"
 
 
 def test_masked_fill_range() -> None:

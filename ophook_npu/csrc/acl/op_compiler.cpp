@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -72,8 +73,11 @@ struct Call {
   }
 };
 
+// The task has its part of a call, and so has the caller that waits for the sizes.
+using Shared = std::shared_ptr<Call>;
+
 void tell(const void* self, sim_listener* listener) {
-  const auto* call = static_cast<const Call*>(self);
+  const Shared& call = *static_cast<const Shared*>(self);
   listener->type(listener, call->type.c_str());
   ge_tell(listener, false, call->inputs.data(), call->inputs.size());
   ge_tell(listener, true, call->outputs.data(), call->outputs.size());
@@ -140,7 +144,7 @@ struct AttributeWriter {
 };
 
 int run_call(void* pointer) {
-  auto call = static_cast<Call*>(pointer);
+  const Shared& call = *static_cast<Shared*>(pointer);
   for (const auto* buffers : {&call->read, &call->written})
     for (const aclDataBuffer& buffer : *buffers)
       if (const char* problem = sim_memory_problem("a buffer", buffer.data, buffer.size))
@@ -151,7 +155,7 @@ int run_call(void* pointer) {
     one.tensor->data = one.plain.data();
   }
   char error[512] = "";
-  const ge_call view = call->view();
+  const ge_call view = call->view();  // the outputs are those of the call: what their sizes are is written there
   const int failed = table()->run(&view, error, sizeof error);
   for (Call::Apart& one : call->apart) {
     if (!failed && one.output) one.blocks.put_together(one.plain.data(), one.device);
@@ -161,11 +165,42 @@ int run_call(void* pointer) {
   return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), error);
 }
 
+std::string described(const ge_tensor& tensor) {
+  std::string sizes;
+  for (int d = 0; d < tensor.rank; ++d) sizes += (d ? ", " : "") + std::to_string(tensor.dims[d]);
+  return "of data type " + std::to_string(tensor.dtype) + " and shape [" + (tensor.rank < 0 ? "?" : sizes) + "]";
+}
+
+// Whether only running the operator tells the sizes: the caller gave room for the most that there can be.
+bool open_ended(const ge_tensor& tensor) {
+  return tensor.rank == ge_unknown_rank ||
+         std::find(tensor.dims, tensor.dims + tensor.rank, int64_t(ge_unknown_dim)) != tensor.dims + tensor.rank;
+}
+
+// Whether they differ in dimensions of 1 only: torch_npu leaves out, or adds, those that a view of the result will.
+bool lies_as(const ge_tensor& one, const ge_tensor& other) {
+  const auto sizes = [](const ge_tensor& tensor) {
+    std::vector<int64_t> found;
+    std::copy_if(tensor.dims, tensor.dims + std::max(tensor.rank, 0), std::back_inserter(found),
+                 [](int64_t size) { return size != 1; });
+    return found;
+  };
+  return sizes(one) == sizes(other);
+}
+
+// What is written in place has the input's memory; torch_npu may describe it as the view that the operator writes.
+bool is_input(const Call& call, const ge_tensor& output) {
+  return output.data && std::any_of(call.inputs.begin(), call.inputs.end(), [&](const ge_tensor& input) {
+           return input.dtype == output.dtype && input.data == output.data;
+         });
+}
+
+// `found`: the call's outputs have their sizes in it where the stream has to run first, and is null otherwise.
 int execute(const char* type, int input_count, const aclTensorDesc* const input_desc[],
             const aclDataBuffer* const inputs[], int output_count, const aclTensorDesc* const output_desc[],
-            const aclDataBuffer* const outputs[], const aclopAttr* attributes, void* stream) {
+            const aclDataBuffer* const outputs[], const aclopAttr* attributes, void* stream, Shared* found = nullptr) {
   if (!table() || !table()->proto(type)) return sim_unimplemented((std::string("the aclop operator ") + type).c_str());
-  auto call = std::make_unique<Call>();
+  auto call = std::make_shared<Call>();
   call->type = type;
   call->inputs.resize(size_t(input_count));
   call->outputs.resize(size_t(output_count));
@@ -198,6 +233,7 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
   if (table()->infer(&view, error, sizeof error)) return refuse(*call, error);
   for (size_t i = 0; i < data.size(); ++i) call->inputs[i].data = data[i];
 
+  if (found && std::any_of(call->outputs.begin(), call->outputs.end(), open_ended)) *found = call;
   for (int i = 0; i < output_count; ++i) {
     const ge_tensor inferred = call->outputs[size_t(i)];
     ge_tensor& told = call->outputs[size_t(i)];
@@ -207,18 +243,21 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
     bool same = inferred.rank == ge_unknown_rank || inferred.rank == told.rank;
     for (int d = 0; same && d < inferred.rank; ++d)
       same = inferred.dims[d] == ge_unknown_dim || inferred.dims[d] == told.dims[d];
-    const auto one = [](const ge_tensor& tensor) {
-      return tensor.rank >= 0 &&
-             std::all_of(tensor.dims, tensor.dims + tensor.rank, [](int64_t dim) { return dim == 1; });
-    };
-    same = same || (one(inferred) && one(told));  // a scalar and one element are the same to the operator
+    if (!same && !open_ended(inferred) && (lies_as(inferred, told) || is_input(*call, told))) {
+      told.rank = inferred.rank;
+      std::copy(inferred.dims, inferred.dims + inferred.rank, told.dims);
+      same = true;
+    }
+    // Into an output that is not asked for nothing is written, whatever it is.
+    same = same || (inferred.rank == 1 && inferred.dims[0] == 0);
     if (!same || inferred.dtype != told.dtype)
-      return refuse(*call,
-                    "output " + std::to_string(i) + " does not have the shape and dtype that the operator gives it");
+      return refuse(*call, "output " + std::to_string(i) +
+                               " does not have the shape and dtype that the operator gives it: it is " +
+                               described(told) + ", not " + described(inferred));
   }
   const char* const name = call->type.c_str();  // as long as the task
-  return sim_launch_about(stream, name, &kCall, run_call, call.release(),
-                          [](void* pointer) { delete static_cast<Call*>(pointer); });
+  return sim_launch_about(stream, name, &kCall, run_call, new Shared(std::move(call)),
+                          [](void* pointer) { delete static_cast<Shared*>(pointer); });
 }
 
 }  // namespace
@@ -255,11 +294,22 @@ aclError aclopCompileAndExecute(const char* type, int input_count, const aclTens
   return execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes, stream);
 }
 
+// Returns when the descriptions of the outputs have their sizes.
 aclError aclopCompileAndExecuteV2(const char* type, int input_count, aclTensorDesc* input_desc[],
                                   aclDataBuffer* inputs[], int output_count, aclTensorDesc* output_desc[],
                                   aclDataBuffer* outputs[], aclopAttr* attributes, aclopEngineType, aclopCompileType,
                                   const char*, aclrtStream stream) {
-  return execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes, stream);
+  Shared found;
+  if (const int code = execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes,
+                               stream, &found))
+    return code;
+  if (!found) return ACL_SUCCESS;
+  if (const int code = sim_stream_synchronize(stream, -1)) return code;
+  for (int i = 0; i < output_count; ++i) {
+    const ge_tensor& output = found->outputs[size_t(i)];
+    output_desc[i]->dims.assign(output.dims, output.dims + output.rank);
+  }
+  return ACL_SUCCESS;
 }
 
 }  // extern "C"

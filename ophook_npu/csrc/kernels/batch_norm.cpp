@@ -77,6 +77,20 @@ BatchNormal gathered_statistics(const Statistics& of, const at::Tensor& counts, 
   return whole({mean, var}, count, running, momentum, eps);
 }
 
+UpdatedBatchNormal batch_norm_of_sums(const at::Tensor& x, const Sums& sums, const Affine& by, const Running& running,
+                                      double momentum, double eps) {
+  const double count = double(x.numel()) / double(std::max<int64_t>(x.size(1), 1));
+  const at::Tensor mean = at::div(wide(sums.first), count);
+  const at::Tensor var = at::sub(at::div(wide(sums.second), count), at::square(mean)).clamp_min(0);
+  const BatchNormal all = whole({mean, var}, count, running, momentum, eps);
+  return {batch_normalized(x, mean, all.rstd, by.weight, by.bias), all.running_mean, all.running_var, mean, var};
+}
+
+at::Tensor mean_of_counts(const at::Tensor& means, const at::Tensor& counts, const at::Tensor& total, const Dims& dims,
+                          bool keep_dims) {
+  return at::sum(at::div(at::mul(wide(means), wide(counts)), wide(total)), dims, keep_dims);
+}
+
 Sums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean) {
   const Dims dims = all_but(x, 1);
   return {wide(grad).sum(dims), at::mul(wide(grad), at::sub(wide(x), along(mean, x, 1))).sum(dims)};

@@ -33,6 +33,15 @@ BatchNormal gathered_sums(const Sums& sums, const at::Tensor& counts, const Runn
                           double eps);
 BatchNormal gathered_statistics(const Statistics& of, const at::Tensor& counts, const Running& running, double momentum,
                                 double eps);
+// Of one process: its sums over what x has of each channel.
+struct UpdatedBatchNormal {
+  at::Tensor y, running_mean, running_var, mean, variance;
+};
+UpdatedBatchNormal batch_norm_of_sums(const at::Tensor& x, const Sums& sums, const Affine& by, const Running& running,
+                                      double momentum, double eps);
+// The mean of means, each times its share of the counts.
+at::Tensor mean_of_counts(const at::Tensor& means, const at::Tensor& counts, const at::Tensor& total, const Dims& dims,
+                          bool keep_dims);
 // Of the gradient, and of its products with x - mean.
 Sums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean);
 // And what they are for weight and bias.

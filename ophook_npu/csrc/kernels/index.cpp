@@ -12,6 +12,18 @@ at::IntArrayRef one_at_least(const at::Tensor& indices) {
   static constexpr int64_t kOne = 1;
   return indices.dim() ? indices.sizes() : at::IntArrayRef(kOne);
 }
+at::Tensor places_of_nonzero(const at::Tensor& x, bool transposed) {
+  const at::Tensor places = at::nonzero(x);
+  return transposed ? places.t() : places;
+}
+
+Slices unique_slices(const at::Tensor& x, int64_t dim) {
+  auto [slices, inverse, counts] = at::unique_dim(x, dim, /*sorted=*/true, /*return_inverse=*/true, true);
+  const at::Tensor places = at::arange(inverse.numel(), inverse.options());
+  const at::Tensor first = at::full_like(counts, inverse.numel()).scatter_reduce(0, inverse, places, "amin");
+  return {slices, first, counts, inverse};
+}
+
 at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
   if (!x.dim()) return taken(x.reshape({1}), dim, indices);
   const int64_t at = wrap(dim, x), size = x.size(at);

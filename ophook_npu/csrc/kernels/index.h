@@ -6,6 +6,15 @@
 namespace sim::kernels {
 
 // ---- one index a dimension: an undefined one takes the whole dimension; taken by `indexed` ------------------------
+// The slices along a dimension in their order, each once: the first place of each, how often it stands there, and for
+// each place which of them does.
+struct Slices {
+  at::Tensor slices, first, counts, inverse;
+};
+Slices unique_slices(const at::Tensor& x, int64_t dim);
+
+// (n, dimensions), or the other way round.
+at::Tensor places_of_nonzero(const at::Tensor& x, bool transposed);
 void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate);
 
 // ---- along one dimension -------------------------------------------------------------------------------------------

@@ -97,8 +97,17 @@ at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& x, cons
   return mean_if(result, reduction);
 }
 
+static int64_t batch_of(const at::Tensor& x) { return x.dim() ? x.size(0) : 1; }
+
+at::Tensor kl(const at::Tensor& x, const at::Tensor& target, int64_t reduction, bool log_target) {
+  if (reduction != kBatchMean) return at::kl_div(wide(x), wide(target), reduction, log_target);
+  return at::div(at::kl_div(wide(x), wide(target), at::Reduction::Sum, log_target), batch_of(x));
+}
+
 at::Tensor kl_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
                        bool log_target) {
+  if (reduction == kBatchMean)
+    return at::div(kl_backward(grad, x, target, at::Reduction::Sum, log_target), batch_of(x));
   auto factor =
       log_target ? at::neg(at::exp(wide(target))) : at::neg(wide(target)).masked_fill_(at::le(wide(target), 0), 0);
   return mean_if(at::mul(factor, wide(grad)).expand_as(x), reduction);

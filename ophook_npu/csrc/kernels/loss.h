@@ -40,6 +40,9 @@ at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& x, cons
                                const at::Tensor& weight, const at::Tensor& pos_weight, int64_t reduction);
 at::Tensor bce_logits_target_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
                                       const at::Tensor& pos_weight, int64_t reduction);
+// Of divergences of types of the graph engine: the sum divided by the length of the first dimension.
+constexpr int64_t kBatchMean = 3;
+at::Tensor kl(const at::Tensor& x, const at::Tensor& target, int64_t reduction, bool log_target);
 at::Tensor kl_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
                        bool log_target);
 at::Tensor kl_target_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,

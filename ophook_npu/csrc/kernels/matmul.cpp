@@ -158,11 +158,13 @@ void distances_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& 
 }
 
 // ATen renormalizes by positive norms only.
+at::Tensor renorm_factors(const at::Tensor& x, double p, int64_t dim, double max) {
+  auto norm = at::linalg_vector_norm(wide(x), p, all_but(x, wrap(dim, x)), true);
+  return at::mul(at::reciprocal(at::add(norm, 1e-7)), max).masked_fill(at::le(norm, max), 1);
+}
 at::Tensor renormalized(const at::Tensor& x, const at::Scalar& p, int64_t dim, const at::Scalar& max) {
   if (p.toDouble() > 0) return at::renorm(x, p, dim, max);
-  auto norm = at::linalg_vector_norm(wide(x), p, all_but(x, wrap(dim, x)), true);
-  auto factor = at::mul(at::reciprocal(at::add(norm, 1e-7)), max).masked_fill(at::le(norm, max), 1);
-  return at::mul(wide(x), factor);
+  return at::mul(wide(x), renorm_factors(x, p.toDouble(), dim, max.toDouble()));
 }
 
 at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta,

@@ -53,6 +53,8 @@ void solve_like(const at::Tensor& self, const at::Tensor& a, const at::Tensor& x
 // A distance of each row of x from each of y.
 void distances_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& out);
 // Slices along dim whose norm is above max are scaled to it.
+// 1 where the norm of a slice is no more than `max`.
+at::Tensor renorm_factors(const at::Tensor& x, double p, int64_t dim, double max);
 at::Tensor renormalized(const at::Tensor& x, const at::Scalar& p, int64_t dim, const at::Scalar& max);
 
 // Of one batch and many, the one counts for each.

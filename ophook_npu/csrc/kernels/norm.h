@@ -11,6 +11,12 @@ void of_channels(std::initializer_list<at::Tensor> values, const at::Tensor& x);
 at::Tensor weight_of_rows(const at::Tensor& gamma);
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps);
+// The same with the variance in place of its inverse root.
+struct NormalOfVariance {
+  at::Tensor y, mean, variance;
+};
+NormalOfVariance layer_norm_variance(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight,
+                                     const at::Tensor& bias, double eps);
 // The same, each row written where it belongs. A statistic can be absent.
 void layer_norm_into(const Normal& to, const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight,
                      const at::Tensor& bias, double eps);

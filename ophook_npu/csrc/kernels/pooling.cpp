@@ -96,6 +96,10 @@ void write_places(const at::Tensor& mask, const at::Tensor& places) {
   std::memcpy(mask.data_ptr(), kPlaces, sizeof kPlaces);
 }
 
+at::Tensor maxima_backward_again(const at::Tensor& grad, const at::Tensor& x, const Window& window) {
+  return maxima_backward(grad, x, window, maxima(x, window).places);
+}
+
 at::Tensor maxima_backward_masked(const at::Tensor& grad, const at::Tensor& x, const Window& window,
                                   const at::Tensor& mask) {
   const at::Tensor room = room_for_places(mask, grad.numel());
@@ -104,7 +108,7 @@ at::Tensor maxima_backward_masked(const at::Tensor& grad, const at::Tensor& x, c
     if (at::amin(room).item<int>() >= 0 && at::amax(room).item<int>() < plane)
       return maxima_backward(grad, x, window, room.view(grad.sizes()));
   }
-  return maxima_backward(grad, x, window, maxima(x, window).places);
+  return maxima_backward_again(grad, x, window);
 }
 
 // One side of a pooling that pads by itself, first axis 0.
@@ -133,6 +137,20 @@ at::Tensor maxima_padded(const at::Tensor& x, const Window& w) {
   const at::Tensor numbers = at::isFloatingType(x.scalar_type()) ? x : x.to(at::kDouble);
   const at::Scalar least = -std::numeric_limits<double>::infinity();
   return at::max_pool2d(at::constant_pad_nd(numbers, pads, least), sizes, steps).to(x.scalar_type());
+}
+
+at::Tensor cubic(const at::Tensor& x, const Resizing& how) {
+  return at::upsample_bicubic2d(wide(x), how.size, how.corners, how.first, how.second);
+}
+at::Tensor cubic_backward(const at::Tensor& grad, const Resizing& how) {
+  return at::upsample_bicubic2d_backward(wide(grad).contiguous(), grad.sizes().slice(2), how.size, how.corners,
+                                         how.first, how.second);
+}
+at::Tensor linear(const at::Tensor& x, const Resizing& how) {
+  return at::upsample_linear1d(wide(x), how.size, how.corners, how.first);
+}
+at::Tensor linear_backward(const at::Tensor& grad, const Resizing& how) {
+  return at::upsample_linear1d_backward(wide(grad), grad.sizes().slice(2), how.size, how.corners, how.first);
 }
 
 }  // namespace sim::kernels

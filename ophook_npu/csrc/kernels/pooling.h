@@ -16,6 +16,17 @@ Dims pooled_sizes(at::IntArrayRef x, const Window& window);
 Dims last_replaced(at::IntArrayRef x, at::IntArrayRef size);
 
 Dims resized_sizes(const at::Tensor& x, const Checked<float>& scales);  // of an image, one for each dimension
+// Images (n, c, h, w) and lines (n, c, w) between their pixels; `size`: of the result.
+struct Resizing {
+  Dims size;
+  bool corners;
+  std::optional<double> first, second;  // factors, where they are not those of the sizes
+};
+at::Tensor cubic(const at::Tensor& x, const Resizing& how);
+at::Tensor cubic_backward(const at::Tensor& grad, const Resizing& how);
+at::Tensor linear(const at::Tensor& x, const Resizing& how);
+at::Tensor linear_backward(const at::Tensor& grad, const Resizing& how);
+
 // ---- averages: count_padding counts what lies outside; a divisor of 0 is none ---------------------------------------
 at::Tensor average(const at::Tensor& x, const Window& window, bool count_padding, int64_t divisor);
 at::Tensor average_backward(const at::Tensor& grad, at::IntArrayRef sizes, const Window& window, bool count_padding,
@@ -30,6 +41,8 @@ struct Maxima {
 };
 Maxima maxima(const at::Tensor& x, const Window& window);
 at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window, const at::Tensor& places);
+// Of a pooling that told no places: they are found again.
+at::Tensor maxima_backward_again(const at::Tensor& grad, const at::Tensor& x, const Window& window);
 // The device's mask of winners has a layout of its own, which only its backward reads. Here it has the places, where it
 // has the room; what the backward gets otherwise, which may be anybody's mask, it does not use: it finds them again.
 void write_places(const at::Tensor& mask, const at::Tensor& places);

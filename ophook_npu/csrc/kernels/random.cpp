@@ -1,5 +1,7 @@
 #include "kernels/random.h"
 
+#include "kernels/activation.h"
+
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/PhiloxRNGEngine.h>
 
@@ -40,6 +42,15 @@ at::Tensor unpack_bits(const at::Tensor& mask, int64_t first, int64_t elements) 
 at::Tensor dropped(const at::Tensor& x, const at::Tensor& kept, double keep_probability) {
   const at::Tensor flags = kept.reshape(x.sizes()).to(at::kBool);
   return keep_probability > 0 ? at::where(flags, at::div(wide(x), keep_probability), 0) : at::zeros_like(x);
+}
+
+SoftmaxDropout softmax_dropout(const at::Tensor& x, const at::Tensor& y, const Dropout& by, double alpha, int64_t dim) {
+  const at::Tensor softmax = at::softmax(at::add(wide(x), wide(y), alpha), dim);
+  return {softmax, dropped(softmax, by.kept, by.keep_probability)};
+}
+at::Tensor softmax_dropout_backward(const at::Tensor& grad, const at::Tensor& softmax, const Dropout& by, double alpha,
+                                    int64_t dim) {
+  return at::mul(softmax_backward(dropped(wide(grad), by.kept, by.keep_probability), wide(softmax), dim), alpha);
 }
 
 at::Tensor draw_bytes(at::IntArrayRef sizes, double keep_probability, uint64_t seed, uint64_t offset) {

@@ -18,6 +18,18 @@ at::Tensor unpack_bits(const at::Tensor& mask, int64_t first, int64_t elements);
 // x / keep_probability where an element is kept, 0 where not; all are 0 at a probability of 0.
 at::Tensor dropped(const at::Tensor& x, const at::Tensor& kept, double keep_probability);
 
+// Of x + alpha y, of which the mask keeps some.
+struct Dropout {
+  at::Tensor kept;
+  double keep_probability;
+};
+struct SoftmaxDropout {
+  at::Tensor softmax, dropped;
+};
+SoftmaxDropout softmax_dropout(const at::Tensor& x, const at::Tensor& y, const Dropout& by, double alpha, int64_t dim);
+at::Tensor softmax_dropout_backward(const at::Tensor& grad, const at::Tensor& softmax, const Dropout& by, double alpha,
+                                    int64_t dim);
+
 // A byte for each element of a tensor of this shape: 1 keeps it.
 at::Tensor draw_bytes(at::IntArrayRef sizes, double keep_probability, uint64_t seed, uint64_t offset);
 

@@ -58,6 +58,12 @@ Deviation deviation(const at::Tensor& x, const Dims& dims, int64_t correction, b
   return {std, mean};
 }
 
+at::Tensor variance_from(const at::Tensor& x, const at::Tensor& mean, const Dims& dims, int64_t correction,
+                         bool keep_dims) {
+  const at::Tensor sum = at::sum(at::square(at::sub(wide(x), wide(mean))), dims, keep_dims);
+  return at::div(sum, x.numel() / std::max<int64_t>(sum.numel(), 1) - correction);
+}
+
 Extremes extremes(const at::Tensor& x, at::IntArrayRef dims, bool keep_dims) {
   return {at::amin(x, dims, keep_dims), at::amax(x, dims, keep_dims)};
 }

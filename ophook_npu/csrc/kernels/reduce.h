@@ -18,6 +18,9 @@ struct Deviation {
 };
 Deviation deviation(const at::Tensor& x, const Dims& dims, int64_t correction,
                     bool keep_dims);  // over all where none is named
+// Over the mean that it is given, as large as x.
+at::Tensor variance_from(const at::Tensor& x, const at::Tensor& mean, const Dims& dims, int64_t correction,
+                         bool keep_dims);
 struct Extremes {
   at::Tensor least, most;
 };

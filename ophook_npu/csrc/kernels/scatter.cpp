@@ -124,6 +124,12 @@ at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, cons
   return result;
 }
 
+at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates) {
+  at::Tensor result = x.clone();
+  put_at(result, places_of(indices), updates, /*accumulate=*/true);
+  return result;
+}
+
 void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
   if (ends_with(updates.sizes(), indices.sizes(), self.sizes().slice(1))) {
     self.index_add_(0, indices.to(at::kLong).reshape({-1}), updates.flatten(0, indices.dim() - 1));

@@ -23,6 +23,7 @@ void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tens
 void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, Combined how);
 // x with updates[i] at the place that the last dimension of indices names, and the same in place.
 void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
+at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 // updates added to slices of `self`: each index names one (the updates' shape tells), or a row of the last dimension.

@@ -204,12 +204,10 @@ at::Tensor padded_backward(const at::Tensor& grad, const Dims& pads, const std::
   return result;
 }
 
-at::Tensor view_replaced(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what) {
+void replace_view(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what) {
   SIM_CHECK(where.sizes == what.sizes, "a view of sizes ", what.sizes, " for one of sizes ", where.sizes);
-  at::Tensor result = x.clone();
-  strided_view(result, where.sizes, where.strides, where.offset)
+  strided_view(x, where.sizes, where.strides, where.offset)
       .copy_(strided_view(source, what.sizes, what.strides, what.offset));
-  return result;
 }
 
 at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim) {

@@ -48,7 +48,7 @@ struct View {
   Dims sizes, strides;
   int64_t offset;
 };
-at::Tensor view_replaced(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what);
+void replace_view(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what);
 at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim);
 
 }  // namespace sim::kernels

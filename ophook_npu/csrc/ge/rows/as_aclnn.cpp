@@ -10,6 +10,7 @@
 #include "opapi/aclnn.h"
 #include "opapi/fractal.h"
 #include "opapi/kernel_scope.h"
+#include "opapi/objects.h"
 #include "opapi/places.h"
 #include "opapi/rules.h"
 #include "opapi/shape_rules.h"
@@ -79,13 +80,15 @@ struct Reader : Call {
   const ge_call& call() const { return call_; }
 };
 
-// Where the tensors of each port begin among a call's.
+// Where the tensors of each port begin among a call's. Operators that run by type leave out optional inputs at the end.
 std::vector<size_t> begins(const std::vector<Port>& ports, size_t given, const size_t* counts) {
   const auto dynamic = size_t(std::count_if(ports.begin(), ports.end(), [](const Port& port) { return port.dynamic; }));
   if (dynamic > 1 && !counts) throw Refused("how many tensors each of its dynamic inputs has is not told");
   std::vector<size_t> out{0};
   for (size_t i = 0; i < ports.size(); ++i)
-    out.push_back(out.back() + (counts ? counts[i] : ports[i].dynamic ? given + 1 - ports.size() : size_t(1)));
+    out.push_back(std::min(given, out.back() + (counts             ? counts[i]
+                                                : ports[i].dynamic ? given + 1 - ports.size()
+                                                                   : size_t(1))));
   return out;
 }
 
@@ -199,14 +202,18 @@ struct Fitted {
       if (!taken([&](const Parameter& one) { return one.output == i; }))
         throw std::logic_error(function + " has no parameter for the output " + outputs[i].name);
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (!taken([&](const Parameter& one) { return one.input == i; })) unused_inputs.push_back(i);
+      if (!taken([&](const Parameter& one) { return one.input == i; }) && !is_ignored(inputs[i].name))
+        unused_inputs.push_back(i);
     for (const Attribute& attribute : attributes)
       if (!taken([&](const Parameter& one) {
             return one.attribute == attribute.name || one.asked_by == attribute.name ||
                    one.swapped_by == attribute.name || one.typed_by == attribute.name;
           }) &&
-          std::find(ignored.begin(), ignored.end(), attribute.name) == ignored.end())
+          !is_ignored(attribute.name))
         unused_attributes.push_back(attribute);
+  }
+  bool is_ignored(const std::string& name) const {
+    return std::find(ignored.begin(), ignored.end(), name) != ignored.end();
   }
 
   // What the function has no parameter for must not be asked.
@@ -231,6 +238,9 @@ class Made {
   Made(const ge_call& call, const Attributes& attributes, const std::vector<size_t>& begin_in,
        const std::vector<size_t>& begin_out, bool shaped)
       : call_(call, attributes), begin_in_(begin_in), begin_out_(begin_out), shaped_(shaped) {}
+  ~Made() {
+    for (const aclTensor* one : resized_) objects().end(one, "was destroyed");
+  }
 
   void put(const Parameter& one, const ParameterRules* rules) {
     const std::string& kind = one.kind;
@@ -239,7 +249,7 @@ class Made {
     const std::string& text = one.literal;
     if (kind == "In") put(In(tensor(one, rules)));
     else if (kind == "Out" || kind == "Ref") put(Out(tensor(one, rules)));
-    else if (kind == "Resized") put(Resized{tensor(one, rules)});
+    else if (kind == "Resized") put(Resized{told_its_sizes(tensor(one, rules))});
     else if (kind == "List") put(list(one, rules));
     else if (kind == "Ints") put(one.said() ? kept(ints_, {said ? call_.integers(attr) : values(one)}) : Ints());
     else if (kind == "Floats") put(said ? kept(floats_, {reals(attr)}) : Floats());
@@ -273,6 +283,10 @@ class Made {
     return &all.emplace_back(std::move(value));
   }
 
+  // Sizes are written to what is still an object when the call runs, as those of callers may not be.
+  aclTensor* told_its_sizes(aclTensor* from) {
+    return from ? resized_.emplace_back(objects().make<aclTensor>(std::move(*from))) : nullptr;
+  }
   aclTensor* make(const ge_tensor& from, bool output, const Parameter& one, const ParameterRules* rules) {
     if (from.dtype == ge_absent) return nullptr;
     aclTensor made{};
@@ -412,6 +426,7 @@ class Made {
   bool partial_ = false;
   GivenList given_;
   std::deque<aclTensor> tensors_;
+  std::vector<aclTensor*> resized_;
   std::deque<at::Tensor> moved_;
   std::deque<aclTensorList> lists_;
   std::deque<aclIntArray> ints_;
@@ -423,7 +438,8 @@ class Made {
 
 int32_t named_type(const std::string& name) {
   constexpr std::pair<const char*, int32_t> known[] = {{"float", kFloat}, {"float16", kHalf}, {"bfloat16", kBfloat16},
-                                                       {"int8", 2},       {"int32", kInt32},  {"float8_e8m0", 37}};
+                                                       {"int8", 2},       {"int32", kInt32},  {"int64", kInt64},
+                                                       {"bool", kBool},   {"float8_e8m0", 37}};
   for (const auto& [text, dtype] : known)
     if (name == text) return dtype;
   throw std::logic_error("there is no data type '" + name + "' here");
@@ -473,7 +489,8 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
       const auto [type, like] = type_of_result(*of.rules, i);
       if (type >= 0) return type;
       if (like >= 0 && of.parameters[size_t(like)].input != kNone) {
-        const int32_t dtype = reader.dtype(in[of.parameters[size_t(like)].input]);
+        const size_t port = of.parameters[size_t(like)].input;
+        const int32_t dtype = in[port] == in[port + 1] ? int32_t(ge_absent) : reader.dtype(in[port]);
         if (dtype != ge_absent) return dtype;
       }
       // The first of those that it may have, where it cannot have that of the first input.
@@ -509,12 +526,18 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
   }
   for (size_t i = 0; i < of.parameters.size(); ++i) {
     const Parameter& one = of.parameters[i];
-    if (one.output == kNone || one.input != kNone) continue;
+    // What is resized has the sizes that the values give it.
+    if (one.output == kNone || one.input != kNone || one.kind == "Resized") continue;
     for (size_t o = out[one.output]; o < out[one.output + 1]; ++o) {
       const at::Tensor told = tensor_of(*pending, i, o - out[one.output]);
       ge_tensor& tensor = call.outputs[o];
       if (tensor.rank >= 0) continue;
       const bool open = !told.defined() || told.dim() == Untold::kDims;  // nobody looks at it
+      if (const ge_tensor* like = open ? has_shape_of(call, in, i) : nullptr) {
+        tensor.rank = like->rank;
+        std::copy(like->dims, like->dims + std::max(like->rank, 0), tensor.dims);
+        continue;
+      }
       at::DimVector sizes = open ? at::DimVector{0} : at::DimVector(told.sizes());
       if (of_4_bits(aclDataType(tensor.dtype)) && !sizes.empty())
         sizes.back() *= 2 * int64_t(told.element_size());  // what the row saw as words
@@ -523,6 +546,18 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
     }
   }
   if (!made.partial()) check(call, in, out);
+}
+
+// The input whose shape the rules ask of a result, or null.
+const ge_tensor* AsAclnn::has_shape_of(const ge_call& call, const std::vector<size_t>& in, size_t result) const {
+  if (!impl_->rules) return nullptr;
+  for (const Relation& relation : impl_->rules->parameters[result].relations) {
+    const size_t port = impl_->parameters[relation.first].input;
+    if (relation.kind == Relation::kShape && port != kNone && in[port] < in[port + 1] &&
+        call.inputs[in[port]].dtype != ge_absent)
+      return call.inputs + in[port];
+  }
+  return nullptr;
 }
 
 void AsAclnn::run(const ge_call& call) const {
@@ -539,6 +574,14 @@ void AsAclnn::run(const ge_call& call) const {
   Made made(call, of.attributes, in, out, true);
   of.add_all(made);
   compute(*first_phase(*of.row, made.given(), true));
+  for (size_t i = 0; i < of.parameters.size(); ++i) {
+    const Resized* space = std::get_if<Resized>(&made.given()[i]);
+    if (!space || !space->tensor) continue;
+    const at::DimVector& sizes = space->tensor->sizes;
+    ge_tensor& output = call.outputs[out[of.parameters[i].output]];
+    output.rank = int32_t(sizes.size());
+    std::copy(sizes.begin(), sizes.end(), output.dims);
+  }
 }
 
 }  // namespace sim::ge_table::as_aclnn

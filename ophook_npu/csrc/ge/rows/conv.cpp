@@ -43,8 +43,42 @@ void shape_is_given(Shaper& s) {
   s.out(s.dtype(dtype), shape_from(s, sizes));
 }
 
+// ---- of each channel by itself: the filter is (1, channels of the result, height, width) ---------------------------
+kernels::Convolution depthwise(const Call& call, int64_t channels) {
+  call.only("data_format", "NCHW");
+  return {spatial(call, 2, "strides", 1),
+          equal_pads(call, 2),
+          spatial(call, 2, "dilations", 1),
+          false,
+          Dims{0, 0},
+          channels};
+}
+void depthwise_rule(Shaper& s) {
+  require_same_dtype(s, 0, 2);
+  if (s.has(3)) throw Refused("offset_w is not simulated");
+  const auto g = depthwise(s, 1);
+  const Shape x = s.shape(0), filter = s.shape(1);
+  if (!x || !filter) return s.out(s.dtype(0), std::nullopt);
+  if (x->size() != 4 || filter->size() != 4 || (*filter)[0] != 1)
+    throw Refused("a filter " + s.describe(1) + " does not fit " + s.describe(0));
+  Sizes out = {(*x)[0], (*filter)[1]};
+  for (size_t i = 0; i < 2; ++i)
+    out.push_back(((*x)[i + 2] + 2 * g.padding[i] - ((*filter)[i + 2] - 1) * g.dilation[i] - 1) / g.stride[i] + 1);
+  s.out(s.dtype(0), out);
+}
+void depthwise_input_rule(Shaper& s) { s.out(s.dtype(1), shape_from(s, 0)); }
+// It lies as the filter does, and may be described with the channels in front.
+void depthwise_filter_rule(Shaper& s) { s.out(s.dtype(0), all_unknown(shape_from(s, 1))); }
+at::Tensor depthwise_filter(const Args& a) {
+  const Dims size = a.need(1);
+  return kernels::convolution_backward_weight(a[2], a[0], {size.at(1), size.at(0), size.at(2), size.at(3)},
+                                              depthwise(a, a[0].size(1)))
+      .reshape(a.output(0).sizes());
+}
+
 }  // namespace
 
+#define DEPTHWISE "strides:ListInt dilations:ListInt={1,1,1,1} pads:ListInt data_format:String=NHWC"
 #define PLANE "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1} groups:Int=1 data_format:String=NHWC"
 #define VOLUME "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1,1} groups:Int=1 data_format:String=NDHWC"
 const Family conv_rows = {
@@ -60,6 +94,13 @@ const Family conv_rows = {
     ROW(Conv3DTranspose,
         "input_size x filter bias? offset_w? -> y | " VOLUME " output_padding:ListInt={0,0,0,0,0} offset_x:Int=0",
         (shape_is_given<3, 0, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 3, true))),
+    ROW(DepthwiseConv2D, "x filter bias? offset_w? -> y | " DEPTHWISE " offset_x:Int=0", depthwise_rule,
+        kernels::convolution(a[0], a[1].transpose(0, 1), a[2], depthwise(a, a[0].size(1)))),
+    ROW(DepthwiseConv2DBackpropInput, "input_size filter out_backprop -> input_grad | " DEPTHWISE, depthwise_input_rule,
+        kernels::convolution_backward_input(a[2], a.output(0).sizes(), a[1].transpose(0, 1),
+                                            depthwise(a, a.output(0).size(1)))),
+    ROW(DepthwiseConv2DBackpropFilter, "input filter_size out_backprop -> filter_grad | " DEPTHWISE,
+        depthwise_filter_rule, depthwise_filter(a)),
     ROW(Conv2DBackpropInput, "input_size filter out_backprop -> y | " PLANE, (shape_is_given<2, 0, 1>),
         kernels::convolution_backward_input(a[2], a.output(0).sizes(), a[1], geometry(a, 2))),
     ROW(Conv3DBackpropInput, "input_size filter out_backprop -> y | " VOLUME, (shape_is_given<3, 0, 1>),

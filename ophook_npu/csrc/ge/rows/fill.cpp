@@ -115,6 +115,11 @@ const Family fill_rows = {
         any_padded(a)),
     ROW(PadV3Grad, "x paddings -> y | mode:String=reflect paddings_contiguous:Bool=true", pad_grad,
         kernels::padded_backward(a[0], *pairs_of(a, a.need(1)), a.text("mode"))),
+    // x counts from 0.
+    ROW(RangeD, "x -> y | start:Float limit:Float delta:Float", same,
+        at::add(at::scalar_tensor(a.real("start"), at::kDouble), a[0].to(at::kDouble), a.real("delta"))),
+    ROW(FillDiagonal, "x -> y | fill_value:Float wrap:Bool=false", same,
+        a[0].clone().fill_diagonal_(a.real("fill_value"), a.flag("wrap"))),
 };
 
 }  // namespace sim::ge_table

@@ -52,6 +52,105 @@ Dims resized(const Args& a) {
   return sizes;
 }
 
+// Corners or half pixels, which are torch's two; neither of them is another operator's.
+void bilinear_attrs(const Call& call) {
+  if (!call.flag("align_corners") && !call.flag("half_pixel_centers"))
+    throw Refused("align_corners=false with half_pixel_centers=false is not simulated");
+}
+void bilinear_rule(Shaper& s) {
+  bilinear_attrs(s);
+  resize_rule(s);
+}
+void bilinear_grad_rule(Shaper& s) {
+  bilinear_attrs(s);
+  s.out(s.dtype(0), s.shape(1));
+}
+
+// ResizeD: cubic (n, c, h, w), or linear of lines, which are images (n, c, 1, w) and have no height as a result.
+bool cubic(const Call& call) {
+  const std::string mode = call.text("mode");
+  if (mode != "cubic" && mode != "linear") throw Refused("mode='" + mode + "' is not simulated");
+  return mode == "cubic";
+}
+bool corners(const Call& call) {
+  return place_of(call, "coordinate_transformation_mode", {"half_pixel", "align_corners"}) == 1;
+}
+kernels::Resizing resizing(const Call& call, const Dims& size) {
+  const std::vector<float> scales = call.reals("scales");
+  const auto factor = [&](size_t i) {  // 0: that of the sizes
+    return i < scales.size() && scales[i] > 0 ? std::optional<double>(scales[i]) : std::nullopt;
+  };
+  return {size, corners(call), factor(0), factor(1)};
+}
+void resize_to_rule(Shaper& s) {
+  corners(s);
+  const Dims size = s.integers("sizes");
+  const size_t axes = cubic(s) ? 2 : 1;
+  Shape x = s.shape(0);
+  if (size.size() != axes || (x && x->size() != 4)) throw Refused("it resizes images, " + s.describe(0) + " is none");
+  if (x && axes == 1) x->pop_back();
+  for (size_t i = 0; x && i < axes; ++i) (*x)[i + 2] = size[i];
+  s.out(s.dtype(0), x);
+}
+at::Tensor resized_to(const Args& a) {
+  const kernels::Resizing how = resizing(a, a.integers("sizes"));
+  return cubic(a) ? kernels::cubic(a[0], how) : kernels::linear(a[0].squeeze(2), how);
+}
+void resize_back_rule(Shaper& s) {
+  corners(s);
+  if (cubic(s)) s.only("data_format", "HWNC");
+  s.out(s.dtype(0), s.integers("original_size"));
+}
+// HWNC is how a cubic one's gradient lies on both sides, though the result is described as an image.
+at::Tensor resized_back(const Args& a) {
+  const kernels::Resizing how = resizing(a, a.integers("original_size"));
+  if (!cubic(a)) return kernels::linear_backward(a[0].squeeze(2), how);
+  return kernels::cubic_backward(a[0].permute({2, 3, 0, 1}), how).permute({2, 3, 0, 1}).reshape(how.size);
+}
+
+// The places of all pixels in one line.
+void grid_rule(Shaper& s) {
+  const Values size = s.values(1);
+  if (size && size->size() != 4 && size->size() != 5)
+    throw Refused("output_size has 4 or 5 values, it has " + std::to_string(size->size()));
+  const Shape theta = s.shape(0);
+  Dim places = size ? Dim(1) : unknown;
+  for (size_t i = 2; size && i < size->size(); ++i) places = places * size->at(i);
+  s.out(s.dtype(0), known({theta ? (*theta)[0] : unknown, places, theta ? (*theta)[1] : unknown}));
+}
+
+// ---- windows of an image as columns --------------------------------------------------------------------------------
+Dims of_axes(const Call& call, const char* attr) {
+  const Dims all = call.integers(attr);
+  if (all.size() == 1) return Dims(2, all[0]);
+  if (all.size() != 2) throw Refused(std::string(attr) + " needs 1 or 2 values, it has " + std::to_string(all.size()));
+  return all;
+}
+Dims columns_pads(const Call& call) {
+  const Dims all = call.integers("pads");
+  return all.size() == 1 ? Dims(2, all[0]) : equal_pads(call, 2);
+}
+void columns_rule(Shaper& s) {
+  s.only("padding_mode", "CALCULATED");
+  const Shape x = s.shape(0);
+  const Dims kernel = of_axes(s, "ksizes"), stride = of_axes(s, "strides"), dilation = of_axes(s, "dilations"),
+             pads = columns_pads(s);
+  if (!x) return s.out(s.dtype(0), std::nullopt);
+  if (x->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
+  Dim count = 1;
+  for (size_t i = 0; i < 2; ++i)
+    count = count * (((*x)[i + 2] + 2 * pads[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1);
+  s.out(s.dtype(0), known({(*x)[0], (*x)[1] * (kernel[0] * kernel[1]), count}));
+}
+// x is (n, c, windows' elements, windows).
+void image_rule(Shaper& s) {
+  const Shape x = s.shape(0);
+  const Values size = s.values(1);
+  if (x && x->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
+  s.out(s.dtype(0),
+        known({x ? (*x)[0] : unknown, x ? (*x)[1] : unknown, at_or_unknown(size, 0), at_or_unknown(size, 1)}));
+}
+
 }  // namespace
 
 const Family image_rows = {
@@ -68,6 +167,26 @@ const Family image_rows = {
     ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1))),
     ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule,
         at::upsample_nearest2d_backward(wide(a[0]), a[0].sizes().slice(2), resized(a))),
+    ROW(ResizeBilinearV2, "x size -> y | " RESIZE " dtype:Type=0", bilinear_rule,
+        at::upsample_bilinear2d(wide(a[0]), a.need(1), a.flag("align_corners"))),
+    ROW(ResizeBilinearV2Grad, "grads original_image -> y | " RESIZE, bilinear_grad_rule,
+        at::upsample_bilinear2d_backward(wide(a[0]), a[0].sizes().slice(2), a[1].sizes(), a.flag("align_corners"))),
+#define RESIZE_BY_MODE                                                                                              \
+  "roi:ListInt={} scales:ListFloat={} coordinate_transformation_mode:String=half_pixel cubic_coeff_a:Float=-0.75 "  \
+  "exclude_outside:Int=0 extrapolation_value:Float=0.0 mode:String=nearest nearest_mode:String=round_prefer_floor " \
+  "data_format:String=NCHW"
+    ROW(ResizeD, "x -> y | sizes:ListInt " RESIZE_BY_MODE, resize_to_rule, resized_to(a)),
+    ROW(ResizeGradD, "grads -> y | original_size:ListInt " RESIZE_BY_MODE, resize_back_rule, resized_back(a)),
+    ROW(AffineGrid, "theta output_size -> y | align_corners:Bool=false", grid_rule,
+        at::affine_grid_generator(wide(a[0]), a.need(1), a.flag("align_corners")).flatten(1, -2)),
+    ROW(Im2col,
+        "x -> y | ksizes:ListInt strides:ListInt={1} dilations:ListInt={1} padding_mode:String=CALCULATED "
+        "pads:ListInt={0}",
+        columns_rule,
+        at::im2col(a[0], of_axes(a, "ksizes"), of_axes(a, "dilations"), columns_pads(a), of_axes(a, "strides"))),
+    ROW(Col2im, "x output_size -> y | kernel_size:ListInt dilation:ListInt padding:ListInt stride:ListInt", image_rule,
+        at::col2im(a[0].flatten(1, 2), a.need(1), a.integers("kernel_size"), a.integers("dilation"),
+                   a.integers("padding"), a.integers("stride"))),
 };
 
 }  // namespace sim::ge_table

@@ -62,7 +62,7 @@ void slice_rule(Shaper& s) {
 // ---- indexing ---------------------------------------------------------------------------------------------------
 void gather_along(Shaper& s, const Values& axis) {
   Shape data = s.shape(0), indices = s.shape(1);
-  if (s.integer("batch_dims")) throw Refused("batch_dims is not simulated");
+  if (s.knows("batch_dims") && s.integer("batch_dims")) throw Refused("batch_dims is not simulated");
   Shape out;
   if (data && indices && axis) {
     int64_t at = wrap(axis->at(0), rank_of(data));
@@ -75,6 +75,8 @@ void gather_along(Shaper& s, const Values& axis) {
 }
 void gather(Shaper& s) { gather_along(s, Dims{0}); }
 void gather_v2(Shaper& s) { gather_along(s, s.values(2)); }
+
+void gather_of_axis(Shaper& s) { gather_along(s, Dims{s.integer("axis")}); }
 
 void gather_elements(Shaper& s) { s.out(s.dtype(0), s.shape(1)); }
 
@@ -110,13 +112,6 @@ void index_by_tensor(Shaper& s) {
   out.insert(out.begin() + static_cast<int64_t>(neighbours ? first : 0), index->begin(), index->end());
   s.out(s.dtype(0), out);
 }
-// An index for each dimension of the mask, undefined where it is not indexed.
-Tensors masked_indices(const Args& a) {
-  Tensors indices;
-  size_t next = 1;
-  for (int64_t taken : a.integers("indices_mask")) indices.push_back(taken ? a[next++].to(at::kLong) : at::Tensor());
-  return indices;
-}
 
 void embedding_grad(Shaper& s) {
   Shape grad = s.shape(0);
@@ -149,6 +144,15 @@ kernels::View view_of(const Args& a, size_t of) {
   return {a.need(of + 1), a.need(of + 2), offset[0]};
 }
 
+// In place nothing but the view is touched: where it begins behind dst's first element, dst is described as longer
+// than what is left of it.
+at::Tensor with_view(const Args& a) {
+  at::Tensor out = a.output(0);
+  if (out.data_ptr() != a[0].data_ptr()) out.copy_(a[0]);
+  kernels::replace_view(out, view_of(a, 0), a[4], view_of(a, 4));
+  return out;
+}
+
 // Row b of the updates goes to batch b, along the axis from the place that the indices name.
 void rows_rule(Shaper& s) {
   s.only("reduce", "update");
@@ -161,6 +165,40 @@ at::Tensor with_rows(const Args& a) {
   if (out.data_ptr() != a[0].data_ptr()) out.copy_(a[0]);
   kernels::put_rows(out, a[1], a[2], a.integer("axis"));
   return out;
+}
+
+// A mask has a 1 for each dimension that one of the inputs behind takes; those after its end are not indexed.
+Tensors indices_behind(const Args& a, const Dims& mask, size_t next) {
+  Tensors indices;
+  for (const int64_t taken : mask) indices.push_back(taken ? a[next++].to(at::kLong) : at::Tensor());
+  return indices;
+}
+at::Tensor with_values(const Args& a) {
+  const Tensors indices = indices_behind(a, a.need(2), 4);
+  at::Tensor out = a.output(0);
+  if (out.data_ptr() != a[0].data_ptr()) out.copy_(a[0]);
+  kernels::put_indexed(out, indices, a[1], a.flag("accumulate"));
+  return out;
+}
+
+void index_sizes_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 2)); }
+
+// ---- what is found: only the values tell how much -------------------------------------------------------------------
+void nonzero_rule(Shaper& s) { s.out(int32_t(s.integer("dtype")), std::nullopt); }
+Results nonzero(const Args& a) {
+  a.fit(0, kernels::places_of_nonzero(a[0], a.flag("transpose")));
+  return {};
+}
+
+// The slices along an axis, each once: where the first of them stood, how many they are and which of them each is.
+void unique_slices_rule(Shaper& s) {
+  s.out(0, s.dtype(0), std::nullopt);
+  for (const size_t i : {1, 2, 3}) s.out(i, kInt64, std::nullopt);
+}
+Results unique_slices(const Args& a) {
+  const kernels::Slices found = kernels::unique_slices(a[0], a.need(1).at(0));
+  a.fit(0, found.slices), a.fit(1, found.first), a.fit(2, found.counts), a.fit(3, found.inverse);
+  return {};
 }
 
 void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1)); }
@@ -183,7 +221,8 @@ const Family index_rows = {
         at::gather(a[0], a.integer("dim"), a[1].to(at::kLong))),
     ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same,
         kernels::scattered_from_both_ends(a[0], a.integer("axis"), a[1], a[2], scatter_reduction(a))),
-    ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor, indexed(a[0], masked_indices(a))),
+    ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor,
+        indexed(a[0], indices_behind(a, a.integers("indices_mask"), 1))),
     ROW(EmbeddingDenseGrad, "grad indices -> y | num_weights:Int padding_idx:Int=-1 scale_grad_by_freq:Bool=false",
         embedding_grad,
         kernels::embedding_backward(a[0], a[1], a.integer("num_weights"), a.integer("padding_idx"),
@@ -192,11 +231,30 @@ const Family index_rows = {
         at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a[2], a.has(3) ? number_of(a[3]) : at::Scalar(1))),
     ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, strided_view(a)),
     ROW(ViewCopy, "dst dst_size dst_stride dst_storage_offset src src_size src_stride src_storage_offset -> dst", same,
-        kernels::view_replaced(a[0], view_of(a, 0), a[4], view_of(a, 4))),
+        with_view(a)),
     ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
         at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, optional(a[2]))),
     ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same,
         kernels::scattered_slices(a[0], a[1], a[2])),
+    ROW(ScatterNdAdd, "var indices updates -> var | use_locking:Bool=false", same,
+        kernels::added_slices(a[0], a[1], a[2])),
+    ROW(ScatterUpdate, "var indices updates -> var | use_locking:Bool=false", same,
+        kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
+    {"NonZero", "x -> y | transpose:Bool=false dtype:Type=9", nonzero_rule, nonzero},
+    {"UniqueWithCountsExt2", "x axis -> y idx count inverse | out_idx:Type=9 sorted:Bool=true return_inverse:Bool=true",
+     unique_slices_rule, unique_slices},
+    // indexed_strides are the sizes of the result.
+    ROW(Index, "x indexed_sizes indexed_strides indices* -> y", index_sizes_rule,
+        indexed(a[0], indices_behind(a, a.need(1), 3))),
+    ROW(IndexPutV2, "x value indexed_sizes indexed_strides indices* -> x | accumulate:Bool=false", same,
+        with_values(a)),
+    ROW(GatherV2D, "x indices -> y | axis:Int", gather_of_axis, kernels::taken(a[0], a.integer("axis"), a[1])),
+    ROW(MaskedScatter, "x mask updates -> y", same, a[0].masked_scatter(a[1].to(at::kBool), a[2])),
+    // assist1 is 0 and assist2 the value where it fills; elsewhere they are 1 and 0.
+    ROW(IndexFillD, "x assist1 assist2 -> y | dim:Int", same, at::addcmul(a[2], a[0], a[1])),
+    ROW(ArgMaxGrad, "var indices updates -> y | dimension:Int", same,
+        at::scatter(a[0], a.integer("dimension"), a[1].to(at::kLong).unsqueeze(a.integer("dimension")),
+                    a[2].unsqueeze(a.integer("dimension")))),
     ROW(Scatter, "var indices updates -> var | reduce:String axis:Int=0", rows_rule, with_rows(a)),
     ROW(OneHotD, "x on_value off_value -> y | depth:Int axis:Int=-1", one_hot_attr,
         kernels::one_hot(a[0], a.integer("depth"), a[1], a[2], a.integer("axis"))),

@@ -78,6 +78,30 @@ at::Tensor nll_grad(const Args& a) {
   return kernels::nll_backward(a[1], a[0], a[2], a[3], reduction_of(a), a.integer("ignore_index"), a[4]);
 }
 
+// batchmean is the sum over the length of the first dimension.
+int64_t divergence_reduction(const Call& call) {
+  return call.text("reduction") == "batchmean" ? kernels::kBatchMean : reduction_of(call);
+}
+void divergence_rule(Shaper& s) {
+  broadcast(s);
+  if (divergence_reduction(s) != 0) s.out(s.dtype(0), Dims{});
+}
+void divergence_grad_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
+
+void margin_rule(Shaper& s) {
+  Shape shape = s.shape(0);
+  if (shape && shape->size() > 2) throw Refused("its input has 1 or 2 dimensions, it is " + s.describe(0));
+  s.out(0, s.dtype(0),
+        reduction_of(s) != 0 ? Shape(Dims{})
+        : shape              ? known({shape->size() > 1 ? (*shape)[0] : 1})
+                             : std::nullopt);
+  s.out(1, s.dtype(1), s.shape(1));
+}
+Results margin(const Args& a) {
+  const auto found = kernels::multilabel_margin(a[0], a[1], reduction_of(a));
+  return {found.loss, found.is_target};
+}
+
 }  // namespace
 
 const Family loss_rows = {
@@ -93,6 +117,11 @@ const Family loss_rows = {
     ROW(MseLoss, "predict label -> y | reduction:String=mean", loss_shape, kernels::mse(a[0], a[1], reduction_of(a))),
     ROW(MseLossGrad, "predict label dout -> y | reduction:String=mean", same,
         kernels::mse_backward(a[2], a[0], a[1], reduction_of(a))),
+    ROW(KLDiv, "x target -> y | reduction:String log_target:Bool=false", divergence_rule,
+        kernels::kl(a[0], a[1], divergence_reduction(a), a.flag("log_target"))),
+    ROW(KlDivLossGrad, "grad input target -> y | reduction:String=mean log_target:Bool=false", divergence_grad_rule,
+        kernels::kl_backward(a[0], a[1], a[2], divergence_reduction(a), a.flag("log_target"))),
+    {"MultilabelMarginLoss", "x target -> y is_target | reduction:String=mean", margin_rule, margin},
     {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
     ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100",
         same, nll_grad(a)),

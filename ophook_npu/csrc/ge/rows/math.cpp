@@ -26,6 +26,14 @@ void masked(Shaper& s) {
   s.out(s.dtype(0), broadcast_shapes(s.shape(0), s.shape(1), s));
 }
 
+// A base of -1 is e.
+void log_add_exp_rule(Shaper& s) {
+  s.only("scale", 1.0);
+  s.only("shift", 0.0);
+  if (s.real("base") != 2) s.only("base", -1.0);
+  broadcast(s);
+}
+
 void complex_rule(Shaper& s) {
   if (s.dtype(0) != kFloat && s.dtype(0) != kDouble) throw Refused("it makes no complex numbers of " + s.describe(0));
   broadcast(s);
@@ -124,6 +132,8 @@ const Family elementwise_rows = {
     ROW(SignBitsUnpack, "x -> y | size:Int dtype:Type=0", from_sign_bits_rule,
         kernels::from_sign_bits(a[0], a.output(0).sizes(), a.out_dtype())),
     ROW(Square, UNARY, same, at::square(a[0])),
+    ROW(LogAddExp, "x y -> z | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", log_add_exp_rule,
+        a.real("base") == 2 ? at::logaddexp2(a[0], a[1]) : at::logaddexp(a[0], a[1])),
 };
 
 }  // namespace sim::ge_table

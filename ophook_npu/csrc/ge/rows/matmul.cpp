@@ -37,6 +37,15 @@ at::Tensor batch_matmul(const Args& a) {
 
 void cdist_grad_rule(Shaper& s) { s.out(s.dtype(1), s.match(pattern<"*_, *b m _ d -> *b m d">).result(2)); }
 
+// What each slice is to be multiplied by. op-plugin may make room for as many numbers as x has.
+void factors_rule(Shaper& s) { s.out(s.dtype(0), all_unknown(s.shape(0))); }
+Results factors(const Args& a) {
+  a.fit(0, kernels::renorm_factors(a[0], a.real("p"), a.integer("dim"), a.real("maxnorm")));
+  return {};
+}
+
+void second_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
+
 }  // namespace
 
 const Family matmul_rows = {
@@ -46,6 +55,12 @@ const Family matmul_rows = {
     ROW(BatchMatMul, "x1 x2 -> y | adj_x1:Bool=false adj_x2:Bool=false", batch_shape, batch_matmul(a)),
     ROW(BatchMatMulV2, "x1 x2 bias? offset_w? -> y | adj_x1:Bool=false adj_x2:Bool=false offset_x:Int=0", batch_shape,
         batch_matmul(a)),
+    // Pair by pair: torch_npu spreads both over the rows of the other.
+    ROW(Cdist, "x1 x2 -> y | p:Float=2.0", (pattern<"*b c, *b c -> *b">),
+        at::cdist(wide(a[0]).unsqueeze(-2), wide(a[1]).unsqueeze(-2), norm_order(a)).squeeze(-1).squeeze(-1)),
+    ROW(MatrixTriangularSolve, "matrix rhs -> y | lower:Bool=true adjoint:Bool=false", second_rule,
+        std::get<0>(at::triangular_solve(a[1], a[0], !a.flag("lower"), a.flag("adjoint"), false))),
+    {"Renorm", "x -> y | p:Float dim:Int maxnorm:Float", factors_rule, factors},
     ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,
         kernels::spread_distances_backward(a[0], a[1], a[2], a[3], a.real("p"))),
 };

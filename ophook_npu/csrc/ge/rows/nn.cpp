@@ -33,6 +33,12 @@ Results prelu_grad(const Args& a) {
 void two_alike(Shaper& s) { s.out(pattern<"*s, *s -> *s">); }
 void three_alike(Shaper& s) { s.out(pattern<"*s, *s, *s -> *s">); }
 
+int64_t channels_of(const Call& call) { return call.text("data_format").starts_with("NC") ? 1 : -1; }
+void bias_grad_rule(Shaper& s) {
+  const Shape x = s.shape(0);
+  s.out(s.dtype(0), known({x ? (*x)[size_t(wrap(channels_of(s), rank_of(x)))] : unknown}));
+}
+
 }  // namespace
 
 #define UNARY "x -> y"
@@ -94,6 +100,8 @@ const Family nn_rows = {
     ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", two_alike,
         kernels::log_softmax_backward(a[0], a[1], only_axis(a, "axis"))),
 
+    ROW(BiasAddGrad, "x -> y | data_format:String=NHWC", bias_grad_rule,
+        at::sum(wide(a[0]), all_but(a[0], channels_of(a)))),
     ROW(MaskedSoftmaxWithRelPosBias,
         "x atten_mask? relative_pos_bias -> y | scale_value:Float=1.0 inner_precision_mode:Int=0", same,
         transformer::biased_softmax(a[0], a[1], a[2], a.real("scale_value"))),

@@ -4,6 +4,7 @@
 #include "kernels/batch_norm.h"
 #include "kernels/group_norm.h"
 #include "kernels/norm.h"
+#include "kernels/sizes.h"
 
 namespace sim::ge_table {
 namespace {
@@ -113,6 +114,80 @@ Results layer_norm_grad(const Args& a) {
   return {x, gamma, beta};
 }
 
+// Those of older types end at an axis, where gamma begins.
+void norm_of_axis_rule(Shaper& s) {
+  Shape shape = s.shape(0);
+  s.out(0, s.dtype(0), shape);
+  if (shape && s.integer("begin_params_axis") != s.integer("begin_norm_axis"))
+    throw Refused("begin_params_axis is not simulated where it is not begin_norm_axis");
+  for (int64_t i = shape ? wrap(s.integer("begin_norm_axis"), rank_of(shape)) : 0; shape && i < rank_of(shape); ++i)
+    (*shape)[size_t(i)] = 1;
+  s.out(1, s.dtype(1), shape);
+  s.out(2, s.dtype(1), shape);
+}
+at::IntArrayRef normalized(const at::Tensor& x, int64_t axis) { return x.sizes().slice(size_t(wrap(axis, x.dim()))); }
+Results layer_norm_variance(const Args& a) {
+  const at::Tensor x = a[0];
+  auto [y, mean, variance] =
+      kernels::layer_norm_variance(x, normalized(x, a.integer("begin_norm_axis")), a[1], a[2], a.real("epsilon"));
+  return {y, mean, variance};
+}
+Results layer_norm_of_axis(const Args& a) {
+  const at::Tensor x = a[0];
+  auto [y, mean, rstd] =
+      kernels::layer_norm(x, normalized(x, a.integer("begin_norm_axis")), a[1], a[2], a.real("epsilon"));
+  return {y, mean, rstd};
+}
+// Nothing tells it the epsilon of the norm: this keeps it from dividing by 0.
+constexpr double kLeastVariance = 1e-12;
+void norm_of_variance_grad_rule(Shaper& s) {
+  s.out(pattern<"*x, *x, *m, *m, *w -> *x :1, *w :4, *w :4">);
+  const Shape x = s.shape(1), gamma = s.shape(4), mean = s.shape(3);
+  if (!x || !gamma || !mean) return;
+  bool fits = gamma->size() <= x->size() && mean->size() == x->size();
+  for (size_t i = 0; fits && i < x->size(); ++i) {
+    const bool normalized = i + gamma->size() >= x->size();
+    const Dim size = (*x)[i], other = normalized ? (*gamma)[i + gamma->size() - x->size()] : (*mean)[i];
+    fits =
+        (!size.known() || !other.known() || size == other) && (!normalized || !(*mean)[i].known() || (*mean)[i] == 1);
+  }
+  if (!fits)
+    throw Refused("its statistics " + s.describe(3) + " and gamma " + s.describe(4) + " do not fit " + s.describe(1));
+}
+Results layer_norm_grad_variance(const Args& a) {
+  auto [x, gamma, beta] = kernels::layer_norm_backward(
+      a[0], a[1], a[4].sizes(), {.mean = a[3], .rstd = kernels::inverse_root(a[2], kLeastVariance)}, a[4], a[4]);
+  return {x, gamma, beta};
+}
+
+constexpr Text kUpdated{"n c *s, c, c, c, c, *m, *v -> n c *s, *m :5, *v :6, *m :float, *v :float"};
+Results updated(const Args& a) {
+  const auto found = kernels::batch_norm_of_sums(a[0], {a[1], a[2]}, {.weight = a[3], .bias = a[4]},
+                                                 {.mean = a[5], .var = a[6]}, a.real("factor"), a.real("epsilon"));
+  return {found.y, found.running_mean, found.running_var, found.mean, found.variance};
+}
+
+// A rank's count stands at each of its channels.
+Results with_counts(const Args& a) {
+  const auto found =
+      kernels::gathered_statistics({.mean = a[0], .rstd = a[1]}, a[2].select(1, 0), {.mean = {}, .var = a[5].flatten()},
+                                   a.real("momentum"), a.real("epsilon"));
+  return {found.rstd.unsqueeze(0), found.running_var.reshape(a.output(1).sizes())};
+}
+void mean_of_counts_rule(Shaper& s) {
+  Shape shape = s.shape(0);
+  const Dims axes = s.integers("axes");
+  if (!shape) return s.out(s.dtype(0), std::nullopt);
+  Checked<bool> gone(shape->size(), false);
+  for (const int64_t axis : axes) gone[size_t(wrap(axis, rank_of(shape)))] = true;
+  s.out(s.dtype(0), reduced_sizes(*shape, gone, s.flag("keep_dims")));
+}
+
+Results batch_sums(const Args& a) {
+  auto [sum, of_squares] = kernels::batch_sums(a[0]);
+  return {sum, of_squares};
+}
+
 // ---- of one batch on several ranks, from the sums of all -----------------------------------------------------------
 void both_same(Shaper& s) {
   for (size_t i : {0, 1}) s.out(i, s.dtype(0), s.shape(0));
@@ -166,6 +241,30 @@ const Family norm_rows = {
      add_rms_norm_cast},
     {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", "aclnnLayerNorm",
      layer_norm},
+    {"LayerNorm",
+     "x gamma beta -> y mean variance | begin_norm_axis:Int=0 begin_params_axis:Int=0 epsilon:Float=0.0000001",
+     norm_of_axis_rule, layer_norm_variance},
+    {"LayerNormV3", "x gamma beta -> y mean rstd | begin_norm_axis:Int=0 begin_params_axis:Int=0 epsilon:Float=0.00001",
+     norm_of_axis_rule, layer_norm_of_axis},
+    {"LayerNormGrad", "dy x variance mean gamma -> pd_x pd_gamma pd_beta", norm_of_variance_grad_rule,
+     layer_norm_grad_variance},
+    {"BNTrainingReduce", "x -> sum square_sum", pattern<"n c *s -> c :float, c :float">, batch_sums},
+    {"BN3DTrainingReduce", "x -> sum square_sum", pattern<"n c *s -> c :float, c :float">, batch_sums},
+#define UPDATE "x sum square_sum scale offset mean variance -> y mean variance batch_mean batch_variance | "
+    {"BNTrainingUpdate", UPDATE "factor:Float epsilon:Float", pattern<kUpdated>, updated},
+    {"BN3DTrainingUpdate", UPDATE "factor:Float epsilon:Float", pattern<kUpdated>, updated},
+    ROW(BN3DTrainingReduceGrad,
+        "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", same,
+        kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],
+                                                {.weight = a[2], .bias = a[3]}, a.real("epsilon"))),
+    ROW(ReduceMeanWithCount, "x count count_sum -> y | axes:ListInt keep_dims:Bool=false", mean_of_counts_rule,
+        kernels::mean_of_counts(a[0], a[1], a[2], a.integers("axes"), a.flag("keep_dims"))),
+    {"SyncBatchNormGatherStatsWithCounts",
+     "mean_all invert_std_all count_all mean_broadcast count_sum running_var -> invert_std running_var | "
+     "momentum:Float=0.1 epsilon:Float=0.001",
+     pattern<"ranks c, ranks c, ranks c, *_, *_, *v -> 1 c, *v :5">, with_counts},
+    ROW(SyncBNTrainingUpdate, "mean running_mean -> running_mean | momentum:Float=0.1", pattern<"*m, *r -> *r :1">,
+        at::lerp(wide(a[1]), wide(a[0]), a.real("momentum"))),
     {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta",
      pattern<"*_, *x, *_, *_, *w -> *x :1, *w :4, *w :4">, layer_norm_grad},
 };

@@ -60,6 +60,57 @@ void adaptive_rule(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
+// ---- of volumes: attributes have a value for every axis of space, or for batch and channels as well ---------------
+Dims of_volume(const Call& call, const char* attr) {
+  const Dims all = call.integers(attr);
+  if (all.size() == 1) return Dims(3, all[0]);
+  if (all.size() == 3) return all;
+  return spatial(call, 3, attr, 1);
+}
+
+// One that rounds up has windows which hang over: op-plugin pads behind as well, by as much as they do.
+Dims pads_in_front(const Call& call) {
+  const Dims both = call.integers("pads");
+  if (both.size() != 6) throw Refused("pads needs 6 values, it has " + std::to_string(both.size()));
+  return {both[0], both[2], both[4]};
+}
+bool pads_more_behind(const Call& call) {
+  const Dims both = call.integers("pads");
+  return both.size() == 6 && (both[1] > both[0] || both[3] > both[2] || both[5] > both[4]);
+}
+
+void volume_shape(Shaper& s, const Dims& pads, const Dims& dilation, bool ceil) {
+  s.only("data_format", "NCDHW");
+  const auto kernel = of_volume(s, "ksize"), strides = of_volume(s, "strides");
+  Shape shape = s.shape(0);
+  if (shape && shape->size() != 5) throw Refused("its input has 5 dimensions, it is " + s.describe(0));
+  for (size_t i = 0; shape && i < 3; ++i)
+    (*shape)[i + 2] = windows((*shape)[i + 2], kernel[i], strides[i], pads[i], dilation[i], ceil);
+  s.out(s.dtype(0), shape);
+}
+
+void volume_average_rule(Shaper& s) { volume_shape(s, equal_pads(s, 3), {1, 1, 1}, s.flag("ceil_mode")); }
+void volume_average_grad_rule(Shaper& s) {
+  s.only("data_format", "NCDHW");
+  s.out(s.dtype(1), shape_from(s, 0));
+}
+kernels::Window volume_average(const Args& a) {
+  return {3, of_volume(a, "ksize"), of_volume(a, "strides"), equal_pads(a, 3), {}, a.flag("ceil_mode")};
+}
+
+void volume_max_rule(Shaper& s) {
+  s.only("padding", "CALCULATED");
+  volume_shape(s, pads_in_front(s), of_volume(s, "dilation"), s.flag("ceil_mode"));
+}
+kernels::Window volume_max(const Args& a, const Dims& dilation, bool ceil) {
+  return {3, of_volume(a, "ksize"), of_volume(a, "strides"), pads_in_front(a), dilation, ceil};
+}
+void volume_max_grad_rule(Shaper& s) {
+  s.only("padding", "CALCULATED");
+  s.only("data_format", "NCDHW");
+  same(s);
+}
+
 // ---- maxima -----------------------------------------------------------------------------------------------------
 // V1 gives a value for every dimension of (batch, height, width, channels), V3 one for height and width.
 Dims of_window(const Call& call, const char* attr) {
@@ -115,6 +166,22 @@ const Family pooling_rows = {
                                   a.integer("divisor_override"))),
     ROW(AdaptiveAvgPool2dGrad, "input_grad -> output_grad | orig_input_shape:ListInt", adaptive_grad_rule,
         kernels::adaptive_average_backward(a[0], a.integers("orig_input_shape"))),
+
+#define OF_VOLUME "ksize:ListInt strides:ListInt pads:ListInt "
+#define AVERAGE_OF_VOLUME \
+  OF_VOLUME "ceil_mode:Bool=false count_include_pad:Bool=true divisor_override:Int=0 data_format:String=NDHWC"
+    ROW(AvgPool3D, "x -> y | " AVERAGE_OF_VOLUME, volume_average_rule,
+        kernels::average(a[0], volume_average(a), a.flag("count_include_pad"), a.integer("divisor_override"))),
+    ROW(AvgPool3DGrad, "orig_input_shape grads -> output | " AVERAGE_OF_VOLUME, volume_average_grad_rule,
+        kernels::average_backward(a[1], a.need(0), volume_average(a), a.flag("count_include_pad"),
+                                  a.integer("divisor_override"))),
+    ROW(MaxPool3D,
+        "x -> y | ksize:ListInt strides:ListInt padding:String pads:ListInt={0,0,0,0,0,0} "
+        "dilation:ListInt={1,1,1,1,1} ceil_mode:Int=0 data_format:String=NDHWC",
+        volume_max_rule, kernels::maxima(a[0], volume_max(a, of_volume(a, "dilation"), a.flag("ceil_mode"))).y),
+    ROW(MaxPool3DGrad, "orig_x orig_y grads -> y | " OF_VOLUME "padding:String=SAME data_format:String=NDHWC",
+        volume_max_grad_rule,
+        kernels::maxima_backward_again(a[2], a[0], volume_max(a, {1, 1, 1}, pads_more_behind(a)))),
 
 #define MAX_POOL \
   "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"

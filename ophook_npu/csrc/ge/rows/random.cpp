@@ -22,6 +22,25 @@ at::Tensor dropout(const Args& a) {
   return kernels::dropped(a[0], a[1].flatten().narrow(0, 0, a[0].numel()), *a.number(2));
 }
 
+// A byte for each element, of which a mask has more.
+at::Tensor bytes_of_mask(const Args& a, size_t mask, size_t of) {
+  return a[mask].flatten().narrow(0, 0, a[of].numel()).view(a[of].sizes());
+}
+int64_t one_axis(const Call& call, const char* attr) {
+  const Dims axes = call.integers(attr);
+  if (axes.size() != 1) throw Refused(std::string(attr) + " needs one value, it has " + std::to_string(axes.size()));
+  return axes[0];
+}
+void softmax_dropout_rule(Shaper& s) {
+  require_same_dtype(s, 0, 2);
+  for (const size_t i : {0, 1}) s.out(i, s.dtype(0), s.shape(0));
+}
+Results softmax_dropout(const Args& a) {
+  const auto found = kernels::softmax_dropout(a[0], a[1], {bytes_of_mask(a, 2, 0), a.real("input_keep_prob")},
+                                              a.real("alpha"), one_axis(a, "axis"));
+  return {found.softmax, found.dropped};
+}
+
 // ---- a bit an element, in as many bytes as fill blocks of 128 bits -------------------------------------------------
 void bit_mask_rule(Shaper& s) {
   const Values shape = s.values(0);
@@ -66,6 +85,12 @@ const Family random_rows = {
         kernels::draw_bernoulli(a[1], a.need(0), stream(a, 2, 3)).to(a.out_dtype())),
     ROW(StatelessRandperm, "n seed offset -> y | layout:Int=0 dtype:Type=9", permutation_rule,
         at::randperm(a.need(0).at(0), stream(a, 1, 2), at::kLong)),
+    {"AxpyWithSoftmaxAndDropOutDoMask", "x1 x2 mask -> y1 y2 | alpha:Float input_keep_prob:Float axis:ListInt={-1}",
+     softmax_dropout_rule, softmax_dropout},
+    ROW(DropoutWithMulsAndSoftmaxGrad,
+        "y_grad mask softmax_output -> x_grad | input_keep_prob:Float alpha:Float axes:ListInt={-1}", same,
+        kernels::softmax_dropout_backward(a[0], a[2], {bytes_of_mask(a, 1, 0), a.real("input_keep_prob")},
+                                          a.real("alpha"), one_axis(a, "axes"))),
     ROW(DropOutDoMaskV3, "x mask keep_prob -> y", dropout_rule, dropout(a)),
 };
 

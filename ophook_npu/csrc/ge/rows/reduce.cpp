@@ -49,6 +49,11 @@ void std_rule(Shaper& s) {
   const Shape out = s.shape(0) ? reduced(s.shape(0), all_or(s, "dim", s.shape(0)), s.flag("keepdim")) : std::nullopt;
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), out);
 }
+void counted_rule(Shaper& s) { s.out(s.dtype(2), known({at_or_unknown(s.values(1), 0)})); }
+void variance_rule(Shaper& s) {
+  s.only("if_std", 0.0);
+  std_rule(s);
+}
 kernels::Deviation deviation(const Args& a) {
   return kernels::deviation(a[0], a.integers("dim"), a.integer("correction"), a.flag("keepdim"));
 }
@@ -126,6 +131,12 @@ const Family reduce_rows = {
         "x mean -> y | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false invert:Bool=false epsilon:Float=0.001 "
         "correction:Int=1",
         std_rule, deviation_from(a)),
+    ROW(Bincount, "array size weights -> bins", counted_rule, at::bincount(a[0], optional(a[2]), a.need(1).at(0))),
+    ROW(ReduceStdV2Update,
+        "x mean -> output_var | dim:ListInt if_std:Bool=false unbiased:Bool=true keepdim:Bool=false correction:Int=1",
+        variance_rule,
+        kernels::variance_from(a[0], a[1], all_or(a, "dim", a.shape(0)),
+                               a.flag("unbiased") ? a.integer("correction") : 0, a.flag("keepdim"))),
     ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr,
         kernels::norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim"), a.real("epsilon"))),
     // in two halves: the sum of powers, then the root

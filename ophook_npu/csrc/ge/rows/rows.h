@@ -122,6 +122,8 @@ class Args : public Call {
   at::Tensor operator[](size_t input) const;  // undefined where an optional input is not fed
   Tensors tensors(size_t from, size_t to) const;
   at::Tensor output(size_t index) const;  // its memory, shaped by the rule
+  // Puts it at the front of an output whose sizes no rule could tell, and tells them.
+  void fit(size_t index, const at::Tensor& value) const;
   // Puts the bytes of the first input into the output, whatever types these are, of 4 bits too.
   Results bytes() const;
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }

@@ -237,6 +237,24 @@ void tile(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
+// A number for each slice, or one for all; 1000 is no axis, and x a line.
+void repeated_rule(Shaper& s) {
+  Shape x = s.shape(0);
+  const int64_t axis = s.integer("axis");
+  if (axis == 1000 && x && x->size() != 1) throw Refused("it has no axis, its input is " + s.describe(0));
+  const Values repeats = s.values(1);
+  if (x) {
+    Dim& size = (*x)[size_t(axis == 1000 ? 0 : wrap(axis, rank_of(x)))];
+    if (repeats && repeats->size() == 1) size = size * repeats->at(0);
+    else size = repeats ? Dim(c10::sum_integers(*repeats)) : unknown;
+  }
+  s.out(s.dtype(0), x);
+}
+int64_t axis_of_repeats(const Call& call) {
+  const int64_t axis = call.integer("axis");
+  return axis == 1000 ? 0 : axis;
+}
+
 }  // namespace
 
 const Family shape_rows = {
@@ -265,6 +283,8 @@ const Family shape_rows = {
     ROW(Tril, "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal"))),
     ROW(Triu, "x -> y | diagonal:Int=0", same, at::triu(a[0], a.integer("diagonal"))),
     ROW(ReverseV2, "x axis -> y", same, at::flip(a[0], a.need(1))),
+    ROW(RepeatInterleave, "x repeats -> y | axis:Int=1000", repeated_rule,
+        at::repeat_interleave(a[0], a[1].to(at::kLong), axis_of_repeats(a))),
 };
 
 }  // namespace sim::ge_table

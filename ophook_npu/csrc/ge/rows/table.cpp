@@ -356,6 +356,16 @@ Results Args::bytes() const {
 }
 at::Tensor Args::output(size_t index) const { return view(call_.outputs[index]); }
 
+void Args::fit(size_t index, const at::Tensor& value) const {
+  ge_tensor& to = call_.outputs[index];
+  const at::Tensor room = view(to).flatten();
+  if (value.numel() > room.numel())
+    throw Refused(c10::str("its result of shape ", value.sizes(), " does not fit into ", room.numel(), " elements"));
+  room.slice(0, 0, value.numel()).copy_(value.flatten());
+  to.rank = int32_t(value.dim());
+  std::copy(value.sizes().begin(), value.sizes().end(), to.dims);
+}
+
 int64_t bits_of(int32_t dtype) {
   const auto type = static_cast<aclDataType>(dtype);
   return aclnn::of_4_bits(type) ? 4 : 8 * int64_t(c10::elementSize(aclnn::stored_type(type)));

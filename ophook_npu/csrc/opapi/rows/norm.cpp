@@ -265,7 +265,10 @@ ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, ep
 ACLNN(GroupNormSwish,
       (In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, eps, bool, activate, double, scale, Out,
        out, Out, mean, Out, rstd),
-      , write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, scale)))
+      ,
+      write_normal(out, mean, rstd,
+                   activate ? kernels::group_norm_swish(self, gamma, beta, groups, eps, scale)
+                            : kernels::group_norm(self, gamma, beta, groups, eps)))
 ACLNN(GroupNormSwishGrad,
       (In, grad, In, mean, In, rstd, In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, scale, bool,
        gamma_too, bool, beta_too, Out, out, Out, out_gamma, Out, out_beta),

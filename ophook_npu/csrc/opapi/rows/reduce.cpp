@@ -202,11 +202,13 @@ ACLNN(Unique, (In, self, bool, sorted, bool, inverted, Resized, values, Out, inv
       unique(at::_unique2(self, sorted, true, false), values, inverted ? inverse : at::Tensor(), {}))
 ACLNN(Unique2, (In, self, bool, sorted, bool, inverted, bool, counted, Resized, values, Out, inverse, Resized, counts),
       (inverted ? like(inverse, self) : void(), counted ? like(counts.memory, values.memory) : void()),
-      unique(at::_unique2(self, sorted, true, true), values, inverted || counted ? inverse : at::Tensor(), counts))
+      unique(at::_unique2(self, sorted, true, true), values, inverted || counted ? inverse : at::Tensor(),
+             counted ? counts : Space{}))
 ACLNN(UniqueDim, (In, self, bool, sorted, bool, inverted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
       inverted ? shape(inverse, {self.size(dim)}) : void(),
       unique(at::unique_dim(self, dim, sorted, true, true), values, inverted ? inverse : at::Tensor(), counts))
 ACLNN(UniqueConsecutive,
       (In, self, bool, inverted, bool, counted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
       inverted ? inverse_of(inverse, self, dim) : void(),
-      unique(kernels::without_repeats(self, named(dim)), values, inverted ? inverse : at::Tensor(), counts))
+      unique(kernels::without_repeats(self, named(dim)), values, inverted ? inverse : at::Tensor(),
+             counted ? counts : Space{}))

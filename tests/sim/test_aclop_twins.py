@@ -1,0 +1,269 @@
+"""What torch_npu runs by type in the compile mode that asks for it, ``jit_compile=True``: the same as on the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import interfaces
+import pytest
+import torch
+import torch_npu
+from torch.nn import functional as F
+
+# The types that must run, the tensors of a call, and the call. What the CPU does not have is compared with itself in
+# the other compile mode. `f`: float32, `h`: float16, `i`: from 0 to 4.
+CALLS = """
+NonZero | x=f(3, 4).relu() | x.nonzero()
+NonZero | x=f(()) | x.nonzero()
+NonZero | x=f(3, 4) > 9 | x.nonzero()
+NonZero | x=f(3, 4).relu() | x.nonzero(as_tuple=True)
+NonZero | x=f(3, 4) > 0 | torch.where(x)
+NonZero | x=f(4, 3), m=f(4) > 0 | x[m]
+MaskedSelect | x=f(3, 4), m=f(3, 4) > 0 | x.masked_select(m)
+MaskedSelect | x=f(3, 4), m=f(4) > 0 | x.masked_select(m)
+MaskedSelect | x=i(3, 4), m=f(3, 4) > 9 | x.masked_select(m)
+MaskedScatter | x=f(3, 4), m=f(4) > 0, s=f(20) | x.masked_scatter(m, s)
+UniqueWithCountsAndSorting | x=i(3, 4) | torch.unique(x)
+UniqueWithCountsAndSorting | x=i(3, 4) | torch.unique(x, return_inverse=True, return_counts=True)
+UniqueWithCountsAndSorting | x=i(3, 4) | torch.unique(x, return_inverse=True)
+UniqueWithCountsAndSorting | x=i(3, 4) | torch.unique(x, return_counts=True)
+UniqueWithCountsAndSorting | x=h(3, 4).round() | torch.unique(x, return_counts=True)
+UniqueConsecutive | x=i(12).sort().values | torch.unique_consecutive(x, return_inverse=True, return_counts=True)
+UniqueConsecutive | x=i(12).sort().values | torch.unique_consecutive(x)
+UniqueConsecutive | x=i(6, 2) // 2 | torch.unique_consecutive(x, return_counts=True, dim=0)
+UniqueWithCountsExt2 | x=i(6, 2) // 2 | torch.unique(x, return_inverse=True, return_counts=True, dim=0)
+IndexPutV2 | x=f(5, 4), k=i(3), v=f(3, 4) | x.index_put_((k,), v)
+IndexPutV2 | x=f(5, 4), k=torch.tensor([1, 1, 3]), v=f(3, 4) | x.index_put_((k,), v, accumulate=True)
+IndexPutV2 | x=f(5, 4, 6), k=torch.tensor([1, 0, 3]), v=f(5, 3, 6) | put(x, (slice(None), k), v)
+IndexPutV2 | x=h(5, 4), k=torch.tensor([1, 0, 3]), v=h(3) | put(x, (k, k), v)
+IndexPutV2 | x=f(5, 4), m=f(5, 4) > 0 | put(x, m, 2.0)
+BinaryCrossEntropy, BinaryCrossEntropyGrad | x=f(3, 4).sigmoid(), y=f(3, 4).sigmoid() | grads(lambda x: F.binary_cross_entropy(x, y), x)
+BinaryCrossEntropy, BinaryCrossEntropyGrad | x=f(3, 4).sigmoid(), y=f(3, 4).sigmoid(), w=f(3, 4).abs() | grads(lambda x: F.binary_cross_entropy(x, y, w, reduction="none"), x)
+SigmoidCrossEntropyWithLogitsV2 | x=f(3, 4), y=f(3, 4).sigmoid(), w=f(3, 4).abs(), p=f(3, 4).abs() | F.binary_cross_entropy_with_logits(x, y, w, pos_weight=p)
+SigmoidCrossEntropyWithLogitsV2 | x=f(3, 4), y=f(3, 4).sigmoid() | F.binary_cross_entropy_with_logits(x, y, reduction="none")
+SmoothL1LossV2, SmoothL1LossGradV2 | x=f(3, 4), y=f(3, 4) | grads(lambda x: F.smooth_l1_loss(x, y, beta=0.5), x)
+SmoothL1LossV2, SmoothL1LossGradV2 | x=f(3, 4), y=f(3, 4) | grads(lambda x: F.smooth_l1_loss(x, y, reduction="sum"), x)
+KLDiv, KlDivLossGrad | x=f(3, 4).log_softmax(1), y=f(3, 4).softmax(1) | grads(lambda x: F.kl_div(x, y, reduction="batchmean"), x)
+KLDiv, KlDivLossGrad | x=f(3, 4).log_softmax(1), y=f(3, 4).softmax(1) | grads(lambda x: F.kl_div(x, y, reduction="sum"), x)
+KLDiv, KlDivLossGrad | x=f(3, 4).log_softmax(1), y=f(3, 4).softmax(1) | grads(lambda x: F.kl_div(x, y, reduction="none"), x)
+KLDiv, KlDivLossGrad | x=f(3, 4).log_softmax(1), y=f(3, 4).log_softmax(1) | grads(lambda x: torch.kl_div(x, y, 1, log_target=True), x)
+LpLoss, L1LossGrad | x=f(3, 4), y=f(3, 4) | grads(lambda x: F.l1_loss(x, y), x)
+LpLoss, L1LossGrad | x=f(3, 4), y=f(3, 4) | grads(lambda x: F.l1_loss(x, y, reduction="none"), x)
+SoftMarginLoss, SoftMarginLossGrad | x=f(3, 4), y=f(3, 4).sign() | grads(lambda x: F.soft_margin_loss(x, y), x)
+MultilabelMarginLoss | x=f(2, 4), y=torch.tensor([[3, 0, -1, 1], [1, -1, 2, 0]]) | F.multilabel_margin_loss(x, y)
+LayerNorm, LayerNormGrad | x=9 * f(3, 4, 6), w=f(6), b=f(6) | grads(lambda x, w, b: F.layer_norm(x, (6,), w, b), x, w, b)
+LayerNorm | x=f(3, 4, 6) | F.layer_norm(x, (4, 6))
+LayerNormV3 | x=f(3, 4, 6), w=f(6), b=f(6) | torch_npu.npu_layer_norm_eval(x, (6,), w, b)
+GroupNormSwish | x=f(2, 6, 3, 4), w=f(6), b=f(6) | F.group_norm(x, 3, w, b)
+CeluV2 | x=f(3, 4) | F.celu(x, 0.5)
+SoftShrink, SoftShrinkGrad | x=f(3, 4) | grads(lambda x: F.softshrink(x, 0.25), x)
+ThresholdV2D | x=f(3, 4) | F.threshold(x, 0.25, 3.0)
+SiluGrad | x=f(3, 4) | grads(F.silu, x)
+Roll | x=f(3, 4) | x.roll((1, -1), (0, 1))
+Roll | x=f(3, 4) | x.roll(5)
+Renorm | x=f(3, 4) | x.renorm(1.5, 1, 0.5)
+Cummax | x=f(3, 4) | torch.cummax(x, 1)
+Cummin | x=f(3, 4) | torch.cummin(x, 0)
+TensorEqual | x=f(3, 4) | torch.tensor([torch.equal(x, x), torch.equal(x, x + 1)])
+IsClose | x=f(3, 4), y=f(3, 4) | torch.isclose(x, y, rtol=0.5, atol=0.25)
+Im2col | x=f(2, 3, 5, 6) | F.unfold(x, (2, 3), padding=1, stride=(2, 1))
+Col2im | x=f(2, 18, 24) | F.fold(x, (5, 6), (2, 3), padding=(0, 1))
+DepthwiseConv2D | x=f(2, 3, 6, 7), w=f(3, 1, 3, 3) | depthwise(x, w)
+AvgPool3D, AvgPool3DGrad | x=f(2, 3, 4, 6, 8) | grads(lambda x: F.avg_pool3d(x, 2), x)
+AvgPool3D, AvgPool3DGrad | x=f(2, 3, 4, 6, 8) | grads(lambda x: F.avg_pool3d(x, (2, 3, 2), (1, 2, 2), 1, count_include_pad=False), x)
+MaxPool3D, MaxPool3DGrad | x=f(2, 3, 4, 6, 8) | grads(lambda x: F.max_pool3d(x, (2, 3, 2), (1, 2, 2), 1), x)
+MaxPool3D | x=f(2, 3, 5, 6, 7) | F.max_pool3d(x, 2, 2, ceil_mode=True)
+UpsampleNearest3d, UpsampleNearest3dGrad | x=f(1, 2, 3, 4, 5) | grads(lambda x: F.interpolate(x, (4, 6, 9)), x)
+UpsampleTrilinear3d, UpsampleTrilinear3dGrad | x=f(1, 2, 3, 4, 5) | grads(lambda x: F.interpolate(x, (4, 6, 9), mode="trilinear"), x)
+UpsampleTrilinear3d | x=f(1, 2, 3, 4, 5) | F.interpolate(x, (4, 6, 9), mode="trilinear", align_corners=True)
+ResizeBilinearV2, ResizeBilinearV2Grad | x=f(1, 2, 4, 5) | grads(lambda x: F.interpolate(x, (6, 9), mode="bilinear"), x)
+ResizeBilinearV2 | x=f(1, 2, 4, 5) | F.interpolate(x, (6, 9), mode="bilinear", align_corners=True)
+ResizeD | x=f(1, 2, 4, 5) | F.interpolate(x, (6, 9), mode="bicubic")
+ResizeD | x=f(1, 2, 4, 5) | F.interpolate(x, (6, 9), mode="bicubic", align_corners=True)
+ResizeGradD | x=f(1, 2, 4, 5) | grads(lambda x: F.interpolate(x, (6, 9), mode="bicubic"), x)
+ResizeD | x=f(1, 2, 5) | F.interpolate(x, 9, mode="linear")
+ReduceMeanD | x=f(3, 4) | torch.std_mean(x, 1)
+ReduceMeanD | x=f(3, 4) | x.std((0, 1))
+RangeD | d=f(()) | torch.range(1, 9, 2, device=d.device)
+RangeD | d=f(()) | torch.range(0.5, 2, 0.25, device=d.device)
+Eye | d=f(()) | torch.eye(3, 4, device=d.device)
+Eye | d=f(()) | torch.eye(3, dtype=torch.int32, device=d.device)
+Trace | x=f(4, 4) | x.trace()
+Dot | x=f(4), y=f(4) | x.dot(y)
+Cross | x=f(4, 3), y=f(4, 3) | torch.linalg.cross(x, y)
+Cdist | x=f(4, 3), y=f(5, 3) | torch.cdist(x, y, 1.5)
+Pdist | x=f(4, 3) | F.pdist(x, 1.5)
+Bincount | x=i(12) | torch.bincount(x)
+Bincount | x=i(12), w=f(12) | torch.bincount(x, w, 20)
+Histogram | x=f(40) | torch.histc(x, 8, -1, 1)
+LogAddExp | x=f(3, 4), y=f(4) | torch.logaddexp(x, y)
+LogAddExp | x=f(3, 4), y=f(4) | torch.logaddexp2(x, y)
+LeftShift | x=i(3, 4), y=i(3, 4) | x << y
+LogSpaceD | d=f(()) | torch.logspace(0, 2, 5, device=d.device)
+Qr | x=f(5, 3) | torch.linalg.qr(x)[1].abs()
+FillDiagonal | x=f(5, 3) | x.clone().fill_diagonal_(2.5)
+IndexFillD | x=f(5, 3), k=torch.tensor([0, 2]) | x.index_fill(0, k, 2.5)
+ScatterNdAdd | x=f(5, 3), k=torch.tensor([0, 2, 2]), v=f(3) | x.put_(k, v, accumulate=True)
+GatherV2D, Renorm, ScatterUpdate | x=f(5, 3), k=torch.tensor([0, 2]) | torch.embedding_renorm_(x, k, 0.5, 2.0)
+AffineGrid | x=f(2, 2, 3) | F.affine_grid(x, (2, 3, 4, 5), align_corners=False)
+BNTrainingReduce | x=f(3, 4, 5, 2) | torch_npu.batch_norm_reduce(x, 1e-5)
+ShuffleChannel | x=f(2, 6, 3, 4) | torch.channel_shuffle(x, 3)
+AddLayerNorm | x=f(3, 4), y=f(3, 4), w=f(4), b=f(4) | torch_npu.npu_add_layer_norm(x, y, w, b, 1e-5, True)
+DeepNorm | x=f(3, 4), y=f(3, 4), w=f(4), b=f(4) | torch_npu.npu_deep_norm(x, y, b, w)
+ScaledMaskedSoftmax, ScaledMaskedSoftmaxGrad | x=h(2, 3, 32, 32), m=f(2, 1, 32, 32) > 0 | grads(lambda x, m: torch_npu.npu_scaled_masked_softmax(x, m, 0.5, False), x, m)
+BNTrainingReduce, BNTrainingUpdate | x=f(4, 3, 5, 2), w=f(3), b=f(3), m=f(3), v=f(3).abs() | [grads(lambda x, w, b: F.batch_norm(x, m, v, w, b, training=True), x, w, b), m, v]
+BN3DTrainingReduce, BN3DTrainingUpdate, BN3DTrainingReduceGrad | x=f(4, 3, 5, 2, 2), w=f(3), b=f(3), m=f(3), v=f(3).abs() | [grads(lambda x, w, b: F.batch_norm(x, m, v, w, b, training=True), x, w, b), m, v]
+ReduceMeanWithCount, SyncBatchNormGatherStatsWithCounts, SyncBNTrainingUpdate | x=f(4, 3, 2, 2), s=f(2, 3), r=f(2, 3).abs(), m=f(3), v=f(3).abs(), n=torch.tensor([9.0, 12.0]) | [*torch.batch_norm_gather_stats_with_counts(x, s, r, m, v, 0.1, 1e-5, n), m, v]
+Index | x=f(5, 4, 6), k=torch.tensor([1, 0, 3]) | x[k]
+Index | x=f(5, 4, 6), k=torch.tensor([[1, 0], [3, 2]]) | x[:, k, k]
+Index | x=f(5, 4, 6), k=torch.tensor([1, 0, 3]) | x[k, :, k]
+SoftplusV2Grad | x=f(3, 4) | grads(lambda x: F.softplus(x, 2.0, 1.0), x)
+ReduceStdV2Update | x=f(3, 4) | x.var(1)
+ReduceStdV2Update | x=f(3, 4) | torch.var_mean(x, (0, 1), correction=0)
+RepeatInterleave | x=f(3, 4) | x.repeat_interleave(2, 1)
+RepeatInterleave | x=f(3, 4), k=torch.tensor([1, 0, 3]) | x.repeat_interleave(k, 0)
+GridSampler3DGrad | x=f(1, 2, 3, 4, 5), g=f(1, 2, 3, 2, 3) / 2 | grads(lambda x, g: F.grid_sample(x, g, align_corners=False), x, g)
+MatrixTriangularSolve | x=f(2, 3, 3).tril() + 3 * torch.eye(3), b=f(2, 3, 2) | torch.triangular_solve(b, x, upper=False)[0]
+Svd | x=f(3, 4) | torch.linalg.svdvals(x)
+ArgMaxGrad | x=f(3, 4), k=torch.tensor([0, 2, 1], dtype=torch.int32), u=f(3) | torch_npu.npu_scatter(x, k, u, 1)
+"""  # noqa: E501
+NOT_OF_THE_CPU = ("torch_npu.", "gather_stats")
+
+# Types that no call of torch leads to in this version: as a node's arguments, the tensors, and what they have to give.
+NODES = """
+Selu(x) | x=f(3, 4) | F.selu(x)
+SeluGrad(g, F.selu(x)) | g=f(3, 4), x=f(3, 4) | back(F.selu, g, x)
+Diag(x, diagonal=-1) | x=f(4) | torch.diag(x, -1)
+DiagPart(x, diagonal=1) | x=f(3, 4) | torch.diag(x, 1)
+LogMatrixDeterminant(x) | x=f(2, 4, 4) | torch.linalg.slogdet(x)
+MatrixInverse(x) | x=f(2, 4, 4) + 4 * torch.eye(4) | torch.linalg.inv(x)
+SigmoidCrossEntropyWithLogitsGradV2(x, y, g, w, p) | x=f(3, 4), y=f(3, 4).sigmoid(), g=f(()), w=f(3, 4).abs(), p=f(4).abs() | back(lambda x: F.binary_cross_entropy_with_logits(x, y, w, pos_weight=p), g, x)
+DepthwiseConv2DBackpropInput(s, w.transpose(0, 1).contiguous(), g, strides=[1, 1, 2, 2], pads=[1, 1, 0, 0], data_format="NCHW") | s=torch.tensor([2, 3, 6, 7]), x=f(2, 3, 6, 7), w=f(3, 1, 3, 3), g=f(2, 3, 3, 3) | back(lambda x: F.conv2d(x, w, None, 2, (1, 0), groups=3), g, x)
+AddLayerNormGrad(g, x, y, r, m, w) | x=f(3, 4), y=f(3, 4), w=f(4), g=f(3, 4), m=f(3, 1), r=f(3, 1) | added(g, x + y, m, r, w)
+ArgMaxGrad(x, k, u, dimension=0) | x=f(3, 4), k=torch.tensor([0, 2, 1, 1], dtype=torch.int32), u=f(4) | x.scatter(0, k[None].long(), u[None])
+"""  # noqa: E501
+
+
+class _Run(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p)]  # the first member of sim_task_run
+
+
+_TASK = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Run), ctypes.c_void_p)
+_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Observer(ctypes.Structure):
+    _fields_ = [("task", _TASK), ("call", _CALL)]
+
+
+@pytest.fixture(scope="module")
+def ran() -> Iterator[list[str]]:
+    """The names of the tasks that were run, as they are: those of operators by type are the types."""
+    names: list[str] = []
+    observer = _Observer(_TASK(lambda run, _: names.append(run.contents.name.decode())), _CALL(lambda _: None))
+    core = ctypes.CDLL("libophook_sim_core.so")
+    core.sim_observe(ctypes.byref(observer))
+    yield names
+    core.sim_observe(None)
+
+
+@pytest.fixture
+def by_type() -> Iterator[None]:
+    torch.npu.set_compile_mode(jit_compile=True)
+    yield
+    torch.npu.set_compile_mode(jit_compile=False)
+
+
+def made(tensors: str) -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+
+    def real(*sizes: Any) -> torch.Tensor:
+        return torch.randn(*sizes, generator=generator)
+
+    def whole(*sizes: int) -> torch.Tensor:
+        return torch.randint(0, 5, sizes, generator=generator)
+
+    return eval(f"dict({tensors})", {"f": real, "h": lambda *sizes: real(*sizes).half(), "i": whole, "torch": torch})
+
+
+def grads(function: Callable[..., torch.Tensor], *tensors: torch.Tensor) -> list[torch.Tensor]:
+    """What it gives, and the gradients of the tensors."""
+    leaves = [one.requires_grad_(one.is_floating_point()) for one in tensors]
+    out = function(*leaves)
+    weight = torch.linspace(0.5, 1.5, out.numel()).view(out.shape).to(out)
+    return [out, *torch.autograd.grad(out, [one for one in leaves if one.requires_grad], weight)]
+
+
+def put(x: torch.Tensor, where: Any, value: Any) -> torch.Tensor:
+    x[where] = value
+    return x
+
+
+def depthwise(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    if x.device.type == "cpu":  # which has no operator of its own for it
+        return F.conv2d(x, w, padding=1, groups=len(w))
+    return torch.ops.aten._conv_depthwise2d(x, w, (3, 3), None, (1, 1), (1, 1), (1, 1))
+
+
+def run(call: str, tensors: str, device: str) -> Any:
+    names = {"torch": torch, "torch_npu": torch_npu, "F": F, "grads": grads, "put": put, "depthwise": depthwise}
+    given = {name: one.to(device) for name, one in made(tensors).items()}
+    out = eval(call, {**names, **given})
+    return torch.utils._pytree.tree_map(lambda one: one.detach().cpu(), out)
+
+
+def calls() -> list[tuple[str, str, str]]:
+    return [tuple(part.strip() for part in line.split(" | ")) for line in CALLS.strip().splitlines()]  # type: ignore[misc]
+
+
+@pytest.mark.filterwarnings("ignore:torch.range is deprecated")
+@pytest.mark.parametrize(("types", "tensors", "call"), calls(), ids=[f"{one[0]}-{i}" for i, one in enumerate(calls())])
+def test_it_is_what_the_cpu_computes(types: str, tensors: str, call: str, ran: list[str], by_type: None) -> None:
+    if any(words in call for words in NOT_OF_THE_CPU):
+        torch.npu.set_compile_mode(jit_compile=False)
+        expected = run(call, tensors, "npu")
+        torch.npu.set_compile_mode(jit_compile=True)
+    else:
+        expected = run(call, tensors, "cpu")
+    ran.clear()
+    got = run(call, tensors, "npu")
+    assert {*types.split(", ")} <= {*ran}
+    torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)
+
+
+def back(function: Callable[..., torch.Tensor], grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    leaf = x.clone().requires_grad_()
+    return torch.autograd.grad(function(leaf), leaf, grad)[0]
+
+
+def added(grad: torch.Tensor, total: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor, w: torch.Tensor) -> Any:
+    return torch.ops.aten.native_layer_norm_backward(grad, total, w.shape, mean, rstd, w, w, [True] * 3)
+
+
+@pytest.mark.parametrize("line", NODES.strip().splitlines(), ids=lambda line: line.partition("(")[0])
+def test_a_node_gives_what_torch_does(line: str) -> None:
+    call, tensors, wanted = (part.strip() for part in line.split(" | "))
+    names = {"torch": torch, "F": F, "back": back, "added": added, **made(tensors)}
+    of, _, arguments = call.partition("(")
+    given, named = eval(f"(lambda *a, **k: (a, k))({arguments}", names)
+    got, expected = interfaces.graph(of, *given, **named), eval(wanted, names)
+    expected = list(expected) if isinstance(expected, tuple) else [expected]
+    torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_slices_are_told_with_their_first_places(by_type: None) -> None:
+    x = torch.tensor([[2, 2], [1, 3], [2, 2], [1, 1]])
+    found = torch.unique(x.npu(), return_inverse=True, return_counts=True, dim=0)
+    for one, other in zip(found, torch.unique(x, return_inverse=True, return_counts=True, dim=0), strict=True):
+        torch.testing.assert_close(one.cpu(), other)
+
+
+@pytest.mark.parametrize("tensor", ["f(3, 4)", "i(3, 4)", "f(40, 40)", "f(5) > 0", "torch.tensor([1.0, float('nan')])"])
+def test_it_prints_as_on_the_cpu(tensor: str, ran: list[str], by_type: None) -> None:
+    x = made(f"x={tensor}")["x"]
+    ran.clear()
+    assert re.sub(r",\s+device='npu:0'", "", repr(x.npu())) == repr(x)
+    assert {"NonZero", "MaskedSelect"} & {*ran} or not x.is_floating_point()
