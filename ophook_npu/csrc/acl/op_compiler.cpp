@@ -45,6 +45,12 @@ const Table* table() {
   return found.run ? &found : nullptr;
 }
 
+// What sizes the outputs came to have, where only running the operator tells.
+struct Made {
+  bool asked = false;
+  std::vector<ge_tensor> outputs;
+};
+
 // One call with all that it refers to: the caller frees its descriptions when the call returns, the stream runs it
 // later.
 struct Call {
@@ -67,9 +73,10 @@ struct Call {
   std::deque<Apart> apart;
 
   ge_call view() {
-    return {type.c_str(),   inputs.data(),     inputs.size(),     outputs.data(),
-            outputs.size(), attributes.data(), attributes.size(), nullptr};
+    return {type.c_str(),      inputs.data(),     inputs.size(), outputs.data(), outputs.size(),
+            attributes.data(), attributes.size(), nullptr,       made != nullptr};
   }
+  std::shared_ptr<Made> made;  // none where the caller has told the outputs' sizes
 };
 
 void tell(const void* self, sim_listener* listener) {
@@ -157,13 +164,16 @@ int run_call(void* pointer) {
     if (!failed && one.output) one.blocks.put_together(one.plain.data(), one.device);
     one.plain = {};
   }
-  if (!failed) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), error);
+  if (failed) return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), error);
+  if (call->made) call->made->outputs = call->outputs;
+  return ACL_SUCCESS;
 }
 
+// `made`, of a caller that will wait for the stream: is asked for where an output's size is not known before.
 int execute(const char* type, int input_count, const aclTensorDesc* const input_desc[],
             const aclDataBuffer* const inputs[], int output_count, const aclTensorDesc* const output_desc[],
-            const aclDataBuffer* const outputs[], const aclopAttr* attributes, void* stream) {
+            const aclDataBuffer* const outputs[], const aclopAttr* attributes, void* stream,
+            const std::shared_ptr<Made>& made = nullptr) {
   if (!table() || !table()->proto(type)) return sim_unimplemented((std::string("the aclop operator ") + type).c_str());
   auto call = std::make_unique<Call>();
   call->type = type;
@@ -215,6 +225,8 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
     if (!same || inferred.dtype != told.dtype)
       return refuse(*call,
                     "output " + std::to_string(i) + " does not have the shape and dtype that the operator gives it");
+    const int64_t* end = inferred.dims + std::max(inferred.rank, 0);
+    if (made && std::find(inferred.dims, end, ge_unknown_dim) != end) made->asked = true, call->made = made;
   }
   const char* const name = call->type.c_str();  // as long as the task
   return sim_launch_about(stream, name, &kCall, run_call, call.release(),
@@ -259,7 +271,18 @@ aclError aclopCompileAndExecuteV2(const char* type, int input_count, aclTensorDe
                                   aclDataBuffer* inputs[], int output_count, aclTensorDesc* output_desc[],
                                   aclDataBuffer* outputs[], aclopAttr* attributes, aclopEngineType, aclopCompileType,
                                   const char*, aclrtStream stream) {
-  return execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes, stream);
+  // The second form tells in its descriptions what sizes the outputs came to have, for which it waits.
+  const auto made = std::make_shared<Made>();
+  if (int code =
+          execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes, stream, made))
+    return code;
+  if (!made->asked) return ACL_SUCCESS;
+  if (int code = sim_stream_synchronize(stream, -1)) return code;
+  for (size_t i = 0; i < made->outputs.size(); ++i) {
+    const ge_tensor& output = made->outputs[i];
+    output_desc[i]->dims.assign(output.dims, output.dims + output.rank);
+  }
+  return ACL_SUCCESS;
 }
 
 }  // extern "C"

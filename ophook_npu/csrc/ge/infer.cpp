@@ -97,7 +97,8 @@ ge_call make_call(const Compiled& graph, int node, const std::vector<ge_tensor>&
           outputs.size(),
           graph.attrs[node].data(),
           graph.attrs[node].size(),
-          graph.counts[node].data()};
+          graph.counts[node].data(),
+          0};
 }
 
 }  // namespace

@@ -75,6 +75,8 @@ typedef struct ge_call {
   size_t attr_count;
   // How many of the inputs belong to each of the prototype's: 1, but of a dynamic one. NULL: none is dynamic.
   const size_t* input_counts;
+  // Not 0: the outputs' dims are the most that their data has room for, and `run` puts those of the results there.
+  int room;
 } ge_call;
 
 // The prototype of the operator in the table, NULL if the table has no such row:

@@ -58,7 +58,8 @@ struct KernelTask : NodeTask {
                     task->outputs.size(),
                     task->graph->attrs[task->node].data(),
                     task->graph->attrs[task->node].size(),
-                    task->graph->counts[task->node].data()};
+                    task->graph->counts[task->node].data(),
+                    0};
     char error[1024] = "";
     if (kernels().run(&call, error, sizeof error) == 0) return 0;
     return sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s: %s", task->graph->where(task->node).c_str(), error);

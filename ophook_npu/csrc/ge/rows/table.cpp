@@ -90,6 +90,13 @@ void refuse_writing_tiles(const ge_call& call) {
   }
 }
 
+// Gives an output whose size only running tells the dims of its result, where there is room for that.
+void take_dims(ge_tensor& output, at::IntArrayRef sizes) {
+  bool fits = output.rank == int64_t(sizes.size());
+  for (size_t d = 0; fits && d < sizes.size(); ++d) fits = sizes[d] <= output.dims[d];
+  if (fits) std::copy(sizes.begin(), sizes.end(), output.dims);
+}
+
 // What torchair and the engine keep at any node.
 bool of_any_node(std::string_view name) {
   return name.starts_with('_') || name == "input_layout_info" || name == "output_layout_info";
@@ -494,6 +501,7 @@ int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
     Args args(*call, found.attributes);
     Results results = found.row->run(args);
     for (size_t i = 0; i < results.size() && i < call->output_count; ++i) {
+      if (call->room) take_dims(call->outputs[i], results[i].sizes());
       at::Tensor out = args.output(i);
       // A device does not tell a scalar from a tensor with one element; what the caller allocated decides.
       if (results[i].numel() == 1 && out.numel() == 1) results[i] = results[i].reshape(out.sizes());
