@@ -52,6 +52,22 @@ void permutation_rule(Shaper& s) {
   s.out(static_cast<int32_t>(s.integer("dtype")), known({at_or_unknown(n, 0)}));
 }
 
+// Of a mask: the places of what is true, shuffled.
+void places_rule(Shaper& s) {
+  const Shape mask = s.shape(0);
+  const int64_t count = s.integer("count");
+  if (s.dtype(0) != kBool) throw Refused("its input must be bool, it is " + s.describe(0));
+  if (count < 1) throw Refused("count=" + std::to_string(count) + " is not simulated; allowed: above 0");
+  s.out(0, kInt32, known({count, mask ? Dim(rank_of(mask)) : unknown}));
+  s.out(1, kBool, known({count}));
+}
+Results places(const Args& a) {
+  const auto seed = static_cast<uint64_t>(a.integer("seed")), second = static_cast<uint64_t>(a.integer("seed2"));
+  auto [at, valid] = kernels::draw_places(a[0], a.integer("count"),
+                                          seed || second ? kernels::generator(seed, second) : kernels::own_generator());
+  return {at, valid};
+}
+
 }  // namespace
 
 const Family random_rows = {
@@ -66,6 +82,7 @@ const Family random_rows = {
         kernels::draw_bernoulli(a[1], a.need(0), stream(a, 2, 3)).to(a.out_dtype())),
     ROW(StatelessRandperm, "n seed offset -> y | layout:Int=0 dtype:Type=9", permutation_rule,
         at::randperm(a.need(0).at(0), stream(a, 1, 2), at::kLong)),
+    {"RandomChoiceWithMask", "x -> y mask | count:Int=0 seed:Int=0 seed2:Int=0", places_rule, places},
     ROW(DropOutDoMaskV3, "x mask keep_prob -> y", dropout_rule, dropout(a)),
 };
 
