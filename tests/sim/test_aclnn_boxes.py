@@ -82,7 +82,7 @@ def test_regions_that_do_not_fit_are_refused() -> None:
         close(out[0, c], torch.tensor(at).unfold(0, 2, 2).unfold(1, 2, 2).mean((-1, -2)))
     for arguments, message in (
         ((features, rois[:, :4], 1.0, 2, 4, 2, 0, out), r"shape \[\d+, 4\].*expected \(n, 5\)"),
-        ((features, rois, 1.0, 2, 4, 2, 2, out), "roi_end_mode 2 is not simulated"),
+        ((features, rois, 1.0, 2, 4, 2, 4, out), "roi_end_mode 4 is not simulated"),
         ((features, rois, 1.0, 4, 2, 2, 0, out), "161002"),
     ):
         with pytest.raises(Refused, match=message):

@@ -26,15 +26,13 @@ def test_a_type_that_is_not_in_the_table_is_named(run_sim) -> None:
     code = """
 import torch, torch_npu
 try:
-    torch_npu.npu_anchor_response_flags(torch.rand(2, 4).npu(), [6, 6], [2, 2], 3)
+    torch_npu.npu_ciou(torch.rand(4, 2).npu().requires_grad_(), torch.rand(4, 2).npu(), True, False).sum().backward()
     torch.npu.synchronize()
 except RuntimeError as error:
     print(error)
 """
     result = run_sim(code)
-    assert "[simulated Ascend] the aclop operator AnchorResponseFlags is not implemented by the simulator (" in (
-        result.stdout
-    )
+    assert "[simulated Ascend] the aclop operator CIoUGrad is not implemented by the simulator (" in (result.stdout)
 
 
 def test_a_gradient_of_another_shape_is_refused_before_it_runs(run_sim) -> None:

@@ -12,7 +12,9 @@ def roi_align(
     features: torch.Tensor, roi: torch.Tensor, scale: float, cells: int, samples: int, end: int
 ) -> torch.Tensor:
     """Bilinear samples by grid_sample, for one region that lies within the image."""
-    low, high = roi[1:3] * scale, (roi[3:5] + end) * scale
+    low, high = roi[1:3] * scale, (roi[3:5] + (end == 1)) * scale
+    if end > 1:  # a pixel's number is at its centre
+        low, high = low - 0.5, high - 0.5
     steps = (torch.arange(cells * samples) + 0.5) / (cells * samples)
     x, y = (low[i] + steps * (high[i] - low[i]) for i in (0, 1))
     height, width = features.shape[2:]
@@ -21,7 +23,7 @@ def roi_align(
     return F.avg_pool2d(F.grid_sample(image, grid[None], align_corners=True), samples)
 
 
-@pytest.mark.parametrize("end_mode", [0, 1])
+@pytest.mark.parametrize("end_mode", [0, 1, 2, 3])
 def test_roi_align_and_its_gradient(end_mode: int) -> None:
     torch.manual_seed(0)
     features = torch.randn(2, 3, 8, 9).requires_grad_()
@@ -68,3 +70,184 @@ def test_yolo_targets() -> None:
         [[0.5, 0.5 + 2 / 8, torch.log(torch.tensor(0.5)).item(), torch.log(torch.tensor(2.0)).item()]]
     )
     torch.testing.assert_close(got.cpu(), expected)
+
+
+# ---- gradients of generalized overlaps: pairs of centre and size -----------------------------------------------
+def generalized(p: torch.Tensor, q: torch.Tensor, distance: bool) -> torch.Tensor:
+    near, far = ([box[:2] + side * box[2:] / 2 for box in (p, q)] for side in (-1, 1))
+    common = (torch.minimum(*far) - torch.maximum(*near)).clamp_min(0).prod(0)
+    both = p[2:].prod(0) + q[2:].prod(0) - common
+    across = torch.maximum(*far) - torch.minimum(*near)
+    if distance:
+        return common / both - (p[:2] - q[:2]).square().sum(0) / across.square().sum(0)
+    return common / both - (across.prod(0) - both) / across.prod(0)
+
+
+@pytest.mark.parametrize("name", ["npu_giou", "npu_diou"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_gradients_of_generalized_overlaps(name: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    boxes, truths = (torch.cat([torch.rand(2, 9) * 3, torch.rand(2, 9) * 3 + 0.5]).to(dtype) for _ in range(2))
+    truths[:, 0] = boxes[:, 0]  # edges that are equal
+    truths[0, 1] = boxes[0, 1] + 10  # boxes that share nothing
+    weight = torch.randn(9, dtype=dtype)
+    expected = [one.float().clone().requires_grad_() for one in (boxes, truths)]
+    (generalized(*expected, name == "npu_diou") * weight).sum().backward()
+    got = [boxes.npu().requires_grad_(), truths.npu().requires_grad_()]
+    (getattr(torch_npu, name)(*got, True, False).flatten() * weight.npu()).sum().backward()
+    for one, other in zip(got, expected, strict=True):
+        torch.testing.assert_close(
+            one.grad.cpu().float(), other.grad, rtol=1e-3, atol=2e-3 if dtype.itemsize == 2 else 1e-5
+        )
+
+
+# ---- boxes that are turned ---------------------------------------------------------------------------------------
+def inside(box: list[float], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    turn = torch.deg2rad(torch.tensor(box[4]))
+    right, down = x - box[0], y - box[1]
+    along, over = right * turn.cos() + down * turn.sin(), down * turn.cos() - right * turn.sin()
+    return (along.abs() <= box[2] / 2) & (over.abs() <= box[3] / 2)
+
+
+def test_what_turned_boxes_share() -> None:
+    """Counted on a grid; the first pair is an octagon, and the second would share nothing turned the other way."""
+    boxes = torch.tensor([[0, 0, 2, 2, 0.0], [0, 0, 6, 1, 30], [1, 1, 3, 2, -75], [4, 4, 0, 2, 10]])
+    others = torch.tensor([[0, 0, 2, 2, 45.0], [2.2, 1.3, 0.5, 0.5, 0], [1, 0.5, 4, 1, 160]])
+    steps = torch.linspace(-4, 4, 801)
+    y, x = torch.meshgrid(steps, steps, indexing="ij")
+    expected = torch.tensor(
+        [[(inside(a, x, y) & inside(b, x, y)).sum() * 1e-4 for b in others.tolist()] for a in boxes.tolist()]
+    )
+    got = torch_npu.npu_rotated_overlaps(boxes[None].npu(), others[None].npu(), False).cpu()[0]
+    torch.testing.assert_close(got, expected, rtol=0.02, atol=0.02)
+    torch.testing.assert_close(got[0, 0], torch.tensor(8 * (2**0.5 - 1)))
+    assert got[1, 1] > 0.2
+    areas = boxes[:, 2:4].prod(1)[:, None] + others[:, 2:4].prod(1) - got
+    relative = torch_npu.npu_rotated_iou(boxes[None].npu(), others[None].npu(), False, 0, True, 0.0, 0.0).cpu()[0]
+    torch.testing.assert_close(relative, got / areas)
+
+
+def test_turned_boxes_that_overlap_a_better_one_are_left_out() -> None:
+    boxes = torch.tensor([[0, 0, 4, 2, 0.0], [0, 0, 4, 2, 90], [0, 0, 4, 2, 10], [9, 9, 4, 2, 0], [9, 9, 2, 4, 95]])
+    scores = torch.tensor([0.3, 0.9, 0.8, 0.5, 0.6])
+    places, count = torch_npu.npu_nms_rotated(boxes.npu(), scores.npu(), 0.5)
+    assert (places.cpu().tolist(), count.cpu().tolist()) == ([1, 2, 4], [3])
+    places, _ = torch_npu.npu_nms_rotated(boxes.half().npu(), scores.half().npu(), 0.2, scores_threshold=0.55)
+    assert places.cpu().tolist() == [1, 4]
+    assert torch_npu.npu_nms_rotated(boxes.npu(), scores.npu(), 0.5, 0, 2)[0].cpu().tolist() == [1, 2]
+    corners = torch.cat([boxes[:, :2] - boxes[:, 2:4] / 2, boxes[:, :2] + boxes[:, 2:4] / 2, -boxes[:, 4:]], 1)
+    assert torch_npu.npu_nms_rotated(corners.npu(), scores.npu(), 0.5, mode=1)[0].cpu().tolist() == [1, 2, 4]
+
+
+# ---- pooling where each cell has channels of its own -----------------------------------------------------------
+def position_sensitive(x: torch.Tensor, roi: list[float], scale: float, groups: int, outputs: int) -> torch.Tensor:
+    image, *edges = roi
+    x1, y1, x2, y2 = (round(edge + more) * scale for edge, more in zip(edges, (0, 0, 1, 1), strict=True))
+    rows = []
+    for i in range(groups):
+        for j in range(groups):
+            (top, bottom), (left, right) = (
+                (int(low + cell * (high - low) / groups), -int(-(low + (cell + 1) * (high - low) / groups) // 1))
+                for cell, low, high in ((i, y1, y2), (j, x1, x2))
+            )
+            part = x[int(image), i * groups + j :: groups * groups, top:bottom, left:right].flatten(1)
+            rows.append(part.mean(1) if part.numel() else torch.zeros(outputs))
+    return torch.stack(rows, 1).reshape(outputs, groups, groups)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_position_sensitive_pooling_and_its_gradient(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 3 * 4, 9, 7).to(dtype)
+    rois = torch.tensor([[[0, 2.0, 4, 20, 30], [0, 0, 0, 3, 3]], [[1, 8, 9, 24, 13], [1, 30, 40, 60, 60]]])
+    expected = x.float().clone().requires_grad_()
+    pooled = torch.stack([position_sensitive(expected, roi, 0.25, 2, 3) for roi in rois.flatten(0, 1).tolist()])
+    weight = torch.randn(pooled.shape).to(dtype)
+    (pooled * weight).sum().backward()
+    given = x.npu().requires_grad_()
+    got = torch_npu.npu_ps_roi_pooling(given, rois.transpose(1, 2).to(dtype).npu(), 0.25, 2, 3)
+    (got * weight.npu()).sum().backward()
+    assert got.shape == (4, 3, 2, 2) and not got[3].any()
+    tolerance = 2e-3 if dtype.itemsize == 2 else 1e-5
+    torch.testing.assert_close(got.detach().cpu().float(), pooled.detach(), rtol=tolerance, atol=tolerance)
+    torch.testing.assert_close(given.grad.cpu().float(), expected.grad, rtol=tolerance, atol=tolerance)
+
+
+# ---- suppression by scores -------------------------------------------------------------------------------------
+def overlap(a: torch.Tensor, b: torch.Tensor) -> float:
+    common = (torch.minimum(a[2:], b[2:]) - torch.maximum(a[:2], b[:2])).clamp_min(0).prod()
+    return float(common / ((a[2:] - a[:2]).prod() + (b[2:] - b[:2]).prod() - common))
+
+
+def chosen(boxes: torch.Tensor, scores: torch.Tensor, least: float, most: float, count: int) -> list[int]:
+    kept: list[int] = []
+    for place in scores.argsort(descending=True).tolist():
+        if scores[place] > least and all(overlap(boxes[place], boxes[one]) <= most for one in kept):
+            kept.append(place)
+    return kept[:count]
+
+
+def boxes_and_scores(*shape: int) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(0)
+    low = torch.rand(*shape, 2) * 10
+    return torch.cat([low, low + 2 + torch.rand(*shape, 2) * 6], -1), torch.rand(*shape)
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_suppression_with_scores(count: int) -> None:
+    boxes, scores = boxes_and_scores(40)
+    expected = chosen(boxes, scores, 0.2, 0.3, count)
+    turned = torch.cat([boxes[:20], boxes[20:, [2, 3, 0, 1]]])  # any two opposite corners
+    limits = torch.tensor(0.3).npu(), torch.tensor(0.2).npu()
+    places, valid = torch_npu.npu_nms_v4(turned.npu(), scores.npu(), count, *limits, pad_to_max_output_size=True)
+    assert (places.shape, int(valid)) == ((count,), len(expected))
+    assert places.cpu().tolist() == expected + [0] * (count - len(expected))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_suppression_of_each_class(own: bool) -> None:
+    boxes, scores = boxes_and_scores(2, 12, 3)
+    if not own:
+        boxes = boxes[:, :, :1]
+    found = torch_npu.npu_batch_nms(boxes.npu(), scores.npu(), 0.3, 0.4, 3, 7)
+    last = torch_npu.npu_batch_nms(
+        boxes.permute(0, 2, 3, 1).contiguous().npu(), scores.npu(), 0.3, 0.4, 3, 7, transpose_box=True
+    )
+    for batch in range(2):
+        kept = [
+            (float(scores[batch, place, of]), of, boxes[batch, place, of if own else 0])
+            for of in range(3)
+            for place in chosen(boxes[batch, :, of if own else 0], scores[batch, :, of], 0.3, 0.4, 3)
+        ]
+        kept = sorted(kept, key=lambda one: -one[0])[:7]
+        for result in (found, last):
+            got, got_scores, classes, counts = (one[batch].cpu() for one in result)
+            assert int(counts) == len(kept)
+            assert classes.tolist() == [of for _, of, _ in kept] + [0] * (7 - len(kept))
+            torch.testing.assert_close(got_scores[: len(kept)], torch.tensor([score for score, _, _ in kept]))
+            torch.testing.assert_close(got[: len(kept)], torch.stack([box for _, _, box in kept]))
+
+
+# ---- anchors -----------------------------------------------------------------------------------------------------
+def test_anchors_of_the_cells_in_which_boxes_lie() -> None:
+    boxes = torch.tensor([[0.0, 0, 2, 2], [10, 4, 14, 6], [90, 90, 99, 99], [-9, -9, -7, -7]])
+    got = torch_npu.npu_anchor_response_flags(boxes.npu(), [3, 5], [4, 2], 2).cpu().reshape(3, 5, 2)
+    expected = torch.zeros(3, 5, 2, dtype=torch.uint8)
+    for row, column in ((0, 0), (2, 3), (2, 4)):  # of the first and the last, what lies outside, the edge's
+        expected[row, column] = 1
+    assert torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("all_best", [True, False])
+def test_truths_are_assigned_to_anchors(all_best: bool) -> None:
+    overlaps = torch.tensor([[0.6, 0.1, 0.3, 0.9, 0.2], [0.2, 0.4, 0.4, 0.1, 0.4], [0.0, 0.05, 0.0, 0.0, 0.05]])
+    flags = torch.tensor([1, 1, 1, 0, 1], dtype=torch.uint8)
+    most, best = overlaps.max(0)
+    of_truth = overlaps.max(1)[0]
+    anchors = torch.tensor([3, 1, 1], dtype=torch.int32)
+    got = torch_npu.npu_grid_assign_positive(
+        torch.full((5,), -1.0).npu(), overlaps.npu(), flags.npu(), most.npu(), best.int().npu(), of_truth.npu(),
+        anchors.npu(), 3, 0.5, 0.1, all_best,
+    )  # fmt: skip
+    # the first overlaps by more than 0.5; the best of the first truth does not answer, the third truth's is too small
+    assert got.cpu().tolist() == [1, 2, 2, -1, 2] if all_best else [1, 2, -1, -1, -1]

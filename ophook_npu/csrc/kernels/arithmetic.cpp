@@ -65,6 +65,20 @@ at::Tensor scaled_sum(const at::Scalar& self, const at::Tensor& other, const at:
   return at::add(at::mul(other, alpha), self);
 }
 
+at::Tensor blocks_added(const at::Tensor& self, const at::Tensor& other, const ChannelBlocks& of) {
+  const auto blocks = [&](const at::Tensor& x, int64_t first) {
+    Dims sizes(x.sizes().begin(), x.sizes().end());
+    sizes[1] = 16 * of.count;
+    const at::Tensor out = at::zeros(sizes, wide(x).options());
+    const int64_t start = 16 * first, there = std::min(x.size(1) - start, sizes[1]);
+    SIM_CHECK(first >= 0 && (x.size(1) + 15) / 16 >= first + of.count, of.count, " blocks of 16 channels from block ",
+              first, " on are more than ", x.sizes(), " has");
+    out.narrow(1, 0, there).copy_(x.narrow(1, start, there));
+    return out;
+  };
+  return blocks(self, of.first) + blocks(other, of.other_first);
+}
+
 at::Tensor sum_of_all(const Tensors& tensors) { return at::sum(at::stack(at::broadcast_tensors(tensors)), 0); }
 
 at::Tensor most_of_all(const Tensors& tensors) { return at::amax(at::stack(at::broadcast_tensors(tensors)), 0); }

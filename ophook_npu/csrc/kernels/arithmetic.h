@@ -20,6 +20,11 @@ at::Tensor squared_difference(const at::Tensor& self, const at::Tensor& other);
 at::Tensor scaled_sum(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha);
 at::Tensor scaled_difference(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha);
 at::Tensor scaled_sum(const at::Scalar& self, const at::Tensor& other, const at::Scalar& alpha);
+// Channels (dimension 1) of both in blocks of 16, from a block of each on; what the last block lacks is 0.
+struct ChannelBlocks {
+  int64_t first, other_first, count;
+};
+at::Tensor blocks_added(const at::Tensor& self, const at::Tensor& other, const ChannelBlocks& of);
 at::Tensor sum_of_all(const Tensors& tensors);  // broadcast, as the next two
 at::Tensor most_of_all(const Tensors& tensors);
 at::Tensor least_of_all(const Tensors& tensors);

@@ -125,6 +125,64 @@ Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& trut
   return {overlap, aspect};
 }
 
+namespace {
+
+// Gradients along one axis, of the near and the far edges of boxes and truths.
+struct EdgeGradients {
+  at::Tensor near, far, truth_near, truth_far;
+  at::Tensor centre() const { return near + far; }
+  at::Tensor size() const { return (far - near) / 2; }
+  at::Tensor truth_centre() const { return truth_near + truth_far; }
+  at::Tensor truth_size() const { return (truth_far - truth_near) / 2; }
+};
+// What comes to them from the length that both share, and from the least one that holds both. Of two equal edges each
+// takes half.
+EdgeGradients edges(const Tensors& box, const Tensors& truth, const at::Tensor& shared, const at::Tensor& enclosing) {
+  const auto lesser = [](const at::Tensor& a, const at::Tensor& b) { return a.lt(b) + a.eq(b) * 0.5; };
+  const at::Tensor far = lesser(box[1], truth[1]), near = lesser(truth[0], box[0]);
+  const at::Tensor of_shared = shared * at::minimum(box[1], truth[1]).gt(at::maximum(box[0], truth[0]));
+  return {-(of_shared * near + enclosing * (1 - near)), of_shared * far + enclosing * (1 - far),
+          -(of_shared * (1 - near) + enclosing * near), of_shared * (1 - far) + enclosing * far};
+}
+
+}  // namespace
+
+OverlapGradients generalized_overlaps_backward(const at::Tensor& grad, const at::Tensor& boxes,
+                                               const at::Tensor& truths, Penalty penalty) {
+  const Corners p = corners(wide(boxes), true), q = corners(wide(truths), true);
+  const at::Tensor dy = wide(grad).reshape({boxes.size(1)});
+  const auto shared_between = [](const Tensors& a, const Tensors& b) {
+    return (at::minimum(a[1], b[1]) - at::maximum(a[0], b[0])).clamp_min(0);
+  };
+  const Tensors px{p.x1, p.x2}, py{p.y1, p.y2}, qx{q.x1, q.x2}, qy{q.y1, q.y2};
+  const at::Tensor across = shared_between(px, qx), down = shared_between(py, qy), common = across * down;
+  const at::Tensor all = p.area() + q.area() - common + 1e-16;
+  const at::Tensor width = at::maximum(p.x2, q.x2) - at::minimum(p.x1, q.x1),
+                   height = at::maximum(p.y2, q.y2) - at::minimum(p.y1, q.y1);
+  at::Tensor by_all = -dy * common / all.square(), by_width, by_height, by_x, by_y;
+  if (penalty == Penalty::enclosing) {
+    const at::Tensor enclosing = width * height, by_enclosing = -dy * all / enclosing.square();
+    by_all = by_all + dy / enclosing;
+    by_width = by_enclosing * height;
+    by_height = by_enclosing * width;
+    by_x = by_y = at::zeros_like(dy);
+  } else {
+    const at::Tensor x = (p.x1 + p.x2 - q.x1 - q.x2) / 2, y = (p.y1 + p.y2 - q.y1 - q.y2) / 2;
+    const at::Tensor diagonal = width.square() + height.square() + 1e-16;
+    const at::Tensor by_diagonal = dy * (x.square() + y.square()) / diagonal.square();
+    by_width = 2 * by_diagonal * width;
+    by_height = 2 * by_diagonal * height;
+    by_x = -2 * dy * x / diagonal;
+    by_y = -2 * dy * y / diagonal;
+  }
+  const at::Tensor by_common = dy / all - by_all;
+  const EdgeGradients x = edges(px, qx, by_common * down, by_width), y = edges(py, qy, by_common * across, by_height);
+  return {
+      at::stack({x.centre() + by_x, y.centre() + by_y, x.size() + by_all * p.height(), y.size() + by_all * p.width()}),
+      at::stack({x.truth_centre() - by_x, y.truth_centre() - by_y, x.truth_size() + by_all * q.height(),
+                 y.truth_size() + by_all * q.width()})};
+}
+
 at::Tensor encode_boxes(const at::Tensor& anchors, const at::Tensor& truths, const std::vector<float>& means,
                         const std::vector<float>& stds) {
   const at::Tensor mean = at::tensor(means), std = at::tensor(stds);
@@ -202,16 +260,21 @@ at::Tensor unsuppressed(const at::Tensor& all, double most) {
   return kept;
 }
 
-void regions_like(const at::Tensor& rois, const Regions& how, int64_t end_mode, const at::Tensor& features,
-                  const at::Tensor& pooled) {
+Regions ending(Regions how, int64_t end_mode) {
+  SIM_CHECK(end_mode >= 0 && end_mode <= 3, "roi_end_mode ", end_mode, " is not simulated; allowed: 0, 1, 2, 3");
+  how.far_edge = end_mode == 1;
+  how.aligned = end_mode > 1;
+  return how;
+}
+
+void regions_like(const at::Tensor& rois, const Regions& how, const at::Tensor& features, const at::Tensor& pooled) {
   shapes<kPooledRegions>({how.height, how.width}, features, rois, pooled);
-  SIM_CHECK(end_mode == 0 || end_mode == 1, "roi_end_mode ", end_mode, " is not simulated; allowed: 0, 1");
 }
 
 void pooled_like(const at::Tensor& rois, const Regions& how, const at::Tensor& features, const at::Tensor& pooled) {
   SIM_CHECK(how.scale > 0 && how.samples >= 0 && how.height > 0 && how.width > 0, "a result of ", how.height, " by ",
             how.width, ", spatialScale ", how.scale, ", samplingRatio ", how.samples);
-  regions_like(rois, how, 0, features, pooled);
+  regions_like(rois, how, features, pooled);
 }
 
 at::Tensor with_images(const at::Tensor& rois, const at::Tensor& images) {

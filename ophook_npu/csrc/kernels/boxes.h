@@ -25,6 +25,12 @@ struct Generalized {
 };
 Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& truths, bool centred, bool each,
                                  Penalty penalty);
+// Of boxes as centre and size, pair by pair; without the aspect's penalty.
+struct OverlapGradients {
+  at::Tensor boxes, truths;
+};
+OverlapGradients generalized_overlaps_backward(const at::Tensor& grad, const at::Tensor& boxes,
+                                               const at::Tensor& truths, Penalty penalty);
 void penalized_like(const at::Tensor& boxes, const at::Tensor& truths, bool each, const std::string& mode,
                     const at::Tensor& out, const at::Tensor& aspect);
 
@@ -53,11 +59,13 @@ Suppressed suppressed(const at::Tensor& boxes, double most);
 struct Regions {
   double scale;
   int64_t height, width, samples;  // of the result; 0 samples: as many as the region has pixels
-  bool far_edge;                   // it belongs to the region
+  bool far_edge = false;           // it belongs to the region
   bool aligned = false;            // pixels have their numbers at their centres, and a region may be smaller than one
 };
-void regions_like(const at::Tensor& rois, const Regions& how, int64_t end_mode, const at::Tensor& features,
-                  const at::Tensor& pooled);
+// `end_mode`, of the device: 0 as given; 1 the far edge belongs to the region; 2 and 3 aligned, as PyTorch and as
+// mmdetection have it, which is one thing.
+Regions ending(Regions how, int64_t end_mode);
+void regions_like(const at::Tensor& rois, const Regions& how, const at::Tensor& features, const at::Tensor& pooled);
 void pooled_like(const at::Tensor& rois, const Regions& how, const at::Tensor& features, const at::Tensor& pooled);
 at::Tensor with_images(const at::Tensor& rois, const at::Tensor& images);  // (M, 4) and (M)
 at::Tensor roi_align(const at::Tensor& features, const at::Tensor& rois, const Regions& how);

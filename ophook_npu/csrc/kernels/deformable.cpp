@@ -136,10 +136,7 @@ Convolution over_samples(const DeformableConvolution& how) {
   return {how.kernel, {0, 0}, {1, 1}, false, {0, 0}, how.groups};
 }
 
-}  // namespace
-
-Deformed deformable_convolution(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& given_offset,
-                                const at::Tensor& bias, const DeformableConvolution& how) {
+at::Tensor samples_of(const at::Tensor& given, const at::Tensor& given_offset, const DeformableConvolution& how) {
   const auto x = plain(given), offset = plain(given_offset);
   const int64_t channels = x.size(1), height = x.size(2), width = x.size(3);
   auto samples = at::zeros({x.size(0), channels, offset.size(2) * how.kernel[0], offset.size(3) * how.kernel[1]});
@@ -155,18 +152,15 @@ Deformed deformable_convolution(const at::Tensor& given, const at::Tensor& weigh
       to[c * size + tap.sample] = sum * tap.mask;
     }
   });
-  return {convolution(samples, weight, bias, over_samples(how)), samples};
+  return samples;
 }
 
-DeformedGradients deformable_convolution_backward(const at::Tensor& given, const at::Tensor& grad,
-                                                  const at::Tensor& samples, const at::Tensor& weight,
-                                                  const at::Tensor& given_offset, const DeformableConvolution& how) {
-  const auto x = plain(given), offset = plain(given_offset);
+SampleGradients samples_backward(const at::Tensor& grad, const at::Tensor& given, const at::Tensor& given_offset,
+                                 const DeformableConvolution& how) {
+  const auto x = plain(given), offset = plain(given_offset), slopes = plain(grad);
   const int64_t channels = x.size(1), height = x.size(2), width = x.size(3);
-  const auto of = convolution_backward(grad, samples, weight, {grad.size(1)}, over_samples(how), {true, true, true});
-  const auto slopes = of.x.contiguous();
   const int64_t size = slopes.size(2) * slopes.size(3);
-  DeformedGradients result{at::zeros(x.sizes()), of.weight, at::zeros(offset.sizes()), of.bias};
+  SampleGradients result{at::zeros(x.sizes()), at::zeros(offset.sizes())};
   const auto* from = x.const_data_ptr<float>();
   const auto* slope = slopes.const_data_ptr<float>();
   auto* to_x = result.x.mutable_data_ptr<float>();
@@ -184,6 +178,35 @@ DeformedGradients deformable_convolution_backward(const at::Tensor& given, const
     }
   });
   return result;
+}
+
+at::Tensor channels_second(const at::Tensor& x) { return x.permute({0, 3, 1, 2}); }
+at::Tensor channels_last(const at::Tensor& x) { return x.permute({0, 2, 3, 1}); }
+
+}  // namespace
+
+at::Tensor deformed_samples(const at::Tensor& x, const at::Tensor& offset, const DeformableConvolution& how) {
+  return channels_last(samples_of(channels_second(x), channels_second(offset), how));
+}
+
+SampleGradients deformed_samples_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& offset,
+                                          const DeformableConvolution& how) {
+  const auto of = samples_backward(channels_second(grad), channels_second(x), channels_second(offset), how);
+  return {channels_last(of.x), channels_last(of.offset)};
+}
+
+Deformed deformable_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& offset,
+                                const at::Tensor& bias, const DeformableConvolution& how) {
+  const auto samples = samples_of(x, offset, how);
+  return {convolution(samples, weight, bias, over_samples(how)), samples};
+}
+
+DeformedGradients deformable_convolution_backward(const at::Tensor& x, const at::Tensor& grad,
+                                                  const at::Tensor& samples, const at::Tensor& weight,
+                                                  const at::Tensor& offset, const DeformableConvolution& how) {
+  const auto of = convolution_backward(grad, samples, weight, {grad.size(1)}, over_samples(how), {true, true, true});
+  const auto inputs = samples_backward(of.x, x, offset, how);
+  return {inputs.x, of.weight, inputs.offset, of.bias};
 }
 
 void check_deformable(const DeformableAttention& of, const at::Tensor& out) {

@@ -20,6 +20,15 @@ struct Deformed {
 Deformed deformable_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& offset,
                                 const at::Tensor& bias, const DeformableConvolution& how);
 
+// The samples alone, of channels that lie last: x (n, h, w, c), offset (n, h', w', 3 · offset_groups · rows · columns),
+// samples (n, h' · rows, w' · columns, c).
+at::Tensor deformed_samples(const at::Tensor& x, const at::Tensor& offset, const DeformableConvolution& how);
+struct SampleGradients {
+  at::Tensor x, offset;
+};
+SampleGradients deformed_samples_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& offset,
+                                          const DeformableConvolution& how);
+
 struct DeformedGradients {
   at::Tensor x, weight, offset, bias;
 };

@@ -13,6 +13,17 @@ at::Generator generator(uint64_t seed, uint64_t offset) {
   return at::detail::createCPUGenerator(high << 32 | engine());
 }
 
+at::Generator own_generator() { return at::detail::createCPUGenerator(c10::detail::getNonDeterministicRandom()); }
+
+DrawnPlaces draw_places(const at::Tensor& mask, int64_t count, const at::Generator& by) {
+  const at::Tensor all = at::nonzero(mask);
+  const int64_t taken = std::min(count, all.size(0));
+  const at::Tensor order = at::argsort(at::rand({all.size(0)}, by, at::kFloat), -1, true).narrow(0, 0, taken);
+  const at::Tensor places = at::zeros({count, mask.dim()}, at::kInt);
+  places.narrow(0, 0, taken).copy_(all.index_select(0, order));
+  return {places, at::arange(count).lt(taken)};
+}
+
 at::Tensor draw_kept(int64_t elements, double keep_probability, uint64_t seed, uint64_t offset) {
   return at::empty({elements}, at::kBool).bernoulli_(keep_probability, generator(seed, offset));
 }

@@ -10,6 +10,15 @@ namespace sim::kernels {
 // ATen's CPU generator, seeded by the Philox block at (seed, offset).
 at::Generator generator(uint64_t seed, uint64_t offset);
 
+at::Generator own_generator();  // of an operator whose caller leaves the seed to the device: another each time
+
+// The places (count, dimensions) of elements that are true, in an order that is drawn, and zeros where there are no
+// more of them; which are places.
+struct DrawnPlaces {
+  at::Tensor places, valid;
+};
+DrawnPlaces draw_places(const at::Tensor& mask, int64_t count, const at::Generator& by);
+
 // The device's dropout masks hold a bit an element, lowest bit first; a set bit keeps the element.
 at::Tensor draw_kept(int64_t elements, double keep_probability, uint64_t seed,
                      uint64_t offset);  // bool, one byte an element

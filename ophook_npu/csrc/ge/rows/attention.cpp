@@ -1,5 +1,6 @@
 // Fused attention and rotary position embedding: what language models use.
 #include "kernels/attention.h"
+#include "kernels/multi_head.h"
 #include "kernels/rotary.h"
 #include "ge/rows/rows.h"
 
@@ -121,8 +122,98 @@ Results rotate_both(const Args& a) {
   return {attention::rotary(a[0], a[2], a[3], mode), attention::rotary(a[1], a[2], a[3], mode)};
 }
 
+// ---- attention with its projections --------------------------------------------------------------------------------
+kernels::Heads heads_of(const Call& call) {
+  return {.count = call.integer("attn_head_num"),
+          .size = call.integer("attn_dim_per_head"),
+          .sources = call.integer("src_len"),
+          .targets = call.integer("tgt_len"),
+          .keep_probability = call.real("keep_prob"),
+          .wide_softmax = call.flag("softmax_use_float")};
+}
+kernels::Heads checked_heads(const Call& call) {
+  const auto how = heads_of(call);
+  for (const int64_t number : {how.count, how.size, how.sources, how.targets})
+    if (number < 16 || number % 16 != 0)
+      throw Refused(c10::str("attn_head_num, attn_dim_per_head, src_len and tgt_len are multiples of 16, not ",
+                             how.count, ", ", how.size, ", ", how.sources, " and ", how.targets));
+  if (call.dtype(0) != kHalf) throw Refused("its inputs are float16, not " + call.describe(0));
+  return how;
+}
+// op-plugin leaves out what it does not have, so that what comes behind takes its place: a mask that of a bias.
+bool has_biases(const Call& call) {
+  const bool first = call.has(8);
+  for (size_t i = 8; i < 12; ++i)
+    if (call.has(i) != first || (first && call.dtype(i) == kUint8))
+      throw Refused("its four biases are all given, or none, and then no dropout_mask_input");
+  return first;
+}
+void multi_head_rule(Shaper& s) {
+  const auto how = checked_heads(s);
+  if (has_biases(s)) require_same_dtype(s, 0, 12);
+  else require_same_dtype(s, 0, 8);
+  const int64_t width = how.count * how.size;
+  const Dim batch = s.shape(0) && !s.shape(0)->empty() ? (*s.shape(0))[0] / how.targets : unknown;
+  const Shape targets = known({batch, how.count, how.targets, how.size}),
+              sources = known({batch, how.count, how.sources, how.size}),
+              scores = known({batch, how.count, how.targets, how.sources});
+  s.out(0, kHalf, known({batch * how.targets, width}));
+  s.out(1, kUint8, known({batch * (how.count * how.targets * how.sources / 8)}));
+  s.out(2, kHalf, targets);
+  for (size_t i : {3, 4}) s.out(i, kHalf, sources);
+  s.out(5, how.wide_softmax ? kFloat : kHalf, scores);
+  s.out(6, kHalf, scores);
+  s.out(7, kHalf, known({batch * how.targets, width}));
+}
+Results multi_head(const Args& a) {
+  const bool biases = has_biases(a);
+  const auto bias = [&](size_t i) { return biases ? a[i] : at::Tensor(); };
+  const auto out = kernels::multi_head_attention({.query = a[0],
+                                                  .key = a[1],
+                                                  .value = a[2],
+                                                  .query_weight = a[3],
+                                                  .key_weight = a[4],
+                                                  .value_weight = a[5],
+                                                  .out_weight = a[7],
+                                                  .query_bias = bias(8),
+                                                  .key_bias = bias(9),
+                                                  .value_bias = bias(10),
+                                                  .out_bias = bias(11)},
+                                                 a[6], a[12], heads_of(a));
+  return {out.y, out.kept, out.query, out.key, out.value, out.probabilities, out.dropped, out.context};
+}
+void multi_head_grad_rule(Shaper& s) {
+  const auto how = checked_heads(s);
+  const int64_t width = how.count * how.size;
+  const Shape weight = known({width, width}), bias = known({1, width});
+  for (size_t i : {0, 1, 2, 3}) s.out(i, kHalf, weight);
+  for (size_t i : {0, 1, 2}) s.out(4 + i, kHalf, s.shape(i));
+  for (size_t i : {7, 8, 9, 10}) s.out(i, kHalf, bias);
+  if (how.keep_probability != 1 && !s.has(14)) throw Refused("a keep_prob below 1 needs a dropout_mask");
+}
+Results multi_head_grad(const Args& a) {
+  const auto out = kernels::multi_head_attention_backward({.query = a[0],
+                                                           .key = a[1],
+                                                           .value = a[2],
+                                                           .query_weight = a[3],
+                                                           .key_weight = a[4],
+                                                           .value_weight = a[5],
+                                                           .out_weight = a[6]},
+                                                          {.kept = a[14],
+                                                           .query = a[7],
+                                                           .key = a[8],
+                                                           .value = a[9],
+                                                           .probabilities = a[10],
+                                                           .dropped = a[11],
+                                                           .context = a[12]},
+                                                          a[13], heads_of(a));
+  return {out.query_weight, out.key_weight, out.value_weight, out.out_weight, out.query,   out.key,
+          out.value,        out.query_bias, out.key_bias,     out.value_bias, out.out_bias};
+}
+
 }  // namespace
 
+#define HEADS "attn_head_num:Int attn_dim_per_head:Int src_len:Int tgt_len:Int keep_prob:Float softmax_use_float:Bool"
 #define FLASH(all)                                                                          \
   "scale_value:Float=1.0 keep_prob:Float=1.0 pre_tockens:Int=" all " next_tockens:Int=" all \
   " head_num:Int input_layout:String inner_precise:Int=1 sparse_mode:Int=0"
@@ -148,6 +239,17 @@ const Family attention_rows = {
      rotate_both},
     ROW(InterleaveRope, "x cos sin -> y", rotary_rule, attention::interleaved_rotary(a[0], a[1], a[2])),
 
+    {"MultiHeadAttention",
+     "query key value query_weight key_weight value_weight attn_mask out_proj_weight query_bias? key_bias? value_bias? "
+     "out_proj_bias? dropout_mask_input? -> y dropout_mask query_res key_res value_res attn_scores attn_res context "
+     "| " HEADS,
+     multi_head_rule, multi_head},
+    {"MultiHeadAttentionGrad",
+     "query key value query_weight key_weight value_weight out_proj_weight query_res key_res value_res attn_scores "
+     "attn_res context y_grad dropout_mask? -> query_weight_grad key_weight_grad value_weight_grad "
+     "out_proj_weight_grad query_grad key_grad value_grad query_bias_grad key_bias_grad value_bias_grad "
+     "out_proj_bias_grad | " HEADS " bias_grad_mask:ListBool={}",
+     multi_head_grad_rule, multi_head_grad},
 };
 
 }  // namespace sim::ge_table

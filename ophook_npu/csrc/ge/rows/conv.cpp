@@ -1,6 +1,7 @@
 // Convolutions over planes, (batch, channels, height, width), and volumes, with a depth before the height.
 #include "ge/rows/rows.h"
 #include "kernels/conv.h"
+#include "kernels/deformable.h"
 
 namespace sim::ge_table {
 namespace {
@@ -76,9 +77,64 @@ at::Tensor depthwise_filter(const Args& a) {
       .reshape(a.output(0).sizes());
 }
 
+// ---- samples of a deformable convolution, whose channels lie last ---------------------------------------------------
+kernels::DeformableConvolution sampling(const Call& call) {
+  call.only("data_format", "NHWC");
+  call.only("modulated", 1.0);
+  const Dims kernel = call.integers("ksize"), pads = call.integers("pads");
+  if (kernel.size() != 2 || pads.size() != 4)
+    throw Refused(c10::str("ksize=", kernel, " and pads=", pads, "; two and four numbers"));
+  const auto over_planes = [&](const char* attr) -> Dims {
+    const Dims all = call.integers(attr);
+    if (all.size() != 4 || all[0] != 1 || all[3] != 1 || all[1] < 1 || all[2] < 1)
+      throw Refused(c10::str(attr, "=", all, "; allowed: 1, two above 0, 1"));
+    return {1, 1, all[1], all[2]};
+  };
+  return {kernel, over_planes("strides"), pads, over_planes("dilations"), 1, call.integer("deformable_groups")};
+}
+// x (n, h, w, c) and offsets (n, h', w', 3 · groups · kernel), of which come (n, h' · rows, w' · columns, c).
+Shape sample_shape(const Shaper& s, size_t x_at) {
+  const auto how = sampling(s);
+  const Shape x = s.shape(x_at), offsets = s.shape(x_at + 1);
+  if (!x || !offsets) return std::nullopt;
+  if (x->size() != 4 || offsets->size() != 4 || how.offset_groups < 1 || (*x)[3] % how.offset_groups != 0 ||
+      (*x)[0] != (*offsets)[0])
+    throw Refused("offsets " + s.describe(x_at + 1) + " do not fit " + s.describe(x_at));
+  const auto steps = [&](size_t axis) {
+    const Dim reach = (how.kernel[axis] - 1) * how.dilation[axis + 2] + 1;
+    return ((*x)[axis + 1] + how.padding[2 * axis] + how.padding[2 * axis + 1] - reach) / how.stride[axis + 2] + 1;
+  };
+  const Dim height = steps(0), width = steps(1);
+  if (height != (*offsets)[1] || width != (*offsets)[2] ||
+      (*offsets)[3] != 3 * how.offset_groups * how.kernel[0] * how.kernel[1])
+    throw Refused("offsets " + s.describe(x_at + 1) + " do not fit " + s.describe(x_at));
+  return known({(*x)[0], height * how.kernel[0], width * how.kernel[1], (*x)[3]});
+}
+void samples_rule(Shaper& s) {
+  require_same_dtype(s, 0, 2);
+  s.out(s.dtype(0), sample_shape(s, 0));
+}
+void samples_grad_rule(Shaper& s) {
+  require_same_dtype(s, 0, 3);
+  const Shape samples = sample_shape(s, 1), grad = s.shape(0);
+  if (samples && grad)
+    for (size_t i = 0; i < 4; ++i)
+      if (grad->size() != 4 || (*grad)[i] != (*samples)[i])
+        throw Refused("a gradient " + s.describe(0) + " does not fit offsets " + s.describe(2));
+  s.out(0, s.dtype(1), s.shape(1));
+  s.out(1, s.dtype(2), s.shape(2));
+}
+Results samples_grad(const Args& a) {
+  auto [x, offsets] = kernels::deformed_samples_backward(a[0], a[1], a[2], sampling(a));
+  return {x, offsets};
+}
+
 }  // namespace
 
 #define DEPTHWISE "strides:ListInt dilations:ListInt={1,1,1,1} pads:ListInt data_format:String=NHWC"
+#define SAMPLES                                                                                     \
+  "strides:ListInt pads:ListInt ksize:ListInt dilations:ListInt={1,1,1,1} data_format:String=NHWC " \
+  "deformable_groups:Int=1 modulated:Bool=true"
 #define PLANE "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1} groups:Int=1 data_format:String=NHWC"
 #define VOLUME "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1,1} groups:Int=1 data_format:String=NDHWC"
 const Family conv_rows = {
@@ -109,6 +165,9 @@ const Family conv_rows = {
         kernels::convolution_backward_weight(a[2], a[0], a.output(0).sizes(), geometry(a, 2))),
     ROW(Conv3DBackpropFilter, "x filter_size out_backprop -> y | " VOLUME, (shape_is_given<3, 1, 0>),
         kernels::convolution_backward_weight(a[2], a[0], a.output(0).sizes(), geometry(a, 3))),
+    ROW(DeformableOffsets, "x offsets -> y | " SAMPLES, samples_rule,
+        kernels::deformed_samples(a[0], a[1], sampling(a))),
+    {"DeformableOffsetsGrad", "grad x offsets -> grad_x grad_offsets | " SAMPLES, samples_grad_rule, samples_grad},
 };
 
 }  // namespace sim::ge_table

@@ -92,6 +92,14 @@ void lin_space(Shaper& s) {
   s.out(s.dtype(0), known({at_or_unknown(count, 0)}));
 }
 
+// Whether a number overflowed, for a device that saturates. This one has infinities and NaN instead, so nothing is ever
+// told.
+template <int32_t dtype>
+void float_status(Shaper& s) {
+  s.out(dtype, known({8}));
+}
+void no_results(Shaper&) {}
+
 }  // namespace
 
 const Family fill_rows = {
@@ -113,6 +121,11 @@ const Family fill_rows = {
         kernels::range_filled(a[0], a[1], a[2], a[3], a.integer("axis"))),
     ROW(PadV3, "x paddings constant_values? -> y | mode:String=constant paddings_contiguous:Bool=true", any_pad,
         any_padded(a)),
+    ROW(NPUAllocFloatStatus, "-> data", float_status<kFloat>, a.output(0).zero_()),
+    ROW(NPUGetFloatStatus, "addr -> data", float_status<kFloat>, a.output(0).zero_()),
+    ROW(NPUClearFloatStatus, "addr -> data", float_status<kFloat>, a.output(0).zero_()),
+    ROW(NPUGetFloatStatusV2, "-> data", float_status<kInt32>, a.output(0).zero_()),
+    {"NPUClearFloatStatusV2", "->", no_results, [](const Args&) { return Results(); }},
     ROW(PadV3Grad, "x paddings -> y | mode:String=reflect paddings_contiguous:Bool=true", pad_grad,
         kernels::padded_backward(a[0], *pairs_of(a, a.need(1)), a.text("mode"))),
     // x counts from 0.

@@ -71,6 +71,16 @@ void fourier_rule(Shaper& s) {
   same(s);
 }
 
+// Blocks of 16 channels of both.
+void channel_blocks_rule(Shaper& s) {
+  require_same_dtype(s, 0, 2);
+  s.match(pattern<"n _ *b, n _ *b -> n">);
+  Shape shape = s.shape(0);
+  if (s.integer("c1_len") < 1) throw Refused("c1_len=" + std::to_string(s.integer("c1_len")) + " is not above 0");
+  if (shape) (*shape)[1] = 16 * s.integer("c1_len");
+  s.out(s.dtype(0), shape);
+}
+
 }  // namespace
 
 const Family elementwise_rows = {
@@ -134,6 +144,8 @@ const Family elementwise_rows = {
     ROW(Square, UNARY, same, at::square(a[0])),
     ROW(LogAddExp, "x y -> z | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", log_add_exp_rule,
         a.real("base") == 2 ? at::logaddexp2(a[0], a[1]) : at::logaddexp(a[0], a[1])),
+    ROW(StrideAdd, "x1 x2 -> y | x1_c1_offset:Int x2_c1_offset:Int c1_len:Int", channel_blocks_rule,
+        kernels::blocks_added(a[0], a[1], {a.integer("x1_c1_offset"), a.integer("x2_c1_offset"), a.integer("c1_len")})),
 };
 
 }  // namespace sim::ge_table

@@ -1,6 +1,7 @@
 // Quantization by scales that are given, and by those of the rows.
 #include "ge/rows/rows.h"
 #include "kernels/activation_quant.h"
+#include "kernels/calibration.h"
 #include "kernels/quant.h"
 
 namespace sim::ge_table {
@@ -41,6 +42,26 @@ void encoded_rule(Shaper& s) {
   s.out(kInt64, s.has(1) ? broadcast_shapes(s.shape(0), s.shape(1), s) : s.shape(0));
 }
 
+// The scale that loses least of the data.
+void calibration_rule(Shaper& s) {
+  s.only("quant_bits", 8.0);
+  if (s.reals("search_range").size() != 2 || !(s.real("search_step") > 0))
+    throw Refused("search_range needs 2 values, search_step one above 0");
+  if (s.dtype(3) != kInt32) throw Refused("its cumsum must be int32, it is " + s.describe(3));
+  for (size_t i : {0, 1}) s.out(i, kFloat, s.shape(1));
+}
+Results calibration(const Args& a) {
+  const auto range = a.reals("search_range");
+  auto [scale, offset] = kernels::calibrated(a[0], a[1], a[2], a[3],
+                                             {.least_percentile = a.real("min_percentile"),
+                                              .most_percentile = a.real("max_percentile"),
+                                              .first = range[0],
+                                              .last = range[1],
+                                              .step = a.real("search_step"),
+                                              .with_offset = a.flag("with_offset")});
+  return {scale, offset};
+}
+
 }  // namespace
 
 const Family quant_rows = {
@@ -53,6 +74,10 @@ const Family quant_rows = {
      dynamic_rule, dynamic},
     ROW(TransQuantParamV2, "scale offset? -> y | round_mode:Int=0", encoded_rule,
         quant::encoded(a[0], a[1], a.integer("round_mode") == 1)),
+    {"IFMR",
+     "data data_min data_max cumsum -> scale offset | min_percentile:Float max_percentile:Float "
+     "search_range:ListFloat search_step:Float with_offset:Bool quant_bits:Int=8",
+     calibration_rule, calibration},
 };
 
 }  // namespace sim::ge_table

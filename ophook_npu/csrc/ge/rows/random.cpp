@@ -71,6 +71,22 @@ void permutation_rule(Shaper& s) {
   s.out(static_cast<int32_t>(s.integer("dtype")), known({at_or_unknown(n, 0)}));
 }
 
+// Of a mask: the places of what is true, shuffled.
+void places_rule(Shaper& s) {
+  const Shape mask = s.shape(0);
+  const int64_t count = s.integer("count");
+  if (s.dtype(0) != kBool) throw Refused("its input must be bool, it is " + s.describe(0));
+  if (count < 1) throw Refused("count=" + std::to_string(count) + " is not simulated; allowed: above 0");
+  s.out(0, kInt32, known({count, mask ? Dim(rank_of(mask)) : unknown}));
+  s.out(1, kBool, known({count}));
+}
+Results places(const Args& a) {
+  const auto seed = static_cast<uint64_t>(a.integer("seed")), second = static_cast<uint64_t>(a.integer("seed2"));
+  auto [at, valid] = kernels::draw_places(a[0], a.integer("count"),
+                                          seed || second ? kernels::generator(seed, second) : kernels::own_generator());
+  return {at, valid};
+}
+
 }  // namespace
 
 const Family random_rows = {
@@ -91,6 +107,7 @@ const Family random_rows = {
         "y_grad mask softmax_output -> x_grad | input_keep_prob:Float alpha:Float axes:ListInt={-1}", same,
         kernels::softmax_dropout_backward(a[0], a[2], {bytes_of_mask(a, 1, 0), a.real("input_keep_prob")},
                                           a.real("alpha"), one_axis(a, "axes"))),
+    {"RandomChoiceWithMask", "x -> y mask | count:Int=0 seed:Int=0 seed2:Int=0", places_rule, places},
     ROW(DropOutDoMaskV3, "x mask keep_prob -> y", dropout_rule, dropout(a)),
 };
 

@@ -38,14 +38,15 @@ ACLNN(CIoU, (In, boxes, In, truths, bool, centred, bool, cross, Text, mode, Out,
 ACLNN(ROIAlign,
       (In, features, In, rois, float, scale, int64_t, height, int64_t, width, int64_t, samples, int64_t, end_mode, Out,
        out),
-      kernels::regions_like(rois, {scale, height, width, samples, end_mode == 1}, end_mode, features, out),
-      write(out, kernels::roi_align(features, rois, {scale, height, width, samples, end_mode == 1})))
+      kernels::regions_like(rois, kernels::ending({scale, height, width, samples}, end_mode), features, out),
+      write(out, kernels::roi_align(features, rois, kernels::ending({scale, height, width, samples}, end_mode))))
 ACLNN(ROIAlignBackward,
       (In, grad, In, rois, Ints, sizes, int64_t, width, int64_t, height, float, scale, int64_t, samples, int64_t,
        end_mode, Out, out),
       (shape(out, sizes),
-       kernels::regions_like(rois, {scale, height, width, samples, end_mode == 1}, end_mode, out, grad)),
-      write(out, kernels::roi_align_backward(grad, rois, {scale, height, width, samples, end_mode == 1}, sizes)))
+       kernels::regions_like(rois, kernels::ending({scale, height, width, samples}, end_mode), out, grad)),
+      write(out,
+            kernels::roi_align_backward(grad, rois, kernels::ending({scale, height, width, samples}, end_mode), sizes)))
 // torchvision's regions, and those of the earlier form, whose images are told apart from them.
 ACLNN(RoiAlign,
       (In, features, In, rois, In, images, Text, mode, int, height, int, width, int, samples, float, scale, Out, out),
