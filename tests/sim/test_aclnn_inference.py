@@ -551,19 +551,19 @@ def test_filling_of_pages_in_tiles(sizes: tuple[int, ...]) -> None:
 def test_filling_of_pages_with_heads_before_rows() -> None:
     key, cache = torch.randn(3, 2, 4).half(), torch.zeros(3, 2, 2, 4).half()
     moved, slots = [cache.npu(), cache.npu()], torch.tensor([5, 0, 3], dtype=torch.int32)
-    aclnn(
-        "aclnnScatterPaKvCache", key.npu(), moved[0], slots.npu(), key.npu(), moved[1], None, None, None, "Norm", "NHSD",
-        [1, 1], [0, 0],
-    )  # fmt: skip
+    rows = key.npu()
+
+    def scatter(mode: str, strides: list[int]) -> None:
+        given = rows, moved[0], slots.npu(), rows, moved[1], None, None, None, "Norm", mode, strides, [0, 0]
+        aclnn("aclnnScatterPaKvCache", *given)
+
+    scatter("NHSD", [1, 1])
     for row, slot in zip(key, slots.tolist(), strict=True):
         cache[slot // 2, :, slot % 2] = row
     assert torch.equal(moved[0].cpu(), cache) and torch.equal(moved[1].cpu(), cache)
-    for scatter, strides, words in (("Alibi", [1, 1], "scatter_mode 'Alibi' is not"), ("Nct", [8, 8], "strides")):
+    for mode, strides, words in (("Alibi", [1, 1], "scatter_mode 'Alibi' is not"), ("Nct", [8, 8], "strides")):
         with pytest.raises(Refused, match=words):
-            aclnn(
-                "aclnnScatterPaKvCache", key.npu(), moved[0], slots.npu(), key.npu(), moved[1], None, None, None, "Norm",
-                scatter, strides, [0, 0],
-            )  # fmt: skip
+            scatter(mode, strides)
 
 
 def test_rotation_of_neighbours() -> None:

@@ -37,6 +37,7 @@ HcomReduceScatterV | x, n, m, reduction="sum", group="g" | x=real(4, 6), n=int64
 HcomSend | x, group="g", sr_tag=0, dest_rank=1 | x=real(4, 6)
 HcomReceive | group="g", sr_tag=0, src_rank=1, shape=[4, 6], dtype=torch.float32 | x=real(1)
 Cmo | x, max_size=64 | x=real(4, 6)
+QuantConv2D | x, w, s, dtype=torch.float16, strides=[1] * 4, pads=[1] * 4, data_format="NCHW" | x=whole(2, 4, 5, 6).char(), w=whole(8, 4, 3, 3).char(), s=real(8)
 Conv3D | x, w, strides=[1] * 5, pads=[1] * 6, data_format="NCDHW" | x=real(2, 4, 5, 6, 7), w=real(8, 4, 3, 3, 3)
 Conv2DTranspose | n, x, w, strides=[1] * 4, pads=[0] * 4, data_format="NCHW" | n=int64(2, 8, 7, 8), x=real(2, 4, 5, 6), w=real(4, 8, 3, 3)
 Conv2DBackpropInput | n, w, x, strides=[1] * 4, pads=[1] * 4, data_format="NCHW" | n=int64(2, 8, 5, 6), x=real(2, 4, 5, 6), w=real(4, 8, 3, 3)
