@@ -118,6 +118,8 @@ def _undented(block: re.Match[str]) -> str:
 def _is_output(statement: ast.stmt) -> bool:
     """Whether it is what a program prints, such as ``tensor([...])``, and not a statement of one."""
     value = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(statement, ast.AnnAssign) and statement.value is None:  # "output: tensor(...)"
+        value = statement.annotation
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id == "tensor"
     return isinstance(value, (ast.Name, ast.List, ast.Tuple, ast.Attribute))

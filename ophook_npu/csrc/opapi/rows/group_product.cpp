@@ -26,9 +26,11 @@ static void over_axes(const Dims& axes, const Dims& allowed) {
   SIM_CHECK(axes.empty() || axes == allowed, "alltoAllAxes ", Shape(axes), "; allowed: ", Shape(allowed), " or none");
 }
 
-static void asked_for(bool flag, const at::Tensor& rows) {
+// The rows of x that came from all devices.
+static void asked_for(bool flag, const at::Tensor& rows, const at::Tensor& x, const Dims& received) {
   group_product::given_as_said(flag == rows.defined(),
                                "permuteOutOptional is given with permuteOutFlag, and null without");
+  if (flag) shape(rows, {c10::sum_integers(received), x.size(-1)});
 }
 
 // By which engine the devices talk: it changes no result.
@@ -251,14 +253,14 @@ static void counted_on_the_host(const at::Tensor& sent, const at::Tensor& receiv
 
 #define OF_EXPERTS In, x, In, weight, In, sent_tensor, In, received_tensor, In, shared_x, In, shared_weight
 #define COUNTS int64_t, ranks, Ints, sent, Ints, received, bool, turned, bool, shared_turned
-#define TO_EXPERTS(name, more_checks, ...)                                                                     \
-  ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, bool, rows_asked, Out, out, Out, shared, Out, rows),           \
-        (more_checks, counted_on_the_host(sent_tensor, received_tensor), asked_for(rows_asked, rows),          \
-         group_product::shared_like(shared_x, shared_weight, shared_turned, shared),                           \
-         group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out)), \
-        sim::HcclDevices devices(group);                                                                       \
-        write_each({out, rows_asked ? rows : at::Tensor()},                                                    \
-                   group_product::of_experts(devices, x, weight, sent, received, turned));                     \
+#define TO_EXPERTS(name, more_checks, ...)                                                                         \
+  ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, bool, rows_asked, Out, out, Out, shared, Out, rows),               \
+        (more_checks, counted_on_the_host(sent_tensor, received_tensor), asked_for(rows_asked, rows, x, received), \
+         group_product::shared_like(shared_x, shared_weight, shared_turned, shared),                               \
+         group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out)),     \
+        sim::HcclDevices devices(group);                                                                           \
+        write_each({out, rows_asked ? rows : at::Tensor()},                                                        \
+                   group_product::of_experts(devices, x, weight, sent, received, turned));                         \
         if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
 TO_EXPERTS(AlltoAllvGroupedMatMul, when_run(), Text, group)
 TO_EXPERTS(AlltoAllvGroupedMatMulV2, engine(mode), Text, group, Text, mode)
@@ -292,7 +294,7 @@ FROM_EXPERTS(GroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)
   ACLNN(name,                                                                                                        \
         (OF_SCALED_EXPERTS, SCALED_MODES, __VA_ARGS__, COUNTS, int64_t, group_size, bool, rows_asked, Out, out, Out, \
          shared, Out, rows),                                                                                         \
-        (more_checks, SCALED_LIKE, asked_for(rows_asked, rows)), sim::HcclDevices devices(group);                    \
+        (more_checks, SCALED_LIKE, asked_for(rows_asked, rows, x, received)), sim::HcclDevices devices(group);       \
         write_each({out, rows_asked ? rows : at::Tensor()},                                                          \
                    group_product::of_scaled_experts(devices, SCALED, sent, received));                               \
         if (shared.defined()) write_each({shared}, {group_product::scaled_shared(SCALED_SHARED)}))
