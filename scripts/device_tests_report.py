@@ -2,6 +2,7 @@
 
 usage: device_tests_report.py DIR [--into PAGE…]     (Markdown: printed, or put between each PAGE's marks)
        device_tests_report.py DIR --wrong            (the tests that nothing explains, with the ends of their messages)
+       device_tests_report.py --own PAGE DIR…        (torch_npu's own tests, by the folder that they are in, into PAGE)
 
 scripts/device_tests_reasons.txt says by patterns what a message means; the first that matches counts.
 """
@@ -53,6 +54,43 @@ def read(folder: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     return [(header, lines) for header, *lines in files]
 
 
+def why_of(details: dict[tuple[str, str], Counter[str]]) -> str:
+    why = ["| | reason | tests | of what |", "|---|---|---:|---|"]
+    for (kind, name), number in sorted(details.items(), key=lambda each: (each[0][0], -each[1].total())):
+        most = ", ".join(f"{what} {times}" for what, times in number.most_common(12) if what)
+        why.append(f"| {kind} | {name} | {number.total()} | {most.replace('|', '/')} |")
+    return "\n".join(why)
+
+
+def own_tables(folders: list[Path]) -> dict[str, str]:
+    table, counts, files = reasons(), defaultdict[str, Counter[str]](Counter), Counter[str]()
+    details: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for header, lines in (each for folder in folders for each in read(folder)):
+        group = header["file"].split("/")[0]
+        files[group] += bool(lines)
+        for line in lines:
+            kind, name, what = meaning(line, table)
+            counts[group][kind] += 1
+            if name:
+                details[kind, name][what] += 1
+    rows = [
+        f"| folder | files | tests | skipped | {' | '.join(COLUMNS)} |",
+        f"|---|{'---:|' * (len(COLUMNS) + 3)}",
+    ]
+    for group, found in sorted(counts.items()):
+        figures = [files[group], found.total(), found["skip"], *(found[each] for each in COLUMNS)]
+        rows.append(f"| {group} | {' | '.join(map(str, figures))} |")
+    return {"own tests": "\n".join(rows), "reasons of own tests": why_of(details)}
+
+
+def put(page: str, found: dict[str, str]) -> None:
+    for name, text in found.items():
+        try:
+            marked.replace(Path(page), BEGIN.format(name), END, text)
+        except marked.NoMarks as error:
+            sys.exit(str(error))
+
+
 def tables(folder: Path) -> dict[str, str]:
     table, total = reasons(), Counter[str]()
     details: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
@@ -72,16 +110,14 @@ def tables(folder: Path) -> dict[str, str]:
         rows.append(f"| {header['file']} | {header['every']} | {' | '.join(map(str, figures))} |")
     figures = [sum(total.values()), total["disabled"], total["skip"], *(total[each] for each in COLUMNS)]
     rows.append(f"| together | | {' | '.join(map(str, figures))} |")
-    why = ["| | reason | tests | of what |", "|---|---|---:|---|"]
-    for (kind, name), number in sorted(details.items(), key=lambda each: (each[0][0], -each[1].total())):
-        most = ", ".join(f"{what} {times}" for what, times in number.most_common(12) if what)
-        why.append(f"| {kind} | {name} | {number.total()} | {most.replace('|', '/')} |")
     of = " of tests listed as failing" if header["disabled"] else ""
-    return {f"files{of}": "\n".join(rows), f"reasons{of}": "\n".join(why)}
+    return {f"files{of}": "\n".join(rows), f"reasons{of}": why_of(details)}
 
 
 def main(arguments: list[str]) -> None:
     match arguments:
+        case ["--own", page, *folders] if folders:
+            put(page, own_tables(list(map(Path, folders))))
         case [folder]:
             print(*tables(Path(folder)).values(), sep="\n\n")
         case [folder, "--wrong"]:
@@ -97,11 +133,7 @@ def main(arguments: list[str]) -> None:
                         print(header["file"], line["test"], line["outcome"], *said[-3:], sep="  ")
         case [folder, "--into", *pages] if pages:
             for page in pages:
-                for name, text in tables(Path(folder)).items():
-                    try:
-                        marked.replace(Path(page), BEGIN.format(name), END, text)
-                    except marked.NoMarks as error:
-                        sys.exit(str(error))
+                put(page, tables(Path(folder)))
         case _:
             sys.exit(__doc__)
 
