@@ -172,8 +172,10 @@ def ran() -> Iterator[list[str]]:
 
 @pytest.fixture
 def by_type() -> Iterator[None]:
+    """Backward, too: a thread of autograd keeps the mode that it began with."""
     torch.npu.set_compile_mode(jit_compile=True)
-    yield
+    with torch.autograd.set_multithreading_enabled(False):
+        yield
     torch.npu.set_compile_mode(jit_compile=False)
 
 
