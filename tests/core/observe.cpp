@@ -37,9 +37,9 @@ struct Observed {
     std::lock_guard lock(seeing);
     seen.clear();
     calls.clear();
-    sim_observe(&kWatching);
+    sim_observe(sim_watcher_tool, &kWatching);
   }
-  ~Observed() { sim_observe(nullptr); }
+  ~Observed() { sim_observe(sim_watcher_tool, nullptr); }
 };
 
 const sim_about kAbout = {sim_task_operator, [](const void* argument, sim_listener* listener) {

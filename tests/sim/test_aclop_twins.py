@@ -153,6 +153,7 @@ class _Run(ctypes.Structure):
 
 _TASK = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Run), ctypes.c_void_p)
 _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_TOOL = 2  # sim_watcher_tool of core/sim.h
 
 
 class _Observer(ctypes.Structure):
@@ -165,9 +166,9 @@ def ran() -> Iterator[list[str]]:
     names: list[str] = []
     observer = _Observer(_TASK(lambda run, _: names.append(run.contents.name.decode())), _CALL(lambda _: None))
     core = ctypes.CDLL("libophook_sim_core.so")
-    core.sim_observe(ctypes.byref(observer))
+    core.sim_observe(_TOOL, ctypes.byref(observer))
     yield names
-    core.sim_observe(None)
+    core.sim_observe(_TOOL, None)
 
 
 @pytest.fixture

@@ -310,7 +310,7 @@ int take(const char* caller, const std::string& settings) {
   all.models = models_of(settings);
   all.inputs = mode == "input" || mode == "all", all.outputs = mode != "input";
   all.begun_at = now("%Y%m%d%H%M%S", false);
-  sim_observe_too(all.operators || !all.models.empty() ? &kDump : nullptr);
+  sim_observe(sim_watcher_dump, all.operators || !all.models.empty() ? &kDump : nullptr);
   return ACL_SUCCESS;
 }
 
@@ -319,7 +319,7 @@ void forget() {
   state().begun = state().by_file = state().operators = false;
   state().path.clear();
   state().models.clear(), state().seen.clear(), state().runs.clear();
-  sim_observe_too(nullptr);
+  sim_observe(sim_watcher_dump, nullptr);
 }
 
 }  // namespace
@@ -349,7 +349,7 @@ SIM_API aclError aclmdlInitDump() {
   if (state().callback) {  // it gets all, without a file of settings
     state().operators = state().inputs = state().outputs = true;
     state().begun_at = now("%Y%m%d%H%M%S", false);
-    sim_observe_too(&kDump);
+    sim_observe(sim_watcher_dump, &kDump);
   }
   return ACL_SUCCESS;
 }

@@ -59,27 +59,25 @@ int run_observed(Task& task, const Launch& launch, uint32_t model, int (*run)(Ta
 
 using namespace sim;
 
-// Two at most: who profiles, and who dumps what operators read and wrote.
 static std::mutex observers_mutex;
-static std::atomic<const sim_observer*> observers[2];
+static std::atomic<const sim_observer*> observers[sim_watchers];
 
-static void observe(size_t place, const sim_observer* who) {
-  static constexpr sim_observer kBoth{[](const sim_task_run* run, const void* task) {
-                                        for (const auto& each : observers)
-                                          if (const sim_observer* one = each) one->task(run, task);
-                                      },
-                                      [](const sim_call_made* call) {
-                                        for (const auto& each : observers)
-                                          if (const sim_observer* one = each) one->call(call);
-                                      }};
+void sim_observe(sim_watcher watcher, const sim_observer* who) {
+  static constexpr sim_observer kAll{[](const sim_task_run* run, const void* task) {
+                                       for (const auto& each : observers)
+                                         if (const sim_observer* one = each) one->task(run, task);
+                                     },
+                                     [](const sim_call_made* call) {
+                                       for (const auto& each : observers)
+                                         if (const sim_observer* one = each) one->call(call);
+                                     }};
   std::lock_guard lock(observers_mutex);
-  observers[place] = who;
-  const sim_observer *first = observers[0], *second = observers[1];
-  watching = first && second ? &kBoth : first ? first : second;
+  observers[watcher] = who;
+  const sim_observer* told = nullptr;
+  for (const auto& each : observers)
+    if (const sim_observer* one = each) told = told ? &kAll : one;
+  watching = told;
 }
-
-void sim_observe(const sim_observer* who) { observe(0, who); }
-void sim_observe_too(const sim_observer* who) { observe(1, who); }
 
 void sim_task_tell(const void* task, sim_listener* listener) { static_cast<const Task*>(task)->tell(listener); }
 

@@ -32,7 +32,6 @@ typedef struct sim_failure {
 SIM_API void sim_on_failure(void (*told)(const sim_failure* failure));  // null: nobody
 SIM_API uint32_t sim_last_task(void);  // the number of the task that the calling thread launched last
 
-SIM_API void sim_observe_too(const sim_observer* who);  // beside the one of sim_observe, as that
 SIM_API uint32_t sim_next_event_id(void);
 SIM_API int sim_event_id(void* event, uint32_t* id);
 // One of those that a device has: it is given back when the event is destroyed. 207007 where there is none left.

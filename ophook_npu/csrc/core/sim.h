@@ -177,7 +177,9 @@ typedef struct sim_observer {
   void (*task)(const sim_task_run* run, const void* task);  // sim_task_tell(task, …) within it
   void (*call)(const sim_call_made* call);
 } sim_observer;
-SIM_API void sim_observe(const sim_observer* who);  // never freed: threads may be within a call; NULL: nobody
+typedef enum sim_watcher { sim_watcher_profiler, sim_watcher_dump, sim_watcher_tool, sim_watchers } sim_watcher;
+// Never freed: threads may be within a call. NULL: nobody.
+SIM_API void sim_observe(sim_watcher watcher, const sim_observer* who);
 SIM_API void sim_task_tell(const void* task, sim_listener* listener);
 // Around a call of the host, for the observer: 0, and nothing, where there is none.
 SIM_API uint64_t sim_call_begin(void);

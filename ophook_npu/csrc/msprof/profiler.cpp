@@ -130,7 +130,7 @@ int refused(const char* function, const aclprofConfig* config) {
 }
 
 int end_all(const char* function) {
-  sim_observe(nullptr);
+  sim_observe(sim_watcher_profiler, nullptr);
   bool whole = true;
   for (auto& recorder : profiler().recorders) whole = recorder->end() && whole;
   profiler().recorders.clear();
@@ -208,7 +208,7 @@ aclError aclprofStart(const aclprofConfig* config) {
   } catch (const std::exception& problem) {
     return sim_fail(ACL_ERROR_PROFILING_FAILURE, "aclprofStart: %s", problem.what());
   }
-  sim_observe(&kObserver);
+  sim_observe(sim_watcher_profiler, &kObserver);
   return ACL_SUCCESS;
 }
 
@@ -227,7 +227,7 @@ aclError aclprofStop(const aclprofConfig* config) {
     const bool whole = (*one)->end();
     const std::string folder = (*one)->folder;
     all.erase(one);
-    if (all.empty()) sim_observe(nullptr);
+    if (all.empty()) sim_observe(sim_watcher_profiler, nullptr);
     return whole ? ACL_SUCCESS
                  : sim_fail(ACL_ERROR_PROFILING_FAILURE,
                             "aclprofStop: not all could be written to %s; is the disk full?", folder.c_str());
