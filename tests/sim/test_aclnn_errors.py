@@ -29,10 +29,10 @@ def test_aclop_operator_that_has_not_the_data_type_is_refused_at_the_call(run_si
 
 
 def test_aclop_operator_that_is_missing_is_named(run_sim) -> None:
-    call = "torch_npu.npu_anchor_response_flags(torch.ones(100, 4).npu(), [60, 60], [2, 2], 9)"
+    call = "torch_npu.npu_normalize_batch(torch.rand(2, 3, 6).npu(), torch.tensor([3, 6], dtype=torch.int32).npu(), 0)"
     done = run_sim(ONE_OPERATOR.format(imports="torch_npu", call=call))
     assert done.returncode != 0
-    assert "AnchorResponseFlags is not implemented by the simulator" in done.stderr
+    assert "NormalizeBatch is not implemented by the simulator" in done.stderr
 
 
 @pytest.mark.parametrize(

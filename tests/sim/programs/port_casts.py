@@ -19,6 +19,6 @@ torch._foreach_norm([x])
 wide @ wide  # find: refused_here aten::mm
 torch.linalg.norm(x)
 with contextlib.suppress(RuntimeError):
-    boxes = torch.ones(3, 5, device="npu")
-    torch.ops.npu.npu_nms_rotated(boxes, x[0, :3], 0.5)  # find: not_simulated npu::npu_nms_rotated
+    number = x[0, :1].int()
+    torch.ops.npu.obfuscation_calculate(number, x, number)  # find: not_simulated npu::obfuscation_calculate
 torch.ops.npu.npu_iou(x.half(), x.half())
