@@ -35,7 +35,10 @@ def test_scatter_pa_cache() -> None:
     want[[5, 0, 14]] = key[[0, 1, 3]]
     for got in (cache, on_npu.cpu()):
         assert torch.equal(got.reshape(16, 2, 8), want)
-    for mode, lengths, message in (("PA_NZ", None, "pages .parts, rows, width."), ("Norm", slots, "a compressed cache is not simulated")):
+    for mode, lengths, message in (
+        ("PA_NZ", None, "parts, rows, width"),
+        ("Norm", slots, "a compressed cache is not simulated"),
+    ):
         with pytest.raises(Refused, match=message):
             aclnn("aclnnScatterPaCache", key, cache, slots, lengths, None, None, mode)
 
