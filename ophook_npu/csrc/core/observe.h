@@ -22,12 +22,13 @@ struct Launch {
 extern std::atomic<const sim_observer*> watching;
 inline const sim_observer* observer() { return watching.load(std::memory_order_relaxed); }
 
-// The clock that torch_npu's profiler stamps its operators with.
-inline uint64_t raw_ns() {
+inline uint64_t nanoseconds(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  clock_gettime(clock, &now);
   return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
 }
+// The clock that torch_npu's profiler stamps its operators with.
+inline uint64_t raw_ns() { return nanoseconds(CLOCK_MONOTONIC_RAW); }
 
 uint32_t this_thread();  // as the system numbers it
 Launch launch_now();

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,18 +12,13 @@
 
 #include "acl/acl_prof.h"
 #include "core/fault.h"
+#include "core/observe.h"
 
 namespace sim::prof {
 namespace {
 
 // Any of these asks for tasks.
 constexpr uint64_t kTasks = ACL_PROF_TASK_TIME | kTaskTimeL0 | kTaskTimeL2 | kTaskTimeL3 | kOperatorAttributes;
-
-uint64_t nanoseconds(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
-}
 
 [[noreturn]] void cannot(const char* what, const std::string& path) {
   throw std::runtime_error(std::string(what) + " " + path + ": " + strerror(errno));
@@ -90,10 +84,9 @@ std::string quoted(const char* text) {
 }
 
 struct Told : sim_listener {
-  Told() {
+  Told() : sim_listener{} {  // what is not set is not asked for
     type = [](sim_listener* self, const char* text) { static_cast<Told*>(self)->line("type", quoted(text)); };
     node = [](sim_listener* self, const char* text) { static_cast<Told*>(self)->line("node", quoted(text)); };
-    touch = nullptr;
     tensor = [](sim_listener* self, int is_output, int dtype, const int64_t* dims, size_t rank) {
       std::string& list = static_cast<Told*>(self)->tensors[is_output ? 1 : 0];
       list += list.empty() ? "[" : ",[";

@@ -1,6 +1,5 @@
 // libmspti: records of what ran, handed to a tool of the process itself in buffers that the tool gives. torch's own
 // profiler gets its device events here. Which code answers what follows MSPTI's own checks where its pages differ.
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/observe.h"
 #include "core/sim.h"
 #include "mspti/records.h"
 
@@ -34,14 +34,14 @@ struct Buffer {
 struct Tool {
   std::recursive_mutex mutex;  // the tool's functions may call back
   std::atomic<bool> enabled[kKinds] = {};
-  int64_t ahead = 0;  // the wall clock, of the one that the core reads
+  uint64_t ahead = 0;  // the wall clock, of the one that the core reads
   Request request = nullptr;
   Complete complete = nullptr;
   Buffer buffer;
   std::vector<std::thread> handing_over;
   std::map<uint32_t, std::vector<uint64_t>> pushed;  // by external kind; of the process, not of a thread
   std::set<std::string> names;                       // records point to them for as long as the process runs
-  void* subscriber = nullptr;
+  bool subscribed = false;
 
   const char* name(const std::string& text) { return names.insert(text).first->c_str(); }
 };
@@ -54,13 +54,7 @@ thread_local uint64_t last_launch = 0;  // what a call of the same thread is con
 
 int invalid(const char* function, const char* what) { return sim_fail(kInvalidParameter, "%s: %s", function, what); }
 
-int64_t nanoseconds(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
-}
-
-uint64_t wall(uint64_t ns) { return uint64_t(int64_t(ns) + tool().ahead); }
+uint64_t wall(uint64_t ns) { return ns + tool().ahead; }
 
 // Call with the mutex held. Where the tool gives no buffer, the record is lost, as MSPTI loses it.
 template <typename Record>
@@ -91,8 +85,10 @@ struct Told : sim_listener {
 };
 
 void ran(const sim_task_run& run, const void* task) {
-  const bool kernel = run.kind == sim_task_operator, collective = run.kind == sim_task_communication;
-  if (!run.connection || !tool().enabled[kernel ? kKernel : kCommunication] || !(kernel || collective)) return;
+  const bool kernel = run.kind == sim_task_operator;
+  if (!kernel && run.kind != sim_task_communication) return;
+  if (!run.connection || !tool().enabled[kernel ? kKernel : kCommunication])
+    return;  // launched before, or not asked for
   Told told;
   sim_task_tell(task, &told);
   std::lock_guard lock(tool().mutex);
@@ -167,7 +163,7 @@ int set(const char* function, uint32_t kind, bool on) {
   if (!record_size(Kind(kind)))
     return on ? not_simulated(std::string("MSPTI_ACTIVITY_KIND_") + kind_name(Kind(kind))) : int(kSuccess);
   std::lock_guard lock(tool().mutex);
-  tool().ahead = nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC_RAW);
+  tool().ahead = sim::nanoseconds(CLOCK_REALTIME) - sim::raw_ns();
   tool().enabled[kind] = on;
   bool any = false;
   for (const auto& one : tool().enabled) any = any || one;
@@ -182,15 +178,17 @@ extern "C" {
 SIM_API int msptiSubscribe(void** subscriber, void*, void*) {
   if (!subscriber) return invalid("msptiSubscribe", "the subscriber is null");
   std::lock_guard lock(tool().mutex);
-  if (tool().subscriber) return sim_fail(kSecondSubscriber, "msptiSubscribe: there is a subscriber already");
-  return *subscriber = tool().subscriber = new char, kSuccess;
+  if (tool().subscribed) return sim_fail(kSecondSubscriber, "msptiSubscribe: there is a subscriber already");
+  tool().subscribed = true;
+  *subscriber = &tool();
+  return kSuccess;
 }
 
 SIM_API int msptiUnsubscribe(void* subscriber) {
   std::lock_guard lock(tool().mutex);
-  if (!tool().subscriber) return kSuccess;
-  if (subscriber != tool().subscriber) return invalid("msptiUnsubscribe", "this is not the subscriber");
-  delete static_cast<char*>(std::exchange(tool().subscriber, nullptr));
+  if (!tool().subscribed) return kSuccess;
+  if (subscriber != &tool()) return invalid("msptiUnsubscribe", "this is not the subscriber");
+  tool().subscribed = false;
   return kSuccess;
 }
 
@@ -263,7 +261,7 @@ SIM_API int msptiActivityDisableMarkerDomain(const char*) { return not_simulated
 // What they switch on is called within functions of the runtime, which MSPTI only sees where it is preloaded.
 static int callbacks(const char* function) {
   if (!preloaded()) return sim_fail(kNotPreloaded, "%s wants libmspti.so in LD_PRELOAD", function);
-  if (!tool().subscriber) return sim_fail(kNotInitialized, "%s: msptiSubscribe was not called", function);
+  if (!tool().subscribed) return sim_fail(kNotInitialized, "%s: msptiSubscribe was not called", function);
   return not_simulated(function);
 }
 SIM_API int msptiEnableCallback(uint32_t, void*, uint32_t, uint32_t) { return callbacks("msptiEnableCallback"); }
