@@ -134,13 +134,12 @@ def _split(source: str) -> tuple[str, str]:
         end = min(error.lineno or 0, len(lines))
         while end and not lines[end - 1].lstrip().startswith("#"):
             end -= 1
+        above = "".join(lines[: max(0, end - 1)])
         try:
-            ast.parse("".join(lines[: max(0, end - 1)]))
+            ast.parse(above)
         except SyntaxError:
-            return source, ""
-        if not "".join(lines[: max(0, end - 1)]).strip():
-            return source, ""
-        return "".join(lines[: end - 1]), "".join(lines[end:])
+            above = ""
+        return (above, "".join(lines[end:])) if above.strip() else (source, "")
     end = len(lines)
     for statement in ast.parse(source).body:
         if _is_output(statement):

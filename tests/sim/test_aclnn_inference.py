@@ -1,4 +1,4 @@
-"""Attention of inference in every layout and with pages of keys; what fills the pages; the choice of the next token."""
+"""Attention of inference in every layout and with pages of keys; the choice of the next token."""
 
 from __future__ import annotations
 
@@ -521,49 +521,6 @@ def test_what_does_not_fit_is_refused() -> None:
     ]:
         with pytest.raises(Refused, match=message):
             fused("V4", query=query, **common, **given)
-
-
-def test_filling_of_pages() -> None:
-    key, value = torch.randn(4, 2, 4).half(), torch.randn(4, 2, 6).half()
-    caches = torch.zeros(5, 2, 2, 4).half(), torch.zeros(5, 2, 2, 6).half()
-    moved = [each.npu() for each in caches]
-    slots = torch.tensor([7, 0, 4, -1], dtype=torch.int32)  # the last pads the batch of a graph
-    torch_npu.npu_scatter_pa_kv_cache(key.npu(), value.npu(), *moved, slots.npu(), cache_mode="Norm")
-    for cache, rows, got in zip(caches, (key, value), moved, strict=True):
-        for row, slot in enumerate(slots.tolist()[:3]):
-            cache[slot // 2, slot % 2] = rows[row]
-        assert torch.equal(got.cpu(), cache)
-
-
-@pytest.mark.parametrize("sizes", [(4, 2, 16), (2, 2, 2, 16)], ids=["parts", "heads and parts"])
-def test_filling_of_pages_in_tiles(sizes: tuple[int, ...]) -> None:
-    """Rows of 2 heads of 32 numbers, in parts of 16."""
-    key, slots = torch.randn(3, 2, 32).half(), torch.tensor([5, 0, 3], dtype=torch.int32)
-    moved = [torch.zeros(3, *sizes).half().npu() for _ in range(2)]
-    torch_npu.npu_scatter_pa_kv_cache(key.npu(), -key.npu(), *moved, slots.npu())
-    want = torch.zeros(3, 4, 2, 16).half()
-    for row, slot in zip(key, slots.tolist(), strict=True):
-        want[slot // 2, :, slot % 2] = row.view(4, 16)
-    assert torch.equal(moved[0].cpu().view(want.shape), want)
-    assert torch.equal(moved[1].cpu().view(want.shape), -want)
-
-
-def test_filling_of_pages_with_heads_before_rows() -> None:
-    key, cache = torch.randn(3, 2, 4).half(), torch.zeros(3, 2, 2, 4).half()
-    moved, slots = [cache.npu(), cache.npu()], torch.tensor([5, 0, 3], dtype=torch.int32)
-    rows = key.npu()
-
-    def scatter(mode: str, strides: list[int]) -> None:
-        given = rows, moved[0], slots.npu(), rows, moved[1], None, None, None, "Norm", mode, strides, [0, 0]
-        aclnn("aclnnScatterPaKvCache", *given)
-
-    scatter("NHSD", [1, 1])
-    for row, slot in zip(key, slots.tolist(), strict=True):
-        cache[slot // 2, :, slot % 2] = row
-    assert torch.equal(moved[0].cpu(), cache) and torch.equal(moved[1].cpu(), cache)
-    for mode, strides, words in (("Alibi", [1, 1], "scatter_mode 'Alibi' is not"), ("Nct", [8, 8], "strides")):
-        with pytest.raises(Refused, match=words):
-            scatter(mode, strides)
 
 
 def test_rotation_of_neighbours() -> None:

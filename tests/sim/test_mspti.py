@@ -123,6 +123,22 @@ def test_a_tool_gets_kernels_calls_and_what_they_belong_to(tool: Tool) -> None:
     assert any(one.name == b"aclnnRelu" and one.correlation in ids for one in tool.of(ACL_API))
 
 
+def test_nodes_of_a_graph_have_their_names(tool: Tool) -> None:
+    import torchair
+
+    torch._dynamo.reset()
+    program = torch.compile(lambda x: torch.relu(x @ x), backend=torchair.get_npu_backend())
+    x = torch.randn(4, 4).npu()
+    program(x)
+    torch.npu.synchronize()
+    assert tool.library.msptiActivityEnable(KERNEL) == 0
+    program(x)
+    torch.npu.synchronize()
+    assert tool.library.msptiActivityFlushAll(0) == 0
+    product, relu = sorted(tool.of(KERNEL), key=lambda one: one.start)
+    assert b"MatMul" in product.name and b"Relu" in relu.name
+
+
 def test_small_buffers_are_handed_over_as_they_fill() -> None:
     tool = Tool(1024)
     x = torch.randn(4).npu()

@@ -154,8 +154,23 @@ def test_collectives_have_one_name_on_all_ranks(launch: Callable[..., Any], tmp_
     done = launch("profiled_collectives.py", 2, PROFILE=str(tmp_path))
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("collectives ")]
     assert done.returncode == 0 and len(lines) == 2 and lines[0] == lines[1], done.stdout + done.stderr
-    _, reduce, gather = lines[0]
+    _, reduce, gather, in_trace = lines[0]
     assert reduce.startswith("hcom_allReduce__") and gather.startswith("hcom_allGather__"), lines
+    assert in_trace == "HcclAllReduce"
+
+
+def test_nodes_of_a_graph(acl: ctypes.CDLL, tmp_path: Path) -> None:
+    import torchair
+
+    torch._dynamo.reset()
+    program = torch.compile(lambda x: torch.relu(x @ x), backend=torchair.get_npu_backend())
+    a = torch.randn(4, 4).npu()
+    program(a)
+    torch.npu.synchronize()
+    with recorded(acl, tmp_path):
+        program(a)
+    rows = table(export(tmp_path), "op_summary")
+    assert [row["OP Type"] for row in rows] == ["MatMul", "Relu"] and len({row["Op Name"] for row in rows}) == 2
 
 
 def test_level0_names_and_times_alone(acl: ctypes.CDLL, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Two collectives of each rank, recorded by libmsprofiler below the folder PROFILE; the rows of msprof's table."""
+"""Collectives of each rank, in msprof's table (libmsprofiler records it below the folder PROFILE) and torch's trace."""
 
 import csv
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -33,5 +34,14 @@ subprocess.run(["msprof", "--export=on", b"--output=" + folder], check=True, tim
 with table.open(newline="") as file:
     rows = [row for row in csv.DictReader(file) if row["Task Type"] == "COMMUNICATION"]
 assert all(float(row["Task Duration(us)"]) > 0 and row["Device_id"] == str(rank) for row in rows), rows
-sys.stdout.write(" ".join(["collectives", *(row["Op Name"] for row in rows)]) + "\n")
+names = [row["Op Name"] for row in rows]
+
+with torch.profiler.profile() as made:
+    dist.all_reduce(x)
+    torch.npu.synchronize()
+trace = Path(os.fsdecode(folder), "trace.json")
+made.export_chrome_trace(str(trace))
+told = [one for one in json.loads(trace.read_text())["traceEvents"] if "commName" in one.get("args", {})]
+assert all(one["dur"] > 0 and one["args"]["commName"] for one in told), told
+sys.stdout.write(" ".join(["collectives", *names, *(one["name"] for one in told)]) + "\n")
 dist.destroy_process_group()
