@@ -21,10 +21,10 @@ PATIENCE = 120  # seconds without a word, on a machine that has much else to do
 class Worker:
     """A process that calls operators by name, and tells when it is through with one."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Path = PROGRAM) -> None:
         settings = {"OPHOOK_SIM_SYNC": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-X", "faulthandler", str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-X", "faulthandler", str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env={**os.environ, **settings},
         )  # fmt: skip
         self.answers: queue.Queue[str] = queue.Queue()
@@ -45,18 +45,23 @@ class Worker:
         for line in self.process.stderr:
             self.said.append(line)
 
-    def call(self, name: str) -> tuple[int, int] | str:
-        """Calls and accepted calls of the operator, or what became of the process."""
+    def ask(self, name: str) -> tuple[str, str]:
+        """The line that it answers, and what became of the process where there is none."""
         assert self.process.stdin
         try:
             print(name, file=self.process.stdin, flush=True)
             answer = self.answers.get(timeout=PATIENCE)
         except queue.Empty:
-            return f"it hangs\n{self.close()}"
+            return "", f"it hangs\n{self.close()}"
         except BrokenPipeError:
             answer = ""
-        if not answer:
-            return f"exit status {self.process.wait()}\n{self.close()}"
+        return answer, "" if answer else f"exit status {self.process.wait()}\n{self.close()}"
+
+    def call(self, name: str) -> tuple[int, int] | str:
+        """Calls and accepted calls of the operator, or what became of the process."""
+        answer, became = self.ask(name)
+        if became:
+            return became
         told, calls, accepted = answer.split()
         assert told == name
         return int(calls), int(accepted)

@@ -1,0 +1,122 @@
+"""Run by test_misfits.py: calls each function named on its input, then with one input of another shape at a time.
+
+Prints a line of JSON when it is through with one: {"name", "tried", "late": [[parameter, what it is, what came, error]]}.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from test_rules import DTYPES, FAMILY, TENSORS, Caller, calls_of, made  # noqa: E402
+
+from ophook_npu.sim import rules  # noqa: E402
+
+NUMBERS, WORKSPACE = 1 << 22, 64 << 20
+
+
+class Runner(Caller):
+    """Calls both phases and waits; each tensor has memory of its own, which holds zeros."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory = torch.zeros(NUMBERS, dtype=torch.int64, device="npu:0")
+        self.workspace = torch.zeros(WORKSPACE, dtype=torch.int8, device="npu:0")
+        self.stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+        self.next = self.memory.nbytes
+
+    def tensor(self, dtype: str, sizes: tuple[int, ...], one: rules.Parameter | None = None) -> ctypes.c_void_p:
+        start, bytes_in_all = self.memory.data_ptr(), self.memory.nbytes
+        self.memory.data_ptr = lambda: start + self.next  # type: ignore[method-assign]
+        self.tensors.clear()
+        try:
+            return super().tensor(dtype, sizes, one)
+        finally:
+            del self.memory.data_ptr
+            self.next += -(-math.prod(map(abs, sizes)) * 16 // 64) * 64 + 64
+            assert self.next < bytes_in_all, (dtype, sizes)
+
+    def run(self, function: rules.Function, call: list[str]) -> tuple[int, str]:
+        """0 or the code of phase 1, which is negative where the error came later; and the message."""
+        ctypes.memset(self.memory.data_ptr(), 0, self.next)  # an operator of torch's would not run after an error
+        self.next = 0
+        size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+        first, second = getattr(self.library, f"{function.name}GetWorkspaceSize"), getattr(self.library, function.name)
+        arguments = made(self, function, FAMILY, call)
+        if code := first(*arguments, ctypes.byref(size), ctypes.byref(executor)):
+            if executor:
+                self.library.aclDestroyAclOpExecutor(executor)
+            return code, self.said()
+        assert size.value <= WORKSPACE, (function.name, size.value)
+        code = second(ctypes.c_void_p(self.workspace.data_ptr()), size, executor, self.stream)
+        return -(code or self.runtime.aclrtSynchronizeStream(self.stream)), self.said()
+
+    def said(self) -> str:
+        return (self.runtime.aclGetRecentErrMsg() or b"").decode(errors="replace")
+
+
+def other_sizes(sizes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Longer and shorter by each of its dimensions, without the first, and with one more in front."""
+    for at, size in enumerate(sizes):
+        yield (*sizes[:at], size + 7, *sizes[at + 1 :])
+        if size > 1:
+            yield (*sizes[:at], size - 1, *sizes[at + 1 :])
+    if sizes:
+        yield sizes[1:]
+    yield (1, *sizes)
+
+
+def other_shapes(text: str) -> Iterator[str]:
+    """Of a tensor, or of a list of tensors: another first one, one more and one less."""
+    if text.startswith("{"):
+        first, *rest = text.strip("{}").split(";")
+        yield from (f"{{{';'.join([other, *rest])}}}" for other in other_shapes(first))
+        yield f"{{{';'.join([first, *rest, first])}}}"
+        if rest:
+            yield f"{{{';'.join(rest)}}}"
+        return
+    dtype, _, sizes = text.rstrip("]").partition("[")
+    for other in other_sizes(tuple(int(size) for size in sizes.split(",") if size)):
+        yield f"{dtype}[{','.join(map(str, other))}]"
+
+
+def misfits(runner: Runner, function: rules.Function) -> tuple[int, list[list[str]]]:
+    """How many were tried, and those whose error came behind the first phase."""
+    taken = (call for call in calls_of(function, FAMILY) if not runner.run(function, call)[0])
+    call = next(taken, None)
+    late, tried = [], 0
+    for place, one in enumerate(function.parameters if call else ()):
+        if one.kind not in TENSORS or one.direction == "out" or call[place] in ("null", "{}"):
+            continue
+        given = call[place]
+        if not given:  # sizes of one, which the rules choose
+            continue
+        for text in other_shapes(given):
+            tried += 1
+            code, said = runner.run(function, [*call[:place], text, *call[place + 1 :]])
+            if code < 0:
+                late.append([one.name, given, text, said])
+    return tried, late
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # torch_npu writes there, too
+    runner = Runner()
+    print("ready", file=answers, flush=True)
+    for line in sys.stdin:
+        tried, late = misfits(runner, rules.table()[line.strip()])
+        print(json.dumps({"name": line.strip(), "tried": tried, "late": late}), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    assert DTYPES
+    main()

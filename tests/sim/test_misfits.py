@@ -1,0 +1,39 @@
+"""A tensor of another shape is refused in the first phase, or the function takes it: no error comes when the call runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from test_every_operator import Worker
+from test_rules import FAMILY, of_several_devices, simulated
+
+from ophook_npu.sim import rules
+
+PROGRAM = Path(__file__).parent / "programs" / "misfits.py"
+
+# Only what memory holds, or the device, tells that these do not fit; a text is what the error says.
+KNOWN_WHEN_IT_RUNS: dict[str, tuple[str, ...]] = {}
+
+
+def test_a_tensor_that_does_not_fit_is_refused_in_the_first_phase() -> None:
+    functions = [one for one in simulated(FAMILY) if not of_several_devices(one)]
+    wrong, tried = [], 0
+    worker = Worker(PROGRAM)
+    for function in functions:
+        answer, became = worker.ask(function.name)
+        if became:
+            wrong.append(f"{function.name}: {became}")
+            worker = Worker(PROGRAM)
+            continue
+        told = json.loads(answer)
+        tried += told["tried"]
+        wrong += [
+            f"{function.name}.{name} {was}: {came} gives {error}"
+            for name, was, came, error in told["late"]
+            if not any(text in error for text in KNOWN_WHEN_IT_RUNS.get(f"{function.name}.{name}", ()))
+        ]
+    worker.close()
+    assert not wrong, "\n".join(wrong)
+    assert tried > 5000
