@@ -15,6 +15,7 @@ Dims convolution_sizes(at::IntArrayRef x, at::IntArrayRef weight, const Convolut
   const int64_t channels = how.transposed ? weight[0] : weight[1] * how.groups;
   SIM_CHECK(x[1] == channels, "the input ", x, " has ", x[1], " channels, the weight ", weight, " in ", how.groups,
             " groups takes ", channels);
+  SIM_CHECK(how.groups > 0 && weight[0] % how.groups == 0, "the weight ", weight, " has no ", how.groups, " groups");
   Dims sizes{x[0], convolution_channels(weight, how)};
   for (size_t i = 0; i + 2 < x.size(); ++i) {
     const int64_t size = x[i + 2], step = of_each(how.stride, i, 1), pads = 2 * of_each(how.padding, i, 0);

@@ -105,6 +105,7 @@ static void lists_like(const Tensors& parameters, std::initializer_list<Tensors>
 void sgd_like(const SgdLists& of, const Sgd& how) {
   lists_like(of.parameters, {of.grads});
   if (!of.buffers.empty()) lists_like(of.parameters, {of.buffers});
+  a_number("gradScale", of.grad_scale);
   for (const float each : {how.decay, how.momentum, how.rate, how.dampening})
     SIM_CHECK(each >= 0, "weightDecay, momentum, lr or dampening is ", each, "; allowed: 0 or more");
 }
@@ -169,6 +170,7 @@ void fused_adamw_like(const AdamWLists& of, bool amsgrad) {
   SIM_CHECK(!amsgrad || of.largest.size() == of.parameters.size(), "amsgrad needs maxExpAvgSqs");
   if (amsgrad) lists_like(of.parameters, {of.largest});
   lists_like(of.parameters, {of.grads, of.averages, of.squares});
+  a_number("gradScale", of.grad_scale), a_number("foundInf", of.found);
 }
 
 // mode 0: the decay is part of the gradient, 1: of the step

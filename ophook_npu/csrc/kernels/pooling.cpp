@@ -92,7 +92,7 @@ void write_places(const at::Tensor& mask, const at::Tensor& places) {
   mask.zero_();
   const at::Tensor room = room_for_places(mask, places.numel());
   if (!room.defined()) return;
-  room.copy_(places.view({-1}));
+  room.copy_(places.reshape({-1}));  // those of a tensor whose channels lie last do, too
   std::memcpy(mask.data_ptr(), kPlaces, sizeof kPlaces);
 }
 

@@ -130,12 +130,19 @@ at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at
   return result;
 }
 
+static bool names_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
+  return self.dim() && ends_with(updates.sizes(), indices.sizes(), self.sizes().slice(1));
+}
+
+void add_slices_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
+  if (!names_rows(self, indices, updates)) slices_like(self, indices, updates);
+}
+
 void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
-  if (ends_with(updates.sizes(), indices.sizes(), self.sizes().slice(1))) {
+  if (names_rows(self, indices, updates)) {
     self.index_add_(0, indices.to(at::kLong).reshape({-1}), updates.flatten(0, indices.dim() - 1));
     return;
   }
-  slices_like(self, indices, updates);
   put_at(self, places_of(indices), updates, /*accumulate=*/true);
 }
 
@@ -143,12 +150,16 @@ void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Ten
   put_at(self, places_of(indices), updates);
 }
 
-void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
+void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim) {
   SIM_CHECK(self.numel() && indices.numel() && updates.numel(), "no tensor may be empty: data ", self.sizes(),
             ", indices ", indices.sizes(), ", updates ", updates.sizes());
   SIM_CHECK(self.dim() == updates.dim(), "updates ", updates.sizes(), " for data ", self.sizes());
-  SIM_CHECK(indices.dim() <= 2 && (indices.dim() || updates.size(0) == 1), "indices ", indices.sizes(), " for updates ",
-            updates.sizes());
+  SIM_CHECK(indices.dim() <= 2 && indices.numel() % updates.size(0) == 0 && indices.numel() / updates.size(0) <= 2,
+            "indices ", indices.sizes(), " for updates ", updates.sizes());
+  const int64_t along = wrap(dim, self);
+  for (int64_t i = 0; i < self.dim(); ++i)
+    SIM_CHECK(i == 0 || i == along ? updates.size(i) <= self.size(i) : updates.size(i) == self.size(i), "updates ",
+              updates.sizes(), " for data ", self.sizes(), " and axis ", dim);
 }
 
 void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim) {

@@ -27,6 +27,7 @@ at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 // updates added to slices of `self`: each index names one (the updates' shape tells), or a row of the last dimension.
+void add_slices_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 
 // Values (n, …) at the coordinates `indices` (n, dimensions) of a sparse tensor: those of one place, as `places` (n)
@@ -36,8 +37,8 @@ void coalesced_like(const at::Tensor& places, const at::Tensor& indices, const a
 void coalesced(const at::Tensor& places, const at::Tensor& indices, const at::Tensor& values,
                const at::Tensor& new_indices, const at::Tensor& new_values);
 
-// Nothing is empty, and updates have as many dimensions as self.
-void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
+// Nothing is empty, and updates are rows of self, or a part of them along dim.
+void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim);
 // Row b of updates goes to batch b of self, along dim, from the position that indices names.
 void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim);
 void put_quantized_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates,

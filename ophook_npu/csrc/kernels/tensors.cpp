@@ -65,6 +65,10 @@ void one_element(const at::Tensor& out) {
   if (!out.defined() || !is_single(out.sizes())) shape(out, {});
 }
 
+void a_number(const char* name, const at::Tensor& tensor) {
+  SIM_CHECK(!tensor.defined() || tensor.numel() == 1, name, " has shape ", tensor.sizes(), "; one number expected");
+}
+
 void holds(const at::Tensor& out, at::IntArrayRef result) {
   if (!out.defined() || !is_single(out.sizes()) || !is_single(result)) shape(out, result);
 }

@@ -22,10 +22,6 @@ void norms(const Tensors& out, const Tensors& in) {
     SIM_CHECK(each.numel() == 1, "an output of one number expected, got ", each.sizes());
 }
 
-void a_number(const at::Tensor& scalar) {
-  SIM_CHECK(scalar.numel() == 1, "a tensor of one number expected, got ", scalar.sizes());
-}
-
 void a_scalar_each(const Tensors& x, const at::Tensor& scalars) {
   SIM_CHECK(scalars.numel() == int64_t(x.size()), scalars.numel(), " scalars for ", x.size(), " tensors");
 }
@@ -70,19 +66,22 @@ ACLNN(ForeachCopy, (List, x, List, out), copied(out, x), EACH(x[i]))
 ACLNN(ForeachZeroInplace, (List, out), when_run(), EACH(at::zeros_like(out[i])))
 ACLNN(ForeachNorm, (List, x, Num, ord, List, out), norms(out, x),
       EACH(at::linalg_vector_norm(x[i], ord, std::nullopt, false, out[i].scalar_type())))
-ACLNN(ForeachRoundOffNumber, (List, x, In, mode, List, out), , EACH(kernels::rounded(x[i], number_of(mode).toLong())))
+ACLNN(ForeachRoundOffNumber, (List, x, In, mode, List, out), a_number("mode", mode),
+      EACH(kernels::rounded(x[i], number_of(mode).toLong())))
 ACLNN(ForeachRoundOffNumberV2, (List, x, Num, mode, List, out), , EACH(kernels::rounded(x[i], mode.toLong())))
 
 // in place: the list that is written is the first input
 ACLNN(ForeachACosInplace, (List, out), when_run(), EACH(at::acos(out[i])))
 ACLNN(ForeachLogInplace, (List, out), when_run(), EACH(at::log(out[i])))
-ACLNN(ForeachMulScalarInplace, (List, out, In, scalar), a_number(scalar), EACH(at::mul(out[i], number_of(scalar))))
-ACLNN(ForeachSubScalarInplace, (List, out, In, scalar), a_number(scalar), EACH(at::sub(out[i], number_of(scalar))))
+ACLNN(ForeachMulScalarInplace, (List, out, In, scalar), a_number("scalar", scalar),
+      EACH(at::mul(out[i], number_of(scalar))))
+ACLNN(ForeachSubScalarInplace, (List, out, In, scalar), a_number("scalar", scalar),
+      EACH(at::sub(out[i], number_of(scalar))))
 ACLNN(ForeachMulListInplace, (List, out, List, y), , EACH(at::mul(out[i], y[i])))
 ACLNN(ForeachDivListInplace, (List, out, List, y), , EACH(at::div(out[i], y[i])))
-ACLNN(ForeachAddListInplace, (List, out, List, y, In, alpha), a_number(alpha),
+ACLNN(ForeachAddListInplace, (List, out, List, y, In, alpha), a_number("alpha", alpha),
       EACH(kernels::list_sum(out[i], y[i], number_of(alpha))))
-ACLNN(ForeachSubListInplace, (List, out, List, y, In, alpha), a_number(alpha),
+ACLNN(ForeachSubListInplace, (List, out, List, y, In, alpha), a_number("alpha", alpha),
       EACH(kernels::list_difference(out[i], y[i], number_of(alpha))))
 
 // a list and a scalar
@@ -96,13 +95,20 @@ ACLNN(ForeachMaximumScalarV2, (List, x, Num, scalar, List, out), , EACH(at::clam
 ACLNN(ForeachMinimumScalarV2, (List, x, Num, scalar, List, out), , EACH(at::clamp_max(x[i], scalar)))
 
 // a list and a scalar that lies on the device
-ACLNN(ForeachAddScalar, (List, x, In, scalar, List, out), , EACH(at::add(x[i], number_of(scalar))))
-ACLNN(ForeachSubScalar, (List, x, In, scalar, List, out), , EACH(at::sub(x[i], number_of(scalar))))
-ACLNN(ForeachMulScalar, (List, x, In, scalar, List, out), , EACH(at::mul(x[i], number_of(scalar))))
-ACLNN(ForeachDivScalar, (List, x, In, scalar, List, out), , EACH(at::div(x[i], number_of(scalar))))
-ACLNN(ForeachPowScalar, (List, x, In, scalar, List, out), , EACH(at::pow(x[i], number_of(scalar))))
-ACLNN(ForeachMaximumScalar, (List, x, In, scalar, List, out), , EACH(at::clamp_min(x[i], number_of(scalar))))
-ACLNN(ForeachMinimumScalar, (List, x, In, scalar, List, out), , EACH(at::clamp_max(x[i], number_of(scalar))))
+ACLNN(ForeachAddScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
+      EACH(at::add(x[i], number_of(scalar))))
+ACLNN(ForeachSubScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
+      EACH(at::sub(x[i], number_of(scalar))))
+ACLNN(ForeachMulScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
+      EACH(at::mul(x[i], number_of(scalar))))
+ACLNN(ForeachDivScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
+      EACH(at::div(x[i], number_of(scalar))))
+ACLNN(ForeachPowScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
+      EACH(at::pow(x[i], number_of(scalar))))
+ACLNN(ForeachMaximumScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
+      EACH(at::clamp_min(x[i], number_of(scalar))))
+ACLNN(ForeachMinimumScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
+      EACH(at::clamp_max(x[i], number_of(scalar))))
 
 // a list and a list of scalars
 ACLNN(ForeachAddScalarList, (List, x, Nums, scalars, List, out), , EACH(at::add(x[i], scalars[i])))
@@ -116,8 +122,9 @@ ACLNN(ForeachMinimumScalarList, (List, x, Nums, scalars, List, out), , EACH(at::
 // two lists
 ACLNN(ForeachAddListV2, (List, x, List, y, Num, alpha, List, out), , EACH(kernels::list_sum(x[i], y[i], alpha)))
 ACLNN(ForeachSubListV2, (List, x, List, y, Num, alpha, List, out), , EACH(kernels::list_difference(x[i], y[i], alpha)))
-ACLNN(ForeachAddList, (List, x, List, y, In, alpha, List, out), , EACH(kernels::list_sum(x[i], y[i], number_of(alpha))))
-ACLNN(ForeachSubList, (List, x, List, y, In, alpha, List, out), ,
+ACLNN(ForeachAddList, (List, x, List, y, In, alpha, List, out), a_number("alpha", alpha),
+      EACH(kernels::list_sum(x[i], y[i], number_of(alpha))))
+ACLNN(ForeachSubList, (List, x, List, y, In, alpha, List, out), a_number("alpha", alpha),
       EACH(kernels::list_difference(x[i], y[i], number_of(alpha))))
 ACLNN(ForeachMulList, (List, x, List, y, List, out), , EACH(at::mul(x[i], y[i])))
 ACLNN(ForeachDivList, (List, x, List, y, List, out), , EACH(at::div(x[i], y[i])))
@@ -128,18 +135,18 @@ ACLNN(ForeachMinimumList, (List, x, List, y, List, out), , EACH(at::minimum(x[i]
 // three lists; their list of scalars is a tensor
 ACLNN(ForeachLerpScalar, (List, x, List, y, Num, weight, List, out), , EACH(at::lerp(x[i], y[i], weight)))
 ACLNN(ForeachLerpList, (List, x, List, y, List, z, List, out), , EACH(at::lerp(x[i], y[i], z[i])))
-ACLNN(ForeachAddcmulScalar, (List, x, List, y, List, z, In, scalar, List, out), ,
+ACLNN(ForeachAddcmulScalar, (List, x, List, y, List, z, In, scalar, List, out), a_number("scalar", scalar),
       EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalar))))
-ACLNN(ForeachAddcdivScalar, (List, x, List, y, List, z, In, scalar, List, out), ,
+ACLNN(ForeachAddcdivScalar, (List, x, List, y, List, z, In, scalar, List, out), a_number("scalar", scalar),
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalar))))
 ACLNN(ForeachAddcmulScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), ,
       EACH(kernels::list_addcmul(x[i], y[i], z[i], scalar)))
 ACLNN(ForeachAddcdivScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), ,
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, out), ,
-      EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.select(0, i)))))
-ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out), ,
-      EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.select(0, i)))))
+ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
+      EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
+ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
+      EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
 ACLNN(ForeachAddcmulList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
       EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
 ACLNN(ForeachAddcdivList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),

@@ -104,7 +104,7 @@ ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
       write(out, kernels::gelu_mul(self, approximate)))
 ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), half_of(grad, self, dim),
       write(out, kernels::glu_backward(grad, self, dim)))
-ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), halved(self, dim),
+ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), half_of(grad, self, dim),
       write(out, kernels::swiglu_backward(grad, self, dim)))
 ACLNN(GeGluV3Backward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, bool, left, Out, out),
       half_of(grad, self, dim), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, left)))

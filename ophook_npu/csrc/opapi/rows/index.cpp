@@ -17,10 +17,9 @@ Tensors indices_of(Tensors given) {
   return given;
 }
 
-// Where masks are among the indices only their values know. What is empty is not looked at.
-void indexed_like(const at::Tensor& out, const at::Tensor& self, const Tensors& indices) {
-  if (!out.numel()) return;
-  if (!self.dim() && indices.size() == 1) return;  // its values say how many are taken
+// None where masks are among the indices: only their values know. What is empty is not looked at.
+std::optional<Dims> indexed_sizes(const at::Tensor& self, const Tensors& indices) {
+  if (!self.dim() && indices.size() == 1) return std::nullopt;  // its values say how many are taken
   SIM_CHECK(int64_t(indices.size()) <= self.dim(), indices.size(), " indices for a tensor of shape ", self.sizes());
   Dims places, others;
   size_t begin = 0, given = 0;  // the first indexed dimension, and how many there are
@@ -30,13 +29,23 @@ void indexed_like(const at::Tensor& out, const at::Tensor& self, const Tensors& 
       others.push_back(self.size(int64_t(i)));
       continue;
     }
-    if (indices[i].scalar_type() == at::kBool || indices[i].scalar_type() == at::kByte) return;
+    if (indices[i].scalar_type() == at::kBool || indices[i].scalar_type() == at::kByte) return std::nullopt;
     if (!given) begin = i;
     together = together && i == begin + given++;
     places = kernels::broadcast_sizes(places, indices[i].sizes());
   }
   others.insert(others.begin() + int64_t(together ? begin : 0), places.begin(), places.end());
-  holds(out, others);
+  return others;
+}
+void indexed_like(const at::Tensor& out, const at::Tensor& self, const Tensors& indices) {
+  if (!out.numel()) return;
+  if (const auto sizes = indexed_sizes(self, indices)) holds(out, *sizes);
+}
+// Values are broadcast to what is put.
+void put_like(const at::Tensor& self, const Tensors& indices, const at::Tensor& values) {
+  const auto sizes = self.numel() ? indexed_sizes(self, indices) : std::nullopt;
+  SIM_CHECK(!sizes || kernels::broadcast_sizes(*sizes, values.sizes()) == *sizes, "values ", values.sizes(),
+            " for places of shape ", at::IntArrayRef(*sizes));
 }
 
 // As many elements as could be selected.
@@ -44,8 +53,12 @@ void room_for_all(const at::Tensor& out, const at::Tensor& self, const at::Tenso
   shape(out, {int64_t(c10::multiply_integers(kernels::broadcast_sizes(self.sizes(), mask.sizes())))});
 }
 
-void selected(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
+void in_a_row(const at::Tensor& indices) {
   SIM_CHECK(indices.dim() <= 1, "indices of shape ", indices.sizes(), "; one dimension at most");
+}
+
+void selected(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
+  in_a_row(indices);
   holds(out, self.dim() ? kernels::taken_sizes(self, dim, {indices.numel()}) : Dims{});
 }
 
@@ -72,6 +85,15 @@ void one_hot_like(const at::Tensor& out, const at::Tensor& self, int64_t classes
   Dims sizes = self.sizes().vec();
   sizes.insert(sizes.begin() + c10::maybe_wrap_dim(axis, self.dim() + 1), classes);
   holds(out, sizes);
+}
+
+// A window for each step along dim, whose numbers are the last dimension.
+void unfolded_like(const at::Tensor& grad, Dims sizes, int64_t dim, int64_t size, int64_t step) {
+  const size_t at = size_t(c10::maybe_wrap_dim(dim, int64_t(sizes.size())));
+  SIM_CHECK(size <= sizes[at], "size ", size, " of a dimension of ", sizes[at]);
+  sizes[at] = (sizes[at] - size) / step + 1;
+  sizes.push_back(size);
+  shape(grad, sizes);
 }
 
 // A slice of source along dim for each index; one number stands for one slice.
@@ -183,8 +205,8 @@ void reduced_as(const at::Tensor& self, int64_t reduction, bool include_self) {
 // index, gather
 ACLNN(Index, (In, self, List, indices, Out, out), indexed_like(out, self, indices_of(indices)),
       out.numel() ? write(out, indexed(self, indices_of(indices))) : void())
-ACLNN(IndexPutImpl, (Ref, self, List, indices, In, values, bool, accumulate, bool, unsafe), when_run(),
-      kernels::put_indexed(self, indices_of(indices), values, accumulate))
+ACLNN(IndexPutImpl, (Ref, self, List, indices, In, values, bool, accumulate, bool, unsafe),
+      put_like(self, indices_of(indices), values), kernels::put_indexed(self, indices_of(indices), values, accumulate))
 ACLNN(IndexSelect, (In, self, int64_t, dim, In, indices, Out, out), selected(out, self, dim, indices),
       write(out, at::index_select(self, dim, indices)))
 ACLNN(GatherV2, (In, self, int64_t, dim, In, indices, Out, out),
@@ -193,7 +215,7 @@ ACLNN(GatherV2, (In, self, int64_t, dim, In, indices, Out, out),
 ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64_t, mode, Out, out),
       SIM_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0");
       holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
-ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), ,
+ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), (like(out, indices), scattered_like(self, dim, indices)),
       write(out, at::gather(self, dim, indices.to(at::kLong))))
 ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), from_some(self, indices)),
       write(out, at::take(self, indices.to(at::kLong))))
@@ -215,9 +237,9 @@ ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), sl
       write(out, at::index_copy(self, dim, indices.to(at::kLong), source)))
 ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), slices_like(self, dim, indices, source),
       self.index_copy_(dim, indices.to(at::kLong), source))
-ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), ,
+ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), (like(out, self), in_a_row(indices)),
       write(out, at::index_fill(self, dim, indices.to(at::kLong), value)))
-ACLNN(InplaceIndexFill, (Ref, self, int64_t, dim, In, indices, Num, value), when_run(),
+ACLNN(InplaceIndexFill, (Ref, self, int64_t, dim, In, indices, Num, value), in_a_row(indices),
       self.index_fill_(dim, indices.to(at::kLong), value))
 ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, out), filled_at(self, dim, indices),
       write(out, kernels::index_filled(self, dim, indices, value)))
@@ -245,7 +267,8 @@ ACLNN(InplaceScatterReduce, (Ref, self, int64_t, dim, In, indices, In, source, i
       (same_dtype({self, source}), reduced_as(self, reduction, include_self),
        scattered_like(self, dim, indices, source)),
       write(self, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
-ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), when_run(), kernels::put_slices(self, indices, updates))
+ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), kernels::slices_like(self, indices, updates),
+      kernels::put_slices(self, indices, updates))
 ACLNN(InplaceQuantScatter,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction),
@@ -257,12 +280,12 @@ ACLNN(InplaceQuantScatterV2,
       quant_scattered(self, indices, updates, scales, quant_axis, reduction);
       sim::mx::rint_alone(mode, self), kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis),
-      kernels::put_rows_like(self, indices, updates), kernels::put_rows(self, indices, updates, axis))
+      kernels::put_rows_like(self, indices, updates, axis), kernels::put_rows(self, indices, updates, axis))
 
 // embedding
 ACLNN(Embedding, (In, weight, In, indices, Out, out), kept(out, weight), write(out, at::embedding(weight, indices)))
 ACLNN(EmbeddingDenseBackward, (In, grad, In, indices, uint64_t, weights, uint64_t, padding, bool, scaled, Out, out),
-      (kept(out, grad), shape(out, {int64_t(weights), grad.size(-1)})),
+      (kept(out, grad), shape(out, {int64_t(weights), grad.size(-1)}), one_for_each(indices, grad.select(-1, 0))),
       write(out, kernels::embedding_backward(grad, indices, int64_t(weights), int64_t(padding), scaled)))
 ACLNN(EmbeddingBag,
       (In, weight, In, indices, In, offsets, bool, scaled, int64_t, mode, bool, sparse, In, factors, bool, include_last,
@@ -274,7 +297,8 @@ ACLNN(EmbeddingBag,
 ACLNN(EmbeddingRenorm, (Ref, self, In, indices, double, max, double, p), when_run(),
       kernels::renorm_embedding(self, indices, max, p))
 ACLNN(OneHot, (In, self, int64_t, classes, In, on, In, off, int64_t, axis, Out, out),
-      one_hot_like(out, self, classes, axis), write(out, kernels::one_hot(self, classes, on, off, axis)))
+      (one_hot_like(out, self, classes, axis), a_number("onValue", on), a_number("offValue", off)),
+      write(out, kernels::one_hot(self, classes, on, off, axis)))
 
 ACLNN(Slice, (In, self, int64_t, dim, int64_t, start, int64_t, end, int64_t, step, Out, out),
       (sliced(self, {dim}, {step}),
@@ -287,7 +311,8 @@ ACLNN(StridedSliceAssignV2, (Ref, self, In, value, Ints, begin, Ints, end, Ints,
       (positive(steps), same_dtype({self, value}),
        shape(value, kernels::sizes_of(kernels::cuts_along(self, begin, end, steps, axes)))),
       write(kernels::cut(self, kernels::cuts_along(self, begin, end, steps, axes)), value))
-ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, step, Out, out), shape(out, sizes),
+ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, step, Out, out),
+      (shape(out, sizes), unfolded_like(grad, sizes, dim, size, step)),
       write(out, at::unfold_backward(wide(grad), sizes, dim, size, step)))
 #define STRIDED_SLICE                                                                                    \
   (kernels::StridedSlice{NAMED(begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask), \

@@ -21,7 +21,7 @@ ACLNN(AmpUpdateScale,
 ACLNN(ApplyAdamWV2,
       (Ref, parameter, Ref, average, Ref, square, Ref, largest, In, grad, In, step, float, rate, float, beta1, float,
        beta2, float, decay, float, eps, bool, amsgrad, bool, maximize),
-      (like(grad, parameter), like(average, parameter), like(square, parameter)),
+      (like(grad, parameter), like(average, parameter), like(square, parameter), a_number("step", step)),
       kernels::adamw_step({STATE, .largest = amsgrad ? largest : at::Tensor()}, grad, step, {ADAMW, NAMED(maximize)}))
 ACLNN(FusedSgd,
       (List, parameters, List, grads, List, buffers, In, grad_scale, float, decay, float, momentum, float, rate, float,
@@ -56,7 +56,7 @@ ACLNN(ApplyFusedEmaAdam,
       (In, grad, Ref, parameter, Ref, average, Ref, square, Ref, slow, In, step, double, rate, double, slow_decay,
        double, beta1, double, beta2, double, eps, int64_t, mode, bool, correct, double, decay),
       like(grad, parameter);
-      like(average, parameter); like(square, parameter); like(slow, parameter);
+      like(average, parameter); like(square, parameter); like(slow, parameter); a_number("step", step);
       SIM_CHECK(mode == 0 || mode == 1, "mode ", mode, "; allowed: 0, 1"),
       kernels::ema_adam({STATE}, grad, slow, step, {ADAMW}, slow_decay, mode, correct))
 #define MOMENT(name) .name = {.index = name, .map = name##_map, .scale = name##_scale}
@@ -65,5 +65,5 @@ ACLNN(ApplyAdamWQuant,
       (Ref, parameter, In, grad, Ref, average, Ref, square, In, average_map, In, square_map, Ref, average_scale, Ref,
        square_scale, In, count, double, rate, double, beta1, double, beta2, double, decay, double, eps, double,
        grad_scale, Text, mode, int64_t, block),
-      kernels::quantized_moments_like(QUANTIZED_STATE, grad),
+      (kernels::quantized_moments_like(QUANTIZED_STATE, grad), a_number("step", count)),
       kernels::adamw_quantized(QUANTIZED_STATE, grad, count, {ADAMW}, grad_scale))

@@ -44,6 +44,10 @@ void samples_of(const at::Tensor& self, int64_t samples, const at::Tensor& out) 
   self.dim() == 1 ? shape(out, {samples}) : shape(out, {self.size(0), samples});
 }
 
+void captured_numbers(const at::Tensor& seed, const at::Tensor& offset) {
+  a_number("seed", seed), a_number("offset", offset);
+}
+
 at::Generator captured(const at::Tensor& seed, const at::Tensor& offset, uint64_t offset_in_graph) {
   return generator(seed.item<int64_t>(), offset.item<int64_t>() + offset_in_graph);
 }
@@ -68,7 +72,8 @@ void deviation(float std) { SIM_CHECK(!(std < 0), "std is ", std, "; allowed: 0 
 
 ACLNN(InplaceNormal, (Out, self, float, mean, float, std, int64_t, seed, int64_t, offset), deviation(std),
       kernels::draw_normal(self, mean, std, generator(seed, offset)))
-ACLNN(InplaceNormalTensor, (Out, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift), deviation(std),
+ACLNN(InplaceNormalTensor, (Out, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift),
+      (deviation(std), captured_numbers(seed, offset)),
       kernels::draw_normal(self, mean, std, captured(seed, offset, shift)))
 ACLNN(NormalFloatFloat, (float, mean, float, std, int64_t, seed, int64_t, offset, Out, out), when_run(),
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
@@ -81,17 +86,18 @@ ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Ou
 ACLNN(InplaceUniform, (Out, self, double, from, double, to, uint64_t, seed, uint64_t, offset), interval(from, to),
       kernels::draw_uniform(self, from, to, generator(seed, offset)))
 ACLNN(InplaceUniformTensor, (Out, self, double, from, double, to, In, seed, In, offset, uint64_t, shift),
-      interval(from, to), kernels::draw_uniform(self, from, to, captured(seed, offset, shift)))
+      (interval(from, to), captured_numbers(seed, offset)),
+      kernels::draw_uniform(self, from, to, captured(seed, offset, shift)))
 ACLNN(InplaceRandom, (Out, self, int64_t, from, int64_t, to, int64_t, seed, int64_t, offset),
       SIM_CHECK(from < to, "from ", from, " is not below to ", to),
       kernels::drawn(self, from, to, generator(seed, offset)))
 ACLNN(InplaceRandomTensor, (Out, self, int64_t, from, int64_t, to, In, seed, In, offset, uint64_t, shift),
-      SIM_CHECK(from < to, "from ", from, " is not below to ", to),
-      kernels::drawn(self, from, to, captured(seed, offset, shift)))
+      SIM_CHECK(from < to, "from ", from, " is not below to ", to);
+      captured_numbers(seed, offset), kernels::drawn(self, from, to, captured(seed, offset, shift)))
 ACLNN(InplaceRandomWithoutFromTo, (Out, self, int64_t, seed, int64_t, offset), when_run(),
       self.random_(generator(seed, offset)))
-ACLNN(InplaceRandomWithoutFromToTensor, (Out, self, In, seed, In, offset, uint64_t, shift), when_run(),
-      self.random_(captured(seed, offset, shift)))
+ACLNN(InplaceRandomWithoutFromToTensor, (Out, self, In, seed, In, offset, uint64_t, shift),
+      captured_numbers(seed, offset), self.random_(captured(seed, offset, shift)))
 ACLNN(InplaceBernoulli, (Out, self, Num, p, int64_t, seed, int64_t, offset), probability(p.toDouble()),
       self.bernoulli_(p.toDouble(), generator(seed, offset)))
 ACLNN(InplaceBernoulliTensor, (Out, self, In, p, int64_t, seed, int64_t, offset), into(self, {p}),
@@ -107,7 +113,7 @@ ACLNN(Multinomial, (In, self, int64_t, samples, bool, replacement, int64_t, seed
       write(out, at::multinomial(wide(self), samples, replacement, generator(seed, offset))))
 ACLNN(MultinomialTensor,
       (In, self, int64_t, samples, bool, replacement, In, seed, In, offset, uint64_t, shift, Out, out),
-      samples_of(self, samples, out),
+      (samples_of(self, samples, out), captured_numbers(seed, offset)),
       write(out, at::multinomial(wide(self), samples, replacement, captured(seed, offset, shift))))
 ACLNN(Randperm, (int64_t, n, int64_t, seed, int64_t, offset, Out, out), shape(out, {n}),
       write(out, at::randperm(n, generator(seed, offset))))
@@ -125,7 +131,7 @@ ACLNN(DropoutGenMask, (Ints, sizes, double, p, int64_t, seed, int64_t, offset, O
 ACLNN(DropoutGenMaskV2, (Ints, sizes, double, p, int64_t, seed, int64_t, offset, Dtype, dtype, Out, mask),
       (probability(p), whole_mask(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
 ACLNN(DropoutGenMaskV2Tensor, (Ints, sizes, double, p, In, seed, In, offset, uint64_t, shift, Dtype, dtype, Out, mask),
-      (probability(p), whole_mask(mask, c10::multiply_integers(sizes))),
+      (probability(p), whole_mask(mask, c10::multiply_integers(sizes)), captured_numbers(seed, offset)),
       gen_mask(sizes, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, mask))
 ACLNN(DropoutDoMask, (In, self, In, mask, double, p, Out, out),
       (probability(p), room_for(mask, 8 * bytes_of_mask(self.numel()))), write(out, dropped(self, mask, p)))

@@ -66,6 +66,7 @@ void summed_like(const at::Tensor& out, const Tensors& tensors, const std::strin
               equation, " has sizes ", size, " and ", given);
     size = size == -1 || size == 1 ? given : size;
   }
+  SIM_CHECK(tensor + 1 == int64_t(tensors.size()), "equation ", equation, " for ", tensors.size(), " tensors");
   shape(out, sizes);
 }
 
@@ -77,7 +78,8 @@ void write_two(const at::Tensor& first, const at::Tensor& second, const kernels:
 }  // namespace
 
 ACLNN(ExpandIntoJaggedPermute, (In, permute, In, input_offset, In, output_offset, int64_t, size, Out, out),
-      (shape(out, {size}), shape(output_offset, {permute.numel() + 1})),
+      (shape(out, {size}), shape(output_offset, {permute.numel() + 1}), shape(permute, {permute.numel()}),
+       shape(input_offset, {permute.numel() + 1})),
       write(out, kernels::expanded_ranges(permute, input_offset, output_offset, size)))
 ACLNN(MaxUnpool2dBackward, (In, grad, In, self, In, found, Ints, size, Out, out),
       (kept(out, grad), unpool_like(grad, self, found, size, out)),
@@ -95,7 +97,8 @@ ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduct
 ACLNN(CoalesceSparse, (In, unique, In, places, In, indices, In, values, Ref, new_indices, Ref, new_values),
       kernels::coalesced_like(places, indices, values, new_indices, new_values),
       kernels::coalesced(places, indices, values, new_indices, new_values))
-ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), when_run(), kernels::add_slices(self, indices, updates))
+ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), kernels::add_slices_like(self, indices, updates),
+      kernels::add_slices(self, indices, updates))
 ACLNN(ChamferDistanceBackward,
       (In, first, In, second, In, nearest_second, In, nearest_first, In, grad_first, In, grad_second, Out, out_first,
        Out, out_second),

@@ -158,7 +158,8 @@ ACLNN(Flip, (In, self, Ints, dims, Out, out), each_once(self, dims), write(out, 
 ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), (kept(out, self), rolled(self, shifts, dims)),
       write(out, at::roll(self, shifts, dims)))
 ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
-ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), shape(out, {size}),
+ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out),
+      (shape(out, {size}), one_or_each(repeats, self.numel())),
       write(out, at::repeat_interleave(self, repeats.to(at::kLong))))
 ACLNN(RepeatInterleaveWithDim, (In, self, In, repeats, int64_t, dim, int64_t, size, Out, out),
       (of_length(out, self, dim, size), one_or_each(repeats, self.size(dim))),
