@@ -30,9 +30,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-sys.path.insert(0, str(HERE / "clients"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "clients"))
 import env
 import marked
 from device_tests_report import reasons
@@ -40,6 +39,7 @@ from device_tests_report import reasons
 from ophook_npu import sim
 from ophook_npu.sim import variables
 
+HERE = Path(__file__).resolve().parent
 PACKAGES = {
     "timm": ["timm==1.0.31", "torchvision==0.28.0"],
     "torchvision": ["torchvision==0.28.0"],

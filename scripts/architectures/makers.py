@@ -17,8 +17,9 @@ from typing import Any
 import torch
 
 Made = tuple[torch.nn.Module, Any]  # the model, and what its forward takes: a tuple, or names with tensors
-# Attention by separate operators: torch's own becomes npu_fusion_attention_v3, which torchair cannot run in a graph.
-PLAIN_ATTENTION = False
+# Attention by separate operators and no cache: torch's own becomes npu_fusion_attention_v3, which torchair cannot run in
+# a graph, and a cache begins with a tensor [0], which ConcatV2 does not take beside tensors of four dimensions.
+FOR_GRAPHS = False
 MOST = 60e6  # parameters of a model
 
 
@@ -70,7 +71,7 @@ def timm_names() -> list[str]:
 def timm_made(name: str) -> Made:
     import timm
 
-    timm.layers.set_fused_attn(not PLAIN_ATTENTION)
+    timm.layers.set_fused_attn(not FOR_GRAPHS)
     model = timm.create_model(name)
     config = model.pretrained_cfg
     size = config["input_size"] if config.get("fixed_input_size") else None
@@ -272,7 +273,8 @@ def transformers_made(name: str) -> Made:
     for keeps, layers in _TRIES:
         try:
             config = _config(name, keeps, layers)
-            config._attn_implementation = "eager" if PLAIN_ATTENTION else None
+            if FOR_GRAPHS:
+                config._attn_implementation, config.use_cache = "eager", False
         except Exception as error:
             problems[f"{type(error).__name__}: {error}"] = None
             continue

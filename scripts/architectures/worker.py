@@ -206,7 +206,7 @@ def main() -> None:
     import torch_npu  # noqa: F401
 
     torch.set_num_threads(1)
-    makers.PLAIN_ATTENTION = sys.argv[2] == "graph"
+    makers.FOR_GRAPHS = sys.argv[2] == "graph"
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         print(json.dumps({"name": line.strip(), **run(library, sys.argv[2], line.strip())}), file=answers, flush=True)

@@ -1,15 +1,12 @@
-"""A tensor of another shape is refused in the first phase, or the function takes it: no error comes when the call runs."""
+"""A tensor of another shape is refused in the first phase, or taken: no error comes when the call runs."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import pytest
 from test_every_operator import Worker
 from test_rules import FAMILY, of_several_devices, simulated
-
-from ophook_npu.sim import rules
 
 PROGRAM = Path(__file__).parent / "programs" / "misfits.py"
 
