@@ -55,6 +55,10 @@ at::Tensor gelu(const at::Tensor& x, const std::string& approximate) {
   return y;
 }
 
+void of_gelu(const std::string& approximate) {
+  SIM_CHECK(approximate == "none" || approximate == "tanh", "approximate '", approximate, "'; allowed: none, tanh");
+}
+
 void gelu_backward_into(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& x,
                         const std::string& approximate) {
   if (!has_loop(approximate, {out, grad, x})) return write(out, gelu_backward(grad, x, approximate));

@@ -16,6 +16,7 @@ at::Tensor swish_backward(const at::Tensor& grad, const at::Tensor& x, double sc
 void gelu_into(const at::Tensor& out, const at::Tensor& x, const std::string& approximate);
 at::Tensor gelu(const at::Tensor& x, const std::string& approximate);
 // Of tensors of one shape.
+void of_gelu(const std::string& approximate);  // refuses a form that there is not
 void gelu_backward_into(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& x,
                         const std::string& approximate);
 at::Tensor gelu_backward(const at::Tensor& grad, const at::Tensor& x, const std::string& approximate);

@@ -12,6 +12,9 @@ int64_t convolution_channels(at::IntArrayRef weight, const Convolution& how) {
 Dims convolution_sizes(at::IntArrayRef x, at::IntArrayRef weight, const Convolution& how) {
   SIM_CHECK(weight.size() > 2 && x.size() == weight.size(), "an input of shape ", x, " and a weight of shape ", weight,
             " do not belong together");
+  const size_t axes = x.size() - 2;
+  for_dims("stride", how.stride, axes, 1), for_dims("dilation", how.dilation, axes, 1);
+  for_dims("padding", how.padding, axes, 0), for_dims("outputPadding", how.output_padding, axes, 0);
   const int64_t channels = how.transposed ? weight[0] : weight[1] * how.groups;
   SIM_CHECK(x[1] == channels, "the input ", x, " has ", x[1], " channels, the weight ", weight, " in ", how.groups,
             " groups takes ", channels);

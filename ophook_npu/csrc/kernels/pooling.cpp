@@ -17,6 +17,8 @@ Dims pooled_sizes(at::IntArrayRef x, const Window& w) {
   const size_t dims = size_t(w.dims), first = x.size() - dims;
   SIM_CHECK(x.size() == dims + 1 || x.size() == dims + 2, "an input of shape ", x, " for windows of ", dims,
             " dimensions");
+  for_dims("kernelSize", w.size, dims, 1), for_dims("stride", w.stride, dims, 1);
+  for_dims("padding", w.padding, dims, 0), for_dims("dilation", w.dilation, dims, 1);
   Dims sizes = x.vec();
   for (size_t i = 0; i < dims; ++i) {
     const int64_t window = of_each(w.size, i, 1), step = of_each(w.stride, i, window), pad = of_each(w.padding, i, 0);

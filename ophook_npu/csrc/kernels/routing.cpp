@@ -229,6 +229,7 @@ void route_like(const Choices& of, const Routed& to) {
 }
 
 void counts_like(int64_t kind, int64_t experts, const Dims& range, const at::Tensor& counts) {
+  SIM_CHECK(kind >= 0 && kind <= 2, "the kind of counts is ", kind, "; allowed: 0 (sums), 1 (counts), 2 (pairs)");
   if (kind == 2) shape(counts, {experts, 2});
   else shape(counts, {range.empty() ? experts : range[1] - range[0]});
 }

@@ -69,6 +69,12 @@ void a_number(const char* name, const at::Tensor& tensor) {
   SIM_CHECK(!tensor.defined() || tensor.numel() == 1, name, " has shape ", tensor.sizes(), "; one number expected");
 }
 
+void for_dims(const char* name, const Dims& values, size_t dims, int64_t least) {
+  SIM_CHECK(values.size() <= 1 || values.size() == dims, name, " has ", values.size(), " numbers for ", dims,
+            " dimensions");
+  for (const int64_t value : values) SIM_CHECK(value >= least, name, " has ", value, "; allowed: ", least, " or more");
+}
+
 void holds(const at::Tensor& out, at::IntArrayRef result) {
   if (!out.defined() || !is_single(out.sizes()) || !is_single(result)) shape(out, result);
 }

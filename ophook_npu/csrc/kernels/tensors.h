@@ -109,6 +109,8 @@ SIM_API at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t 
 inline int64_t of_each(const Dims& values, size_t dim, int64_t otherwise) {
   return values.empty() ? otherwise : values[values.size() == 1 ? 0 : dim];
 }
+// It has a number for each of so many dimensions, one for all, or none, and none of them is smaller than this.
+SIM_API void for_dims(const char* name, const Dims& values, size_t dims, int64_t least);
 // {-count, …, -1}
 SIM_API Dims last_dims(int64_t count);
 

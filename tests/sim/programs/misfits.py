@@ -1,4 +1,4 @@
-"""Run by test_misfits.py: calls each function named on its input, then with one input of another shape at a time.
+"""Run by test_misfits.py: calls each function named on its input, then with one input or number changed at a time.
 
 Prints a line of JSON when it is through with one: {"name", "tried", "late": [[parameter, was, came, error], …]}.
 """
@@ -9,6 +9,7 @@ import ctypes
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,18 +89,33 @@ def other_shapes(text: str) -> Iterator[str]:
         yield f"{dtype}[{','.join(map(str, other))}]"
 
 
+def other_numbers(one: rules.Parameter, text: str) -> Iterator[str]:
+    """Of a number, a list of numbers or a name, as calls have them."""
+    if re.fullmatch(r"u?int\d*(_t)?", one.kind):
+        given = int(text or 0)
+        yield from (str(other) for other in (given + 1, given - 1, -7, 100) if other >= 0 or one.kind[0] != "u")
+    elif one.kind == "aclIntArray*" and text not in ("", "null"):
+        items = [item for item in text.strip("()").split(",") if item]
+        for at, item in enumerate(items):
+            yield from (f"({','.join([*items[:at], new, *items[at + 1 :]])})" for new in {"0", "-1", "7"} - {item})
+        yield f"({','.join([*items, '1'])})"
+        if items:
+            yield f"({','.join(items[:-1])})"
+    elif one.kind == "char*" and text not in ("", "null"):
+        yield '"nonsense"'
+
+
 def misfits(runner: Runner, function: rules.Function) -> tuple[int, list[list[str]]]:
     """How many were tried, and those whose error came behind the first phase."""
     taken = (call for call in calls_of(function, FAMILY) if not runner.run(function, call)[0])
     call = next(taken, None)
     late, tried = [], 0
     for place, one in enumerate(function.parameters if call else ()):
-        if one.kind not in TENSORS or one.direction == "out" or call[place] in ("null", "{}"):
-            continue
         given = call[place]
-        if not given:  # sizes of one, which the rules choose
+        tensor = one.kind in TENSORS
+        if tensor and (one.direction == "out" or given in ("", "null", "{}")):
             continue
-        for text in other_shapes(given):
+        for text in other_shapes(given) if tensor else other_numbers(one, given):
             tried += 1
             code, said = runner.run(function, [*call[:place], text, *call[place + 1 :]])
             if code < 0:

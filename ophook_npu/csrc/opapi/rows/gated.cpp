@@ -100,7 +100,7 @@ ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(ou
 ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
 ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, out, Out, out_gelu),
       geglu_like(self, dim, out, out_gelu), write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
-ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
+ACLNN(GeluMul, (In, self, Text, approximate, Out, out), (half_of(out, self, -1), kernels::of_gelu(approximate)),
       write(out, kernels::gelu_mul(self, approximate)))
 ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), half_of(grad, self, dim),
       write(out, kernels::glu_backward(grad, self, dim)))

@@ -206,7 +206,8 @@ ACLNN(Resize, (In, self, Floats, scales, Text, mode, Out, out),
 ACLNN(ThreeInterpolateBackward, (In, grad, In, places, In, weight, int, m, Out, out),
       kernels::three_points_like(grad, places, weight, m, out),
       write(out, kernels::three_points_backward(grad, places, weight, m).reshape(out.sizes())))
-ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), kept(out, self),
+ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), kept(out, self);
+      SIM_CHECK(groups > 0 && self.dim() > 2 && self.size(1) % groups == 0, "groups ", groups, " of ", self.sizes()),
       write(out, at::channel_shuffle(self.contiguous(), groups)))
 ACLNN(Im2col, (In, self, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),
       (kept(out, self), unfolded(out, self, kernel, dilation, padding, stride)),

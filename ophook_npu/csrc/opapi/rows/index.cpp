@@ -53,12 +53,13 @@ void room_for_all(const at::Tensor& out, const at::Tensor& self, const at::Tenso
   shape(out, {int64_t(c10::multiply_integers(kernels::broadcast_sizes(self.sizes(), mask.sizes())))});
 }
 
-void in_a_row(const at::Tensor& indices) {
+void in_a_row(const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
+  wrap(dim, self);
   SIM_CHECK(indices.dim() <= 1, "indices of shape ", indices.sizes(), "; one dimension at most");
 }
 
 void selected(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
-  in_a_row(indices);
+  in_a_row(self, dim, indices);
   holds(out, self.dim() ? kernels::taken_sizes(self, dim, {indices.numel()}) : Dims{});
 }
 
@@ -237,9 +238,10 @@ ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), sl
       write(out, at::index_copy(self, dim, indices.to(at::kLong), source)))
 ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), slices_like(self, dim, indices, source),
       self.index_copy_(dim, indices.to(at::kLong), source))
-ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), (like(out, self), in_a_row(indices)),
+ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out),
+      (like(out, self), in_a_row(self, dim, indices)),
       write(out, at::index_fill(self, dim, indices.to(at::kLong), value)))
-ACLNN(InplaceIndexFill, (Ref, self, int64_t, dim, In, indices, Num, value), in_a_row(indices),
+ACLNN(InplaceIndexFill, (Ref, self, int64_t, dim, In, indices, Num, value), in_a_row(self, dim, indices),
       self.index_fill_(dim, indices.to(at::kLong), value))
 ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, out), filled_at(self, dim, indices),
       write(out, kernels::index_filled(self, dim, indices, value)))

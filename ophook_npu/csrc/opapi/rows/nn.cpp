@@ -118,7 +118,7 @@ ACLNN(SiluBackward, (In, grad, In, self, Out, out), , write(out, kernels::swish_
 // Of the two forms on its page that of Gelu, whose gradient it is.
 ACLNN(GeluBackward, (In, grad, In, self, Out, out), ,
       kernels::gelu_backward_into(out, spread(grad, out), spread(self, out), "tanh"))
-ACLNN(GeluBackwardV2, (In, grad, In, self, Text, approximate, Out, out), ,
+ACLNN(GeluBackwardV2, (In, grad, In, self, Text, approximate, Out, out), kernels::of_gelu(approximate),
       kernels::gelu_backward_into(out, spread(grad, out), spread(self, out), approximate))
 ACLNN(FastGeluBackward, (In, grad, In, self, Out, out), , write(out, kernels::fast_gelu_backward(grad, self)))
 ACLNN(LeakyReluBackward, (In, grad, In, self, Num, slope, bool, is_result, Out, out), ,

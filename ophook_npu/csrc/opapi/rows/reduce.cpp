@@ -145,7 +145,9 @@ ACLNN(NanMedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indi
       (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
       write({out, indices}, at::nanmedian(self, dim, keep_dim)))
 ACLNN(Kthvalue, (In, self, int64_t, k, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
+      reduced_to({out, indices}, self, dim, keep_dim);
+      SIM_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1), "k ", k, " of dimension ", dim, " of ", self.sizes()),
+      write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
 
 // No dimensions named: all of them or, `noop`, none.
 ACLNN(MaxV2, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
