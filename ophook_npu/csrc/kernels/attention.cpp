@@ -32,12 +32,6 @@ at::Tensor join_heads(const at::Tensor& x, const std::string& layout) {
   return x.permute({2, 0, 1, 3}).flatten(2);
 }
 
-void known_layout(const std::string& layout, std::initializer_list<const char*> known) {
-  for (const char* name : known)
-    if (layout == name) return;
-  SIM_CHECK(false, "layout ", layout, " is not simulated for this operator");
-}
-
 int64_t depth_of(const at::Tensor& query, const std::string& layout, int64_t heads) {
   return layout == "BNSD" || layout == "BSND" ? query.size(-1) : divided(query.size(-1), heads);
 }
@@ -286,77 +280,6 @@ Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::
   return sums;
 }
 
-// The query's shape, with the depth of the values.
-Dims result_sizes(const Inputs& in) {
-  Dims sizes(in.query.sizes().begin(), in.query.sizes().end());
-  const bool joined = in.layout == "BSH" || in.layout == "SBH";
-  sizes.back() =
-      joined ? in.heads * divided(in.value.size(-1), divided(in.key.size(-1), depth_of(in.query, in.layout, in.heads)))
-             : in.value.size(-1);
-  return sizes;
-}
-
-// Eight times the maximum, or the sum, of each head and token: (B, N, S, 8), or (T, N, 8) in layout TND. Where these do
-// not lie as the query does, pages also call their shape (N, T, 8).
-static void statistics_like(const at::Tensor& query, const std::string& layout, const Settings& how, int64_t heads,
-                            const at::Tensor& statistics) {
-  if (!given(statistics)) return;
-  if (layout == "TND") {
-    const Dims turned{heads, query.size(0), 8};
-    if (how.by_rows || statistics.sizes() != turned) shape(statistics, {query.size(0), heads, 8});
-  } else {
-    const bool rows_first = layout == "SBH";
-    shape(statistics, {query.size(rows_first), heads, query.size(rows_first ? 0 : layout == "BNSD" ? 2 : 1), 8});
-  }
-}
-
-void check_forward(const Inputs& in, const Settings& how, const Outputs& to, bool by_sequence) {
-  check(in, how, to.out, by_sequence);
-  for (const at::Tensor& each : {to.max, to.sum}) statistics_like(in.query, in.layout, how, in.heads, each);
-}
-
-// An output for the gradient of what is not there is not looked at.
-static void gradient_like(const at::Tensor& grad, const at::Tensor& of) {
-  if (given(grad) && given(of)) like(grad, of);
-}
-
-void check_backward(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to,
-                    bool by_sequence) {
-  check_forward(in, how, {how.max, how.sum, given(how.out) ? how.out : at::Tensor()}, by_sequence);
-  shape(grad, result_sizes(in));
-  like(to.query, in.query), like(to.key, in.key), like(to.value, in.value);
-  gradient_like(to.pse, in.pse), gradient_like(to.sink, how.sink);
-  gradient_like(to.query_rope, how.query_rope), gradient_like(to.key_rope, how.key_rope);
-}
-
-void check(const Inputs& in, const Settings& how, const at::Tensor& out, bool by_sequence) {
-  if (by_sequence) known_layout(in.layout, {"TND"});
-  else known_layout(in.layout, {"BNSD", "BSND", "BSH", "SBH"});
-  same_dtype({in.query, in.key, in.value});
-  SIM_CHECK(in.query.dim() == in.key.dim() && in.heads > 0, "query ", in.query.sizes(), " and key ", in.key.sizes(),
-            " do not fit ", in.heads, " heads");
-  SIM_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
-  SIM_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
-  const bool joined = in.layout == "BSH" || in.layout == "SBH";
-  SIM_CHECK(in.query.dim() == (joined || by_sequence ? 3 : 4) && in.value.dim() == in.query.dim(), "layout ", in.layout,
-            ", query ", in.query.sizes(), " and value ", in.value.sizes());
-  SIM_CHECK(joined || in.query.size(in.layout == "BNSD" || by_sequence ? 1 : 2) == in.heads, "query ", in.query.sizes(),
-            " in layout ", in.layout, " does not have ", in.heads, " heads");
-  shape(out, result_sizes(in));
-  if (given(how.sink)) shape(how.sink, {in.heads});
-  SIM_CHECK(given(how.query_rope) == given(how.key_rope), "query_rope and key_rope go together");
-  if (!given(how.query_rope)) return;
-  known_layout(in.layout, {"BNSD", "BSND", "TND"});
-  same_dtype({in.query, how.query_rope, how.key_rope});
-  const size_t rows = size_t(in.query.dim() - 1);
-  SIM_CHECK(how.query_rope.dim() == in.query.dim() && how.key_rope.dim() == in.key.dim() &&
-                how.query_rope.sizes().slice(0, rows) == in.query.sizes().slice(0, rows) &&
-                how.key_rope.sizes().slice(0, rows) == in.key.sizes().slice(0, rows) &&
-                how.query_rope.size(-1) == how.key_rope.size(-1),
-            "query_rope ", how.query_rope.sizes(), " and key_rope ", how.key_rope.sizes(), " for query ",
-            in.query.sizes(), " and key ", in.key.sizes());
-}
-
 void forward(const Inputs& in, const Settings& how, const Outputs& to) {
   auto split = heads_of(in);
   const auto result = attend(split, in.pse, in.mask, kept_of(in.drop_mask, split), how);
@@ -383,13 +306,11 @@ void backward(const Inputs& in, const Settings& how, const at::Tensor& grad, con
 // Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
 template <typename F>
 void each_sequence(const Dims& query_ends, const Dims& key_ends, int64_t heads, F run) {
-  int64_t query = 0, key = 0, bits = 0;
+  int64_t bits = 0;
   for (size_t i = 0; i < query_ends.size(); ++i) {
-    const int64_t queries = query_ends[i] - query, keys = key_ends[i] - key;
-    if (queries && keys) run(i, query, queries, key, keys, bits);
+    const int64_t queries = length_of(query_ends, i), keys = length_of(key_ends, i);
+    if (queries && keys) run(i, query_ends[i] - queries, queries, key_ends[i] - keys, keys, bits);
     bits += heads * queries * keys;
-    query = query_ends[i];
-    key = key_ends[i];
   }
 }
 
@@ -466,19 +387,6 @@ at::Tensor drawn(const Inputs& in, int64_t scores, double keep) {
   return mask;
 }
 
-int64_t scores_by_sequence(const Inputs& in) {
-  int64_t count = 0;
-  for (size_t i = 0; i < in.query_ends.size(); ++i)
-    count += in.heads * (in.query_ends[i] - (i ? in.query_ends[i - 1] : 0)) *
-             (in.key_ends[i] - (i ? in.key_ends[i - 1] : 0));
-  return count;
-}
-
-int64_t scores_of_batch(const Inputs& in) {
-  const Heads split = heads_of(in);
-  return split.query.size(0) * in.heads * split.query.size(2) * split.key.size(2);
-}
-
 at::Tensor whole_depth(const at::Tensor& x, const at::Tensor& rope) {
   return given(rope) ? at::concat({x, rope}, -1) : x;
 }
@@ -487,7 +395,7 @@ at::Tensor whole_depth(const at::Tensor& x, const at::Tensor& rope) {
 Inputs whole_inputs(const Inputs& in, const Settings& how) {
   Inputs whole = in;
   whole.query = whole_depth(in.query, how.query_rope), whole.key = whole_depth(in.key, how.key_rope);
-  whole.drop_mask = drawn(whole, in.layout == "TND" ? scores_by_sequence(whole) : scores_of_batch(whole), how.keep);
+  whole.drop_mask = drawn(whole, scores_of(in), how.keep);
   return whole;
 }
 
@@ -513,15 +421,6 @@ void backward_any(const Inputs& in, const Settings& how, const at::Tensor& grad,
   }
 }
 
-void check_any(const Inputs& in, const Settings& how, const at::Tensor& out) {
-  check(in, how, out, in.layout == "TND");
-  check_pse(in.pse, in.layout);
-}
-
-void check_pse(const at::Tensor& pse, const std::string& layout) {
-  if (layout == "TND") refuse_if_given({pse}, "a position encoding in layout TND");
-}
-
 // ---- numbers of HIFLOAT8 --------------------------------------------------------------------------------------------
 void float_of(const char* name, const at::Tensor& x, at::IntArrayRef sizes) {
   of_dtype(name, x, {at::kFloat});
@@ -540,13 +439,6 @@ static at::Tensor times_scales(const at::Tensor& x, const at::Tensor& scale, int
 void check_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const Outputs& to) {
   known_layout(in.layout, {"BSND"});
   check(in, how, to.out);
-  for (const at::Tensor& each : {in.query, in.key, in.value})
-    SIM_CHECK(each.dim() == 4 && each.size(0) == in.query.size(0), "query ", in.query.sizes(),
-              " and a key or value of ", each.sizes());
-  SIM_CHECK(in.query.size(2) == in.heads, "headNum is ", in.heads, ", the query has ", in.query.size(2), " heads");
-  SIM_CHECK(in.key.sizes().slice(0, 3) == in.value.sizes().slice(0, 3) && in.heads % in.key.size(2) == 0 &&
-                in.query.size(3) == in.key.size(3) && in.key.size(3) >= in.value.size(3),
-            "query ", in.query.sizes(), ", key ", in.key.sizes(), " and value ", in.value.sizes(), " do not fit");
   scale_of_blocks("dScaleQ", scales.query, in.query, scales.of_query);
   scale_of_blocks("dScaleK", scales.key, in.key, scales.of_key);
   scale_of_blocks("dScaleV", scales.value, in.value, scales.of_value);

@@ -49,6 +49,7 @@ inline bool by_rows(const std::string& softmax_layout) {
   return softmax_layout == "TND" || softmax_layout == "same_as_input";
 }
 
+void known_layout(const std::string& layout, std::initializer_list<const char*> known);
 void float_of(const char* name, const at::Tensor& x, at::IntArrayRef sizes);
 
 // ---- training; layouts BNSD, BSND, BSH, SBH; by_sequence: TND, sequences of different lengths one behind the other
@@ -58,7 +59,8 @@ void check_forward(const Inputs& in, const Settings& how, const Outputs& to, boo
 void check_backward(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to,
                     bool by_sequence = false);
 void check_pse(const at::Tensor& pse, const std::string& layout);
-Dims result_sizes(const Inputs& in);
+int64_t scores_of(const Inputs& in);                // how many there are, of all batches, heads, queries and keys
+int64_t length_of(const Dims& ends, size_t index);  // of a sequence; one that ends before it begins has no tokens
 void forward(const Inputs& in, const Settings& how, const Outputs& to);
 void backward(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to);
 void forward_by_sequence(const Inputs& in, const Settings& how, const Outputs& to);

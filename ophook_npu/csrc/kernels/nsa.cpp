@@ -114,7 +114,13 @@ static void check_choice(const Choice& choice) {
 
 void compressed_attention_like(const Compressed& of, int64_t heads, const std::string& layout, int64_t sparse_mode,
                                const Chosen& to) {
-  attention::check_forward({.query = of.query, .key = of.key, .value = of.value, .layout = layout, .heads = heads},
+  attention::check_forward({.query = of.query,
+                            .key = of.key,
+                            .value = of.value,
+                            .layout = layout,
+                            .heads = heads,
+                            .query_ends = of.ends,
+                            .key_ends = of.key_ends},
                            {.sparse_mode = sparse_mode, .by_rows = true}, {.max = to.top, .sum = to.sum, .out = to.out},
                            true);
   SIM_CHECK(sparse_mode == 0 || sparse_mode == 1, "sparseMode ", sparse_mode, "; allowed: 0, 1");

@@ -24,6 +24,11 @@ from ophook_npu.sim import rules
 NUMBERS, WORKSPACE = 1 << 22, 64 << 20
 
 
+def bytes_of(dtype: str) -> int:
+    bits = "".join(filter(str.isdigit, dtype.partition("_")[0])) or {"BOOL": 8, "DOUBLE": 64}.get(dtype, 32)
+    return -(-int(bits) // 8)
+
+
 class Runner(Caller):
     """Calls both phases and waits; each tensor has memory of its own, which holds zeros."""
 
@@ -42,7 +47,8 @@ class Runner(Caller):
             return super().tensor(dtype, sizes, one)
         finally:
             del self.memory.data_ptr
-            self.next += -(-math.prod(map(abs, sizes)) * 16 // 64) * 64 + 64
+            between = 2 if min(sizes, default=0) < 0 else 1
+            self.next += -(-math.prod(map(abs, sizes)) * bytes_of(dtype) * between // 64) * 64 + 64
             assert self.next < bytes_in_all, (dtype, sizes)
 
     def run(self, function: rules.Function, call: list[str]) -> tuple[int, str]:
