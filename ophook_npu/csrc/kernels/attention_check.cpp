@@ -67,9 +67,10 @@ void check_mask(const Inputs& in, int64_t mode) {
   auto [query, key, value] = axes_of(in);
   const bool tokens = in.layout == "TND", fixed = mode >= 2 && mode != 5;
   if (tokens) query.length = longest_of(in.query_ends), key.length = longest_of(in.key_ends);
-  if (fixed) query.length = mode == 6 ? 3072 : 2048, key.length = 2048;
   const auto size = in.mask.sizes();
   const size_t rank = size.size();
+  // Of mode 6, CANN's tiling takes 3072 rows alone; the mask of the others does as well, which nothing looks at here.
+  if (fixed) query.length = mode == 6 && rank >= 2 && size[rank - 2] != 2048 ? 3072 : 2048, key.length = 2048;
   bool fits = (rank == 2 || rank == 4) && size[rank - 2] == query.length && size[rank - 1] == key.length;
   if (fits && rank == 4)
     fits = size[1] == 1 ? size[0] == 1 || size[0] == query.batch : size[0] == query.batch && size[1] == query.heads;

@@ -1,6 +1,5 @@
 #include "kernels/inference.h"
 
-#include "kernels/index.h"
 #include "kernels/mx_quant.h"
 #include "kernels/norm_quant.h"
 #include "kernels/quant.h"
@@ -281,6 +280,19 @@ static int64_t padded(const at::Tensor& padding, const Dims& lengths, int64_t al
 
 static bool on_the_left(const Sequences& of) { return given(of.query_padding) || given(of.key_padding); }
 
+// The same sizes but for those of some dimensions.
+static void same_but(const char* name, const at::Tensor& x, const at::Tensor& of, std::initializer_list<int64_t> dims) {
+  auto expected = of.sizes().vec();
+  if (x.dim() == of.dim())
+    for (int64_t dim : dims) expected[size_t(wrap(dim, x))] = x.size(dim);
+  SIM_CHECK(x.sizes() == at::IntArrayRef(expected), name, " has shape ", x.sizes(),
+            "; allowed: ", at::IntArrayRef(expected));
+}
+// The same but for the depth, whether it lies in pages or not.
+static void same_but_depth(const char* name, const at::Tensor& x, const at::Tensor& of) {
+  of.dim() == 5 ? same_but(name, x, of, {2, -1}) : same_but(name, x, of, {-1});
+}
+
 // Padding on the left, a prefix that sequences share and keys in a list need sequences that lie in batches.
 static void check_places(const Sequences& of, const std::string& in, int64_t batch) {
   const bool list = of.keys.size() > 1;
@@ -301,10 +313,12 @@ static void check_places(const Sequences& of, const std::string& in, int64_t bat
   SIM_CHECK(!(prefix || list) || !given(of.key_rope), "key_rope with a shared prefix or a list of keys");
   if (list) {
     SIM_CHECK(int64_t(of.keys.size()) == batch, of.keys.size(), " keys for ", batch, " sequences");
-    for (size_t i = 0; i < of.keys.size(); ++i)
-      SIM_CHECK(of.keys[i].dim() == of.query.dim() && of.keys[i].size(0) == 1 &&
-                    of.values[i].sizes().slice(0, 2) == of.keys[i].sizes().slice(0, 2),
-                "key ", i, " of shape ", of.keys[i].sizes(), " and value of shape ", of.values[i].sizes());
+    for (size_t i = 0; i < of.keys.size(); ++i) {
+      SIM_CHECK(of.keys[i].dim() == of.query.dim() && of.keys[i].size(0) == 1, "key ", i, " has shape ",
+                of.keys[i].sizes(), " for a query ", of.query.sizes());
+      same_but("key", of.keys[i], of.keys[0], {row_of(in)});
+      same_but_depth("value", of.values[i], of.keys[i]), same_but("value", of.values[i], of.values[0], {row_of(in)});
+    }
   }
   if (!prefix) return;
   const int64_t row = row_of(in);
@@ -326,9 +340,10 @@ static int64_t prefix_of(const Sequences& of, int64_t row) {
   return !given(of.key_prefix) ? 0 : of.prefix.empty() ? of.key_prefix.size(row) : of.prefix[0];
 }
 
-static int64_t longest_of(const Dims& lengths, int64_t all, int64_t batch) {
-  if (lengths.empty()) return all;
-  return *std::max_element(lengths.begin(), lengths.begin() + std::min<int64_t>(batch, lengths.size()));
+static int64_t longest_of(const Dims& lengths, bool running, int64_t all, int64_t batch) {
+  int64_t longest = 0;
+  for (int64_t i = 0; i < batch; ++i) longest = std::max(longest, length_of(lengths, running, i, all));
+  return longest;
 }
 
 // One length for all sequences, or one for each; those behind the batch's are not read. `most`: of a sequence, or of
@@ -358,19 +373,44 @@ static void check_lengths(const Sequences& of, const std::string& in, int64_t ba
 // have the sequences as rows.
 static void check_cover(const char* name, const at::Tensor& x, const Sequences& of, const std::string& in,
                         int64_t batch) {
-  if (!given(x) || packed_sequences(in) || in == "NSD" || given(of.pages)) return;
+  if (!given(x)) return;
   const int64_t row = row_of(in);
+  const bool running = packed_sequences(in), paged = given(of.pages);
   int64_t keys = 0;
-  for (const at::Tensor& key : of.keys) keys = std::max(keys, key.size(row));
-  if (!on_the_left(of)) keys = longest_of(of.key_lengths, keys, batch);
+  if (!paged && !running)
+    for (const at::Tensor& key : of.keys) keys = std::max(keys, key.size(row));
+  if (!on_the_left(of)) keys = longest_of(of.key_lengths, running && !paged, keys, batch);
   keys += prefix_of(of, row);
-  const int64_t all = of.query.size(row);
-  const int64_t queries = on_the_left(of) || all == 1 ? all : longest_of(of.query_lengths, all, batch);
-  const bool by_batch = x.dim() == 2 && all == 1 && x.size(0) == batch;
+  const int64_t all = running ? 0 : of.query.size(row);
+  const int64_t queries = on_the_left(of) || all == 1 ? all : longest_of(of.query_lengths, running, all, batch);
+  const bool by_batch = x.dim() == 2 && queries == 1 && x.size(0) == batch;
   SIM_CHECK(x.dim() >= 2 && x.dim() <= 4 && x.size(-1) >= keys && (by_batch || x.size(-2) >= queries), name,
             " has shape ", x.sizes(), " for ", queries, " queries and ", keys, " keys");
   SIM_CHECK(x.dim() == 2 || x.size(0) == 1 || x.size(0) == batch, name, " has shape ", x.sizes(), " for ", batch,
             " sequences");
+}
+
+// Of each batch, with as many heads: values, and what stands beside queries and keys.
+static void check_heads(const Sequences& of, const std::string& in, bool joined, int64_t key_heads) {
+  const at::Tensor &key = of.keys[0], &value = of.values[0];
+  if (!given(of.query)) return;
+  if (!given(of.pages) && of.keys.size() == 1 && !packed_sequences(in) && in != "NSD")
+    SIM_CHECK(key.size(0) == of.query.size(0), "query ", of.query.sizes(), " and key ", key.sizes(),
+              ", which are of one batch");
+  if (given(value)) same_but_depth("value", value, key);
+  const auto depth_of = [](const at::Tensor& x, int64_t heads) {
+    SIM_CHECK(x.size(-1) % heads == 0, "rows of ", x.size(-1), " numbers for ", heads, " heads");
+    return x.size(-1) / heads;
+  };
+  const int64_t parts = in == "BSH" ? of.heads : 1;
+  depth_of(of.query, parts);
+  if (joined) depth_of(key, key_heads), depth_of(value, key_heads);
+  SIM_CHECK(given(of.query_rope) == given(of.key_rope), "query_rope and key_rope go together");
+  if (!given(of.query_rope)) return;
+  same_but("query_rope", of.query_rope, of.query, {-1}), same_but_depth("key_rope", of.key_rope, key);
+  if (joined) depth_of(of.key_rope, key_heads);
+  const int64_t depth = depth_of(of.query_rope, parts), key_depth = depth_of_stored(of.key_rope, joined, key_heads);
+  SIM_CHECK(depth == key_depth, "query_rope of depth ", depth, " and key_rope of depth ", key_depth);
 }
 
 void check_inference(const Sequences& of, const at::Tensor& out) {
@@ -383,12 +423,12 @@ void check_inference(const Sequences& of, const at::Tensor& out) {
     for (const at::Tensor& one : *each) same_dtype({key, one});
   const int64_t heads = of.heads, key_heads = of.key_heads ? of.key_heads : heads, batch = batch_of(of, in);
   SIM_CHECK(heads > 0 && heads % key_heads == 0, heads, " heads of queries, ", of.key_heads, " of keys");
+  const bool joined = paged ? key.dim() == 3 : in == "BSH";
   if (paged) SIM_CHECK(key.dim() >= 3 && key.dim() <= 5, "pages of shape ", key.sizes(), " are not simulated");
   else SIM_CHECK(key.dim() == query.dim(), "query ", query.sizes(), " and key ", key.sizes());
   check_places(of, in, batch);
   if (given(quantized.query)) check_float8(query, key, value, of.pages, of.layout, out, quantized);
   else check_quantized(query, key, of.pages, in, out, quantized);
-  const bool joined = paged ? key.dim() == 3 : in == "BSH";
   const auto of_query = sizes_of(query, in, heads);
   const int64_t depth = of_query.depth;
   SIM_CHECK(depth > 0, "a query ", query.sizes(), " of depth 0");
@@ -399,6 +439,7 @@ void check_inference(const Sequences& of, const at::Tensor& out) {
             " heads of the query's depth");
   const int64_t key_depth = depth_of_stored(key, joined, key_heads);
   SIM_CHECK(depth == key_depth, "a query of depth ", depth, " and a key of depth ", key_depth);
+  check_heads(of, in, joined, key_heads);
   if (given(query) && given(value)) result_like(out, of_query, to, depth_of_stored(value, joined, key_heads));
   SIM_CHECK(!running || !of.query_lengths.empty(), "layout ", of.layout, " needs actual_seq_lengths");
   if (given(how.sink)) {
@@ -418,6 +459,9 @@ void check_inference(const Sequences& of, const at::Tensor& out) {
   SIM_CHECK(of.pages.dim() == 2 && of.pages.size(0) == batch, "block_table ", of.pages.sizes(), " for ", batch,
             " sequences");
   SIM_CHECK(!of.key_lengths.empty(), "paged keys need actual_seq_lengths_kv");
+  const int64_t longest = longest_of(of.key_lengths, false, 0, batch), rows = key.size(-2);
+  SIM_CHECK(of.pages.size(1) * rows >= longest, "block_table ", of.pages.sizes(), " of pages of ", rows,
+            " rows, and a sequence of ", longest);
 }
 
 void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tensor& log_sum) {
@@ -497,101 +541,6 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
     first += queries;
     if (!paged) first_key += keys;
   }
-}
-
-// ---- pages ---------------------------------------------------------------------------------------------------------
-// The pages as (pages, rows, parts, numbers of a part); a row's numbers lie one behind the other in its parts.
-static at::Tensor rows_of_pages(const at::Tensor& cache, const at::Tensor& key, const Paging& how) {
-  const auto fits = [&](at::IntArrayRef expected, const char* what) {
-    SIM_CHECK(cache.sizes() == expected && cache.is_contiguous(), "pages ", what, ", ", expected,
-              " without gaps expected, got ", cache.sizes(), " with strides ", cache.strides());
-  };
-  const int64_t heads = key.size(1), depth = key.size(2), pages = cache.size(0);
-  if (how.cache == "PA_NZ") {
-    const int64_t width = 32 / key.element_size(), rows = cache.size(-2);
-    SIM_CHECK(depth % width == 0, "heads of ", depth, " numbers for tiles of ", width);
-    if (cache.dim() == 5) fits({pages, heads, depth / width, rows, width}, "(heads, parts, rows, width)");
-    else fits({pages, heads * depth / width, rows, width}, "(parts, rows, width)");
-    return bits_of(cache).view({pages, -1, rows, width}).transpose(1, 2);
-  }
-  SIM_CHECK(cache.dim() == 4, "pages of 4 dimensions expected, got ", cache.sizes());
-  if (how.scatter == "NHSD") {
-    fits({pages, heads, cache.size(2), depth}, "(heads, rows, depth)");
-    return bits_of(cache).transpose(1, 2);
-  }
-  fits({pages, cache.size(1), heads, depth}, "(rows, heads, depth)");
-  return bits_of(cache);
-}
-
-void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const Paging& how) {
-  SIM_CHECK(how.cache.empty() || how.cache == "Norm" || how.cache == "PA_NZ", "cache_mode '", how.cache,
-            "'; allowed: Norm, PA_NZ");
-  SIM_CHECK(how.scatter.empty() || how.scatter == "None" || how.scatter == "Nct" || how.scatter == "NHSD",
-            "scatter_mode '", how.scatter, "' is not simulated; allowed: None, Nct, NHSD");
-  const auto all = [](const Dims& of, int64_t value) {
-    return std::count(of.begin(), of.end(), value) == int64_t(of.size());
-  };
-  SIM_CHECK(all(how.strides, 1) && all(how.starts, 0), "strides ", at::IntArrayRef(how.strides), " and offsets ",
-            at::IntArrayRef(how.starts), " are not simulated; allowed: 1 and 0");
-  SIM_CHECK(key.dim() == 3 && cache.dim() >= 4 && slots.dim() == 1 && slots.size(0) == key.size(0),
-            "key (tokens, heads, depth), a cache of pages and a slot for each token expected, got ", key.sizes(), ", ",
-            cache.sizes(), " and ", slots.sizes());
-  same_dtype({cache, key});
-  rows_of_pages(cache, key, how);
-}
-
-// A negative slot is of no token, as in a batch that a graph pads.
-void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& key, const Paging& how) {
-  const at::Tensor to = rows_of_pages(cache, key, how);
-  const auto kept = slots.ge(0).nonzero().squeeze(1);
-  const auto slot = slots.index_select(0, kept).to(at::kLong);
-  const int64_t rows = to.size(1);
-  kernels::put_indexed(to, {slot.div(rows, "floor"), slot.remainder(rows)},
-                       bits_of(key).index_select(0, kept).reshape({-1, to.size(2), to.size(3)}), false);
-}
-
-void check_gathering(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,
-                     const at::Tensor& offsets, const std::string& mode, bool running, const at::Tensor& to) {
-  SIM_CHECK(mode == "Norm" || mode == "PA_NZ", "cache_mode '", mode, "'; allowed: Norm, PA_NZ");
-  SIM_CHECK(cache.dim() == 4 && to.dim() == 3, "pages of 4 dimensions and (tokens, heads, depth) expected, got ",
-            cache.sizes(), " and ", to.sizes());
-  same_dtype({cache, to});
-  const int64_t row = to.size(1) * to.size(2);
-  if (mode == "Norm") shape(cache, {cache.size(0), cache.size(1), to.size(1), to.size(2)});
-  else
-    SIM_CHECK(cache.size(1) * cache.size(3) == row, "pages (…, parts, rows, width) of ", row, " numbers expected, got ",
-              cache.sizes());
-  SIM_CHECK(pages.dim() == 2 && lengths.dim() == 1 && lengths.size(0) == pages.size(0) + running, "lengths of ",
-            pages.size(0), " sequences expected, got ", lengths.sizes());
-  for (const at::Tensor& each : {pages, lengths, offsets})
-    if (each.defined()) of_dtype("block_tables, seq_lens and seq_offset", each, {at::kInt, at::kLong});
-  if (offsets.defined()) shape(offsets, {pages.size(0)});
-}
-
-at::Tensor from_all_pages(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,
-                          const at::Tensor& offsets, const std::string& mode, bool running, const at::Tensor& to) {
-  const at::Tensor rows = mode == "Norm" ? cache : cache.transpose(1, 2);  // (pages, rows, …)
-  const int64_t size = rows.size(1), count = rows.size(0);
-  const at::Tensor table = pages.to(at::kLong);
-  const at::Tensor many = running ? lengths.diff().to(at::kLong) : lengths.to(at::kLong);
-  at::Tensor out = to.clone();
-  const at::Tensor bits = bits_of(out), row_bits = bits_of(rows);
-  int64_t first = 0;
-  for (int64_t item = 0; item < table.size(0); ++item) {
-    const int64_t wanted = many[item].item<int64_t>();
-    SIM_CHECK(wanted >= 0, "a sequence of ", wanted, " tokens");
-    const int64_t own = std::min(wanted, to.size(0) - first);
-    const int64_t start = offsets.defined() ? divided(offsets[item].item<int64_t>(), size) : 0;
-    const at::Tensor token = at::arange(own, at::kLong), place = token.div(size, "floor").add(start);
-    const at::Tensor beyond = place.ge(table.size(1)).logical_or(place.lt(0));
-    const at::Tensor page = table[item].index_select(0, place.masked_fill(beyond, 0)).masked_fill(beyond, -1);
-    const at::Tensor none = page.lt(0).logical_or(page.ge(count));
-    const at::Tensor found = indexed(row_bits, {page.masked_fill(none, 0), token.remainder(size)});
-    bits.narrow(0, first, own)
-        .copy_(found.reshape({own, to.size(1), to.size(2)}).masked_fill(none.reshape({-1, 1, 1}), 0));
-    first += own;
-  }
-  return out;
 }
 
 }  // namespace sim::inference
