@@ -61,6 +61,8 @@ void check_backward(const Inputs& in, const Settings& how, const at::Tensor& gra
 void check_pse(const at::Tensor& pse, const std::string& layout);
 int64_t scores_of(const Inputs& in);                // how many there are, of all batches, heads, queries and keys
 int64_t length_of(const Dims& ends, size_t index);  // of a sequence; one that ends before it begins has no tokens
+int64_t longest_of(const Dims& ends);
+void check_ends(const char* name, const Dims& ends, const at::Tensor& x);  // x has a row for each token of these
 void forward(const Inputs& in, const Settings& how, const Outputs& to);
 void backward(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to);
 void forward_by_sequence(const Inputs& in, const Settings& how, const Outputs& to);

@@ -44,22 +44,6 @@ void check_axes(const Inputs& in) {
       "; expected: the same but for the depth, of which the value has no more");
 }
 
-// What lies one behind the other has place for all sequences.
-void check_ends(const char* name, const Dims& ends, const at::Tensor& x) {
-  int64_t all = 0;
-  for (size_t i = 0; i < ends.size(); ++i) {
-    SIM_CHECK(ends[i] >= 0, name, "[", i, "] is ", ends[i]);
-    all += length_of(ends, i);
-  }
-  SIM_CHECK(all <= x.size(0), name, " are of ", all, " tokens, there are ", x.size(0));
-}
-
-int64_t longest_of(const Dims& ends) {
-  int64_t longest = 0;
-  for (size_t i = 0; i < ends.size(); ++i) longest = std::max(longest, length_of(ends, i));
-  return longest;
-}
-
 // A mask has a place for each query and each key, and the same for all batches or heads or for each; modes that only
 // name a mask's shape take one of fixed size.
 void check_mask(const Inputs& in, int64_t mode) {
@@ -116,6 +100,21 @@ void known_layout(const std::string& layout, std::initializer_list<const char*> 
   for (const char* name : known)
     if (layout == name) return;
   SIM_CHECK(false, "layout ", layout, " is not simulated for this operator");
+}
+
+void check_ends(const char* name, const Dims& ends, const at::Tensor& x) {
+  int64_t all = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    SIM_CHECK(ends[i] >= 0, name, "[", i, "] is ", ends[i]);
+    all += length_of(ends, i);
+  }
+  SIM_CHECK(all <= x.size(0), name, " are of ", all, " tokens, there are ", x.size(0));
+}
+
+int64_t longest_of(const Dims& ends) {
+  int64_t longest = 0;
+  for (size_t i = 0; i < ends.size(); ++i) longest = std::max(longest, length_of(ends, i));
+  return longest;
 }
 
 int64_t length_of(const Dims& ends, size_t i) { return std::max<int64_t>(0, ends[i] - (i ? ends[i - 1] : 0)); }

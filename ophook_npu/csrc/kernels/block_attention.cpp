@@ -10,6 +10,18 @@ namespace sim::block_attention {
 
 // ---- a mask of blocks
 // ------------------------------------------------------------------------------------------------
+// The longest sequence. Those of TND are all of x together, and no other is longer than the batches of x are.
+static int64_t longest_of(const Dims& lengths, const at::Tensor& x, bool tokens) {
+  int64_t all = 0, longest = 0;
+  for (const int64_t length : lengths) {
+    SIM_CHECK(length >= 0, "a sequence of ", length, " tokens");
+    all += length, longest = std::max(longest, length);
+  }
+  if (tokens) SIM_CHECK(all == x.size(0), "sequences of ", all, " tokens in all, there are ", x.size(0));
+  else SIM_CHECK(longest <= x.size(2), "a sequence of ", longest, " tokens, there are ", x.size(2));
+  return tokens ? longest : x.size(2);
+}
+
 void check(const Blocks& blocks, const std::string& key_layout, int64_t key_heads, int64_t mask_kind,
            const at::Tensor& out) {
   const auto& [query, key, value, mask, block, lengths, key_lengths, layout, scale] = blocks;
@@ -34,6 +46,12 @@ void check(const Blocks& blocks, const std::string& key_layout, int64_t key_head
             " sequences");
   like(value, key);
   like(out, query);
+  SIM_CHECK(query.size(-1) == key.size(-1) && (tokens || query.size(0) == key.size(0)), "query ", query.sizes(),
+            " and key ", key.sizes(), " are of one depth, and of one batch");
+  const auto blocks_of = [](int64_t length, int64_t size) { return (length + size - 1) / size; };
+  shape(mask, {tokens ? int64_t(lengths.size()) : query.size(0), query.size(1),
+               blocks_of(longest_of(lengths, query, tokens), block[0]),
+               blocks_of(longest_of(key_lengths, key, tokens), block[1])});
 }
 
 void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum) {

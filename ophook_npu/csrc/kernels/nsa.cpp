@@ -119,6 +119,7 @@ void compressed_attention_like(const Compressed& of, int64_t heads, const std::s
                             .value = of.value,
                             .layout = layout,
                             .heads = heads,
+                            .mask = of.mask,
                             .query_ends = of.ends,
                             .key_ends = of.key_ends},
                            {.sparse_mode = sparse_mode, .by_rows = true}, {.max = to.top, .sum = to.sum, .out = to.out},
@@ -130,8 +131,11 @@ void compressed_attention_like(const Compressed& of, int64_t heads, const std::s
             of.block_ends.size(), " of blocks");
   SIM_CHECK(of.query.size(1) == heads && remainder_of(heads, of.key.size(1)) == 0, "query ", of.query.sizes(),
             " and key ", of.key.sizes(), " for ", heads, " heads");
-  for (const at::Tensor& each : {of.mask, of.always})
-    if (given(each)) SIM_CHECK(each.dim() == 2, "a mask of two dimensions expected, got ", each.sizes());
+  SIM_CHECK(!given(of.mask) || of.mask.dim() == 2, "a mask of two dimensions expected, got ", of.mask.sizes());
+  if (given(of.always)) shape(of.always, {attention::longest_of(of.ends), attention::longest_of(of.block_ends)});
+  for (size_t i = 0; i < of.block_ends.size(); ++i)
+    SIM_CHECK(!attention::length_of(of.ends, i) || attention::length_of(of.block_ends, i) >= of.choice.count,
+              "selectBlockCount ", of.choice.count, " of ", attention::length_of(of.block_ends, i), " blocks");
   shape(to.chosen, {of.query.size(0), of.key.size(1), of.choice.count});
 }
 
@@ -164,10 +168,9 @@ void compressed_attention(const Compressed& of, double scale, const Chosen& to) 
                                   .key_ends = of.key_ends},
                                  {.scale = scale}, {.max = to.top, .sum = to.sum, .out = to.out});
   for (size_t i = 0; i < of.ends.size(); ++i) {
-    const auto length = [&](const Dims& all) { return all[i] - (i ? all[i - 1] : 0); };
+    const auto length = [&](const Dims& all) { return attention::length_of(all, i); };
     const int64_t queries = length(of.ends), keys = length(of.key_ends), blocks = length(of.block_ends);
     if (!queries) continue;
-    SIM_CHECK(blocks >= of.choice.count, "selectBlockCount ", of.choice.count, " of ", blocks, " blocks");
     const auto part = [&](const at::Tensor& x, const Dims& all, int64_t count) {
       return wide(x.narrow(0, all[i] - count, count)).transpose(0, 1);
     };
@@ -188,6 +191,13 @@ void compressed_attention(const Compressed& of, double scale, const Chosen& to) 
   }
 }
 
+// Pages (pages, rows, heads * depth) or (pages, rows, heads, depth).
+static int64_t depth_in_pages(const at::Tensor& x, int64_t heads) {
+  SIM_CHECK((x.dim() == 3 && x.size(2) % heads == 0) || (x.dim() == 4 && x.size(2) == heads), "pages (pages, rows, ",
+            heads, " * depth) or (pages, rows, ", heads, ", depth) expected, got ", x.sizes());
+  return x.dim() == 3 ? x.size(2) / heads : x.size(3);
+}
+
 void one_token_like(const OneToken& of, const Dims& query_lengths, int64_t heads, const std::string& layout,
                     const at::Tensor& out) {
   SIM_CHECK(layout == "TND" || layout == "BSND" || layout == "BSH", "layout '", layout, "'; allowed: TND, BSND");
@@ -206,7 +216,14 @@ void one_token_like(const OneToken& of, const Dims& query_lengths, int64_t heads
     const int64_t own = query_lengths[i] - (tokens && i && query_lengths[i] > 1 ? query_lengths[i - 1] : 0);
     SIM_CHECK(own == 1, "queries of ", own, " tokens are not simulated; allowed: 1");
   }
-  const int64_t depth = of.value.dim() == 3 ? of.value.size(2) / of.key_heads : of.value.size(-1);
+  const int64_t depth = depth_in_pages(of.value, of.key_heads), parts = layout == "BSH" ? heads : 1;
+  SIM_CHECK(of.query.size(-1) == parts * depth_in_pages(of.key, of.key_heads) && of.value.dim() == of.key.dim() &&
+                of.value.sizes().slice(0, 2) == of.key.sizes().slice(0, 2),
+            "query ", of.query.sizes(), ", key ", of.key.sizes(), " and value ", of.value.sizes(),
+            "; expected: the query's depth in the key, and the key's pages in the value");
+  for (const int64_t length : of.lengths)
+    SIM_CHECK(length >= 0 && length <= of.pages.size(1) * of.key.size(1), "a sequence of ", length,
+              " keys for a block table ", of.pages.sizes(), " of pages of ", of.key.size(1));
   Dims sizes = of.query.sizes().vec();
   sizes.back() = layout == "BSH" ? heads * depth : depth;
   shape(out, sizes);
@@ -296,6 +313,10 @@ void attend_backward(const transformer::Selection& of, const transformer::Attend
     put_at(to_value, {rows, head}, at::matmul(probability.transpose(1, 2), grad), /*accumulate=*/true);
   }
   write_each({to.key, to.value}, {to_key, to_value});
+}
+
+void chosen_of_one_like(const OneToken& of, const at::Tensor& chosen, int64_t count) {
+  counted("topkIndices", chosen, {of.query.size(0), of.key_heads, count});
 }
 
 void attend_of_one(const OneToken& of, const at::Tensor& chosen, double scale, int64_t block_size,

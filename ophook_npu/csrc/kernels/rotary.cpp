@@ -1,6 +1,7 @@
 #include "kernels/rotary.h"
 
 #include "kernels/attention.h"
+#include "kernels/pattern.h"
 
 namespace sim::attention {
 
@@ -66,9 +67,33 @@ void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Te
   write_asked(grad_sin, at::sum_to(at::mul(to, rotated(from, turn)), sin.sizes()));
 }
 
+// Layouts 1 to 4: BSND, SBND, BNSD, TND. Query and key differ in their heads alone; the angles have one for all of
+// them.
+void rotate_both_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin,
+                      int64_t layout, bool ascend950) {
+  SIM_CHECK(layout == 1 || layout == 4 || (ascend950 && layout >= 1 && layout <= 4), "layout ", layout,
+            "; allowed: 1 (BSND)", ascend950 ? ", 2 (SBND), 3 (BNSD)" : "", ", 4 (TND)");
+  if (layout == 1) shapes<"b s _ d, b s _ d, #b s 1 _, #b s 1 _">(query, key, cos, sin);
+  else if (layout == 2) shapes<"s b _ d, s b _ d, s #b 1 _, s #b 1 _">(query, key, cos, sin);
+  else if (layout == 3) shapes<"b _ s d, b _ s d, #b 1 s _, #b 1 s _">(query, key, cos, sin);
+  else shapes<"t _ d, t _ d, t 1 _, t 1 _">(query, key, cos, sin);
+  like(sin, cos);
+  const int64_t depth = query.size(-1), own = cos.size(-1);
+  SIM_CHECK(ascend950 || cos.size(0) == query.size(0), "cos ", cos.sizes(), " for query ", query.sizes(),
+            ", which has other batches");
+  SIM_CHECK(own <= depth && (ascend950 || ((own == 64 || own == 128) && (depth == 64 || depth == 128))), "cos ",
+            cos.sizes(), " for query ", query.sizes(), "; allowed: no greater depth",
+            ascend950 ? "" : ", of 64 or 128");
+  turnable(cos, kHalves);
+}
+
+// As much of the depth as the angles have turns.
 void rotate_both(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin,
                  const std::string& mode) {
-  for (const at::Tensor& x : {query, key}) x.copy_(rotary(x, cos, sin, mode == "interleave"));
+  for (const at::Tensor& x : {query, key}) {
+    const at::Tensor part = x.narrow(-1, 0, cos.size(-1));
+    part.copy_(rotary(part, cos, sin, mode == "interleave"));
+  }
 }
 
 }  // namespace sim::attention

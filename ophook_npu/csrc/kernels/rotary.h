@@ -21,6 +21,8 @@ void rotary_backward_like(const at::Tensor& cos, const at::Tensor& sin, const at
                           const at::Tensor& grad_sin);
 void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x,
                      int64_t mode, const at::Tensor& grad_x, const at::Tensor& grad_cos, const at::Tensor& grad_sin);
+void rotate_both_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin,
+                      int64_t layout, bool ascend950);
 void rotate_both(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin,
                  const std::string& mode);
 

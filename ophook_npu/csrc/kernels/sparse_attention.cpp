@@ -78,6 +78,8 @@ void layout_like(const Layout& layout, const at::Tensor& query, const at::Tensor
   SIM_CHECK((query.size(-1) == key.size(-1) || !same_depth) && remainder_of(query.size(-2), key.size(-2)) == 0,
             "query ", query.sizes(), " does not go with key ", key.sizes());
   const bool paged = layout.key == "PA_BSND";
+  SIM_CHECK(layout.key != "BSND" || query.size(0) == key.size(0), "query ", query.sizes(), " and key ", key.sizes(),
+            " are of one batch");
   SIM_CHECK(layout.query != "TND" || layout.query_lengths.defined(), "TND needs the lengths of the queries");
   SIM_CHECK(layout.key == "BSND" || layout.key_lengths.defined(), layout.key, " needs the lengths of the keys");
   SIM_CHECK(paged == layout.pages.defined(), "PA_BSND goes with a block_table");
@@ -157,8 +159,10 @@ void attention_like(const Inputs& in, int64_t block, int64_t mode, const at::Ten
   SIM_CHECK(mode == 0 || in.query_rope.defined(), "attention_mode 2 needs query_rope and key_rope");
   of_dtype("sparse_indices", in.chosen, {at::kInt});
   same_dtype({in.query, in.key, in.value, out});
-  shapes<"*tokens heads _, *_ groups _, *_ width, *tokens groups _, heads? -> *tokens heads width">(
-      in.query, in.key, in.value, in.chosen, in.sinks, out);
+  shapes<
+      "*tokens heads depth, *keys groups depth, *keys groups width, *tokens groups _, *tokens heads rope?, "
+      "*keys groups rope?, heads? -> *tokens heads width">(in.query, in.key, in.value, in.chosen, in.query_rope,
+                                                           in.key_rope, in.sinks, out);
 }
 
 // The keys of each query, and which of them are none: before the sequence's end, and in sight.
@@ -407,6 +411,7 @@ void indexer_like(const Layout& layout, const Indexer& index) {
   SIM_CHECK(index.key.size(-2) == 1, "keys of ", index.key.size(-2), " heads; allowed: 1");
   of_dtype("weights", index.weights, {at::kHalf, at::kBFloat16, at::kFloat});
   shape(index.weights, index.query.sizes().slice(0, size_t(index.query.dim() - 1)));
+  sequences_of(layout, index.query, index.key);  // the host has their lengths
 }
 
 // Every key for each query, and which are not in sight.
@@ -450,18 +455,16 @@ void loss_like(const Layout& layout, const Indexer& index, const Attended& atten
   like(grads.query, index.query), like(grads.key, index.key), like(grads.weights, index.weights);
   indexer_like(layout, index);
   same_dtype({attended.query, attended.key, index.query, index.key});
-  SIM_CHECK(attended.query.dim() == index.query.dim() && attended.key.dim() == index.key.dim() &&
-                remainder_of(attended.query.size(-2), attended.key.size(-2)) == 0,
-            "query ", attended.query.sizes(), " and key ", attended.key.sizes(), " for query_index ",
-            index.query.sizes());
+  shapes<
+      "*tokens heads depth, *keys groups depth, *tokens _ _, *keys _ _, *tokens heads rope?, *keys groups rope?, "
+      "*tokens 1 _?">(attended.query, attended.key, index.query, index.key, attended.query_rope, attended.key_rope,
+                      chosen);
+  SIM_CHECK(remainder_of(attended.query.size(-2), attended.key.size(-2)) == 0, "query ", attended.query.sizes(),
+            " and key ", attended.key.sizes());
   SIM_CHECK(attended.query_rope.defined() == attended.key_rope.defined(), "query_rope and key_rope go together");
   const Dims sizes = statistic_sizes(layout, attended.query, attended.key);
   for (const at::Tensor& statistic : {attended.largest, attended.sum}) shape(statistic, sizes);
-  if (chosen.defined()) {
-    of_dtype("sparse_indices", chosen, {at::kInt});
-    SIM_CHECK(chosen.dim() == index.query.dim() && chosen.size(-2) == 1, "sparse_indices ", chosen.sizes(),
-              " for query_index ", index.query.sizes());
-  }
+  if (chosen.defined()) of_dtype("sparse_indices", chosen, {at::kInt});
   one_element(loss);
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/transformer.h"
 
+#include "kernels/attention.h"
 #include "kernels/pattern.h"
 
 namespace sim::transformer {
@@ -53,12 +54,15 @@ void selected(const Selection& of, const at::Tensor& mask, const std::string& la
   SIM_CHECK(!mask.defined() || !mask.numel() || mask.dim() == 2, "atten_mask ", mask.sizes(),
             "; allowed: two dimensions");
   SIM_CHECK(of.sparse_mode == 0 || of.sparse_mode == 2, "sparse_mode ", of.sparse_mode, "; allowed: 0, 2");
-  const auto [tokens, heads, groups, width, each] =
-      shapes<"tokens heads _, _ groups _, _ _ width, tokens groups =blocks -> tokens heads width">(
+  const auto [tokens, heads, depth, keys, groups, width, each] =
+      shapes<"tokens heads depth, keys groups depth, keys groups width, tokens groups =blocks -> tokens heads width">(
           {blocks}, of.query, of.key, of.value, of.chosen, out);
+  SIM_CHECK(width <= depth, "a value of depth ", width, " for a key of depth ", depth);
   SIM_CHECK(remainder_of(heads, groups) == 0, heads, " heads of queries for ", groups, " of keys");
   SIM_CHECK(!of.ends.empty() && of.ends.size() == of.key_ends.size(), of.ends.size(), " lengths of queries, ",
             of.key_ends.size(), " of keys");
+  attention::check_ends("actualSeqQLen", of.ends, of.query),
+      attention::check_ends("actualSeqKvLen", of.key_ends, of.key);
   for (int64_t end : of.key_ends)
     SIM_CHECK(remainder_of(end, of.block_size) == 0, "keys that end at ", end, ", within a block of ", of.block_size,
               ", are not simulated");

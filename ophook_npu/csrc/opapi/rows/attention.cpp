@@ -3,15 +3,21 @@
 #include "kernels/pattern.h"
 #include "kernels/rotary.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 using namespace sim::attention;
 
 // The page lists the last two modes for an Ascend950, and gives their formulas for all; no check or tiling refuses
 // them.
-static void turned(const at::Tensor& x, int64_t mode) {
+static void turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
   rotary_mode(mode, true);
   turnable(x, mode);
+  like(sin, cos);
+}
+
+static void turned_mode(const std::string& mode) {
+  SIM_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated");
 }
 
 #define KEPT NAMED(scale, keep, before, after, sparse_mode, prefix)
@@ -205,18 +211,19 @@ ACLNN(QuantFlashAttentionScoreGrad,
        check_backward_by_blocks({QKV}, GRAD_BLOCKS, GRAD_HIFLOAT8, grad, out_dtype, {GRADIENTS})),
       backward_by_blocks({QKV}, GRAD_BLOCKS, GRAD_HIFLOAT8, grad, {GRADIENTS}))
 
-ACLNN(RotaryPositionEmbedding, (In, x, In, cos, In, sin, int64_t, mode, Out, out), (turned(x, mode), like(out, x)),
-      write(out, rotary(x, cos, sin, mode)))
+ACLNN(RotaryPositionEmbedding, (In, x, In, cos, In, sin, int64_t, mode, Out, out),
+      (turned(x, cos, sin, mode), like(out, x)), write(out, rotary(x, cos, sin, mode)))
 ACLNN(RotaryPositionEmbeddingV2, (In, x, In, cos, In, sin, int64_t, mode, In, turn, Out, out),
-      (turned(x, mode), like(out, x), turn.defined() ? shape(turn, {x.size(-1), x.size(-1)}) : when_run()),
+      (turned(x, cos, sin, mode), like(out, x), turn.defined() ? shape(turn, {x.size(-1), x.size(-1)}) : when_run()),
       write(out, rotary_by(x, cos, sin, mode, turn)))
 ACLNN(RotaryPositionEmbeddingGrad,
       (In, grad, In, cos, In, sin, In, x, int64_t, mode, Out, out, Out, out_cos, Out, out_sin),
-      (turned(grad, mode), like(out, grad), rotary_backward_like(cos, sin, x, out_cos, out_sin)),
+      (turned(grad, cos, sin, mode), like(out, grad), rotary_backward_like(cos, sin, x, out_cos, out_sin)),
       rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))
-ACLNN(ApplyRotaryPosEmb, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout), when_run(),
+ACLNN(ApplyRotaryPosEmb, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout),
+      rotate_both_like(query, key, cos, sin, layout, product_is("Ascend950")),
       rotate_both(query, key, cos, sin, "half"))
 ACLNN(ApplyRotaryPosEmbV2, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout, Text, mode),
-      SIM_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated"),
+      (rotate_both_like(query, key, cos, sin, layout, product_is("Ascend950")), turned_mode(mode)),
       rotate_both(query, key, cos, sin, mode))
 ACLNN(InterleaveRope, (In, x, In, cos, In, sin, Out, out), like(sin, cos), write(out, interleaved_rotary(x, cos, sin)))

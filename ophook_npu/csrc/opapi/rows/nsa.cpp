@@ -54,5 +54,6 @@ ACLNN(NsaSelectedAttentionInfer,
       (In, query, In, key, In, value, In, chosen, In, mask, In, pages, Ints, query_lengths, Ints, lengths, Text, layout,
        int64_t, heads, int64_t, key_heads, int64_t, block, int64_t, count, int64_t, page_size, double, scale, int64_t,
        sparse_mode, Out, out),
-      nsa::one_token_like(ONE_TOKEN, query_lengths, heads, layout, out),
+      (nsa::one_token_like(ONE_TOKEN, query_lengths, heads, layout, out),
+       nsa::chosen_of_one_like(ONE_TOKEN, chosen, count)),
       nsa::attend_of_one(ONE_TOKEN, chosen, scale, block, out))
