@@ -47,9 +47,10 @@ at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const 
   return rotary(apart(x), cos, sin, kHalves);
 }
 
-void rotary_backward_like(const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x, const at::Tensor& grad_cos,
-                          const at::Tensor& grad_sin) {
+void rotary_backward_like(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x,
+                          const at::Tensor& grad_cos, const at::Tensor& grad_sin) {
   if (!given(x)) return;
+  like(x, grad);
   if (given(grad_cos)) like(grad_cos, cos);
   if (given(grad_sin)) like(grad_sin, sin);
 }

@@ -17,8 +17,8 @@ at::Tensor rotary_by(const at::Tensor& x, const at::Tensor& cos, const at::Tenso
                      const at::Tensor& turn);
 at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin);
 // Without x the gradients of the angles are not asked for.
-void rotary_backward_like(const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x, const at::Tensor& grad_cos,
-                          const at::Tensor& grad_sin);
+void rotary_backward_like(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x,
+                          const at::Tensor& grad_cos, const at::Tensor& grad_sin);
 void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x,
                      int64_t mode, const at::Tensor& grad_x, const at::Tensor& grad_cos, const at::Tensor& grad_sin);
 void rotate_both_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin,

@@ -13,7 +13,8 @@ using namespace sim::attention;
 static void turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
   rotary_mode(mode, true);
   turnable(x, mode);
-  like(sin, cos);
+  into(x, {cos}), like(sin, cos);  // CANN's tiling takes angles of as many dimensions alone
+  SIM_CHECK(cos.dim() && cos.size(-1) == x.size(-1), "angles ", cos.sizes(), " for ", x.sizes());
 }
 
 static void turned_mode(const std::string& mode) {
@@ -218,7 +219,7 @@ ACLNN(RotaryPositionEmbeddingV2, (In, x, In, cos, In, sin, int64_t, mode, In, tu
       write(out, rotary_by(x, cos, sin, mode, turn)))
 ACLNN(RotaryPositionEmbeddingGrad,
       (In, grad, In, cos, In, sin, In, x, int64_t, mode, Out, out, Out, out_cos, Out, out_sin),
-      (turned(grad, cos, sin, mode), like(out, grad), rotary_backward_like(cos, sin, x, out_cos, out_sin)),
+      (turned(grad, cos, sin, mode), like(out, grad), rotary_backward_like(grad, cos, sin, x, out_cos, out_sin)),
       rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))
 ACLNN(ApplyRotaryPosEmb, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout),
       rotate_both_like(query, key, cos, sin, layout, product_is("Ascend950")),
