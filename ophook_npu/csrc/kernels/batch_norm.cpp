@@ -99,7 +99,7 @@ Sums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::
 BatchGradientSums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
                                       const at::Tensor& rstd) {
   auto [sum, product_sum] = batch_gradient_sums(grad, x, mean);
-  return {sum, product_sum, at::mul(product_sum, wide(rstd)), sum};
+  return {sum, product_sum, at::mul(product_sum, wide(rstd).reshape({-1})), sum};
 }
 
 at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x, const Statistics& of,

@@ -12,9 +12,34 @@ Dims sizes_of_first(const at::Tensor& x, const at::Tensor& target, int64_t reduc
   return sizes;
 }
 
-void weights_like(const at::Tensor& target, std::initializer_list<at::Tensor> weights) {
-  for (const at::Tensor& weight : weights)
-    if (weight.defined() && target.numel()) at::infer_size(weight.sizes(), target.sizes());
+void weights_into(const at::Tensor& of, std::initializer_list<at::Tensor> weights) {
+  if (of.numel()) into(of, weights);
+}
+
+static std::optional<at::Tensor> weights_of(const at::Tensor& x, const at::Tensor& weight) {
+  return x.numel() ? optional(wide(weight)) : std::nullopt;
+}
+
+at::Tensor bce(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight, int64_t reduction) {
+  return at::binary_cross_entropy(wide(x), wide(target), weights_of(x, weight), reduction);
+}
+
+at::Tensor bce_logits(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight,
+                      const at::Tensor& pos_weight, int64_t reduction) {
+  return at::binary_cross_entropy_with_logits(wide(x), wide(target), weights_of(x, weight), weights_of(x, pos_weight),
+                                              reduction);
+}
+
+// ATen drops dimensions of size 1 before it broadcasts.
+at::Tensor bce_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight,
+                        int64_t reduction) {
+  return at::binary_cross_entropy_backward(wide(grad).expand_as(x), wide(x), wide(target).expand_as(x),
+                                           weights_of(x, weight), reduction);
+}
+
+at::Tensor soft_margin(const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
+  const auto sizes = at::infer_size(x.sizes(), target.sizes());
+  return at::soft_margin_loss(wide(x).expand(sizes), wide(target).expand(sizes), reduction);
 }
 
 at::Tensor mse_of_first(const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
@@ -36,16 +61,63 @@ Nll nll(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight,
 
 at::Tensor nll_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight,
                         int64_t reduction, int64_t ignored, const at::Tensor& total_weight) {
-  const at::Tensor labels = target.to(at::kLong), factors = wide(weight), total = wide(total_weight).reshape({});
+  const at::Tensor labels = indices_below(x.size(x.dim() > 1 ? 1 : 0), target, ignored);
+  const at::Tensor factors = wide(weight), total = wide(total_weight).reshape({});
   return x.dim() > 2
              ? at::nll_loss2d_backward(wide(grad), wide(x), labels, optional(factors), reduction, ignored, total)
              : at::nll_loss_backward(wide(grad), wide(x), labels, optional(factors), reduction, ignored, total);
 }
 
+int64_t longest_label(const CtcPaths& of) {
+  return of.labels.empty() ? 0 : std::max<int64_t>(0, *std::max_element(of.labels.begin(), of.labels.end()));
+}
+
+int64_t batch_of_paths(const CtcPaths& of) { return of.log_probs.dim() == 3 ? of.log_probs.size(1) : 1; }
+
+void paths_fit(const CtcPaths& of) {
+  const auto& [log_probs, targets, inputs, labels, blank, zero_infinity] = of;
+  SIM_CHECK(log_probs.dim() == 2 || log_probs.dim() == 3, "logProbs (T, N, C) or (T, C) expected, got ",
+            log_probs.sizes());
+  const int64_t batch = batch_of_paths(of), times = log_probs.size(0);
+  SIM_CHECK(int64_t(inputs.size()) == batch && int64_t(labels.size()) == batch, inputs.size(), " inputLengths and ",
+            labels.size(), " targetLengths for a batch of ", batch);
+  for (const int64_t length : inputs)
+    SIM_CHECK(length >= 0 && length <= times, "an inputLength ", length, " of ", times, " time steps");
+  int64_t all = 0;
+  for (const int64_t length : labels) {
+    SIM_CHECK(length >= 0, "a targetLength ", length);
+    all += length;
+  }
+  const bool fits = targets.dim() == 1   ? targets.numel() == all
+                    : targets.dim() == 2 ? targets.size(0) == batch && targets.size(1) >= longest_label(of)
+                                         : false;
+  SIM_CHECK(fits, "targets ", targets.sizes(), " for targetLengths ", at::IntArrayRef(labels));
+  SIM_CHECK(blank >= 0 && blank < log_probs.size(-1), "blank ", blank, " of ", log_probs.size(-1), " classes");
+}
+
+void paths_fit(const CtcPaths& of, const at::Tensor& grad, const Ctc& forward) {
+  paths_fit(of);
+  const int64_t batch = batch_of_paths(of), states = 2 * longest_label(of) + 1;
+  shape(grad, {batch}), shape(forward.loss, {batch});
+  const at::Tensor& alpha = forward.log_alpha;
+  SIM_CHECK(
+      alpha.dim() == 3 && alpha.size(0) == batch && alpha.size(1) == of.log_probs.size(0) && alpha.size(2) >= states,
+      "logAlpha ", alpha.sizes(), ", expected ", batch, ", ", of.log_probs.size(0), " and at least ", states);
+}
+
+// Of a padded target only what the lengths say is read.
+static at::Tensor labels_of(const CtcPaths& of) {
+  const int64_t classes = of.log_probs.size(-1);
+  if (of.targets.dim() < 2) return indices_below(classes, of.targets);
+  for (size_t batch = 0; batch < of.labels.size(); ++batch)
+    indices_below(classes, of.targets[int64_t(batch)].narrow(0, 0, of.labels[batch]));
+  return of.targets.to(at::kLong);
+}
+
 // ATen leaves what it does not reach of its memory as it was.
 Ctc ctc(const CtcPaths& of, int64_t columns) {
-  auto [loss, alpha] =
-      at::_ctc_loss(of.log_probs, of.targets.to(at::kLong), of.inputs, of.labels, of.blank, of.zero_infinity);
+  paths_fit(of);
+  auto [loss, alpha] = at::_ctc_loss(of.log_probs, labels_of(of), of.inputs, of.labels, of.blank, of.zero_infinity);
   if (alpha.dim() == 2) alpha = alpha.unsqueeze(0);
   at::Tensor padded = at::zeros({alpha.size(0), alpha.size(1), columns}, alpha.options());
   for (int64_t batch = 0; batch < alpha.size(0); ++batch) {
@@ -56,11 +128,11 @@ Ctc ctc(const CtcPaths& of, int64_t columns) {
 }
 
 at::Tensor ctc_backward(const at::Tensor& grad, const CtcPaths& of, const Ctc& forward) {
-  const int64_t longest = of.labels.empty() ? 0 : *std::max_element(of.labels.begin(), of.labels.end());
-  at::Tensor alpha = forward.log_alpha.narrow(2, 0, 2 * longest + 1).contiguous();
+  paths_fit(of, grad, forward);
+  at::Tensor alpha = forward.log_alpha.narrow(2, 0, 2 * longest_label(of) + 1).contiguous();
   if (of.log_probs.dim() == 2) alpha = alpha.squeeze(0);
-  return at::_ctc_loss_backward(grad, of.log_probs, of.targets.to(at::kLong), of.inputs, of.labels, forward.loss, alpha,
-                                of.blank, of.zero_infinity);
+  return at::_ctc_loss_backward(grad, of.log_probs, labels_of(of), of.inputs, of.labels, forward.loss, alpha, of.blank,
+                                of.zero_infinity);
 }
 
 static at::Tensor mean_if(const at::Tensor& value, int64_t reduction) {
@@ -104,13 +176,19 @@ at::Tensor kl(const at::Tensor& x, const at::Tensor& target, int64_t reduction, 
   return at::div(at::kl_div(wide(x), wide(target), at::Reduction::Sum, log_target), batch_of(x));
 }
 
+// Each term's share of the loss, summed over the terms that `to` was broadcast to.
+static at::Tensor divergence_gradient(const at::Tensor& each, const at::Tensor& x, const at::Tensor& target,
+                                      int64_t reduction, const at::Tensor& to) {
+  at::Tensor all = mean_if(each.expand(at::infer_size(x.sizes(), target.sizes())), reduction);
+  if (reduction == kBatchMean) all = at::div(all, batch_of(all));
+  return at::sum_to(all, to.sizes());
+}
+
 at::Tensor kl_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
                        bool log_target) {
-  if (reduction == kBatchMean)
-    return at::div(kl_backward(grad, x, target, at::Reduction::Sum, log_target), batch_of(x));
   auto factor =
       log_target ? at::neg(at::exp(wide(target))) : at::neg(wide(target)).masked_fill_(at::le(wide(target), 0), 0);
-  return mean_if(at::mul(factor, wide(grad)).expand_as(x), reduction);
+  return divergence_gradient(at::mul(factor, wide(grad)), x, target, reduction, x);
 }
 
 at::Tensor kl_target_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
@@ -118,7 +196,7 @@ at::Tensor kl_target_backward(const at::Tensor& grad, const at::Tensor& x, const
   auto wanted = wide(target), given = wide(x);
   auto factor = log_target ? at::mul(at::exp(wanted), at::add(at::sub(wanted, given), 1))
                            : at::sub(at::add(at::log(wanted), 1), given).masked_fill_(at::le(wanted, 0), 0);
-  return mean_if(at::mul(factor, wide(grad)), reduction);
+  return divergence_gradient(at::mul(factor, wide(grad)), x, target, reduction, target);
 }
 
 CrossEntropy cross_entropy(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight, int64_t reduction,

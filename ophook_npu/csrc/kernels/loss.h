@@ -10,8 +10,14 @@ at::Tensor mse(const at::Tensor& x, const at::Tensor& target, int64_t reduction)
 // over the first dimension alone
 Dims sizes_of_first(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
 at::Tensor mse_of_first(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
-// They can be broadcast with the target.
-void weights_like(const at::Tensor& target, std::initializer_list<at::Tensor> weights);
+at::Tensor soft_margin(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
+// Weights can be broadcast to what they weight, and those of nothing have any shape.
+void weights_into(const at::Tensor& of, std::initializer_list<at::Tensor> weights);
+at::Tensor bce(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight, int64_t reduction);
+at::Tensor bce_logits(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight,
+                      const at::Tensor& pos_weight, int64_t reduction);
+at::Tensor bce_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight,
+                        int64_t reduction);
 at::Tensor mse_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction);
 struct Nll {
   at::Tensor loss, total_weight;
@@ -31,6 +37,11 @@ struct CtcPaths {
   int64_t blank;
   bool zero_infinity;
 };
+// Their sizes and lengths fit each other; the second, also those of what is known when the gradient is computed.
+void paths_fit(const CtcPaths& of);
+void paths_fit(const CtcPaths& of, const at::Tensor& grad, const Ctc& forward);
+int64_t longest_label(const CtcPaths& of);
+int64_t batch_of_paths(const CtcPaths& of);
 Ctc ctc(const CtcPaths& of, int64_t columns);
 at::Tensor ctc_backward(const at::Tensor& grad, const CtcPaths& of, const Ctc& forward);
 

@@ -78,9 +78,22 @@ Maxima maxima(const at::Tensor& x, const Window& w) {
   return {y, places};
 }
 
+// Of each image.
+static at::Tensor places_in(const at::Tensor& x, size_t dims, const at::Tensor& places) {
+  return indices_below(c10::multiply_integers(x.sizes().slice(x.sizes().size() - dims)), places);
+}
+
 at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& w, const at::Tensor& places) {
   const auto run = w.dims == 3 ? at::max_pool3d_with_indices_backward : at::max_pool2d_with_indices_backward;
-  return run(wide(grad), wide(x), w.size, w.stride, w.padding, w.dilation, w.ceil_mode, places.to(at::kLong));
+  return run(wide(grad), wide(x), w.size, w.stride, w.padding, w.dilation, w.ceil_mode,
+             places_in(x, size_t(w.dims), places));
+}
+
+at::Tensor adaptive_maxima_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& places,
+                                    size_t dims) {
+  SIM_CHECK(outer_sizes(grad, dims) == outer_sizes(x, dims), "a gradient ", grad.sizes(), " of ", x.sizes());
+  const auto run = dims == 3 ? at::adaptive_max_pool3d_backward : at::adaptive_max_pool2d_backward;
+  return run(wide(grad), wide(x), places_in(x, dims, places));
 }
 
 // Where in a mask the places of so many results are, as int32; undefined where it has no room for them.

@@ -40,6 +40,7 @@ struct Maxima {
   at::Tensor y, places;
 };
 Maxima maxima(const at::Tensor& x, const Window& window);
+at::Tensor adaptive_maxima_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& places, size_t dims);
 at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window, const at::Tensor& places);
 // Of a pooling that told no places: they are found again.
 at::Tensor maxima_backward_again(const at::Tensor& grad, const at::Tensor& x, const Window& window);

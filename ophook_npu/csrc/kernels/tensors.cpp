@@ -268,6 +268,15 @@ at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& al
   return wider ? at::add(wide(a), wide(b), alpha) : at::add(a, b, alpha);
 }
 
+at::Tensor indices_below(int64_t count, const at::Tensor& indices, std::optional<int64_t> ignored) {
+  const at::Tensor all = indices.to(at::kLong);
+  at::Tensor outside = at::logical_or(at::lt(all, 0), at::ge(all, count));
+  if (ignored) outside = at::logical_and(outside, at::ne(all, *ignored));
+  if (outside.any().item<bool>()) [[unlikely]]
+    SIM_CHECK(false, "index ", all.masked_select(outside).select(0, 0).item<int64_t>(), " of ", count);
+  return all;
+}
+
 at::Scalar number_of(const at::Tensor& tensor) { return wide(tensor).item(); }
 
 Dims all_but(const at::Tensor& x, int64_t dim) {

@@ -99,6 +99,9 @@ SIM_API at::Tensor bits_of(const at::Tensor& tensor);
 inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
 }
+// Whole numbers as int64, each from 0 to below `count`, or the one that is ignored. Kernels of ATen's that take an
+// index out of a tensor of indices read and write wherever it says.
+SIM_API at::Tensor indices_below(int64_t count, const at::Tensor& indices, std::optional<int64_t> ignored = {});
 // The number that a tensor of one element holds.
 SIM_API at::Scalar number_of(const at::Tensor& tensor);
 // All dimensions but one, as at::sum takes them.

@@ -42,9 +42,31 @@ void three_parts(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads,
   for (const at::Tensor& each : parts) shape(each, {qkv.size(0), heads, qkv.size(1), qkv.size(2) / (3 * heads)});
 }
 
+// One mask for each window. Without its dimension the windows of each image follow each other.
+static int64_t windows_of(const at::Tensor& self, const at::Tensor& mask) {
+  if (self.dim() == 5) return self.size(1);
+  const int64_t area = self.size(-2) * self.size(-1);
+  return mask.defined() && area ? mask.numel() / area : 1;
+}
+
+void biased_like(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& bias) {
+  SIM_CHECK(self.dim() == 4 || self.dim() == 5, "x of 4 or 5 dimensions expected, got ", self.sizes());
+  asked({bias}, self.sizes().slice(self.sizes().size() - 3));
+  const int64_t windows = windows_of(self, mask);
+  asked({mask}, {windows, self.size(-2), self.size(-1)});
+  SIM_CHECK(windows && (self.dim() == 5 || self.size(0) % windows == 0), windows, " windows in x ", self.sizes());
+}
+
 at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& bias, double scale) {
-  auto scores = wide(self).mul(scale).add(wide(bias));
-  return at::softmax(mask.defined() ? scores.add(wide(mask)) : scores, -1);
+  const at::IntArrayRef image = self.sizes().slice(self.sizes().size() - 3);
+  auto scores = wide(self).mul(scale).add(wide(bias).reshape(image));
+  if (mask.defined()) {
+    const int64_t windows = windows_of(self, mask);
+    scores = scores.view({-1, windows, image[0], image[1], image[2]})
+                 .add(wide(mask).reshape({windows, 1, image[1], image[2]}))
+                 .view(self.sizes());
+  }
+  return at::softmax(scores, -1);
 }
 
 // ---- attention to the blocks of keys that were selected for each token: (tokens, key heads, blocks) ----------------

@@ -14,6 +14,7 @@ void ring_parts(const RingPart& before, const RingPart& now, const std::string& 
 void ring_update(const RingPart& before, const RingPart& now, bool sbh, const RingPart& to);
 // qkv (B, T, 3 * heads * depth) and its bias; all three parts of a head have the same depth.
 void three_parts(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads, std::initializer_list<at::Tensor> parts);
+SIM_API void biased_like(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& bias);
 at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& bias, double scale);
 
 // ---- attention to the blocks of keys that were selected for each token: (tokens, key heads, blocks) ----------------

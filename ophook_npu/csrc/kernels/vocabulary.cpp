@@ -26,9 +26,14 @@ void indices(int64_t first, int64_t last) {
   SIM_CHECK(first >= 0 && last >= first, "indices ", first, " to ", last, "; allowed: from 0 upwards");
 }
 
-void enough_saved(const Saved& by) {
+// A bit, or a bool, for each of the batch, and both statistics of it where they are used.
+void enough_saved(const Saved& by, int64_t batch) {
+  const bool bools = by.mask.scalar_type() == at::kBool;
+  SIM_CHECK(bools ? by.mask.numel() == batch : by.mask.numel() * 8 >= batch, "target_mask ", by.mask.sizes(), " of ",
+            bools ? "BOOL" : "bits", " for a batch of ", batch);
   SIM_CHECK(by.softmax.defined() || (by.max.defined() && by.sum.defined()),
             "either softmax, or logits_max and sum_exp_logits, must be there");
+  if (!by.softmax.defined()) shape(by.max, {batch}), shape(by.sum, {batch});
 }
 
 static at::Tensor logits_of(const at::Tensor& input, const at::Tensor& weight) {

@@ -13,7 +13,7 @@ void indices(int64_t first, int64_t last);
 struct Saved {
   at::Tensor mask, masked_target, max, sum, softmax;
 };
-void enough_saved(const Saved& by);
+void enough_saved(const Saved& by, int64_t batch);
 struct Targets {
   at::Tensor input, weight, target;
 };

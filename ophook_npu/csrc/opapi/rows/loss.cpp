@@ -5,7 +5,7 @@
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
-using sim::kernels::weights_like;
+using sim::kernels::weights_into;
 
 namespace {
 
@@ -32,15 +32,20 @@ void each_or_one(const at::Tensor& out, int64_t reduction, at::IntArrayRef targe
   reduction == at::Reduction::None && !targets.empty() ? shape(out, targets) : one_element(out);
 }
 
+// A target for each place of self, whose dimension 1, or only one, is the classes. The loss is `each`, or its gradient.
 void nll_like(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, int64_t reduction,
-              const at::Tensor& out, const at::Tensor& total) {
+              const at::Tensor& each, const at::Tensor& total) {
   known_reduction(reduction);
-  SIM_CHECK(self.dim() && self.dim() == target.dim() + 1, "self ", self.sizes(), " with a target ", target.sizes());
+  SIM_CHECK(self.dim(), "self has no dimension of classes");
   const int64_t classes = self.dim() > 1 ? 1 : 0;
+  Dims targets = self.sizes().vec();
+  targets.erase(classes);
+  SIM_CHECK(target.sizes() == targets, "self ", self.sizes(), " with a target ", target.sizes(), ", expected ",
+            at::IntArrayRef(targets));
   SIM_CHECK(!weight.defined() || weight.numel() == self.size(classes), "weight ", weight.sizes(), " for ",
             self.size(classes), " classes");
-  each_or_one(out, reduction, self.dim() > 1 ? target.sizes() : at::IntArrayRef());
-  one_element(total);
+  each_or_one(each, reduction, targets);
+  SIM_CHECK(total.numel() == 1, "totalWeight of one number expected, got ", total.sizes());
 }
 
 void write_nll(const at::Tensor& out, const at::Tensor& total, const kernels::Nll& result) {
@@ -50,32 +55,18 @@ void write_nll(const at::Tensor& out, const at::Tensor& total, const kernels::Nl
 
 void no_z_loss(double z_scale, bool asked) { SIM_CHECK(z_scale == 0 && !asked, "the z loss is not simulated"); }
 
-void cross_entropy_like(const at::Tensor& self, const at::Tensor& target, const std::string& reduction,
-                        const at::Tensor& loss, const at::Tensor& log_prob) {
-  like(log_prob, self);
-  SIM_CHECK(self.dim() == 2 && target.numel() == self.size(0), "input ", self.sizes(), " with a target ",
-            target.sizes());
-  each_or_one(loss, reduction_of(reduction), {self.size(0)});
+// The loss, or its gradient.
+void cross_entropy_like(const at::Tensor& target, const std::string& reduction, const at::Tensor& loss) {
+  each_or_one(loss, reduction_of(reduction), target.sizes());
 }
 
 // A row of log_alpha is padded to 32 bytes, or is not.
-void ctc_like(const at::Tensor& log_probs, const at::Tensor& targets, const Dims& inputs, const Dims& labels,
-              const at::Tensor& loss, const at::Tensor& log_alpha) {
-  SIM_CHECK(log_probs.dim() == 2 || log_probs.dim() == 3, "logProbs (T, N, C) or (T, C) expected, got ",
-            log_probs.sizes());
-  const int64_t batch = log_probs.dim() == 3 ? log_probs.size(1) : 1;
-  SIM_CHECK(int64_t(inputs.size()) == batch && int64_t(labels.size()) == batch, inputs.size(), " inputLengths and ",
-            labels.size(), " targetLengths for a batch of ", batch);
-  const int64_t times = log_probs.size(0);
-  for (int64_t length : inputs) SIM_CHECK(length <= times, "an inputLength ", length, " of ", times, " time steps");
-  int64_t all = 0;
-  for (int64_t length : labels) all += length;
-  SIM_CHECK(targets.dim() != 1 || targets.numel() == all, "targets ", targets.sizes(), " for targetLengths ",
-            at::IntArrayRef(labels));
-  log_probs.dim() == 3 ? shape(loss, {batch}) : one_element(loss);
-  const int64_t states = 2 * (batch ? *std::max_element(labels.begin(), labels.end()) : 0) + 1;
+void ctc_like(const kernels::CtcPaths& of, const at::Tensor& loss, const at::Tensor& log_alpha) {
+  kernels::paths_fit(of);
+  const int64_t batch = kernels::batch_of_paths(of), states = 2 * kernels::longest_label(of) + 1;
+  of.log_probs.dim() == 3 ? shape(loss, {batch}) : one_element(loss);
   SIM_CHECK(log_alpha.dim() == 3, "logAlphaOut (N, T, states) expected, got ", log_alpha.sizes());
-  shape(log_alpha, {batch, log_probs.size(0), log_alpha.size(2) == states ? states : (states + 7) / 8 * 8});
+  shape(log_alpha, {batch, of.log_probs.size(0), log_alpha.size(2) == states ? states : (states + 7) / 8 * 8});
 }
 
 void margin_like(const at::Tensor& self, const at::Tensor& target, int64_t reduction, const at::Tensor& out,
@@ -88,9 +79,11 @@ void margin_like(const at::Tensor& self, const at::Tensor& target, int64_t reduc
   asked({is_target}, target.sizes());
 }
 
-// With a weight all have one data type.
+// With a weight, which is that of each, all have one data type.
 void weighted_alike(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, const at::Tensor& out) {
-  if (weight.defined()) same_dtype({self, target, weight, out});
+  if (!weight.defined()) return;
+  same_dtype({self, target, weight, out});
+  if (self.numel()) like(weight, self);
 }
 
 void write_cross_entropy(const at::Tensor& loss, const at::Tensor& log_prob, const kernels::CrossEntropy& result) {
@@ -134,16 +127,15 @@ ACLNN(SmoothL1Loss, (In, self, In, target, int64_t, reduction, float, beta, Out,
       known_loss(out, self, target, reduction),
       write(out, at::smooth_l1_loss(wide(self), wide(target), reduction, beta)))
 ACLNN(SoftMarginLoss, (In, self, In, target, int64_t, reduction, Out, out), loss_shape(out, self, target, reduction),
-      write(out, at::soft_margin_loss(wide(self), wide(target), reduction)))
+      write(out, kernels::soft_margin(self, target, reduction)))
 ACLNN(KlDiv, (In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
       loss_shape(out, self, target, reduction), write(out, at::kl_div(wide(self), wide(target), reduction, log_target)))
 ACLNN(BinaryCrossEntropy, (In, self, In, target, In, weight, int64_t, reduction, Out, out),
       (loss_shape(out, self, target, reduction), weighted_alike(self, target, weight, out)),
-      write(out, at::binary_cross_entropy(wide(self), wide(target), optional(wide(weight)), reduction)))
+      write(out, kernels::bce(self, target, weight, reduction)))
 ACLNN(BinaryCrossEntropyWithLogits, (In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out),
-      (loss_shape(out, self, target, reduction), weights_like(target, {weight, pos_weight})),
-      write(out, at::binary_cross_entropy_with_logits(wide(self), wide(target), optional(wide(weight)),
-                                                      optional(wide(pos_weight)), reduction)))
+      (loss_shape(out, self, target, reduction), weights_into(target, {weight, pos_weight})),
+      write(out, kernels::bce_logits(self, target, weight, pos_weight, reduction)))
 ACLNN(NLLLoss, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
       nll_like(self, target, weight, reduction, out, total),
       write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
@@ -153,17 +145,16 @@ ACLNN(NLLLoss2d, (In, self, In, target, In, weight, int64_t, reduction, int64_t,
 ACLNN(CrossEntropyLoss,
       (In, self, In, target, In, weight, Text, reduction, int64_t, ignored, double, smoothing, double, z_scale, bool,
        return_z, Out, loss, Out, log_prob, Out, z_loss, Out, lse),
-      (kept(loss, self), no_z_loss(z_scale, return_z), cross_entropy_like(self, target, reduction, loss, log_prob)),
+      (kept(loss, self), no_z_loss(z_scale, return_z), cross_entropy_like(target, reduction, loss)),
       write_cross_entropy(loss, log_prob,
                           kernels::cross_entropy(self, target, weight, reduction_of(reduction), ignored, smoothing)))
+#define PATHS {NAMED(log_probs, targets, inputs, labels, blank, zero_infinity)}
 ACLNN(CtcLoss,
       (In, log_probs, In, targets, Ints, inputs, Ints, labels, int64_t, blank, bool, zero_infinity, Out, loss, Out,
        log_alpha),
-      ctc_like(log_probs, targets, inputs, labels, loss, log_alpha);
-      SIM_CHECK(blank >= 0 && blank < log_probs.size(-1), "blank ", blank, " of ", log_probs.size(-1), " classes"),
+      ctc_like(PATHS, loss, log_alpha),
       // the device keeps log_alpha padded to 32 bytes a row
-      write_ctc(loss, log_alpha,
-                kernels::ctc({NAMED(log_probs, targets, inputs, labels, blank, zero_infinity)}, log_alpha.size(2))))
+      write_ctc(loss, log_alpha, kernels::ctc(PATHS, log_alpha.size(2))))
 ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out, Out, is_target),
       margin_like(self, target, reduction, out, is_target),
       write_margin(out, is_target, kernels::multilabel_margin(self, target, reduction)))
@@ -182,39 +173,42 @@ ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reductio
       gradient_like(out, grad, self, target, reduction),
       write(out, at::soft_margin_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
 ACLNN(KlDivBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      kernels::divergence_like(grad, self, target),
+      (kernels::divergence_like(grad, self, target), like(out, self)),
       write(out, kernels::kl_backward(grad, self, target, reduction, log_target)))
 ACLNN(KlDivTargetBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      kernels::divergence_like(grad, self, target),
+      (kernels::divergence_like(grad, self, target), like(out, target)),
       write(out, kernels::kl_target_backward(grad, self, target, reduction, log_target)))
-ACLNN(BinaryCrossEntropyBackward, (In, grad, In, self, In, target, In, weight, int64_t, reduction, Out, out), ,
-      write(out,
-            at::binary_cross_entropy_backward(wide(grad), wide(self), wide(target), optional(wide(weight)), reduction)))
+ACLNN(BinaryCrossEntropyBackward, (In, grad, In, self, In, target, In, weight, int64_t, reduction, Out, out),
+      weights_into(self, {grad, target, weight}),
+      if (out.numel()) write(out, kernels::bce_backward(grad, self, target, weight, reduction)))
 ACLNN(BinaryCrossEntropyWithLogitsBackward,
-      (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out), ,
-      write(out, kernels::bce_logits_backward(grad, self, target, weight, pos_weight, reduction)))
+      (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out),
+      weights_into(self, {grad, weight, pos_weight}),
+      if (out.numel()) write(out, kernels::bce_logits_backward(grad, self, target, weight, pos_weight, reduction)))
 ACLNN(BinaryCrossEntropyWithLogitsTargetBackward,
       (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out),
       SIM_CHECK(reduction >= 0 && reduction <= 2, "reduction ", reduction, "; allowed: 0 to 2");
-      like(target, self);
-      like(out, self), write(out, kernels::bce_logits_target_backward(grad, self, weight, pos_weight, reduction)))
+      like(target, self); like(out, self);
+      weights_into(self, {grad, weight, pos_weight}),
+      if (out.numel()) write(out, kernels::bce_logits_target_backward(grad, self, weight, pos_weight, reduction)))
 ACLNN(NLLLossBackward,
-      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out), ,
+      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
+      nll_like(self, target, weight, reduction, grad, total),
       write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
 ACLNN(NLLLoss2dBackward,
-      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out), ,
+      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
+      nll_like(self, target, weight, reduction, grad, total),
       write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
 ACLNN(CrossEntropyLossGrad,
       (In, grad, In, log_prob, In, target, In, weight, In, grad_z, In, lse, Text, reduction, int64_t, ignored, double,
        smoothing, double, z_scale, Out, out),
-      (no_z_loss(z_scale, grad_z.defined()), like(out, log_prob)),
+      (no_z_loss(z_scale, grad_z.defined()), cross_entropy_like(target, reduction, grad)),
       write(out, kernels::cross_entropy_backward(grad, log_prob, target, weight, reduction_of(reduction), ignored,
                                                  smoothing)))
 ACLNN(CtcLossBackward,
       (In, grad, In, log_probs, In, targets, Ints, inputs, Ints, labels, In, loss, In, log_alpha, int64_t, blank, bool,
        zero_infinity, Out, out),
-      ,
-      write(out, kernels::ctc_backward(grad, {NAMED(log_probs, targets, inputs, labels, blank, zero_infinity)},
-                                       {NAMED(loss, log_alpha)})))
+      kernels::paths_fit(PATHS, grad, {NAMED(loss, log_alpha)}),
+      write(out, kernels::ctc_backward(grad, PATHS, {NAMED(loss, log_alpha)})))
 ACLNN(SoftmaxCrossEntropyWithLogits, (In, features, In, labels, Out, loss, Out, gradient),
       sim::quant::by_row(loss, features), write_loss(loss, gradient, kernels::softmax_cross_entropy(features, labels)))

@@ -150,5 +150,6 @@ ACLNN(LogSoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out), wrap(d
       write(out, kernels::log_softmax_backward(grad, output, dim)))
 ACLNN(ScaledMaskedSoftmaxBackward, (In, grad, In, output, In, mask, double, scale, bool, triangle, Out, out),
       masked_rows(output, mask), write(out, kernels::masked_softmax_backward(grad, output, mask, scale, triangle)))
-ACLNN(MaskedSoftmaxWithRelPosBias, (In, self, In, mask, In, bias, double, scale, int64_t, precision, Out, out), ,
+ACLNN(MaskedSoftmaxWithRelPosBias, (In, self, In, mask, In, bias, double, scale, int64_t, precision, Out, out),
+      sim::transformer::biased_like(self, mask, bias),
       write(out, sim::transformer::biased_softmax(self, mask, bias, scale).to(out.scalar_type())))

@@ -84,9 +84,11 @@ void batch_norm_like(const at::Tensor& self, bool training, const at::Tensor& ou
   if (self.numel()) kernels::of_channels(given, self);
 }
 
-void batch_gradient_sums_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& sum,
-                              const at::Tensor& product_sum, const at::Tensor& weight, const at::Tensor& bias) {
+void batch_gradient_sums_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& mean,
+                              const at::Tensor& rstd, const at::Tensor& sum, const at::Tensor& product_sum,
+                              const at::Tensor& weight, const at::Tensor& bias) {
   like(grad, self), same_dtype({grad, self});
+  for (const at::Tensor& each : {mean, rstd}) sim::counted("a statistic", each, {self.size(1)});
   for_channels({sum, product_sum, weight, bias}, self);
 }
 
@@ -99,7 +101,7 @@ void batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const a
   SIM_CHECK(self.dim() > 1 && self.size(1) > 0, "self has channels in dimension 1, its shape is ", self.sizes());
   like(grad, self);
   auto channels = [&](const at::Tensor& value) {
-    SIM_CHECK(value.defined() && value.numel() == self.size(1), self.size(1),
+    SIM_CHECK(value.defined() && value.dim() == 1 && value.numel() == self.size(1), self.size(1),
               " channels, and a statistic of them of shape ", value.defined() ? value.sizes() : at::IntArrayRef());
   };
   if (weight.defined()) channels(weight);
@@ -195,8 +197,9 @@ ACLNN(BatchNormGatherStatsWithCounts,
 ACLNN(BatchNormReduceBackward,
       (In, grad, In, self, In, mean, In, invstd, In, weight, bool, self_too, bool, weight_too, bool, bias_too, Out,
        sum_dy, Out, sum_dy_xmu, Out, out_weight, Out, out_bias),
-      batch_gradient_sums_like(grad, self, self_too ? sum_dy : at::Tensor(), self_too ? sum_dy_xmu : at::Tensor(),
-                               weight_too ? out_weight : at::Tensor(), bias_too ? out_bias : at::Tensor()),
+      batch_gradient_sums_like(grad, self, mean, invstd, self_too ? sum_dy : at::Tensor(),
+                               self_too ? sum_dy_xmu : at::Tensor(), weight_too ? out_weight : at::Tensor(),
+                               bias_too ? out_bias : at::Tensor()),
       write_sums(self_too ? sum_dy : at::Tensor(), self_too ? sum_dy_xmu : at::Tensor(),
                  weight_too ? out_weight : at::Tensor(), bias_too ? out_bias : at::Tensor(),
                  kernels::batch_gradient_sums(grad, self, mean, invstd)))
@@ -221,7 +224,8 @@ ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), ,
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))
 ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), ,
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps, 1)))
-ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma), ,
+ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma),
+      sim::counted("rstd", rstd, outer_sizes(self, size_t(gamma.dim()))),
       write_gradients(out, out_gamma, {}, kernels::rms_norm_backward(grad, self, rstd, gamma)))
 ACLNN(AddRmsNorm, (In, a, In, b, In, gamma, double, eps, Out, out, Out, rstd, Out, sum), ,
       write_normal_of_sum(out, {}, {}, rstd, sum, kernels::add_rms_norm(a, b, kernels::weight_of_rows(gamma), eps)))
@@ -257,7 +261,10 @@ ACLNN(GroupNormBackward,
       (In, grad, In, self, In, mean, In, rstd, In, gamma, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, Bools,
        mask, Out, out, Out, out_gamma, Out, out_beta),
       gradients_like(mask, out, out_gamma, out_beta, self.sizes(), gamma.defined() ? gamma.sizes() : Shape(c));
-      SIM_CHECK(groups > 0 && c % groups == 0, c, " channels in ", groups, " groups"),
+      of_groups(self, GROUPS); sim::counted("gradOut", grad, self.sizes());
+      sim::counted("gamma", gamma, {c});
+      sim::counted("mean", mean, {n, groups});
+      sim::counted("rstd", rstd, {n, groups}),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_backward(grad, self, {NAMED(mean, rstd)}, gamma, GROUPS, wanted(mask))))
 ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd), ,

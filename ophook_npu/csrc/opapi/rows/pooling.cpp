@@ -77,8 +77,6 @@ void write_masked(const at::Tensor& out, const at::Tensor& mask, const kernels::
   kernels::write_places(mask, result.places);
 }
 
-at::Tensor indices(const at::Tensor& given) { return given.to(at::kLong); }
-
 void one_step(const Dims& dilation) {
   for (const int64_t each : dilation) SIM_CHECK(each == 1, "dilations ", dilation, "; allowed: 1");
 }
@@ -136,12 +134,12 @@ ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), (resized(
       write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
 ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out),
       (adapted_from(grad, self, out, 2), placed_in_32_bits(self, 2)),
-      write(out, at::adaptive_max_pool2d_backward(wide(grad), wide(self), indices(found))))
+      write(out, kernels::adaptive_maxima_backward(grad, self, found, 2)))
 ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 3), like(found, out)),
       write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
 ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out),
       (adapted_from(grad, self, out, 3), placed_in_32_bits(self, 3)),
-      write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
+      write(out, kernels::adaptive_maxima_backward(grad, self, found, 3)))
 ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out), (kept(out, self), resized(out, self, size, 2)),
       write(out, kernels::max_unpool(self, found, size)))
 ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),

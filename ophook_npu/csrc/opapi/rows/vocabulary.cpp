@@ -23,7 +23,7 @@ ACLNN(FusedCrossEntropyLossWithMaxSum,
 ACLNN(FusedLinearCrossEntropyLossGrad,
       (In, grad, In, input, In, weight, In, mask, In, maskedTarget, float, smoothing, In, max, In, sum, In, softmax,
        Out, inputGrad, Out, weightGrad),
-      (multiplies(input, weight), no_smoothing(smoothing), enough_saved(SAVED)),
+      (multiplies(input, weight), no_smoothing(smoothing), enough_saved(SAVED, input.size(0))),
       loss_grad(grad, input, weight, SAVED, inputGrad, weightGrad))
 ACLNN(CrossEntropySumExpAndIndexLogit,
       (In, logits, In, target, In, max, int64_t, first, int64_t, last, Out, predicted, Out, sum, Out, exps, Out, place,
