@@ -224,9 +224,8 @@ static void dynamic_rows_like(const at::Tensor& out, const at::Tensor& x, const 
   mx::stepped_like(out, sizes), by_row(scale, x);
 }
 
-void add_rms_norm_dynamic_like(const Summands& of, Checked<bool> mask, const QuantizedResult& first,
-                               const QuantizedResult& second, const at::Tensor& sum) {
-  like(of.b, of.a), like(sum, of.a);
+void add_rms_norm_dynamic_like(const at::Tensor& x, Checked<bool> mask, const QuantizedResult& first,
+                               const QuantizedResult& second) {
   SIM_CHECK(!mask.empty() || first.scale.defined() || !second.scale.defined(),
             "smoothScale2Optional without the first");
   set_default(mask, first.scale, second.scale);
@@ -236,7 +235,7 @@ void add_rms_norm_dynamic_like(const Summands& of, Checked<bool> mask, const Qua
   SIM_CHECK_DTYPE(!mask[0] || !mask[1] || first.out.scalar_type() == second.out.scalar_type(), "y1Out is ",
                   first.out.scalar_type(), " and y2Out ", second.out.scalar_type(), "; allowed: the same");
   for (const QuantizedResult* each : {&first, &second})
-    if (mask[each == &second]) dynamic_rows_like(each->out, of.a, each->out_scale);
+    if (mask[each == &second]) dynamic_rows_like(each->out, x, each->out_scale);
 }
 
 void add_rms_norm_dynamic(const Summands& of, Checked<bool> mask, const QuantizedResult& first,
@@ -248,13 +247,9 @@ void add_rms_norm_dynamic(const Summands& of, Checked<bool> mask, const Quantize
       write_dynamic(symmetric(smooth(value, each->scale), mx::largest_of(each->out)), {each->out, each->out_scale});
 }
 
-void add_rms_norm_like(const Summands& of, const QuantizedResult& first, const QuantizedResult& second,
-                       const at::Tensor& sum, const at::Tensor& norm) {
-  like(of.b, of.a), like(sum, of.a), like(norm, of.a), mx::stepped_like(first.out, of.a);
-  if (given(second.out)) mx::stepped_like(second.out, of.a);
-  const int64_t outer = of.a.dim() - of.gamma.dim();
-  SIM_CHECK(outer >= 0 && of.gamma.sizes() == of.a.sizes().slice(size_t(outer)), "gamma ", of.gamma.sizes(),
-            " for the last dimensions of ", of.a.sizes());
+void add_rms_norm_like(const at::Tensor& x, const QuantizedResult& first, const QuantizedResult& second) {
+  mx::stepped_like(first.out, x);
+  if (given(second.out)) mx::stepped_like(second.out, x);
 }
 
 void add_rms_norm_quant(const Summands& of, bool divide, const QuantizedResult& first, const QuantizedResult& second,

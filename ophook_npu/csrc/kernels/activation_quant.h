@@ -64,12 +64,11 @@ void dequant_swiglu_quant(const Products& of, const Swiglu& swiglu, const Steps&
 
 // ---- after a sum and its normalization -----------------------------------------------------------------------------
 // mask: which of the two results are asked for; empty: the first, and the second where both are smoothed.
-void add_rms_norm_dynamic_like(const Summands& of, Checked<bool> mask, const QuantizedResult& first,
-                               const QuantizedResult& second, const at::Tensor& sum);
+void add_rms_norm_dynamic_like(const at::Tensor& x, Checked<bool> mask, const QuantizedResult& first,
+                               const QuantizedResult& second);
 void add_rms_norm_dynamic(const Summands& of, Checked<bool> mask, const QuantizedResult& first,
                           const QuantizedResult& second, const at::Tensor& sum);
-void add_rms_norm_like(const Summands& of, const QuantizedResult& first, const QuantizedResult& second,
-                       const at::Tensor& sum, const at::Tensor& norm);
+void add_rms_norm_like(const at::Tensor& x, const QuantizedResult& first, const QuantizedResult& second);
 void add_rms_norm_quant(const Summands& of, bool divide, const QuantizedResult& first, const QuantizedResult& second,
                         const at::Tensor& sum, const at::Tensor& norm);
 

@@ -9,12 +9,10 @@
 using namespace sim::aclnn;
 using namespace sim::quant;
 
-ACLNN(AdaLayerNorm, (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out),
-      (ada_like(out, self, scale, shift), asked({weight, bias}, {self.size(-1)})),
+ACLNN(AdaLayerNorm, (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out), ,
       write_ada(out, {}, {}, ada_layer_norm(self, scale, shift, weight, bias, eps)))
 ACLNN(AdaLayerNormV2,
-      (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      (ada_like(out, self, scale, shift, {mean, rstd}), asked({weight, bias}, {self.size(-1)})),
+      (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd), ,
       write_ada(out, mean, rstd, ada_layer_norm(self, scale, shift, weight, bias, eps)))
 ACLNN(AdaLayerNormBackward,
       (In, grad, In, self, Ints, normalized, In, rstd, In, mean, In, scale, In, shift, In, weight, In, bias, Out, out,
@@ -28,8 +26,7 @@ ACLNN(AdaLayerNormBackward,
 ACLNN(AdaLayerNormQuant,
       (In, self, In, scale, In, shift, In, weight, In, bias, In, smoothing, double, eps, Text, mode, Out, out, Out,
        out_scale, Out, out_offset),
-      (ada_like(out, self, scale, shift), asked({weight, bias, smoothing}, {self.size(-1)}), dynamic_mode(mode),
-       sim::mx::stepped_like(out, self), by_row(out_scale, self)),
+      (dynamic_mode(mode), sim::mx::stepped_like(out, self), by_row(out_scale, self)),
       write_rows_quantized(out, out_scale, smooth(ada_layer_norm(self, scale, shift, weight, bias, eps).y, smoothing)))
 ACLNN(LayerNormWithImplMode,
       (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd, int32_t, mode),
@@ -38,8 +35,7 @@ ACLNN(LayerNormWithImplMode,
       write_ada(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(LayerNormQuant,
       (In, self, In, gamma, In, beta, In, scale, In, zero, int32_t, mode, double, eps, Out, out, Out, out_scale),
-      (over_the_last(self, gamma), static_mode(mode)),
-      write_quantized(out, steps_of(layer_normal(self, gamma, beta, eps), scale, zero, true)))
+      static_mode(mode), write_quantized(out, steps_of(layer_normal(self, gamma, beta, eps), scale, zero, true)))
 // Its page allows additionalOutput false, CANN's own program for it asks for the sum.
 ACLNN(AddLayerNormQuantV2,
       (In, a, In, b, In, gamma, In, beta, In, bias, In, scale1, In, scale2, In, zero1, In, zero2, Text, mode, double,
@@ -58,10 +54,10 @@ ACLNN(AddLayerNormQuant,
                            RESULT(1), RESULT(2), sum_too ? sum : at::Tensor()))
 ACLNN(RmsNormDynamicQuant,
       (In, self, In, gamma, In, smoothing, In, beta, double, eps, int64_t, dtype, Out, out, Out, out_scale),
-      (over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar}), by_row(out_scale, self)),
+      (of_dtype("yOut", out, {at::kChar}), by_row(out_scale, self)),
       write_rows_quantized(out, out_scale, smooth(rms_normal(self, gamma, beta, eps), smoothing)))
 ACLNN(RmsNormQuant, (In, self, In, gamma, In, beta, In, scale, In, offset, double, eps, Out, out),
-      (sim::mx::stepped_like(out, self), over_the_last(self, gamma)),
+      sim::mx::stepped_like(out, self),
       write(out, sim::mx::stepped(steps_of(rms_normal(self, gamma, beta, eps), scale, offset, true), out)))
 ACLNN(QuantizedBatchNorm,
       (In, self, In, mean, In, var, Num, scale, Num, zero, Num, out_scale, Num, out_zero, In, weight, In, bias, float,

@@ -68,23 +68,23 @@ ACLNN(DequantSwigluQuantV2,
 ACLNN(AddRmsNormDynamicQuant,
       (In, a, In, b, In, gamma, In, smooth1, In, smooth2, double, eps, Out, out1, Out, out2, Out, sum, Out, scale1, Out,
        scale2),
-      add_rms_norm_dynamic_like({NAMED(a, b, gamma)}, {}, DYNAMIC(1), DYNAMIC(2), sum),
+      add_rms_norm_dynamic_like(a, {}, DYNAMIC(1), DYNAMIC(2)),
       add_rms_norm_dynamic({NAMED(a, b, gamma, eps)}, {}, DYNAMIC(1), DYNAMIC(2), sum))
 ACLNN(AddRmsNormDynamicQuantV2,
       (In, a, In, b, In, gamma, In, smooth1, In, smooth2, In, beta, double, eps, Bools, mask, Out, out1, Out, out2, Out,
        sum, Out, scale1, Out, scale2),
-      add_rms_norm_dynamic_like({NAMED(a, b, gamma)}, mask, DYNAMIC(1), DYNAMIC(2), sum),
+      add_rms_norm_dynamic_like(a, mask, DYNAMIC(1), DYNAMIC(2)),
       add_rms_norm_dynamic({NAMED(a, b, gamma, beta, eps)}, mask, DYNAMIC(1), DYNAMIC(2), sum))
 #define STATIC(n) {.scale = scale##n, .zero = zero##n, .out = out##n}
 ACLNN(AddRmsNormQuant,
       (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, int64_t, axis, double, eps, bool, divide,
        Out, out1, Out, out2, Out, sum),
-      add_rms_norm_like({NAMED(a, b, gamma)}, STATIC(1), STATIC(2), sum, {}),
+      add_rms_norm_like(a, STATIC(1), STATIC(2)),
       add_rms_norm_quant({NAMED(a, b, gamma, eps)}, divide, STATIC(1), STATIC(2), sum, {}))
 ACLNN(AddRmsNormQuantV2,
       (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, In, beta, int64_t, axis, double, eps,
        bool, divide, Out, out1, Out, out2, Out, sum, Out, norm),
-      add_rms_norm_like({NAMED(a, b, gamma)}, STATIC(1), STATIC(2), sum, norm),
+      add_rms_norm_like(a, STATIC(1), STATIC(2)),
       add_rms_norm_quant({NAMED(a, b, gamma, beta, eps)}, divide, STATIC(1), STATIC(2), sum, norm))
 ACLNN(DynamicQuantV3,
       (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, Out, out, Out, scale, Out,
