@@ -80,7 +80,9 @@ Maxima maxima(const at::Tensor& x, const Window& w) {
 
 // Of each image.
 static at::Tensor places_in(const at::Tensor& x, size_t dims, const at::Tensor& places) {
-  return indices_below(c10::multiply_integers(x.sizes().slice(x.sizes().size() - dims)), places);
+  int64_t count = 1;
+  for (int64_t dim = 1; dim <= int64_t(dims); ++dim) count *= x.size(-dim);
+  return indices_below(count, places);
 }
 
 at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& w, const at::Tensor& places) {

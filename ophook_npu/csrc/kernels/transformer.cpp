@@ -62,7 +62,8 @@ at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const 
   auto scores = wide(self).mul(scale).add(wide(bias).reshape(image));
   if (mask.defined()) {
     const int64_t windows = windows_of(self, mask);
-    scores = scores.view({-1, windows, image[0], image[1], image[2]})
+    const int64_t images = self.dim() == 5 ? self.size(0) : divided(self.size(0), windows);
+    scores = scores.reshape({images, windows, image[0], image[1], image[2]})
                  .add(wide(mask).reshape({windows, 1, image[1], image[2]}))
                  .view(self.sizes());
   }
