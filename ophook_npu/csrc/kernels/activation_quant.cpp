@@ -37,8 +37,8 @@ void write_static(const at::Tensor& out, const at::Tensor& value, const std::str
   write(out, mx::stepped(value, out));
 }
 
-void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const std::string& mode,
-                 const at::Tensor& out) {
+void quantizable(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, int64_t axis,
+                 const std::string& mode, const at::Tensor& out) {
   mx::stepped_like(out, self);
   SIM_CHECK(mx::of_whole_numbers(out) || mode == "round", "round mode ", mode,
             "; allowed for y of floating point: round", mx::is_hifloat8(out) ? " (hybrid is not simulated)" : "");
@@ -47,6 +47,10 @@ void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, 
             "; the last two dimensions are allowed");
   const int64_t size = self.dim() ? self.size(axis) : 1;
   SIM_CHECK(scale.numel() == 1 || scale.numel() == size, scale.numel(), " scales for a dimension of size ", size);
+  SIM_CHECK(!offset.defined() || offset.numel() == scale.numel(), "offset ", offset.sizes(), " for scale ",
+            scale.sizes(), "; one for each scale is expected");
+  for (const at::Tensor& each : {scale, offset})
+    if (each.dim() > 1) into(self, {each});
 }
 
 // ---- dynamic -----------------------------------------------------------------------------------------------------
@@ -103,26 +107,40 @@ void dynamic_quant(const Dynamically& of, const Steps& to) {
   write_dynamic(result, to);
 }
 
+void group_like(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
+                const at::Tensor& offset, const at::Tensor& out) {
+  quantized_like(out, self), shape(scale, {group_index.numel(), self.size(-1)});
+  groups::listed(group_index, groups::kEnds), counted("offset", offset, {1});
+}
+
 void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
                  const at::Tensor& offset, const at::Tensor& out) {
   auto rows = smoothed(self, scale, group_index);
-  write_quantized(out, offset.defined() ? rows.add(wide(offset)) : rows);
+  write_quantized(out, offset.defined() ? rows.add(wide(offset).reshape({})) : rows);
 }
 
-void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index,
-            const at::Tensor& out, const at::Tensor& scale) {
+// One number for each group, or one for each of its columns.
+static void of_groups(const char* name, const at::Tensor& values, int64_t groups, int64_t columns) {
+  const bool fits = !values.defined() || values.sizes() == at::IntArrayRef{groups} ||
+                    values.sizes() == at::IntArrayRef{groups, columns};
+  SIM_CHECK(fits, name, " ", values.sizes(), " for ", groups, " groups; (", groups, ") or (", groups, ", ", columns,
+            ") expected");
+}
+
+void halved(const SwigluRows& of, const std::string& mode, const Steps& to) {
   SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
-  SIM_CHECK(mode == "dynamic" || smooth.defined(), "static quantization needs smooth_scales");
-  const int64_t groups = group_index.defined() ? group_index.numel() : 1;
-  SIM_CHECK(!smooth.defined() || smooth.size(0) == groups, "smooth_scales ", smooth.sizes(), " for ", groups,
-            " groups");
-  of_dtype("y", out, {at::kChar});
-  SIM_CHECK(out.size(-1) != self.size(-1) / 4, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(),
-            ") is not simulated");
-  Dims sizes = self.sizes().vec();
+  SIM_CHECK(mode == "dynamic" || of.smooth.defined(), "static quantization needs smooth_scales");
+  of_dtype("y", to.out, {at::kChar});
+  SIM_CHECK(to.out.size(-1) != of.self.size(-1) / 4, "an output of 4 bits (shape ", to.out.sizes(), " for ",
+            of.self.sizes(), ") is not simulated");
+  Dims sizes = of.self.sizes().vec();
   sizes.back() /= 2;
-  shape(out, sizes);
-  if (mode == "dynamic") by_row(scale, self);
+  shape(to.out, sizes);
+  if (mode == "dynamic") by_row(to.scale, of.self);
+  groups::listed(of.group_index, of.kind);
+  const int64_t groups = of.group_index.defined() ? of.group_index.numel() : 1;
+  of_groups("smooth_scales", of.smooth, groups, sizes.back());
+  if (mode == "static") of_groups("offsets", of.offsets, groups, sizes.back());
 }
 
 void swiglu_quant(const SwigluRows& of, bool left, bool dynamic, const Steps& to) {
@@ -145,6 +163,12 @@ void swiglu_quant(const SwigluRows& of, bool left, bool dynamic, const Steps& to
 // ---- after a product of integers and swiglu ------------------------------------------------------------------------
 // Of values for each group, or for the only one.
 static at::Tensor of_group(const at::Tensor& all, int64_t group) { return all.dim() > 1 ? all[group] : all; }
+static void columns_of_groups(const char* name, const at::Tensor& values, int64_t groups, int64_t columns) {
+  const bool fits = !values.defined() || values.sizes() == at::IntArrayRef{groups, columns} ||
+                    (groups == 1 && values.sizes() == at::IntArrayRef{columns});
+  SIM_CHECK(fits, name, " ", values.sizes(), "; (", groups, ", ", columns,
+            groups == 1 ? ") or one dimension less" : ")", " expected");
+}
 
 void dequant_swiglu_like(const Products& of, int64_t dtype, int64_t dim, int64_t swiglu_mode, const Steps& to) {
   const bool whole = to.out.scalar_type() == at::kChar;
@@ -166,6 +190,15 @@ void dequant_swiglu_like(const Products& of, int64_t dtype, int64_t dim, int64_t
   whole ? shape(to.out, sizes) : mx::out_like(to.out, sizes);
   if (of.mode == "dynamic") by_row(to.scale, of.self);
   else idle(to.scale, outer_sizes(of.self));
+  const int64_t groups = of.group_index.defined() ? of.group_index.numel() : 1;
+  if (of.self.scalar_type() == at::kInt) {
+    columns_of_groups("weight_scale", of.weight_scale, groups, of.self.size(-1));
+    counted("activation_scale", of.row_scale, outer_sizes(of.self));
+    columns_of_groups("bias", of.bias, groups, of.self.size(-1));
+  }
+  if (of.mode == "dynamic") return columns_of_groups("quant_scale", of.quant_scale, groups, sizes.back());
+  of_groups("quant_scale", of.quant_scale, groups, sizes.back());
+  of_groups("quant_offset", of.quant_offset, groups, sizes.back());
 }
 
 void dequant_swiglu_quant(const Products& of, const Swiglu& swiglu, const Steps& to) {

@@ -28,8 +28,8 @@ at::Tensor rounded(const at::Tensor& value, const std::string& mode);
 at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square, int64_t axis);
 // Numbers of floating point are what a cast makes of the value, whatever the mode is called.
 void write_static(const at::Tensor& out, const at::Tensor& value, const std::string& mode);
-void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const std::string& mode,
-                 const at::Tensor& out);
+void quantizable(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, int64_t axis,
+                 const std::string& mode, const at::Tensor& out);
 
 // What is made 8 bits wide, and its scale and offset where they are results.
 struct Steps {
@@ -46,14 +46,15 @@ struct Dynamically {
 };
 void dynamic_like(const Dynamically& of, const Steps& to);
 void dynamic_quant(const Dynamically& of, const Steps& to);
+void group_like(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
+                const at::Tensor& offset, const at::Tensor& out);
 void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
                  const at::Tensor& offset, const at::Tensor& out);
-void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index,
-            const at::Tensor& out, const at::Tensor& scale);
 struct SwigluRows {
   at::Tensor self, smooth, offsets, group_index;
   int64_t kind = groups::kEnds;  // of the group's index
 };
+void halved(const SwigluRows& of, const std::string& mode, const Steps& to);
 void swiglu_quant(const SwigluRows& of, bool left, bool dynamic, const Steps& to);
 struct Products {
   at::Tensor self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index;

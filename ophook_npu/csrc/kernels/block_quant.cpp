@@ -143,24 +143,31 @@ void situ_like(const Products& of, const at::Tensor& out, const at::Tensor& scal
   sizes.back() = divided(sizes.back(), 2);
   shape(out, sizes), of_dtype("yOut", out, {at::kChar});
   if (of.mode == "dynamic") by_row(scale, of.self);
+  const int64_t columns = of.self.size(-1);
+  one_or_each("weightScale", of.weight_scale, columns), one_or_each("bias", of.bias, columns);
+  counted("activationScale", of.row_scale, outer_sizes(of.self));
+  one_or_each("quantScale", of.quant_scale, sizes.back());
+  if (of.mode == "static") one_or_each("quantOffset", of.quant_offset, sizes.back());
 }
+
+static at::Tensor row(const at::Tensor& values) { return wide(values).reshape({-1}); }
 
 // Unlike its relatives it cuts what is behind the point.
 void situ_quant(const Products& of, const kernels::SituGlu& how, const at::Tensor& out, const at::Tensor& scale) {
   auto value = wide(of.self).to(at::kFloat);
   if (of.weight_scale.defined() && !at::isFloatingType(of.self.scalar_type())) {
-    value = value.mul(wide(of.weight_scale));
+    value = value.mul(row(of.weight_scale));
     if (of.self.scalar_type() == at::kInt && of.row_scale.defined())
-      value = value.mul(wide(of.row_scale).unsqueeze(-1));
-    if (of.bias.defined()) value = value.add(wide(of.bias));
+      value = value.mul(wide(of.row_scale).reshape(outer_sizes(of.self)).unsqueeze(-1));
+    if (of.bias.defined()) value = value.add(row(of.bias));
   }
   value = kernels::situ_glu(value, how);
   if (of.mode == "dynamic") {
     const auto result = symmetric(value, 127);
     return write_tokens(out, scale, result.value.trunc(), result.scale);
   }
-  value = value.div(wide(of.quant_scale));
-  write_quantized(out, (of.quant_offset.defined() ? value.add(wide(of.quant_offset)) : value).trunc());
+  value = value.div(row(of.quant_scale));
+  write_quantized(out, (of.quant_offset.defined() ? value.add(row(of.quant_offset)) : value).trunc());
 }
 
 // ---- quantization that training imitates ---------------------------------------------------------------------------

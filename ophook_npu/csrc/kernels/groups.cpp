@@ -18,8 +18,15 @@ std::vector<Group> of(const Dims& list, int64_t kind, int64_t rows) {
   return groups;
 }
 
+void listed(const at::Tensor& list, int64_t kind) {
+  if (!list.defined()) return;
+  const bool fits = kind == kPairs ? list.dim() == 2 && list.size(1) == 2 : list.dim() == 1;
+  SIM_CHECK(fits, "a group list of type ", kind, " has shape ", list.sizes(), "; ",
+            kind == kPairs ? "(groups, 2)" : "(groups)", " expected");
+}
+
 std::vector<Group> of(const at::Tensor& list, int64_t kind, int64_t rows) {
-  SIM_CHECK(list.dim() == (kind == kPairs ? 2 : 1), "a group list of type ", kind, " has shape ", list.sizes());
+  listed(list, kind);
   auto values = list.to(at::kLong).contiguous();
   return of(Dims(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind, rows);
 }

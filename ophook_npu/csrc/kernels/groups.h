@@ -9,6 +9,7 @@ struct Group {
   int64_t expert, start, count;
 };
 enum GroupList : int64_t { kEnds = 0, kCounts = 1, kPairs = 2 };  // kPairs: an expert and its count in each row
+void listed(const at::Tensor& list, int64_t kind);                // it may be absent
 std::vector<Group> of(const at::Tensor& list, int64_t kind, int64_t rows);
 std::vector<Group> of(const Dims& list, int64_t kind, int64_t rows);
 

@@ -44,6 +44,7 @@ void sum_into(const at::Tensor& out, const at::Tensor& self, const at::Tensor& a
               const at::Scalar& beta, const at::Scalar& alpha) {
   auto& to = const_cast<at::Tensor&>(out);
   const bool batch = a.dim() == 3;
+  if (batch && a.size(0) != b.size(0)) return sum_into(out, self, a, b.expand({a.size(0), -1, -1}), beta, alpha);
   if (!as_it_is(a, b))
     out.copy_(batch ? at::baddbmm(wide(self), wide(a), wide(b), beta, alpha)
                     : at::addmm(wide(self), wide(a), wide(b), beta, alpha));

@@ -65,8 +65,9 @@ void one_element(const at::Tensor& out) {
   if (!out.defined() || !is_single(out.sizes())) shape(out, {});
 }
 
-void a_number(const char* name, const at::Tensor& tensor) {
-  SIM_CHECK(!tensor.defined() || tensor.numel() == 1, name, " has shape ", tensor.sizes(), "; one number expected");
+void one_or_each(const char* name, const at::Tensor& values, int64_t count) {
+  SIM_CHECK(!values.defined() || values.numel() == 1 || values.numel() == count, name, " ", values.sizes(),
+            ": one number, or ", count, " expected");
 }
 
 void for_dims(const char* name, const Dims& values, size_t dims, int64_t least) {

@@ -35,8 +35,9 @@ SIM_API void idle(const at::Tensor& out, at::IntArrayRef sizes);
 // As many elements as this, in any shape.
 SIM_API void counted(const char* name, const at::Tensor& out, at::IntArrayRef sizes);
 SIM_API void one_element(const at::Tensor& out);  // out is a scalar: [] or [1]
-// A tensor that stands for a number has one element, in whatever shape; what is absent is not looked at.
-SIM_API void a_number(const char* name, const at::Tensor& tensor);
+// An input of one number for all, or one for each of so many, in any shape; it may be absent.
+SIM_API void one_or_each(const char* name, const at::Tensor& values, int64_t count);
+inline void a_number(const char* name, const at::Tensor& tensor) { one_or_each(name, tensor, 1); }
 SIM_API void holds(const at::Tensor& out, at::IntArrayRef result);  // write() takes a result of this shape
 // Each out, where the caller has a use for it, has this shape but for dimensions of size 1, as write_asked() writes it.
 SIM_API void asked(std::initializer_list<at::Tensor> outs, at::IntArrayRef expected);

@@ -12,7 +12,7 @@ void quantized_rule(Shaper& s) {
   s.out(kInt8, s.shape(0));
 }
 at::Tensor ascend_quant(const Args& a) {
-  quant::quantizable(a[0], a[1], a.integer("axis"), a.text("round_mode"), a.output(0));
+  quant::quantizable(a[0], a[1], a[2], a.integer("axis"), a.text("round_mode"), a.output(0));
   const at::Tensor scaled = quant::scaled(a[0], a[1], a[2], a.flag("sqrt_mode"), a.integer("axis"));
   return quant::saturated(quant::rounded(scaled, a.text("round_mode")), a.output(0));
 }

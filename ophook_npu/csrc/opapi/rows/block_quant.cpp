@@ -62,8 +62,7 @@ ACLNN(RotateQuant,
 ACLNN(AscendAntiQuant, (In, self, In, scale, In, offset, int64_t, dtype, bool, square, Out, out),
       (anti_quantized_like(self, out), anti_scale_like(scale, offset, dtype, out)),
       write(out, anti_quantized(self, scale, offset, square)))
-ACLNN(DequantBias, (In, self, In, weight_scale, In, row_scale, In, bias, int64_t, dtype, Out, out),
-      (like(out, self), shape(weight_scale, {self.size(-1)})),
+ACLNN(DequantBias, (In, self, In, weight_scale, In, row_scale, In, bias, int64_t, dtype, Out, out), when_run(),
       write(out, with_bias_dequantized(self, weight_scale, row_scale, bias)))
 #define SITU_PRODUCTS {NAMED(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, mode)}
 ACLNN(DequantSituQuant,

@@ -127,12 +127,12 @@ ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cub
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(AddmmWeightNz, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
-ACLNN(Baddbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
-      (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
+ACLNN(Baddbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode), into(out, {self}),
+      kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(Addbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (shapes<"#b m k, #b k n -> m n">(mat1, mat2, out), into(out, {self})),
       write(out, kernels::plus_batches(self, mat1, mat2, beta, alpha)))
-ACLNN(InplaceBaddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
+ACLNN(InplaceBaddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), when_run(),
       kernels::sum_into(self, self, mat1, mat2, beta, alpha))
 ACLNN(InplaceAddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode),
       shapes<"#b m k, #b k n -> m n">(mat1, mat2, self),

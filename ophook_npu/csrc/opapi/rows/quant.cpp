@@ -20,7 +20,7 @@ static void quantizable_as(const at::Tensor& self, const at::Tensor& scale, cons
     SIM_CHECK(mode == "round" || mode == "floor" || mode == "ceil" || mode == "trunc", "roundMode \"", mode,
               "\"; allowed: round, floor, ceil, trunc");
   }
-  quantizable(self, scale, axis, mode, out);
+  quantizable(self, scale, offset, axis, mode, out);
 }
 ACLNN(AscendQuant, (In, self, In, scale, In, offset, bool, square, Text, mode, int32_t, dtype, Out, out),
       quantizable_as(self, scale, offset, mode, dtype, -1, out),
@@ -36,19 +36,18 @@ ACLNN(DynamicQuantV2, (In, self, In, smooth, In, group_index, int32_t, dtype, Ou
       dynamic_like({NAMED(self, smooth, group_index)}, {NAMED(out, scale, offset)}),
       dynamic_quant({NAMED(self, smooth, group_index)}, {NAMED(out, scale, offset)}))
 ACLNN(GroupQuant, (In, self, In, scale, In, group_index, In, offset, int32_t, dtype, Out, out),
-      (quantized_like(out, self), shape(scale, {group_index.numel(), self.size(-1)})),
-      group_quant(self, scale, group_index, offset, out))
+      group_like(self, scale, group_index, offset, out), group_quant(self, scale, group_index, offset, out))
 ACLNN(TransQuantParamV2, (In, scale, In, offset, Out, out), broadcast(out, {scale, offset}),
       write(out, encoded(scale, offset)))
 ACLNN(TransQuantParamV3, (In, scale, In, offset, int64_t, mode, Out, out), broadcast(out, {scale, offset}),
       write(out, encoded(scale, offset, mode == 1)))
 ACLNN(SwiGluQuant, (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, Out, out, Out, scale),
-      halved(self, mode.empty() ? "dynamic" : mode, smooth, group_index, out, scale),
+      halved({NAMED(self, smooth, offsets, group_index)}, mode.empty() ? "dynamic" : mode, {NAMED(out, scale)}),
       swiglu_quant({NAMED(self, smooth, offsets, group_index)}, left, mode != "static", {NAMED(out, scale)}))
 ACLNN(SwiGluQuantV2,
       (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, int64_t, kind, int32_t, dtype, Out,
        out, Out, scale),
-      halved(self, mode, smooth, group_index, out, scale),
+      halved({NAMED(self, smooth, offsets, group_index, kind)}, mode, {NAMED(out, scale)}),
       swiglu_quant({NAMED(self, smooth, offsets, group_index, kind)}, left, mode == "dynamic", {NAMED(out, scale)}))
 #define PRODUCTS NAMED(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, mode)
 ACLNN(DequantSwigluQuant,

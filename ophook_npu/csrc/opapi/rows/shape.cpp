@@ -19,10 +19,6 @@ void each_once(const at::Tensor& self, const Dims& dims) {
   }
 }
 
-void one_or_each(const at::Tensor& repeats, int64_t count) {
-  SIM_CHECK(repeats.numel() == 1 || repeats.numel() == count, "repeats ", repeats.sizes(), " for ", count, " elements");
-}
-
 // ATen makes room for whatever they sum up to.
 at::Tensor repeats_of(const at::Tensor& repeats, int64_t count, int64_t size) {
   const at::Tensor whole = repeats.to(at::kLong),
@@ -169,10 +165,10 @@ ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), (kept(out, self), ro
       write(out, at::roll(self, shifts, dims)))
 ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
 ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out),
-      (shape(out, {size}), one_or_each(repeats, self.numel())),
+      (shape(out, {size}), one_or_each("repeats", repeats, self.numel())),
       write(out, at::repeat_interleave(self, repeats_of(repeats, self.numel(), size))))
 ACLNN(RepeatInterleaveWithDim, (In, self, In, repeats, int64_t, dim, int64_t, size, Out, out),
-      (of_length(out, self, dim, size), one_or_each(repeats, self.size(dim))),
+      (of_length(out, self, dim, size), one_or_each("repeats", repeats, self.size(dim))),
       write(out, at::repeat_interleave(self, repeats_of(repeats, self.size(dim), size), dim)))
 ACLNN(RepeatInterleaveInt, (In, self, int64_t, repeats, int64_t, size, Out, out), repeated_each(out, self, repeats),
       write(out, at::repeat_interleave(self, repeats)))
