@@ -8,6 +8,12 @@ void rows_of_tokens(const char* name, const at::Tensor& tensor) {
 
 at::Tensor equal_probs(const at::Tensor& sorted, int64_t tokens) { return at::ones({tokens, sorted.numel() / tokens}); }
 
+int64_t tokens_of(const at::Tensor& sorted, int64_t topk) {
+  SIM_CHECK(remainder_of(sorted.numel(), topk) == 0, "sortedIndices ", sorted.sizes(), " for ", topk,
+            " experts of each token");
+  return sorted.numel() / topk;
+}
+
 void not_padded(bool padded) { SIM_CHECK(!padded, "padded_mode is not simulated"); }
 
 void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept) {

@@ -96,6 +96,7 @@ static at::Tensor unless_finished(const at::Tensor& chosen, const at::Tensor& fi
 
 void chosen_like(const at::Tensor& x, int64_t k, std::initializer_list<at::Tensor> outs) {
   Dims sizes = x.sizes().vec();
+  SIM_CHECK(k >= 0 && k <= sizes.back(), "k ", k, " of ", sizes.back(), " experts");
   sizes.back() = k;
   for (const at::Tensor& each : outs) shape(each, sizes);
 }
@@ -266,8 +267,14 @@ void finalized_like(const Results& of, const at::Tensor& out) {
   SIM_CHECK(of.mode >= 0 && of.mode <= 3, "drop_pad_mode ", of.mode, "; allowed: 0 to 3");
   SIM_CHECK(!of.bias.defined() || of.experts.defined(), "a bias needs the experts of the rows");
   SIM_CHECK(of.k > 0, "k ", of.k, "; allowed: 1 or more");
+  SIM_CHECK(of.rows.dim() == (of.mode % 2 ? 3 : 2), "expandedX ", of.rows.sizes(), " with drop_pad_mode ", of.mode,
+            "; 2 dimensions go with 0 and 2, 3 with 1 and 3");
   const int64_t k = of.scales.defined() ? of.scales.size(1) : of.k;
-  shape(out, {divided(of.places.numel(), k), of.rows.size(-1)});
+  SIM_CHECK(remainder_of(of.places.numel(), k) == 0, of.places.numel(), " rows for ", k, " experts of each token");
+  const int64_t tokens = of.places.numel() / k;
+  shape(out, {tokens, of.rows.size(-1)});
+  for (const at::Tensor& skip : {of.skip1, of.skip2}) like(skip, out);
+  shape(of.scales, {tokens, k}), shape(of.experts, {tokens, k});
 }
 
 at::Tensor in_steps(const at::Tensor& x, double scale, double offset) {

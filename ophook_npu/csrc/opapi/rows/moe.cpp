@@ -43,7 +43,7 @@ ACLNN(MoeTokenPermute, (In, tokens, In, indices, int64_t, kept, bool, padded, Ou
       write_each({permuted, sorted}, cut_to(moe::permute(tokens, indices, rows_kept(kept, indices)), sorted)))
 ACLNN(MoeTokenPermuteGrad, (In, grad, In, sorted, int64_t, topk, bool, padded, Out, out),
       (there({sorted}), not_padded(padded), moe::rows_of_tokens("permutedOutputGrad", grad),
-       shape(out, {divided(sorted.numel(), topk), grad.size(1)})),
+       shape(out, {moe::tokens_of(sorted, topk), grad.size(1)})),
       write_each({out}, {moe::sum_of_experts(moe::in_order(grad, sorted), topk)}))
 ACLNN(MoeTokenUnpermute, (In, permuted, In, sorted, In, probs, bool, padded, Ints, restore, Out, out),
       (there({sorted}), not_padded(padded), moe::rows_of_tokens("permutedTokens", permuted),
@@ -73,14 +73,14 @@ ACLNN(MoeTokenPermuteWithEp,
 ACLNN(MoeTokenPermuteWithEpGrad,
       (In, grad, In, sorted, In, grad_probs, int64_t, topk, Ints, range, bool, padded, Out, out, Out, out_probs),
       (moe::not_padded(padded), moe::rows_of_tokens("permutedTokensOutputGrad", grad),
-       shape(out, {divided(sorted.numel(), topk), grad.size(1)}),
-       grad_probs.defined() ? shape(out_probs, {divided(sorted.numel(), topk), topk}) : when_run()),
+       shape(out, {moe::tokens_of(sorted, topk), grad.size(1)}),
+       grad_probs.defined() ? shape(out_probs, {moe::tokens_of(sorted, topk), topk}) : when_run()),
       write_each({out, out_probs}, moe::permute_range_backward(grad, sorted, grad_probs, topk, moe::first_of(range))))
 ACLNN(MoeTokenUnpermuteWithEp,
       (In, permuted, In, sorted, In, probs, int64_t, topk, Ints, range, bool, padded, Ints, restore, Out, out),
       (moe::not_padded(padded), moe::rows_of_tokens("permutedTokens", permuted),
-       shape(out, {divided(sorted.numel(), topk), permuted.size(1)}),
-       moe::weighed(probs, divided(sorted.numel(), topk), topk)),
+       shape(out, {moe::tokens_of(sorted, topk), permuted.size(1)}),
+       moe::weighed(probs, moe::tokens_of(sorted, topk), topk)),
       write_each({out}, {moe::unpermute_range(permuted, sorted, probs, topk, moe::first_of(range))}))
 ACLNN(MoeTokenUnpermuteWithEpGrad,
       (In, grad, In, sorted, In, permuted, In, probs, bool, padded, Ints, restore, Ints, range, int64_t, topk, Out, out,
@@ -88,6 +88,7 @@ ACLNN(MoeTokenUnpermuteWithEpGrad,
       (moe::not_padded(padded), moe::rows_of_tokens("unpermutedTokensGrad", grad),
        shape(out, {moe::rows_of_range(range, sorted.numel()), grad.size(1)}),
        moe::weighed(probs, grad.size(0), moe::choices_each(probs, topk)),
+       sim::counted("sortedIndices", sorted, {grad.size(0), moe::choices_each(probs, topk)}),
        probs.defined() ? (like(out_probs, probs), moe::rows_of_tokens("permutedTokensOptional", permuted))
                        : when_run()),
       write_each({out, out_probs},
@@ -105,13 +106,15 @@ ACLNN(MoeTokenPermuteWithRoutingMapGrad,
        shape(out, {tokens, grad.size(1)}), grad_probs.defined() ? shape(out_probs, {tokens, experts}) : when_run()),
       write_each({out, out_probs}, moe::permute_by_map_backward(grad, grad_probs, map, padded, out.sizes())))
 // The number of tokens comes from one of these.
-static void restored(const Dims& restore, const at::Tensor& probs) {
+static void restored(const Dims& restore, const at::Tensor& permuted, const at::Tensor& probs) {
   SIM_NEEDED(!restore.empty() || probs.defined(), "restoreShape and probs are null");
+  SIM_CHECK(restore.empty() || (restore.size() == 2 && restore[1] == permuted.size(1)), "restoreShape ",
+            at::IntArrayRef(restore), " for permutedTokens ", permuted.sizes());
 }
 ACLNN(MoeTokenUnpermuteWithRoutingMap,
       (In, permuted, In, sorted, In, map, In, probs, bool, padded, Ints, restore, Out, out, Out, rows, Out, tokens, Out,
        out_probs),
-      (restored(restore, probs), moe::rows_of_tokens("permutedTokens", permuted), shape(sorted, {permuted.size(0)}),
+      (restored(restore, permuted, probs),
        shape(out, restore.empty() ? Dims{probs.size(0), permuted.size(1)} : restore),
        probs.defined() ? like(out_probs, sorted) : when_run()),
       write_each({out, rows, tokens, out_probs},
