@@ -96,8 +96,7 @@ static void products_like(const Tensors& x, const Tensors& weight, const at::Ten
                           bool out_apart, const Tensors& out) {
   SIM_CHECK(out.size() == (out_apart ? weight.size() : 1), "a list of ", out.size(), " outputs for ", weight.size(),
             " weights; expected: ", out_apart ? weight.size() : 1);
-  SIM_CHECK(x.size() == 1 || x.size() == weight.size() || (weight.size() == 1 && weight[0].dim() == 3), "lists of ",
-            x.size(), " x and ", weight.size(), " weights");
+  SIM_CHECK(x.size() == 1 || x.size() == weight.size(), "lists of ", x.size(), " x and ", weight.size(), " weights");
   for (const Tensors* all : {&x, &weight})
     for (const at::Tensor& each : *all) SIM_CHECK(each.dim() > 1, "matrices expected, got ", each.sizes());
   const bool inner = group_type == kInner;
@@ -106,6 +105,8 @@ static void products_like(const Tensors& x, const Tensors& weight, const at::Ten
   for (const at::Tensor& each : x) rows += each.size(0);
   for (size_t i = 0; i < weight.size(); ++i) {
     const Dims sizes = matrix_sizes(weight[i]), given = row_sizes(x.size() > 1 ? x[i] : x[0]);
+    SIM_CHECK(sizes.size() == 2 || (weight.size() == 1 && sizes.size() == 3), "a weight ", weight[i].sizes(), " of ",
+              weight.size(), "; (k, n), or one of (experts, k, n) expected");
     const int64_t k = sizes[sizes.size() - 2], n = sizes.back();
     depth += k;
     SIM_CHECK(inner && weight.size() > 1 ? depth <= given.back() : k == given.back(), "x ", given, " by a weight ",
@@ -133,16 +134,54 @@ std::vector<groups::Group> groups_of_list(const at::Tensor& list, int64_t kind, 
   return groups;
 }
 
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, const at::Tensor& list,
-             int64_t group_type) {
-  SIM_CHECK(!x.empty() && !weight.empty() && !out.empty(), "x, weight and out must not be empty lists");
-  SIM_CHECK(split_item >= 0 && split_item <= 3, "split_item ", split_item, "; allowed: 0 to 3");
-  products_like(x, weight, list, group_type, split_item < 2, out);
+// What goes with the weights, each list like theirs: for each column, or for each group of k too; or one number, or
+// powers of two for blocks of k.
+static void columns_like(const char* name, const Tensors& list, const Tensors& weight, bool stacked) {
+  if (list.empty() || !given(list[0])) return;
+  SIM_CHECK(list.size() == weight.size(), name, " has ", list.size(), " tensors for ", weight.size(), " weights");
+  for (size_t i = 0; i < list.size(); ++i) {
+    const at::IntArrayRef came = list[i].sizes(), own = came.slice(stacked && !came.empty() ? 1 : 0);
+    const Dims sizes = matrix_sizes(weight[i]);
+    const int64_t k = sizes[sizes.size() - 2], columns = sizes.back();
+    const bool blocks = list[i].scalar_type() == at::kFloat8_e8m0fnu && own.size() == 3;
+    const bool one = c10::multiply_integers(own) == 1;
+    const bool each =
+        !own.empty() && own.size() <= 2 && own.back() == columns && (own.size() == 1 || (own[0] && k % own[0] == 0));
+    SIM_CHECK((!stacked || (!came.empty() && came[0] == sizes[0])) && (one || each || blocks), name, " ", came,
+              " for a weight ", at::IntArrayRef(sizes));
+  }
 }
 
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, const at::Tensor& list,
-             int64_t group_type, int64_t act_type, std::initializer_list<Tensors> absent) {
-  grouped(x, weight, out, split_item, list, group_type);
+// One for each row of x.
+static void rows_like(const Tensors& list, const Tensors& x) {
+  if (list.empty() || !given(list[0])) return;
+  SIM_CHECK(list.size() == x.size(), "perTokenScale has ", list.size(), " tensors for ", x.size(), " x");
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].dim() != 3) counted("perTokenScale", list[i], {x[i].size(0)});
+    else SIM_CHECK(list[i].size(0) == x[i].size(0), "perTokenScale ", list[i].sizes(), " for x ", x[i].sizes());
+}
+
+void grouped(const Tensors& x, const Tensors& weight, const Lists& lists, const Tensors& out, int64_t split_item,
+             const GroupIndex& groups) {
+  SIM_CHECK(!x.empty() && !weight.empty() && !out.empty(), "x, weight and out must not be empty lists");
+  SIM_CHECK(split_item >= 0 && split_item <= 3, "split_item ", split_item, "; allowed: 0 to 3");
+  groups::listed(groups.list, groups.kind);
+  products_like(x, weight, groups.list, groups.type, split_item < 2, out);
+  const bool stacked = weight.size() == 1 && weight[0].dim() == 3;
+  const int64_t experts = stacked ? weight[0].size(0) : int64_t(weight.size());
+  SIM_CHECK(!groups.list.defined() || groups.list.size(0) == experts || (groups.type == kInner && experts == 1),
+            "a group list of ", groups.list.sizes(), " for ", experts, " weights");
+  columns_like("bias", lists.bias, weight, stacked), columns_like("scale", lists.scale, weight, stacked);
+  columns_like("offset", lists.offset, weight, stacked);
+  columns_like("antiquantScale", lists.antiquant_scale, weight, stacked);
+  columns_like("antiquantOffset", lists.antiquant_offset, weight, stacked);
+  rows_like(lists.row_scale, x);
+}
+
+void grouped(const Tensors& x, const Tensors& weight, const Lists& lists, const Tensors& out, int64_t split_item,
+             const GroupIndex& groups, int64_t act_type, std::initializer_list<Tensors> absent) {
+  grouped(x, weight, lists, out, split_item, groups);
+  const int64_t group_type = groups.type;
   SIM_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type,
             "; allowed: -1, 0, 2");
   SIM_CHECK(group_type != kInner || !of_small_floats(x[0]), "group_type 2 of ", x[0].scalar_type(),
@@ -326,17 +365,33 @@ Dims tokens_of(const at::Tensor& tokens) {
   return Dims(std::vector<int64_t>(numbers.data_ptr<int64_t>(), numbers.data_ptr<int64_t>() + numbers.numel()));
 }
 
+static void layer_like(const Layer& layer, int64_t experts) {
+  const bool stacked = experts > 0;
+  if (stacked)
+    SIM_CHECK(layer.weight.size(0) == experts, experts, " expert_tokens for a weight ", layer.weight.sizes());
+  const Tensors weight{layer.weight};
+  columns_like("bias", {layer.bias}, weight, stacked), columns_like("deqScale", {layer.scale}, weight, stacked);
+  columns_like("antiquantScale", {layer.antiquant_scale}, weight, stacked);
+  columns_like("antiquantOffset", {layer.antiquant_offset}, weight, stacked);
+}
+
 void feed_forward_like(const FeedForward& of, int64_t experts, const at::Tensor& out) {
   const int64_t dims = experts ? 3 : 2;
   SIM_CHECK(of.first.weight.dim() == dims && of.second.weight.dim() == dims, "weights of ", dims,
             " dimensions expected, got ", of.first.weight.sizes(), " and ", of.second.weight.sizes());
-  SIM_CHECK(!experts || experts == of.first.weight.size(0), experts, " expert_tokens for ", of.first.weight.size(0),
-            " experts");
   SIM_CHECK(of.first.weight.size(-1) == of.second.weight.size(-2), "the layers do not fit: ", of.first.weight.sizes(),
             " and ", of.second.weight.sizes(), " (activations that halve are not simulated)");
   SIM_CHECK(of.x.scalar_type() != at::kChar || (of.scale.defined() && of.first.scale.defined()),
             "int8 needs scale, deq_scale1 and deq_scale2");
   kernels::known_activation(of.activation);
+  SIM_CHECK(of.x.dim() && of.x.size(-1) == whole_sizes(of.first.weight)[size_t(dims - 2)], "x ", of.x.sizes(),
+            " for weight1 ", of.first.weight.sizes());
+  for (const Layer* layer : {&of.first, &of.second}) layer_like(*layer, experts);
+  const int64_t inner = whole_sizes(of.first.weight).back();
+  if (of.scale.defined() && of.scale.dim() > 1) shape(of.scale, {experts, inner});
+  else if (of.scale.defined() && experts) shape(of.scale, {experts});
+  else one_or_each("scale", of.scale, inner);
+  counted("offset", of.offset, {std::max<int64_t>(experts, 1)});
   Dims sizes = of.x.sizes().vec();
   sizes.back() = of.second.weight.size(-1);
   shape(out, sizes);

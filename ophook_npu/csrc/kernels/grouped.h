@@ -31,10 +31,14 @@ void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists
                      const Tensors& out);
 std::vector<groups::Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, const Tensors& weight,
                                           int64_t group_type);
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item,
-             const at::Tensor& list = {}, int64_t group_type = kRows);
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, const at::Tensor& list,
-             int64_t group_type, int64_t act_type, std::initializer_list<Tensors> absent);
+struct GroupIndex {
+  at::Tensor list = {};
+  int64_t type = kRows, kind = groups::kEnds;
+};
+void grouped(const Tensors& x, const Tensors& weight, const Lists& lists, const Tensors& out, int64_t split_item,
+             const GroupIndex& groups);
+void grouped(const Tensors& x, const Tensors& weight, const Lists& lists, const Tensors& out, int64_t split_item,
+             const GroupIndex& groups, int64_t act_type, std::initializer_list<Tensors> absent);
 // Numbers of 8 bits by 4 may have a scale for so many along k, 256 where torch_npu calls; or one for all of k, as the
 // others.
 void scaled_in_groups(const Tensors& x, const Tensors& weight, const Tensors& scale, int64_t group_size);

@@ -8,7 +8,12 @@ void rows_of_tokens(const char* name, const at::Tensor& tensor) {
 
 at::Tensor equal_probs(const at::Tensor& sorted, int64_t tokens) { return at::ones({tokens, sorted.numel() / tokens}); }
 
+static void places_like(const at::Tensor& sorted) {
+  SIM_CHECK(sorted.dim() == 1, "sortedIndices (choices) expected, got ", sorted.sizes());
+}
+
 int64_t tokens_of(const at::Tensor& sorted, int64_t topk) {
+  places_like(sorted);
   SIM_CHECK(remainder_of(sorted.numel(), topk) == 0, "sortedIndices ", sorted.sizes(), " for ", topk,
             " experts of each token");
   return sorted.numel() / topk;
@@ -25,6 +30,7 @@ void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept) 
 }
 
 void fit(const at::Tensor& sorted, const at::Tensor& probs, int64_t tokens) {
+  places_like(sorted);
   const int64_t topk = probs.defined() ? probs.numel() / std::max<int64_t>(tokens, 1) : 1;
   SIM_CHECK(sorted.numel() == tokens * topk, sorted.numel(), " sorted_indices for ", tokens, " tokens of ", topk,
             " experts");
@@ -90,6 +96,11 @@ void mapped(const at::Tensor& map, int64_t rows, bool padded) {
   rows_of_tokens("routing_map", map);
   const int64_t parts = map.size(padded ? 1 : 0);
   SIM_CHECK(parts && rows % parts == 0, rows, " rows for ", parts, padded ? " experts" : " tokens");
+}
+
+void map_like(const at::Tensor& map, const at::Tensor& probs, int64_t rows, bool padded) {
+  if (map.defined()) mapped(map, rows, padded);
+  if (map.defined() && probs.defined()) like(map, probs);
 }
 
 void permuted_like(const at::Tensor& tokens, const at::Tensor& map, const at::Tensor& probs, int64_t kept, bool padded,

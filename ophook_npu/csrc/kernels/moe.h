@@ -11,7 +11,8 @@ void rows_of_tokens(const char* name, const at::Tensor& tensor);
 // Of experts that count alike, as many for each token as there are indices for it.
 at::Tensor equal_probs(const at::Tensor& sorted, int64_t tokens);
 void not_padded(bool padded);
-int64_t tokens_of(const at::Tensor& sorted, int64_t topk);  // of so many choices
+int64_t tokens_of(const at::Tensor& sorted, int64_t topk);                                 // of so many choices
+void map_like(const at::Tensor& map, const at::Tensor& probs, int64_t rows, bool padded);  // both may be absent
 void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept);
 void fit(const at::Tensor& sorted, const at::Tensor& probs, int64_t tokens);
 void mapped(const at::Tensor& map, int64_t rows, bool padded);

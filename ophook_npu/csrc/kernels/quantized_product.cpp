@@ -123,20 +123,56 @@ void write_product(const at::Tensor& out, at::Tensor value, const Extras& with) 
 }
 
 // ---- one quantized product -----------------------------------------------------------------------------------------
-void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
-                           const at::Tensor& out_scale, const at::Tensor& out) {
-  of_dtype("x1", x, {at::kChar, at::kInt});
-  of_dtype("x2", weight, {at::kChar, at::kInt});
+constexpr int64_t kBlock = 128;
+
+static bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
+  return row_scale.defined() && row_scale.dim() == 2 && x.scalar_type() == at::kChar && row_scale.size(1) > 1;
+}
+
+void bias_like(const at::Tensor& bias, const at::Tensor& out) {
+  if (!present(bias).defined()) return;
+  SIM_CHECK(bias.dim() && bias.size(-1) == out.size(-1), "bias ", bias.sizes(), " for ", out.size(-1), " columns");
+  into(out, {bias});
+}
+
+static bool by_groups(const at::Tensor& scale) { return scale.dim() == 2 && scale.size(0) > 1 && scale.size(1) > 1; }
+static bool is_8_by_4(const Factors& of) {
+  return of.x.scalar_type() == at::kChar && of.weight.scalar_type() == at::kInt;
+}
+
+// Scales are one number or one for each column, or, where the weight has 4 bits, one for each group of k too.
+static void scales_like(const Factors& of, const at::Tensor& out) {
+  const int64_t columns = out.size(-1), k = whole_sizes(of.x).back();
+  const at::Tensor scale = present(of.scale), row_scale = present(of.row_scale), offset = present(of.offset);
+  if (scale.defined() && (is_8_by_4(of) || by_groups(scale))) {
+    SIM_CHECK(scale.dim() && scale.size(-1) == columns && scale.numel() && k % (scale.numel() / columns) == 0,
+              "x2Scale ", scale.sizes(), " for k of ", k, " and ", columns,
+              " columns; ([groups of k,] columns) expected");
+    if (!is_8_by_4(of) && offset.defined()) like(offset, scale);
+  } else {
+    one_or_each("x2Scale", scale, columns), one_or_each("x2Offset", offset, columns);
+  }
+  one_or_each("yOffset", present(of.out_offset), columns);
+  if (of.x.scalar_type() == at::kChar) counted("x1Scale", row_scale, {out.size(-2)});
+  else one_or_each("x1Scale", row_scale, out.size(-2));
+  bias_like(of.bias, out);
+}
+
+void quantized_matmul_like(const Factors& of, const at::Tensor& x_offset, const at::Tensor& out_scale,
+                           const at::Tensor& out) {
+  of_dtype("x1", of.x, {at::kChar, at::kInt});
+  of_dtype("x2", of.weight, {at::kChar, at::kInt});
   SIM_CHECK(!present(x_offset).defined() && !present(out_scale).defined(), "x1_offset and y_scale are not simulated");
-  matrix(out, whole_sizes(x), whole_sizes(weight));
+  matrix(out, whole_sizes(of.x), whole_sizes(of.weight));
+  if (!by_blocks(of.x, of.row_scale)) scales_like(of, out);
 }
 
 void quantized_matmul(const Factors& of, const at::Tensor& out) {
   Extras with{present(of.bias), of.scale, present(of.offset), {}, {}, present(of.row_scale)};
   if (out.scalar_type() == at::kInt) with.scale = at::Tensor();
-  if (of.x.scalar_type() == at::kChar && of.weight.scalar_type() == at::kInt)
+  if (is_8_by_4(of))
     return write_product(out, product_of_8_by_4(of.x, of.weight, of.scale, present(of.out_offset), with.row_scale), {});
-  if (of.scale.dim() == 2 && of.scale.size(0) > 1 && of.scale.size(1) > 1)
+  if (by_groups(of.scale))
     return write_product(out, product_by_groups(of.x, of.weight, of.scale, with.offset, with.row_scale), {});
   auto value = product(of.x, of.weight, with);
   if (is_encoded(of.scale)) with.offset = at::Tensor();  // it is part of the scale
@@ -145,17 +181,19 @@ void quantized_matmul(const Factors& of, const at::Tensor& out) {
 
 at::Tensor one_scale(double scale) { return at::full({1}, scale, at::kFloat); }
 
+at::Tensor of_columns(const at::Tensor& scale, const at::Tensor& out) {
+  constexpr int64_t kTogether = 16;
+  const int64_t columns = out.size(-1), all = divided(columns + kTogether - 1, kTogether) * kTogether;
+  SIM_CHECK(scale.dim() == 1 && (scale.numel() == columns || scale.numel() == all), "scales ", scale.sizes(), " for ",
+            columns, " columns; (", columns, ") or (", all, ") expected");
+  return scale.narrow(0, 0, columns);
+}
+
 at::Tensor turned(const at::Tensor& matrix, bool transpose) { return transpose ? matrix.transpose(-1, -2) : matrix; }
 
 static void one_product(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight) {
   matrix(out, x, weight);
   SIM_CHECK(out.dim() == 2, "matrices of ", x.sizes(), " and ", weight.sizes(), "; allowed: two dimensions");
-}
-
-constexpr int64_t kBlock = 128;
-
-static bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
-  return row_scale.defined() && row_scale.dim() == 2 && x.scalar_type() == at::kChar && row_scale.size(1) > 1;
 }
 
 static void none_of(std::initializer_list<at::Tensor> tensors) {
@@ -183,13 +221,14 @@ void product_by_scales_like(const Factors& of, const at::Tensor& x_offset, const
                             int64_t group_size, const at::Tensor& out) {
   if (with_powers(of))
     return with_powers_like(of, {x_offset, out_scale, of.offset, of.out_offset}, turns, group_size, out);
-  quantized_matmul_like(of.x, of.weight, x_offset, out_scale, out);
+  quantized_matmul_like(of, x_offset, out_scale, out);
   if (!by_blocks(of.x, of.row_scale)) return;
   of_dtype("x2", of.weight, {at::kChar});
   one_product(out, of.x, of.weight);
   const int64_t blocks = divided(of.x.size(1) + kBlock - 1, kBlock);
   shape(of.row_scale, {of.x.size(0), blocks});
   shape(turned(of.scale, turns.weight), {blocks, divided(of.weight.size(1) + kBlock - 1, kBlock)});
+  bias_like(of.bias, out);
 }
 
 static void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
@@ -214,25 +253,29 @@ void product_by_scales(const Factors& of, Turns turns, const at::Tensor& out) {
 
 // (x2 + offset) * scale: of up to 64 rows with the offsets and scales that the caller made for a matrix unit, of more
 // with its own.
-void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
-                           const at::Tensor& deq_scale, const at::Tensor& out) {
+static bool has_few_rows(const ForMatrixUnit& of) { return of.x.size(0) <= 64; }
+
+void matrix_quantized_like(const ForMatrixUnit& of, const at::Tensor& out) {
   of_dtype("out", out, {at::kHalf});
-  one_product(out, x, weight);
-  SIM_CHECK(x.size(0) > 64 || (deq_offset.defined() && deq_scale.defined()), "deqOffset and deqScale are null for ",
-            x.size(0), " rows; up to 64 need them");
+  one_product(out, of.x, of.weight);
+  const bool few = has_few_rows(of);
+  SIM_CHECK(!few || (of.deq_offset.defined() && of.deq_scale.defined()), "deqOffset and deqScale are null for ",
+            of.x.size(0), " rows; up to 64 need them");
+  if (few) shape(of.diagonal, {32, 32});
+  one_or_each(few ? "deqOffset" : "addOffset", few ? of.deq_offset : of.offset, out.size(1));
+  one_or_each(few ? "deqScale" : "mulScale", few ? of.deq_scale : of.scale, out.size(1));
+  into(out, {of.bias});
 }
 
-void matrix_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
-                      const at::Tensor& deq_scale, const at::Tensor& offset, const at::Tensor& scale,
-                      const at::Tensor& bias, const at::Tensor& out) {
-  const bool few = x.size(0) <= 64;
-  auto numbers = weight.to(at::kFloat);
+void matrix_quantized(const ForMatrixUnit& of, const at::Tensor& out) {
+  const bool few = has_few_rows(of);
+  auto numbers = of.weight.to(at::kFloat);
   auto row = [](const at::Tensor& values) { return values.to(at::kFloat).reshape({1, -1}); };
-  if (const at::Tensor& added = few ? deq_offset : offset; added.defined()) numbers = numbers.add(row(added));
-  if (const at::Tensor& factor = few ? deq_scale : scale; factor.defined())
+  if (const at::Tensor& added = few ? of.deq_offset : of.offset; added.defined()) numbers = numbers.add(row(added));
+  if (const at::Tensor& factor = few ? of.deq_scale : of.scale; factor.defined())
     numbers = numbers.mul(row(few ? scale_of(factor) : factor));
-  auto value = at::matmul(x.to(at::kFloat), numbers);
-  write(out, (bias.defined() ? value.add(bias) : value).to(out.scalar_type()));
+  auto value = at::matmul(of.x.to(at::kFloat), numbers);
+  write(out, (of.bias.defined() ? value.add(of.bias) : value).to(out.scalar_type()));
 }
 
 at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
@@ -250,19 +293,17 @@ void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const a
   shape(scale, {weight.size(2)});
 }
 
-void fused_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                        std::initializer_list<at::Tensor> absent, const std::string& activation,
+void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const std::string& activation,
                         const at::Tensor& out) {
-  of_dtype("x1", x, {at::kChar, at::kInt}), of_dtype("x2", weight, {at::kChar, at::kInt}), none_of(absent);
-  matrix(out, whole_sizes(x), whole_sizes(weight));
-  SIM_CHECK(scale.defined(), "x2Scale is null");
+  none_of(absent);
+  SIM_CHECK(of.scale.defined(), "x2Scale is null");
+  quantized_matmul_like(of, {}, {}, out);
   SIM_CHECK(activation.empty() || activation == "gelu_tanh" || activation == "gelu_erf", "fusedOpType ", activation,
             "; allowed: gelu_tanh, gelu_erf");
 }
 
-at::Tensor fused_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                         const at::Tensor& scale, const at::Tensor& bias, const std::string& activation) {
-  auto value = product(x, weight, {present(bias), scale, {}, {}, {}, present(row_scale)});
+at::Tensor fused_product(const Factors& of, const std::string& activation) {
+  auto value = product(of.x, of.weight, {present(of.bias), of.scale, {}, {}, {}, present(of.row_scale)});
   return activation.empty() ? value : at::gelu(value, activation == "gelu_tanh" ? "tanh" : "none");
 }
 
@@ -346,8 +387,8 @@ static at::Tensor in_pairs(const at::Tensor& weight, const at::Tensor& x, const 
   return turned(pairs, turned_over);
 }
 
-void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                           const at::Tensor& out_scale, const at::Tensor& out) {
+void weight_quantized_like(const WeightQuantized& of, const at::Tensor& out) {
+  const auto& [x, weight, scale, offset, out_scale, bias, group_size] = of;
   of_dtype("x", x, {at::kHalf, at::kBFloat16});
   of_dtype("weight", weight, {at::kChar, at::kInt, at::kFloat8_e4m3fn, at::kFloat, kFloat4});
   SIM_CHECK_DTYPE(scale.scalar_type() != at::kFloat8_e8m0fnu || of_4_bits(weight, x, out), "antiquantScale of ",
@@ -358,6 +399,16 @@ void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const 
             " is not simulated");
   matrix(out, whole_sizes(x),
          of_whole_numbers(weight) ? whole_sizes(weight) : mx::number_sizes(in_pairs(weight, x, out)));
+  const int64_t k = whole_sizes(x).back(), columns = out.size(-1);
+  const int64_t groups = group_size > 0 ? divided(k + group_size - 1, group_size) : 1;
+  const bool one = groups == 1 && scale.numel() == 1 && scale.dim() <= 2;
+  const bool each = scale.dim() == 1 ? groups == 1 && scale.size(0) == columns
+                                     : scale.dim() == 2 && scale.size(0) == groups && scale.size(1) == columns;
+  SIM_CHECK(one || each, "antiquantScale ", scale.sizes(), " for k of ", k, " in groups of ", group_size, " and ",
+            columns, " columns");
+  SIM_CHECK(k % groups == 0, groups, " groups of k of ", k, " are not simulated");
+  if (present(offset).defined()) like(offset, scale);
+  one_or_each("quantScale", present(out_scale), columns), bias_like(bias, out);
 }
 
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,

@@ -22,13 +22,16 @@ at::Tensor scaled_product(const at::Tensor& x, const at::Tensor& weight, const E
 void write_product(const at::Tensor& out, at::Tensor value, const Extras& with);
 
 // ---- one quantized product -----------------------------------------------------------------------------------------
-void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
-                           const at::Tensor& out_scale, const at::Tensor& out);
 struct Factors {
   at::Tensor x, weight, row_scale = {}, scale, offset = {}, out_offset = {}, bias;
 };
+void quantized_matmul_like(const Factors& of, const at::Tensor& x_offset, const at::Tensor& out_scale,
+                           const at::Tensor& out);
 void quantized_matmul(const Factors& of, const at::Tensor& out);
 at::Tensor one_scale(double scale);  // for all
+// Of scales for the columns of a matrix unit, which go in 16: those that there are columns for.
+at::Tensor of_columns(const at::Tensor& scale, const at::Tensor& out);
+void bias_like(const at::Tensor& bias, const at::Tensor& out);
 at::Tensor turned(const at::Tensor& matrix, bool transpose);
 // The same, or with a scale for each row and 128 columns of x, and for each 128 x 128 of the weight, or with powers of
 // two for each 32 numbers along k. The scales come as the caller gives them, the matrices turned.
@@ -39,11 +42,11 @@ void product_by_scales_like(const Factors& of, const at::Tensor& x_offset, const
                             int64_t group_size, const at::Tensor& out);
 void product_by_scales(const Factors& of, Turns turns, const at::Tensor& out);
 // The first form of weight quantization.
-void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
-                           const at::Tensor& deq_scale, const at::Tensor& out);
-void matrix_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
-                      const at::Tensor& deq_scale, const at::Tensor& offset, const at::Tensor& scale,
-                      const at::Tensor& bias, const at::Tensor& out);
+struct ForMatrixUnit {
+  at::Tensor x, weight, diagonal, deq_offset, deq_scale, offset, scale, bias;
+};
+void matrix_quantized_like(const ForMatrixUnit& of, const at::Tensor& out);
+void matrix_quantized(const ForMatrixUnit& of, const at::Tensor& out);
 // Batches are summed up after they were scaled.
 void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                           const at::Tensor& scale, std::initializer_list<at::Tensor> absent, bool otherwise,
@@ -51,10 +54,9 @@ void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const a
 at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                            const at::Tensor& scale);
 // With gelu by tanh or by erf after it.
-void fused_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                        std::initializer_list<at::Tensor> absent, const std::string& activation, const at::Tensor& out);
-at::Tensor fused_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                         const at::Tensor& scale, const at::Tensor& bias, const std::string& activation);
+void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const std::string& activation,
+                        const at::Tensor& out);
+at::Tensor fused_product(const Factors& of, const std::string& activation);
 // Of numbers of 16 bits, into 8, by a scale as the device encodes it.
 void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias,
                       const at::Tensor& out);
@@ -67,8 +69,11 @@ struct Requantized {
 void requantized_like(const Requantized& of, const std::string& mode, bool transpose_weight, const at::Tensor& out);
 at::Tensor requantized(const Requantized& of);
 
-void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                           const at::Tensor& out_scale, const at::Tensor& out);
+struct WeightQuantized {
+  at::Tensor x, weight, scale, offset, out_scale = {}, bias;
+  int64_t group_size;  // along k; 0: all
+};
+void weight_quantized_like(const WeightQuantized& of, const at::Tensor& out);
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                              const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
                              const at::Tensor& out);

@@ -175,8 +175,8 @@ void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tenso
 
 void put_quantized_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates,
                         const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim) {
-  auto steps = wide(updates).div(wide(scales));
-  if (zero_points.defined()) steps = steps.add(wide(zero_points));
+  auto steps = wide(updates).div(wide(scales).reshape({-1}));
+  if (zero_points.defined()) steps = steps.add(wide(zero_points).reshape({-1}));
   put_rows(self, indices, mx::stepped(steps, self), dim);
 }
 

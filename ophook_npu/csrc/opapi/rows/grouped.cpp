@@ -106,7 +106,9 @@ static void combined_within_limits(const Combined& of, bool weight_turned, const
 ACLNN(GroupedMatmul,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
        Ints, ends, int64_t, split_item, List, out),
-      grouped(x, weight, out, split_item),
+      (grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)}, out, split_item,
+               {.list = ends_of(ends)}),
+       groups_of_list(ends_of(ends), groups::kEnds, x, weight, kRows)),
       grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
                       ends.empty() || x.size() > 1 ? std::vector<groups::Group>{}
                                                    : groups::of(ends, groups::kEnds, x[0].size(0)),
@@ -118,7 +120,8 @@ ACLNN(GroupedMatmul,
          int64_t, group_type, int64_t, group_list_type, int64_t, act_type, ##__VA_ARGS__, List, out, List, act_out,   \
          List, out_scale),                                                                                            \
         (more_checks, scaled_columns(x, weight, scale, row_scale, out),                                               \
-         grouped(x, weight, out, split_item, groups, group_type, act_type,                                            \
+         grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset, row_scale)}, out,          \
+                 split_item, {groups, group_type, group_list_type}, act_type,                                         \
                  {act_input, act_scale, act_offset, act_out, out_scale})),                                            \
         grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset, row_scale)},        \
                         groups_of_list(groups, group_list_type, x, weight, group_type), group_type,                   \
@@ -129,14 +132,17 @@ GROUPED_MATMUL(WeightNz, scaled_in_groups(x, weight, scale, group_size), Ints, t
 ACLNN(GroupedMatmulV2,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
        Ints, ends, int64_t, split_item, int64_t, group_type, List, out),
-      (grouped(x, weight, out, split_item, ends_of(ends), group_type, 0, {}),
+      (grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)}, out, split_item,
+               {ends_of(ends), group_type}, 0, {}),
+       groups_of_list(ends_of(ends), groups::kEnds, x, weight, group_type),
        scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
       grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
                       groups_of_list(ends_of(ends), groups::kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulV3,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, In,
        ends, int64_t, split_item, int64_t, group_type, List, out),
-      (grouped(x, weight, out, split_item, ends, group_type, 0, {}),
+      (grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)}, out, split_item,
+               {ends, group_type}, 0, {}),
        scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
       grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
                       groups_of_list(ends, groups::kEnds, x, weight, group_type), group_type, "", out))
@@ -156,7 +162,8 @@ ACLNN(GroupedMatmulAddV2,
   ACLNN(name,                                                                                                          \
         (In, x, In, weight, In, bias, In, offset, In, scale, In, row_scale, In, groups, Out, out, Out, out_scale, Out, \
          out_offset),                                                                                                  \
-        swiglu_product_like(BY_ROWS, {offset}, out, out_scale), swiglu_product(BY_ROWS, groups, out, out_scale))
+        (swiglu_product_like(BY_ROWS, {offset}, out, out_scale), groups::listed(groups, groups::kEnds)),               \
+        swiglu_product(BY_ROWS, groups, out, out_scale))
 SWIGLU_BY_ROWS(GroupedMatmulSwigluQuant)
 SWIGLU_BY_ROWS(GroupedMatmulSwigluQuantWeightNZ)
 #define REQUANTIZED                                                                            \
@@ -170,7 +177,8 @@ SWIGLU_BY_ROWS(GroupedMatmulSwigluQuantWeightNZ)
          dequant_mode, int64_t, dequant_dtype, int64_t, quant_mode, int64_t, group_list_type, Ints, tuning, Out, out, \
          Out, out_scale),                                                                                             \
         (scaled_by(dequant_mode, dequant_dtype, quant_mode, scale),                                                   \
-         swiglu_product_like(REQUANTIZED, {bias}, out, out_scale), swiglu_within_limits(REQUANTIZED, groups)),        \
+         swiglu_product_like(REQUANTIZED, {bias}, out, out_scale), groups::listed(groups, group_list_type),           \
+         swiglu_within_limits(REQUANTIZED, groups)),                                                                  \
         swiglu_product(REQUANTIZED, groups, out, out_scale))
 SWIGLU_QUANT(V2)
 SWIGLU_QUANT(WeightNzV2)
@@ -193,7 +201,8 @@ ACLNN(FFNV3,
       (In, x, In, weight1, In, weight2, In, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In, scale2,
        In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text, activation,
        int64_t, precise, bool, ends, Out, out),
-      (feed_forward_like(FEED_FORWARD, tokens.defined() ? tokens.numel() : 0, out), SCALED_LAYERS),
+      (groups::listed(tokens, groups::kEnds),
+       feed_forward_like(FEED_FORWARD, tokens.defined() ? tokens.numel() : 0, out), SCALED_LAYERS),
       feed_forward(FEED_FORWARD, tokens_of(tokens), ends, precise == 1, out))
 ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,

@@ -114,7 +114,8 @@ void slices_like(const at::Tensor& self, int64_t dim, const at::Tensor& indices,
 
 // FLOAT16 goes with scales of FLOAT, and BFLOAT16 with its own.
 void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates,
-                     const at::Tensor& scales, int64_t quant_axis, int64_t reduction) {
+                     const at::Tensor& scales, const at::Tensor& zero_points, int64_t axis, int64_t quant_axis,
+                     int64_t reduction) {
   SIM_CHECK_DTYPE((updates.scalar_type() == at::kHalf ? at::kFloat : at::kBFloat16) == scales.scalar_type(),
                   "updates are ", updates.scalar_type(), " and quantScales ", scales.scalar_type());
   SIM_CHECK(self.dim() == updates.dim(), "updates ", updates.sizes(), " for data ", self.sizes());
@@ -123,6 +124,14 @@ void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at
             " is not simulated; allowed: the last");
   SIM_CHECK(indices.size(0) == updates.size(0) && (indices.dim() == 1 || (indices.dim() == 2 && indices.size(1) == 2)),
             "an index for each of ", updates.size(0), " batches expected, or two, got ", indices.sizes());
+  const int64_t along = wrap(axis, self);
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    const bool shorter = i == along || i == 0;
+    SIM_CHECK(shorter ? updates.size(i) <= self.size(i) : updates.size(i) == self.size(i), "updates ", updates.sizes(),
+              " for data ", self.sizes(), " along axis ", axis);
+  }
+  sim::counted("quantScales", scales, {updates.size(-1)}),
+      sim::counted("quantZeroPoints", zero_points, {updates.size(-1)});
 }
 
 // An output of the bags is filled where both the caller and ATen have it.
@@ -274,12 +283,12 @@ ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), kernels::slices_li
 ACLNN(InplaceQuantScatter,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction),
-      quant_scattered(self, indices, updates, scales, quant_axis, reduction),
+      quant_scattered(self, indices, updates, scales, zero_points, axis, quant_axis, reduction),
       kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceQuantScatterV2,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction, Text, mode),
-      quant_scattered(self, indices, updates, scales, quant_axis, reduction);
+      quant_scattered(self, indices, updates, scales, zero_points, axis, quant_axis, reduction);
       sim::mx::rint_alone(mode, self), kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis),
       kernels::put_rows_like(self, indices, updates, axis), kernels::put_rows(self, indices, updates, axis))

@@ -28,22 +28,23 @@ ACLNN(QuantMatmulV5,
 ACLNN(QuantMatmulWeightNz,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
-      (quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), x_offset, out_scale, out),
+      (quantized_matmul_like({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, x_offset, out_scale, out),
        scales_by_row(row_scale, scale, x, out)),
       quantized_matmul({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, out))
-ACLNN(QuantMatmul, (In, x, In, weight, In, bias, float, scale, Out, out), quantized_matmul_like(x, weight, {}, {}, out),
+ACLNN(QuantMatmul, (In, x, In, weight, In, bias, float, scale, Out, out),
+      quantized_matmul_like({NAMED(x, weight), .scale = one_scale(scale), NAMED(bias)}, {}, {}, out),
       quantized_matmul({NAMED(x, weight), .scale = one_scale(scale), NAMED(bias)}, out))
 ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, bool, transpose_x, bool, transpose_weight, Out, out),
-      quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
-      quantized_matmul({TURNED, NAMED(scale, bias)}, out))
+      quantized_matmul_like({TURNED, .scale = of_columns(scale, out), NAMED(bias)}, {}, {}, out),
+      quantized_matmul({TURNED, .scale = of_columns(scale, out), NAMED(bias)}, out))
 ACLNN(QuantMatmulV3,
       (In, x, In, weight, In, scale, In, offset, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
-      quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
+      quantized_matmul_like({TURNED, NAMED(scale, offset, bias)}, {}, {}, out),
       quantized_matmul({TURNED, NAMED(scale, offset, bias)}, out))
 ACLNN(QuantMatmulV4,
       (In, x, In, weight, In, scale, In, offset, In, row_scale, In, bias, bool, transpose_x, bool, transpose_weight,
        Out, out),
-      quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
+      quantized_matmul_like({TURNED, NAMED(row_scale, scale, offset, bias)}, {}, {}, out),
       quantized_matmul({TURNED, NAMED(row_scale, scale, offset, bias)}, out))
 // The page asks for dims [0]. CANN's check reads no value of it, and op-plugin passes a list whose memory is gone.
 ACLNN(QuantMatmulReduceSumWeightNz,
@@ -56,36 +57,37 @@ ACLNN(QuantMatmulReduceSumWeightNz,
   ACLNN(name,                                                                                                      \
         (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, \
          bias, In, third, Text, activation, int64_t, group_size, Out, out),                                        \
-        fused_product_like(x, weight, scale, {out_scale, x_offset, offset, out_offset, third}, activation, out),   \
-        write(out, fused_product(x, weight, row_scale, scale, bias, activation)))
+        fused_product_like({NAMED(x, weight, row_scale, scale, bias)},                                             \
+                           {out_scale, x_offset, offset, out_offset, third}, activation, out),                     \
+        write(out, fused_product({NAMED(x, weight, row_scale, scale, bias)}, activation)))
 FUSED_QUANT_MATMUL(FusedQuantMatmul)
 FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)
 ACLNN(BatchMatmulQuant, (In, x, In, weight, In, scale, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
       matrix(out, turned(x, transpose_x), turned(weight, transpose_weight));
-      of_dtype("out", out, {at::kChar});
-      SIM_CHECK(is_encoded(scale), "quantParam comes from aclnnTransQuantParam"),
-      quantized_result(turned(x, transpose_x), turned(weight, transpose_weight), scale, bias, out))
+      of_dtype("out", out, {at::kChar}); SIM_CHECK(is_encoded(scale), "quantParam comes from aclnnTransQuantParam");
+      if (scale.numel() != 1) of_columns(scale, out);
+      bias_like(bias, out), quantized_result(turned(x, transpose_x), turned(weight, transpose_weight),
+                                             scale.numel() == 1 ? scale : of_columns(scale, out), bias, out))
 ACLNN(WeightQuantBatchMatmul,
       (In, x, In, weight, In, diagonal, In, deq_offset, In, deq_scale, In, offset, In, scale, In, bias, bool,
        transpose_x, bool, transpose_weight, float, antiquant_scale, float, antiquant_offset, Out, out),
-      matrix_quantized_like(turned(x, transpose_x), turned(weight, transpose_weight), deq_offset, deq_scale, out),
-      matrix_quantized(turned(x, transpose_x), turned(weight, transpose_weight), deq_offset, deq_scale, offset, scale,
-                       bias, out))
+      matrix_quantized_like({TURNED, NAMED(diagonal, deq_offset, deq_scale, offset, scale, bias)}, out),
+      matrix_quantized({TURNED, NAMED(diagonal, deq_offset, deq_scale, offset, scale, bias)}, out))
 ACLNN(WeightQuantBatchMatmulV2,
       (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
        out),
-      weight_quantized_like(x, weight, scale, out_scale, out),
+      weight_quantized_like({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out),
       weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
 ACLNN(WeightQuantBatchMatmulV3,
       (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, int32_t,
        precise, Out, out),
-      weight_quantized_like(x, weight, scale, out_scale, out),
+      weight_quantized_like({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out),
       weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
 ACLNN(WeightQuantBatchMatmulNz,
       (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
        out),
       (refuse_if_given({out_scale, out_offset}, "quantScaleOptional and quantOffsetOptional"),
-       weight_quantized_like(x, weight, scale, {}, out)),
+       weight_quantized_like({NAMED(x, weight, scale, offset, bias, group_size)}, out)),
       weight_quantized_matmul(x, weight, scale, offset, {}, bias, out))
 ACLNN(QuantMatmulDequant,
       (In, x, In, weight, In, scale, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool,
