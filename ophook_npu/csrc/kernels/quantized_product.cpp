@@ -181,9 +181,9 @@ void quantized_matmul(const Factors& of, const at::Tensor& out) {
 
 at::Tensor one_scale(double scale) { return at::full({1}, scale, at::kFloat); }
 
-at::Tensor of_columns(const at::Tensor& scale, const at::Tensor& out) {
+at::Tensor of_columns(const at::Tensor& scale, const at::Tensor& weight) {
   constexpr int64_t kTogether = 16;
-  const int64_t columns = out.size(-1), all = divided(columns + kTogether - 1, kTogether) * kTogether;
+  const int64_t columns = whole_sizes(weight).back(), all = divided(columns + kTogether - 1, kTogether) * kTogether;
   SIM_CHECK(scale.dim() == 1 && (scale.numel() == columns || scale.numel() == all), "scales ", scale.sizes(), " for ",
             columns, " columns; (", columns, ") or (", all, ") expected");
   return scale.narrow(0, 0, columns);
@@ -406,7 +406,7 @@ void weight_quantized_like(const WeightQuantized& of, const at::Tensor& out) {
                                      : scale.dim() == 2 && scale.size(0) == groups && scale.size(1) == columns;
   SIM_CHECK(one || each, "antiquantScale ", scale.sizes(), " for k of ", k, " in groups of ", group_size, " and ",
             columns, " columns");
-  SIM_CHECK(k % groups == 0, groups, " groups of k of ", k, " are not simulated");
+  SIM_CHECK(remainder_of(k, groups) == 0, groups, " groups of k of ", k, " are not simulated");
   if (present(offset).defined()) like(offset, scale);
   one_or_each("quantScale", present(out_scale), columns), bias_like(bias, out);
 }

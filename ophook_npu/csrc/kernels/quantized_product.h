@@ -30,7 +30,7 @@ void quantized_matmul_like(const Factors& of, const at::Tensor& x_offset, const 
 void quantized_matmul(const Factors& of, const at::Tensor& out);
 at::Tensor one_scale(double scale);  // for all
 // Of scales for the columns of a matrix unit, which go in 16: those that there are columns for.
-at::Tensor of_columns(const at::Tensor& scale, const at::Tensor& out);
+at::Tensor of_columns(const at::Tensor& scale, const at::Tensor& weight);
 void bias_like(const at::Tensor& bias, const at::Tensor& out);
 at::Tensor turned(const at::Tensor& matrix, bool transpose);
 // The same, or with a scale for each row and 128 columns of x, and for each 128 x 128 of the weight, or with powers of

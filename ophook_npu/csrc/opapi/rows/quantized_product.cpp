@@ -35,8 +35,9 @@ ACLNN(QuantMatmul, (In, x, In, weight, In, bias, float, scale, Out, out),
       quantized_matmul_like({NAMED(x, weight), .scale = one_scale(scale), NAMED(bias)}, {}, {}, out),
       quantized_matmul({NAMED(x, weight), .scale = one_scale(scale), NAMED(bias)}, out))
 ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, bool, transpose_x, bool, transpose_weight, Out, out),
-      quantized_matmul_like({TURNED, .scale = of_columns(scale, out), NAMED(bias)}, {}, {}, out),
-      quantized_matmul({TURNED, .scale = of_columns(scale, out), NAMED(bias)}, out))
+      quantized_matmul_like({TURNED, .scale = of_columns(scale, turned(weight, transpose_weight)), NAMED(bias)}, {}, {},
+                            out),
+      quantized_matmul({TURNED, .scale = of_columns(scale, turned(weight, transpose_weight)), NAMED(bias)}, out))
 ACLNN(QuantMatmulV3,
       (In, x, In, weight, In, scale, In, offset, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
       quantized_matmul_like({TURNED, NAMED(scale, offset, bias)}, {}, {}, out),
@@ -65,9 +66,10 @@ FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)
 ACLNN(BatchMatmulQuant, (In, x, In, weight, In, scale, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
       matrix(out, turned(x, transpose_x), turned(weight, transpose_weight));
       of_dtype("out", out, {at::kChar}); SIM_CHECK(is_encoded(scale), "quantParam comes from aclnnTransQuantParam");
-      if (scale.numel() != 1) of_columns(scale, out);
-      bias_like(bias, out), quantized_result(turned(x, transpose_x), turned(weight, transpose_weight),
-                                             scale.numel() == 1 ? scale : of_columns(scale, out), bias, out))
+      if (scale.numel() != 1) of_columns(scale, turned(weight, transpose_weight));
+      bias_like(bias, out),
+      quantized_result(turned(x, transpose_x), turned(weight, transpose_weight),
+                       scale.numel() == 1 ? scale : of_columns(scale, turned(weight, transpose_weight)), bias, out))
 ACLNN(WeightQuantBatchMatmul,
       (In, x, In, weight, In, diagonal, In, deq_offset, In, deq_scale, In, offset, In, scale, In, bias, bool,
        transpose_x, bool, transpose_weight, float, antiquant_scale, float, antiquant_offset, Out, out),
