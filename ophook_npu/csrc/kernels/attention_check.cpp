@@ -48,6 +48,7 @@ void check_axes(const Inputs& in) {
 // name a mask's shape take one of fixed size.
 void check_mask(const Inputs& in, int64_t mode) {
   if (!given(in.mask)) return;
+  SIM_CHECK(mode >= 0 && mode <= 6, "sparse mode ", mode, " is not simulated; allowed: 0 to 6");
   auto [query, key, value] = axes_of(in);
   const bool tokens = in.layout == "TND", fixed = mode >= 2 && mode != 5;
   if (tokens) query.length = longest_of(in.query_ends), key.length = longest_of(in.key_ends);

@@ -50,9 +50,9 @@ at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const at::
 ConvolutionGradients convolution_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
                                           const Dims& bias_sizes, const Convolution& how, std::array<bool, 3> wanted) {
   const auto of_bias = bias_sizes.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(bias_sizes);
-  auto [to_x, to_weight, to_bias] =
-      at::convolution_backward(wide(grad), wide(x), wide(weight), of_bias, how.stride, how.padding, how.dilation,
-                               how.transposed, how.output_padding, how.groups, wanted);
+  auto [to_x, to_weight, to_bias] = at::convolution_backward(
+      wide(grad), wide(x), wide(weight), of_bias, how.stride, how.padding, how.dilation, how.transposed,
+      how.transposed ? how.output_padding : Dims(x.dim() - 2, 0), how.groups, wanted);
   return {to_x, to_weight, to_bias};
 }
 

@@ -2,8 +2,12 @@
 
 namespace sim::groups {
 
-std::vector<Group> of(const Dims& list, int64_t kind, int64_t rows) {
+static void known(int64_t kind) {
   SIM_CHECK(kind >= kEnds && kind <= kPairs, "group list type ", kind, "; allowed: 0 (ends), 1 (counts), 2 (pairs)");
+}
+
+std::vector<Group> of(const Dims& list, int64_t kind, int64_t rows) {
+  known(kind);
   std::vector<Group> groups;
   int64_t start = 0;
   const size_t step = kind == kPairs ? 2 : 1;
@@ -19,6 +23,7 @@ std::vector<Group> of(const Dims& list, int64_t kind, int64_t rows) {
 }
 
 void listed(const at::Tensor& list, int64_t kind) {
+  known(kind);
   if (!list.defined()) return;
   const bool fits = kind == kPairs ? list.dim() == 2 && list.size(1) == 2 : list.dim() == 1;
   SIM_CHECK(fits, "a group list of type ", kind, " has shape ", list.sizes(), "; ",

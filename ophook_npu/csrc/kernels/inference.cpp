@@ -432,6 +432,8 @@ void check_inference(const Sequences& of, const at::Tensor& out) {
   const auto of_query = sizes_of(query, in, heads);
   const int64_t depth = of_query.depth;
   SIM_CHECK(depth > 0, "a query ", query.sizes(), " of depth 0");
+  SIM_CHECK(of_query.heads == heads, "numHeads is ", heads, ", the query ", query.sizes(), " in layout ", of.layout,
+            " has ", of_query.heads);
   const int64_t found = joined                                 ? key.size(-1) * numbers_in(key) / depth
                         : paged || in == "BNSD" || in == "TND" ? key.size(1)
                                                                : key.size(in == "BSND" ? 2 : 0);

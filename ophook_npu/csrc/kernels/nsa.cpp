@@ -28,7 +28,8 @@ void compressed_like(const at::Tensor& x, const at::Tensor& weight, const Dims& 
   refuse_unless_zero(kind, "actSeqLenType");
   check_windows(x, weight, windows);
   const auto [tokens, heads, depth, size] = shapes<"tokens heads depth, =size heads">({windows.size}, x, weight);
-  SIM_CHECK(!ends.empty() && ends.back() == tokens, "actSeqLen that ends at ", tokens, " expected");
+  SIM_CHECK(!ends.empty() && std::is_sorted(ends.begin(), ends.end()) && ends.front() >= 0 && ends.back() == tokens,
+            "actSeqLen that ends at ", tokens, " expected");
   int64_t count = 0, first = 0;
   for (const int64_t end : ends) count += windows_of(end - first, windows), first = end;
   shape(out, {count, heads, depth});
@@ -315,7 +316,8 @@ void attend_backward(const transformer::Selection& of, const transformer::Attend
   write_each({to.key, to.value}, {to_key, to_value});
 }
 
-void chosen_of_one_like(const OneToken& of, const at::Tensor& chosen, int64_t count) {
+void chosen_of_one_like(const OneToken& of, const at::Tensor& chosen, int64_t count, int64_t block_size) {
+  SIM_CHECK(block_size > 0, "selectBlockSize ", block_size, "; allowed: above 0");
   counted("topkIndices", chosen, {of.query.size(0), of.key_heads, count});
 }
 

@@ -70,7 +70,7 @@ void backward_like(const transformer::Selection& of, const transformer::Attended
                    const Gradients& to);
 void attend_backward(const transformer::Selection& of, const transformer::Attended& forward, const at::Tensor& grad_out,
                      double scale, const Gradients& to);
-void chosen_of_one_like(const OneToken& of, const at::Tensor& chosen, int64_t count);
+void chosen_of_one_like(const OneToken& of, const at::Tensor& chosen, int64_t count, int64_t block_size);
 void attend_of_one(const OneToken& of, const at::Tensor& chosen, double scale, int64_t block_size,
                    const at::Tensor& out);
 

@@ -67,7 +67,7 @@ void one_element(const at::Tensor& out) {
 
 void one_or_each(const char* name, const at::Tensor& values, int64_t count) {
   SIM_CHECK(!values.defined() || values.numel() == 1 || values.numel() == count, name, " ", values.sizes(),
-            ": one number, or ", count, " expected");
+            ": one number", count == 1 ? "" : c10::str(", or ", count), " expected");
 }
 
 void for_dims(const char* name, const Dims& values, size_t dims, int64_t least) {

@@ -86,6 +86,8 @@ void selected(const Selection& of, const at::Tensor& mask, const std::string& la
             of.key_ends.size(), " of keys");
   attention::check_ends("actualSeqQLen", of.ends, of.query),
       attention::check_ends("actualSeqKvLen", of.key_ends, of.key);
+  SIM_CHECK(std::is_sorted(of.ends.begin(), of.ends.end()) && of.ends.back() >= tokens, "actualSeqQLen ", of.ends,
+            " for ", tokens, " tokens");
   for (int64_t end : of.key_ends)
     SIM_CHECK(remainder_of(end, of.block_size) == 0, "keys that end at ", end, ", within a block of ", of.block_size,
               ", are not simulated");

@@ -24,7 +24,10 @@ const at::Tensor& tensor_of(const Held& held, size_t member) {
 }
 
 Operand operand(const Held& held, size_t member) {
-  if (const Dims* listed = std::get_if<Dims>(&held)) return Operand(at::IntArrayRef(*listed));
+  if (const Dims* listed = std::get_if<Dims>(&held)) {
+    for (const int64_t size : *listed) SIM_CHECK(size >= 0, "a size of ", size, " is listed");
+    return Operand(at::IntArrayRef(*listed));
+  }
   return Operand(tensor_of(held, member));
 }
 

@@ -13,6 +13,11 @@ using namespace sim::aclnn;
 namespace groups = sim::groups;
 using namespace sim::grouped;
 
+// A list that the host has is compared before the call runs.
+static void rows_of_experts(const at::Tensor& x, const Dims& tokens, bool ends) {
+  if (!tokens.empty() && x.numel()) groups::of(tokens, ends ? groups::kEnds : groups::kCounts, x.numel() / x.size(-1));
+}
+
 // A weight of whole numbers for rows that are none needs the scale that makes numbers of it.
 static void scaled_weight(const at::Tensor& x, const at::Tensor& weight, bool given) {
   const bool whole = c10::isIntegralType(weight.scalar_type(), false);
@@ -195,7 +200,7 @@ ACLNN(FFN,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
        activation, int64_t, precise, Out, out),
-      (feed_forward_like(FEED_FORWARD, tokens.size(), out), SCALED_LAYERS),
+      (feed_forward_like(FEED_FORWARD, tokens.size(), out), SCALED_LAYERS, rows_of_experts(x, tokens, false)),
       feed_forward(FEED_FORWARD, tokens, false, precise == 1, out))
 ACLNN(FFNV3,
       (In, x, In, weight1, In, weight2, In, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In, scale2,
@@ -208,7 +213,7 @@ ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
        activation, int64_t, precise, bool, ends, Out, out),
-      (feed_forward_like(FEED_FORWARD, tokens.size(), out), SCALED_LAYERS),
+      (feed_forward_like(FEED_FORWARD, tokens.size(), out), SCALED_LAYERS, rows_of_experts(x, tokens, ends)),
       feed_forward(FEED_FORWARD, tokens, ends, precise == 1, out))
 #define COMBINED(zero_points)                                                                         \
   {NAMED(x, weight),                                                                                  \

@@ -261,8 +261,7 @@ ACLNN(GroupNormBackward,
       (In, grad, In, self, In, mean, In, rstd, In, gamma, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, Bools,
        mask, Out, out, Out, out_gamma, Out, out_beta),
       gradients_like(mask, out, out_gamma, out_beta, self.sizes(), gamma.defined() ? gamma.sizes() : Shape(c));
-      of_groups(self, GROUPS); sim::counted("gradOut", grad, self.sizes());
-      sim::counted("gamma", gamma, {c});
+      of_groups(self, GROUPS); sim::counted("gradOut", grad, self.sizes()); sim::counted("gamma", gamma, {c});
       sim::counted("mean", mean, {n, groups});
       sim::counted("rstd", rstd, {n, groups}),
       write_gradients(out, out_gamma, out_beta,
@@ -280,7 +279,8 @@ ACLNN(GroupNormSwishGrad,
       (In, grad, In, mean, In, rstd, In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, scale, bool,
        gamma_too, bool, beta_too, Out, out, Out, out_gamma, Out, out_beta),
       (asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes()),
-       not_empty(self)),
+       not_empty(self));
+      SIM_CHECK(groups > 0, "numGroups ", groups, "; allowed: above 0"),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_swish_backward(grad, self, {NAMED(mean, rstd)}, gamma, beta, groups, scale,
                                                          {true, gamma_too, beta_too})))

@@ -55,5 +55,5 @@ ACLNN(NsaSelectedAttentionInfer,
        int64_t, heads, int64_t, key_heads, int64_t, block, int64_t, count, int64_t, page_size, double, scale, int64_t,
        sparse_mode, Out, out),
       (nsa::one_token_like(ONE_TOKEN, query_lengths, heads, layout, out),
-       nsa::chosen_of_one_like(ONE_TOKEN, chosen, count)),
+       nsa::chosen_of_one_like(ONE_TOKEN, chosen, count, block)),
       nsa::attend_of_one(ONE_TOKEN, chosen, scale, block, out))
