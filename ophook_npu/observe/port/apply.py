@@ -62,13 +62,18 @@ def _attention(q: Any, k: Any, v: Any, scale: float, mask: Any) -> Any:
     return result if q.dim() == 4 else result.squeeze(1)
 
 
+def _raised(x: Any, to: Any) -> Any:
+    """With as many dimensions, as the device wants it of what is broadcast."""
+    return x[(None,) * (to.dim() - x.dim())]
+
+
 def _fused(name: str) -> Callable[..., Any]:
     import torch_npu
 
     operators: dict[str, Callable[..., Any]] = {
         "RMSNorm": lambda x, weight, eps: torch_npu.npu_rms_norm(x, weight, eps)[0],
         "SwiGLU": lambda gate, up: torch_npu.npu_swiglu(torch.cat([gate, up], -1)),
-        "rotary embedding": torch_npu.npu_rotary_mul,
+        "rotary embedding": lambda x, *angles: torch_npu.npu_rotary_mul(x, *(_raised(one, x) for one in angles)),
         "attention": _attention,
     }
     return operators[name]

@@ -13,8 +13,8 @@ using namespace sim::attention;
 static void turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
   rotary_mode(mode, true);
   turnable(x, mode);
-  into(x, {cos}), like(sin, cos);  // CANN's tiling takes angles of as many dimensions alone
-  SIM_CHECK(cos.dim() && cos.size(-1) == x.size(-1), "angles ", cos.sizes(), " for ", x.sizes());
+  into(x, {cos}), like(sin, cos);
+  SIM_CHECK(cos.dim() == x.dim() && cos.size(-1) == x.size(-1), "angles ", cos.sizes(), " for ", x.sizes());
 }
 
 static void turned_mode(const std::string& mode) {

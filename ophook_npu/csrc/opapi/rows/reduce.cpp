@@ -197,7 +197,8 @@ ACLNN(Topk, (In, self, int64_t, k, int64_t, dim, bool, largest, bool, sorted, Ou
 // counting and searching
 ACLNN(Histc, (In, self, int64_t, bins, Num, min, Num, max, Out, out), (ordered(min, max), shape(out, {bins})),
       write(out, kernels::histogram(self, bins, min, max).to(out.scalar_type())))
-ACLNN(Bincount, (In, self, In, weights, int64_t, minimum, Out, out), counted(out, self, weights, minimum),
+ACLNN(Bincount, (In, self, In, weights, int64_t, minimum, Out, out), counted(out, self, weights, minimum);
+      SIM_CHECK(minimum >= 0, "minlength ", minimum, "; allowed: 0 or more"),
       write(out, at::bincount(self, optional(weights), minimum)))
 ACLNN(Unique, (In, self, bool, sorted, bool, inverted, Resized, values, Out, inverse),
       inverted ? like(inverse, self) : void(),
