@@ -48,9 +48,11 @@ void check_axes(const Inputs& in) {
 // name a mask's shape take one of fixed size.
 void check_mask(const Inputs& in, int64_t mode) {
   if (!given(in.mask)) return;
-  SIM_CHECK(mode >= 0 && mode <= 6, "sparse mode ", mode, " is not simulated; allowed: 0 to 6");
   auto [query, key, value] = axes_of(in);
-  const bool tokens = in.layout == "TND", fixed = mode >= 2 && mode != 5;
+  const bool tokens = in.layout == "TND";
+  const int64_t most = tokens ? 8 : 6;
+  SIM_CHECK(mode >= 0 && mode <= most, "sparse mode ", mode, " is not simulated; allowed: 0 to ", most);
+  const bool fixed = mode >= 2 && mode != 5;
   if (tokens) query.length = longest_of(in.query_ends), key.length = longest_of(in.key_ends);
   const auto size = in.mask.sizes();
   const size_t rank = size.size();

@@ -79,7 +79,7 @@ void write_two(const at::Tensor& first, const at::Tensor& second, const kernels:
 
 ACLNN(ExpandIntoJaggedPermute, (In, permute, In, input_offset, In, output_offset, int64_t, size, Out, out),
       (shape(out, {size}), shape(output_offset, {permute.numel() + 1}), shape(permute, {permute.numel()}),
-       shape(input_offset, {permute.numel() + 1})),
+       shape(input_offset, {input_offset.numel()})),
       write(out, kernels::expanded_ranges(permute, input_offset, output_offset, size)))
 ACLNN(MaxUnpool2dBackward, (In, grad, In, self, In, found, Ints, size, Out, out),
       (kept(out, grad), unpool_like(grad, self, found, size, out)),
