@@ -81,6 +81,11 @@ class Worker:
         return json.loads(answer) if answer else None
 
 
+def names_of(command: list[str], environment: dict[str, str]) -> list[str]:
+    done = subprocess.run([*command, "--names"], stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    return json.loads(done.stdout)
+
+
 def results(
     names: list[str], command: list[str], environment: dict[str, str], log: Path, jobs: int, seconds: int
 ) -> Iterator[Result]:
@@ -95,6 +100,11 @@ def results(
             worker = worker or Worker(command, environment, log)
             result = worker.ask(name, seconds)
             done.put(result or {"name": name, "state": "ends", "said": f"status {worker.process.wait()}"})
+            if (
+                result and result["state"] == "stops"
+            ):  # behind an error torch_npu's queue drops what comes, and says nothing
+                worker.process.kill()
+                result = None
             worker = worker if result else None
         if worker:
             worker.process.kill()
@@ -156,8 +166,7 @@ def main() -> int:
         variables.apply(environment, chosen)
         environment["OMP_NUM_THREADS"] = "1"
         command = [str(venv / "bin" / "python"), str(WORKER), library]
-        told = subprocess.run([*command, "--names"], stdout=subprocess.PIPE, text=True, check=True, env=environment)
-        names = options.only or json.loads(told.stdout)[:: options.every]
+        names = options.only or names_of(command, environment)[:: options.every]
         for way in options.way or WAYS:
             log = options.work / f"{library}.{way}.jsonl"
             before = read(log)
