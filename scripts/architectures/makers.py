@@ -17,8 +17,8 @@ from typing import Any
 import torch
 
 Made = tuple[torch.nn.Module, Any]  # the model, and what its forward takes: a tuple, or names with tensors
-# Attention by separate operators and no cache: torch's own becomes npu_fusion_attention_v3, which torchair cannot run in
-# a graph, and a cache begins with a tensor [0], which ConcatV2 does not take beside tensors of four dimensions.
+# Attention by separate operators and no cache: torch's own becomes npu_fusion_attention_v3, which torchair cannot run
+# in a graph, and a cache begins with a tensor [0], which ConcatV2 does not take beside tensors of four dimensions.
 FOR_GRAPHS = False
 MOST = 60e6  # parameters of a model
 

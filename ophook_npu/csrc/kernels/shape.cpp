@@ -217,4 +217,21 @@ at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& 
   return at::zeros(sizes, wide(grad).scalar_type()).index_add_(dim, owners, wide(grad));
 }
 
+static at::Tensor repeats_of(const at::Tensor& repeats, int64_t count, int64_t size) {
+  const at::Tensor whole = repeats.to(at::kLong),
+                   each = whole.numel() == 1 ? whole.reshape({1}).expand({count}) : whole;
+  SIM_CHECK(!each.numel() || at::amin(each).item<int64_t>() >= 0, "a number of repeats is below 0");
+  const auto total = each.to(at::kDouble).sum().item<double>();
+  SIM_CHECK(total == double(size), "repeats sum up to ", total, ", outputSize is ", size);
+  return each;
+}
+
+at::Tensor repeated(const at::Tensor& x, const at::Tensor& repeats, std::optional<int64_t> dim, int64_t size) {
+  return at::repeat_interleave(x, repeats_of(repeats, dim ? x.size(*dim) : x.numel(), size), dim);
+}
+
+at::Tensor repeated_places(const at::Tensor& repeats, int64_t size) {
+  return at::repeat_interleave(repeats_of(repeats, repeats.numel(), size));
+}
+
 }  // namespace sim::kernels

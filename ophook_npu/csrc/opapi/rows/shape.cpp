@@ -19,16 +19,6 @@ void each_once(const at::Tensor& self, const Dims& dims) {
   }
 }
 
-// ATen makes room for whatever they sum up to.
-at::Tensor repeats_of(const at::Tensor& repeats, int64_t count, int64_t size) {
-  const at::Tensor whole = repeats.to(at::kLong),
-                   each = whole.numel() == 1 ? whole.reshape({1}).expand({count}) : whole;
-  SIM_CHECK(!each.numel() || at::amin(each).item<int64_t>() >= 0, "a number of repeats is below 0");
-  const auto total = each.to(at::kDouble).sum().item<double>();
-  SIM_CHECK(total == double(size), "repeats sum up to ", total, ", outputSize is ", size);
-  return each;
-}
-
 void repeated_each(const at::Tensor& out, const at::Tensor& self, int64_t repeats) {
   shape(out, {self.numel() * repeats});
 }
@@ -166,16 +156,16 @@ ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), (kept(out, self), ro
 ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
 ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out),
       (shape(out, {size}), one_or_each("repeats", repeats, self.numel())),
-      write(out, at::repeat_interleave(self, repeats_of(repeats, self.numel(), size))))
+      write(out, kernels::repeated(self, repeats, std::nullopt, size)))
 ACLNN(RepeatInterleaveWithDim, (In, self, In, repeats, int64_t, dim, int64_t, size, Out, out),
       (of_length(out, self, dim, size), one_or_each("repeats", repeats, self.size(dim))),
-      write(out, at::repeat_interleave(self, repeats_of(repeats, self.size(dim), size), dim)))
+      write(out, kernels::repeated(self, repeats, dim, size)))
 ACLNN(RepeatInterleaveInt, (In, self, int64_t, repeats, int64_t, size, Out, out), repeated_each(out, self, repeats),
       write(out, at::repeat_interleave(self, repeats)))
 ACLNN(RepeatInterleaveIntWithDim, (In, self, int64_t, repeats, int64_t, dim, int64_t, size, Out, out),
       repeated_each(out, self, repeats, dim), write(out, at::repeat_interleave(self, repeats, dim)))
 ACLNN(RepeatInterleaveTensor, (In, repeats, int64_t, size, Out, out), shape(out, {size}),
-      write(out, at::repeat_interleave(repeats_of(repeats, repeats.numel(), size))))
+      write(out, kernels::repeated_places(repeats, size)))
 ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out),
       (kept(out, grad), gathered_ranges(out, grad, repeats, dim)),
       write(out, kernels::repeat_interleave_backward(grad, repeats, dim).reshape(out.sizes())))
