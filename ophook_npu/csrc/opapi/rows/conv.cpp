@@ -2,6 +2,7 @@
 #include "kernels/conv.h"
 #include "kernels/deformable.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 
@@ -38,6 +39,9 @@ Dims padded_sizes_of(const at::Tensor& x, const Dims& more) {
 
 void convolved(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
                const kernels::Convolution& how, const Dims& more = {}) {
+  const auto window = weight.sizes().slice(std::min<size_t>(2, size_t(weight.dim())));
+  SIM_CHECK(product_is("Ascend950") || c10::multiply_integers(window) != 0, "a weight of shape ", weight.sizes(),
+            "; a window of 0 is allowed on Ascend950 alone");
   shape(out, kernels::convolution_sizes(padded_sizes_of(self, more), weight.sizes(), how));
   shape(bias, {kernels::convolution_channels(weight.sizes(), how)});
 }
