@@ -45,7 +45,7 @@ PACKAGES = {
     "torchvision": ["torchvision==0.28.0"],
     "transformers": ["transformers==5.24.0", "torchvision==0.28.0"],
 }
-WAYS = ("training", "bfloat16", "graph")
+WAYS = ("training", "bfloat16", "graph")  # as the worker has them
 WORKER, REASONS = HERE / "architectures" / "worker.py", HERE / "architectures.txt"
 Result = dict[str, Any]
 
@@ -100,12 +100,10 @@ def results(
             worker = worker or Worker(command, environment, log)
             result = worker.ask(name, seconds)
             done.put(result or {"name": name, "state": "ends", "said": f"status {worker.process.wait()}"})
-            if (
-                result and result["state"] == "stops"
-            ):  # behind an error torch_npu's queue drops what comes, and says nothing
+            # Behind an error torch_npu's queue drops what comes, and says nothing.
+            if not result or result["state"] == "stops":
                 worker.process.kill()
-                result = None
-            worker = worker if result else None
+                worker = None
         if worker:
             worker.process.kill()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import math
 import re
 import sys
 import types
@@ -27,19 +28,25 @@ class CannotMake(Exception):
     """No small model of this architecture, or no input for it, comes out of the rules."""
 
 
-def parameters(make: Callable[[], torch.nn.Module]) -> int:
-    with torch.device("meta"):
+def parameters(make: Callable[[], torch.nn.Module]) -> float:
+    """How many; infinity where a model cannot be made without numbers."""
+    with contextlib.suppress(Exception), torch.device("meta"):
         return sum(one.numel() for one in make().parameters())
+    return math.inf
+
+
+def not_too_large(size: float, most: float = MOST) -> None:
+    if most < size < math.inf:
+        raise CannotMake(f"{size / 1e6:.0f} million parameters")
 
 
 def smallest(names: Iterable[str], family: Callable[[str], Any], make: Callable[[str], torch.nn.Module]) -> list[str]:
-    """Of each family the model with the fewest parameters."""
-    found: dict[Any, tuple[int, str]] = {}
+    """Of each family the model with the fewest parameters; one that cannot be measured where no other is there."""
+    found: dict[Any, tuple[float, str]] = {}
     for name in names:
-        with contextlib.suppress(Exception):  # some cannot be made without numbers
-            size = parameters(lambda: make(name))  # noqa: B023
-            found[family(name)] = min(found.get(family(name), (size, name)), (size, name))
-    return sorted(name for size, name in found.values() if size <= 2 * MOST)
+        size = parameters(lambda: make(name))  # noqa: B023
+        found[family(name)] = min(found.get(family(name), (size, name)), (size, name))
+    return sorted(name for _, name in found.values())
 
 
 def first_word(name: str) -> str:
@@ -72,6 +79,7 @@ def timm_made(name: str) -> Made:
     import timm
 
     timm.layers.set_fused_attn(not FOR_GRAPHS)
+    not_too_large(parameters(lambda: timm.create_model(name)), 2 * MOST)
     model = timm.create_model(name)
     config = model.pretrained_cfg
     size = config["input_size"] if config.get("fixed_input_size") else None
@@ -94,6 +102,7 @@ def torchvision_names() -> list[str]:
 
 
 def torchvision_made(name: str) -> Made:
+    not_too_large(parameters(lambda: torchvision_model(name)[0]), 2 * MOST)
     model, kind = torchvision_model(name)
     if kind == "detection":
         target = {"boxes": torch.tensor([[4.0, 4, 40, 44], [10, 12, 60, 58]]), "labels": torch.tensor([1, 1])}
@@ -283,8 +292,7 @@ def transformers_made(name: str) -> Made:
             kind = kind[0] if isinstance(kind, (tuple, list)) else kind
             for more in (False, True) if kind else ():
                 try:
-                    if (size := parameters(lambda: kind(copy.deepcopy(config)))) > MOST:  # noqa: B023
-                        raise CannotMake(f"{size / 1e6:.0f} million parameters")
+                    not_too_large(parameters(lambda: kind(copy.deepcopy(config))))  # noqa: B023
                     torch.manual_seed(0)
                     model = kind(copy.deepcopy(config)).train()
                     inputs = _inputs(model, more)

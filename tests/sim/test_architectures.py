@@ -11,8 +11,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "archit
 import makers
 import worker
 
-pytest.importorskip("transformers")
-
 
 @pytest.mark.parametrize("way", ["training", "bfloat16", "graph"])
 def test_a_language_model(way: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,12 +64,16 @@ class Caller:
         self.memory = torch.zeros(1 << 12, device="npu:0")
         self.tensors: dict[tuple[str, tuple[int, ...], int], ctypes.c_void_p] = {}
 
+    def place(self, dtype: str, sizes: tuple[int, ...]) -> int:
+        """Where a tensor lies: all at the same place."""
+        return self.memory.data_ptr()
+
     def tensor(self, dtype: str, sizes: tuple[int, ...], one: rules.Parameter | None = None) -> ctypes.c_void_p:
         key = dtype, sizes, format_for(one, len(sizes), dtype)
         if key not in self.tensors:
             values, rank = (ctypes.c_int64 * len(sizes))(*map(abs, sizes)), ctypes.c_uint64(len(sizes))
             strides = (ctypes.c_int64 * len(sizes))(*[2] * len(sizes)) if min(sizes, default=0) < 0 else None
-            data = ctypes.c_void_p(self.memory.data_ptr())
+            data = ctypes.c_void_p(self.place(dtype, sizes))
             made = self.library.aclCreateTensor(
                 values, rank, DTYPES[dtype], strides, ctypes.c_int64(0), key[2], values, rank, data
             )

@@ -54,6 +54,7 @@
 #include <ATen/ops/all.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/angle.h>
 #include <ATen/ops/any.h>
 #include <ATen/ops/arange.h>

@@ -150,16 +150,20 @@ void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Ten
   put_at(self, places_of(indices), updates);
 }
 
-void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim) {
-  SIM_CHECK(self.numel() && indices.numel() && updates.numel(), "no tensor may be empty: data ", self.sizes(),
-            ", indices ", indices.sizes(), ", updates ", updates.sizes());
+void rows_within(const at::Tensor& self, const at::Tensor& updates, int64_t dim) {
   SIM_CHECK(self.dim() == updates.dim(), "updates ", updates.sizes(), " for data ", self.sizes());
-  SIM_CHECK(indices.dim() <= 2 && indices.numel() % updates.size(0) == 0 && indices.numel() / updates.size(0) <= 2,
-            "indices ", indices.sizes(), " for updates ", updates.sizes());
   const int64_t along = wrap(dim, self);
   for (int64_t i = 0; i < self.dim(); ++i)
     SIM_CHECK(i == 0 || i == along ? updates.size(i) <= self.size(i) : updates.size(i) == self.size(i), "updates ",
               updates.sizes(), " for data ", self.sizes(), " and axis ", dim);
+}
+
+void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim) {
+  SIM_CHECK(self.numel() && indices.numel() && updates.numel(), "no tensor may be empty: data ", self.sizes(),
+            ", indices ", indices.sizes(), ", updates ", updates.sizes());
+  rows_within(self, updates, dim);
+  SIM_CHECK(indices.dim() <= 2 && indices.numel() % updates.size(0) == 0 && indices.numel() / updates.size(0) <= 2,
+            "indices ", indices.sizes(), " for updates ", updates.sizes());
 }
 
 void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim) {

@@ -37,7 +37,9 @@ void coalesced_like(const at::Tensor& places, const at::Tensor& indices, const a
 void coalesced(const at::Tensor& places, const at::Tensor& indices, const at::Tensor& values,
                const at::Tensor& new_indices, const at::Tensor& new_values);
 
-// Nothing is empty, and updates are rows of self, or a part of them along dim.
+// Updates are rows of self, or a part of them along dim.
+void rows_within(const at::Tensor& self, const at::Tensor& updates, int64_t dim);
+// The same, where nothing may be empty.
 void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim);
 // Row b of updates goes to batch b of self, along dim, from the position that indices names.
 void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim);

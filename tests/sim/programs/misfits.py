@@ -1,6 +1,7 @@
 """Run by test_misfits.py: calls each function named on its input, then with one input or number changed at a time.
 
-Prints a line of JSON when it is through with one: {"name", "tried", "late": [[parameter, was, came, error], …]}.
+Prints a line of JSON when it is through with one: {"name", "ran", "tried", "late": [[parameter, was, came, error], …]},
+of which "ran" says whether it has a call that runs.
 """
 
 from __future__ import annotations
@@ -39,22 +40,17 @@ class Runner(Caller):
         self.stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
         self.next = self.memory.nbytes
 
-    def tensor(self, dtype: str, sizes: tuple[int, ...], one: rules.Parameter | None = None) -> ctypes.c_void_p:
-        start, bytes_in_all = self.memory.data_ptr(), self.memory.nbytes
-        self.memory.data_ptr = lambda: start + self.next  # type: ignore[method-assign]
-        self.tensors.clear()
-        try:
-            return super().tensor(dtype, sizes, one)
-        finally:
-            del self.memory.data_ptr
-            between = 2 if min(sizes, default=0) < 0 else 1
-            self.next += -(-math.prod(map(abs, sizes)) * bytes_of(dtype) * between // 64) * 64 + 64
-            assert self.next < bytes_in_all, (dtype, sizes)
+    def place(self, dtype: str, sizes: tuple[int, ...]) -> int:
+        start, between = self.next, 2 if min(sizes, default=0) < 0 else 1
+        self.next += -(-math.prod(map(abs, sizes)) * bytes_of(dtype) * between // 64) * 64 + 64
+        assert self.next < self.memory.nbytes, (dtype, sizes)
+        return self.memory.data_ptr() + start
 
     def run(self, function: rules.Function, call: list[str]) -> tuple[int, str]:
         """0 or the code of phase 1, which is negative where the error came later; and the message."""
         ctypes.memset(self.memory.data_ptr(), 0, self.next)  # an operator of torch's would not run after an error
         self.next = 0
+        self.tensors.clear()
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
         first, second = getattr(self.library, f"{function.name}GetWorkspaceSize"), getattr(self.library, function.name)
         arguments = made(self, function, FAMILY, call)
@@ -103,7 +99,9 @@ def other_numbers(one: rules.Parameter, text: str) -> Iterator[str]:
     elif one.kind == "aclIntArray*" and text not in ("", "null"):
         items = [item for item in text.strip("()").split(",") if item]
         for at, item in enumerate(items):
-            yield from (f"({','.join([*items[:at], new, *items[at + 1 :]])})" for new in {"0", "-1", "7"} - {item})
+            yield from (
+                f"({','.join([*items[:at], new, *items[at + 1 :]])})" for new in ("0", "-1", "7") if new != item
+            )
         yield f"({','.join([*items, '1'])})"
         if items:
             yield f"({','.join(items[:-1])})"
@@ -111,8 +109,7 @@ def other_numbers(one: rules.Parameter, text: str) -> Iterator[str]:
         yield '"nonsense"'
 
 
-def misfits(runner: Runner, function: rules.Function) -> tuple[int, list[list[str]]]:
-    """How many were tried, and those whose error came behind the first phase."""
+def misfits(runner: Runner, function: rules.Function) -> dict[str, object]:
     taken = (call for call in calls_of(function, FAMILY) if not runner.run(function, call)[0])
     call = next(taken, None)
     late, tried = [], 0
@@ -126,7 +123,7 @@ def misfits(runner: Runner, function: rules.Function) -> tuple[int, list[list[st
             code, said = runner.run(function, [*call[:place], text, *call[place + 1 :]])
             if code < 0:
                 late.append([one.name, given, text, said])
-    return tried, late
+    return {"name": function.name, "ran": call is not None, "tried": tried, "late": late}
 
 
 def main() -> None:
@@ -135,8 +132,7 @@ def main() -> None:
     runner = Runner()
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
-        tried, late = misfits(runner, rules.table()[line.strip()])
-        print(json.dumps({"name": line.strip(), "tried": tried, "late": late}), file=answers, flush=True)
+        print(json.dumps(misfits(runner, rules.table()[line.strip()])), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,20 @@ import makers
 import worker
 
 
+def test_both_processes_have_the_same_names() -> None:
+    assert set(architectures.PACKAGES) == set(makers.LIBRARIES)
+    assert tuple(worker.WAYS) == architectures.WAYS
+
+
+def test_of_each_family_the_smallest_whatever_its_size() -> None:
+    def make(name: str) -> torch.nn.Module:
+        if name == "d1":
+            raise RuntimeError("cannot be measured")
+        return torch.nn.Linear(int(name[1:]), 1)
+
+    assert makers.smallest(["a3", "a2", "b5", "d1"], lambda name: name[0], make) == ["a2", "b5", "d1"]
+
+
 def test_distance() -> None:
     wanted = {"out": torch.ones(100).double(), "gradient of a": torch.ones(4).double()}
     assert worker.distance(wanted, wanted)[0] == 0

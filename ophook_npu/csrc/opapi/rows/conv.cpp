@@ -37,11 +37,15 @@ Dims padded_sizes_of(const at::Tensor& x, const Dims& more) {
   return sizes;
 }
 
-void convolved(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
-               const kernels::Convolution& how, const Dims& more = {}) {
+void has_window(const at::Tensor& weight) {
   const auto window = weight.sizes().slice(std::min<size_t>(2, size_t(weight.dim())));
   SIM_CHECK(product_is("Ascend950") || c10::multiply_integers(window) != 0, "a weight of shape ", weight.sizes(),
             "; a window of 0 is allowed on Ascend950 alone");
+}
+
+void convolved(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
+               const kernels::Convolution& how, const Dims& more = {}) {
+  has_window(weight);
   shape(out, kernels::convolution_sizes(padded_sizes_of(self, more), weight.sizes(), how));
   shape(bias, {kernels::convolution_channels(weight.sizes(), how)});
 }
@@ -51,6 +55,7 @@ void convolution_gradients(const at::Tensor& grad, const at::Tensor& self, const
                            const kernels::Convolution& how, const Dims& more, const Checked<bool>& mask,
                            std::initializer_list<at::Tensor> gradients) {
   SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
+  has_window(weight);
   shape(grad, kernels::convolution_sizes(padded_sizes_of(self, more), weight.sizes(), how));
   const int64_t channels = kernels::convolution_channels(weight.sizes(), how);
   const Shape expected[] = {self.sizes(), weight.sizes(), channels};

@@ -22,10 +22,6 @@ void norms(const Tensors& out, const Tensors& in) {
     SIM_CHECK(each.numel() == 1, "an output of one number expected, got ", each.sizes());
 }
 
-void a_scalar_each(const Tensors& x, const at::Tensor& scalars) {
-  SIM_CHECK(scalars.numel() == int64_t(x.size()), scalars.numel(), " scalars for ", x.size(), " tensors");
-}
-
 template <typename F>
 void each(Tensors& out, F compute) {
   for (size_t i = 0; i < out.size(); ++i) out[i].copy_(compute(i));
@@ -95,20 +91,17 @@ ACLNN(ForeachMaximumScalarV2, (List, x, Num, scalar, List, out), , EACH(at::clam
 ACLNN(ForeachMinimumScalarV2, (List, x, Num, scalar, List, out), , EACH(at::clamp_max(x[i], scalar)))
 
 // a list and a scalar that lies on the device
-ACLNN(ForeachAddScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(at::add(x[i], number_of(scalar))))
-ACLNN(ForeachSubScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(at::sub(x[i], number_of(scalar))))
-ACLNN(ForeachMulScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(at::mul(x[i], number_of(scalar))))
-ACLNN(ForeachDivScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(at::div(x[i], number_of(scalar))))
-ACLNN(ForeachPowScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(at::pow(x[i], number_of(scalar))))
-ACLNN(ForeachMaximumScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(at::clamp_min(x[i], number_of(scalar))))
-ACLNN(ForeachMinimumScalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(at::clamp_max(x[i], number_of(scalar))))
+#define FOREACH_SCALAR(Op, fn)                                                             \
+  ACLNN(Foreach##Op##Scalar, (List, x, In, scalar, List, out), a_number("scalar", scalar), \
+        EACH(at::fn(x[i], number_of(scalar))))
+
+FOREACH_SCALAR(Add, add)
+FOREACH_SCALAR(Sub, sub)
+FOREACH_SCALAR(Mul, mul)
+FOREACH_SCALAR(Div, div)
+FOREACH_SCALAR(Pow, pow)
+FOREACH_SCALAR(Maximum, clamp_min)
+FOREACH_SCALAR(Minimum, clamp_max)
 
 // a list and a list of scalars
 ACLNN(ForeachAddScalarList, (List, x, Nums, scalars, List, out), , EACH(at::add(x[i], scalars[i])))
@@ -143,12 +136,16 @@ ACLNN(ForeachAddcmulScalarV2, (List, x, List, y, List, z, Num, scalar, List, out
       EACH(kernels::list_addcmul(x[i], y[i], z[i], scalar)))
 ACLNN(ForeachAddcdivScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), ,
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
+ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, out),
+      sim::counted("scalars", scalars, {int64_t(x.size())}),
       EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
-ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
+ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out),
+      sim::counted("scalars", scalars, {int64_t(x.size())}),
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
-ACLNN(ForeachAddcmulList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
+ACLNN(ForeachAddcmulList, (List, x, List, y, List, z, In, scalars, List, out),
+      sim::counted("scalars", scalars, {int64_t(x.size())}),
       EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
-ACLNN(ForeachAddcdivList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, scalars),
+ACLNN(ForeachAddcdivList, (List, x, List, y, List, z, In, scalars, List, out),
+      sim::counted("scalars", scalars, {int64_t(x.size())}),
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
 #undef EACH

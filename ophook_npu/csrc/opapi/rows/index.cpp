@@ -118,18 +118,12 @@ void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at
                      int64_t reduction) {
   SIM_CHECK_DTYPE((updates.scalar_type() == at::kHalf ? at::kFloat : at::kBFloat16) == scales.scalar_type(),
                   "updates are ", updates.scalar_type(), " and quantScales ", scales.scalar_type());
-  SIM_CHECK(self.dim() == updates.dim(), "updates ", updates.sizes(), " for data ", self.sizes());
   SIM_CHECK(reduction == 1, "reduction ", reduction, "; allowed: 1 (update)");
   SIM_CHECK(quant_axis == -1 || quant_axis == self.dim() - 1, "quant_axis ", quant_axis,
             " is not simulated; allowed: the last");
   SIM_CHECK(indices.size(0) == updates.size(0) && (indices.dim() == 1 || (indices.dim() == 2 && indices.size(1) == 2)),
             "an index for each of ", updates.size(0), " batches expected, or two, got ", indices.sizes());
-  const int64_t along = wrap(axis, self);
-  for (int64_t i = 0; i < self.dim(); ++i) {
-    const bool shorter = i == along || i == 0;
-    SIM_CHECK(shorter ? updates.size(i) <= self.size(i) : updates.size(i) == self.size(i), "updates ", updates.sizes(),
-              " for data ", self.sizes(), " along axis ", axis);
-  }
+  kernels::rows_within(self, updates, axis);
   sim::counted("quantScales", scales, {updates.size(-1)}),
       sim::counted("quantZeroPoints", zero_points, {updates.size(-1)});
 }

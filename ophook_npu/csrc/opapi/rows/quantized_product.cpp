@@ -17,6 +17,10 @@ static void scales_by_row(const at::Tensor& row_scale, const at::Tensor& scale, 
             " for out ", out.sizes(), "; one number, or one for each column, is expected");
 }
 
+static at::Tensor one_or_columns(const at::Tensor& scale, const at::Tensor& weight) {
+  return scale.numel() == 1 ? scale : of_columns(scale, weight);
+}
+
 #define TURNED .x = turned(x, transpose_x), .weight = turned(weight, transpose_weight)
 ACLNN(QuantMatmulV5,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
@@ -66,10 +70,9 @@ FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)
 ACLNN(BatchMatmulQuant, (In, x, In, weight, In, scale, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
       matrix(out, turned(x, transpose_x), turned(weight, transpose_weight));
       of_dtype("out", out, {at::kChar}); SIM_CHECK(is_encoded(scale), "quantParam comes from aclnnTransQuantParam");
-      if (scale.numel() != 1) of_columns(scale, turned(weight, transpose_weight));
-      bias_like(bias, out),
-      quantized_result(turned(x, transpose_x), turned(weight, transpose_weight),
-                       scale.numel() == 1 ? scale : of_columns(scale, turned(weight, transpose_weight)), bias, out))
+      one_or_columns(scale, turned(weight, transpose_weight));
+      bias_like(bias, out), quantized_result(turned(x, transpose_x), turned(weight, transpose_weight),
+                                             one_or_columns(scale, turned(weight, transpose_weight)), bias, out))
 ACLNN(WeightQuantBatchMatmul,
       (In, x, In, weight, In, diagonal, In, deq_offset, In, deq_scale, In, offset, In, scale, In, bias, bool,
        transpose_x, bool, transpose_weight, float, antiquant_scale, float, antiquant_offset, Out, out),
