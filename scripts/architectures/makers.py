@@ -35,8 +35,8 @@ def parameters(make: Callable[[], torch.nn.Module]) -> float:
     return math.inf
 
 
-def not_too_large(size: float, most: float = MOST) -> None:
-    if most < size < math.inf:
+def not_too_large(size: float, times: int = 1) -> None:
+    if times * MOST < size < math.inf:
         raise CannotMake(f"{size / 1e6:.0f} million parameters")
 
 
@@ -79,7 +79,7 @@ def timm_made(name: str) -> Made:
     import timm
 
     timm.layers.set_fused_attn(not FOR_GRAPHS)
-    not_too_large(parameters(lambda: timm.create_model(name)), 2 * MOST)
+    not_too_large(parameters(lambda: timm.create_model(name)), times=2)
     model = timm.create_model(name)
     config = model.pretrained_cfg
     size = config["input_size"] if config.get("fixed_input_size") else None
@@ -102,7 +102,7 @@ def torchvision_names() -> list[str]:
 
 
 def torchvision_made(name: str) -> Made:
-    not_too_large(parameters(lambda: torchvision_model(name)[0]), 2 * MOST)
+    not_too_large(parameters(lambda: torchvision_model(name)[0]), times=2)
     model, kind = torchvision_model(name)
     if kind == "detection":
         target = {"boxes": torch.tensor([[4.0, 4, 40, 44], [10, 12, 60, 58]]), "labels": torch.tensor([1, 1])}
