@@ -46,7 +46,7 @@ for name in "${names[@]}"; do
 done
 venv=${venv:-$work/base}
 mkdir -p "$work"
-if [ ${#names[@]} -gt 0 ]; then bash "$root/scripts/setup_venv.sh" "$venv" >"$work/base.log" 2>&1 || { tail -n 5 "$work/base.log" >&2; exit 2; }; fi
+if [ ${#names[@]} -gt 0 ]; then bash "$root/scripts/setup_venv.sh" "$venv" test >"$work/base.log" 2>&1 || { tail -n 5 "$work/base.log" >&2; exit 2; }; fi
 python="$venv/bin/python"
 [ -x "$python" ] || python=${PYTHON:-python3}
 exec "$python" "$root/scripts/clients/run.py" --work "$work" --venv "$venv" "${options[@]}" -- "${names[@]}"

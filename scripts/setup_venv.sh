@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Make the virtual environment DIR with torch, torch_npu and this package in it, or leave it as it is when it is complete.
-# usage: setup_venv.sh DIR [EXTRA…]     extras of pyproject.toml; default: npu test
+# usage: setup_venv.sh DIR [EXTRA…]     extras of pyproject.toml beside npu: test, or dev, which has test too
 # OPHOOK_TORCH_INDEX   where torch comes from if pip has it with CUDA only; default: PyTorch's index of CPU builds
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$1
 shift
-extras=(npu test "$@")
+extras=(npu "$@")
+case " $* " in *" dev "*) extras+=(test) ;; esac
 made_for="$(cksum <"$root/pyproject.toml") $root"
 complete="$venv/ophook-complete" busy="$venv/ophook-installing"
 
@@ -16,14 +17,11 @@ mkdir -p "$(dirname "$venv")"
 exec 9<"$(dirname "$venv")"
 flock 9
 
-has_extras() {
-    local extra
-    [ -f "$complete" ] && [ "$(head -n 1 "$complete")" = "$made_for" ] || return 1
-    for extra in "${extras[@]}"; do
-        grep -qx "$extra" "$complete" || return 1
-    done
-}
-if has_extras; then
+# What is there and goes with this version of pyproject.toml.
+had=()
+if [ -f "$complete" ] && [ "$(head -n 1 "$complete")" = "$made_for" ]; then mapfile -t had < <(tail -n +2 "$complete"); fi
+missing=$(comm -23 <(printf '%s\n' "${extras[@]}" | sort) <(printf '%s\n' ${had[@]+"${had[@]}"} | sort))
+if [ -z "$missing" ]; then
     echo "complete: $venv with ${extras[*]}"
     exit 0
 fi
@@ -47,12 +45,15 @@ fi
 if [ -e "$busy" ] || [ ! -x "$venv/bin/python" ]; then
     bash "$root/scripts/clean_venv.sh" "$venv"
     "$python" -m venv "$venv"
+    had=()
 fi
 touch "$busy"
 rm -f "$complete"
-export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Compiling all of torch's and scipy's Python takes longer than the rest of the installation; an import compiles what it needs.
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_COMPILE=0
 # torch first and pinned: anything that asks for plain torch would take a build with gigabytes of CUDA.
-bash "$root/scripts/install_torch.sh" "$venv/bin/python" torch==2.13.0
+[ ${#had[@]} -gt 0 ] || bash "$root/scripts/install_torch.sh" "$venv/bin/python" torch==2.13.0
+mapfile -t extras < <(printf '%s\n' "${extras[@]}" ${had[@]+"${had[@]}"} | sort -u)
 "$venv/bin/python" -m pip install -e "${root}[$(IFS=,; echo "${extras[*]}")]"
 # For the tests of Triton's kernels, in a folder of its own: what is importable changes what torch and others do.
 case " ${extras[*]} " in

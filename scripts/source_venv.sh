@@ -19,7 +19,7 @@ EOS
 
 if [ ! -x "$venv/bin/python" ] || ! holds torch ophook_npu; then
     [ -z "$version" ] || export PYTHON="python$version"
-    run bash "$here/setup_venv.sh" "$venv"
+    run bash "$here/setup_venv.sh" "$venv" test
 fi
 if [ ! -x "$venv/bin/python" ]; then # a dry run on a fresh machine
     exit 0

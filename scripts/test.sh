@@ -30,7 +30,7 @@ case ${1:-} in
     unit | sim | all) which=$1; shift ;;
 esac
 
-bash "$root/scripts/setup_venv.sh" "$venv"
+bash "$root/scripts/setup_venv.sh" "$venv" test
 cd "$root"
 workers=$(test_processes)
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(threads_each "$workers")}

@@ -25,6 +25,7 @@ PYTHON = """#!/bin/sh
 case "$*" in
     "-m venv "*) "{python}" -m venv --without-pip "$3" && rm "$3/bin/python" && cp "$0" "$3/bin/python" ;;
     "-m pip install -e "*) echo "$*" >>"$(dirname "$0")/installed" ;;
+    *" triton=="*) ;;
     "-m pip "*) PYTHONPATH="{pip}" exec "$(dirname "$0")/python3" "$@" ;;
     *) exec "{python}" "$@" ;;
 esac
@@ -66,18 +67,19 @@ def _wheel(path: Path, version: str, needs: str) -> None:
             file.writestr(f"{info}/{name}", text)
 
 
-def set_up(folder: Path, own: str, index: str) -> subprocess.CompletedProcess[str]:
+def set_up(folder: Path, own: str, index: str, *extras: str) -> subprocess.CompletedProcess[str]:
     python = folder / "base" / "python3"
-    python.parent.mkdir()
+    python.parent.mkdir(exist_ok=True)
     # Not by importing pip: that takes setuptools' distutils away from all that runs in this process later.
     pip = importlib.metadata.distribution("pip").locate_file("pip")
-    (python.parent / "pip").symlink_to(Path(str(pip)))
+    if not (python.parent / "pip").exists():
+        (python.parent / "pip").symlink_to(Path(str(pip)))
     python.write_text(PYTHON.format(python=sys.executable, pip=python.parent))
     python.chmod(0o755)
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "OPHOOK_"))}
     environ |= {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1", "PIP_RETRIES": "0"}
     environ |= {"PYTHON": str(python), "PIP_INDEX_URL": own, "OPHOOK_TORCH_INDEX": index, "NO_PROXY": "*"}
-    command = ["bash", str(ROOT / "scripts" / "setup_venv.sh"), str(folder / "venv")]
+    command = ["bash", str(ROOT / "scripts" / "setup_venv.sh"), str(folder / "venv"), *extras]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ)
 
 
@@ -91,7 +93,20 @@ def test_torch_is_a_build_for_the_cpu(served: str, tmp_path: Path, own: str) -> 
     assert [line for line in done.stdout.splitlines() if line.startswith("note: ")] == [said] * (own == "cuda")
     assert "secret" not in done.stdout + done.stderr
     assert list((tmp_path / "venv").glob("lib/python*/site-packages/torch-2.13.0+cpu.dist-info"))
-    assert (tmp_path / "venv" / "bin" / "installed").read_text().endswith("[npu,test]\n")
+    assert not list((tmp_path / "venv").glob("lib/python*/site-packages/torch/__pycache__"))
+    assert (tmp_path / "venv" / "bin" / "installed").read_text().endswith("[npu]\n")
+
+
+def test_what_is_asked_for_later_is_added(served: str, tmp_path: Path) -> None:
+    index = f"{served}/cpu"
+    assert set_up(tmp_path, index, index).returncode == 0
+    for extras, told in (("test",), "npu,test"), (("capture",), "capture,npu,test"), (("dev",), "capture,dev,npu,test"):
+        done = set_up(tmp_path, "http://127.0.0.1:9", "http://127.0.0.1:9", *extras)  # torch is there
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (tmp_path / "venv" / "bin" / "installed").read_text().splitlines()[-1].endswith(f"[{told}]")
+    before = (tmp_path / "venv" / "bin" / "installed").read_text()
+    assert set_up(tmp_path, index, index, "test", "capture").stdout.startswith("complete: ")
+    assert (tmp_path / "venv" / "bin" / "installed").read_text() == before
 
 
 @pytest.mark.parametrize(
