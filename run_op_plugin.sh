@@ -85,6 +85,13 @@ if [ "$clean" = 1 ]; then
 fi
 step "virtual environment and packages" "read the log; pip needs the network the first time" \
     bash "$root/scripts/setup_venv.sh" "$venv"
+extension=(env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$venv/bin/python" -c 'from ophook_npu.ops.extension import build; print(build())')
+beside=''
+if [ "${MAX_JOBS:-2}" != 1 ]; then # it waits for nothing of the next step
+    "${extension[@]}" >"$logs/beside.log" 2>&1 &
+    beside=$!
+    trap 'kill "$beside" 2>/dev/null || true' EXIT
+fi
 if [ "$place" = sim ]; then
     step "build the simulated Ascend" "ophook-npu doctor" "$venv/bin/ophook-npu" sim build
 else
@@ -94,8 +101,11 @@ run=("$venv/bin/ophook-npu" run --device "$place")
 [ -z "$soc" ] || run+=(--soc "$soc")
 # AddCustom's own kernel is in the simulator's vendor package; on an Ascend host in what
 # op_plugin_patch/ascendc/build.sh installed.
-step "build AddCustom for torch_npu" "ophook-npu doctor" env TORCH_DEVICE_BACKEND_AUTOLOAD=0 \
-    "$venv/bin/python" -c 'from ophook_npu.ops.extension import build; print(build())'
+built() { # an error of the one beside is its own, too
+    [ -z "$beside" ] || wait "$beside" || true
+    "${extension[@]}"
+}
+step "build AddCustom for torch_npu" "ophook-npu doctor" built
 keep_freed_memory
 step "run it in eager mode and in graphs" "run alone what the log ends with" \
     "${run[@]}" -- -m ophook_npu.demo.modes "$place" "$logs"

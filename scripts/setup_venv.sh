@@ -49,16 +49,19 @@ if [ -e "$busy" ] || [ ! -x "$venv/bin/python" ]; then
 fi
 touch "$busy"
 rm -f "$complete"
-# Compiling all of torch's and scipy's Python takes longer than the rest of the installation; an import compiles what it needs.
+# Compiling the Python of all packages takes longer than the rest of the installation. An import compiles what it needs;
+# torch's, of which it is much, is compiled while pip installs the others.
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_COMPILE=0
 # torch first and pinned: anything that asks for plain torch would take a build with gigabytes of CUDA.
 [ ${#had[@]} -gt 0 ] || bash "$root/scripts/install_torch.sh" "$venv/bin/python" torch==2.13.0
+"$venv/bin/python" -m compileall -q "$venv"/lib/python*/site-packages/torch >/dev/null 2>&1 &
 mapfile -t extras < <(printf '%s\n' "${extras[@]}" ${had[@]+"${had[@]}"} | sort -u)
 "$venv/bin/python" -m pip install -e "${root}[$(IFS=,; echo "${extras[*]}")]"
 # For the tests of Triton's kernels, in a folder of its own: what is importable changes what torch and others do.
 case " ${extras[*]} " in
     *" dev "*) "$venv/bin/python" -m pip install --quiet --no-deps --no-compile --upgrade --target "$venv/triton" triton==3.6.0 ;;
 esac
+wait
 printf '%s\n' "$made_for" "${extras[@]}" >"$complete.part"
 mv "$complete.part" "$complete"
 rm -f "$busy"
