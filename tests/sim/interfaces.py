@@ -9,14 +9,12 @@ import ctypes
 import dataclasses
 import functools
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import torch
 
 from ophook_npu.sim import rules
-from ophook_npu.sim.build import CSRC
 
 # Host memory that was never anything else: the heap may have been given addresses at which device memory lay before,
 # and then what is said of them names that.
@@ -85,6 +83,7 @@ def libraries() -> tuple[ctypes.CDLL, ctypes.CDLL]:
     opapi, acl = ctypes.CDLL("libopapi.so"), ctypes.CDLL("libascendcl.so")
     acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
     opapi.ophook_ge_proto.restype = opapi.ophook_ge_type.restype = ctypes.c_char_p
+    opapi.ophook_ge_function.restype = ctypes.c_char_p
     opapi.ophook_ge_type.argtypes = [ctypes.c_size_t]
     acl.aclInit(None)
     assert acl.aclrtSetDevice(0) == 0
@@ -293,9 +292,8 @@ def types() -> list[str]:
 @functools.cache
 def functions() -> dict[str, str]:
     """The types that are functions of libopapi, and which."""
-    files = [CSRC / "ge" / "rows" / f"{name}.cpp" for name in ("functions", "older")]
-    rows = "".join(path.read_text(encoding="utf-8") for path in files)
-    return dict(re.findall(r'^    \{"(\w+)",.*?"(aclnn\w+)', rows, re.M | re.S))
+    told = {of: libraries()[0].ophook_ge_function(of.encode()) for of in types()}
+    return {of: function.decode().split()[0] for of, function in told.items() if function}
 
 
 def prototype(of: str) -> tuple[list[str], list[str], dict[str, str]]:

@@ -35,13 +35,13 @@ def test_sampling_by_a_grid(mode: str, padding: str) -> None:
 
 def test_what_sampling_does_not_do_is_named() -> None:
     for attributes, message in (
-        ({"interpolation_mode": "bicubic"}, "interpolation_mode='bicubic' is not simulated"),
-        ({"padding_mode": "circular"}, "padding_mode='circular' is not simulated"),
+        ({"interpolation_mode": "bicubic"}, "interpolation_mode='bicubic'; allowed: bilinear, nearest"),
+        ({"padding_mode": "circular"}, "padding_mode='circular'; allowed: zeros, border, reflection"),
         ({"data_format": "NDHWC"}, "data_format"),
     ):
         with pytest.raises(Refused, match=message):
             graph("GridSampler3D", real(1, 2, 3, 4, 5), real(1, 2, 2, 2, 3), **attributes)
-    with pytest.raises(Refused, match=r"do not fit \(n, c, _, _\), \(n, h, w, 2\)"):
+    with pytest.raises(Refused, match=r"expected \(1, h, w, 2\) as in \(n, c, _, _\), \(n, h, w, 2\)"):
         graph("GridSampler2D", real(1, 2, 3, 4), real(1, 2, 2, 3))
 
 

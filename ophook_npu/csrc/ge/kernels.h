@@ -81,6 +81,9 @@ typedef struct ge_call {
 //   "x1 x2 bias? -> y | transpose_x1:Bool=false transpose_x2:Bool=false"   (`?` optional, `*` dynamic)
 GE_KERNELS_API const char* ophook_ge_proto(const char* type);
 
+// The aclnn function that the type is, where its row names one; NULL otherwise.
+GE_KERNELS_API const char* ophook_ge_function(const char* type);
+
 // The table's operator types one after the other, NULL behind the last.
 GE_KERNELS_API const char* ophook_ge_type(size_t index);
 

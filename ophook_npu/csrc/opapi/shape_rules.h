@@ -23,6 +23,7 @@ class ShapeRules {
   const Pattern& first() const { return patterns_.front(); }
   // The parameter that is tensor `i` of the pattern, and that which is told as the pattern's i-th such name.
   size_t parameter(size_t i) const { return parameters_.at(i); }
+  size_t told(size_t i) const { return told_.at(i); }
 
  private:
   void check(const FunctionRules& function, const HeldList& held, size_t member) const;

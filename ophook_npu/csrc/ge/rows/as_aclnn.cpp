@@ -67,7 +67,7 @@ size_t find_port(const std::vector<Port>& ports, std::string_view name) {
 struct Parameter {
   std::string kind, name;
   size_t input = kNone, output = kNone, asked_with = kNone;
-  std::string attribute, literal, asked_by, swapped_by, typed_by;
+  std::string attribute, other, literal, asked_by, swapped_by, typed_by;
   std::vector<std::string> choices, types;  // the number that an attribute's text is; the data type that its number is
   bool is_tensor() const {
     return kind == "In" || kind == "Out" || kind == "Ref" || kind == "Resized" || kind == "List";
@@ -78,6 +78,7 @@ struct Parameter {
 struct Reader : Call {
   using Call::Call;
   const ge_call& call() const { return call_; }
+  int64_t default_of(const char* attr) const { return int64_t(otherwise(attr).number); }
 };
 
 // Where the tensors of each port begin among a call's. Operators that run by type leave out optional inputs at the end.
@@ -153,8 +154,11 @@ struct Fitted {
       found->typed_by = value;
       return;
     }
-    const size_t sign = value.find_first_of("^?");
-    if (sign != value.npos) (value[sign] == '^' ? found->swapped_by : found->asked_by) = value.substr(sign + 1);
+    const size_t sign = value.find_first_of("^?|");
+    if (sign != value.npos)
+      (value[sign] == '^'   ? found->swapped_by
+       : value[sign] == '?' ? found->asked_by
+                            : found->other) = value.substr(sign + 1);
     if (!found->asked_by.empty()) found->asked_with = find_port(inputs, found->asked_by);
     find(*found, value.substr(0, sign));
     if (!found->said()) found->literal = value;
@@ -169,7 +173,7 @@ struct Fitted {
       return;
     }
     for (const Attribute& attribute : attributes)
-      if (plain(attribute.name) == plain(name)) one.attribute = attribute.name;
+      if (one.attribute != name && plain(attribute.name) == plain(name)) one.attribute = attribute.name;
     if (one.attribute.empty()) one.input = in;
   }
 
@@ -179,7 +183,7 @@ struct Fitted {
       if (std::any_of(parameters.begin(), parameters.end(), takes)) continue;
       const size_t same = find_port(inputs, outputs[i].name);
       for (Parameter& one : parameters)
-        if (!one.said() && (one.kind == "Out" || one.kind == "Ref" || one.kind == "Resized")) {
+        if (!one.said() && one.is_tensor() && one.kind != "In") {
           one.output = i;
           break;
         }
@@ -206,7 +210,7 @@ struct Fitted {
         unused_inputs.push_back(i);
     for (const Attribute& attribute : attributes)
       if (!taken([&](const Parameter& one) {
-            return one.attribute == attribute.name || one.asked_by == attribute.name ||
+            return one.attribute == attribute.name || one.other == attribute.name || one.asked_by == attribute.name ||
                    one.swapped_by == attribute.name || one.typed_by == attribute.name;
           }) &&
           !is_ignored(attribute.name))
@@ -255,6 +259,7 @@ class Made {
     else if (kind == "Floats") put(said ? kept(floats_, {reals(attr)}) : Floats());
     else if (kind == "Bools") put(said ? kept(bools_, {flags(attr)}) : Bools());
     else if (kind == "Num") put(number(one));
+    else if (kind == "Nums") put(numbers(one));
     else if (kind == "MaybeNum") put(MaybeNum{number(one)});
     else if (kind == "Text")
       put(static_cast<const char*>(!one.said() ? nullptr
@@ -404,7 +409,10 @@ class Made {
         throw Refused(one.attribute + "='" + text + "'; allowed: " + c10::str(c10::Join(", ", one.choices)));
       return found - one.choices.begin();
     }
-    if (!one.attribute.empty()) return call_.integer(one.attribute.c_str());
+    if (!one.attribute.empty()) {
+      const int64_t told = call_.integer(one.attribute.c_str());
+      return one.other.empty() || told != call_.default_of(one.attribute.c_str()) ? told : call_.integer(one.other.c_str());
+    }
     const Dims found = values(one);
     return found.empty() ? 0 : found[0];
   }
@@ -420,6 +428,15 @@ class Made {
     return kept(numbers_, {at::Scalar(real(one))});
   }
 
+  const aclScalarList* numbers(const Parameter& one) {
+    if (one.input == kNone || !call_.has(begin_in_[one.input])) return nullptr;
+    const auto found = call_.numbers(begin_in_[one.input]);
+    partial_ |= !found;
+    aclScalarList list;
+    for (const at::Scalar& each : found.value_or(std::vector<at::Scalar>())) list.scalars.push_back(kept(numbers_, {each}));
+    return kept(number_lists_, std::move(list));
+  }
+
   const Reader call_;
   const std::vector<size_t>&begin_in_, &begin_out_;
   const bool shaped_;
@@ -433,6 +450,7 @@ class Made {
   std::deque<aclFloatArray> floats_;
   std::deque<aclBoolArray> bools_;
   std::deque<aclScalar> numbers_;
+  std::deque<aclScalarList> number_lists_;
   std::deque<std::string> texts_;
 };
 
@@ -469,7 +487,7 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
   const auto out = begins(of.outputs, call.output_count, nullptr);
   of.refuse_unused(reader, in);
 
-  const auto type_of = [&](size_t i) -> int32_t {
+  const auto type_of = [&](size_t i, size_t member) -> int32_t {
     const Parameter& one = of.parameters[i];
     if (one.input != kNone) return reader.dtype(in[one.input]);  // it is an input as well
     if (!one.typed_by.empty()) {
@@ -489,8 +507,8 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
       const auto [type, like] = type_of_result(*of.rules, i);
       if (type >= 0) return type;
       if (like >= 0 && of.parameters[size_t(like)].input != kNone) {
-        const size_t port = of.parameters[size_t(like)].input;
-        const int32_t dtype = in[port] == in[port + 1] ? int32_t(ge_absent) : reader.dtype(in[port]);
+        const size_t port = of.parameters[size_t(like)].input, there = in[port + 1] - in[port];
+        const int32_t dtype = there ? reader.dtype(in[port] + (member < there ? member : 0)) : int32_t(ge_absent);
         if (dtype != ge_absent) return dtype;
       }
       // The first of those that it may have, where it cannot have that of the first input.
@@ -507,7 +525,7 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
   for (size_t i = 0; i < of.parameters.size(); ++i)
     if (const size_t port = of.parameters[i].output; port != kNone)
       for (size_t o = out[port]; o < out[port + 1]; ++o) {
-        if (call.outputs[o].dtype == ge_absent) call.outputs[o].dtype = type_of(i);
+        if (call.outputs[o].dtype == ge_absent) call.outputs[o].dtype = type_of(i, o - out[port]);
         if (of.parameters[i].input != kNone) {  // and has its shape
           call.outputs[o] = call.inputs[in[of.parameters[i].input] + (o - out[port])];
           call.outputs[o].data = nullptr;
@@ -516,6 +534,9 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
 
   Made made(call, of.attributes, in, out, false);
   of.add_all(made);
+  const auto open = [](const ge_tensor& one) { return one.dtype != ge_absent && one.rank < 0; };
+  if (std::any_of(call.inputs, call.inputs + call.input_count, open)) return;
+  if (made.partial()) infer_partly(call, in, out);
   std::unique_ptr<PendingCall> pending;
   try {
     const Untold untold;
@@ -546,6 +567,62 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
     }
   }
   if (!made.partial()) check(call, in, out);
+}
+
+void AsAclnn::infer_partly(const ge_call& call, const std::vector<size_t>& in, const std::vector<size_t>& out) const {
+  const Impl& of = *impl_;
+  if (!of.rules || !of.rules->shapes) return;
+  const ShapeRules& lines = *of.rules->shapes;
+  const Pattern& first = lines.first();
+  const Reader reader(call, of.attributes);
+  std::array<GivenShape, Pattern::kMostTensors> given{};
+  std::array<int64_t, Pattern::kMostNames> told{};
+  std::deque<Dims> kept;
+  std::string came;
+  for (size_t i = 0; i < first.inputs(); ++i) {
+    const Parameter& one = of.parameters[lines.parameter(i)];
+    const bool there = one.input != kNone && in[one.input] < in[one.input + 1] && reader.has(in[one.input]);
+    if (first.tensor(i).listed) {
+      if (one.attribute.empty() && !there) {
+        given[i].absent = true;
+        continue;
+      }
+      const Values values = one.attribute.empty() ? reader.values(in[one.input]) : reader.integers(one.attribute.c_str());
+      if (!values) return;  // as many as nobody knows
+      kept.push_back(*values);
+    } else {
+      if (one.kind == "List") return;
+      if (!there) {
+        given[i].absent = true;
+        continue;
+      }
+      const ge_tensor& tensor = call.inputs[in[one.input]];
+      kept.emplace_back(tensor.dims, tensor.dims + tensor.rank);
+      Dims& sizes = kept.back();
+      if (!one.swapped_by.empty() && sizes.size() > 1 && reader.flag(one.swapped_by.c_str()))
+        std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+      came += (came.empty() ? "" : " and ") + reader.describe(in[one.input]);
+    }
+    given[i].sizes = kept.back().data(), given[i].rank = kept.back().size();
+  }
+  for (size_t i = 0; i < first.told(); ++i) {
+    const Parameter& one = of.parameters[lines.told(i)];
+    if (one.attribute.empty()) return;
+    told[i] = reader.integer(one.attribute.c_str());
+  }
+  const Pattern& pattern = lines.pick(given.data(), told.data());
+  const Matched found(pattern, given.data(), told.data());
+  if (!found) throw Refused("its inputs " + came + " do not fit " + pattern.text(told.data()));
+  for (size_t i = pattern.inputs(); i < pattern.tensors(); ++i) {
+    const Parameter& one = of.parameters[lines.parameter(i)];
+    if (one.output == kNone || one.kind == "List" || !one.asked_by.empty()) continue;
+    ge_tensor& tensor = call.outputs[out[one.output]];
+    const Shape sizes = found.result(i);
+    if (tensor.rank >= 0 || !sizes) continue;
+    tensor.rank = int32_t(sizes->size());
+    for (size_t d = 0; d < sizes->size(); ++d)
+      tensor.dims[d] = (*sizes)[d].known() ? (*sizes)[d].size() : int64_t(ge_unknown_dim);
+  }
 }
 
 // The input whose shape the rules ask of a result, or null.

@@ -8,6 +8,7 @@
 //   weight=quantized_weight   the parameter is this input, output or attribute
 //   x2=x2^transpose_x2        the same, its last two dimensions swapped where this attribute is true
 //   rstd=rstd?output_rstd     null unless this attribute is true, or this input is given
+//   k=K|k                     this attribute, or that one where this has its default
 //   -precision                this attribute, or input, says nothing to the function
 //   mode=mode{sum,mean,max}   the attribute is a text, the parameter its place in this list
 //   cubeMathType=0            this number; a text where the parameter is one
@@ -41,6 +42,8 @@ class AsAclnn {
   struct Impl;
   // What the first phase refuses, where all is known.
   void check(const ge_call& call, const std::vector<size_t>& in, const std::vector<size_t>& out) const;
+  // What shapes that are known in part say of the results; refuses those that do not fit.
+  void infer_partly(const ge_call& call, const std::vector<size_t>& in, const std::vector<size_t>& out) const;
   const ge_tensor* has_shape_of(const ge_call& call, const std::vector<size_t>& in, size_t result) const;
   const std::unique_ptr<const Impl> impl_;
 };

@@ -1,7 +1,6 @@
-// Fused attention and rotary position embedding: what language models use.
+// Fused attention for training, and attention with its projections.
 #include "kernels/attention.h"
 #include "kernels/multi_head.h"
-#include "kernels/rotary.h"
 #include "ge/rows/rows.h"
 
 namespace sim::ge_table {
@@ -79,47 +78,6 @@ Results flash_grad(const Args& a) {
   attention::backward_any(in, how, a[3],
                           {.query = a.output(0), .key = a.output(1), .value = a.output(2), .pse = a.output(3)});
   return {a.output(0), a.output(1), a.output(2), a.output(3)};
-}
-
-// ---- rotary position embedding -----------------------------------------------------------------------------------
-int64_t rotary_mode_of(const Call& call) { return call.knows("mode") ? call.integer("mode") : 0; }
-void rotary_rule(Shaper& s) {
-  if (s.count() > 3 && s.has(3)) throw Refused("a rotation matrix is not simulated");
-  attention::rotary_mode(rotary_mode_of(s));
-  const Shape x = s.shape(0);
-  if (x && !x->empty() && x->back() % 2 != 0)
-    throw Refused("its input's last dimension is even, it is " + s.describe(0));
-  same(s);
-}
-
-void rotary_grad_rule(Shaper& s, size_t x, size_t cos, size_t sin) {
-  s.out(0, s.dtype(x), s.shape(x));
-  s.out(1, s.dtype(cos), s.shape(cos));
-  s.out(2, s.dtype(sin), s.shape(sin));
-}
-void rotary_mul_grad_rule(Shaper& s) { rotary_grad_rule(s, 0, 1, 2); }
-void rotary_embedding_grad_rule(Shaper& s) {
-  attention::rotary_mode(s.integer("mode"));
-  rotary_grad_rule(s, 0, 1, 2);
-}
-
-Results rotary_grad(const Args& a, size_t grad, size_t x) {
-  if (!a.has(x)) {  // only the gradient of the rotated tensor is asked for
-    a.output(1).zero_();
-    a.output(2).zero_();
-  }
-  attention::rotary_backward(a[grad], a[1], a[2], a[x], rotary_mode_of(a), a.output(0), a.output(1), a.output(2));
-  return {a.output(0), a.output(1), a.output(2)};
-}
-
-void both_rule(Shaper& s) {
-  const std::string mode = s.text("rotary_mode");
-  if (mode != "half" && mode != "interleave") throw Refused("rotary_mode='" + mode + "' is not simulated");
-  for (size_t i : {0, 1}) s.out(i, s.dtype(i), s.shape(i));
-}
-Results rotate_both(const Args& a) {
-  const int64_t mode = a.text("rotary_mode") == "interleave";
-  return {attention::rotary(a[0], a[2], a[3], mode), attention::rotary(a[1], a[2], a[3], mode)};
 }
 
 // ---- attention with its projections --------------------------------------------------------------------------------
@@ -228,16 +186,6 @@ const Family attention_rows = {
          "65536"),
      flash_grad_rule, flash_grad},
 
-    ROW(RotaryMul, "x r1 r2 -> y", rotary_rule, attention::rotary(a[0], a[1], a[2], 0)),
-    ROW(RotaryPositionEmbedding, "x cos sin rotate? -> y | mode:Int=0", rotary_rule,
-        attention::rotary(a[0], a[1], a[2], a.integer("mode"))),
-    {"RotaryMulGrad", "x r1 r2 dy -> dx dr1 dr2 | need_backward:Bool=true", rotary_mul_grad_rule,
-     [](const Args& a) { return rotary_grad(a, 3, 0); }},
-    {"RotaryPositionEmbeddingGrad", "dy cos sin x? -> dx dcos dsin | mode:Int=0", rotary_embedding_grad_rule,
-     [](const Args& a) { return rotary_grad(a, 0, 3); }},
-    {"ApplyRotaryPosEmb", "query key cos sin -> query key | layout:Int=1 rotary_mode:String=half", both_rule,
-     rotate_both},
-    ROW(InterleaveRope, "x cos sin -> y", rotary_rule, attention::interleaved_rotary(a[0], a[1], a[2])),
 
     {"MultiHeadAttention",
      "query key value query_weight key_weight value_weight attn_mask out_proj_weight query_bias? key_bias? value_bias? "

@@ -23,6 +23,15 @@ void weight_quantized_rule(Shaper& s) {
   s.out(told >= 0 ? told : s.has(4) ? int32_t(kInt8) : s.dtype(0), std::nullopt);
 }
 
+// Where no scale tells how many tokens there are, the number of choices of each does; torchair writes k for K.
+void finalized_rule(Shaper& s) {
+  const Shape rows = s.shape(0), places = s.shape(1);
+  const int64_t choices = std::max(s.integer("K"), s.integer("k"));
+  if (s.has(5) || choices < 1 || (rows && rows->empty()) || (places && places->size() != 1)) return;
+  s.out(s.dtype(0), known({places ? (*places)[0] / choices : unknown, rows ? rows->back() : unknown}));
+}
+
+#define BY_A_REDUCTION " reduction=reduction{none,mean,sum}"
 const Family functions = {
     // Products.
     {"FusedMatMul",
@@ -95,6 +104,14 @@ const Family functions = {
      "y x weightB indices weightA? -> y | layer_idx:Int=0 scale:Float=1e-3 y_offset:Int=0 y_slice_size:Int=-1",
      "aclnnAddLora"},
     // Norms and what follows them.
+    {"RmsNorm", "x gamma -> y rstd | epsilon:Float=0.000001", "aclnnRmsNorm"},
+    {"RmsNormGrad", "dy x rstd gamma -> dx dgamma", "aclnnRmsNormGrad"},
+    {"AddRmsNorm", "x1 x2 gamma -> y rstd x | epsilon:Float=0.000001", "aclnnAddRmsNorm"},
+    {"AddRmsNormCast", "x1 x2 gamma -> y1 y2 rstd x | epsilon:Float=0.000001", "aclnnAddRmsNormCast"},
+    {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001",
+     "aclnnLayerNorm input=x weight=gamma bias=beta eps=epsilon mean:float rstd:float"},
+    {"GroupNormSilu", "x gamma? beta? -> y mean variance | num_groups:Int eps:Float=0.0001",
+     "aclnnGroupNormSilu self=x group=num_groups"},
     {"AddRmsNormDynamicQuant",
      "x1 x2 gamma smooth_scale1? smooth_scale2? beta? -> y1 y2 x scale1 scale2 | epsilon:Float=1e-6 "
      "output_mask:ListInt={} dst_type:Int=2",
@@ -216,6 +233,20 @@ const Family functions = {
      "dst_type:Int=40 round_mode:String=rint scale_alg:Int=0 max_dtype_value:Float=0.0",
      "aclnnSwigluMxQuant y:dst_type"},
     // Experts.
+    {"MoeInitRouting", "x row_idx expert_idx -> expanded_x expanded_row_idx expanded_expert_idx | active_num:Int",
+     "aclnnMoeInitRouting"},
+    {"MoeFinalizeRouting", "expanded_x x1 x2? bias scales expanded_row_idx expanded_expert_idx -> y",
+     "aclnnMoeFinalizeRouting"},
+    {"MoeFinalizeRoutingV2",
+     "expanded_x expanded_row_idx x1? x2? bias? scales? expert_idx? -> y | drop_pad_mode:Int=0 K:Int=1 k:Int=1",
+     "aclnnMoeFinalizeRoutingV4 k=K|k", finalized_rule},
+    {"MoeComputeExpertTokens", "sorted_experts -> total_rows_before_expert | num_experts:Int",
+     "aclnnMoeComputeExpertTokens"},
+    {"MoeGatingTopK",
+     "x bias? input_ids? tid2eid? -> y expert_idx y2 | k:Int k_group:Int=1 group_count:Int=1 group_select_mode:Int=0 "
+     "renorm:Int=0 norm_type:Int=0 out_flag:Bool=false routed_scaling_factor:Float=1.0 eps:Float=1e-20",
+     "aclnnMoeGatingTopK outOut=y2"},
+    {"MoeGatingTopKSoftmax", "x finished? -> y expert_idx row_idx | k:Int", "aclnnMoeGatingTopKSoftmax"},
     {"MoeInitRoutingV3",
      "x expert_idx scale? offset? -> expanded_x expanded_row_idx expert_tokens_count_or_cumsum expanded_scale "
      "| active_num:Int=-1 expert_capacity:Int=-1 expert_num:Int=-1 drop_pad_mode:Int=0 "
@@ -359,6 +390,39 @@ const Family functions = {
      "aclnnQuantGroupedMatMulAlltoAllvV2 y:y_dtype mmYOptional:mm_dtype mmYOptional=mm_y?mm_x"},
     {"DistributeBarrier", "x_ref time_out? elastic_info? -> x_ref | group:String world_size:Int",
      "aclnnDistributeBarrierV2"},
+    // Attention for inference, and rotated tensors.
+    {"PromptFlashAttention",
+     "query key value pse_shift? atten_mask? actual_seq_lengths? actual_seq_lengths_kv? deq_scale1? quant_scale1? "
+     "deq_scale2? quant_scale2? quant_offset2? -> attention_out | num_heads:Int scale_value:Float=1.0 "
+     "pre_tokens:Int=214748647 next_tokens:Int=0 input_layout:String=BSH num_key_value_heads:Int=1 "
+     "sparse_mode:Int=0 inner_precise:Int=1",
+     "aclnnPromptFlashAttentionV3"},
+    {"IncreFlashAttention",
+     "query key* value* pse_shift? atten_mask? actual_seq_lengths? dequant_scale1? quant_scale1? dequant_scale2? "
+     "quant_scale2? quant_offset2? antiquant_scale? antiquant_offset? block_table? kv_padding_size? -> "
+     "attention_out | num_heads:Int scale_value:Float=1.0 input_layout:String=BSH num_key_value_heads:Int=1 "
+     "block_size:Int=0 inner_precise:Int=1",
+     "aclnnIncreFlashAttentionV4"},
+    {"FusedInferAttentionScore",
+     "query key* value* pse_shift? atten_mask? actual_seq_lengths? actual_seq_lengths_kv? dequant_scale1? "
+     "quant_scale1? dequant_scale2? quant_scale2? quant_offset2? antiquant_scale? antiquant_offset? block_table? "
+     "query_padding_size? kv_padding_size? key_antiquant_scale? key_antiquant_offset? value_antiquant_scale? "
+     "value_antiquant_offset? key_shared_prefix? value_shared_prefix? actual_shared_prefix_len? query_rope? key_rope? "
+     "key_rope_antiquant_scale? dequant_scale_query? learnable_sink? q_start_idx? kv_start_idx? -> attention_out "
+     "softmax_lse | num_heads:Int scale:Float=1.0 pre_tokens:Int=2147483647 next_tokens:Int=2147483647 "
+     "input_layout:String=BSH num_key_value_heads:Int=0 sparse_mode:Int=0 inner_precise:Int=0 block_size:Int=0 "
+     "antiquant_mode:Int=0 softmax_lse_flag:Bool=false key_antiquant_mode:Int=0 value_antiquant_mode:Int=0 "
+     "query_quant_mode:Int=0 pse_type:Int=0 out_dtype:Int=0",
+     "aclnnFusedInferAttentionScoreV4 deqScale1=dequant_scale1 deqScale2=dequant_scale2 scaleValue=scale "
+     "softmaxLse=softmax_lse?softmax_lse_flag"},
+    {"RotaryMul", "x r1 r2 -> y", "aclnnRotaryPositionEmbedding cos=r1 sin=r2 mode=0"},
+    {"RotaryPositionEmbedding", "x cos sin rotate? -> y | mode:Int=0", "aclnnRotaryPositionEmbedding"},
+    {"RotaryMulGrad", "x r1 r2 dy -> dx dr1 dr2 | need_backward:Bool=true",
+     "aclnnRotaryPositionEmbeddingGrad cos=r1 sin=r2 dcos=dr1 dsin=dr2 mode=0 -need_backward"},
+    {"RotaryPositionEmbeddingGrad", "dy cos sin x? -> dx dcos dsin | mode:Int=0", "aclnnRotaryPositionEmbeddingGrad"},
+    {"ApplyRotaryPosEmb", "query key cos sin -> query key | layout:Int=1 rotary_mode:String=half",
+     "aclnnApplyRotaryPosEmbV2"},
+    {"InterleaveRope", "x cos sin -> y", "aclnnInterleaveRope"},
     // Sparse attention, whose converters ask for these by name.
     {"LightningIndexer",
      "query key weights actual_seq_lengths_query? actual_seq_lengths_key? block_table? -> sparse_indices "
@@ -386,6 +450,20 @@ const Family functions = {
      "key_lengths=actual_seq_lengths_kv scale=scale_value key_mode=key_quant_mode value_mode=value_quant_mode "
      "block=sparse_block_size layout_key=layout_kv mode=sparse_mode before=pre_tokens after=next_tokens "
      "scales_together=quant_scale_repo_mode tile=tile_size rope=rope_head_dim"},
+    // Activations, gated units and losses.
+    {"PRelu", "x weight -> y", "aclnnPrelu self=x"},
+    {"MaskedSoftmaxWithRelPosBias",
+     "x atten_mask? relative_pos_bias -> y | scale_value:Float=1.0 inner_precision_mode:Int=0",
+     "aclnnMaskedSoftmaxWithRelPosBias"},
+    {"SwiGlu", "x -> y | dim:Int=-1", "aclnnSwiGlu"},
+    {"SwiGluGrad", "y_grad x -> y | dim:Int=-1", "aclnnSwiGluGrad"},
+    {"GLU", "x -> y | dim:Int=-1", "aclnnGlu self=x"},
+    {"GLUGrad", "y_grad x -> x_grad | dim:Int=-1", "aclnnGluBackward gradOut=y_grad self=x"},
+    {"GeGluV2", "x -> y gelu | dim:Int=-1 approximate:Int=1 activate_left:Bool=false", "aclnnGeGluV3 self=x"},
+    {"MseLoss", "predict label -> y | reduction:String=mean",
+     "aclnnMseLoss self=predict target=label" BY_A_REDUCTION},
+    {"MseLossGrad", "predict label dout -> y | reduction:String=mean",
+     "aclnnMseLossBackward gradOutput=dout self=predict target=label" BY_A_REDUCTION},
     // Others.
     {"ClippedSwiglu",
      "x group_index? -> y | dim:Int=-1 alpha:Float=1.702 limit:Float=7.0 bias:Float=1.0 interleaved:Bool=true",
@@ -413,12 +491,16 @@ const Family functions = {
      "residual_connection:Int=1 block_size:Int=128 conv_mode:Int=0",
      "aclnnInplaceFusedCausalConv1d"},
     {"MaskedCausalConv1d", "input weight mask? -> output", "aclnnMaskedCausalConv1d x=input"},
-    {"GridSampler2DGrad",
-     "grad x grid -> dx dgrid | interpolation_mode:String=bilinear padding_mode:String=zeros "
-     "align_corners:Bool=false",
-     "aclnnGridSampler2DBackward gradOutput=grad input=x "
-     "interpolationMode=interpolation_mode{bilinear,nearest,bicubic} "
-     "paddingMode=padding_mode{zeros,border,reflection} inputGrad=dx gridGrad=dgrid"},
+#define SAMPLING "interpolation_mode:String=bilinear padding_mode:String=zeros align_corners:Bool=false"
+#define SAMPLED(modes) \
+  " input=x interpolationMode=interpolation_mode{" modes "} paddingMode=padding_mode{zeros,border,reflection}"
+    {"GridSampler2D", "x grid -> y | " SAMPLING, "aclnnGridSampler2D" SAMPLED("bilinear,nearest,bicubic")},
+    {"GridSampler3D", "x grid -> y | " SAMPLING " data_format:String=NCDHW",
+     "aclnnGridSampler3D" SAMPLED("bilinear,nearest")},
+    {"GridSampler2DGrad", "grad x grid -> dx dgrid | " SAMPLING,
+     "aclnnGridSampler2DBackward gradOutput=grad inputGrad=dx gridGrad=dgrid" SAMPLED("bilinear,nearest,bicubic")},
+    {"GridSampler3DGrad", "grad x grid -> dx dgrid | " SAMPLING,
+     "aclnnGridSampler3DBackward gradOutput=grad inputGrad=dx gridGrad=dgrid" SAMPLED("bilinear,nearest,bicubic")},
     {"MaxPool3DWithArgmaxV2",
      "x -> y argmax | ksize:ListInt strides:ListInt pads:ListInt dilation:ListInt={1,1,1} ceil_mode:Bool=false "
      "data_format:String=NCDHW dtype:Int=3",

@@ -12,21 +12,6 @@ int64_t place_of(const Call& call, const char* attr, const std::vector<std::stri
   if (found == names.end()) throw Refused(std::string(attr) + "='" + given + "' is not simulated");
   return found - names.begin();
 }
-int64_t interpolation(const Call& call, size_t axes) {
-  return place_of(call, "interpolation_mode",
-                  axes == 2 ? std::vector<std::string>{"bilinear", "nearest", "bicubic"}
-                            : std::vector<std::string>{"bilinear", "nearest"});
-}
-int64_t padding(const Call& call) { return place_of(call, "padding_mode", {"zeros", "border", "reflection"}); }
-
-// x (n, c, …), grid (n, …, axes) -> (n, c, the grid's …)
-template <size_t axes>
-void sampled(Shaper& s) {
-  if (axes == 3) s.only("data_format", "NCDHW");
-  interpolation(s, axes), padding(s);
-  s.out(axes == 2 ? "aclnnGridSampler2D" : "aclnnGridSampler3D");
-}
-
 // ---- resizing ------------------------------------------------------------------------------------------------------
 void resize_rule(Shaper& s) {
   Shape shape = s.shape(0);
@@ -154,15 +139,6 @@ void image_rule(Shaper& s) {
 }  // namespace
 
 const Family image_rows = {
-    ROW(GridSampler2D,
-        "x grid -> y | interpolation_mode:String=bilinear padding_mode:String=zeros align_corners:Bool=false",
-        sampled<2>,
-        at::grid_sampler_2d(wide(a[0]), wide(a[1]), interpolation(a, 2), padding(a), a.flag("align_corners"))),
-    ROW(GridSampler3D,
-        "x grid -> y | interpolation_mode:String=bilinear padding_mode:String=zeros data_format:String=NCDHW "
-        "align_corners:Bool=false",
-        sampled<3>,
-        at::grid_sampler_3d(wide(a[0]), wide(a[1]), interpolation(a, 3), padding(a), a.flag("align_corners"))),
 #define RESIZE "align_corners:Bool=false half_pixel_centers:Bool=false"
     ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1))),
     ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule,

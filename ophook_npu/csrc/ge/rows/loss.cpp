@@ -1,6 +1,4 @@
 // Losses with their gradients.
-#include <array>
-
 #include "ge/rows/rows.h"
 #include "kernels/gated.h"
 #include "kernels/loss.h"
@@ -51,29 +49,33 @@ at::Tensor ctc_grad(const Args& a) {
   return kernels::ctc_backward(a[0].reshape({-1}), paths_of(a, 1), {.loss = a[5].reshape({-1}), .log_alpha = a[6]});
 }
 
-// ---- losses by a reduction -----------------------------------------------------------------------------------------
+// ---- losses by a reduction that aclnn's functions do not have so ---------------------------------------------------
 int64_t reduction_of(const Call& call) {
-  std::string name = call.text("reduction");
-  for (int64_t i = 0; i < 3; ++i)
-    if (name == std::array<const char*, 3>{"none", "mean", "sum"}[static_cast<size_t>(i)]) return i;
-  throw Refused("reduction '" + name + "' is none of none, mean and sum");
+  constexpr std::string_view names[] = {"none", "mean", "sum"};
+  const std::string given = call.text("reduction");
+  const auto found = std::find(std::begin(names), std::end(names), given);
+  if (found == std::end(names)) throw Refused("reduction '" + given + "' is none of none, mean and sum");
+  return found - std::begin(names);
 }
-
-void loss_shape(Shaper& s) {
-  broadcast(s);
-  if (reduction_of(s) != 0) s.out(s.dtype(0), Dims{});
-}
-
+// A weight for each class may be left out.
 void nll_shape(Shaper& s) {
-  s.out(0, s.dtype(0), reduction_of(s) == 0 ? s.shape(1) : Shape(Dims{}));
+  const bool each = reduction_of(s) == 0;
+  const Shape x = s.shape(0);
+  if (x && x->size() != 1) s.match(pattern<"n c, n, c? -> n">);
+  s.out(0, s.dtype(0), each ? s.shape(1) : Shape(Dims{}));
   s.out(1, s.dtype(0), Dims{});
+}
+void nll_grad_shape(Shaper& s) {
+  const Shape x = s.shape(0);
+  if (x && x->size() != 1)
+    s.match(reduction_of(s) == 0 ? pattern<"n c, n, n, c?, *_ -> n c"> : pattern<"n c, *_, n, c?, *_ -> n c">);
+  same(s);
 }
 
 Results nll(const Args& a) {
   auto [loss, total] = kernels::nll(a[0], a[1], a[2], reduction_of(a), a.integer("ignore_index"));
   return {loss, total};
 }
-
 at::Tensor nll_grad(const Args& a) {
   return kernels::nll_backward(a[1], a[0], a[2], a[3], reduction_of(a), a.integer("ignore_index"), a[4]);
 }
@@ -86,11 +88,14 @@ void divergence_rule(Shaper& s) {
   broadcast(s);
   if (divergence_reduction(s) != 0) s.out(s.dtype(0), Dims{});
 }
-void divergence_grad_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
+void divergence_grad_rule(Shaper& s) { s.out(pattern<"*#x, *#x, *#x -> *#x :1">), s.out(s.dtype(1), s.shape(1)); }
 
+// What is a target is of the targets' type.
 void margin_rule(Shaper& s) {
   Shape shape = s.shape(0);
-  if (shape && shape->size() > 2) throw Refused("its input has 1 or 2 dimensions, it is " + s.describe(0));
+  if (shape && (shape->empty() || shape->size() > 2))
+    throw Refused("its input has 1 or 2 dimensions, it is " + s.describe(0));
+  s.match(pattern<"*x, *x -> *x">);
   s.out(0, s.dtype(0),
         reduction_of(s) != 0 ? Shape(Dims{})
         : shape              ? known({shape->size() > 1 ? (*shape)[0] : 1})
@@ -114,9 +119,6 @@ const Family loss_rows = {
         "grad_out log_probs targets input_lengths target_lengths neg_log_likelihood log_alpha -> grad | blank:Int=0 "
         "reduction:String=mean zero_infinity:Bool=false",
         ctc_grad_rule, ctc_grad(a)),
-    ROW(MseLoss, "predict label -> y | reduction:String=mean", loss_shape, kernels::mse(a[0], a[1], reduction_of(a))),
-    ROW(MseLossGrad, "predict label dout -> y | reduction:String=mean", same,
-        kernels::mse_backward(a[2], a[0], a[1], reduction_of(a))),
     ROW(KLDiv, "x target -> y | reduction:String log_target:Bool=false", divergence_rule,
         kernels::kl(a[0], a[1], divergence_reduction(a), a.flag("log_target"))),
     ROW(KlDivLossGrad, "grad input target -> y | reduction:String=mean log_target:Bool=false", divergence_grad_rule,
@@ -124,7 +126,7 @@ const Family loss_rows = {
     {"MultilabelMarginLoss", "x target -> y is_target | reduction:String=mean", margin_rule, margin},
     {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
     ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100",
-        same, nll_grad(a)),
+        nll_grad_shape, nll_grad(a)),
 };
 
 }  // namespace sim::ge_table

@@ -1,7 +1,6 @@
 // Activations and softmax, with their gradients.
 #include "ge/rows/rows.h"
 #include "kernels/activation.h"
-#include "kernels/transformer.h"
 
 namespace sim::ge_table {
 namespace {
@@ -20,6 +19,7 @@ int64_t only_axis(const Args& a, const char* attr = "axes") {
 }
 
 void prelu_grad_rule(Shaper& s) {
+  s.match(pattern<"*x, *x, *_ -> *x">);
   s.out(0, s.dtype(1), s.shape(1));
   s.out(1, s.dtype(2), s.shape(2));
 }
@@ -85,7 +85,6 @@ const Family nn_rows = {
         at::elu_backward(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale"), a.flag("is_result"), a[1])),
     ROW(LogSigmoid, UNARY, same, at::log_sigmoid(a[0])),
     ROW(LogSigmoidGrad, "grads features -> backprops", broadcast, kernels::log_sigmoid_backward(a[0], a[1])),
-    ROW(PRelu, "x weight -> y", same, kernels::prelu(a[0], a[1])),
     {"PReluGrad", "grads features weights -> dx da", prelu_grad_rule, prelu_grad},
     ROW(FastGelu, UNARY, same, kernels::fast_gelu(a[0])),
     ROW(FastGeluGrad, "dy x -> z", broadcast, kernels::fast_gelu_backward(a[0], a[1])),
@@ -102,9 +101,6 @@ const Family nn_rows = {
 
     ROW(BiasAddGrad, "x -> y | data_format:String=NHWC", bias_grad_rule,
         at::sum(wide(a[0]), all_but(a[0], channels_of(a)))),
-    ROW(MaskedSoftmaxWithRelPosBias,
-        "x atten_mask? relative_pos_bias -> y | scale_value:Float=1.0 inner_precision_mode:Int=0", same,
-        transformer::biased_softmax(a[0], a[1], a[2], a.real("scale_value"))),
 };
 
 }  // namespace sim::ge_table

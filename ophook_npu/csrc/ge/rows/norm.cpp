@@ -71,43 +71,13 @@ Results group_norm_rstd(const Args& a) {
   auto [y, mean, rstd] = over_groups(a);
   return {y, mean, rstd};
 }
-Results group_norm_silu(const Args& a) {
-  auto [y, mean, rstd] = kernels::group_norm_swish(a[0], a[1], a[2], a.integer("num_groups"), a.real("eps"), 1);
-  return {y, mean, rstd};
-}
-
 Results group_norm_grad(const Args& a) {
   auto [x, gamma, beta] =
       kernels::group_norm_backward(a[0], a[3], {.mean = a[1], .rstd = a[2]}, a[4], a.integer("num_groups"));
   return {x, gamma, beta};
 }
 
-// ---- by the root mean square of the last dimensions, those of gamma ------------------------------------------------
-Results rms_norm(const Args& a) {
-  auto [y, mean, rstd] = kernels::rms_norm(a[0], a[1], a.real("epsilon"));
-  return {y, rstd};
-}
-
-Results rms_norm_grad(const Args& a) {
-  auto [x, gamma, beta] = kernels::rms_norm_backward(a[0], a[1], a[2], a[3]);
-  return {x, gamma};
-}
-
-Results add_rms_norm(const Args& a) {
-  auto [y, mean, rstd, sum] = kernels::add_rms_norm(a[0], a[1], a[2], a.real("epsilon"));
-  return {y, rstd, sum};
-}
-Results add_rms_norm_cast(const Args& a) {
-  const Results out = add_rms_norm(a);  // in float: y1 as it is, y2 narrowed from it
-  return {out[0], out[0], out[1], out[2]};
-}
-
 // ---- over the last dimensions --------------------------------------------------------------------------------------
-Results layer_norm(const Args& a) {
-  auto [y, mean, rstd] = kernels::layer_norm(a[0], a.need(1), a[2], a[3], a.real("epsilon"));
-  return {y, mean, rstd};
-}
-
 Results layer_norm_grad(const Args& a) {
   auto [x, gamma, beta] =
       kernels::layer_norm_backward(a[0], a[1], a[4].sizes(), {.mean = a[3], .rstd = a[2]}, a[4], a[4]);
@@ -227,20 +197,11 @@ const Family norm_rows = {
      synchronized_sums},
     {"GroupNorm", "x gamma beta -> y mean variance | " GROUP_NORM("0.0001"), group_norm_rule, group_norm_variance},
     {"GroupNormV2", "x gamma beta -> y mean rstd | " GROUP_NORM("0.00001"), group_norm_rule, group_norm_rstd},
-    {"GroupNormSilu", "x gamma? beta? -> y mean variance | num_groups:Int eps:Float=0.0001", group_norm_rule,
-     group_norm_silu},
     {"GroupNormGrad",
      "dy mean rstd x gamma -> dx dgamma dbeta | num_groups:Int data_format:String=NCHW dx_is_require:Bool=true "
      "dgamma_is_require:Bool=true dbeta_is_require:Bool=true",
      pattern<"*_, *_, *_, *x, *w -> *x :3, *w :4, *w :4">, group_norm_grad},
 
-    {"RmsNorm", "x gamma -> y rstd | epsilon:Float=0.000001", "aclnnRmsNorm", rms_norm},
-    {"RmsNormGrad", "dy x rstd gamma -> dx dgamma", "aclnnRmsNormGrad", rms_norm_grad},
-    {"AddRmsNorm", "x1 x2 gamma -> y rstd x | epsilon:Float=0.000001", "aclnnAddRmsNorm", add_rms_norm},
-    {"AddRmsNormCast", "x1 x2 gamma -> y1 y2 rstd x | epsilon:Float=0.000001", "aclnnAddRmsNormCast",
-     add_rms_norm_cast},
-    {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", "aclnnLayerNorm",
-     layer_norm},
     {"LayerNorm",
      "x gamma beta -> y mean variance | begin_norm_axis:Int=0 begin_params_axis:Int=0 epsilon:Float=0.0000001",
      norm_of_axis_rule, layer_norm_variance},

@@ -90,12 +90,6 @@ const Family older = {
     {"LeftShift", "x y -> z", "aclnnLeftShift self=x shiftBits=y"},
 
     // Images and volumes.
-    {"GridSampler3DGrad",
-     "grad x grid -> dx dgrid | interpolation_mode:String=bilinear padding_mode:String=zeros "
-     "align_corners:Bool=false",
-     "aclnnGridSampler3DBackward gradOutput=grad input=x "
-     "interpolationMode=interpolation_mode{bilinear,nearest,bicubic} "
-     "paddingMode=padding_mode{zeros,border,reflection} inputGrad=dx gridGrad=dgrid"},
     {"UpsampleNearest3d", "x -> y | output_size:ListInt={} scales:ListFloat={}",
      "aclnnUpsampleNearest3d self=x scalesD=0 scalesH=0 scalesW=0"},
     {"UpsampleNearest3dGrad", "grad_output -> y | input_size:ListInt output_size:ListInt={} scales:ListFloat={}",

@@ -73,6 +73,7 @@ class Call {
   Values values(size_t input) const;                 // of an int32 or int64 input
   Dims need(size_t input) const;                     // the same where they must be known
   std::optional<double> number(size_t input) const;  // of an input with one element
+  std::optional<std::vector<at::Scalar>> numbers(size_t input) const;
   bool knows(const char* attr) const;                // for what rows of several prototypes share
   int64_t integer(const char* attr) const;
   double real(const char* attr) const;
@@ -99,9 +100,6 @@ class Shaper : public Call {
   Matched match(const Pattern& pattern, std::initializer_list<int64_t> told = {}) const;
   // Every output as the pattern says, of the data type of the first input if it says none.
   void out(const Pattern& pattern, std::initializer_list<int64_t> told = {});
-  // As csrc/rules/shapes.txt and the other rules say of an aclnn function whose tensors are, in their order, the inputs
-  // and outputs; names that are told are those of attributes.
-  void out(const char* function);
   void out(size_t output, int32_t dtype, const Shape& shape);
   void out(int32_t dtype, const Shape& shape) { out(0, dtype, shape); }
 
@@ -129,17 +127,15 @@ class Args : public Call {
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }
 };
 
-// A function, a pattern alone, or the name of an aclnn function whose shapes are written down ("aclnnRmsNorm").
+// A function, or a pattern alone.
 struct Rule {
   constexpr Rule(void (*function)(Shaper&)) : function(function) {}
   constexpr Rule(const Pattern& pattern) : pattern(&pattern) {}
-  constexpr Rule(const char* aclnn) : aclnn(aclnn) {}
   void operator()(Shaper& shaper) const {
-    function ? function(shaper) : pattern ? shaper.out(*pattern) : shaper.out(aclnn);
+    function ? function(shaper) : shaper.out(*pattern);
   }
   void (*function)(Shaper&) = nullptr;
   const Pattern* pattern = nullptr;
-  const char* aclnn = nullptr;
 };
 struct Row {
   constexpr Row(const char* type, const char* proto, Rule rule, Results (*run)(const Args&))

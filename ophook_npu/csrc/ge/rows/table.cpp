@@ -158,6 +158,14 @@ std::optional<double> Call::number(size_t input) const {
   return view(call_.inputs[input]).item<double>();
 }
 
+std::optional<std::vector<at::Scalar>> Call::numbers(size_t input) const {
+  if (!call_.inputs[input].data) return std::nullopt;
+  const at::Tensor all = view(call_.inputs[input]).flatten();
+  std::vector<at::Scalar> out;
+  for (int64_t i = 0; i < all.numel(); ++i) out.push_back(all[i].item());
+  return out;
+}
+
 Dims Call::need(size_t input) const {
   Values known = values(input);
   if (!known) throw Refused("the values of input " + std::to_string(input) + " are not known");
@@ -317,31 +325,6 @@ void Shaper::out(const Pattern& pattern, std::initializer_list<int64_t> told) {
     out(i, type_of(pattern, i, dtype(0)), found.result(pattern.inputs() + i));
 }
 
-void Shaper::out(const char* function) {
-  const aclnn::FunctionRules& rules = aclnn::with_shapes(function);
-  const aclnn::ShapeRules& lines = *rules.shapes;
-  std::array<int64_t, Pattern::kMostNames> told;
-  for (size_t i = 0; i < lines.first().told(); ++i) told[i] = integer(std::string(lines.first().told_text(i)).c_str());
-  Shapes shapes;
-  give(lines.first(), shapes);
-  const Pattern& pattern = lines.pick(shapes.given.data(), told.data());
-  const Matched found = matched(pattern, shapes, told.data());
-  const auto input_of = [&](int parameter) {
-    size_t input = 0;
-    while (input < pattern.inputs() && int(lines.parameter(input)) != parameter) ++input;
-    return input == pattern.inputs() ? 0 : input;
-  };
-  for (size_t i = 0; i < pattern.inputs(); ++i) {
-    const int like = aclnn::type_of_result(rules, lines.parameter(i)).parameter;
-    if (const size_t other = input_of(like); has(i) && like >= 0 && has(other) && dtype(i) != dtype(other))
-      throw Refused("its inputs must have one data type, they are " + describe(other) + " and " + describe(i));
-  }
-  for (size_t i = 0; i < std::min(outputs(), pattern.tensors() - pattern.inputs()); ++i) {
-    const auto [type, parameter] = aclnn::type_of_result(rules, lines.parameter(pattern.inputs() + i));
-    out(i, type_of(pattern, i, type < 0 ? dtype(input_of(parameter)) : type), found.result(pattern.inputs() + i));
-  }
-}
-
 at::Tensor Args::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }
 Tensors Args::tensors(size_t from, size_t to) const {
   Tensors out;
@@ -481,6 +464,11 @@ using namespace sim::ge_table;
 const char* ophook_ge_proto(const char* type) {
   const Entry* found = find(type);
   return found ? found->row->proto : nullptr;
+}
+
+const char* ophook_ge_function(const char* type) {
+  const Entry* found = find(type);
+  return found ? found->row->function : nullptr;
 }
 
 const char* ophook_ge_type(size_t index) { return index < rows().size() ? rows()[index].type : nullptr; }
