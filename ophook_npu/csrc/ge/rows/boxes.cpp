@@ -13,12 +13,12 @@ namespace {
 // wider and higher.
 void iou_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
+  if (const std::string mode = s.text("mode"); mode != "iou" && mode != "iof")
+    throw Refused("mode='" + mode + "' is not simulated");
   s.out(s.flag("aligned") ? pattern<kernels::kPairs> : pattern<"n 4, m 4 -> m n">);
 }
 at::Tensor iou(const Args& a) {
-  const std::string mode = a.text("mode");
-  if (mode != "iou" && mode != "iof") throw Refused("mode='" + mode + "' is not simulated");
-  return kernels::overlaps(a[0], a[1], a.real("eps"), mode == "iof", a.flag("aligned"), false);
+  return kernels::overlaps(a[0], a[1], a.real("eps"), a.text("mode") == "iof", a.flag("aligned"), false);
 }
 
 // ---- generalized overlaps of boxes (4, N) and (4, M) ---------------------------------------------------------------
@@ -83,7 +83,7 @@ Results turned_nms(const Args& a) {
 // ---- regression targets of boxes (N, 4) ---------------------------------------------------------------------------
 void box_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
-  s.out(pattern<"n 4 -> n 4">);
+  s.out(pattern<"n 4, n 4 -> n 4">);
 }
 
 std::vector<float> four(const Args& a, const char* attr, float otherwise) {
@@ -105,8 +105,11 @@ void roi_align_rule(Shaper& s) {
   s.out(pattern<kernels::kPooledRegions>, {p.height, p.width});
 }
 void roi_align_grad_rule(Shaper& s) {
-  regions(s);
-  s.out(s.dtype(0), s.integers("xdiff_shape"));
+  const kernels::Regions p = regions(s);
+  const Dims of = s.integers("xdiff_shape");
+  if (of.size() != 4) throw Refused("xdiff_shape needs 4 values, it has " + std::to_string(of.size()));
+  s.match(pattern<"n =c =h =w, n 5 -> n">, {of[1], p.height, p.width});
+  s.out(s.dtype(0), of);
 }
 
 // ---- pooling where each cell has channels of its own: rois are (batch, 5, n), an image's number and the corners
@@ -154,6 +157,7 @@ kernels::Suppression chosen_by(const Args& a) {
 void chosen_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   s.match(pattern<"n 4, n -> n">);
+  one_number(s, 2, 5);
   const Values count = s.values(2);
   s.out(0, kInt32, known({s.flag("pad_to_max_output_size") ? at_or_unknown(count, 0) : unknown}));
   s.out(1, kInt32, known({}));
@@ -221,13 +225,10 @@ at::Tensor assigned(const Args& a) {
 void rotated_rule(Shaper& s) {
   for (float weight : s.reals("weight"))
     if (weight != 1) throw Refused("a weight other than 1 is not simulated");
-  Shape shape = s.shape(0);
-  if (shape && (shape->size() != 3 || (*shape)[1] != 5))
-    throw Refused("its boxes are (batch, 5, N), not " + s.describe(0));
-  same(s);
+  s.out(pattern<"batch 5 n, batch 5 n -> batch 5 n">);
 }
 
-void yolo_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
+void yolo_rule(Shaper& s) { s.out(pattern<"n 4, n 4, n -> n 4 :1">); }
 
 }  // namespace
 

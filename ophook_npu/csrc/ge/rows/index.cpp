@@ -49,8 +49,12 @@ void slice_rule(Shaper& s) {
   Shape shape = s.shape(0);
   Values offsets = s.values(1), sizes = s.values(2);
   if (shape && offsets && sizes) {
+    if (offsets->size() != shape->size() || sizes->size() != shape->size())
+      throw Refused("it takes an offset and a size for each dimension of " + s.describe(0));
     for (size_t i = 0; i < shape->size(); ++i) {
-      const int64_t size = sizes->at(i);
+      const int64_t size = sizes->at(i), from = offsets->at(i);
+      if (from < 0 || (*shape)[i] < from || (size >= 0 && (*shape)[i] < from + size))
+        throw Refused(c10::str("offset ", from, " and size ", size, " of dimension ", i, " of ", s.describe(0)));
       (*shape)[i] = size >= 0 ? Dim(size) : (*shape)[i] - offsets->at(i);
     }
   } else {
@@ -78,7 +82,67 @@ void gather_v2(Shaper& s) { gather_along(s, s.values(2)); }
 
 void gather_of_axis(Shaper& s) { gather_along(s, Dims{s.integer("axis")}); }
 
-void gather_elements(Shaper& s) { s.out(s.dtype(0), s.shape(1)); }
+// Refuses where `of`, but for the axis, has more of a dimension than `within`.
+void lies_within(const Call& s, size_t of, size_t within, int64_t axis) {
+  const Shape a = s.shape(of), b = s.shape(within);
+  if (!a || !b) return;
+  bool fits = a->size() == b->size();
+  for (size_t i = 0; fits && i < a->size(); ++i)
+    fits = int64_t(i) == axis || !(*a)[i].known() || !(*b)[i].known() || !((*a)[i] > (*b)[i]);
+  if (!fits) throw Refused(s.describe(of) + " does not lie within " + s.describe(within));
+}
+int64_t axis_of(const Call& s, const char* attr) {
+  const Shape shape = s.shape(0);
+  return shape ? wrap(s.integer(attr), rank_of(shape)) : 0;
+}
+
+void gather_elements(Shaper& s) {
+  lies_within(s, 1, 0, axis_of(s, "dim"));
+  s.out(s.dtype(0), s.shape(1));
+}
+void scatter_elements(Shaper& s) {
+  const int64_t axis = axis_of(s, "axis");
+  lies_within(s, 1, 0, axis), lies_within(s, 1, 2, -1);
+  if (const std::string name = s.text("reduction"); name != "none" && name != "add")
+    throw Refused("reduction '" + name + "' is not simulated");
+  same(s);
+}
+// Each index is a slice of what follows the dimensions that it names: the last of the indices, or one.
+void slices_rule(Shaper& s, bool rows) {
+  const Shape var = s.shape(0), indices = s.shape(1), updates = s.shape(2);
+  same(s);
+  if (!var || !indices || !updates || (!rows && (indices->empty() || !indices->back().known()))) return;
+  const size_t of_slice = rows ? 1 : size_t(indices->back().size()), of_indices = indices->size() - !rows;
+  bool fits = of_slice <= var->size() && updates->size() == of_indices + var->size() - of_slice;
+  for (size_t i = 0; fits && i < updates->size(); ++i) {
+    const Dim one = (*updates)[i], other = i < of_indices ? (*indices)[i] : (*var)[i - of_indices + of_slice];
+    fits = !one.known() || !other.known() || one == other;
+  }
+  if (!fits)
+    throw Refused("updates " + s.describe(2) + " for slices of " + s.describe(0) + " by indices " + s.describe(1));
+}
+void slices_by_indices(Shaper& s) { slices_rule(s, false); }
+void rows_by_indices(Shaper& s) { slices_rule(s, true); }
+// Of a row for each index along the axis; without it, of one number.
+void along_indices(Shaper& s, const char* attr, bool kept) {
+  const int64_t axis = axis_of(s, attr);
+  same(s);
+  Shape expected = s.shape(0);
+  const Shape indices = s.shape(1), updates = s.shape(2);
+  if (!expected || !indices || !updates) return;
+  if (!kept) expected->erase(axis);
+  else if (indices->size() == 1 && !expected->empty()) (*expected)[size_t(axis)] = (*indices)[0];
+  const auto fits = [&expected](const Shape& one) {
+    bool all = one->size() == expected->size();
+    for (size_t i = 0; all && i < one->size(); ++i)
+      all = !(*one)[i].known() || !(*expected)[i].known() || (*one)[i] == (*expected)[i];
+    return all;
+  };
+  if (!fits(updates) || (!kept && !fits(indices)))
+    throw Refused("updates " + s.describe(2) + " and indices " + s.describe(1) + " do not fit " + s.describe(0));
+}
+void added_along(Shaper& s) { along_indices(s, "axis", true); }
+void put_along(Shaper& s) { along_indices(s, "dimension", false); }
 
 // As kernels::scattered numbers them.
 int64_t scatter_reduction(const Args& a) {
@@ -114,13 +178,14 @@ void index_by_tensor(Shaper& s) {
 }
 
 void embedding_grad(Shaper& s) {
-  Shape grad = s.shape(0);
-  s.out(s.dtype(0), known({s.integer("num_weights"), grad ? grad->back() : unknown}));
+  const Matched found = s.match(pattern<"*i d, *i -> *i d">);
+  s.out(s.dtype(0), known({s.integer("num_weights"), found[0]}));
 }
 
 // The on and off values are inputs `values` and the one behind it.
 void one_hot_rule(Shaper& s, const Values& depth, size_t values) {
   Shape shape = s.shape(0);
+  one_number(s, values, values + 2);
   if (shape) {
     int64_t axis = wrap(s.integer("axis"), rank_of(shape) + 1);
     shape->insert(shape->begin() + axis, at_or_unknown(depth, 0));
@@ -130,7 +195,16 @@ void one_hot_rule(Shaper& s, const Values& depth, size_t values) {
 void one_hot(Shaper& s) { one_hot_rule(s, s.values(1), 2); }
 void one_hot_attr(Shaper& s) { one_hot_rule(s, Dims{s.integer("depth")}, 1); }
 // ---- a view of the input's elements, which lie one behind the other ------------------------------------------------
-void strided_view_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 1)); }
+void strided_view_rule(Shaper& s) {
+  s.match(pattern<"*_, n, n, *_ -> n">);
+  one_number(s, 3, 4);
+  s.out(s.dtype(0), shape_from(s, 1));
+}
+void view_copy_rule(Shaper& s) {
+  s.match(pattern<"*_, n, n, *_, *_, n, n, *_ -> n">);
+  one_number(s, 3, 4), one_number(s, 7, 8);
+  same(s);
+}
 at::Tensor strided_view(const Args& a) {
   const Dims size = a.need(1), stride = a.need(2), offset = a.need(3);
   if (offset.size() != 1) throw Refused("a storage offset is one number");
@@ -201,7 +275,11 @@ Results unique_slices(const Args& a) {
   return {};
 }
 
-void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1)); }
+void search_rule(Shaper& s) {
+  if (const Shape sorted = s.shape(0); sorted && sorted->empty())
+    throw Refused("its sequence has no dimension, it is " + s.describe(0));
+  s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1));
+}
 
 }  // namespace
 
@@ -219,7 +297,7 @@ const Family index_rows = {
         gather_v2, kernels::taken(a[0], a.need(2).at(0), a[1])),
     ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements,
         at::gather(a[0], a.integer("dim"), a[1].to(at::kLong))),
-    ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same,
+    ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", scatter_elements,
         kernels::scattered_from_both_ends(a[0], a.integer("axis"), a[1], a[2], scatter_reduction(a))),
     ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor,
         indexed(a[0], indices_behind(a, a.integers("indices_mask"), 1))),
@@ -227,18 +305,18 @@ const Family index_rows = {
         embedding_grad,
         kernels::embedding_backward(a[0], a[1], a.integer("num_weights"), a.integer("padding_idx"),
                                     a.flag("scale_grad_by_freq"))),
-    ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", same,
+    ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", added_along,
         at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a[2], a.has(3) ? number_of(a[3]) : at::Scalar(1))),
     ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, strided_view(a)),
-    ROW(ViewCopy, "dst dst_size dst_stride dst_storage_offset src src_size src_stride src_storage_offset -> dst", same,
+    ROW(ViewCopy, "dst dst_size dst_stride dst_storage_offset src src_size src_stride src_storage_offset -> dst", view_copy_rule,
         with_view(a)),
     ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
         at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, optional(a[2]))),
-    ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same,
+    ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
         kernels::scattered_slices(a[0], a[1], a[2])),
-    ROW(ScatterNdAdd, "var indices updates -> var | use_locking:Bool=false", same,
+    ROW(ScatterNdAdd, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
         kernels::added_slices(a[0], a[1], a[2])),
-    ROW(ScatterUpdate, "var indices updates -> var | use_locking:Bool=false", same,
+    ROW(ScatterUpdate, "var indices updates -> var | use_locking:Bool=false", rows_by_indices,
         kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
     {"NonZero", "x -> y | transpose:Bool=false dtype:Type=9", nonzero_rule, nonzero},
     {"UniqueWithCountsExt2", "x axis -> y idx count inverse | out_idx:Type=9 sorted:Bool=true return_inverse:Bool=true",
@@ -251,8 +329,8 @@ const Family index_rows = {
     ROW(GatherV2D, "x indices -> y | axis:Int", gather_of_axis, kernels::taken(a[0], a.integer("axis"), a[1])),
     ROW(MaskedScatter, "x mask updates -> y", same, a[0].masked_scatter(a[1].to(at::kBool), a[2])),
     // assist1 is 0 and assist2 the value where it fills; elsewhere they are 1 and 0.
-    ROW(IndexFillD, "x assist1 assist2 -> y | dim:Int", same, at::addcmul(a[2], a[0], a[1])),
-    ROW(ArgMaxGrad, "var indices updates -> y | dimension:Int", same,
+    ROW(IndexFillD, "x assist1 assist2 -> y | dim:Int", (pattern<"*x, *x, *x -> *x">), at::addcmul(a[2], a[0], a[1])),
+    ROW(ArgMaxGrad, "var indices updates -> y | dimension:Int", put_along,
         at::scatter(a[0], a.integer("dimension"), a[1].to(at::kLong).unsqueeze(a.integer("dimension")),
                     a[2].unsqueeze(a.integer("dimension")))),
     ROW(Scatter, "var indices updates -> var | reduce:String axis:Int=0", rows_rule, with_rows(a)),

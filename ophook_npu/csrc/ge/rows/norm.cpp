@@ -53,7 +53,7 @@ Results sums(const Args& a) {
 // ---- over groups of channels --------------------------------------------------------------------------------------
 void group_norm_rule(Shaper& s) {
   const int64_t groups = s.integer("num_groups");
-  const auto& shapes = pattern<"n c *space -> n c *space, n =groups, n groups">;
+  const auto& shapes = pattern<"n c *space, c, c -> n c *space, n =groups, n groups">;
   if (groups < 1 || s.match(shapes, {groups})[1] % groups != 0)
     throw Refused(s.describe(0) + " has no " + std::to_string(groups) + " groups of channels");
   s.out(shapes, {groups});
@@ -70,6 +70,13 @@ Results group_norm_variance(const Args& a) {
 Results group_norm_rstd(const Args& a) {
   auto [y, mean, rstd] = over_groups(a);
   return {y, mean, rstd};
+}
+void group_norm_grad_rule(Shaper& s) {
+  const int64_t groups = s.integer("num_groups");
+  const auto& shapes = pattern<"n c *s, n =groups, n groups, n c *s, c -> n c *s :3, c :4, c :4">;
+  if (groups < 1 || s.match(shapes, {groups})[1] % groups != 0)
+    throw Refused(s.describe(3) + " has no " + std::to_string(groups) + " groups of channels");
+  s.out(shapes, {groups});
 }
 Results group_norm_grad(const Args& a) {
   auto [x, gamma, beta] =
@@ -90,8 +97,15 @@ void norm_of_axis_rule(Shaper& s) {
   s.out(0, s.dtype(0), shape);
   if (shape && s.integer("begin_params_axis") != s.integer("begin_norm_axis"))
     throw Refused("begin_params_axis is not simulated where it is not begin_norm_axis");
-  for (int64_t i = shape ? wrap(s.integer("begin_norm_axis"), rank_of(shape)) : 0; shape && i < rank_of(shape); ++i)
-    (*shape)[size_t(i)] = 1;
+  const int64_t begin = shape ? wrap(s.integer("begin_norm_axis"), rank_of(shape)) : 0;
+  for (const size_t weight : {1, 2}) {
+    const Shape own = s.shape(weight);
+    bool fits = !shape || !own || own->size() == shape->size() - size_t(begin);
+    for (size_t i = 0; fits && shape && own && i < own->size(); ++i)
+      fits = !(*own)[i].known() || !(*shape)[i + size_t(begin)].known() || (*own)[i] == (*shape)[i + size_t(begin)];
+    if (!fits) throw Refused(s.describe(weight) + " does not fit " + s.describe(0) + " from that axis on");
+  }
+  for (int64_t i = begin; shape && i < rank_of(shape); ++i) (*shape)[size_t(i)] = 1;
   s.out(1, s.dtype(1), shape);
   s.out(2, s.dtype(1), shape);
 }
@@ -130,7 +144,9 @@ Results layer_norm_grad_variance(const Args& a) {
   return {x, gamma, beta};
 }
 
-constexpr Text kUpdated{"n c *s, c, c, c, c, *m, *v -> n c *s, *m :5, *v :6, *m :float, *v :float"};
+constexpr Text kSums{"n c *s, n c *s, c, c -> c :float, c :float"};
+constexpr Text kReduced{"n c *s, n c *s, c, c, c, c, c -> n c *s"};
+constexpr Text kUpdated{"n c *s, c, c, c, c, c, c -> n c *s, c :5, c :6, c :float, c :float"};
 Results updated(const Args& a) {
   const auto found = kernels::batch_norm_of_sums(a[0], {a[1], a[2]}, {.weight = a[3], .bias = a[4]},
                                                  {.mean = a[5], .var = a[6]}, a.real("factor"), a.real("epsilon"));
@@ -148,9 +164,8 @@ void mean_of_counts_rule(Shaper& s) {
   Shape shape = s.shape(0);
   const Dims axes = s.integers("axes");
   if (!shape) return s.out(s.dtype(0), std::nullopt);
-  Checked<bool> gone(shape->size(), false);
-  for (const int64_t axis : axes) gone[size_t(wrap(axis, rank_of(shape)))] = true;
-  s.out(s.dtype(0), reduced_sizes(*shape, gone, s.flag("keep_dims")));
+  s.match(pattern<"*#x, *#x, *#x -> *#x">);
+  s.out(s.dtype(0), reduced_sizes(*shape, named(axes, shape, s), s.flag("keep_dims")));
 }
 
 Results batch_sums(const Args& a) {
@@ -159,9 +174,6 @@ Results batch_sums(const Args& a) {
 }
 
 // ---- of one batch on several ranks, from the sums of all -----------------------------------------------------------
-void both_same(Shaper& s) {
-  for (size_t i : {0, 1}) s.out(i, s.dtype(0), s.shape(0));
-}
 Results synchronized_sums(const Args& a) {
   const auto [products, scaled] = kernels::centred_products({a[0], a[1]}, {a[2], a[3]});
   return {products.to(a.out_dtype()), scaled.to(a.out_dtype())};
@@ -171,36 +183,38 @@ Results synchronized_sums(const Args& a) {
 
 #define GROUP_NORM(epsilon) "num_groups:Int data_format:String=NHWC eps:Float=" epsilon " is_training:Bool=true"
 const Family norm_rows = {
-    ROW(BNInfer, "x scale offset mean variance -> y | epsilon:Float", same, normalize(a)),
+    ROW(BNInfer, "x scale offset mean variance -> y | epsilon:Float", (pattern<"n c *s, c, c, c, c -> n c *s">),
+        normalize(a)),
     {"BatchNormV3",
      "x weight bias running_mean running_var -> y running_mean running_var save_mean save_rstd | epsilon:Float=0.00001 "
      "momentum:Float=0.1 is_training:Bool=true",
-     pattern<"n c *s, *w, *_, *m, *v -> n c *s, *m :3, *v :4, *w :float, *w :float">, batch_norm},
+     pattern<"n c *s, c, c, c, c -> n c *s, c :3, c :4, c :float, c :float">, batch_norm},
     {"BatchNormGradV3",
      "dy x weight running_mean running_var save_mean save_rstd -> dx dweight dbias | is_training:Bool=true "
      "epsilon:Float=0.00001",
      batch_norm_grad_rule, batch_norm_grad},
     {"BNTrainingUpdateGrad", "grads x batch_mean batch_variance -> diff_scale diff_offset | epsilon:Float=0.0001",
-     pattern<"*_, *_, *m, *_ -> *m :float, *m :float">, sums},
+     pattern<kSums>, sums},
     {"BN3DTrainingUpdateGrad", "grads x batch_mean batch_variance -> diff_scale diff_offset | epsilon:Float=0.0001",
-     pattern<"*_, *_, *m, *_ -> *m :float, *m :float">, sums},
+     pattern<kSums>, sums},
     ROW(BNTrainingReduceGrad,
-        "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", same,
+        "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", pattern<kReduced>,
         kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],
                                                 {.weight = a[2], .bias = a[3]}, a.real("epsilon"))),
-    ROW(BNInferGrad, "grads scale batch_variance -> x_backprop | epsilon:Float=0.0001", same,
+    ROW(BNInferGrad, "grads scale batch_variance -> x_backprop | epsilon:Float=0.0001", (pattern<"n c *s, c, c -> n c *s">),
         kernels::inference_backward(a[0], a[1], a[2], a.real("epsilon"))),
 
-    ROW(SyncBatchNormBackwardElemt, "grad_output save_input mean invstd weight mean_dy mean_dy_xmu -> grad_input", same,
+    ROW(SyncBatchNormBackwardElemt, "grad_output save_input mean invstd weight mean_dy mean_dy_xmu -> grad_input",
+        (pattern<"*#x, *#x, *#x, *#x, *#x, *#x, *#x -> *#x">),
         kernels::batch_gradient_from_means(a[0], a[1], {a[2], a[3]}, a[4], {a[5], a[6]}).to(a.out_dtype())),
-    {"SyncBatchNormBackwardReduce", "sum_dy sum_dy_dx_pad mean invert_std -> sum_dy_xmu y", both_same,
-     synchronized_sums},
+    {"SyncBatchNormBackwardReduce", "sum_dy sum_dy_dx_pad mean invert_std -> sum_dy_xmu y",
+     pattern<"*x, *x, *x, *x -> *x, *x">, synchronized_sums},
     {"GroupNorm", "x gamma beta -> y mean variance | " GROUP_NORM("0.0001"), group_norm_rule, group_norm_variance},
     {"GroupNormV2", "x gamma beta -> y mean rstd | " GROUP_NORM("0.00001"), group_norm_rule, group_norm_rstd},
     {"GroupNormGrad",
      "dy mean rstd x gamma -> dx dgamma dbeta | num_groups:Int data_format:String=NCHW dx_is_require:Bool=true "
      "dgamma_is_require:Bool=true dbeta_is_require:Bool=true",
-     pattern<"*_, *_, *_, *x, *w -> *x :3, *w :4, *w :4">, group_norm_grad},
+     group_norm_grad_rule, group_norm_grad},
 
     {"LayerNorm",
      "x gamma beta -> y mean variance | begin_norm_axis:Int=0 begin_params_axis:Int=0 epsilon:Float=0.0000001",
@@ -215,7 +229,7 @@ const Family norm_rows = {
     {"BNTrainingUpdate", UPDATE "factor:Float epsilon:Float", pattern<kUpdated>, updated},
     {"BN3DTrainingUpdate", UPDATE "factor:Float epsilon:Float", pattern<kUpdated>, updated},
     ROW(BN3DTrainingReduceGrad,
-        "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", same,
+        "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", pattern<kReduced>,
         kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],
                                                 {.weight = a[2], .bias = a[3]}, a.real("epsilon"))),
     ROW(ReduceMeanWithCount, "x count count_sum -> y | axes:ListInt keep_dims:Bool=false", mean_of_counts_rule,
@@ -223,11 +237,11 @@ const Family norm_rows = {
     {"SyncBatchNormGatherStatsWithCounts",
      "mean_all invert_std_all count_all mean_broadcast count_sum running_var -> invert_std running_var | "
      "momentum:Float=0.1 epsilon:Float=0.001",
-     pattern<"ranks c, ranks c, ranks c, *_, *_, *v -> 1 c, *v :5">, with_counts},
-    ROW(SyncBNTrainingUpdate, "mean running_mean -> running_mean | momentum:Float=0.1", pattern<"*m, *r -> *r :1">,
+     pattern<"ranks c, ranks c, ranks c, *_, *_, 1 c -> 1 c, 1 c :5">, with_counts},
+    ROW(SyncBNTrainingUpdate, "mean running_mean -> running_mean | momentum:Float=0.1", (pattern<"*m, *m -> *m :1">),
         at::lerp(wide(a[1]), wide(a[0]), a.real("momentum"))),
     {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta",
-     pattern<"*_, *x, *_, *_, *w -> *x :1, *w :4, *w :4">, layer_norm_grad},
+     pattern<"*b *n, *b *n, *b 1*n, *b 1*n, *n -> *b *n :1, *n :4, *n :4">, layer_norm_grad},
 };
 
 }  // namespace sim::ge_table

@@ -6,18 +6,14 @@
 namespace sim::ge_table {
 namespace {
 
-Shape reduced(const Shape& shape, const Values& axes, bool keep) {
+Shape reduced(const Shaper& s, const Values& axes, bool keep) {
+  const Shape shape = s.shape(0);
   if (!shape) return std::nullopt;
-  auto rank = static_cast<int64_t>(shape->size());
   if (!axes) return keep ? all_unknown(shape) : std::nullopt;
-  Checked<bool> gone(shape->size(), false);  // no axes: nothing is reduced
-  for (int64_t axis : *axes)
-    if (rank) gone[static_cast<size_t>(wrap(axis, rank))] = true;
-    else wrap(axis, rank);
-  return reduced_sizes(*shape, gone, keep);
+  return reduced_sizes(*shape, named(*axes, shape, s), keep);  // no axes: nothing is reduced
 }
 
-void reduce(Shaper& s) { s.out(s.dtype(0), reduced(s.shape(0), s.values(1), s.flag("keep_dims"))); }
+void reduce(Shaper& s) { s.out(s.dtype(0), reduced(s, s.values(1), s.flag("keep_dims"))); }
 void reduce_bool(Shaper& s) {
   if (s.dtype(0) != kBool) throw Refused("its input must be bool, it is " + s.describe(0));
   reduce(s);
@@ -37,19 +33,23 @@ Dims all_or(const Call& call, const char* attr, const Shape& shape) {
   for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
   return axes;
 }
-void reduce_attr(Shaper& s) { s.out(s.dtype(0), reduced(s.shape(0), s.integers("axes"), s.flag("keep_dims"))); }
+void reduce_attr(Shaper& s) { s.out(s.dtype(0), reduced(s, s.integers("axes"), s.flag("keep_dims"))); }
 void mean_cast(Shaper& s) {
   const auto dtype = static_cast<int32_t>(s.integer("dtype"));
-  s.out(dtype == ge_absent ? s.dtype(0) : dtype, reduced(s.shape(0), s.values(1), s.flag("keep_dims")));
+  s.out(dtype == ge_absent ? s.dtype(0) : dtype, reduced(s, s.values(1), s.flag("keep_dims")));
 }
 void norm_attr(Shaper& s) {
-  s.out(s.dtype(0), s.shape(0) ? reduced(s.shape(0), all_or(s, "axes", s.shape(0)), s.flag("keepdim")) : std::nullopt);
+  s.out(s.dtype(0), s.shape(0) ? reduced(s, all_or(s, "axes", s.shape(0)), s.flag("keepdim")) : std::nullopt);
 }
 void std_rule(Shaper& s) {
-  const Shape out = s.shape(0) ? reduced(s.shape(0), all_or(s, "dim", s.shape(0)), s.flag("keepdim")) : std::nullopt;
+  const Shape out = s.shape(0) ? reduced(s, all_or(s, "dim", s.shape(0)), s.flag("keepdim")) : std::nullopt;
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), out);
 }
-void counted_rule(Shaper& s) { s.out(s.dtype(2), known({at_or_unknown(s.values(1), 0)})); }
+void counted_rule(Shaper& s) {
+  s.match(pattern<"n, *_, *w -> n">);
+  if (const Shape n = s.shape(0), w = s.shape(2); n && w && w->size() == 1 && w->back() != 0) s.match(pattern<"n, *_, n -> n">);
+  s.out(s.dtype(2), known({at_or_unknown(s.values(1), 0)}));
+}
 void variance_rule(Shaper& s) {
   s.only("if_std", 0.0);
   std_rule(s);
@@ -69,16 +69,17 @@ at::Tensor deviation_from(const Args& a) {
 void plain_scan(Shaper& s) {
   s.only("exclusive", 0.0);
   s.only("reverse", 0.0);
+  if (const Values axis = s.values(1); axis && s.shape(0)) wrap(axis->at(0), rank_of(s.shape(0)));
   same(s);
 }
 
 void arg_reduce(Shaper& s) {
   auto dtype = static_cast<int32_t>(s.integer("dtype"));
-  s.out(dtype, reduced(s.shape(0), s.values(1), false));
+  s.out(dtype, reduced(s, s.values(1), false));
 }
 
 void arg_with_value(Shaper& s) {
-  Shape shape = reduced(s.shape(0), Dims{s.integer("dimension")}, s.flag("keep_dims"));
+  Shape shape = reduced(s, Dims{s.integer("dimension")}, s.flag("keep_dims"));
   s.out(0, kInt32, shape);
   s.out(1, s.dtype(0), shape);
 }
@@ -91,7 +92,12 @@ Results value_and_place(const std::tuple<at::Tensor, at::Tensor>& found) {
   return {std::get<0>(found), std::get<1>(found)};
 }
 
+void sorted_rule(Shaper& s) {
+  if (const Shape shape = s.shape(0)) wrap(s.integer("axis"), rank_of(shape));
+  same(s);
+}
 void sort_shape(Shaper& s) {
+  sorted_rule(s);
   s.out(0, s.dtype(0), s.shape(0));
   s.out(1, kInt32, s.shape(0));
 }
@@ -158,7 +164,7 @@ const Family reduce_rows = {
      [](const Args& a) {
        return value_and_place(at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted")));
      }},
-    ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", same,
+    ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", sorted_rule,
         std::get<0>(at::sort(a[0], a.integer("axis"), a.flag("descending")))),
     ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan,
         kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type())),

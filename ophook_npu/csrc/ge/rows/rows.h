@@ -170,6 +170,8 @@ void integral(Shaper& s);      // the same, of whole numbers and bool
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
 int64_t wrap(int64_t axis, int64_t rank);  // refuses an axis out of range
+Checked<bool> named(const Dims& axes, const Shape& shape, const Call& call);  // and one that stands twice
+void one_number(const Call& call, size_t first, size_t last);                 // refuses inputs that are not one
 // What windows over planes (axes 2) and volumes (3) are given. Attributes have a value for every dimension, `neutral`
 // for batch and channels; pads has two for each axis of space, in front and behind, which must be equal.
 Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);

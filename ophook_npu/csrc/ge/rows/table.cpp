@@ -422,6 +422,25 @@ int64_t wrap(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + limit : axis;
 }
 
+Checked<bool> named(const Dims& axes, const Shape& shape, const Call& call) {
+  Checked<bool> out(shape->size(), false);
+  for (const int64_t axis : axes) {
+    const int64_t at = wrap(axis, rank_of(shape));
+    if (shape->empty()) continue;
+    if (out[size_t(at)]) throw Refused("axis " + std::to_string(axis) + " of " + call.describe(0) + " stands twice");
+    out[size_t(at)] = true;
+  }
+  return out;
+}
+
+void one_number(const Call& call, size_t first, size_t last) {
+  for (size_t i = first; i < last; ++i) {
+    if (!call.has(i)) continue;
+    for (const Dim& dim : call.shape(i).value_or(Sizes()))
+      if (dim.known() && dim != 1) throw Refused("input " + std::to_string(i) + " is one number, not " + call.describe(i));
+  }
+}
+
 // The greatest and the least int32 stand for an infinite order.
 double norm_order(const Call& call) {
   const double p = call.real("p");
