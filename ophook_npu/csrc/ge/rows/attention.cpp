@@ -32,19 +32,7 @@ Shape rows_of(const Shaper& s) {
   return s.match(rows, {s.integer("head_num")}).result(1);
 }
 
-void flash_rule(Shaper& s) {
-  require_same_dtype(s, 0, 3);
-  const Shape rows = rows_of(s);
-  s.out(0, kFloat, rows);
-  s.out(1, kFloat, rows);
-  s.out(2, s.dtype(0), known({0}));  // the device writes its softmax to memory of its own
-  Shape out = s.shape(0);
-  if (const Shape value = s.shape(2); out && value && (out->size() == 4 || layout_of(s) == "TND"))
-    out->back() = value->back();
-  s.out(3, s.dtype(0), out);
-}
-
-attention::Inputs trained(const Args& a, size_t pse, size_t ends) {
+attention::Inputs trained(const Call& a, size_t pse, size_t ends) {
   return {.query = a[0],
           .key = a[1],
           .value = a[2],
@@ -55,6 +43,24 @@ attention::Inputs trained(const Args& a, size_t pse, size_t ends) {
           .mask = a[pse + 3],
           .query_ends = optional_values(a, ends),
           .key_ends = optional_values(a, ends + 1)};
+}
+
+// Whether all is known that a check looks at.
+bool is_told(const Call& s, size_t prefix, size_t ends) {
+  const auto known = [&](size_t i) { return !s.has(i) || s.values(i); };
+  return s.complete() && known(prefix) && known(ends) && known(ends + 1);
+}
+void flash_rule(Shaper& s) {
+  require_same_dtype(s, 0, 3);
+  const Shape rows = rows_of(s);
+  s.out(0, kFloat, rows);
+  s.out(1, kFloat, rows);
+  s.out(2, s.dtype(0), known({0}));  // the device writes its softmax to memory of its own
+  Shape out = s.shape(0);
+  if (const Shape value = s.shape(2); out && value && (out->size() == 4 || layout_of(s) == "TND"))
+    out->back() = value->back();
+  s.out(3, s.dtype(0), out);
+  if (is_told(s, 7, 8)) attention::check_any(trained(s, 3, 8), settings(s, 7), s.output(3));
 }
 
 Results flash(const Args& a) {
@@ -68,6 +74,7 @@ Results flash(const Args& a) {
 void flash_grad_rule(Shaper& s) {
   for (size_t i = 0; i < 3; ++i) s.out(i, s.dtype(i), s.shape(i));
   s.out(3, s.dtype(0), s.has(4) ? s.shape(4) : known({0}));
+  if (is_told(s, 12, 13)) attention::check_any(trained(s, 4, 13), settings(s, 12), s[3]);
 }
 
 Results flash_grad(const Args& a) {

@@ -12,7 +12,10 @@ void shape_of(Shaper& s) {
 }
 void scalar_int(Shaper& s) { s.out(s.knows("dtype") ? static_cast<int32_t>(s.integer("dtype")) : kInt32, Dims{}); }
 
-void fill(Shaper& s) { s.out(s.dtype(1), shape_from(s, 0)); }
+void fill(Shaper& s) {
+  one_number(s, 1, 2);
+  s.out(s.dtype(1), shape_from(s, 0));
+}
 void broadcast_to(Shaper& s) {
   Shape target = shape_from(s, 1), from = s.shape(0);
   if (target && from && target->size() < from->size())

@@ -17,6 +17,8 @@ void resize_rule(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
   const Values size = s.values(1);
+  if (size && (size->size() != 2 || std::min(size->at(0), size->at(1)) < 1))
+    throw Refused(c10::str("its size is two numbers above 0, not ", *size));
   for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 2] = at_or_unknown(size, i);
   s.out(s.dtype(0), shape);
 }
@@ -48,6 +50,7 @@ void bilinear_rule(Shaper& s) {
 }
 void bilinear_grad_rule(Shaper& s) {
   bilinear_attrs(s);
+  s.match(pattern<"n c _ _, n c _ _ -> n">);
   s.out(s.dtype(0), s.shape(1));
 }
 
@@ -72,7 +75,7 @@ void resize_to_rule(Shaper& s) {
   const Dims size = s.integers("sizes");
   const size_t axes = cubic(s) ? 2 : 1;
   Shape x = s.shape(0);
-  if (size.size() != axes || (x && x->size() != 4)) throw Refused("it resizes images, " + s.describe(0) + " is none");
+  if (size.size() != axes || *std::min_element(size.begin(), size.end()) < 1 || (x && x->size() != 4)) throw Refused("it resizes images, " + s.describe(0) + " is none");
   if (x && axes == 1) x->pop_back();
   for (size_t i = 0; x && i < axes; ++i) (*x)[i + 2] = size[i];
   s.out(s.dtype(0), x);
@@ -99,6 +102,8 @@ void grid_rule(Shaper& s) {
   if (size && size->size() != 4 && size->size() != 5)
     throw Refused("output_size has 4 or 5 values, it has " + std::to_string(size->size()));
   const Shape theta = s.shape(0);
+  if (size && *std::min_element(size->begin(), size->end()) < 1) throw Refused(c10::str("output_size ", *size));
+  if (size) s.match(size->size() == 4 ? pattern<"=n 2 3 -> n"> : pattern<"=n 3 4 -> n">, {size->at(0)});
   Dim places = size ? Dim(1) : unknown;
   for (size_t i = 2; size && i < size->size(); ++i) places = places * size->at(i);
   s.out(s.dtype(0), known({theta ? (*theta)[0] : unknown, places, theta ? (*theta)[1] : unknown}));
@@ -115,6 +120,12 @@ Dims columns_pads(const Call& call) {
   const Dims all = call.integers("pads");
   return all.size() == 1 ? Dims(2, all[0]) : equal_pads(call, 2);
 }
+void has_windows(const Dims& kernel, const Dims& stride, const Dims& dilation, const Dims& pads) {
+  for (size_t i = 0; i < 2; ++i)
+    if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || pads[i] < 0)
+      throw Refused(c10::str("windows of ", kernel, ", strides of ", stride, ", dilations of ", dilation,
+                             " and paddings of ", pads, "; allowed: above 0, and paddings from 0 on"));
+}
 void columns_rule(Shaper& s) {
   s.only("padding_mode", "CALCULATED");
   const Shape x = s.shape(0);
@@ -122,6 +133,7 @@ void columns_rule(Shaper& s) {
              pads = columns_pads(s);
   if (!x) return s.out(s.dtype(0), std::nullopt);
   if (x->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
+  has_windows(kernel, stride, dilation, pads);
   Dim count = 1;
   for (size_t i = 0; i < 2; ++i)
     count = count * (((*x)[i + 2] + 2 * pads[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1);
@@ -131,7 +143,15 @@ void columns_rule(Shaper& s) {
 void image_rule(Shaper& s) {
   const Shape x = s.shape(0);
   const Values size = s.values(1);
-  if (x && x->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
+  const Dims kernel = of_axes(s, "kernel_size"), stride = of_axes(s, "stride"), dilation = of_axes(s, "dilation"),
+             pads = of_axes(s, "padding");
+  has_windows(kernel, stride, dilation, pads);
+  if (size && (size->size() != 2 || std::min(size->at(0), size->at(1)) < 1))
+    throw Refused(c10::str("its output_size is two numbers above 0, not ", *size));
+  int64_t places = size ? 1 : -1;
+  for (size_t i = 0; size && i < 2; ++i)
+    places *= (size->at(i) + 2 * pads[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1;
+  s.match(pattern<"n c =elements =places -> n">, {kernel[0] * kernel[1], places});
   s.out(s.dtype(0),
         known({x ? (*x)[0] : unknown, x ? (*x)[1] : unknown, at_or_unknown(size, 0), at_or_unknown(size, 1)}));
 }

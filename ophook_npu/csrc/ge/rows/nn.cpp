@@ -5,17 +5,18 @@
 namespace sim::ge_table {
 namespace {
 
+int64_t only_axis(const Call& a, const char* attr = "axes") {
+  Dims axes = a.integers(attr);
+  if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
+  return axes[0];
+}
+
 void softmax_shape(Shaper& s) {
   Shape shape = s.shape(0);
   for (int64_t axis : s.integers("axes"))
     if (shape) wrap(axis, static_cast<int64_t>(shape->size()));
+  only_axis(s);
   s.out(s.knows("half_to_float") && s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
-}
-
-int64_t only_axis(const Args& a, const char* attr = "axes") {
-  Dims axes = a.integers(attr);
-  if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
-  return axes[0];
 }
 
 void prelu_grad_rule(Shaper& s) {
@@ -27,6 +28,17 @@ void prelu_grad_rule(Shaper& s) {
 Results prelu_grad(const Args& a) {
   auto [x, weight] = kernels::prelu_backward(a[0], a[1], a[2]);
   return {x, weight.reshape(a[2].sizes())};
+}
+
+void threshold_rule(Shaper& s) {
+  one_number(s, 1, 3);
+  same(s);
+}
+template <void (*rule)(Shaper&)>
+void gelu_rule(Shaper& s) {
+  if (const std::string how = s.text("approximate"); how != "none" && how != "tanh")
+    throw Refused("approximate='" + how + "'; allowed: none, tanh");
+  rule(s);
 }
 
 // A gradient and what it is of.
@@ -46,7 +58,7 @@ const Family nn_rows = {
     ROW(Relu, UNARY, same, at::relu(a[0])),
     ROW(Sigmoid, UNARY, same, at::sigmoid(a[0])),
     ROW(Gelu, UNARY, same, kernels::gelu(a[0], "tanh")),  // GE's Gelu is the tanh form, whatever torch was asked for
-    ROW(GeluV2, "x -> y | approximate:String=none", same, kernels::gelu(a[0], a.text("approximate"))),
+    ROW(GeluV2, "x -> y | approximate:String=none", gelu_rule<same>, kernels::gelu(a[0], a.text("approximate"))),
     ROW(Swish, "x -> y | scale:Float=1.0", same, kernels::swish(a[0], a.real("scale"))),
     ROW(Elu, "x -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0", same,
         at::elu(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale"))),
@@ -61,7 +73,7 @@ const Family nn_rows = {
     ROW(SigmoidGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::sigmoid_backward(a[1], a[0])),
     ROW(TanhGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::tanh_backward(a[1], a[0])),
     ROW(GeluGrad, "dy x y -> z", three_alike, kernels::gelu_backward(a[0], a[1], "tanh")),
-    ROW(GeluGradV2, "dy x -> z | approximate:String=none", broadcast,
+    ROW(GeluGradV2, "dy x -> z | approximate:String=none", gelu_rule<broadcast>,
         kernels::gelu_backward(a[0], a[1], a.text("approximate"))),
     ROW(SwishGrad, "grad x y -> grad_x | scale:Float=1.0", three_alike,
         kernels::swish_backward(a[0], a[1], a.real("scale"))),
@@ -75,8 +87,8 @@ const Family nn_rows = {
         kernels::hard_sigmoid(a[0], a.real("alpha"), a.real("beta"))),
     ROW(HardSigmoidGrad, "grads input_x -> y | alpha:Float=0.16666666 beta:Float=0.5", two_alike,
         kernels::hard_sigmoid_backward(a[0], a[1], a.real("alpha"), a.real("beta"))),
-    ROW(MishGrad, "grad x tanhx? -> x_grad", same, at::mish_backward(a[0], a[1])),
-    ROW(ThresholdV2, "x threshold value? -> y", same, kernels::thresholded(a[0], a[1], a[2])),
+    ROW(MishGrad, "grad x tanhx? -> x_grad", (pattern<"*x, *x, *x? -> *x">), at::mish_backward(a[0], a[1])),
+    ROW(ThresholdV2, "x threshold value? -> y", threshold_rule, kernels::thresholded(a[0], a[1], a[2])),
     ROW(LeakyReluGrad, "gradients features -> backprops | negative_slope:Float=0.0", broadcast,
         at::leaky_relu_backward(a[0], a[1], a.real("negative_slope"), false)),
     ROW(EluGradV2,

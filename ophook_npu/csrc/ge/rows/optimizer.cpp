@@ -5,9 +5,13 @@
 namespace sim::ge_table {
 namespace {
 
-void step(Shaper& s) {
+// The gradient stands at `grad`; what is neither it nor a state is one number.
+void step(Shaper& s, size_t grad, size_t numbers) {
+  for (size_t i : {size_t(1), size_t(2), grad}) like_first(s, i);
+  one_number(s, 3, grad), one_number(s, grad + 1, numbers);
   for (size_t i = 0; i < 3; ++i) s.out(i, s.dtype(i), s.shape(i));
 }
+void adam_rule(Shaper& s) { step(s, 9, s.count()); }
 
 double value(const Args& a, size_t input) { return wide(a[input]).item<double>(); }
 
@@ -28,7 +32,7 @@ Results adam(const Args& a) {
 // var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad; the powers are those before this step
 void adam_w_rule(Shaper& s) {
   s.only("amsgrad", 0.0);
-  step(s);
+  step(s, 10, 11);
 }
 Results adam_w(const Args& a) {
   const double beta1 = value(a, 7), beta2 = value(a, 8);
@@ -50,7 +54,7 @@ void adam_v2_rule(Shaper& s) {
   std::string mode = s.text("adam_mode");
   if (mode != "adam" && mode != "mbart_adam") throw Refused("adam_mode='" + mode + "' is not simulated");
   if (mode == "mbart_adam" && !s.has(11)) throw Refused("adam_mode='mbart_adam' needs a step_size");
-  step(s);
+  step(s, 7, s.count());
 }
 Results adam_v2(const Args& a) {
   if (value(a, 8) > 0) throw Refused("max_grad_norm above 0 is not simulated");
@@ -65,7 +69,7 @@ const Family optimizer_rows = {
     {"ApplyAdamD",
      "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad -> var m v | use_locking:Bool=false "
      "use_nesterov:Bool=false",
-     step, adam},
+     adam_rule, adam},
     {"ApplyAdamW",
      "var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad max_grad_norm? -> var m v | "
      "amsgrad:Bool=false maximize:Bool=false",

@@ -7,8 +7,21 @@ namespace {
 
 // What a window leaves of a dimension; with ceil_mode the last one may hang over, but none starts behind the input.
 Dim windows(const Dim& size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
+  if (kernel < 1 || stride < 1 || dilation < 1 || pad < 0 || 2 * pad > dilation * (kernel - 1) + 1)
+    throw Refused(c10::str("a window of ", kernel, ", a stride of ", stride, ", a dilation of ", dilation, " and a padding of ", pad,
+                           "; allowed: above 0, and a padding of at most half a window"));
   const Dim out = (size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0)) / stride + 1;
-  return ceil && (out - 1) * stride >= size + pad ? out - 1 : out;
+  const Dim taken = ceil && (out - 1) * stride >= size + pad ? out - 1 : out;
+  if (taken < 1) throw Refused(c10::str("a window of ", kernel, " does not fit into a dimension"));
+  return taken;
+}
+// Refuses a gradient, or what belongs to it, of another shape than the windows leave.
+void require_pooled(const Call& s, size_t input, const Shape& pooled) {
+  const Shape came = s.shape(input);
+  bool fits = !came || !pooled || came->size() == pooled->size();
+  for (size_t i = 0; fits && came && pooled && i < came->size(); ++i)
+    fits = !(*came)[i].known() || !(*pooled)[i].known() || (*came)[i] == (*pooled)[i];
+  if (!fits) throw Refused(s.describe(input) + " is not what its windows leave of the input");
 }
 
 // ---- averages ---------------------------------------------------------------------------------------------------
@@ -18,32 +31,33 @@ void average_attrs(const Call& s) {
   if (s.flag("global_pooling")) throw Refused("global_pooling is not simulated");
 }
 
-void average_rule(Shaper& s) {
+Shape averaged(const Call& s, Shape shape) {
   average_attrs(s);
   const auto kernel = spatial(s, 2, "ksize", 1), strides = spatial(s, 2, "strides", 1), pads = equal_pads(s, 2);
-  Shape shape = s.shape(0);
-  if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
+  if (shape && shape->size() != 4) throw Refused("its images have 4 dimensions, not " + std::to_string(shape->size()));
   for (size_t i = 0; shape && i < 2; ++i) {
     Dim& size = (*shape)[i + 2];
     size = windows(size, kernel[i], strides[i], pads[i], 1, s.flag("ceil_mode"));
   }
-  s.out(s.dtype(0), shape);
+  return shape;
 }
+void average_rule(Shaper& s) { s.out(s.dtype(0), averaged(s, s.shape(0))); }
 
 kernels::Window average_window(const Args& a) {
   return {2, spatial(a, 2, "ksize", 1), spatial(a, 2, "strides", 1), equal_pads(a, 2), {}, a.flag("ceil_mode")};
 }
 
 void average_grad_rule(Shaper& s) {
-  average_attrs(s);
-  s.out(s.dtype(1), shape_from(s, 0));
+  const Shape of = shape_from(s, 0);
+  require_pooled(s, 1, averaged(s, of));
+  s.out(s.dtype(1), of);
 }
 
 void adaptive_grad_rule(Shaper& s) {
   const Dims before = s.integers("orig_input_shape");
   const Shape grad = s.shape(0);
-  if (before.size() < 3 || before.size() > 4 || (grad && grad->size() != before.size()))
-    throw Refused("its images have 3 or 4 dimensions, its gradient is " + s.describe(0));
+  if (before.size() < 3 || before.size() > 4 || *std::min_element(before.begin(), before.end()) < 1 || (grad && grad->size() != before.size()))
+    throw Refused("its images have 3 or 4 dimensions above 0, its gradient is " + s.describe(0));
   for (size_t i = 0; grad && i + 2 < before.size(); ++i)
     if ((*grad)[i] != before[i]) throw Refused("its gradient " + s.describe(0) + " does not fit orig_input_shape");
   s.out(s.dtype(0), before);
@@ -54,7 +68,7 @@ void adaptive_rule(Shaper& s) {
   if (size.size() != 2) throw Refused("output_size needs 2 values, it has " + std::to_string(size.size()));
   Shape shape = s.shape(0);
   if (shape) {
-    if (shape->size() < 3) throw Refused("its input has 3 or 4 dimensions, it is " + s.describe(0));
+    if (shape->size() < 3 || shape->size() > 4) throw Refused("its input has 3 or 4 dimensions, it is " + s.describe(0));
     std::copy(size.begin(), size.end(), shape->last(size.size()));
   }
   s.out(s.dtype(0), shape);
@@ -79,20 +93,23 @@ bool pads_more_behind(const Call& call) {
   return both.size() == 6 && (both[1] > both[0] || both[3] > both[2] || both[5] > both[4]);
 }
 
-void volume_shape(Shaper& s, const Dims& pads, const Dims& dilation, bool ceil) {
+Shape of_windows(const Call& s, Shape shape, const Dims& pads, const Dims& dilation, bool ceil) {
   s.only("data_format", "NCDHW");
   const auto kernel = of_volume(s, "ksize"), strides = of_volume(s, "strides");
-  Shape shape = s.shape(0);
-  if (shape && shape->size() != 5) throw Refused("its input has 5 dimensions, it is " + s.describe(0));
+  if (shape && shape->size() != 5) throw Refused("its volumes have 5 dimensions, not " + std::to_string(shape->size()));
   for (size_t i = 0; shape && i < 3; ++i)
     (*shape)[i + 2] = windows((*shape)[i + 2], kernel[i], strides[i], pads[i], dilation[i], ceil);
-  s.out(s.dtype(0), shape);
+  return shape;
 }
 
-void volume_average_rule(Shaper& s) { volume_shape(s, equal_pads(s, 3), {1, 1, 1}, s.flag("ceil_mode")); }
+Shape averaged_volume(const Call& s, const Shape& of) {
+  return of_windows(s, of, equal_pads(s, 3), {1, 1, 1}, s.flag("ceil_mode"));
+}
+void volume_average_rule(Shaper& s) { s.out(s.dtype(0), averaged_volume(s, s.shape(0))); }
 void volume_average_grad_rule(Shaper& s) {
-  s.only("data_format", "NCDHW");
-  s.out(s.dtype(1), shape_from(s, 0));
+  const Shape of = shape_from(s, 0);
+  require_pooled(s, 1, averaged_volume(s, of));
+  s.out(s.dtype(1), of);
 }
 kernels::Window volume_average(const Args& a) {
   return {3, of_volume(a, "ksize"), of_volume(a, "strides"), equal_pads(a, 3), {}, a.flag("ceil_mode")};
@@ -100,14 +117,15 @@ kernels::Window volume_average(const Args& a) {
 
 void volume_max_rule(Shaper& s) {
   s.only("padding", "CALCULATED");
-  volume_shape(s, pads_in_front(s), of_volume(s, "dilation"), s.flag("ceil_mode"));
+  s.out(s.dtype(0), of_windows(s, s.shape(0), pads_in_front(s), of_volume(s, "dilation"), s.flag("ceil_mode")));
 }
 kernels::Window volume_max(const Args& a, const Dims& dilation, bool ceil) {
   return {3, of_volume(a, "ksize"), of_volume(a, "strides"), pads_in_front(a), dilation, ceil};
 }
 void volume_max_grad_rule(Shaper& s) {
   s.only("padding", "CALCULATED");
-  s.only("data_format", "NCDHW");
+  const Shape pooled = of_windows(s, s.shape(0), pads_in_front(s), {1, 1, 1}, pads_more_behind(s));
+  for (const size_t i : {1, 2}) require_pooled(s, i, pooled);
   same(s);
 }
 
@@ -122,15 +140,24 @@ Dims of_window(const Call& call, const char* attr) {
 
 int32_t index_dtype(const Call& call) { return call.integer("dtype") == kInt64 ? kInt64 : kInt32; }
 
-void max_rule(Shaper& s) {
+Shape of_maxima(const Call& s) {
   Shape shape = s.shape(0);
   if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
   const auto kernel = of_window(s, "ksize"), strides = of_window(s, "strides"), pads = of_window(s, "pads"),
              dilation = of_window(s, "dilation");
   for (size_t i = 0; shape && i < 2; ++i)
     (*shape)[i + 2] = windows((*shape)[i + 2], kernel[i], strides[i], pads[i], dilation[i], s.flag("ceil_mode"));
+  return shape;
+}
+void max_rule(Shaper& s) {
+  const Shape shape = of_maxima(s);
   s.out(0, s.dtype(0), shape);
   s.out(1, index_dtype(s), shape);
+}
+void max_grad_rule(Shaper& s) {
+  const Shape shape = of_maxima(s);
+  for (const size_t i : {1, 2}) require_pooled(s, i, shape);
+  same(s);
 }
 
 kernels::Window max_window(const Args& a) {
@@ -187,9 +214,9 @@ const Family pooling_rows = {
   "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"
     {"MaxPoolWithArgmaxV1", "x -> y argmax | " MAX_POOL, max_rule, maxima},
     {"MaxPoolWithArgmaxV3", "x -> y argmax | " MAX_POOL " data_format:String=NCHW", max_rule, maxima},
-    ROW(MaxPoolGradWithArgmaxV1, "x grad argmax -> y | " MAX_POOL, same,
+    ROW(MaxPoolGradWithArgmaxV1, "x grad argmax -> y | " MAX_POOL, max_grad_rule,
         kernels::maxima_backward(a[1], a[0], max_window(a), a[2])),
-    ROW(MaxPoolGradWithArgmaxV3, "x grad argmax -> y | " MAX_POOL " data_format:String=NCHW", same,
+    ROW(MaxPoolGradWithArgmaxV3, "x grad argmax -> y | " MAX_POOL " data_format:String=NCHW", max_grad_rule,
         kernels::maxima_backward(a[1], a[0], max_window(a), a[2])),
 
 };

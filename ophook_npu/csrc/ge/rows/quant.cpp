@@ -11,8 +11,11 @@ void quantized_rule(Shaper& s) {
   s.only("dst_type", kInt8);
   s.out(kInt8, s.shape(0));
 }
+void ascend_quant_rule(Shaper& s) {
+  quantized_rule(s);
+  if (s.complete()) quant::quantizable(s[0], s[1], s[2], s.integer("axis"), s.text("round_mode"), s.output(0));
+}
 at::Tensor ascend_quant(const Args& a) {
-  quant::quantizable(a[0], a[1], a[2], a.integer("axis"), a.text("round_mode"), a.output(0));
   const at::Tensor scaled = quant::scaled(a[0], a[1], a[2], a.flag("sqrt_mode"), a.integer("axis"));
   return quant::saturated(quant::rounded(scaled, a.text("round_mode")), a.output(0));
 }
@@ -48,6 +51,7 @@ void calibration_rule(Shaper& s) {
   if (s.reals("search_range").size() != 2 || !(s.real("search_step") > 0))
     throw Refused("search_range needs 2 values, search_step one above 0");
   if (s.dtype(3) != kInt32) throw Refused("its cumsum must be int32, it is " + s.describe(3));
+  one_number(s, 1, 3);
   for (size_t i : {0, 1}) s.out(i, kFloat, s.shape(1));
 }
 Results calibration(const Args& a) {
@@ -66,7 +70,7 @@ Results calibration(const Args& a) {
 
 const Family quant_rows = {
     ROW(AscendQuantV2, "x scale offset? -> y | sqrt_mode:Bool=false round_mode:String=round dst_type:Int=2 axis:Int=-1",
-        quantized_rule, ascend_quant(a)),
+        ascend_quant_rule, ascend_quant(a)),
     {"DynamicQuant", "x smooth_scales? group_index? -> y scale | dst_type:Int=2", dynamic_rule, dynamic},
     {"DynamicQuantV2",
      "x smooth_scales? group_index? -> y scale offset | dst_type:Int=2 is_symmetrical:Bool=false "

@@ -14,8 +14,23 @@ at::Tensor byte_mask(const Args& a) {
                              static_cast<uint64_t>(a.integer("seed2")));
 }
 
+// A mask has a number of `parts` of each element, or more.
+void has_parts(const Shaper& s, size_t mask, size_t of, int64_t parts) {
+  const Shape a = s.shape(mask), b = s.shape(of);
+  if (!a || !b) return;
+  Dim there = parts, wanted = 1;
+  for (const Dim& dim : *a) there = there * dim;
+  for (const Dim& dim : *b) wanted = wanted * dim;
+  if (there.known() && wanted.known() && there < wanted)
+    throw Refused("its mask " + s.describe(mask) + " has too few for " + s.describe(of));
+}
 void dropout_rule(Shaper& s) {
   if (s.dtype(1) != kUint8) throw Refused("its mask must be uint8, it is " + s.describe(1));
+  has_parts(s, 1, 0, 1), one_number(s, 2, 3);
+  same(s);
+}
+void dropout_bits_rule(Shaper& s) {
+  has_parts(s, 1, 0, 8), one_number(s, 2, 3);
   same(s);
 }
 at::Tensor dropout(const Args& a) {
@@ -33,7 +48,12 @@ int64_t one_axis(const Call& call, const char* attr) {
 }
 void softmax_dropout_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
+  like_first(s, 1), has_parts(s, 2, 0, 1);
   for (const size_t i : {0, 1}) s.out(i, s.dtype(0), s.shape(0));
+}
+void softmax_dropout_grad_rule(Shaper& s) {
+  like_first(s, 2), has_parts(s, 1, 0, 1);
+  same(s);
 }
 Results softmax_dropout(const Args& a) {
   const auto found = kernels::softmax_dropout(a[0], a[1], {bytes_of_mask(a, 2, 0), a.real("input_keep_prob")},
@@ -44,6 +64,7 @@ Results softmax_dropout(const Args& a) {
 // ---- a bit an element, in as many bytes as fill blocks of 128 bits -------------------------------------------------
 void bit_mask_rule(Shaper& s) {
   const Values shape = s.values(0);
+  one_number(s, 1, 2);
   s.out(kUint8, known({shape ? Dim((c10::multiply_integers(*shape) + 127) / 128 * 16) : unknown}));
 }
 uint64_t last_number(const at::Tensor& values) {
@@ -56,8 +77,6 @@ at::Tensor bit_mask(const Args& a) {
   return out;
 }
 at::Tensor dropout_bits(const Args& a) {
-  if (a[1].numel() * 8 < a[0].numel())
-    throw Refused("its mask " + a.describe(1) + " has too few bits for " + a.describe(0));
   return kernels::dropped(a[0], kernels::unpack_bits(a[1], 0, a[0].numel()), *a.number(2));
 }
 
@@ -92,7 +111,7 @@ Results places(const Args& a) {
 const Family random_rows = {
     ROW(DropOutGenMaskV3, "shape prob -> y | seed:Int=0 seed2:Int=0", mask_rule, byte_mask(a)),
     ROW(StatelessDropOutGenMask, "shape prob seed seed1 offset? -> y", bit_mask_rule, bit_mask(a)),
-    ROW(DropOutDoMask, "x mask keep_prob -> y", same, dropout_bits(a)),
+    ROW(DropOutDoMask, "x mask keep_prob -> y", dropout_bits_rule, dropout_bits(a)),
     ROW(StatelessRandomUniformV2, "shape key counter alg -> y | dtype:Type=0", drawn_rule,
         at::rand(a.need(0), stream(a, 1, 2), at::kFloat)),
     ROW(StatelessRandomNormalV2, "shape key counter alg -> y | dtype:Type=0", drawn_rule,
@@ -104,7 +123,8 @@ const Family random_rows = {
     {"AxpyWithSoftmaxAndDropOutDoMask", "x1 x2 mask -> y1 y2 | alpha:Float input_keep_prob:Float axis:ListInt={-1}",
      softmax_dropout_rule, softmax_dropout},
     ROW(DropoutWithMulsAndSoftmaxGrad,
-        "y_grad mask softmax_output -> x_grad | input_keep_prob:Float alpha:Float axes:ListInt={-1}", same,
+        "y_grad mask softmax_output -> x_grad | input_keep_prob:Float alpha:Float axes:ListInt={-1}",
+        softmax_dropout_grad_rule,
         kernels::softmax_dropout_backward(a[0], a[2], {bytes_of_mask(a, 1, 0), a.real("input_keep_prob")},
                                           a.real("alpha"), one_axis(a, "axes"))),
     {"RandomChoiceWithMask", "x -> y mask | count:Int=0 seed:Int=0 seed2:Int=0", places_rule, places},

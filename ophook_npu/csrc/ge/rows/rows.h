@@ -69,6 +69,8 @@ class Call {
   bool has(size_t input) const { return input < count() && call_.inputs[input].dtype != ge_absent; }
   int32_t dtype(size_t input) const { return call_.inputs[input].dtype; }
   Shape shape(size_t input) const;
+  at::Tensor operator[](size_t input) const;  // undefined where it is not fed; while shapes are inferred it has no data
+  bool complete() const;                      // every shape is known
   Dims sizes(size_t input) const;                    // of an input whose shape is known
   Values values(size_t input) const;                 // of an int32 or int64 input
   Dims need(size_t input) const;                     // the same where they must be known
@@ -84,6 +86,7 @@ class Call {
   // Refuses an attribute that has another value than the one that is simulated; a prototype without it has that one.
   void only(const char* attr, const char* simulated) const;
   void only(const char* attr, double simulated) const;
+  at::Tensor output(size_t index) const;     // its memory, shaped by the rule
   std::string describe(size_t input) const;  // "float16[2, 3]"
 
  protected:
@@ -117,9 +120,7 @@ using Results = std::vector<at::Tensor>;
 class Args : public Call {
  public:
   using Call::Call;
-  at::Tensor operator[](size_t input) const;  // undefined where an optional input is not fed
   Tensors tensors(size_t from, size_t to) const;
-  at::Tensor output(size_t index) const;  // its memory, shaped by the rule
   // Puts it at the front of an output whose sizes no rule could tell, and tells them.
   void fit(size_t index, const at::Tensor& value) const;
   // Puts the bytes of the first input into the output, whatever types these are, of 4 bits too.
@@ -162,6 +163,7 @@ bool is_whole(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------
 void same(Shaper& s);          // output 0 like input 0
+void like_first(const Call& call, size_t input);  // refuses another shape than input 0 has
 void floating(Shaper& s);      // the same, of what has no values for whole numbers
 void boolean_like(Shaper& s);  // bool in the shape of input 0
 void broadcast(Shaper& s);     // all inputs of one dtype, broadcast

@@ -95,6 +95,7 @@ void permute(Shaper& s, const Values& order) {
   if (shape && order) {
     if (order->size() != shape->size())
       throw Refused("its permutation has " + std::to_string(order->size()) + " axes, its input is " + s.describe(0));
+    named(*order, shape, s);
     Sizes out;
     for (int64_t axis : *order) out.push_back((*shape)[static_cast<size_t>(wrap(axis, rank_of(shape)))]);
     shape = out;

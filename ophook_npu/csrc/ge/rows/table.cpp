@@ -325,7 +325,13 @@ void Shaper::out(const Pattern& pattern, std::initializer_list<int64_t> told) {
     out(i, type_of(pattern, i, dtype(0)), found.result(pattern.inputs() + i));
 }
 
-at::Tensor Args::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }
+bool Call::complete() const {
+  const auto known = [](const ge_tensor& one) {
+    return one.dtype == ge_absent || (one.rank >= 0 && std::all_of(one.dims, one.dims + one.rank, [](int64_t size) { return size >= 0; }));
+  };
+  return std::all_of(call_.inputs, call_.inputs + call_.input_count, known);
+}
+at::Tensor Call::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }
 Tensors Args::tensors(size_t from, size_t to) const {
   Tensors out;
   for (size_t i = from; i < to; ++i) out.push_back((*this)[i]);
@@ -337,7 +343,7 @@ Results Args::bytes() const {
   if (from.data != to.data) std::memcpy(to.data, from.data, bytes_of(to));
   return {};
 }
-at::Tensor Args::output(size_t index) const { return view(call_.outputs[index]); }
+at::Tensor Call::output(size_t index) const { return view(call_.outputs[index]); }
 
 void Args::fit(size_t index, const at::Tensor& value) const {
   ge_tensor& to = call_.outputs[index];
@@ -364,6 +370,13 @@ bool is_whole(int32_t dtype) {
 }
 
 // ---- shared rules -----------------------------------------------------------------------------------------------
+void like_first(const Call& call, size_t input) {
+  const Shape a = call.shape(0), b = call.shape(input);
+  bool fits = !a || !b || a->size() == b->size();
+  for (size_t i = 0; fits && a && b && i < a->size(); ++i)
+    fits = !(*a)[i].known() || !(*b)[i].known() || (*a)[i] == (*b)[i];
+  if (!fits) throw Refused(call.describe(input) + " has to be shaped like " + call.describe(0));
+}
 void same(Shaper& s) { s.out(s.dtype(0), s.shape(0)); }
 void floating(Shaper& s) {
   const int32_t dtype = s.dtype(0);

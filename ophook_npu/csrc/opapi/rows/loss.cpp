@@ -1,4 +1,5 @@
 // Losses and their backwards. reduction: 0 none, 1 mean, 2 sum.
+#include "kernels/index.h"
 #include "kernels/loss.h"
 #include "kernels/gated.h"
 #include "kernels/quant.h"
@@ -14,8 +15,9 @@ void known_reduction(int64_t reduction) {
 }
 
 void loss_shape(const at::Tensor& out, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
-  if (reduction == at::Reduction::None) broadcast(out, {self, target});
-  else one_element(out);
+  if (reduction == at::Reduction::None) return broadcast(out, {self, target});
+  kernels::broadcast_sizes(self.sizes(), target.sizes());
+  one_element(out);
 }
 
 void known_loss(const at::Tensor& out, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {

@@ -142,6 +142,10 @@ void write_deep(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gam
   write_gradients(gx, gamma, beta, result.gx);
 }
 
+void in_groups(const at::Tensor& self, int64_t groups) {
+  SIM_CHECK(self.dim() > 1 && groups > 0 && self.size(1) % groups == 0, "channels of ", self.sizes(), " in ", groups,
+            " groups of one size");
+}
 void of_groups(const at::Tensor& self, const kernels::Grouping& in) {
   const auto& [n, c, area, groups] = in;
   SIM_CHECK(self.numel() == n * c * area && groups > 0 && c % groups == 0, "a tensor of shape ", self.sizes(),
@@ -266,12 +270,12 @@ ACLNN(GroupNormBackward,
       sim::counted("rstd", rstd, {n, groups}),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_backward(grad, self, {NAMED(mean, rstd)}, gamma, GROUPS, wanted(mask))))
-ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd), ,
-      write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
+ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd),
+      in_groups(self, groups), write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
 ACLNN(GroupNormSwish,
       (In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, eps, bool, activate, double, scale, Out,
        out, Out, mean, Out, rstd),
-      ,
+      in_groups(self, groups),
       write_normal(out, mean, rstd,
                    activate ? kernels::group_norm_swish(self, gamma, beta, groups, eps, scale)
                             : kernels::group_norm(self, gamma, beta, groups, eps)))
@@ -280,10 +284,11 @@ ACLNN(GroupNormSwishGrad,
        gamma_too, bool, beta_too, Out, out, Out, out_gamma, Out, out_beta),
       (asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes()),
        not_empty(self));
-      SIM_CHECK(groups > 0, "numGroups ", groups, "; allowed: above 0"),
+      in_groups(self, groups),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_swish_backward(grad, self, {NAMED(mean, rstd)}, gamma, beta, groups, scale,
                                                          {true, gamma_too, beta_too})))
 ACLNN(GroupNormSiluV2,
-      (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd), ,
+      (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd),
+      in_groups(self, groups),
       sim::quant::group_norm_silu(self, gamma, beta, groups, eps, silu, {.y = out, NAMED(mean, rstd)}))
