@@ -411,7 +411,8 @@ class Made {
     }
     if (!one.attribute.empty()) {
       const int64_t told = call_.integer(one.attribute.c_str());
-      return one.other.empty() || told != call_.default_of(one.attribute.c_str()) ? told : call_.integer(one.other.c_str());
+      return one.other.empty() || told != call_.default_of(one.attribute.c_str()) ? told
+                                                                                  : call_.integer(one.other.c_str());
     }
     const Dims found = values(one);
     return found.empty() ? 0 : found[0];
@@ -433,7 +434,8 @@ class Made {
     const auto found = call_.numbers(begin_in_[one.input]);
     partial_ |= !found;
     aclScalarList list;
-    for (const at::Scalar& each : found.value_or(std::vector<at::Scalar>())) list.scalars.push_back(kept(numbers_, {each}));
+    for (const at::Scalar& each : found.value_or(std::vector<at::Scalar>()))
+      list.scalars.push_back(kept(numbers_, {each}));
     return kept(number_lists_, std::move(list));
   }
 
@@ -587,7 +589,8 @@ void AsAclnn::infer_partly(const ge_call& call, const std::vector<size_t>& in, c
         given[i].absent = true;
         continue;
       }
-      const Values values = one.attribute.empty() ? reader.values(in[one.input]) : reader.integers(one.attribute.c_str());
+      const Values values =
+          one.attribute.empty() ? reader.values(in[one.input]) : reader.integers(one.attribute.c_str());
       if (!values) return;  // as many as nobody knows
       kept.push_back(*values);
     } else {

@@ -193,7 +193,6 @@ const Family attention_rows = {
          "65536"),
      flash_grad_rule, flash_grad},
 
-
     {"MultiHeadAttention",
      "query key value query_weight key_weight value_weight attn_mask out_proj_weight query_bias? key_bias? value_bias? "
      "out_proj_bias? dropout_mask_input? -> y dropout_mask query_res key_res value_res attn_scores attn_res context "

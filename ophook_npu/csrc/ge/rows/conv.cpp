@@ -13,35 +13,63 @@ kernels::Convolution geometry(const Call& call, size_t axes, bool transposed = f
           spatial(call, axes, "output_padding", 0), call.integer("groups")};
 }
 
+// What a filter gives of x.
+Shape convolved(const kernels::Convolution& g, const Shape& x, const Shape& filter, const Dim& in_channels) {
+  const size_t axes = g.stride.size();
+  if (!x || !filter) return std::nullopt;
+  const auto shown = [](const Shape& shape) {
+    std::string out;
+    for (const Dim& dim : *shape) out += (out.empty() ? "" : ", ") + (dim.known() ? std::to_string(dim.size()) : "?");
+    return "[" + out + "]";
+  };
+  if (x->size() != axes + 2 || filter->size() != axes + 2 || (*x)[1] != in_channels || g.groups < 1 ||
+      (*filter)[0] % g.groups != 0 || *std::min_element(g.stride.begin(), g.stride.end()) < 1 ||
+      *std::min_element(g.dilation.begin(), g.dilation.end()) < 1)
+    throw Refused(c10::str("a filter ", shown(filter), " with ", g.groups, " groups, strides ", g.stride,
+                           " and dilations ", g.dilation, " does not fit ", shown(x)));
+  Sizes out = {(*x)[0], (*filter)[0]};
+  for (size_t i = 0; i < axes; ++i) {
+    const Dim reach = ((*filter)[i + 2] - 1) * g.dilation[i] + 1;
+    const Dim room = (*x)[i + 2] + 2 * g.padding[i] - reach;
+    if (room < 0 || reach < 1) throw Refused("a filter " + shown(filter) + " is larger than " + shown(x));
+    out.push_back(room / g.stride[i] + 1);
+  }
+  return out;
+}
+void require_convolved(const Call& s, size_t grad, const Shape& expected) {
+  if (!may_be(s.shape(grad), expected)) throw Refused(s.describe(grad) + " is not what the filter gives of the input");
+}
+Dim channels_taken(const Shape& filter, int64_t groups) {
+  return filter && filter->size() > 1 ? (*filter)[1] * groups : unknown;
+}
+
 template <size_t axes>
 void forward_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   const auto g = geometry(s, axes);
-  Shape x = s.shape(0), filter = s.shape(1);
-  const int32_t result = s.knows("dtype") ? int32_t(s.integer("dtype")) : s.dtype(0);
-  if (!x || !filter) return s.out(result, std::nullopt);
-  if (x->size() != axes + 2 || filter->size() != axes + 2 || (*x)[1] != (*filter)[1] * g.groups)
-    throw Refused("a filter " + s.describe(1) + " with " + std::to_string(g.groups) + " groups does not fit " +
-                  s.describe(0));
-  Sizes out = {(*x)[0], (*filter)[0]};
-  for (size_t i = 0; i < axes; ++i) {
-    const Dim reach = ((*filter)[i + 2] - 1) * g.dilation[i] + 1;
-    out.push_back(((*x)[i + 2] + 2 * g.padding[i] - reach) / g.stride[i] + 1);
-  }
-  s.out(result, out);
+  const Shape filter = s.shape(1), out = convolved(g, s.shape(0), filter, channels_taken(filter, g.groups));
+  const size_t bias = s.knows("round_mode") ? 3 : 2;
+  if (s.has(bias) && out)
+    if (const Shape each = s.shape(bias); each && (each->size() != 1 || (*each)[0] != (*out)[1]))
+      throw Refused("a bias " + s.describe(bias) + " for a filter " + s.describe(1));
+  s.out(s.knows("dtype") ? int32_t(s.integer("dtype")) : s.dtype(0), out);
+  if (s.knows("round_mode") && s.complete())
+    kernels::check_quantized(s[0], s[1], s[2], s[4], false, s.integer("offset_x"), s.text("round_mode"));
 }
 
 at::Tensor quantized(const Args& a) {
-  kernels::check_quantized(a[0], a[1], a[2], a[4], false, a.integer("offset_x"), a.text("round_mode"));
   return kernels::quantized_convolution(a[0], a[1], a[3], a[2], geometry(a, 2)).to(a.out_dtype());
 }
 
-// The result's shape is an input of its own.
-template <size_t axes, size_t sizes, size_t dtype>
+// The result's shape, which is one of the three, is an input of its own: where what is convolved stands, the filter and
+// what comes of it.
+template <size_t axes, size_t given, size_t of, size_t filter, size_t result>
 void shape_is_given(Shaper& s) {
-  geometry(s, axes);
+  const auto g = geometry(s, axes);
   if (s.has(4)) throw Refused("offset_w is not simulated");  // the gradients have three inputs
-  s.out(s.dtype(dtype), shape_from(s, sizes));
+  const Shape told = shape_from(s, given), by = filter == given ? told : s.shape(filter);
+  require_convolved(s, result, convolved(g, of == given ? told : s.shape(of), by, channels_taken(by, g.groups)));
+  s.out(s.dtype(given == 0 ? 1 : 0), told);
 }
 
 // ---- of each channel by itself: the filter is (1, channels of the result, height, width) ---------------------------
@@ -54,20 +82,26 @@ kernels::Convolution depthwise(const Call& call, int64_t channels) {
           Dims{0, 0},
           channels};
 }
+Shape of_channels(const Call& s, const kernels::Convolution& g, const Shape& x, Shape filter) {
+  if (!x || !filter) return std::nullopt;
+  if (x->size() != 4 || filter->size() != 4 || (*filter)[0] != 1 || (*filter)[1] % (*x)[1] != 0)
+    throw Refused("a filter " + s.describe(1) + " does not fit the channels of its images");
+  std::swap((*filter)[0], (*filter)[1]);
+  return convolved(g, x, filter, (*x)[1]);
+}
 void depthwise_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   if (s.has(3)) throw Refused("offset_w is not simulated");
   const auto g = depthwise(s, 1);
   const Shape x = s.shape(0), filter = s.shape(1);
   if (!x || !filter) return s.out(s.dtype(0), std::nullopt);
-  if (x->size() != 4 || filter->size() != 4 || (*filter)[0] != 1)
-    throw Refused("a filter " + s.describe(1) + " does not fit " + s.describe(0));
-  Sizes out = {(*x)[0], (*filter)[1]};
-  for (size_t i = 0; i < 2; ++i)
-    out.push_back(((*x)[i + 2] + 2 * g.padding[i] - ((*filter)[i + 2] - 1) * g.dilation[i] - 1) / g.stride[i] + 1);
-  s.out(s.dtype(0), out);
+  s.out(s.dtype(0), of_channels(s, g, x, filter));
 }
-void depthwise_input_rule(Shaper& s) { s.out(s.dtype(1), shape_from(s, 0)); }
+void depthwise_input_rule(Shaper& s) {
+  const Shape told = shape_from(s, 0);
+  require_convolved(s, 2, of_channels(s, depthwise(s, 1), told, s.shape(1)));
+  s.out(s.dtype(1), told);
+}
 // It lies as the filter does, and may be described with the channels in front.
 void depthwise_filter_rule(Shaper& s) { s.out(s.dtype(0), all_unknown(shape_from(s, 1))); }
 at::Tensor depthwise_filter(const Args& a) {
@@ -146,10 +180,10 @@ const Family conv_rows = {
         kernels::convolution(a[0], a[1], a[2], geometry(a, 3))),
     ROW(Conv2DTranspose,
         "input_size x filter bias? offset_w? -> y | " PLANE " output_padding:ListInt={0,0,0,0} offset_x:Int=0",
-        (shape_is_given<2, 0, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 2, true))),
+        (shape_is_given<2, 0, 0, 2, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 2, true))),
     ROW(Conv3DTranspose,
         "input_size x filter bias? offset_w? -> y | " VOLUME " output_padding:ListInt={0,0,0,0,0} offset_x:Int=0",
-        (shape_is_given<3, 0, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 3, true))),
+        (shape_is_given<3, 0, 0, 2, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 3, true))),
     ROW(DepthwiseConv2D, "x filter bias? offset_w? -> y | " DEPTHWISE " offset_x:Int=0", depthwise_rule,
         kernels::convolution(a[0], a[1].transpose(0, 1), a[2], depthwise(a, a[0].size(1)))),
     ROW(DepthwiseConv2DBackpropInput, "input_size filter out_backprop -> input_grad | " DEPTHWISE, depthwise_input_rule,
@@ -157,13 +191,13 @@ const Family conv_rows = {
                                             depthwise(a, a.output(0).size(1)))),
     ROW(DepthwiseConv2DBackpropFilter, "input filter_size out_backprop -> filter_grad | " DEPTHWISE,
         depthwise_filter_rule, depthwise_filter(a)),
-    ROW(Conv2DBackpropInput, "input_size filter out_backprop -> y | " PLANE, (shape_is_given<2, 0, 1>),
+    ROW(Conv2DBackpropInput, "input_size filter out_backprop -> y | " PLANE, (shape_is_given<2, 0, 0, 1, 2>),
         kernels::convolution_backward_input(a[2], a.output(0).sizes(), a[1], geometry(a, 2))),
-    ROW(Conv3DBackpropInput, "input_size filter out_backprop -> y | " VOLUME, (shape_is_given<3, 0, 1>),
+    ROW(Conv3DBackpropInput, "input_size filter out_backprop -> y | " VOLUME, (shape_is_given<3, 0, 0, 1, 2>),
         kernels::convolution_backward_input(a[2], a.output(0).sizes(), a[1], geometry(a, 3))),
-    ROW(Conv2DBackpropFilter, "x filter_size out_backprop -> y | " PLANE, (shape_is_given<2, 1, 0>),
+    ROW(Conv2DBackpropFilter, "x filter_size out_backprop -> y | " PLANE, (shape_is_given<2, 1, 0, 1, 2>),
         kernels::convolution_backward_weight(a[2], a[0], a.output(0).sizes(), geometry(a, 2))),
-    ROW(Conv3DBackpropFilter, "x filter_size out_backprop -> y | " VOLUME, (shape_is_given<3, 1, 0>),
+    ROW(Conv3DBackpropFilter, "x filter_size out_backprop -> y | " VOLUME, (shape_is_given<3, 1, 0, 1, 2>),
         kernels::convolution_backward_weight(a[2], a[0], a.output(0).sizes(), geometry(a, 3))),
     ROW(DeformableOffsets, "x offsets -> y | " SAMPLES, samples_rule,
         kernels::deformed_samples(a[0], a[1], sampling(a))),

@@ -7,7 +7,7 @@ namespace sim::ge_table {
 // What graphs have in three forms: with a number, with one for each tensor, with a list.
 #define IN_THREE(op, of_lists) \
   EACH(op##Scalar, "x* scalar -> y*"), EACH(op##ScalarList, "x* scalars -> y*"), EACH(op##List, of_lists)
-#define OF_THREE(op)                                                                                 \
+#define OF_THREE(op)                                                                               \
   EACH(op##Scalar, "x1* x2* x3* scalar -> y*"), EACH(op##ScalarList, "x1* x2* x3* scalars -> y*"), \
       EACH(op##List, "x1* x2* x3* scalars -> y*")
 const Family foreach_rows = {

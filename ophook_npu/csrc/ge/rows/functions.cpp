@@ -460,8 +460,7 @@ const Family functions = {
     {"GLU", "x -> y | dim:Int=-1", "aclnnGlu self=x"},
     {"GLUGrad", "y_grad x -> x_grad | dim:Int=-1", "aclnnGluBackward gradOut=y_grad self=x"},
     {"GeGluV2", "x -> y gelu | dim:Int=-1 approximate:Int=1 activate_left:Bool=false", "aclnnGeGluV3 self=x"},
-    {"MseLoss", "predict label -> y | reduction:String=mean",
-     "aclnnMseLoss self=predict target=label" BY_A_REDUCTION},
+    {"MseLoss", "predict label -> y | reduction:String=mean", "aclnnMseLoss self=predict target=label" BY_A_REDUCTION},
     {"MseLossGrad", "predict label dout -> y | reduction:String=mean",
      "aclnnMseLossBackward gradOutput=dout self=predict target=label" BY_A_REDUCTION},
     // Others.

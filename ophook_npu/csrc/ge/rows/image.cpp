@@ -75,7 +75,8 @@ void resize_to_rule(Shaper& s) {
   const Dims size = s.integers("sizes");
   const size_t axes = cubic(s) ? 2 : 1;
   Shape x = s.shape(0);
-  if (size.size() != axes || *std::min_element(size.begin(), size.end()) < 1 || (x && x->size() != 4)) throw Refused("it resizes images, " + s.describe(0) + " is none");
+  if (size.size() != axes || *std::min_element(size.begin(), size.end()) < 1 || (x && x->size() != 4))
+    throw Refused("it resizes images, " + s.describe(0) + " is none");
   if (x && axes == 1) x->pop_back();
   for (size_t i = 0; x && i < axes; ++i) (*x)[i + 2] = size[i];
   s.out(s.dtype(0), x);

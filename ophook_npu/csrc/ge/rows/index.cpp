@@ -87,8 +87,7 @@ void lies_within(const Call& s, size_t of, size_t within, int64_t axis) {
   const Shape a = s.shape(of), b = s.shape(within);
   if (!a || !b) return;
   bool fits = a->size() == b->size();
-  for (size_t i = 0; fits && i < a->size(); ++i)
-    fits = int64_t(i) == axis || !(*a)[i].known() || !(*b)[i].known() || !((*a)[i] > (*b)[i]);
+  for (size_t i = 0; fits && i < a->size(); ++i) fits = int64_t(i) == axis || !((*a)[i] > (*b)[i]);
   if (!fits) throw Refused(s.describe(of) + " does not lie within " + s.describe(within));
 }
 int64_t axis_of(const Call& s, const char* attr) {
@@ -115,8 +114,8 @@ void slices_rule(Shaper& s, bool rows) {
   const size_t of_slice = rows ? 1 : size_t(indices->back().size()), of_indices = indices->size() - !rows;
   bool fits = of_slice <= var->size() && updates->size() == of_indices + var->size() - of_slice;
   for (size_t i = 0; fits && i < updates->size(); ++i) {
-    const Dim one = (*updates)[i], other = i < of_indices ? (*indices)[i] : (*var)[i - of_indices + of_slice];
-    fits = !one.known() || !other.known() || one == other;
+    const Dim wanted = i < of_indices ? (*indices)[i] : (*var)[i - of_indices + of_slice];
+    fits = !((*updates)[i] != wanted);
   }
   if (!fits)
     throw Refused("updates " + s.describe(2) + " for slices of " + s.describe(0) + " by indices " + s.describe(1));
@@ -132,13 +131,7 @@ void along_indices(Shaper& s, const char* attr, bool kept) {
   if (!expected || !indices || !updates) return;
   if (!kept) expected->erase(axis);
   else if (indices->size() == 1 && !expected->empty()) (*expected)[size_t(axis)] = (*indices)[0];
-  const auto fits = [&expected](const Shape& one) {
-    bool all = one->size() == expected->size();
-    for (size_t i = 0; all && i < one->size(); ++i)
-      all = !(*one)[i].known() || !(*expected)[i].known() || (*one)[i] == (*expected)[i];
-    return all;
-  };
-  if (!fits(updates) || (!kept && !fits(indices)))
+  if (!may_be(updates, expected) || (!kept && !may_be(indices, expected)))
     throw Refused("updates " + s.describe(2) + " and indices " + s.describe(1) + " do not fit " + s.describe(0));
 }
 void added_along(Shaper& s) { along_indices(s, "axis", true); }
@@ -275,6 +268,10 @@ Results unique_slices(const Args& a) {
   return {};
 }
 
+void masked_scatter(Shaper& s) {
+  broadcast_shapes(s.shape(0), s.shape(1), s);
+  same(s);
+}
 void search_rule(Shaper& s) {
   if (const Shape sorted = s.shape(0); sorted && sorted->empty())
     throw Refused("its sequence has no dimension, it is " + s.describe(0));
@@ -308,8 +305,8 @@ const Family index_rows = {
     ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", added_along,
         at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a[2], a.has(3) ? number_of(a[3]) : at::Scalar(1))),
     ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, strided_view(a)),
-    ROW(ViewCopy, "dst dst_size dst_stride dst_storage_offset src src_size src_stride src_storage_offset -> dst", view_copy_rule,
-        with_view(a)),
+    ROW(ViewCopy, "dst dst_size dst_stride dst_storage_offset src src_size src_stride src_storage_offset -> dst",
+        view_copy_rule, with_view(a)),
     ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
         at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, optional(a[2]))),
     ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
@@ -327,7 +324,7 @@ const Family index_rows = {
     ROW(IndexPutV2, "x value indexed_sizes indexed_strides indices* -> x | accumulate:Bool=false", same,
         with_values(a)),
     ROW(GatherV2D, "x indices -> y | axis:Int", gather_of_axis, kernels::taken(a[0], a.integer("axis"), a[1])),
-    ROW(MaskedScatter, "x mask updates -> y", same, a[0].masked_scatter(a[1].to(at::kBool), a[2])),
+    ROW(MaskedScatter, "x mask updates -> y", masked_scatter, a[0].masked_scatter(a[1].to(at::kBool), a[2])),
     // assist1 is 0 and assist2 the value where it fills; elsewhere they are 1 and 0.
     ROW(IndexFillD, "x assist1 assist2 -> y | dim:Int", (pattern<"*x, *x, *x -> *x">), at::addcmul(a[2], a[0], a[1])),
     ROW(ArgMaxGrad, "var indices updates -> y | dimension:Int", put_along,

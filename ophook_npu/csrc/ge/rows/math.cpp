@@ -23,6 +23,7 @@ void select(Shaper& s) {
 // x, mask, a single value
 void masked(Shaper& s) {
   if (s.dtype(1) != kBool) throw Refused("its mask must be bool, it is " + s.describe(1));
+  one_number(s, 2, 3);
   s.out(s.dtype(0), broadcast_shapes(s.shape(0), s.shape(1), s));
 }
 
@@ -53,7 +54,7 @@ void from_sign_bits_rule(Shaper& s) {
   Shape x = s.shape(0);
   const int64_t size = s.integer("size");
   const Dim bits = x ? (*x)[0] * 8 : unknown;
-  if (s.dtype(0) != kUint8 || size <= 0 || bits % size != 0)
+  if (s.dtype(0) != kUint8 || (x && x->size() != 1) || size <= 0 || bits % size != 0)
     throw Refused(s.describe(0) + " does not unpack into " + std::to_string(size) + " rows");
   s.out(static_cast<int32_t>(s.integer("dtype")), known({size, bits / size}));
 }

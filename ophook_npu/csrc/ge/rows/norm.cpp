@@ -99,11 +99,8 @@ void norm_of_axis_rule(Shaper& s) {
     throw Refused("begin_params_axis is not simulated where it is not begin_norm_axis");
   const int64_t begin = shape ? wrap(s.integer("begin_norm_axis"), rank_of(shape)) : 0;
   for (const size_t weight : {1, 2}) {
-    const Shape own = s.shape(weight);
-    bool fits = !shape || !own || own->size() == shape->size() - size_t(begin);
-    for (size_t i = 0; fits && shape && own && i < own->size(); ++i)
-      fits = !(*own)[i].known() || !(*shape)[i + size_t(begin)].known() || (*own)[i] == (*shape)[i + size_t(begin)];
-    if (!fits) throw Refused(s.describe(weight) + " does not fit " + s.describe(0) + " from that axis on");
+    if (shape && !may_be(s.shape(weight), known({shape->begin() + begin, shape->end()})))
+      throw Refused(s.describe(weight) + " does not fit " + s.describe(0) + " from that axis on");
   }
   for (int64_t i = begin; shape && i < rank_of(shape); ++i) (*shape)[size_t(i)] = 1;
   s.out(1, s.dtype(1), shape);
@@ -201,8 +198,8 @@ const Family norm_rows = {
         "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", pattern<kReduced>,
         kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],
                                                 {.weight = a[2], .bias = a[3]}, a.real("epsilon"))),
-    ROW(BNInferGrad, "grads scale batch_variance -> x_backprop | epsilon:Float=0.0001", (pattern<"n c *s, c, c -> n c *s">),
-        kernels::inference_backward(a[0], a[1], a[2], a.real("epsilon"))),
+    ROW(BNInferGrad, "grads scale batch_variance -> x_backprop | epsilon:Float=0.0001",
+        (pattern<"n c *s, c, c -> n c *s">), kernels::inference_backward(a[0], a[1], a[2], a.real("epsilon"))),
 
     ROW(SyncBatchNormBackwardElemt, "grad_output save_input mean invstd weight mean_dy mean_dy_xmu -> grad_input",
         (pattern<"*#x, *#x, *#x, *#x, *#x, *#x, *#x -> *#x">),

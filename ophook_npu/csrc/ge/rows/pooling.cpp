@@ -8,8 +8,8 @@ namespace {
 // What a window leaves of a dimension; with ceil_mode the last one may hang over, but none starts behind the input.
 Dim windows(const Dim& size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
   if (kernel < 1 || stride < 1 || dilation < 1 || pad < 0 || 2 * pad > dilation * (kernel - 1) + 1)
-    throw Refused(c10::str("a window of ", kernel, ", a stride of ", stride, ", a dilation of ", dilation, " and a padding of ", pad,
-                           "; allowed: above 0, and a padding of at most half a window"));
+    throw Refused(c10::str("a window of ", kernel, ", a stride of ", stride, ", a dilation of ", dilation,
+                           " and a padding of ", pad, "; allowed: above 0, and a padding of at most half a window"));
   const Dim out = (size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0)) / stride + 1;
   const Dim taken = ceil && (out - 1) * stride >= size + pad ? out - 1 : out;
   if (taken < 1) throw Refused(c10::str("a window of ", kernel, " does not fit into a dimension"));
@@ -17,11 +17,7 @@ Dim windows(const Dim& size, int64_t kernel, int64_t stride, int64_t pad, int64_
 }
 // Refuses a gradient, or what belongs to it, of another shape than the windows leave.
 void require_pooled(const Call& s, size_t input, const Shape& pooled) {
-  const Shape came = s.shape(input);
-  bool fits = !came || !pooled || came->size() == pooled->size();
-  for (size_t i = 0; fits && came && pooled && i < came->size(); ++i)
-    fits = !(*came)[i].known() || !(*pooled)[i].known() || (*came)[i] == (*pooled)[i];
-  if (!fits) throw Refused(s.describe(input) + " is not what its windows leave of the input");
+  if (!may_be(s.shape(input), pooled)) throw Refused(s.describe(input) + " is not what its windows leave of the input");
 }
 
 // ---- averages ---------------------------------------------------------------------------------------------------
@@ -56,7 +52,8 @@ void average_grad_rule(Shaper& s) {
 void adaptive_grad_rule(Shaper& s) {
   const Dims before = s.integers("orig_input_shape");
   const Shape grad = s.shape(0);
-  if (before.size() < 3 || before.size() > 4 || *std::min_element(before.begin(), before.end()) < 1 || (grad && grad->size() != before.size()))
+  if (before.size() < 3 || before.size() > 4 || *std::min_element(before.begin(), before.end()) < 1 ||
+      (grad && grad->size() != before.size()))
     throw Refused("its images have 3 or 4 dimensions above 0, its gradient is " + s.describe(0));
   for (size_t i = 0; grad && i + 2 < before.size(); ++i)
     if ((*grad)[i] != before[i]) throw Refused("its gradient " + s.describe(0) + " does not fit orig_input_shape");
@@ -68,7 +65,8 @@ void adaptive_rule(Shaper& s) {
   if (size.size() != 2) throw Refused("output_size needs 2 values, it has " + std::to_string(size.size()));
   Shape shape = s.shape(0);
   if (shape) {
-    if (shape->size() < 3 || shape->size() > 4) throw Refused("its input has 3 or 4 dimensions, it is " + s.describe(0));
+    if (shape->size() < 3 || shape->size() > 4)
+      throw Refused("its input has 3 or 4 dimensions, it is " + s.describe(0));
     std::copy(size.begin(), size.end(), shape->last(size.size()));
   }
   s.out(s.dtype(0), shape);

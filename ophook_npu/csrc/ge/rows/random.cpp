@@ -21,8 +21,7 @@ void has_parts(const Shaper& s, size_t mask, size_t of, int64_t parts) {
   Dim there = parts, wanted = 1;
   for (const Dim& dim : *a) there = there * dim;
   for (const Dim& dim : *b) wanted = wanted * dim;
-  if (there.known() && wanted.known() && there < wanted)
-    throw Refused("its mask " + s.describe(mask) + " has too few for " + s.describe(of));
+  if (there < wanted) throw Refused("its mask " + s.describe(mask) + " has too few for " + s.describe(of));
 }
 void dropout_rule(Shaper& s) {
   if (s.dtype(1) != kUint8) throw Refused("its mask must be uint8, it is " + s.describe(1));

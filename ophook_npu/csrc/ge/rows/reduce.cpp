@@ -47,7 +47,8 @@ void std_rule(Shaper& s) {
 }
 void counted_rule(Shaper& s) {
   s.match(pattern<"n, *_, *w -> n">);
-  if (const Shape n = s.shape(0), w = s.shape(2); n && w && w->size() == 1 && w->back() != 0) s.match(pattern<"n, *_, n -> n">);
+  if (const Shape n = s.shape(0), w = s.shape(2); n && w && w->size() == 1 && w->back() != 0)
+    s.match(pattern<"n, *_, n -> n">);
   s.out(s.dtype(2), known({at_or_unknown(s.values(1), 0)}));
 }
 void variance_rule(Shaper& s) {

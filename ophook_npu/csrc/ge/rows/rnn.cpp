@@ -57,8 +57,46 @@ void lstm_checks(const Call& call) {
   gate_places(call);
 }
 
+// Weights of the input and of the hidden state, one below the other or each by itself, for `gates` of them.
+void weights_fit(const Call& s, int64_t gates, size_t of_input, size_t of_hidden) {
+  const Shape x = s.shape(0), in = s.shape(of_input), state = s.shape(of_hidden);
+  if (!x || !in || !state) return;
+  const bool joined = of_input == of_hidden;
+  const Dim hidden = in->back() / gates, size = x->size() < 2 ? unknown : x->back();
+  const bool wrong =
+      x->size() < 2 || in->size() != 2 || state->size() != 2 || in->back() % gates != 0 ||
+      (joined ? (*in)[0] != size + hidden : (*in)[0] != size || (*state)[0] != hidden || state->back() != in->back());
+  if (wrong)
+    throw Refused("weights " + s.describe(of_input) + (joined ? "" : " and " + s.describe(of_hidden)) +
+                  " do not fit x " + s.describe(0));
+}
+// One number for each gate.
+void biases_fit(const Call& s, size_t weight, std::initializer_list<size_t> biases) {
+  const Shape of = s.shape(weight);
+  for (const size_t bias : biases)
+    if (const Shape each = s.has(bias) ? s.shape(bias) : Shape();
+        of && each && (each->size() != 1 || each->back() != of->back()))
+      throw Refused("a bias " + s.describe(bias) + " for weights " + s.describe(weight));
+}
+// Of each batch: states that are given have as many numbers as it has hidden ones.
+void states_fit(const Call& s, size_t weight, int64_t gates, std::initializer_list<size_t> states) {
+  const Shape x = s.shape(0), of = s.shape(weight);
+  for (const size_t state : states) {
+    const Shape given = s.has(state) ? s.shape(state) : Shape();
+    if (!x || !of || !given || x->size() != 3) continue;
+    Dim numbers = 1;
+    for (const Dim& dim : *given) numbers = numbers * dim;
+    if (numbers != (*x)[1] * (of->back() / gates))
+      throw Refused("a state " + s.describe(state) + " for x " + s.describe(0) + " and weights " + s.describe(weight));
+  }
+}
+
 void lstm_rule(Shaper& s) {
   lstm_checks(s);
+  const bool joined = !s.knows("merge_mode");
+  weights_fit(s, 4, 1, joined ? 1 : 2), biases_fit(s, 1, {size_t(joined ? 2 : 3)});
+  if (joined) states_fit(s, 1, 4, {4, 5});
+  else states_fit(s, 1, 4, {5, 6});
   sequence(s, 8, s.dtype(0), last_of(s, 1) / 4);
 }
 
@@ -145,6 +183,7 @@ void gru_checks(const Call& call) {
 
 void gru_rule(Shaper& s) {
   gru_checks(s);
+  weights_fit(s, 3, 1, 2), biases_fit(s, 1, {3, 4}), states_fit(s, 1, 3, {6});
   sequence(s, 6, s.dtype(s.has(3) ? 3 : 0), last_of(s, 2) / 3);
 }
 

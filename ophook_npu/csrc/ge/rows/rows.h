@@ -71,12 +71,12 @@ class Call {
   Shape shape(size_t input) const;
   at::Tensor operator[](size_t input) const;  // undefined where it is not fed; while shapes are inferred it has no data
   bool complete() const;                      // every shape is known
-  Dims sizes(size_t input) const;                    // of an input whose shape is known
-  Values values(size_t input) const;                 // of an int32 or int64 input
-  Dims need(size_t input) const;                     // the same where they must be known
+  Dims sizes(size_t input) const;             // of an input whose shape is known
+  Values values(size_t input) const;          // of an int32 or int64 input
+  Dims need(size_t input) const;              // the same where they must be known
   std::optional<double> number(size_t input) const;  // of an input with one element
   std::optional<std::vector<at::Scalar>> numbers(size_t input) const;
-  bool knows(const char* attr) const;                // for what rows of several prototypes share
+  bool knows(const char* attr) const;  // for what rows of several prototypes share
   int64_t integer(const char* attr) const;
   double real(const char* attr) const;
   bool flag(const char* attr) const { return integer(attr) != 0; }
@@ -132,9 +132,7 @@ class Args : public Call {
 struct Rule {
   constexpr Rule(void (*function)(Shaper&)) : function(function) {}
   constexpr Rule(const Pattern& pattern) : pattern(&pattern) {}
-  void operator()(Shaper& shaper) const {
-    function ? function(shaper) : shaper.out(*pattern);
-  }
+  void operator()(Shaper& shaper) const { function ? function(shaper) : shaper.out(*pattern); }
   void (*function)(Shaper&) = nullptr;
   const Pattern* pattern = nullptr;
 };
@@ -162,16 +160,17 @@ size_t bytes_of(const ge_tensor& tensor);  // of one that does not lie in tiles
 bool is_whole(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------
-void same(Shaper& s);          // output 0 like input 0
-void like_first(const Call& call, size_t input);  // refuses another shape than input 0 has
-void floating(Shaper& s);      // the same, of what has no values for whole numbers
-void boolean_like(Shaper& s);  // bool in the shape of input 0
-void broadcast(Shaper& s);     // all inputs of one dtype, broadcast
-void logical(Shaper& s);       // the same, of bool
-void integral(Shaper& s);      // the same, of whole numbers and bool
+void same(Shaper& s);                               // output 0 like input 0
+bool may_be(const Shape& one, const Shape& other);  // whether they are, or can still become, the same
+void like_first(const Call& call, size_t input);    // refuses another shape than input 0 has
+void floating(Shaper& s);                           // the same, of what has no values for whole numbers
+void boolean_like(Shaper& s);                       // bool in the shape of input 0
+void broadcast(Shaper& s);                          // all inputs of one dtype, broadcast
+void logical(Shaper& s);                            // the same, of bool
+void integral(Shaper& s);                           // the same, of whole numbers and bool
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
-int64_t wrap(int64_t axis, int64_t rank);  // refuses an axis out of range
+int64_t wrap(int64_t axis, int64_t rank);                                     // refuses an axis out of range
 Checked<bool> named(const Dims& axes, const Shape& shape, const Call& call);  // and one that stands twice
 void one_number(const Call& call, size_t first, size_t last);                 // refuses inputs that are not one
 // What windows over planes (axes 2) and volumes (3) are given. Attributes have a value for every dimension, `neutral`

@@ -327,7 +327,8 @@ void Shaper::out(const Pattern& pattern, std::initializer_list<int64_t> told) {
 
 bool Call::complete() const {
   const auto known = [](const ge_tensor& one) {
-    return one.dtype == ge_absent || (one.rank >= 0 && std::all_of(one.dims, one.dims + one.rank, [](int64_t size) { return size >= 0; }));
+    return one.dtype == ge_absent ||
+           (one.rank >= 0 && std::all_of(one.dims, one.dims + one.rank, [](int64_t size) { return size >= 0; }));
   };
   return std::all_of(call_.inputs, call_.inputs + call_.input_count, known);
 }
@@ -370,12 +371,14 @@ bool is_whole(int32_t dtype) {
 }
 
 // ---- shared rules -----------------------------------------------------------------------------------------------
+bool may_be(const Shape& one, const Shape& other) {
+  bool fits = !one || !other || one->size() == other->size();
+  for (size_t i = 0; fits && one && other && i < one->size(); ++i) fits = !((*one)[i] != (*other)[i]);
+  return fits;
+}
 void like_first(const Call& call, size_t input) {
-  const Shape a = call.shape(0), b = call.shape(input);
-  bool fits = !a || !b || a->size() == b->size();
-  for (size_t i = 0; fits && a && b && i < a->size(); ++i)
-    fits = !(*a)[i].known() || !(*b)[i].known() || (*a)[i] == (*b)[i];
-  if (!fits) throw Refused(call.describe(input) + " has to be shaped like " + call.describe(0));
+  if (!may_be(call.shape(0), call.shape(input)))
+    throw Refused(call.describe(input) + " has to be shaped like " + call.describe(0));
 }
 void same(Shaper& s) { s.out(s.dtype(0), s.shape(0)); }
 void floating(Shaper& s) {
@@ -450,7 +453,7 @@ void one_number(const Call& call, size_t first, size_t last) {
   for (size_t i = first; i < last; ++i) {
     if (!call.has(i)) continue;
     for (const Dim& dim : call.shape(i).value_or(Sizes()))
-      if (dim.known() && dim != 1) throw Refused("input " + std::to_string(i) + " is one number, not " + call.describe(i));
+      if (dim != 1) throw Refused("input " + std::to_string(i) + " is one number, not " + call.describe(i));
   }
 }
 

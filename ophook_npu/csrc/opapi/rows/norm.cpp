@@ -271,7 +271,8 @@ ACLNN(GroupNormBackward,
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_backward(grad, self, {NAMED(mean, rstd)}, gamma, GROUPS, wanted(mask))))
 ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd),
-      in_groups(self, groups), write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
+      in_groups(self, groups),
+      write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
 ACLNN(GroupNormSwish,
       (In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, eps, bool, activate, double, scale, Out,
        out, Out, mean, Out, rstd),
