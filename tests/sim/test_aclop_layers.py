@@ -184,6 +184,6 @@ def test_what_no_source_tells_is_refused_by_name(run_sim) -> None:
         "aclop operator RotatedIou: value=0.5 is not simulated",
         "aclop operator RotatedNMS: mode=2 is not simulated",
         "aclop operator BatchMultiClassNonMaxSuppression: change_coordinate_frame needs a clip_window",
-        "aclop operator StrideAdd: 2 blocks of 16 channels from block 1 on are more than [1, 20, 2] has",
+        "aclop operator StrideAdd: 2 blocks of 16 channels from block 1 on are more than float32[1, 20, 2]",
         "aclop operator RotatedNMS: no source tells whether a box stays whose score is the least, 0",
     ], result.stdout + result.stderr

@@ -118,6 +118,7 @@ void multi_head_rule(Shaper& s) {
   if (has_biases(s)) require_same_dtype(s, 0, 12);
   else require_same_dtype(s, 0, 8);
   const int64_t width = how.count * how.size;
+  s.match(pattern<"q =w, k w, k w, w w, w w, w w, *_, w w -> q">, {width});
   const Dim batch = s.shape(0) && !s.shape(0)->empty() ? (*s.shape(0))[0] / how.targets : unknown;
   const Shape targets = known({batch, how.count, how.targets, how.size}),
               sources = known({batch, how.count, how.sources, how.size}),
@@ -150,6 +151,11 @@ Results multi_head(const Args& a) {
 void multi_head_grad_rule(Shaper& s) {
   const auto how = checked_heads(s);
   const int64_t width = how.count * how.size;
+  const Matched rows = s.match(
+      pattern<"q =w, k w, k w, w w, w w, w w, w w, b =h =t =d, b h =s d, b h s d, b h t s, b h t s, q w, q w -> q">,
+      {width, how.count, how.targets, how.size, how.sources});
+  if (rows[0] % how.targets != 0 || rows[2] % how.sources != 0)
+    throw Refused("rows of " + s.describe(0) + " and " + s.describe(1) + " are no multiples of tgt_len and src_len");
   const Shape weight = known({width, width}), bias = known({1, width});
   for (size_t i : {0, 1, 2, 3}) s.out(i, kHalf, weight);
   for (size_t i : {0, 1, 2}) s.out(4 + i, kHalf, s.shape(i));

@@ -95,6 +95,9 @@ std::vector<float> four(const Args& a, const char* attr, float otherwise) {
 
 // ---- ROIAlign: rois are (N, 5), the image's number and the corners -------------------------------------------------
 kernels::Regions regions(const Call& call) {
+  for (const char* attr : {"pooled_height", "pooled_width"})
+    if (call.integer(attr) < 1)
+      throw Refused(std::string(attr) + " is above 0, not " + std::to_string(call.integer(attr)));
   return kernels::ending({call.real("spatial_scale"), call.integer("pooled_height"), call.integer("pooled_width"),
                           call.integer("sample_num")},
                          call.integer("roi_end_mode"));
@@ -107,7 +110,8 @@ void roi_align_rule(Shaper& s) {
 void roi_align_grad_rule(Shaper& s) {
   const kernels::Regions p = regions(s);
   const Dims of = s.integers("xdiff_shape");
-  if (of.size() != 4) throw Refused("xdiff_shape needs 4 values, it has " + std::to_string(of.size()));
+  if (of.size() != 4 || *std::min_element(of.begin(), of.end()) < 1)
+    throw Refused(c10::str("xdiff_shape is four numbers above 0, not ", of));
   s.match(pattern<"n =c =h =w, n 5 -> n">, {of[1], p.height, p.width});
   s.out(s.dtype(0), of);
 }
@@ -194,8 +198,8 @@ Results classes(const Args& a) {
 // ---------------------------------------------------------------------------------------------------------
 kernels::AnchorGrid anchor_grid(const Call& call) {
   const Dims size = call.integers("featmap_size"), steps = call.integers("strides");
-  if (size.size() != 2 || steps.size() != 2 || std::min(steps[0], steps[1]) < 1)
-    throw Refused(c10::str("featmap_size=", size, " and strides=", steps, "; two each, and strides above 0"));
+  if (size.size() != 2 || steps.size() != 2 || std::min({size[0], size[1], steps[0], steps[1]}) < 1)
+    throw Refused(c10::str("featmap_size=", size, " and strides=", steps, "; two each, above 0"));
   return {.rows = size[0],
           .columns = size[1],
           .step_x = steps[0],

@@ -75,6 +75,7 @@ void mirror_pad(Shaper& s) {
   pad(s);
 }
 void any_pad(Shaper& s) {
+  one_number(s, 2, 3);
   const std::string mode = s.text("mode");
   if (mode != "constant" && mode != "reflect" && mode != "symmetric" && mode != "edge" && mode != "circular")
     throw Refused("mode '" + mode + "'; allowed: constant, reflect, symmetric, edge, circular");
@@ -91,6 +92,7 @@ at::Tensor any_padded(const Args& a) {
 void empty(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), shape_from(s, 0)); }
 
 void lin_space(Shaper& s) {
+  one_number(s, 0, 3);
   const Values count = s.values(2);
   s.out(s.dtype(0), known({at_or_unknown(count, 0)}));
 }
@@ -134,7 +136,7 @@ const Family fill_rows = {
     // x counts from 0.
     ROW(RangeD, "x -> y | start:Float limit:Float delta:Float", same,
         at::add(at::scalar_tensor(a.real("start"), at::kDouble), a[0].to(at::kDouble), a.real("delta"))),
-    ROW(FillDiagonal, "x -> y | fill_value:Float wrap:Bool=false", same,
+    ROW(FillDiagonal, "x -> y | fill_value:Float wrap:Bool=false", matrices,
         a[0].clone().fill_diagonal_(a.real("fill_value"), a.flag("wrap"))),
 };
 

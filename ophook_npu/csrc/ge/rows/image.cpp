@@ -151,6 +151,9 @@ void image_rule(Shaper& s) {
     throw Refused(c10::str("its output_size is two numbers above 0, not ", *size));
   int64_t places = size ? 1 : -1;
   for (size_t i = 0; size && i < 2; ++i)
+    if (size->at(i) + 2 * pads[i] < dilation[i] * (kernel[i] - 1) + 1)
+      throw Refused(c10::str("windows of ", kernel, " do not fit into ", *size));
+  for (size_t i = 0; size && i < 2; ++i)
     places *= (size->at(i) + 2 * pads[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1;
   s.match(pattern<"n c =elements =places -> n">, {kernel[0] * kernel[1], places});
   s.out(s.dtype(0),
@@ -182,8 +185,8 @@ const Family image_rows = {
         columns_rule,
         at::im2col(a[0], of_axes(a, "ksizes"), of_axes(a, "dilations"), columns_pads(a), of_axes(a, "strides"))),
     ROW(Col2im, "x output_size -> y | kernel_size:ListInt dilation:ListInt padding:ListInt stride:ListInt", image_rule,
-        at::col2im(a[0].flatten(1, 2), a.need(1), a.integers("kernel_size"), a.integers("dilation"),
-                   a.integers("padding"), a.integers("stride"))),
+        at::col2im(a[0].flatten(1, 2), a.need(1), of_axes(a, "kernel_size"), of_axes(a, "dilation"),
+                   of_axes(a, "padding"), of_axes(a, "stride"))),
 };
 
 }  // namespace sim::ge_table

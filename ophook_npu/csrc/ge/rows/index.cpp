@@ -125,6 +125,7 @@ void rows_by_indices(Shaper& s) { slices_rule(s, true); }
 // Of a row for each index along the axis; without it, of one number.
 void along_indices(Shaper& s, const char* attr, bool kept) {
   const int64_t axis = axis_of(s, attr);
+  one_number(s, 3, 4);
   same(s);
   Shape expected = s.shape(0);
   const Shape indices = s.shape(1), updates = s.shape(2);
@@ -225,6 +226,13 @@ void rows_rule(Shaper& s) {
   s.only("reduce", "update");
   if (s.dtype(0) != s.dtype(2))
     throw Refused("its updates " + s.describe(2) + " are not of the type of " + s.describe(0));
+  const int64_t axis = axis_of(s, "axis");
+  s.match(pattern<"_ *s, n, n *u -> n">);
+  const Shape var = s.shape(0), updates = s.shape(2);
+  bool fits = !var || !updates || var->size() == updates->size();
+  for (size_t i = 1; fits && var && updates && i < var->size(); ++i)
+    fits = int64_t(i) == axis ? !((*updates)[i] > (*var)[i]) : !((*updates)[i] != (*var)[i]);
+  if (!fits || (var && axis == 0)) throw Refused("updates " + s.describe(2) + " for rows of " + s.describe(0));
   same(s);
 }
 at::Tensor with_rows(const Args& a) {
@@ -269,12 +277,12 @@ Results unique_slices(const Args& a) {
 }
 
 void masked_scatter(Shaper& s) {
-  broadcast_shapes(s.shape(0), s.shape(1), s);
+  if (!may_be(broadcast_shapes(s.shape(0), s.shape(1), s), s.shape(0)))
+    throw Refused("a mask " + s.describe(1) + " is larger than " + s.describe(0));
   same(s);
 }
 void search_rule(Shaper& s) {
-  if (const Shape sorted = s.shape(0); sorted && sorted->empty())
-    throw Refused("its sequence has no dimension, it is " + s.describe(0));
+  if (const Shape sorted = s.shape(0); sorted && sorted->size() != 1) s.match(pattern<"*rows _, *rows _ -> *rows">);
   s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1));
 }
 

@@ -61,7 +61,7 @@ int64_t reduction_of(const Call& call) {
 void nll_shape(Shaper& s) {
   const bool each = reduction_of(s) == 0;
   const Shape x = s.shape(0);
-  if (x && x->size() != 1) s.match(pattern<"n c, n, c? -> n">);
+  s.match(x && x->size() == 1 ? pattern<"c, *one, c? -> c"> : pattern<"n c, n, c? -> n">);
   s.out(0, s.dtype(0), each ? s.shape(1) : Shape(Dims{}));
   s.out(1, s.dtype(0), Dims{});
 }
@@ -88,7 +88,10 @@ void divergence_rule(Shaper& s) {
   broadcast(s);
   if (divergence_reduction(s) != 0) s.out(s.dtype(0), Dims{});
 }
-void divergence_grad_rule(Shaper& s) { s.out(pattern<"*#x, *#x, *#x -> *#x :1">), s.out(s.dtype(1), s.shape(1)); }
+void divergence_grad_rule(Shaper& s) {
+  divergence_reduction(s);
+  s.out(pattern<"*#x, *#x, *#x -> *#x :1">), s.out(s.dtype(1), s.shape(1));
+}
 
 // What is a target is of the targets' type.
 void margin_rule(Shaper& s) {

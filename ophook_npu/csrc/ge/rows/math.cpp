@@ -72,12 +72,21 @@ void fourier_rule(Shaper& s) {
   same(s);
 }
 
+void fourier_planes_rule(Shaper& s) { fourier_rule(s), matrices(s); }
+
 // Blocks of 16 channels of both.
 void channel_blocks_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   s.match(pattern<"n _ *b, n _ *b -> n">);
   Shape shape = s.shape(0);
-  if (s.integer("c1_len") < 1) throw Refused("c1_len=" + std::to_string(s.integer("c1_len")) + " is not above 0");
+  const int64_t count = s.integer("c1_len");
+  if (count < 1) throw Refused("c1_len=" + std::to_string(count) + " is not above 0");
+  for (const size_t i : {0, 1}) {
+    const int64_t first = s.integer(i ? "x2_c1_offset" : "x1_c1_offset");
+    const Shape of = s.shape(i);
+    if (first < 0 || (of && (*of)[1] < 16 * (first + count - 1) + 1))
+      throw Refused(c10::str(count, " blocks of 16 channels from block ", first, " on are more than ", s.describe(i)));
+  }
   if (shape) (*shape)[1] = 16 * s.integer("c1_len");
   s.out(s.dtype(0), shape);
 }
@@ -131,8 +140,8 @@ const Family elementwise_rows = {
 
     ROW(Complex, "real imag -> out | Tout:Type=16", complex_rule, at::complex(a[0], a[1]).to(a.out_dtype())),
     ROW(FFT, UNARY, fourier_rule, at::fft_fft(a[0])),
-    ROW(FFT2D, UNARY, fourier_rule, at::fft_fft2(a[0])),
-    ROW(Assign, "ref value -> ref | validate_shape:Bool=true use_locking:Bool=false", same, a[1]),
+    ROW(FFT2D, UNARY, fourier_planes_rule, at::fft_fft2(a[0])),
+    ROW(Assign, "ref value -> ref | validate_shape:Bool=true use_locking:Bool=false", (pattern<"*s, *s -> *s">), a[1]),
     ROW(ZerosLike, UNARY, same, at::zeros_like(a[0])),
     ROW(OnesLike, UNARY, same, at::ones_like(a[0])),
 

@@ -44,7 +44,6 @@ Results factors(const Args& a) {
   return {};
 }
 
-void second_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 
 }  // namespace
 
@@ -58,7 +57,8 @@ const Family matmul_rows = {
     // Pair by pair: torch_npu spreads both over the rows of the other.
     ROW(Cdist, "x1 x2 -> y | p:Float=2.0", (pattern<"*b c, *b c -> *b">),
         at::cdist(wide(a[0]).unsqueeze(-2), wide(a[1]).unsqueeze(-2), norm_order(a)).squeeze(-1).squeeze(-1)),
-    ROW(MatrixTriangularSolve, "matrix rhs -> y | lower:Bool=true adjoint:Bool=false", second_rule,
+    ROW(MatrixTriangularSolve, "matrix rhs -> y | lower:Bool=true adjoint:Bool=false",
+        (pattern<"*#b n n, *#b n m -> *#b n m">),
         std::get<0>(at::triangular_solve(a[1], a[0], !a.flag("lower"), a.flag("adjoint"), false))),
     {"Renorm", "x -> y | p:Float dim:Int maxnorm:Float", factors_rule, factors},
     ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,

@@ -10,9 +10,11 @@ Dim windows(const Dim& size, int64_t kernel, int64_t stride, int64_t pad, int64_
   if (kernel < 1 || stride < 1 || dilation < 1 || pad < 0 || 2 * pad > dilation * (kernel - 1) + 1)
     throw Refused(c10::str("a window of ", kernel, ", a stride of ", stride, ", a dilation of ", dilation,
                            " and a padding of ", pad, "; allowed: above 0, and a padding of at most half a window"));
+  if (dilation * (kernel - 1) + 1 > size + 2 * pad)
+    throw Refused(
+        c10::str("a window of ", kernel, " does not fit into a dimension of ", size.size(), " and a padding of ", pad));
   const Dim out = (size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0)) / stride + 1;
   const Dim taken = ceil && (out - 1) * stride >= size + pad ? out - 1 : out;
-  if (taken < 1) throw Refused(c10::str("a window of ", kernel, " does not fit into a dimension"));
   return taken;
 }
 // Refuses a gradient, or what belongs to it, of another shape than the windows leave.

@@ -81,6 +81,10 @@ at::Tensor dropout_bits(const Args& a) {
 
 // ---- drawn from seed and offset ------------------------------------------------------------------------------------
 void drawn_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), shape_from(s, 0)); }
+void bernoulli_rule(Shaper& s) {
+  drawn_rule(s);
+  broadcast_shapes(shape_from(s, 0), s.shape(1), s);
+}
 at::Generator stream(const Args& a, size_t seed, size_t offset) {
   return kernels::generator(last_number(a[seed]), last_number(a[offset]));
 }
@@ -115,7 +119,7 @@ const Family random_rows = {
         at::rand(a.need(0), stream(a, 1, 2), at::kFloat)),
     ROW(StatelessRandomNormalV2, "shape key counter alg -> y | dtype:Type=0", drawn_rule,
         at::randn(a.need(0), stream(a, 1, 2), at::kFloat)),
-    ROW(StatelessBernoulli, "shape prob seed offset -> y | dtype:Type=0", drawn_rule,
+    ROW(StatelessBernoulli, "shape prob seed offset -> y | dtype:Type=0", bernoulli_rule,
         kernels::draw_bernoulli(a[1], a.need(0), stream(a, 2, 3)).to(a.out_dtype())),
     ROW(StatelessRandperm, "n seed offset -> y | layout:Int=0 dtype:Type=9", permutation_rule,
         at::randperm(a.need(0).at(0), stream(a, 1, 2), at::kLong)),

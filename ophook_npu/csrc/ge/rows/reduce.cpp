@@ -53,6 +53,7 @@ void counted_rule(Shaper& s) {
 }
 void variance_rule(Shaper& s) {
   s.only("if_std", 0.0);
+  s.match(pattern<"*#x, *#x -> *#x">);
   std_rule(s);
 }
 kernels::Deviation deviation(const Args& a) {

@@ -195,6 +195,8 @@ Results gru(const Args& a) {
 
 void gru_grad_rule(Shaper& s) {
   gru_checks(s);
+  weights_fit(s, 3, 1, 2), states_fit(s, 2, 3, {4, 7});
+  s.match(pattern<"t b i, i _, h _, *_, *_, t b h, t b h, *_, t b h, t b h, t b h, t b h -> t b h">);
   gradients(s, {1, 2, 1, 2, 0, 4});
   for (size_t i : {1, 2}) s.out(i + 1, s.dtype(0), known({last_of(s, i)}));
 }

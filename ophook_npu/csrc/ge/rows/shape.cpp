@@ -111,6 +111,11 @@ void permute_attr(Shaper& s) { permute(s, s.integers("order")); }
 // A reshape to `shape` and a transposition, in either order.
 void confusion_transpose(Shaper& s) {
   Dims shape = s.integers("shape"), perm = s.integers("perm"), out;
+  const Shape x = s.shape(0);
+  named(perm, s.flag("transpose_first") ? x : known(shape), s);
+  Dim there = 1;
+  for (const Dim& dim : x.value_or(Sizes{unknown})) there = there * dim;
+  if (there != c10::multiply_integers(shape)) throw Refused(c10::str(s.describe(0), " has no shape ", shape));
   if (s.flag("transpose_first")) return s.out(s.dtype(0), shape);
   if (perm.size() != shape.size()) throw Refused("its permutation and its shape have different lengths");
   for (int64_t axis : perm) out.push_back(shape[static_cast<size_t>(wrap(axis, static_cast<int64_t>(shape.size())))]);
@@ -229,6 +234,7 @@ void tile(Shaper& s) {
   Shape shape = s.shape(0);
   Values times = s.values(1);
   if (shape && times) {
+    if (times->size() < shape->size()) throw Refused("it has a number for each dimension of " + s.describe(0));
     while (shape->size() < times->size()) shape->insert(shape->begin(), 1);
     size_t lead = shape->size() - times->size();
     for (size_t i = 0; i < times->size(); ++i) (*shape)[lead + i] = (*shape)[lead + i] * (*times)[i];
@@ -238,6 +244,11 @@ void tile(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
+void reversed_rule(Shaper& s) {
+  if (const Values axes = s.values(1); axes && s.shape(0)) named(*axes, s.shape(0), s);
+  same(s);
+}
+
 // A number for each slice, or one for all; 1000 is no axis, and x a line.
 void repeated_rule(Shaper& s) {
   Shape x = s.shape(0);
@@ -245,7 +256,11 @@ void repeated_rule(Shaper& s) {
   if (axis == 1000 && x && x->size() != 1) throw Refused("it has no axis, its input is " + s.describe(0));
   const Values repeats = s.values(1);
   if (x) {
+    if (x->empty()) throw Refused("it repeats along an axis, its input is " + s.describe(0));
     Dim& size = (*x)[size_t(axis == 1000 ? 0 : wrap(axis, rank_of(x)))];
+    const Shape each = s.shape(1);
+    if (each && (each->size() > 1 || (each->size() == 1 && (*each)[0] != 1 && (*each)[0] != size)))
+      throw Refused("repeats " + s.describe(1) + " for " + s.describe(0) + "; one for each slice, or one for all");
     if (repeats && repeats->size() == 1) size = size * repeats->at(0);
     else size = repeats ? Dim(c10::sum_integers(*repeats)) : unknown;
   }
@@ -281,9 +296,9 @@ const Family shape_rows = {
     ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,
         kernels::confusion_transposed(a[0], a.integers("perm"), a.integers("shape"), a.flag("transpose_first"))),
     ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
-    ROW(Tril, "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal"))),
-    ROW(Triu, "x -> y | diagonal:Int=0", same, at::triu(a[0], a.integer("diagonal"))),
-    ROW(ReverseV2, "x axis -> y", same, at::flip(a[0], a.need(1))),
+    ROW(Tril, "x -> y | diagonal:Int=0", matrices, at::tril(a[0], a.integer("diagonal"))),
+    ROW(Triu, "x -> y | diagonal:Int=0", matrices, at::triu(a[0], a.integer("diagonal"))),
+    ROW(ReverseV2, "x axis -> y", reversed_rule, at::flip(a[0], a.need(1))),
     ROW(RepeatInterleave, "x repeats -> y | axis:Int=1000", repeated_rule,
         at::repeat_interleave(a[0], a[1].to(at::kLong), axis_of_repeats(a))),
 };

@@ -376,6 +376,11 @@ bool may_be(const Shape& one, const Shape& other) {
   for (size_t i = 0; fits && one && other && i < one->size(); ++i) fits = !((*one)[i] != (*other)[i]);
   return fits;
 }
+void matrices(Shaper& s) {
+  if (const Shape shape = s.shape(0); shape && shape->size() < 2)
+    throw Refused("it takes matrices, its input is " + s.describe(0));
+  same(s);
+}
 void like_first(const Call& call, size_t input) {
   if (!may_be(call.shape(0), call.shape(input)))
     throw Refused(call.describe(input) + " has to be shaped like " + call.describe(0));
