@@ -118,11 +118,15 @@ void multi_head_rule(Shaper& s) {
   if (has_biases(s)) require_same_dtype(s, 0, 12);
   else require_same_dtype(s, 0, 8);
   const int64_t width = how.count * how.size;
-  s.match(pattern<"q =w, k w, k w, w w, w w, w w, *_, w w -> q">, {width});
+  const Matched rows = s.match(pattern<"q =w, k w, k w, w w, w w, w w, *_, w w -> q">, {width});
+  if (rows[0] % how.targets != 0 || rows[2] % how.sources != 0 || rows[0] / how.targets != rows[2] / how.sources)
+    throw Refused("rows of " + s.describe(0) + " and " + s.describe(1) + " are no batches of tgt_len and src_len");
   const Dim batch = s.shape(0) && !s.shape(0)->empty() ? (*s.shape(0))[0] / how.targets : unknown;
   const Shape targets = known({batch, how.count, how.targets, how.size}),
               sources = known({batch, how.count, how.sources, how.size}),
               scores = known({batch, how.count, how.targets, how.sources});
+  if (!may_be(broadcast_shapes(scores, s.shape(6), s), scores))
+    throw Refused("a mask " + s.describe(6) + " for scores of " + s.describe(0));
   s.out(0, kHalf, known({batch * how.targets, width}));
   s.out(1, kUint8, known({batch * (how.count * how.targets * how.sources / 8)}));
   s.out(2, kHalf, targets);

@@ -41,7 +41,9 @@ void overlap_grad_rule(Shaper& s) {
   s.only("trans", 1.0);
   s.only("is_cross", 0.0);
   s.only("mode", "iou");
-  s.out(pattern<"*_, 4 n, 4 n -> 4 n, 4 n">);
+  const auto& shapes = pattern<"*_, 4 n, 4 n -> 4 n, 4 n">;
+  if (numbers_in(s, 0) != s.match(shapes)[0]) throw Refused("a gradient " + s.describe(0) + " for " + s.describe(1));
+  s.out(shapes);
 }
 Results overlap_grad(const Args& a, kernels::Penalty penalty) {
   auto [boxes, truths] = kernels::generalized_overlaps_backward(a[0], a[1], a[2], penalty);

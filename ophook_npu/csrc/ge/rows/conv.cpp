@@ -69,6 +69,13 @@ void shape_is_given(Shaper& s) {
   if (s.has(4)) throw Refused("offset_w is not simulated");  // the gradients have three inputs
   const Shape told = shape_from(s, given), by = filter == given ? told : s.shape(filter);
   require_convolved(s, result, convolved(g, of == given ? told : s.shape(of), by, channels_taken(by, g.groups)));
+  if (given == 0 && filter == 2 && s.has(3))
+    if (const Shape bias = s.shape(3); bias && (bias->size() != 1 || (*bias)[0] != channels_taken(by, g.groups)))
+      throw Refused("a bias " + s.describe(3) + " for a filter " + s.describe(2));
+  for (size_t i = 0; i < axes; ++i)
+    if (const int64_t more = g.output_padding[i]; more < 0 || more >= std::max(g.stride[i], g.dilation[i]))
+      if (more)
+        throw Refused(c10::str("output_padding ", g.output_padding, "; allowed: below the stride or the dilation"));
   s.out(s.dtype(given == 0 ? 1 : 0), told);
 }
 

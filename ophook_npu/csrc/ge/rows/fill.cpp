@@ -91,6 +91,12 @@ at::Tensor any_padded(const Args& a) {
 // torchair computes the gradient of a selection in such memory and relies on zeros.
 void empty(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), shape_from(s, 0)); }
 
+void diagonal_rule(Shaper& s) {
+  matrices(s);
+  const Shape x = s.shape(0);
+  for (size_t i = 1; x && x->size() > 2 && i < x->size(); ++i)
+    if ((*x)[i] != (*x)[0]) throw Refused("of more than two dimensions all are as long, not " + s.describe(0));
+}
 void lin_space(Shaper& s) {
   one_number(s, 0, 3);
   const Values count = s.values(2);
@@ -136,7 +142,7 @@ const Family fill_rows = {
     // x counts from 0.
     ROW(RangeD, "x -> y | start:Float limit:Float delta:Float", same,
         at::add(at::scalar_tensor(a.real("start"), at::kDouble), a[0].to(at::kDouble), a.real("delta"))),
-    ROW(FillDiagonal, "x -> y | fill_value:Float wrap:Bool=false", matrices,
+    ROW(FillDiagonal, "x -> y | fill_value:Float wrap:Bool=false", diagonal_rule,
         a[0].clone().fill_diagonal_(a.real("fill_value"), a.flag("wrap"))),
 };
 

@@ -87,8 +87,11 @@ at::Tensor resized_to(const Args& a) {
 }
 void resize_back_rule(Shaper& s) {
   corners(s);
-  if (cubic(s)) s.only("data_format", "HWNC");
-  s.out(s.dtype(0), s.integers("original_size"));
+  const Dims of = s.integers("original_size");
+  if (of.size() != size_t(cubic(s) ? 4 : 3) || *std::min_element(of.begin(), of.end()) < 1)
+    throw Refused(c10::str("original_size ", of, "; allowed: the sizes of an image, or of a line, above 0"));
+  if (cubic(s)) s.only("data_format", "HWNC"), s.match(pattern<"h w =n =c -> n">, {of[0], of[1]});
+  s.out(s.dtype(0), of);
 }
 // HWNC is how a cubic one's gradient lies on both sides, though the result is described as an image.
 at::Tensor resized_back(const Args& a) {

@@ -147,11 +147,12 @@ int64_t scatter_reduction(const Args& a) {
 
 // indices_mask says which dimensions are indexed; those after the mask's end are not. As in ATen, the broadcast indices
 // stand where the first indexed dimension was, or in front where indexed dimensions are not neighbours.
-void index_by_tensor(Shaper& s) {
+Shape indexed_sizes(const Call& s, Dims mask, size_t indices) {
   Shape x = s.shape(0), index = known({});
-  for (size_t i = 1; i < s.count(); ++i) index = broadcast_shapes(index, s.shape(i), s);
-  if (!x || !index) return s.out(s.dtype(0), std::nullopt);
-  Dims mask = s.integers("indices_mask");
+  for (size_t i = indices; i < s.count(); ++i) index = broadcast_shapes(index, s.shape(i), s);
+  if (!x || !index) return std::nullopt;
+  if (mask.size() > x->size())
+    throw Refused("a mask of " + std::to_string(mask.size()) + " dimensions for " + s.describe(0));
   mask.resize(x->size(), 0);
   Sizes out;
   size_t first = 0, last = 0, indexed = 0;
@@ -163,13 +164,14 @@ void index_by_tensor(Shaper& s) {
       last = i;
     }
   }
-  if (indexed + 1 != s.count())
-    throw Refused("its mask names " + std::to_string(indexed) + " dimensions for " + std::to_string(s.count() - 1) +
-                  " indices");
+  if (indexed + indices != s.count())
+    throw Refused("its mask names " + std::to_string(indexed) + " dimensions for " +
+                  std::to_string(s.count() - indices) + " indices");
   bool neighbours = indexed == 0 || last - first + 1 == indexed;
   out.insert(out.begin() + static_cast<int64_t>(neighbours ? first : 0), index->begin(), index->end());
-  s.out(s.dtype(0), out);
+  return out;
 }
+void index_by_tensor(Shaper& s) { s.out(s.dtype(0), indexed_sizes(s, s.integers("indices_mask"), 1)); }
 
 void embedding_grad(Shaper& s) {
   const Matched found = s.match(pattern<"*i d, *i -> *i d">);
@@ -256,7 +258,20 @@ at::Tensor with_values(const Args& a) {
   return out;
 }
 
-void index_sizes_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 2)); }
+void index_sizes_rule(Shaper& s) {
+  const Shape told = shape_from(s, 2);
+  if (const Values mask = s.values(1); mask && !may_be(indexed_sizes(s, *mask, 3), told))
+    throw Refused(s.describe(0) + " by these indices is not what indexed_strides say");
+  s.out(s.dtype(0), told);
+}
+void index_put_rule(Shaper& s) {
+  if (const Values mask = s.values(2)) {
+    const Shape room = indexed_sizes(s, *mask, 4);
+    if (!may_be(broadcast_shapes(room, s.shape(1), s), room))
+      throw Refused("values " + s.describe(1) + " for what the indices name of " + s.describe(0));
+  }
+  same(s);
+}
 
 // ---- what is found: only the values tell how much -------------------------------------------------------------------
 void nonzero_rule(Shaper& s) { s.out(int32_t(s.integer("dtype")), std::nullopt); }
@@ -277,8 +292,7 @@ Results unique_slices(const Args& a) {
 }
 
 void masked_scatter(Shaper& s) {
-  if (!may_be(broadcast_shapes(s.shape(0), s.shape(1), s), s.shape(0)))
-    throw Refused("a mask " + s.describe(1) + " is larger than " + s.describe(0));
+  within_first(s, 1, 2);
   same(s);
 }
 void search_rule(Shaper& s) {
@@ -329,7 +343,7 @@ const Family index_rows = {
     // indexed_strides are the sizes of the result.
     ROW(Index, "x indexed_sizes indexed_strides indices* -> y", index_sizes_rule,
         indexed(a[0], indices_behind(a, a.need(1), 3))),
-    ROW(IndexPutV2, "x value indexed_sizes indexed_strides indices* -> x | accumulate:Bool=false", same,
+    ROW(IndexPutV2, "x value indexed_sizes indexed_strides indices* -> x | accumulate:Bool=false", index_put_rule,
         with_values(a)),
     ROW(GatherV2D, "x indices -> y | axis:Int", gather_of_axis, kernels::taken(a[0], a.integer("axis"), a[1])),
     ROW(MaskedScatter, "x mask updates -> y", masked_scatter, a[0].masked_scatter(a[1].to(at::kBool), a[2])),

@@ -34,6 +34,7 @@ kernels::CtcPaths paths_of(const Args& a, size_t first) {
           .zero_infinity = a.flag("zero_infinity")};
 }
 void ctc_rule(Shaper& s) {
+  s.match(pattern<"t b c, *_, b, b -> t">);
   const Dim longest = s.integer("blank") / classes_of(s, 0);
   const Shape log_probs = s.shape(0);
   const Dim batch = log_probs ? (*log_probs)[1] : unknown, time = log_probs ? (*log_probs)[0] : unknown;
@@ -44,7 +45,14 @@ Results ctc(const Args& a) {
   auto [loss, alpha] = kernels::ctc(paths_of(a, 0), a.output(1).size(2));
   return {loss, alpha};
 }
-void ctc_grad_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
+void ctc_grad_rule(Shaper& s) {
+  for (const size_t i : {0, 5}) {  // one for each of the batch, or one
+    const Dim numbers = numbers_in(s, i);
+    if (const Shape x = s.shape(1); x && x->size() == 3 && numbers != (*x)[1] && (i != 0 || numbers != 1))
+      throw Refused(s.describe(i) + " for log_probs " + s.describe(1));
+  }
+  s.out(pattern<"*_, t b c, *_, b, b, *_, b t _ -> t b c :1">);
+}
 at::Tensor ctc_grad(const Args& a) {
   return kernels::ctc_backward(a[0].reshape({-1}), paths_of(a, 1), {.loss = a[5].reshape({-1}), .log_alpha = a[6]});
 }
@@ -61,14 +69,15 @@ int64_t reduction_of(const Call& call) {
 void nll_shape(Shaper& s) {
   const bool each = reduction_of(s) == 0;
   const Shape x = s.shape(0);
+  if (x && x->size() == 1) one_number(s, 1, 2);
   s.match(x && x->size() == 1 ? pattern<"c, *one, c? -> c"> : pattern<"n c, n, c? -> n">);
   s.out(0, s.dtype(0), each ? s.shape(1) : Shape(Dims{}));
   s.out(1, s.dtype(0), Dims{});
 }
 void nll_grad_shape(Shaper& s) {
   const Shape x = s.shape(0);
-  if (x && x->size() != 1)
-    s.match(reduction_of(s) == 0 ? pattern<"n c, n, n, c?, *_ -> n c"> : pattern<"n c, *_, n, c?, *_ -> n c">);
+  if (x && x->size() == 1) one_number(s, 2, 3);
+  else s.match(reduction_of(s) == 0 ? pattern<"n c, n, n, c?, *_ -> n c"> : pattern<"n c, *_, n, c?, *_ -> n c">);
   same(s);
 }
 

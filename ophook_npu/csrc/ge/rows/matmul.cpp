@@ -35,7 +35,9 @@ at::Tensor batch_matmul(const Args& a) {
   return kernels::product_of(a[0], a[1], a[2], a.flag("adj_x1"), a.flag("adj_x2"));
 }
 
-void cdist_grad_rule(Shaper& s) { s.out(s.dtype(1), s.match(pattern<"*_, *b m _ d -> *b m d">).result(2)); }
+void cdist_grad_rule(Shaper& s) {
+  s.out(s.dtype(1), s.match(pattern<"*b m n d, *b m n d, *b m n d, *b m n d -> *b m d">).result(4));
+}
 
 // What each slice is to be multiplied by. op-plugin may make room for as many numbers as x has.
 void factors_rule(Shaper& s) { s.out(s.dtype(0), all_unknown(s.shape(0))); }
@@ -43,7 +45,6 @@ Results factors(const Args& a) {
   a.fit(0, kernels::renorm_factors(a[0], a.real("p"), a.integer("dim"), a.real("maxnorm")));
   return {};
 }
-
 
 }  // namespace
 

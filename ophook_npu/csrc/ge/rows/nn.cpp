@@ -21,6 +21,9 @@ void softmax_shape(Shaper& s) {
 
 void prelu_grad_rule(Shaper& s) {
   s.match(pattern<"*x, *x, *_ -> *x">);
+  const Dim numbers = numbers_in(s, 2);
+  if (const Shape x = s.shape(1); numbers != 1 && x && (x->size() < 2 || (*x)[1] != numbers))
+    throw Refused("weights " + s.describe(2) + " for " + s.describe(1) + "; one, or one for each channel");
   s.out(0, s.dtype(1), s.shape(1));
   s.out(1, s.dtype(2), s.shape(2));
 }

@@ -16,12 +16,8 @@ at::Tensor byte_mask(const Args& a) {
 
 // A mask has a number of `parts` of each element, or more.
 void has_parts(const Shaper& s, size_t mask, size_t of, int64_t parts) {
-  const Shape a = s.shape(mask), b = s.shape(of);
-  if (!a || !b) return;
-  Dim there = parts, wanted = 1;
-  for (const Dim& dim : *a) there = there * dim;
-  for (const Dim& dim : *b) wanted = wanted * dim;
-  if (there < wanted) throw Refused("its mask " + s.describe(mask) + " has too few for " + s.describe(of));
+  if (numbers_in(s, mask) * parts < numbers_in(s, of))
+    throw Refused("its mask " + s.describe(mask) + " has too few for " + s.describe(of));
 }
 void dropout_rule(Shaper& s) {
   if (s.dtype(1) != kUint8) throw Refused("its mask must be uint8, it is " + s.describe(1));

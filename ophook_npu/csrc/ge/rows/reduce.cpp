@@ -46,14 +46,14 @@ void std_rule(Shaper& s) {
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), out);
 }
 void counted_rule(Shaper& s) {
-  s.match(pattern<"n, *_, *w -> n">);
-  if (const Shape n = s.shape(0), w = s.shape(2); n && w && w->size() == 1 && w->back() != 0)
-    s.match(pattern<"n, *_, n -> n">);
+  const Shape weights = s.shape(2);
+  s.match(weights && weights->size() == 1 && weights->back() == 0 ? pattern<"n, *_, _ -> n">
+                                                                  : pattern<"n, *_, n -> n">);
   s.out(s.dtype(2), known({at_or_unknown(s.values(1), 0)}));
 }
 void variance_rule(Shaper& s) {
   s.only("if_std", 0.0);
-  s.match(pattern<"*#x, *#x -> *#x">);
+  within_first(s, 1, 2);
   std_rule(s);
 }
 kernels::Deviation deviation(const Args& a) {

@@ -82,11 +82,8 @@ void biases_fit(const Call& s, size_t weight, std::initializer_list<size_t> bias
 void states_fit(const Call& s, size_t weight, int64_t gates, std::initializer_list<size_t> states) {
   const Shape x = s.shape(0), of = s.shape(weight);
   for (const size_t state : states) {
-    const Shape given = s.has(state) ? s.shape(state) : Shape();
-    if (!x || !of || !given || x->size() != 3) continue;
-    Dim numbers = 1;
-    for (const Dim& dim : *given) numbers = numbers * dim;
-    if (numbers != (*x)[1] * (of->back() / gates))
+    if (!x || !of || !s.has(state) || x->size() != 3) continue;
+    if (numbers_in(s, state) != (*x)[1] * (of->back() / gates))
       throw Refused("a state " + s.describe(state) + " for x " + s.describe(0) + " and weights " + s.describe(weight));
   }
 }

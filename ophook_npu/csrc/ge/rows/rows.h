@@ -160,19 +160,21 @@ size_t bytes_of(const ge_tensor& tensor);  // of one that does not lie in tiles
 bool is_whole(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------
-void same(Shaper& s);                               // output 0 like input 0
-bool may_be(const Shape& one, const Shape& other);  // whether they are, or can still become, the same
-void matrices(Shaper& s);                           // the same, of two dimensions at least
-void like_first(const Call& call, size_t input);    // refuses another shape than input 0 has
-void floating(Shaper& s);                           // the same, of what has no values for whole numbers
-void boolean_like(Shaper& s);                       // bool in the shape of input 0
-void broadcast(Shaper& s);                          // all inputs of one dtype, broadcast
-void logical(Shaper& s);                            // the same, of bool
-void integral(Shaper& s);                           // the same, of whole numbers and bool
+void same(Shaper& s);                                            // output 0 like input 0
+bool may_be(const Shape& one, const Shape& other);               // whether they are, or can still become, the same
+void matrices(Shaper& s);                                        // the same, of two dimensions at least
+void within_first(const Call& call, size_t first, size_t last);  // refuses what input 0 would be broadcast by
+void like_first(const Call& call, size_t input);                 // refuses another shape than input 0 has
+void floating(Shaper& s);                                        // the same, of what has no values for whole numbers
+void boolean_like(Shaper& s);                                    // bool in the shape of input 0
+void broadcast(Shaper& s);                                       // all inputs of one dtype, broadcast
+void logical(Shaper& s);                                         // the same, of bool
+void integral(Shaper& s);                                        // the same, of whole numbers and bool
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
 int64_t wrap(int64_t axis, int64_t rank);                                     // refuses an axis out of range
 Checked<bool> named(const Dims& axes, const Shape& shape, const Call& call);  // and one that stands twice
+Dim numbers_in(const Call& call, size_t input);                               // 1 where it is absent
 void one_number(const Call& call, size_t first, size_t last);                 // refuses inputs that are not one
 // What windows over planes (axes 2) and volumes (3) are given. Attributes have a value for every dimension, `neutral`
 // for batch and channels; pads has two for each axis of space, in front and behind, which must be equal.

@@ -112,10 +112,9 @@ void permute_attr(Shaper& s) { permute(s, s.integers("order")); }
 void confusion_transpose(Shaper& s) {
   Dims shape = s.integers("shape"), perm = s.integers("perm"), out;
   const Shape x = s.shape(0);
-  named(perm, s.flag("transpose_first") ? x : known(shape), s);
-  Dim there = 1;
-  for (const Dim& dim : x.value_or(Sizes{unknown})) there = there * dim;
-  if (there != c10::multiply_integers(shape)) throw Refused(c10::str(s.describe(0), " has no shape ", shape));
+  if (const Shape moved = s.flag("transpose_first") ? x : known(shape)) named(perm, moved, s);
+  if (numbers_in(s, 0) != c10::multiply_integers(shape))
+    throw Refused(c10::str(s.describe(0), " has no shape ", shape));
   if (s.flag("transpose_first")) return s.out(s.dtype(0), shape);
   if (perm.size() != shape.size()) throw Refused("its permutation and its shape have different lengths");
   for (int64_t axis : perm) out.push_back(shape[static_cast<size_t>(wrap(axis, static_cast<int64_t>(shape.size())))]);

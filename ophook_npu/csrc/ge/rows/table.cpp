@@ -381,6 +381,12 @@ void matrices(Shaper& s) {
     throw Refused("it takes matrices, its input is " + s.describe(0));
   same(s);
 }
+void within_first(const Call& call, size_t first, size_t last) {
+  const Shape whole = call.shape(0);
+  for (size_t i = first; i < last; ++i)
+    if (!may_be(broadcast_shapes(whole, call.shape(i), call), whole))
+      throw Refused(call.describe(i) + " is larger than " + call.describe(0));
+}
 void like_first(const Call& call, size_t input) {
   if (!may_be(call.shape(0), call.shape(input)))
     throw Refused(call.describe(input) + " has to be shaped like " + call.describe(0));
@@ -454,12 +460,16 @@ Checked<bool> named(const Dims& axes, const Shape& shape, const Call& call) {
   return out;
 }
 
+Dim numbers_in(const Call& call, size_t input) {
+  Dim numbers = 1;
+  if (call.has(input))
+    for (const Dim& dim : call.shape(input).value_or(Sizes{unknown})) numbers = numbers * dim;
+  return numbers;
+}
 void one_number(const Call& call, size_t first, size_t last) {
-  for (size_t i = first; i < last; ++i) {
-    if (!call.has(i)) continue;
-    for (const Dim& dim : call.shape(i).value_or(Sizes()))
-      if (dim != 1) throw Refused("input " + std::to_string(i) + " is one number, not " + call.describe(i));
-  }
+  for (size_t i = first; i < last; ++i)
+    if (numbers_in(call, i) != 1)
+      throw Refused("input " + std::to_string(i) + " is one number, not " + call.describe(i));
 }
 
 // The greatest and the least int32 stand for an infinite order.

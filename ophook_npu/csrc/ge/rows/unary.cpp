@@ -38,6 +38,14 @@ void to_type_rule(Shaper& s) {
   constexpr std::pair<const char*, int32_t> kTypes[] = {
       {"torch.qint8", kInt8}, {"torch.quint8", kUint8}, {"torch.qint32", kInt32}};
   const std::string named = s.text("dtype");
+  if (const Shape x = s.shape(0)) {
+    const Dim size = x->empty() ? Dim(1) : (*x)[size_t(wrap(s.integer("axis"), rank_of(x)))];
+    for (const size_t i : {1, 2}) {
+      const Dim numbers = numbers_in(s, i);
+      if (numbers != 1 && numbers != size)
+        throw Refused(s.describe(i) + " along axis " + std::to_string(s.integer("axis")) + " of " + s.describe(0));
+    }
+  }
   for (const auto& [name, dtype] : kTypes)
     if (named == name) return s.out(dtype, s.shape(0));
   throw Refused("dtype '" + named + "'; allowed: torch.qint8, torch.quint8, torch.qint32");
