@@ -172,11 +172,18 @@ def calls() -> list[tuple[str, str, str]]:
     return made
 
 
-def node(of: str, arguments: str, tensors: str, dtype: torch.dtype = torch.float32) -> Node:
+def arguments_of(
+    of: str, arguments: str, tensors: str, dtype: torch.dtype = torch.float32
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The inputs and the attributes of a call."""
     helpers: dict[str, Any] = {**test_pairs.tensors(dtype), "torch": torch, "dtype": dtype}
-    return eval(
-        f"node({arguments})", {**helpers, **eval(f"dict({tensors})", helpers), "node": functools.partial(Node, of)}
-    )
+    told = {**helpers, **eval(f"dict({tensors})", helpers), "call": lambda *inputs, **attributes: (inputs, attributes)}
+    return eval(f"call({arguments})", told)
+
+
+def node(of: str, *call: Any) -> Node:
+    inputs, attributes = arguments_of(of, *call)
+    return Node(of, *inputs, **attributes)
 
 
 @functools.cache

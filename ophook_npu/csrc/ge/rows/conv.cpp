@@ -72,10 +72,13 @@ void shape_is_given(Shaper& s) {
   if (given == 0 && filter == 2 && s.has(3))
     if (const Shape bias = s.shape(3); bias && (bias->size() != 1 || (*bias)[0] != channels_taken(by, g.groups)))
       throw Refused("a bias " + s.describe(3) + " for a filter " + s.describe(2));
-  for (size_t i = 0; i < axes; ++i)
-    if (const int64_t more = g.output_padding[i]; more < 0 || more >= std::max(g.stride[i], g.dilation[i]))
-      if (more)
-        throw Refused(c10::str("output_padding ", g.output_padding, "; allowed: below the stride or the dilation"));
+  const Shape small = s.shape(result);
+  for (size_t i = 0; filter == 2 && told && by && small && i < axes; ++i) {
+    const Dim rest = (*told)[i + 2] + 2 * g.padding[i] - ((*by)[i + 2] - 1) * g.dilation[i] - 1 -
+                     ((*small)[i + 2] - 1) * g.stride[i];
+    if (rest != g.output_padding[i] || rest < 0)
+      throw Refused(c10::str("output_padding ", g.output_padding, " does not give the sizes of input ", given));
+  }
   s.out(s.dtype(given == 0 ? 1 : 0), told);
 }
 

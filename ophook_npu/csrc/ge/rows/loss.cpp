@@ -46,11 +46,9 @@ Results ctc(const Args& a) {
   return {loss, alpha};
 }
 void ctc_grad_rule(Shaper& s) {
-  for (const size_t i : {0, 5}) {  // one for each of the batch, or one
-    const Dim numbers = numbers_in(s, i);
-    if (const Shape x = s.shape(1); x && x->size() == 3 && numbers != (*x)[1] && (i != 0 || numbers != 1))
+  for (const size_t i : {0, 5})
+    if (const Shape x = s.shape(1); x && x->size() == 3 && numbers_in(s, i) != (*x)[1])
       throw Refused(s.describe(i) + " for log_probs " + s.describe(1));
-  }
   s.out(pattern<"*_, t b c, *_, b, b, *_, b t _ -> t b c :1">);
 }
 at::Tensor ctc_grad(const Args& a) {
