@@ -466,12 +466,6 @@ const FunctionRules* rules_named(const char* function) {
   return found == rules_table().end() ? nullptr : &found->second;
 }
 
-const FunctionRules& with_shapes(const char* function) {
-  const FunctionRules* found = rules_named(function);
-  if (!found || !found->shapes) throw std::logic_error(std::string("no shapes are written down for ") + function);
-  return *found;
-}
-
 bool rules_wanted() { return enforced.load(std::memory_order_relaxed) || report_file() || watching(); }
 
 const FunctionRules* find_rules(const char* function, const Argument* parameters, size_t count) {

@@ -38,8 +38,6 @@ class ShapeRules {
 void read_shapes(const std::string& path, RulesTable& table);
 // The rules of a function by its name, or null.
 const FunctionRules* rules_named(const char* function);
-// Of a function that has some; throws std::logic_error otherwise.
-const FunctionRules& with_shapes(const char* function);
 // The data type of a function's result, where its rules say one: a number, or that of another parameter (below 0:
 // none).
 struct TypeOfResult {

@@ -229,7 +229,7 @@ void rows_rule(Shaper& s) {
   if (s.dtype(0) != s.dtype(2))
     throw Refused("its updates " + s.describe(2) + " are not of the type of " + s.describe(0));
   const int64_t axis = axis_of(s, "axis");
-  s.match(pattern<"_ *s, n, n *u -> n">);
+  s.match(pattern<"_ *s, n *_, n *u -> n">);
   const Shape var = s.shape(0), updates = s.shape(2);
   bool fits = !var || !updates || var->size() == updates->size();
   for (size_t i = 1; fits && var && updates && i < var->size(); ++i)

@@ -161,8 +161,8 @@ bool is_whole(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------
 void same(Shaper& s);                                            // output 0 like input 0
-bool may_be(const Shape& one, const Shape& other);               // whether they are, or can still become, the same
 void matrices(Shaper& s);                                        // the same, of two dimensions at least
+bool may_be(const Shape& one, const Shape& other);               // whether they are, or can still become, the same
 void within_first(const Call& call, size_t first, size_t last);  // refuses what input 0 would be broadcast by
 void like_first(const Call& call, size_t input);                 // refuses another shape than input 0 has
 void floating(Shaper& s);                                        // the same, of what has no values for whole numbers
