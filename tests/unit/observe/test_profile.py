@@ -67,7 +67,7 @@ def test_numbers_of_one_operator():
             torch.mm(a, b)
     (row,) = profile.rows()
     assert (row.name, row.calls, row.flops, row.memory) == ("aten::mm", 20, 20 * 2 * 64 * 32 * 16, 20 * 64 * 16 * 4)
-    assert row.mean == pytest.approx(row.total / 20) and row.p95 >= row.mean * 0.5 and row.device is None
+    assert row.mean == pytest.approx(row.total / 20) and 0 < row.p95 <= row.total and row.device is None
 
 
 def test_slow_calls_show():

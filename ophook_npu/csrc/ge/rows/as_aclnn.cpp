@@ -243,6 +243,8 @@ int32_t named_type(const std::string& name) {
 
 struct AsAclnn::Impl : Fitted {
   using Fitted::Fitted;
+  // A list without tensors has no results.
+  bool is_of_nothing(const ge_call& call) const { return !call.output_count && !outputs.empty(); }
   void add_all(Made& made) const {
     for (size_t i = 0; i < parameters.size(); ++i) made.put(parameters[i], rules ? &rules->parameters[i] : nullptr);
   }
@@ -260,6 +262,7 @@ void AsAclnn::check(const ge_call& call, const std::vector<size_t>& in, const st
 
 void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
   const Impl& of = *impl_;
+  if (of.is_of_nothing(call)) return;
   const Reader reader(call, of.attributes);
   const auto in = begins(of.inputs, call.input_count, call.input_counts);
   const auto out = begins(of.outputs, call.output_count, nullptr);
@@ -418,6 +421,7 @@ const ge_tensor* AsAclnn::has_shape_of(const ge_call& call, const std::vector<si
 
 void AsAclnn::run(const ge_call& call) const {
   const Impl& of = *impl_;
+  if (of.is_of_nothing(call)) return;
   const auto in = begins(of.inputs, call.input_count, call.input_counts);
   const auto out = begins(of.outputs, call.output_count, nullptr);
   for (const Parameter& one : of.parameters)
