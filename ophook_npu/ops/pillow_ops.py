@@ -20,14 +20,17 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.ops.declare import Operator
 
-try:
-    from PIL import Image
-except ImportError as error:
-    raise OphookError("mylib::crop", "Pillow is not installed", todo="pip install Pillow") from error
-
 
 def _planes(pic: torch.Tensor) -> list[Any]:
-    """One 8-bit image for each channel, as wide as its bytes."""
+    """One 8-bit image for each channel, as wide as its bytes.
+
+    Raises:
+        OphookError: Pillow is not installed. The declarations are there without it, as commands look through all of them.
+    """
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise OphookError("mylib::crop", "Pillow is not installed", todo="pip install Pillow") from error
     dense = pic.detach().contiguous()
     channels, height, width = dense.shape
     data = dense.view(torch.uint8) if dense.numel() else dense.new_empty((channels, height, 0), dtype=torch.uint8)
