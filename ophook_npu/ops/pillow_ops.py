@@ -25,7 +25,7 @@ def _planes(pic: torch.Tensor) -> list[Any]:
     """One 8-bit image for each channel, as wide as its bytes.
 
     Raises:
-        OphookError: Pillow is not installed. The declarations are there without it, as commands look through all of them.
+        OphookError: Pillow is not installed. The declarations do without it: commands look through all of them.
     """
     try:
         from PIL import Image
