@@ -49,8 +49,9 @@ if [ -e "$busy" ] || [ ! -x "$venv/bin/python" ]; then
 fi
 touch "$busy"
 rm -f "$complete"
-# Compiling the Python of all packages takes longer than the rest of the installation. An import compiles what it needs;
-# torch's, of which it is much, is compiled while pip installs the others.
+# pip compiles Python on one core, which takes longer than the rest of the installation: here it is all cores, and torch's,
+# of which there is most, while pip installs the others. It is not left to imports: one that runs where files may not
+# grow, as in a test, leaves half a file behind, which no later import gets over.
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_COMPILE=0
 # torch first and pinned: anything that asks for plain torch would take a build with gigabytes of CUDA.
 [ ${#had[@]} -gt 0 ] || bash "$root/scripts/install_torch.sh" "$venv/bin/python" torch==2.13.0
@@ -62,6 +63,7 @@ case " ${extras[*]} " in
     *" dev "*) "$venv/bin/python" -m pip install --quiet --no-deps --no-compile --upgrade --target "$venv/triton" triton==3.6.0 ;;
 esac
 wait
+"$venv/bin/python" -m compileall -q -j 0 "$venv"/lib/python*/site-packages >/dev/null 2>&1 || true # some are for other Pythons
 printf '%s\n' "$made_for" "${extras[@]}" >"$complete.part"
 mv "$complete.part" "$complete"
 rm -f "$busy"
