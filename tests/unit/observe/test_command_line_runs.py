@@ -59,7 +59,8 @@ def command(here, monkeypatch, capsys):
     return run
 
 
-def test_a_full_disk_ends_the_writing_and_not_the_program(here, command):
+def test_a_full_disk_ends_the_writing_and_not_the_program(here, command, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python does not notice that it wrote half of a module's
     (here / "wide.py").write_text(
         "import torch\nx = torch.ones(100, 400)\nfor _ in range(300):\n    x = x.relu()\n"
         "print('whole', x.sum().item())\n"
