@@ -90,7 +90,7 @@ beside=''
 if [ "${MAX_JOBS:-2}" != 1 ]; then # it waits for nothing of the next step
     "${extension[@]}" >"$logs/beside.log" 2>&1 &
     beside=$!
-    trap 'kill "$beside" 2>/dev/null || true' EXIT
+    trap '[ -z "$beside" ] || kill "$beside"' EXIT # a step failed
 fi
 if [ "$place" = sim ]; then
     step "build the simulated Ascend" "ophook-npu doctor" "$venv/bin/ophook-npu" sim build
@@ -101,9 +101,13 @@ run=("$venv/bin/ophook-npu" run --device "$place")
 [ -z "$soc" ] || run+=(--soc "$soc")
 # AddCustom's own kernel is in the simulator's vendor package; on an Ascend host in what
 # op_plugin_patch/ascendc/build.sh installed.
-built() { # an error of the one beside is its own, too
-    [ -z "$beside" ] || wait "$beside" || true
-    "${extension[@]}"
+built() {
+    local status=0
+    [ -n "$beside" ] || { "${extension[@]}"; return; }
+    wait "$beside" || status=$?
+    beside=''
+    cat "$logs/beside.log"
+    return "$status"
 }
 step "build AddCustom for torch_npu" "ophook-npu doctor" built
 keep_freed_memory
