@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import interfaces
 from test_every_operator import Worker
 from test_rules import FAMILY, of_several_devices, simulated
-
-PROGRAMS = Path(__file__).parent / "programs"
 
 # Only what memory holds, or the device, tells that these do not fit; a text is what the error says.
 KNOWN_WHEN_IT_RUNS = {
@@ -30,26 +30,32 @@ NOT_TRIED = {
 }  # fmt: skip
 
 
-def test_what_does_not_fit_is_refused_in_the_first_phase() -> None:
-    functions = [one for one in simulated(FAMILY) if not of_several_devices(one)]
-    wrong, idle, known, tried = [], set(), set(), 0
-    worker = Worker(PROGRAMS / "misfits.py")
-    for function in functions:
-        answer, became = worker.ask(function.name)
+def answers(program: str, names: Iterable[str], wrong: list[str]) -> Iterator[dict[str, Any]]:
+    """What the program says of each; one that ends it is wrong."""
+    worker = Worker(Path(__file__).parent / "programs" / program)
+    for name in names:
+        answer, became = worker.ask(name)
         if became:
-            wrong.append(f"{function.name}: {became}")
-            worker = Worker(PROGRAMS / "misfits.py")
-            continue
-        told = json.loads(answer)
+            wrong.append(f"{name}: {became}")
+            worker = Worker(Path(__file__).parent / "programs" / program)
+        else:
+            yield json.loads(answer)
+    worker.close()
+
+
+def test_what_does_not_fit_is_refused_in_the_first_phase() -> None:
+    functions = [one.name for one in simulated(FAMILY) if not of_several_devices(one)]
+    wrong: list[str] = []
+    idle, known, tried = set(), set(), 0
+    for told in answers("misfits.py", functions, wrong):
         tried += told["tried"]
-        idle |= set() if told["ran"] else {function.name}
+        idle |= set() if told["ran"] else {told["name"]}
         for parameter, was, came, error in told["late"]:
-            name = f"{function.name}.{parameter}"
+            name = f"{told['name']}.{parameter}"
             if KNOWN_WHEN_IT_RUNS.get(name, error + " not") in error:
                 known.add(name)
             else:
                 wrong.append(f"{name} {was}: {came} gives {error}")
-    worker.close()
     assert not wrong, "\n".join(wrong)
     assert known == set(KNOWN_WHEN_IT_RUNS) and idle == {
         f"aclnn{name}" for names in NOT_TRIED.values() for name in names
@@ -75,24 +81,17 @@ TOLD_BY_VALUES = {
 
 def test_what_does_not_fit_in_a_graph_is_refused_by_inference() -> None:
     """But for values, which it need not know; none ends the process."""
-    wrong, seen, tried = [], set(), 0
-    worker = Worker(PROGRAMS / "graph_misfits.py")
-    for of in sorted(interfaces.types()):
-        answer, became = worker.ask(of)
-        if became:
-            wrong.append(f"{of}: {became}")
-            worker = Worker(PROGRAMS / "graph_misfits.py")
-            continue
-        told = json.loads(answer)
+    by_values = {name for names in TOLD_BY_VALUES.values() for name in names}
+    wrong: list[str] = []
+    seen, tried = set(), 0
+    for told in answers("graph_misfits.py", sorted(interfaces.types()), wrong):
         tried += told["tried"]
-        for name, was, came, error in told["late"]:
-            if name.endswith(" values"):
-                continue
-            if any(f"{of}.{name}" in names for names in TOLD_BY_VALUES.values()):
-                seen.add(f"{of}.{name}")
-            else:
-                wrong.append(f"{of}.{name} {was}: {came} gives {error}")
-    worker.close()
+        for port, was, came, error in told["late"]:
+            name = f"{told['name']}.{port}"
+            if name in by_values:
+                seen.add(name)
+            elif not port.endswith(" values"):
+                wrong.append(f"{name} {was}: {came} gives {error}")
     assert not wrong, "\n".join(wrong)
-    assert seen == {name for names in TOLD_BY_VALUES.values() for name in names}
+    assert seen == by_values
     assert tried > 8000

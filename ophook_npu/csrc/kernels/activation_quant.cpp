@@ -8,11 +8,17 @@
 
 namespace sim::quant {
 
+static void known_rounding(const std::string& mode) {
+  constexpr std::string_view known[] = {"round", "rint", "ceil", "floor", "trunc"};
+  SIM_CHECK(std::find(std::begin(known), std::end(known), mode) != std::end(known), "round mode ", mode,
+            " is not simulated; allowed: round, ceil, floor, trunc");
+}
+
 at::Tensor rounded(const at::Tensor& value, const std::string& mode) {
+  known_rounding(mode);
   if (mode == "round" || mode == "rint") return value.round();
   if (mode == "ceil") return value.ceil();
   if (mode == "floor") return value.floor();
-  SIM_CHECK(mode == "trunc", "round mode ", mode, " is not simulated; allowed: round, ceil, floor, trunc");
   return value.trunc();
 }
 
@@ -39,6 +45,7 @@ void write_static(const at::Tensor& out, const at::Tensor& value, const std::str
 
 void quantizable(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, int64_t axis,
                  const std::string& mode, const at::Tensor& out) {
+  known_rounding(mode);
   mx::stepped_like(out, self);
   SIM_CHECK(mx::of_whole_numbers(out) || mode == "round", "round mode ", mode,
             "; allowed for y of floating point: round", mx::is_hifloat8(out) ? " (hybrid is not simulated)" : "");

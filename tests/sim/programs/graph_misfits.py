@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import interfaces
 import test_ge_rules
 from interfaces import Node, Refused
-from misfits import other_sizes
+from misfits import other_sizes, other_values
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 NUMBERS = 1 << 22  # of a result; more is not computed
@@ -33,27 +33,13 @@ def resized(given: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
     return flat.repeat(-(-count // flat.numel()))[:count].reshape(sizes)
 
 
-def other_values(given: torch.Tensor) -> Iterator[torch.Tensor]:
+def other_numbers(given: torch.Tensor) -> Iterator[torch.Tensor]:
     """Of a few whole numbers, which may be sizes, axes or places."""
     for at in range(given.numel() if given.dtype in (torch.int32, torch.int64) and given.numel() <= 8 else 0):
         for value in (-1, 0, 7, 100):
             changed = given.clone()
             changed.view(-1)[at] = value
             yield changed
-
-
-def other_attributes(given: Any) -> Iterator[Any]:
-    if isinstance(given, bool):
-        return
-    if isinstance(given, int):
-        yield from (given + 1, given - 1, -7, 100)
-    elif isinstance(given, str):
-        yield "nonsense"
-    elif isinstance(given, list) and given and all(type(one) is int for one in given):
-        for at, one in enumerate(given):
-            yield from ([*given[:at], other, *given[at + 1 :]] for other in (0, -1, 7) if other != one)
-        yield [*given, 1]
-        yield given[:-1]
 
 
 def changed(of: str, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> Iterator[tuple[str, Any, Any, Call]]:
@@ -70,11 +56,13 @@ def changed(of: str, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> Ite
 
         for sizes in other_sizes(tuple(first.shape)):
             yield port, [*first.shape], [*sizes], of_first(resized(first, sizes))
-        for other in other_values(first):
+        for other in other_numbers(first):
             yield f"{port} values", first.tolist(), other.tolist(), of_first(other)
     for name, was in attributes.items():
-        for came in other_attributes(was) if name != "results" else ():
-            yield name, was, came, (inputs, {**attributes, name: came})
+        numbers = type(was) is int or (isinstance(was, list) and {int} == {*map(type, was)})
+        if name != "results" and (numbers or isinstance(was, str)):
+            for came in other_values(was):
+                yield name, was, came, (inputs, {**attributes, name: came})
 
 
 def late(of: str, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> str | None:

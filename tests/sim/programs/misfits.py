@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -91,22 +92,29 @@ def other_shapes(text: str) -> Iterator[str]:
         yield f"{dtype}[{','.join(map(str, other))}]"
 
 
+def other_values(given: Any) -> Iterator[Any]:
+    """Of a whole number, a list of these or a name."""
+    if isinstance(given, str):
+        yield "nonsense"
+    elif isinstance(given, int):
+        yield from (given + 1, given - 1, -7, 100)
+    else:
+        for at, item in enumerate(given):
+            yield from ([*given[:at], other, *given[at + 1 :]] for other in (0, -1, 7) if other != item)
+        yield [*given, 1]
+        if given:
+            yield given[:-1]
+
+
 def other_numbers(one: rules.Parameter, text: str) -> Iterator[str]:
     """Of a number, a list of numbers or a name, as calls have them."""
     if re.fullmatch(r"u?int\d*(_t)?", one.kind):
-        given = int(text or 0)
-        yield from (str(other) for other in (given + 1, given - 1, -7, 100) if other >= 0 or one.kind[0] != "u")
+        yield from (str(other) for other in other_values(int(text or 0)) if other >= 0 or one.kind[0] != "u")
     elif one.kind == "aclIntArray*" and text not in ("", "null"):
-        items = [item for item in text.strip("()").split(",") if item]
-        for at, item in enumerate(items):
-            yield from (
-                f"({','.join([*items[:at], new, *items[at + 1 :]])})" for new in ("0", "-1", "7") if new != item
-            )
-        yield f"({','.join([*items, '1'])})"
-        if items:
-            yield f"({','.join(items[:-1])})"
+        items = [int(item) for item in text.strip("()").split(",") if item]
+        yield from (f"({','.join(map(str, other))})" for other in other_values(items))
     elif one.kind == "char*" and text not in ("", "null"):
-        yield '"nonsense"'
+        yield from (f'"{other}"' for other in other_values(text))
 
 
 def misfits(runner: Runner, function: rules.Function) -> dict[str, object]:

@@ -12,6 +12,8 @@ namespace sim::ge_table::as_aclnn {
 
 using namespace sim::aclnn;
 
+constexpr int64_t kProbe = 64;  // stands for a size that is not known, where only the number of dimensions is asked
+
 // A call's parameters as the caller of an aclnn function holds them.
 class Made {
  public:

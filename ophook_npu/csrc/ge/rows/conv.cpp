@@ -36,8 +36,9 @@ Shape convolved(const kernels::Convolution& g, const Shape& x, const Shape& filt
   }
   return out;
 }
-void require_convolved(const Call& s, size_t grad, const Shape& expected) {
-  if (!may_be(s.shape(grad), expected)) throw Refused(s.describe(grad) + " is not what the filter gives of the input");
+constexpr const char* kConvolved = "is not what the filter gives of the input";
+void bias_fits(const Call& s, size_t bias, const Dim& channels) {
+  if (s.has(bias)) require_shape(s, bias, known({channels}), "has to be a number for each channel of the result");
 }
 Dim channels_taken(const Shape& filter, int64_t groups) {
   return filter && filter->size() > 1 ? (*filter)[1] * groups : unknown;
@@ -48,10 +49,7 @@ void forward_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   const auto g = geometry(s, axes);
   const Shape filter = s.shape(1), out = convolved(g, s.shape(0), filter, channels_taken(filter, g.groups));
-  const size_t bias = s.knows("round_mode") ? 3 : 2;
-  if (s.has(bias) && out)
-    if (const Shape each = s.shape(bias); each && (each->size() != 1 || (*each)[0] != (*out)[1]))
-      throw Refused("a bias " + s.describe(bias) + " for a filter " + s.describe(1));
+  bias_fits(s, s.knows("round_mode") ? 3 : 2, out ? (*out)[1] : unknown);
   s.out(s.knows("dtype") ? int32_t(s.integer("dtype")) : s.dtype(0), out);
   if (s.knows("round_mode") && s.complete())
     kernels::check_quantized(s[0], s[1], s[2], s[4], false, s.integer("offset_x"), s.text("round_mode"));
@@ -68,10 +66,9 @@ void shape_is_given(Shaper& s) {
   const auto g = geometry(s, axes);
   if (s.has(4)) throw Refused("offset_w is not simulated");  // the gradients have three inputs
   const Shape told = shape_from(s, given), by = filter == given ? told : s.shape(filter);
-  require_convolved(s, result, convolved(g, of == given ? told : s.shape(of), by, channels_taken(by, g.groups)));
-  if (given == 0 && filter == 2 && s.has(3))
-    if (const Shape bias = s.shape(3); bias && (bias->size() != 1 || (*bias)[0] != channels_taken(by, g.groups)))
-      throw Refused("a bias " + s.describe(3) + " for a filter " + s.describe(2));
+  require_shape(s, result, convolved(g, of == given ? told : s.shape(of), by, channels_taken(by, g.groups)),
+                kConvolved);
+  if (filter == 2) bias_fits(s, 3, channels_taken(by, g.groups));
   const Shape small = s.shape(result);
   for (size_t i = 0; filter == 2 && told && by && small && i < axes; ++i) {
     const Dim rest = (*told)[i + 2] + 2 * g.padding[i] - ((*by)[i + 2] - 1) * g.dilation[i] - 1 -
@@ -109,7 +106,7 @@ void depthwise_rule(Shaper& s) {
 }
 void depthwise_input_rule(Shaper& s) {
   const Shape told = shape_from(s, 0);
-  require_convolved(s, 2, of_channels(s, depthwise(s, 1), told, s.shape(1)));
+  require_shape(s, 2, of_channels(s, depthwise(s, 1), told, s.shape(1)), kConvolved);
   s.out(s.dtype(1), told);
 }
 // It lies as the filter does, and may be described with the channels in front.

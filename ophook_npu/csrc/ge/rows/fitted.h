@@ -17,7 +17,6 @@ namespace sim::ge_table::as_aclnn {
 using namespace sim::aclnn;
 
 constexpr size_t kNone = size_t(-1);
-constexpr int64_t kProbe = 64;  // stands for a size that is not known, where only the number of dimensions is asked
 
 // Of the products that rules tell apart, this one.
 inline size_t family() {

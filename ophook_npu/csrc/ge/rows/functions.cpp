@@ -31,7 +31,6 @@ void finalized_rule(Shaper& s) {
   s.out(s.dtype(0), known({places ? (*places)[0] / choices : unknown, rows ? rows->back() : unknown}));
 }
 
-#define BY_A_REDUCTION " reduction=reduction{none,mean,sum}"
 const Family functions = {
     // Products.
     {"FusedMatMul",
@@ -450,7 +449,7 @@ const Family functions = {
      "key_lengths=actual_seq_lengths_kv scale=scale_value key_mode=key_quant_mode value_mode=value_quant_mode "
      "block=sparse_block_size layout_key=layout_kv mode=sparse_mode before=pre_tokens after=next_tokens "
      "scales_together=quant_scale_repo_mode tile=tile_size rope=rope_head_dim"},
-    // Activations, gated units and losses.
+    // Activations and gated units.
     {"PRelu", "x weight -> y", "aclnnPrelu self=x"},
     {"MaskedSoftmaxWithRelPosBias",
      "x atten_mask? relative_pos_bias -> y | scale_value:Float=1.0 inner_precision_mode:Int=0",
@@ -460,9 +459,6 @@ const Family functions = {
     {"GLU", "x -> y | dim:Int=-1", "aclnnGlu self=x"},
     {"GLUGrad", "y_grad x -> x_grad | dim:Int=-1", "aclnnGluBackward gradOut=y_grad self=x"},
     {"GeGluV2", "x -> y gelu | dim:Int=-1 approximate:Int=1 activate_left:Bool=false", "aclnnGeGluV3 self=x"},
-    {"MseLoss", "predict label -> y | reduction:String=mean", "aclnnMseLoss self=predict target=label" BY_A_REDUCTION},
-    {"MseLossGrad", "predict label dout -> y | reduction:String=mean",
-     "aclnnMseLossBackward gradOutput=dout self=predict target=label" BY_A_REDUCTION},
     // Others.
     {"ClippedSwiglu",
      "x group_index? -> y | dim:Int=-1 alpha:Float=1.702 limit:Float=7.0 bias:Float=1.0 interleaved:Bool=true",

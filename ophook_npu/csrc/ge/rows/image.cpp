@@ -13,12 +13,17 @@ int64_t place_of(const Call& call, const char* attr, const std::vector<std::stri
   return found - names.begin();
 }
 // ---- resizing ------------------------------------------------------------------------------------------------------
+// The height and width that input 1 gives.
+Values plane_size(const Call& s) {
+  const Values size = s.values(1);
+  if (size && (size->size() != 2 || std::min(size->at(0), size->at(1)) < 1))
+    throw Refused(c10::str("a size of ", *size, "; allowed: two numbers above 0"));
+  return size;
+}
 void resize_rule(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
-  const Values size = s.values(1);
-  if (size && (size->size() != 2 || std::min(size->at(0), size->at(1)) < 1))
-    throw Refused(c10::str("its size is two numbers above 0, not ", *size));
+  const Values size = plane_size(s);
   for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 2] = at_or_unknown(size, i);
   s.out(s.dtype(0), shape);
 }
@@ -146,12 +151,10 @@ void columns_rule(Shaper& s) {
 // x is (n, c, windows' elements, windows).
 void image_rule(Shaper& s) {
   const Shape x = s.shape(0);
-  const Values size = s.values(1);
+  const Values size = plane_size(s);
   const Dims kernel = of_axes(s, "kernel_size"), stride = of_axes(s, "stride"), dilation = of_axes(s, "dilation"),
              pads = of_axes(s, "padding");
   has_windows(kernel, stride, dilation, pads);
-  if (size && (size->size() != 2 || std::min(size->at(0), size->at(1)) < 1))
-    throw Refused(c10::str("its output_size is two numbers above 0, not ", *size));
   int64_t places = size ? 1 : -1;
   for (size_t i = 0; size && i < 2; ++i)
     if (size->at(i) + 2 * pads[i] < dilation[i] * (kernel[i] - 1) + 1)

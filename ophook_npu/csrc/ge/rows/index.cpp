@@ -99,11 +99,16 @@ void gather_elements(Shaper& s) {
   lies_within(s, 1, 0, axis_of(s, "dim"));
   s.out(s.dtype(0), s.shape(1));
 }
+// As kernels::scattered numbers them.
+int64_t scatter_reduction(const Call& a) {
+  const std::string name = a.text("reduction");
+  if (name != "none" && name != "add") throw Refused("reduction '" + name + "' is not simulated");
+  return name == "add";
+}
 void scatter_elements(Shaper& s) {
   const int64_t axis = axis_of(s, "axis");
   lies_within(s, 1, 0, axis), lies_within(s, 1, 2, -1);
-  if (const std::string name = s.text("reduction"); name != "none" && name != "add")
-    throw Refused("reduction '" + name + "' is not simulated");
+  scatter_reduction(s);
   same(s);
 }
 // Each index is a slice of what follows the dimensions that it names: the last of the indices, or one.
@@ -137,13 +142,6 @@ void along_indices(Shaper& s, const char* attr, bool kept) {
 }
 void added_along(Shaper& s) { along_indices(s, "axis", true); }
 void put_along(Shaper& s) { along_indices(s, "dimension", false); }
-
-// As kernels::scattered numbers them.
-int64_t scatter_reduction(const Args& a) {
-  const std::string name = a.text("reduction");
-  if (name != "none" && name != "add") throw Refused("reduction '" + name + "' is not simulated");
-  return name == "add";
-}
 
 // indices_mask says which dimensions are indexed; those after the mask's end are not. As in ATen, the broadcast indices
 // stand where the first indexed dimension was, or in front where indexed dimensions are not neighbours.

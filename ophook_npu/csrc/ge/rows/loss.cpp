@@ -97,7 +97,8 @@ void divergence_rule(Shaper& s) {
 }
 void divergence_grad_rule(Shaper& s) {
   divergence_reduction(s);
-  s.out(pattern<"*#x, *#x, *#x -> *#x :1">), s.out(s.dtype(1), s.shape(1));
+  s.match(pattern<"*#x, *#x, *#x -> *#x">);
+  s.out(s.dtype(1), s.shape(1));
 }
 
 // What is a target is of the targets' type.

@@ -51,13 +51,15 @@ Results sums(const Args& a) {
 }
 
 // ---- over groups of channels --------------------------------------------------------------------------------------
-void group_norm_rule(Shaper& s) {
+template <Text shapes>
+void grouped_rule(Shaper& s) {
   const int64_t groups = s.integer("num_groups");
-  const auto& shapes = pattern<"n c *space, c, c -> n c *space, n =groups, n groups">;
-  if (groups < 1 || s.match(shapes, {groups})[1] % groups != 0)
+  if (groups < 1 || s.match(pattern<shapes>, {groups})[1] % groups != 0)
     throw Refused(s.describe(0) + " has no " + std::to_string(groups) + " groups of channels");
-  s.out(shapes, {groups});
+  s.out(pattern<shapes>, {groups});
 }
+constexpr auto& group_norm_rule = grouped_rule<"n c *s, c, c -> n c *s, n =groups, n groups">;
+constexpr auto& group_norm_grad_rule = grouped_rule<"n c *s, n =groups, n groups, n c *s, c -> n c *s :3, c :4, c :4">;
 
 kernels::Normal over_groups(const Args& a) {
   return kernels::group_norm(a[0], a[1], a[2], a.integer("num_groups"), a.real("eps"));
@@ -70,13 +72,6 @@ Results group_norm_variance(const Args& a) {
 Results group_norm_rstd(const Args& a) {
   auto [y, mean, rstd] = over_groups(a);
   return {y, mean, rstd};
-}
-void group_norm_grad_rule(Shaper& s) {
-  const int64_t groups = s.integer("num_groups");
-  const auto& shapes = pattern<"n c *s, n =groups, n groups, n c *s, c -> n c *s :3, c :4, c :4">;
-  if (groups < 1 || s.match(shapes, {groups})[1] % groups != 0)
-    throw Refused(s.describe(3) + " has no " + std::to_string(groups) + " groups of channels");
-  s.out(shapes, {groups});
 }
 Results group_norm_grad(const Args& a) {
   auto [x, gamma, beta] =

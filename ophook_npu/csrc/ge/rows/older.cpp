@@ -15,6 +15,9 @@ const Family older = {
      "aclnnUniqueConsecutive self=x returnInverse=return_idx dim=axis inverseOut=idx countsOut=count"},
 
     // Losses.
+    {"MseLoss", "predict label -> y | " REDUCTION, "aclnnMseLoss self=predict target=label" REDUCED},
+    {"MseLossGrad", "predict label dout -> y | " REDUCTION,
+     "aclnnMseLossBackward gradOutput=dout self=predict target=label" REDUCED},
     {"BinaryCrossEntropy", "x y weight? -> output | " REDUCTION, "aclnnBinaryCrossEntropy self=x target=y" REDUCED},
     {"BinaryCrossEntropyGrad", "x y grad_output weight? -> output | " REDUCTION,
      "aclnnBinaryCrossEntropyBackward self=x target=y" REDUCED, same},

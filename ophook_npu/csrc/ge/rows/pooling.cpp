@@ -17,10 +17,7 @@ Dim windows(const Dim& size, int64_t kernel, int64_t stride, int64_t pad, int64_
   const Dim taken = ceil && (out - 1) * stride >= size + pad ? out - 1 : out;
   return taken;
 }
-// Refuses a gradient, or what belongs to it, of another shape than the windows leave.
-void require_pooled(const Call& s, size_t input, const Shape& pooled) {
-  if (!may_be(s.shape(input), pooled)) throw Refused(s.describe(input) + " is not what its windows leave of the input");
-}
+constexpr const char* kPooled = "is not what its windows leave of the input";
 
 // ---- averages ---------------------------------------------------------------------------------------------------
 void average_attrs(const Call& s) {
@@ -47,7 +44,7 @@ kernels::Window average_window(const Args& a) {
 
 void average_grad_rule(Shaper& s) {
   const Shape of = shape_from(s, 0);
-  require_pooled(s, 1, averaged(s, of));
+  require_shape(s, 1, averaged(s, of), kPooled);
   s.out(s.dtype(1), of);
 }
 
@@ -108,7 +105,7 @@ Shape averaged_volume(const Call& s, const Shape& of) {
 void volume_average_rule(Shaper& s) { s.out(s.dtype(0), averaged_volume(s, s.shape(0))); }
 void volume_average_grad_rule(Shaper& s) {
   const Shape of = shape_from(s, 0);
-  require_pooled(s, 1, averaged_volume(s, of));
+  require_shape(s, 1, averaged_volume(s, of), kPooled);
   s.out(s.dtype(1), of);
 }
 kernels::Window volume_average(const Args& a) {
@@ -125,7 +122,7 @@ kernels::Window volume_max(const Args& a, const Dims& dilation, bool ceil) {
 void volume_max_grad_rule(Shaper& s) {
   s.only("padding", "CALCULATED");
   const Shape pooled = of_windows(s, s.shape(0), pads_in_front(s), {1, 1, 1}, pads_more_behind(s));
-  for (const size_t i : {1, 2}) require_pooled(s, i, pooled);
+  for (const size_t i : {1, 2}) require_shape(s, i, pooled, kPooled);
   same(s);
 }
 
@@ -156,7 +153,7 @@ void max_rule(Shaper& s) {
 }
 void max_grad_rule(Shaper& s) {
   const Shape shape = of_maxima(s);
-  for (const size_t i : {1, 2}) require_pooled(s, i, shape);
+  for (const size_t i : {1, 2}) require_shape(s, i, shape, kPooled);
   same(s);
 }
 

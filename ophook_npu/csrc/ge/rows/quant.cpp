@@ -13,9 +13,6 @@ void quantized_rule(Shaper& s) {
 }
 void ascend_quant_rule(Shaper& s) {
   quantized_rule(s);
-  if (const std::string mode = s.text("round_mode");
-      mode != "round" && mode != "ceil" && mode != "floor" && mode != "trunc")
-    throw Refused("round_mode '" + mode + "' is not simulated; allowed: round, ceil, floor, trunc");
   if (s.complete()) quant::quantizable(s[0], s[1], s[2], s.integer("axis"), s.text("round_mode"), s.output(0));
 }
 at::Tensor ascend_quant(const Args& a) {

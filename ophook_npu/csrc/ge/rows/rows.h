@@ -164,12 +164,13 @@ void same(Shaper& s);                                            // output 0 lik
 void matrices(Shaper& s);                                        // the same, of two dimensions at least
 bool may_be(const Shape& one, const Shape& other);               // whether they are, or can still become, the same
 void within_first(const Call& call, size_t first, size_t last);  // refuses what input 0 would be broadcast by
-void like_first(const Call& call, size_t input);                 // refuses another shape than input 0 has
-void floating(Shaper& s);                                        // the same, of what has no values for whole numbers
-void boolean_like(Shaper& s);                                    // bool in the shape of input 0
-void broadcast(Shaper& s);                                       // all inputs of one dtype, broadcast
-void logical(Shaper& s);                                         // the same, of bool
-void integral(Shaper& s);                                        // the same, of whole numbers and bool
+void require_shape(const Call& call, size_t input, const Shape& shape, const char* why);
+void like_first(const Call& call, size_t input);  // refuses another shape than input 0 has
+void floating(Shaper& s);                         // the same, of what has no values for whole numbers
+void boolean_like(Shaper& s);                     // bool in the shape of input 0
+void broadcast(Shaper& s);                        // all inputs of one dtype, broadcast
+void logical(Shaper& s);                          // the same, of bool
+void integral(Shaper& s);                         // the same, of whole numbers and bool
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
 int64_t wrap(int64_t axis, int64_t rank);                                     // refuses an axis out of range

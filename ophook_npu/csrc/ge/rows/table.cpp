@@ -387,9 +387,11 @@ void within_first(const Call& call, size_t first, size_t last) {
     if (!may_be(broadcast_shapes(whole, call.shape(i), call), whole))
       throw Refused(call.describe(i) + " is larger than " + call.describe(0));
 }
+void require_shape(const Call& call, size_t input, const Shape& shape, const char* why) {
+  if (!may_be(call.shape(input), shape)) throw Refused(call.describe(input) + " " + why);
+}
 void like_first(const Call& call, size_t input) {
-  if (!may_be(call.shape(0), call.shape(input)))
-    throw Refused(call.describe(input) + " has to be shaped like " + call.describe(0));
+  require_shape(call, input, call.shape(0), ("has to be shaped like " + call.describe(0)).c_str());
 }
 void same(Shaper& s) { s.out(s.dtype(0), s.shape(0)); }
 void floating(Shaper& s) {
