@@ -437,17 +437,18 @@ def _listed(followed: Followed, one: Parameter, family: str, tied: bool = False)
     check = followed.types(one, family)
     taken = followed.taken[family]
     asked = any(types != EVERY for types in taken.types.values())  # else there is no check that is read
-    clear = asked and followed.own_name[one.name] not in taken.unclear
-    if check == EVERY and one.direction == "out" and clear and not tied and page:
+    unclear = followed.own_name[one.name] in taken.unclear
+    if check == EVERY and one.direction == "out" and asked and not unclear and not tied and page:
         new = [name for name in _CONVERTED if family != _OLDER or name != "BFLOAT16"]
         return tuple(dict.fromkeys((*page, *new))) if followed.converts_to(one) else page
     if check == EVERY:
         return page
-    if "STRING" in check and one.kind != "aclScalar*":
+    if one.kind != "aclScalar*" and ("STRING" in check or (unclear and not page)):
         check = followed.one_by_one(one, family, check)
+        unclear = unclear and bool(page)
     if one.kind == "aclScalar*" and all(check & frozenset(kind) for kind in KINDS):
         return page  # of a scalar the kind is known, no more
-    if "STRING" in check or followed.own_name[one.name] in followed.taken[family].unclear:
+    if "STRING" in check or unclear:
         return tuple(name for name in page if name in check) or page if page else None
     if family != "Ascend950":
         check = frozenset(name for name in check if name in (page or ()) or not name.startswith(_NEWER))
@@ -486,8 +487,8 @@ def with_older(tree: Path, function: Function) -> Function:
     if _OLDER not in function.absent or "Ascend910B" not in function.families:
         return function
     older, newer = (_settled(_sources(tree), function.name, family) for family in (_OLDER, "Ascend910B"))
-    # Where it takes all that an Ascend910B takes and more, no check is of it.
-    if not older or not newer or not any(older.types[name] < newer.types[name] for name in newer.types):
+    # Where it takes all that an Ascend910B takes, no check is of it.
+    if not older or not newer or not any(newer.types[name] - older.types[name] for name in newer.types):
         return function
     absent = tuple(family for family in function.absent if family != _OLDER)
     return replace(function, families=(*function.families, _OLDER), absent=absent)

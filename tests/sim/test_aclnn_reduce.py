@@ -197,3 +197,15 @@ def test_gradient_of_distances(p: float) -> None:
         out = torch.zeros_like(x)
         aclnn("aclnnCdistBackward", grad, x, y, distances.detach().float(), power, out)
         torch.testing.assert_close(out, leaf.grad.float(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("repeats", [(1, 2, 2, 1), (2,)], ids=str)
+@on_ascend950
+def test_gradient_of_repeated_columns(repeats: tuple[int, ...]) -> None:
+    """The two examples of its page: of one number each place has been repeated as often."""
+    grad, counts = normal(2, 6), torch.tensor(repeats)
+    places = counts.expand(3) if counts.numel() == 1 else counts
+    out = torch.zeros(2, places.numel())
+    aclnn("aclnnRepeatInterleaveGrad", grad, counts, 1, out)
+    each = [part.sum(1) for part in grad.split(places.tolist(), 1)]
+    torch.testing.assert_close(out, torch.stack(each, 1), rtol=1e-6, atol=1e-6)

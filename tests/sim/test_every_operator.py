@@ -21,8 +21,9 @@ PATIENCE = 120  # seconds without a word, on a machine that has much else to do
 class Worker:
     """A process that calls operators by name, and tells when it is through with one."""
 
-    def __init__(self, program: Path = PROGRAM) -> None:
+    def __init__(self, program: Path = PROGRAM, soc: str = "") -> None:
         settings = {"OPHOOK_SIM_SYNC": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "OMP_NUM_THREADS": "1"}
+        settings |= {"OPHOOK_SIM_SOC": soc} if soc else {}
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env={**os.environ, **settings},

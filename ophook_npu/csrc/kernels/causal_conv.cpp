@@ -58,6 +58,8 @@ void cached_causal_like(const at::Tensor& x, const CachedConvolution& how, const
         std::pair{how.last_block, "blockIdxLastScheduledToken"}, std::pair{how.initial_block, "initialStateIdx"}})
     of_sequences(values, batches, name);
   const bool kept = how.lines.defined() && how.lines.dim() == 2;
+  SIM_CHECK(how.lines.defined() || batches <= how.states.size(0), "convStates ", how.states.sizes(), " for ", batches,
+            " sequences");
   if (how.lines.defined()) {
     of_dtype("cacheIndices", how.lines, {at::kInt});
     SIM_CHECK((kept || how.lines.dim() == 1) && how.lines.size(0) == batches, "cacheIndices ", how.lines.sizes(),

@@ -209,6 +209,14 @@ static void check_quantized(const at::Tensor& query, const at::Tensor& key, cons
     of_dtype("attentionOut", out, {at::kChar, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2, at::kFloat});
 }
 
+// One for all numbers of a result of 8 bits, or one for each of each head.
+static void check_result_scales(const Quantized& how, int64_t heads, int64_t depth) {
+  if (!given(how.of_result)) return;
+  SIM_CHECK(how.of_result.numel() == 1 || how.of_result.numel() == heads * depth, "quantScale2 has shape ",
+            how.of_result.sizes(), "; allowed: one number, or ", heads, " x ", depth);
+  if (given(how.result_offset)) like(how.result_offset, how.of_result);
+}
+
 // Of which sequence keys are: its number, that of all, and its pages, where there are any.
 struct Own {
   int64_t item, batch;
@@ -442,7 +450,10 @@ void check_inference(const Sequences& of, const at::Tensor& out) {
   const int64_t key_depth = depth_of_stored(key, joined, key_heads);
   SIM_CHECK(depth == key_depth, "a query of depth ", depth, " and a key of depth ", key_depth);
   check_heads(of, in, joined, key_heads);
-  if (given(query) && given(value)) result_like(out, of_query, to, depth_of_stored(value, joined, key_heads));
+  if (given(query) && given(value)) {
+    const int64_t value_depth = depth_of_stored(value, joined, key_heads);
+    result_like(out, of_query, to, value_depth), check_result_scales(of.quantized, heads, value_depth);
+  }
   SIM_CHECK(!running || !of.query_lengths.empty(), "layout ", of.layout, " needs actual_seq_lengths");
   if (given(how.sink)) {
     of_dtype("learnable_sink", how.sink, {at::kBFloat16});

@@ -16,6 +16,7 @@ static Dims row_sizes(const at::Tensor& x) {
 
 static void gamma_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta) {
   quant::over_the_last(x, gamma);
+  SIM_CHECK(gamma.dim() == 1, "gamma has shape ", gamma.sizes(), "; one dimension is expected");
   if (beta.defined()) like(beta, gamma), same_dtype({gamma, beta});
 }
 
@@ -53,13 +54,10 @@ void rms_norm_quant(const at::Tensor& x, const at::Tensor& gamma, const at::Tens
   write_asked(rstd, result.rstd);
 }
 
-void rms_norm_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gamma,
-                            const std::string& mode, const quant::QuantizedResult& to, const at::Tensor& out_gamma) {
+void rms_norm_backward_like(const at::Tensor& grad, const at::Tensor& x, const std::string& mode,
+                            const at::Tensor& out) {
   SIM_CHECK(mode == "static", "quantMode ", mode, "; allowed: static");
-  like(x, grad), same_dtype({x, grad}), like(to.out, grad), like(out_gamma, gamma);
-  of_dtype("dxOut", to.out, {at::kChar, at::kFloat});
-  one_element(to.scale);
-  if (to.zero.defined()) one_element(to.zero);
+  same_dtype({x, grad}), of_dtype("dxOut", out, {at::kChar, at::kFloat});
 }
 
 void rms_norm_backward_quant(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
@@ -76,6 +74,8 @@ static at::Tensor half_of_x(const at::Tensor& x, int64_t dim) {
   return x.narrow(dim, 0, x.size(dim) / 2);
 }
 
+static int64_t list_of(const GatedRows& of) { return of.kind == 0 ? groups::kCounts : groups::kEnds; }
+
 void swiglu_like(const GatedRows& of, int64_t swiglu_mode, double limit, int64_t dtype, const How& how,
                  const at::Tensor& out, const at::Tensor& scale) {
   const int64_t last = of.x.dim() - 1, unit = wrap(of.dim, of.x), along = wrap(of.axis, of.x);
@@ -85,6 +85,7 @@ void swiglu_like(const GatedRows& of, int64_t swiglu_mode, double limit, int64_t
             "; allowed: 0, and 1 along the last dimension");
   SIM_CHECK(swiglu_mode == 0 || limit > 0, "clampLimit ", limit, " is not above 0");
   SIM_CHECK(of.kind == 0 || of.kind == 1, "groupMode ", of.kind, "; allowed: 0 (counts), 1 (ends)");
+  groups::listed(of.group_index, list_of(of));
   without_range(how.algorithm);
   const at::Tensor half = half_of_x(of.x, unit);
   if (!of.group_index.defined() || along == last) return quant_like(half, of.axis, dtype, how, out, scale);
@@ -97,7 +98,7 @@ void swiglu_quant(const GatedRows& of, const quant::Swiglu& swiglu, const How& h
                   const at::Tensor& scale) {
   auto value = swiglu(wide(of.x).movedim(of.dim, -1)).movedim(-1, of.dim);
   if (!of.group_index.defined()) return quant(value, of.axis, how, out, scale);
-  const int64_t list = of.kind == 0 ? groups::kCounts : groups::kEnds;
+  const int64_t list = list_of(of);
   if (wrap(of.axis, of.x) != of.x.dim() - 1) return grouped_quant(value, of.group_index, list, how, out, scale);
   auto rows = [](const at::Tensor& all, int64_t own) { return all.flatten(0, all.dim() - own - 1); };
   auto all = rows(value, 1);
@@ -247,6 +248,7 @@ void rint_alone(const std::string& mode, const at::Tensor& out) {
 void scaled_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends, const std::string& mode,
                  int64_t dtype, const at::Tensor& out, const at::Tensor& most) {
   const int64_t groups = ends.defined() ? ends.numel() : 1;
+  groups::listed(ends, groups::kEnds);
   SIM_CHECK(!mode.empty(), "roundMode is empty");
   rint_alone(mode, out);
   SIM_CHECK(dtype == format_of(out).code, "dstType ", dtype, " for an output of data type ", format_of(out).code);
@@ -270,6 +272,7 @@ void tiles_like(const at::Tensor& x, const at::Tensor& ends, const std::string& 
   SIM_CHECK(x.dim() == 2 || x.dim() == 3, "x ", x.sizes(), "; 2 or 3 dimensions are allowed");
   rint_alone(mode, out);
   SIM_CHECK(kind == 0, "groupListType ", kind, "; allowed: 0 (ends)");
+  groups::listed(ends, groups::kEnds);
   SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed: 0");
   SIM_CHECK(how.least >= 0, "minScale ", how.least, " is below 0");
   const auto one_of = [](int64_t value, std::initializer_list<int64_t> allowed) {

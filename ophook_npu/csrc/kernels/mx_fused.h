@@ -19,8 +19,8 @@ void rms_norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tenso
                    const at::Tensor& rstd);
 void rms_norm_quant(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps, bool divide,
                     const quant::QuantizedResult& to, const at::Tensor& rstd);
-void rms_norm_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gamma,
-                            const std::string& mode, const quant::QuantizedResult& to, const at::Tensor& out_gamma);
+void rms_norm_backward_like(const at::Tensor& grad, const at::Tensor& x, const std::string& mode,
+                            const at::Tensor& out);
 void rms_norm_backward_quant(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
                              const at::Tensor& gamma, bool divide, const quant::QuantizedResult& to,
                              const at::Tensor& out_gamma);

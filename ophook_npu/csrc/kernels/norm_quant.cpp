@@ -86,9 +86,15 @@ at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::
   return zero.defined() ? steps.add(wide(zero)) : steps;
 }
 
+static void bias_like(const Summands& of) {
+  SIM_CHECK(!of.bias.defined() || of.bias.sizes() == of.a.sizes() || of.bias.sizes() == of.gamma.sizes(),
+            "bias has shape ", of.bias.sizes(), "; allowed: that of x1 or of gamma, ", of.a.sizes(), " or ",
+            of.gamma.sizes());
+}
+
 void add_layer_norm_like(const Summands& of, const std::string& mode, bool divide, const QuantizedResult& first,
                          const QuantizedResult& second) {
-  like(of.b, of.a), like(first.out, of.a), over_the_last(of.a, of.gamma);
+  like(of.b, of.a), like(first.out, of.a), over_the_last(of.a, of.gamma), bias_like(of);
   SIM_CHECK(mode == "static" && !divide, "quantMode ", mode, ", divMode ", divide, "; allowed: static, false");
   SIM_CHECK(first.scale.defined() && first.scale.numel() == 1, "scales1 has one element");
   SIM_CHECK(!second.scale.defined(), "scales2 has to be null");
@@ -111,7 +117,7 @@ void add_layer_norm_quant(const Summands& of, const QuantizedResult& to, const a
 
 void add_layer_norm_like(const Summands& of, const std::string& mode, const QuantizedResult& first,
                          const QuantizedResult& second, const at::Tensor& sum) {
-  like(of.b, of.a), over_the_last(of.a, of.gamma), asked({sum}, of.a.sizes());
+  like(of.b, of.a), over_the_last(of.a, of.gamma), bias_like(of), asked({sum}, of.a.sizes());
   const bool dynamic = mode == "dynamic";
   SIM_CHECK(dynamic || mode == "static", "quantMode ", mode, "; allowed: static, dynamic");
   SIM_CHECK(first.scale.defined() || (dynamic && !second.scale.defined()), "scales1Optional is null",

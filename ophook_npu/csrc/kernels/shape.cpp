@@ -210,11 +210,17 @@ void replace_view(const at::Tensor& x, const View& where, const at::Tensor& sour
       .copy_(strided_view(source, what.sizes, what.strides, what.offset));
 }
 
-at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim) {
+at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim,
+                                      at::IntArrayRef result) {
+  const int64_t along = wrap(dim, grad);
+  if (repeats.numel() == 1) {
+    const int64_t each = grad.numel() / c10::multiply_integers(result);
+    return wide(grad).unflatten(along, {-1, each}).sum(along + 1).reshape(result);
+  }
   Dims sizes = grad.sizes().vec();
-  sizes[wrap(dim, grad)] = repeats.size(0);
+  sizes[size_t(along)] = repeats.numel();
   auto owners = at::repeat_interleave(repeats.to(at::kLong));
-  return at::zeros(sizes, wide(grad).scalar_type()).index_add_(dim, owners, wide(grad));
+  return at::zeros(sizes, wide(grad).scalar_type()).index_add_(along, owners, wide(grad)).reshape(result);
 }
 
 static at::Tensor repeats_of(const at::Tensor& repeats, int64_t count, int64_t size) {

@@ -49,7 +49,9 @@ struct View {
   int64_t offset;
 };
 void replace_view(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what);
-at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim);
+// One number of repeats is that of each place, which the result's number of elements tells, too.
+at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim,
+                                      at::IntArrayRef result);
 // Each of x along dim, or of all its numbers, as often as repeats say, and the places of these; refuses what does not
 // sum up to `size`, for which ATen would make room.
 at::Tensor repeated(const at::Tensor& x, const at::Tensor& repeats, std::optional<int64_t> dim, int64_t size);

@@ -27,7 +27,7 @@ ACLNN(RmsNormQuantV3,
 ACLNN(RmsNormGradQuant,
       (In, grad, In, self, In, rstd, In, gamma, In, scale, In, offset, Text, mode, bool, divide, Out, out, Out,
        out_gamma),
-      mx::rms_norm_backward_like(grad, self, gamma, mode, {NAMED(scale), .zero = offset, NAMED(out)}, out_gamma),
+      mx::rms_norm_backward_like(grad, self, mode, out),
       mx::rms_norm_backward_quant(grad, self, rstd, gamma, divide, {NAMED(scale), .zero = offset, NAMED(out)},
                                   out_gamma))
 #define ROWS {.x = self, NAMED(group_index, dim, kind, axis)}

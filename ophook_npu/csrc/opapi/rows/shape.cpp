@@ -89,7 +89,9 @@ void repeated(const at::Tensor& out, const at::Tensor& self, const Dims& repeats
   holds(out, sizes);
 }
 
-void transposed_like(const at::Tensor& out, const Dims& perm, const Dims& sizes, bool transpose_first) {
+void transposed_like(const at::Tensor& out, const at::Tensor& self, const Dims& perm, const Dims& sizes,
+                     bool transpose_first) {
+  SIM_CHECK(self.numel() == int64_t(c10::multiply_integers(sizes)), "a tensor of shape ", self.sizes(), " as ", sizes);
   if (transpose_first) return shape(out, sizes);  // then perm is the order of self's dimensions
   SIM_CHECK(perm.size() == sizes.size(), "an order ", perm, " of the shape ", sizes);
   Dims turned;
@@ -97,10 +99,16 @@ void transposed_like(const at::Tensor& out, const Dims& perm, const Dims& sizes,
   shape(out, turned);
 }
 
-// Its sizes may be split up. How long a single range is, is what its number says.
+// Its sizes may be split up. How long ranges of one length are, CANN's tiling reads from the sizes.
 void gathered_ranges(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& repeats, int64_t dim) {
   const int64_t along = wrap(dim, grad);
-  if (repeats.numel() == 1) return;
+  SIM_CHECK(repeats.dim() <= 1, "repeats has shape ", repeats.sizes(), "; one dimension is expected");
+  if (repeats.numel() == 1) {
+    const bool whole = out.numel() && grad.numel() && grad.numel() % out.numel() == 0;
+    SIM_CHECK(whole && grad.size(along) % (grad.numel() / out.numel()) == 0, "a gradient of shape ", grad.sizes(),
+              " is not of whole ranges for a result of shape ", out.sizes());
+    return;
+  }
   Dims sizes = grad.sizes().vec();
   sizes[size_t(along)] = repeats.numel();
   SIM_CHECK(out.numel() == int64_t(c10::multiply_integers(sizes)), "the output has shape ", out.sizes(),
@@ -168,11 +176,11 @@ ACLNN(RepeatInterleaveTensor, (In, repeats, int64_t, size, Out, out), shape(out,
       write(out, kernels::repeated_places(repeats, size)))
 ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out),
       (kept(out, grad), gathered_ranges(out, grad, repeats, dim)),
-      write(out, kernels::repeat_interleave_backward(grad, repeats, dim).reshape(out.sizes())))
+      write(out, kernels::repeat_interleave_backward(grad, repeats, dim, out.sizes())))
 ACLNN(Tril, (In, self, int64_t, diagonal, Out, out), kept(out, self), at::tril_out(out, self, diagonal))
 ACLNN(Triu, (In, self, int64_t, diagonal, Out, out), kept(out, self), at::triu_out(out, self, diagonal))
 ACLNN(InplaceTril, (Ref, self, int64_t, diagonal), when_run(), self.tril_(diagonal))
 ACLNN(InplaceTriu, (Ref, self, int64_t, diagonal), when_run(), self.triu_(diagonal))
 ACLNN(ConfusionTranspose, (In, self, Ints, perm, Ints, sizes, bool, transpose_first, Out, out),
-      transposed_like(out, perm, sizes, transpose_first),
+      transposed_like(out, self, perm, sizes, transpose_first),
       write(out, kernels::confusion_transposed(self, perm, sizes, transpose_first)))
