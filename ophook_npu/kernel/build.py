@@ -5,6 +5,7 @@ Each library is cached by the content of everything that it is made of.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import re
@@ -206,6 +207,21 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
     ours = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
     own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
     return _library("host", HOST, [*own, *sources], flags, [*ours, *roots])
+
+
+def beside_c(function: str) -> str:
+    """C++ to go before a kernel whose name is one of C's, as Div, Fmax and Asinh have: what it defines is another one.
+
+    CANN compiles each kernel under a longer name. Here its library has it under its own all the same.
+    """
+    if not any(hasattr(ctypes.CDLL(library), function) for library in ("libc.so.6", "libm.so.6")):
+        return ""
+    other = f"ophook_kernel_{function}"
+    return f'''
+#include "{_INTERFACE}"
+#define {function} {other}
+asm(".globl {function}\\n.set {function}, {other}");
+'''
 
 
 def kernel(

@@ -13,10 +13,11 @@ import numpy as np
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel.memory import name_of
-from ophook_npu.kernel.project import OPTIONAL, Prototype
+from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, OpParameter, Prototype
 
 # Dense and odd shapes: tails that are no multiple of 32 bytes, fewer elements than cores, more than one tile a core.
 SHAPES = ((8, 2048), (1, 7), (33, 257), (1, 32), (64, 4096), (3, 5, 11))
+LAST = (5, 13)  # of the third tensor of a list, behind two of these
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,18 @@ def _expected(path: Path, reference: Any, arguments: Sequence[Any]) -> Callable[
             wanted = reference(*arguments)
         except Exception as error:
             raise OphookError("reference", f"reference() of {path.name} fails: {_told(error, path)}") from error
-        for value in wanted if isinstance(wanted, tuple | list) else (wanted,):
+        for value in flat(wanted):
             if not hasattr(value, "shape"):
                 what = f"reference() of {path.name} gives {type(value).__name__}"
                 raise OphookError("reference", what, allowed="an array or a tensor for each output")
         return wanted
 
     return expected
+
+
+def flat(values: Any) -> list[Any]:
+    """One output, or several, of which any may be a list."""
+    return [one for value in values for one in flat(value)] if isinstance(values, tuple | list) else [values]
 
 
 def _told(error: BaseException, path: Path) -> str:
@@ -112,9 +118,13 @@ def _told(error: BaseException, path: Path) -> str:
 
 
 def describe(values: Sequence[Any]) -> str:
-    return ", ".join(
-        f"{str(v.dtype).removeprefix('torch.')}{list(v.shape)}" if hasattr(v, "shape") else repr(v) for v in values
-    )
+    return ", ".join(_description(value) for value in values)
+
+
+def _description(value: Any) -> str:
+    if isinstance(value, list | tuple) and all(hasattr(one, "shape") for one in value):
+        return f"[{describe(value)}]"
+    return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}" if hasattr(value, "shape") else repr(value)
 
 
 def _made_up(prototype: Prototype) -> list[Case]:
@@ -122,11 +132,17 @@ def _made_up(prototype: Prototype) -> list[Case]:
     for choice in prototype.combinations():
         for shape in SHAPES:
             random = np.random.default_rng(0)
-            inputs = tuple(
-                None if p.kind == OPTIONAL else _values(random, shape, choice[p.name]) for p in prototype.inputs
-            )
+            inputs = tuple(_input(random, p, shape, choice) for p in prototype.inputs)
             found.append(Case(describe([v for v in inputs if v is not None]), inputs))
     return found
+
+
+def _input(random: np.random.Generator, of: OpParameter, shape: tuple[int, ...], choice: dict[str, int]) -> Any:
+    if of.kind == OPTIONAL:
+        return None
+    if of.kind == DYNAMIC:
+        return [_values(random, one, choice[of.name]) for one in (shape, shape, LAST)]
+    return _values(random, shape, choice[of.name])
 
 
 def _values(random: np.random.Generator, shape: tuple[int, ...], dtype: int) -> Any:

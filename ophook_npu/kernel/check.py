@@ -12,7 +12,7 @@ import numpy as np
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import isolated
-from ophook_npu.kernel.cases import Case, Declared, cases, unknown
+from ophook_npu.kernel.cases import Case, Declared, cases, flat, unknown
 from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.kernel.memory import is_tensor
 from ophook_npu.kernel.operator import Kernel, load
@@ -122,7 +122,9 @@ def own_inputs(path: Path) -> list[Path]:
 
 
 def _check(kernel: Kernel, todo: Sequence[Case], timeout: float) -> Checked:
-    return Checked(kernel.prototype.type, [run_case(kernel, case, timeout) for case in todo])
+    done = [run_case(kernel, case, timeout) for case in todo]
+    left = [CaseResult(what, "error", "kernels have no such type here") for what in kernel.prototype.without_type()]
+    return Checked(kernel.prototype.type, done + left)
 
 
 def run_case(kernel: Kernel, case: Case, timeout: float = 60) -> CaseResult:
@@ -152,9 +154,8 @@ def _run(kernel: Kernel, case: Case) -> tuple[KernelReport, str]:
         result = kernel.written(inputs)
     if case.expected is None:
         return kernel.report, ""
-    got = result if isinstance(result, tuple) else (result,)
-    wanted = case.expected()
-    wanted = tuple(wanted) if isinstance(wanted, tuple | list) else (wanted,)
+    got = flat(result)
+    wanted = flat(case.expected())
     differences = [compare(g, w) for g, w in zip(got, wanted, strict=True)]
     return kernel.report, "; ".join(
         f"output {i}: {text}" if len(differences) > 1 else text for i, text in enumerate(differences) if text
@@ -162,6 +163,8 @@ def _run(kernel: Kernel, case: Case) -> tuple[KernelReport, str]:
 
 
 def _own(value: Any) -> Any:
+    if isinstance(value, list | tuple) and any(hasattr(one, "shape") for one in value):
+        return [_own(one) for one in value]
     if is_tensor(value):
         return value.detach().clone()
     return value.copy() if isinstance(value, np.ndarray) else value

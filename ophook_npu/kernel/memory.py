@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import sys
 from typing import Any
 
 import numpy as np
 
 from ophook_npu.errors import OphookError
+from ophook_npu.soc import CSRC
 
 ALIGN = 512
 
@@ -23,7 +26,14 @@ _BY_NAME = {numpy: number for number, (_, _, numpy) in DTYPES.items()}
 
 
 def name_of(dtype: int) -> str:
-    return DTYPES[dtype][2] if dtype in DTYPES else f"data type {dtype}"
+    """numpy's name of a ge::DataType, or the graph engine's of one that no array has."""
+    return DTYPES[dtype][2] if dtype in DTYPES else _others().get(dtype, f"data type {dtype}")
+
+
+@functools.cache
+def _others() -> dict[int, str]:
+    text = (CSRC / "ascendc" / "host" / "details" / "graph_types.inc").read_text()
+    return {int(number): name for name, number in re.findall(r"^DATA_TYPE\((\w+), (\d+)\)", text, re.MULTILINE)}
 
 
 def size_of(dtype: int) -> int:

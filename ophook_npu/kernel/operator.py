@@ -16,7 +16,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.kernel import native
 from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.kernel.memory import Block, dtype_of, is_tensor, name_of
-from ophook_npu.kernel.project import OPTIONAL, Attribute, Project, Prototype
+from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, OpParameter, Project, Prototype
 from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Argument, Entry, Settings
 from ophook_npu.kernel.templates import dispatch
@@ -71,12 +71,14 @@ class Kernel:
     def __call__(self, *inputs: Any, outputs: list[tuple[int, ...]] | None = None, **attributes: Any) -> Any:
         """
         Args:
-            inputs: one for each input of the prototype; None where an optional one is absent. Further ones are
-                attributes, in order.
-            outputs: shapes, where the operator infers none.
+            inputs: one for each input of the prototype: None where an optional one is absent, a list of tensors
+                where it is dynamic. Further ones are attributes, in order.
+            outputs: shapes, as a call by ``aclnn`` gives them. Without them the operator infers them; of one that
+                registers no inference each is what its inputs broadcast to, or else as the first input.
 
         Raises:
-            OphookError: too few inputs, a type that the operator does not list, or inference or tiling refuses.
+            OphookError: too few inputs, a list for one tensor or one tensor for a list, a type that the operator does
+                not list, or inference or tiling refuses.
         """
         prototype = self.prototype
         count = len(prototype.inputs)
@@ -88,26 +90,33 @@ class Kernel:
         for parameter, value in zip(prototype.inputs, tensors, strict=True):
             if value is None and parameter.kind != OPTIONAL:
                 raise OphookError(prototype.type, f"input {parameter.name} is missing", allowed=self._signature())
-        like_torch = any(is_tensor(value) for value in tensors)
-        tensors = [v if v is None or is_tensor(v) else np.asarray(v) for v in tensors]
-        choice = self._choose(tensors)
-        blocks = [None if value is None else Block.of(value, prototype.type) for value in tensors]
+            listed = parameter.kind == DYNAMIC
+            if value is not None and isinstance(value, list | tuple) != listed:
+                forms = ("one tensor", "a list of tensors")
+                what = f"input {parameter.name} is {forms[not listed]}"
+                raise OphookError(prototype.type, what, allowed=forms[listed])
+        like_torch = any(is_tensor(value) for values in tensors for value in each(values))
+        arrays = _arrays(tensors)
+        choice = self._choose(arrays)
+        blocks = [[Block.of(value, prototype.type) for value in values] for values in arrays]
         call = _Call(self, blocks, choice, attributes, outputs)
         results = call.infer()
         tiling = call.tile()
         self._run(blocks, results, choice, tiling)
-        for value, block, parameter in zip(inputs, blocks, prototype.inputs, strict=False):
-            if block is not None and self._in_place(parameter.name):
-                _write_back(value, block)
-        named = [r for r, p in zip(results, prototype.outputs, strict=True) if not self._in_place(p.name)]
-        values = tuple(block.array(like_torch) for block in named)
-        return values[0] if len(values) == 1 else values
+        for values, own, parameter in zip(inputs, blocks, prototype.inputs, strict=False):
+            if self._in_place(parameter.name):
+                for value, block in zip(each(values), own, strict=True):
+                    _write_back(value, block)
+        named = [(r, p) for r, p in zip(results, prototype.outputs, strict=True) if not self._in_place(p.name)]
+        found = [[block.array(like_torch) for block in own] for own, _ in named]
+        given = tuple(values if p.kind == DYNAMIC else values[0] for values, (_, p) in zip(found, named, strict=True))
+        return given[0] if len(given) == 1 else given
 
     def needed(self, *inputs: Any) -> Entry:
         """What a call with these inputs runs."""
-        tensors = [v if v is None or is_tensor(v) else np.asarray(v) for v in inputs[: len(self.prototype.inputs)]]
-        tensors += [None] * (len(self.prototype.inputs) - len(tensors))
-        return self.entry(self._choose(tensors), self.settings.debug)
+        arrays = _arrays(inputs[: len(self.prototype.inputs)])
+        arrays += [[]] * (len(self.prototype.inputs) - len(arrays))
+        return self.entry(self._choose(arrays), self.settings.debug)
 
     def entries(self) -> list[Entry]:
         """One for every choice of data types."""
@@ -127,11 +136,9 @@ class Kernel:
             [p.name for p in self.prototype.inputs] + [f"{a.name}={a.default}" for a in self.prototype.attrs]
         )
 
-    def _choose(self, tensors: list[Any]) -> dict[str, int]:
+    def _choose(self, arrays: list[list[Any]]) -> dict[str, int]:
         where = self.prototype.type
-        given = {
-            p.name: dtype_of(v, where) for p, v in zip(self.prototype.inputs, tensors, strict=True) if v is not None
-        }
+        given = {p.name: dtype_of(v[0], where) for p, v in zip(self.prototype.inputs, arrays, strict=True) if v}
         combinations = self.prototype.combinations()
         for choice in combinations:
             if all(choice.get(name, dtype) == dtype for name, dtype in given.items()):
@@ -159,26 +166,33 @@ class Kernel:
         )  # fmt: skip
 
     def _run(
-        self, blocks: list[Block | None], results: list[Block], choice: dict[str, int], tiling: native.Tiling
+        self, blocks: list[list[Block]], results: list[list[Block]], choice: dict[str, int], tiling: native.Tiling
     ) -> None:
         prototype = self.prototype
         absent = Block((0,), 4)
-        arguments = []
-        for p, block in zip(prototype.inputs, blocks, strict=True):
-            arguments.append(Argument(p.name, block or absent, BOTH if self._in_place(p.name) else INPUT))
-        for p, block in zip(prototype.outputs, results, strict=True):
-            if p.initial is not None:
+        arguments: list[Argument] = []
+        listed: list[Argument] = []  # the tensors of lists: behind all that the kernel has parameters for
+
+        def add(p: OpParameter, own: list[Block], role: int) -> None:
+            if p.kind == DYNAMIC:
+                listed.extend(Argument(f"{p.name}[{i}]", block, role) for i, block in enumerate(own))
+                arguments.append(Argument(p.name, _described(own), INPUT))
+            else:
+                arguments.append(Argument(p.name, own[0] if own else absent, role))
+
+        for p, own in zip(prototype.inputs, blocks, strict=True):
+            add(p, own, BOTH if self._in_place(p.name) else INPUT)
+        for p, own in zip(prototype.outputs, results, strict=True):
+            for block in own if p.initial is not None else ():
                 block.view[:] = 0
-            arguments.append(
-                Argument(p.name, block, BOTH if self._in_place(p.name) or p.initial is not None else OUTPUT)
-            )
+            add(p, own, BOTH if self._in_place(p.name) or p.initial is not None else OUTPUT)
         arguments.append(Argument("workspace", Block((tiling.workspace,), 4), WORKSPACE))
         data = Block((tiling.size,), 4)
         data.view[:] = np.frombuffer(bytes(tiling.data[: tiling.size]), np.uint8)
         arguments.append(Argument("tiling", data, TILING))
         cores = self.settings.cores or tiling.block_dim
         self.report = self.entry(choice, self.settings.debug).run(
-            arguments, cores, tiling_key=tiling.tiling_key, settings=self.settings
+            [*arguments, *listed], cores, tiling_key=tiling.tiling_key, settings=self.settings
         )
         self.all_findings += self.report.findings
 
@@ -187,32 +201,36 @@ class _Call:
     """One call as the host side sees it."""
 
     def __init__(
-        self, kernel: Kernel, blocks: list[Block | None], choice: dict[str, int], attributes: dict[str, Any],
+        self, kernel: Kernel, blocks: list[list[Block]], choice: dict[str, int], attributes: dict[str, Any],
         shapes: list[tuple[int, ...]] | None,
     ) -> None:  # fmt: skip
         self.kernel, self.blocks, self.choice, self.shapes = kernel, blocks, choice, shapes
         prototype, host = kernel.prototype, kernel.project.host
         self.host, self.prototype = host, prototype
         self._keep: list[Any] = []
-        present = [block for block in blocks if block is not None]
+        present = [block for own in blocks for block in own]
         self.inputs = (native.HostTensor * max(1, len(present)))(
             *(self._tensor(b.shape, b.dtype, b.address) for b in present)
         )
-        self.outputs = (native.HostTensor * len(prototype.outputs))(
-            *(self._tensor((), choice.get(p.name, 0), None) for p in prototype.outputs)
+        self.lists = {p.name: own for p, own in zip(prototype.inputs, blocks, strict=True) if p.kind == DYNAMIC}
+        # A list that is returned is as long as that of its name, or as the first list that is given.
+        self.counts = [len(self._list_of(p)) if p.kind == DYNAMIC else 1 for p in prototype.outputs]
+        of = [p for p, count in zip(prototype.outputs, self.counts, strict=True) for _ in range(count)]
+        self.outputs = (native.HostTensor * max(1, len(of)))(
+            *(self._tensor((), choice.get(p.name, 0), None) for p in of)
         )
         unknown = set(attributes) - {a.name for a in prototype.attrs}
         if unknown:
             allowed = ", ".join(a.name for a in prototype.attrs) or "no attributes"
             raise OphookError(prototype.type, f"no attribute {', '.join(sorted(unknown))}", allowed=allowed)
         attrs = (native.Attr * max(1, len(prototype.attrs)))(*(self._attr(a, attributes) for a in prototype.attrs))
-        counts = (ctypes.c_int32 * len(blocks))(*(int(block is not None) for block in blocks))
-        ones = (ctypes.c_int32 * len(prototype.outputs))(*(1 for _ in prototype.outputs))
+        counts = (ctypes.c_int32 * len(blocks))(*(len(own) for own in blocks))
+        made = (ctypes.c_int32 * len(prototype.outputs))(*self.counts)
         soc = dataclasses.replace(find(kernel.settings.soc))
         if kernel.settings.cores:
             soc = dataclasses.replace(soc, vector_cores=kernel.settings.cores)
         self.call = native.HostCall(
-            prototype.type.encode(), self.inputs, counts, len(blocks), self.outputs, ones, len(prototype.outputs),
+            prototype.type.encode(), self.inputs, counts, len(blocks), self.outputs, made, len(prototype.outputs),
             attrs, len(prototype.attrs), native.host_soc(soc),
         )  # fmt: skip
 
@@ -239,22 +257,40 @@ class _Call:
         self._keep.append(out)
         return out
 
-    def infer(self) -> list[Block]:
+    def _list_of(self, output: OpParameter) -> list[Block]:
+        return self.lists.get(output.name) or next(iter(self.lists.values()), [])
+
+    def _assumed(self) -> list[tuple[int, ...]]:
+        """The outputs' shapes where the operator infers none."""
+        given = list(zip(self.prototype.inputs, self.blocks, strict=True))
+        single = [own[0].shape for p, own in given if own and p.kind != DYNAMIC]
+        every = single or [block.shape for _, own in given for block in own]
+        shapes: list[tuple[int, ...]] = []
+        for p in self.prototype.outputs:
+            shapes += [block.shape for block in self._list_of(p)] if p.kind == DYNAMIC else [_common(every)]
+        return shapes
+
+    def infer(self) -> list[list[Block]]:
         """The outputs, with the shapes that the operator infers; one that is an input, too, is that input's block."""
+        if self.shapes is None and not self.prototype.infers:
+            self.shapes = self._assumed()
         if self.shapes is None:
             error = ctypes.create_string_buffer(512)
             if self.host.ascendc_infer(ctypes.byref(self.call), error, len(error)):
                 raise OphookError(self.prototype.type, error.value.decode(errors="replace"))
-        inputs = {p.name: b for p, b in zip(self.prototype.inputs, self.blocks, strict=True)}
-        results = []
-        for i, parameter in enumerate(self.prototype.outputs):
-            tensor = self.outputs[i]
-            if self.shapes is not None:
-                shape = tuple(self.shapes[i])
-                tensor.rank = len(shape)
-                tensor.dims[: len(shape)] = shape
-            shape = tuple(tensor.dims[: tensor.rank])
-            results.append(inputs.get(parameter.name) or Block(shape, self.choice.get(parameter.name, tensor.dtype)))
+        inputs = {p.name: own for p, own in zip(self.prototype.inputs, self.blocks, strict=True)}
+        results, at = [], 0
+        for parameter, count in zip(self.prototype.outputs, self.counts, strict=True):
+            own = []
+            for tensor, place in ((self.outputs[i], i) for i in range(at, at + count)):
+                if self.shapes is not None:
+                    shape = tuple(self.shapes[place])
+                    tensor.rank = len(shape)
+                    tensor.dims[: len(shape)] = shape
+                shape = tuple(tensor.dims[: tensor.rank])
+                own.append((shape, self.choice.get(parameter.name, tensor.dtype)))
+            results.append(inputs.get(parameter.name) or [Block(*each) for each in own])
+            at += count
         return results
 
     def tile(self) -> native.Tiling:
@@ -263,6 +299,32 @@ class _Call:
         if self.host.ascendc_tile(ctypes.byref(self.call), ctypes.byref(tiling), error, len(error)):
             raise OphookError(f"{self.prototype.type} tiling", error.value.decode(errors="replace"))
         return tiling
+
+
+def each(values: Any) -> list[Any]:
+    """The tensors of one parameter."""
+    return [] if values is None else list(values) if isinstance(values, list | tuple) else [values]
+
+
+def _arrays(inputs: Sequence[Any]) -> list[list[Any]]:
+    return [[value if is_tensor(value) else np.asarray(value) for value in each(values)] for values in inputs]
+
+
+def _described(blocks: list[Block]) -> Block:
+    """What a kernel gets of a list of tensors, and reads with ListTensorDesc: the distance to the addresses; of each
+    tensor its dimensions and its place in 32 bits each, and its shape; the addresses."""
+    words = [word for i, block in enumerate(blocks) for word in (len(block.shape) | i << 32, *block.shape)]
+    words = [8 * (len(words) + 1), *words, *(block.address for block in blocks)]
+    block = Block((len(words),), 10)
+    block.view[:] = np.array(words, np.uint64).view(np.uint8)
+    return block
+
+
+def _common(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return shapes[0]
 
 
 def _write_back(value: Any, block: Block) -> None:

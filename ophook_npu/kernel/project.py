@@ -12,7 +12,7 @@ from typing import Any
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build, native
-from ophook_npu.kernel.memory import DTYPES
+from ophook_npu.kernel.memory import DTYPES, name_of
 from ophook_npu.plural import counted
 
 _ADD = re.compile(r"^\s*(?:OP_ADD|IMPL_OP_OPTILING)\s*\(\s*(\w+)", re.MULTILINE)
@@ -52,7 +52,15 @@ class Prototype:
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.type).lower()
 
     def combinations(self) -> list[dict[str, int]]:
-        """Every choice of data types, one for each column of the OpDef's lists."""
+        """Every choice of data types that kernels have types for here, one for each column of the OpDef's lists."""
+        return [choice for choice in self._columns() if DTYPES.keys() >= {*choice.values()}]
+
+    def without_type(self) -> list[str]:
+        """What `combinations` leaves out: "x DT_COMPLEX64, y DT_COMPLEX64" …"""
+        left = [choice for choice in self._columns() if not DTYPES.keys() >= {*choice.values()}]
+        return [", ".join(f"{name} {name_of(dtype)}" for name, dtype in choice.items()) for choice in left]
+
+    def _columns(self) -> list[dict[str, int]]:
         parameters = [*self.inputs, *self.outputs]
         columns = max((len(p.dtypes) for p in parameters), default=0)
         return [

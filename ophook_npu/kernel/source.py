@@ -103,7 +103,8 @@ class Entry:
             macros |= dict.fromkeys(
                 ("__DAV_C220_CUBE__", "__DAV_CUBE__") if cube else ("__DAV_C220_VEC__", "__DAV_VEC__"), "1"
             )
-        return build.kernel(self.source, macros, self.prelude, self._roots, self.debug, self.calls)
+        prelude = self.prelude + build.beside_c(self.name)
+        return build.kernel(self.source, macros, prelude, self._roots, self.debug, self.calls)
 
     @property
     def _roots(self) -> list[Path]:

@@ -216,3 +216,23 @@ extern "C" __global__ __aicore__ void composites(GM_ADDR x, GM_ADDR z) {
   GetStoreAtomicConfig(type, what);
   assert(type == 0 && what == 0 && GetTaskRatio() == 1);
 }
+
+// The elements 0 and 2 of each repeat of 64. z: 0 the sum, 8 the least, 16 the greatest, from 64 on what Copy and then Axpy
+// write over zeros.
+extern "C" __global__ __aicore__ void masked(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, work, results;
+  pipe.InitBuffer(values, kCount * 4);
+  pipe.InitBuffer(work, kCount * 4);
+  pipe.InitBuffer(results, (64 + 2 * kCount) * 4);
+  LocalTensor<float> v = values.Get<float>(), w = work.Get<float>(), r = results.Get<float>();
+  copy_in(v, x, kCount);
+  uint64_t mask[2] = {5, 0};
+  Duplicate(r, 0.0f, 64 + 2 * kCount);
+  ReduceSum(r, v, w, mask, 2, 8);
+  ReduceMin(r[8], v, w, mask, 2, 8);
+  ReduceMax(r[16], v, w, mask, 2, 8, false);
+  Copy(r[64], v, mask, 2, {1, 1, 8, 8});
+  Axpy(r[64 + kCount], v, 3.0f, mask, 2, {1, 1, 8, 8});
+  copy_out(z, r, 64 + 2 * kCount);
+}

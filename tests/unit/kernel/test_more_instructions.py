@@ -115,3 +115,14 @@ def test_instructions_that_compute_and_convert() -> None:
     assert np.array_equal(scaled, np.maximum(np.rint(8 * X), 0))
     assert np.allclose(added, np.maximum(X * X + X, 0), rtol=1e-6, atol=1e-6)
     assert np.array_equal(twice, X + X)
+
+
+def test_masks_of_bits() -> None:
+    z, report = run("masked", X, 64 + 2 * 128)
+    assert not [f for f in report.findings if f.severity == "error"], [str(f) for f in report.findings]
+    places = [0, 2, 64, 66]
+    chosen = np.zeros_like(X)
+    chosen[places] = X[places]
+    assert np.allclose(z[0], X[places].sum(), rtol=1e-6) and (z[8], z[16]) == (X[places].min(), X[places].max())
+    assert np.array_equal(z[64:192], chosen)
+    assert np.allclose(z[192:], 3 * chosen, rtol=1e-6)

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "details/op_def.h"
+#include "details/platform.h"
 #include "details/tiling_data.h"
 #include "templates.h"
 
@@ -143,6 +144,11 @@ TilingRegistration::TilingRegistration(const char* key, const char* name, optili
 
 }  // namespace ophook::host
 
+namespace {
+thread_local fe::PlatFormInfos platform;
+}
+const fe::PlatFormInfos* platform_ascendc::platform_now() { return &platform; }
+
 using namespace ophook::host;
 
 const char* ascendc_describe() {
@@ -186,6 +192,7 @@ int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, siz
   const Functions& functions = functions_of(call->type);
   if (!functions.tiling) return fail(error, capacity, "%s registers no tiling function", call->type);
   gert::Node node = node_of(*call);
+  platform = node.platform;
   gert::TilingContext context(node);
   if (functions.new_compile_info) {
     context.compile_info = functions.new_compile_info();

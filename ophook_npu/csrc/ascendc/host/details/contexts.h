@@ -10,11 +10,18 @@
 #include "graph_types.h"
 
 namespace fe {
+enum class LocalMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, RESERVED };
 // What is known about the processor; made by the runtime.
 struct PlatFormInfos {
   std::string soc;
   uint32_t cube_cores = 0, vector_cores = 0;
   uint64_t ub = 0, l1 = 0, l0a = 0, l0b = 0, l0c = 0, l2 = 0, hbm = 0;
+
+  uint32_t GetCoreNum() const { return cube_cores ? cube_cores : vector_cores; }
+  void GetLocalMemSize(const LocalMemType& type, uint64_t& size) const {
+    const uint64_t sizes[] = {l0a, l0b, l0c, l1, l2, ub, hbm};
+    size = type < LocalMemType::RESERVED ? sizes[int(type)] : 0;
+  }
 };
 using PlatformInfo = PlatFormInfos;
 }  // namespace fe
@@ -176,20 +183,63 @@ struct Node {
   fe::PlatFormInfos platform;
 };
 
+// Which tensors one parameter stands for.
+class AnchorInstanceInfo {
+ public:
+  AnchorInstanceInfo(size_t start, size_t count) : start_(start), count_(count) {}
+  size_t GetInstanceNum() const { return count_; }
+  size_t GetInstanceStart() const { return start_; }
+
+ private:
+  size_t start_, count_;
+};
+
+class ComputeNodeInfo {
+ public:
+  explicit ComputeNodeInfo(const Node& node)
+      : node_(node), inputs_(instances(node.ir_inputs)), outputs_(instances(node.ir_outputs)) {}
+  const char* GetNodeName() const { return node_.name.c_str(); }
+  const char* GetNodeType() const { return node_.type.c_str(); }
+  size_t GetIrInputsNum() const { return inputs_.size(); }
+  size_t GetIrOutputsNum() const { return outputs_.size(); }
+  size_t GetInputsNum() const { return node_.inputs.size(); }
+  size_t GetOutputsNum() const { return node_.outputs.size(); }
+  const AnchorInstanceInfo* GetInputInstanceInfo(size_t ir) const {
+    return ir < inputs_.size() ? &inputs_[ir] : nullptr;
+  }
+  const AnchorInstanceInfo* GetOutputInstanceInfo(size_t ir) const {
+    return ir < outputs_.size() ? &outputs_[ir] : nullptr;
+  }
+  const CompileTimeTensorDesc* GetInputTdInfo(size_t i) const {
+    return i < node_.inputs.size() ? &node_.inputs[i].desc : nullptr;
+  }
+  const CompileTimeTensorDesc* GetOutputTdInfo(size_t i) const {
+    return i < node_.outputs.size() ? &node_.outputs[i].desc : nullptr;
+  }
+  const RuntimeAttrs* GetAttrs() const { return &node_.attrs; }
+
+ private:
+  static std::vector<AnchorInstanceInfo> instances(const std::vector<std::vector<int>>& parameters) {
+    std::vector<AnchorInstanceInfo> all;
+    size_t start = 0;
+    for (const auto& tensors : parameters) all.emplace_back(start, tensors.size()), start += tensors.size();
+    return all;
+  }
+  const Node& node_;
+  const std::vector<AnchorInstanceInfo> inputs_, outputs_;
+};
+
 class ExtendedKernelContext {
  public:
-  explicit ExtendedKernelContext(Node& node) : node_(node) {}
+  explicit ExtendedKernelContext(Node& node) : node_(node), info_(node) {}
+  const ComputeNodeInfo* GetComputeNodeInfo() const { return &info_; }
   const char* GetNodeName() const { return node_.name.c_str(); }
   const char* GetNodeType() const { return node_.type.c_str(); }
   const RuntimeAttrs* GetAttrs() const { return &node_.attrs; }
   size_t GetComputeNodeInputNum() const { return node_.inputs.size(); }
   size_t GetComputeNodeOutputNum() const { return node_.outputs.size(); }
-  const CompileTimeTensorDesc* GetInputDesc(size_t i) const {
-    return i < node_.inputs.size() ? &node_.inputs[i].desc : nullptr;
-  }
-  const CompileTimeTensorDesc* GetOutputDesc(size_t i) const {
-    return i < node_.outputs.size() ? &node_.outputs[i].desc : nullptr;
-  }
+  const CompileTimeTensorDesc* GetInputDesc(size_t i) const { return info_.GetInputTdInfo(i); }
+  const CompileTimeTensorDesc* GetOutputDesc(size_t i) const { return info_.GetOutputTdInfo(i); }
   const CompileTimeTensorDesc* GetRequiredInputDesc(size_t ir) const { return GetOptionalInputDesc(ir); }
   const CompileTimeTensorDesc* GetOptionalInputDesc(size_t ir) const {
     const Tensor* tensor = instance(ir, 0);
@@ -207,6 +257,9 @@ class ExtendedKernelContext {
     return &node_.inputs[static_cast<size_t>(node_.ir_inputs[ir][i])];
   }
   Node& node_;
+
+ private:
+  const ComputeNodeInfo info_;
 };
 
 class TilingContext : public ExtendedKernelContext {

@@ -11,6 +11,7 @@ using graphStatus = uint32_t;
 constexpr graphStatus GRAPH_SUCCESS = 0;
 constexpr graphStatus GRAPH_FAILED = 0xFFFFFFFFu;
 constexpr graphStatus GRAPH_PARAM_INVALID = 50331649u;
+constexpr int64_t UNKNOWN_DIM = -1, UNKNOWN_DIM_NUM = -2;
 
 #define DATA_TYPE(name, number) name = number,
 #define FORMAT(...)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <iostream>  // tilings use std::cout and std::map, and include nothing for them
+#include <map>
 
 #include "contexts.h"
 

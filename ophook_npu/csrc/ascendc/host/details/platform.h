@@ -38,16 +38,7 @@ class PlatformAscendC {
   uint32_t GetCoreNumAiv() const { return coupled() ? infos_->cube_cores : infos_->vector_cores; }
   uint32_t GetCoreNumVector() const { return coupled() ? infos_->vector_cores : 0; }
   void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
-    switch (type) {
-      case CoreMemType::UB: size = infos_->ub; break;
-      case CoreMemType::L1: size = infos_->l1; break;
-      case CoreMemType::L0_A: size = infos_->l0a; break;
-      case CoreMemType::L0_B: size = infos_->l0b; break;
-      case CoreMemType::L0_C: size = infos_->l0c; break;
-      case CoreMemType::L2: size = infos_->l2; break;
-      case CoreMemType::HBM: size = infos_->hbm; break;
-      default: size = 0;
-    }
+    infos_->GetLocalMemSize(fe::LocalMemType(type), size);
   }
   SocVersion GetSocVersion() const {
     if (infos_->soc.rfind("Ascend910_93", 0) == 0) return SocVersion::ASCEND910_93;
@@ -79,22 +70,30 @@ class PlatformAscendC {
 };
 
 #ifdef OPHOOK_ASC_PROGRAM
-// Host code of a program: of the device that it runs on.
+// Of host code of a program: the device that it runs on.
+inline const fe::PlatFormInfos* platform_now() {
+  static const fe::PlatFormInfos infos = [] {
+    ascendc_soc soc{};
+    ophook_program_soc(&soc);
+    return fe::PlatFormInfos{soc.name, soc.cube_cores, soc.vector_cores, soc.ub, soc.l1,
+                             soc.l0a,  soc.l0b,        soc.l0c,          soc.l2, soc.hbm};
+  }();
+  return &infos;
+}
+#else
+// That of the call that is tiled.
+const fe::PlatFormInfos* platform_now();
+#endif
+
 class PlatformAscendCManager {
  public:
   static PlatformAscendC* GetInstance() {
-    static const fe::PlatFormInfos infos = [] {
-      ascendc_soc soc{};
-      ophook_program_soc(&soc);
-      return fe::PlatFormInfos{soc.name, soc.cube_cores, soc.vector_cores, soc.ub, soc.l1,
-                               soc.l0a,  soc.l0b,        soc.l0c,          soc.l2, soc.hbm};
-    }();
-    static PlatformAscendC platform(&infos);
+    static thread_local PlatformAscendC platform(nullptr);
+    platform = PlatformAscendC(platform_now());
     return &platform;
   }
   // The simulated SoC, whichever of its family is named.
   static PlatformAscendC* GetInstance(const char*) { return GetInstance(); }
 };
-#endif
 
 }  // namespace platform_ascendc

@@ -42,6 +42,15 @@ namespace AscendC {
                               const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {                 \
     const auto work = tmp.view();                                                                                    \
     ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, calCount, at);                           \
+  }                                                                                                                  \
+  template <typename T, bool isReuseSource = false, OPHOOK_ONLY(N, uint32_t)>                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const N calCount) {              \
+    name<T, isReuseSource>(dst, src, calCount, kByAddress);                                                          \
+  }                                                                                                                  \
+  template <typename T, bool isReuseSource = false, OPHOOK_ONLY(N, uint32_t)>                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
+                              const N calCount) {                                                                    \
+    name<T, isReuseSource>(dst, src, tmp, calCount, kByAddress);                                                     \
   }
 #include "math.inc"
 #undef MATH

@@ -51,22 +51,29 @@ struct BrcbRepeatParams {
   uint16_t dstBlkStride = 1, dstRepStride = 8;
 };
 
+namespace cover {
+inline Cover of(uint64_t mask, int32_t repeat, bool set) {
+  return set ? lanes(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
+}
+inline Cover of(const uint64_t* mask, int32_t repeat, bool set) {
+  return set ? bits(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
+}
+}  // namespace cover
 #define OPHOOK_REDUCE(name, fold)                                                                                  \
   template <typename T>                                                                                            \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
                               const int32_t count, ophook::rt::At at = ophook::rt::At::here()) {                   \
     ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(), cover::count(count), 8, \
                        false, at);                                                                                 \
-  }                                                                                                                \
-  template <typename T>                                                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
-                              const int32_t mask, const int32_t repeat, const int32_t srcRepStride,                \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                        \
-    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                         \
-                       cover::lanes(uint64_t(mask), uint32_t(repeat)), uint32_t(srcRepStride), false, at);         \
   }
-OPHOOK_REDUCE(ReduceSum, sum)
-#undef OPHOOK_REDUCE
+#define OPHOOK_REDUCE_REPEATS(name, fold, mask_type)                                                            \
+  template <typename T>                                                                                         \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work, \
+                              mask_type, const int32_t repeat, const int32_t srcRepStride,                      \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                     \
+    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                      \
+                       cover::of(mask, repeat, true), uint32_t(srcRepStride), false, at);                       \
+  }
 #define OPHOOK_REDUCE_INDEX(name, fold)                                                                            \
   template <typename T>                                                                                            \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
@@ -74,26 +81,21 @@ OPHOOK_REDUCE(ReduceSum, sum)
                               ophook::rt::At at = ophook::rt::At::here()) {                                        \
     ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(), cover::count(count), 8, \
                        calIndex, at);                                                                              \
-  }                                                                                                                \
-  template <typename T>                                                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
-                              const int32_t mask, const int32_t repeat, const int32_t srcRepStride,                \
-                              bool calIndex = false, ophook::rt::At at = ophook::rt::At::here()) {                 \
-    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                         \
-                       cover::lanes(uint64_t(mask), uint32_t(repeat)), uint32_t(srcRepStride), calIndex, at);      \
   }
+#define OPHOOK_REDUCE_INDEX_REPEATS(name, fold, mask_type)                                                        \
+  template <typename T>                                                                                           \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,   \
+                              mask_type, const int32_t repeat, const int32_t srcRepStride, bool calIndex = false, \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                       \
+    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                        \
+                       cover::of(mask, repeat, true), uint32_t(srcRepStride), calIndex, at);                      \
+  }
+OPHOOK_REDUCE(ReduceSum, sum)
 OPHOOK_REDUCE_INDEX(ReduceMax, max)
 OPHOOK_REDUCE_INDEX(ReduceMin, min)
+#undef OPHOOK_REDUCE
 #undef OPHOOK_REDUCE_INDEX
 
-namespace cover {
-inline Cover of(int32_t mask, int32_t repeat, bool set) {
-  return set ? lanes(uint64_t(mask), uint32_t(repeat)) : preset(uint32_t(repeat));
-}
-inline Cover of(const uint64_t* mask, int32_t repeat, bool set) {
-  return set ? bits(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
-}
-}  // namespace cover
 // A mask is a number of elements or bits.
 #define OPHOOK_GROUPS(name, fold, group, mask_type)                                                                  \
   template <typename T, bool isSetMask = true>                                                                       \
@@ -124,6 +126,9 @@ inline Cover of(const uint64_t* mask, int32_t repeat, bool set) {
                               uint32_t(srcRepStride), int(order), at);                                               \
   }
 #define OPHOOK_EITHER_MASK(mask_type)                           \
+  OPHOOK_REDUCE_REPEATS(ReduceSum, sum, mask_type)              \
+  OPHOOK_REDUCE_INDEX_REPEATS(ReduceMax, max, mask_type)        \
+  OPHOOK_REDUCE_INDEX_REPEATS(ReduceMin, min, mask_type)        \
   OPHOOK_GROUPS(BlockReduceSum, sum, 32 / sizeof(T), mask_type) \
   OPHOOK_GROUPS(BlockReduceMax, max, 32 / sizeof(T), mask_type) \
   OPHOOK_GROUPS(BlockReduceMin, min, 32 / sizeof(T), mask_type) \
@@ -218,14 +223,17 @@ __aicore__ inline void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src
                             const BrcbRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::broadcast_blocks(dst.view(), src0.view(), repeatTime, p.dstBlkStride, p.dstRepStride, at);
 }
-template <typename T, bool isSetMask = true>
-__aicore__ inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask,
-                            const uint8_t repeatTime, const CopyRepeatParams& p,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::copy_blocks(dst.view(), src.view(),
-                          isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
-                          {p.dstStride, p.dstRepeatSize}, {p.srcStride, p.srcRepeatSize}, at);
-}
+#define OPHOOK_COPY(mask_type)                                                                   \
+  template <typename T, bool isSetMask = true>                                                   \
+  __aicore__ inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,   \
+                              const uint8_t repeatTime, const CopyRepeatParams& p,               \
+                              ophook::rt::At at = ophook::rt::At::here()) {                      \
+    ophook::rt::copy_blocks(dst.view(), src.view(), cover::of(mask, repeatTime, isSetMask),      \
+                            {p.dstStride, p.dstRepeatSize}, {p.srcStride, p.srcRepeatSize}, at); \
+  }
+OPHOOK_COPY(const uint64_t mask)
+OPHOOK_COPY(const uint64_t mask[])
+#undef OPHOOK_COPY
 template <typename T>
 __aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                                  ophook::rt::At at = ophook::rt::At::here()) {

@@ -98,8 +98,28 @@ struct bfloat16_t {
   bfloat16_t() = default;
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   constexpr explicit bfloat16_t(T value) : bits(ophook::rt::bfloat16_bits(static_cast<float>(value))) {}
+  constexpr explicit bfloat16_t(half value) : bfloat16_t(float(value)) {}
+  constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
   uint16_t bits;
 };
+// The device's compiler converts it, and computes nothing with it.
+#define OPHOOK_NOT_COMPUTED(op)             \
+  template <typename T>                     \
+  void operator op(bfloat16_t, T) = delete; \
+  template <typename T>                     \
+  void operator op(T, bfloat16_t) = delete; \
+  void operator op(bfloat16_t, bfloat16_t) = delete;
+OPHOOK_NOT_COMPUTED(+)
+OPHOOK_NOT_COMPUTED(-)
+OPHOOK_NOT_COMPUTED(*)
+OPHOOK_NOT_COMPUTED(/)
+OPHOOK_NOT_COMPUTED(<)
+OPHOOK_NOT_COMPUTED(>)
+OPHOOK_NOT_COMPUTED(<=)
+OPHOOK_NOT_COMPUTED(>=)
+OPHOOK_NOT_COMPUTED(==)
+OPHOOK_NOT_COMPUTED(!=)
+#undef OPHOOK_NOT_COMPUTED
 
 struct int4b_t {
   int8_t bits;

@@ -17,6 +17,11 @@ inline Cover preset(uint32_t repeat) { return {Cover::kPreset, 0, 0, repeat}; } 
 constexpr uint64_t MASK_PLACEHOLDER = 0;
 inline uint64_t MASK_PLACEHOLDER_LIST[2] = {0, 0};
 
+// A kernel may name an instruction as an argument of a template: void(const LocalTensor<T>&, …, const int32_t&). So
+// there is one with no place of the call behind its parameters. A call finds the other one, which is more specialized.
+#define OPHOOK_ONLY(N, type) typename N = type, typename = std::enable_if_t<std::is_same_v<N, type>>
+constexpr ophook::rt::At kByAddress{"an instruction that a template names", 0};
+
 #define OPHOOK_BINARY(name)                                                                                         \
   template <typename T>                                                                                             \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
@@ -41,6 +46,16 @@ inline uint64_t MASK_PLACEHOLDER_LIST[2] = {0, 0};
                        isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                       \
                        {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                        \
                        {p.src1BlkStride, p.src1RepStride}, at);                                                     \
+  }                                                                                                                 \
+  template <typename T, OPHOOK_ONLY(N, int32_t)>                                                                    \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
+                              const N& count) {                                                                     \
+    name<T>(dst, src0, src1, count, kByAddress);                                                                    \
+  }                                                                                                                 \
+  template <typename T, bool isSetMask = true, OPHOOK_ONLY(N, uint64_t)>                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
+                              N mask, const uint8_t repeatTime, const BinaryRepeatParams& p) {                      \
+    name<T, isSetMask>(dst, src0, src1, mask, repeatTime, p, kByAddress);                                           \
   }
 OPHOOK_BINARY(Add)
 OPHOOK_BINARY(Sub)
@@ -58,27 +73,36 @@ OPHOOK_BINARY(FusedMulAddRelu)
 OPHOOK_BINARY(MulAddRelu)
 #undef OPHOOK_BINARY
 
-#define OPHOOK_UNARY(name)                                                                                \
-  template <typename T>                                                                                   \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count, \
-                              ophook::rt::At at = ophook::rt::At::here()) {                               \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, at);     \
-  }                                                                                                       \
-  template <typename T, bool isSetMask = true>                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,        \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                       \
-                              ophook::rt::At at = ophook::rt::At::here()) {                               \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                       \
-                      isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),             \
-                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);            \
-  }                                                                                                       \
-  template <typename T, bool isSetMask = true>                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[],      \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                       \
-                              ophook::rt::At at = ophook::rt::At::here()) {                               \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                       \
-                      isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),              \
-                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);            \
+#define OPHOOK_UNARY(name)                                                                                            \
+  template <typename T>                                                                                               \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,             \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, at);                 \
+  }                                                                                                                   \
+  template <typename T, bool isSetMask = true>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,                    \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                                   \
+                      isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                         \
+                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                        \
+  }                                                                                                                   \
+  template <typename T, bool isSetMask = true>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[],                  \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                                   \
+                      isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                          \
+                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                        \
+  }                                                                                                                   \
+  template <typename T, OPHOOK_ONLY(N, int32_t)>                                                                      \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const N& count) {                 \
+    name<T>(dst, src, count, kByAddress);                                                                             \
+  }                                                                                                                   \
+  template <typename T, bool isSetMask = true, OPHOOK_ONLY(N, uint64_t)>                                              \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, N mask, const uint8_t repeatTime, \
+                              const UnaryRepeatParams& p) {                                                           \
+    name<T, isSetMask>(dst, src, mask, repeatTime, p, kByAddress);                                                    \
   }
 OPHOOK_UNARY(Abs)
 OPHOOK_UNARY(Exp)
@@ -90,28 +114,37 @@ OPHOOK_UNARY(Relu)
 OPHOOK_UNARY(Not)
 #undef OPHOOK_UNARY
 
-#define OPHOOK_SCALAR(name)                                                                                           \
-  template <typename T, bool isSetMask = true>                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar,                  \
-                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                     \
-    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),              \
-                            cover::count(count), {}, {}, at);                                                         \
-  }                                                                                                                   \
-  template <typename T, bool isSetMask = true>                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask,   \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
-    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),              \
-                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                   \
-                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                  \
-  }                                                                                                                   \
-  template <typename T, bool isSetMask = true>                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask[], \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
-    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),              \
-                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                    \
-                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                  \
+#define OPHOOK_SCALAR(name)                                                                                            \
+  template <typename T, bool isSetMask = true>                                                                         \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar,                   \
+                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                      \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),               \
+                            cover::count(count), {}, {}, at);                                                          \
+  }                                                                                                                    \
+  template <typename T, bool isSetMask = true>                                                                         \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask,    \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                    \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),               \
+                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                    \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                   \
+  }                                                                                                                    \
+  template <typename T, bool isSetMask = true>                                                                         \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask[],  \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                    \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),               \
+                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                     \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                   \
+  }                                                                                                                    \
+  template <typename T, bool isSetMask = true, OPHOOK_ONLY(N, int32_t)>                                                \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, const N& count) { \
+    name<T, isSetMask>(dst, src, scalar, count, kByAddress);                                                           \
+  }                                                                                                                    \
+  template <typename T, bool isSetMask = true, OPHOOK_ONLY(N, uint64_t)>                                               \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, N mask,           \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p) {                                  \
+    name<T, isSetMask>(dst, src, scalar, mask, repeatTime, p, kByAddress);                                             \
   }
 OPHOOK_SCALAR(Adds)
 OPHOOK_SCALAR(Muls)
@@ -135,6 +168,15 @@ __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src
                             ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),
                           isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
+                          {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
+}
+
+template <typename T, typename U, bool isSetMask = true>
+__aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, uint64_t mask[],
+                            const uint8_t repeatTime, const UnaryRepeatParams& p,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),
+                          isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
                           {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
 }
 

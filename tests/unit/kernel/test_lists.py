@@ -1,0 +1,58 @@
+"""An operator as others write them: it takes a list of tensors, and its kernel has the name of a function of C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import load
+from ophook_npu.kernel.check import Checked, check
+
+PROJECT = Path(__file__).parent / "div"
+X = [np.arange(30, dtype=np.float32).reshape(5, 6), np.arange(7, dtype=np.float32)]
+
+
+def test_a_list_of_tensors() -> None:
+    kernel = load(PROJECT)
+    for given in (X, [value.astype(np.float16) for value in X]):
+        found = kernel(given)
+        assert [value.dtype for value in found] == [value.dtype for value in given]
+        for got, value in zip(found, given, strict=True):
+            np.testing.assert_array_equal(got, value / 4)
+        assert not [finding for finding in kernel.findings if finding.severity == "error"], kernel.findings
+
+
+@pytest.mark.parametrize(("given", "what"), [(X[0], "is one tensor; allowed: a list"), (None, "input x is missing")])
+def test_what_is_no_list(given: np.ndarray | None, what: str) -> None:
+    with pytest.raises(OphookError, match=what):
+        load(PROJECT)(given)
+
+
+def test_a_list_for_one_tensor() -> None:
+    add = load(Path(__file__).parents[3] / "op_plugin_patch" / "ascendc")
+    with pytest.raises(OphookError, match="input x is a list of tensors; allowed: one tensor"):
+        add(X, X[0])
+
+
+def checked(folder: Path, reference: str) -> Checked:
+    given = folder / "given.py"
+    given.write_text(
+        "import numpy as np\n"
+        "def inputs():\n    return [([np.ones((3, 5), np.float32), np.ones(9, np.float32)],)]\n"
+        f"def reference(x):\n    return {reference}\n"
+    )
+    (result,) = check(PROJECT, inputs=[given], declared=lambda prototype: [])
+    return result
+
+
+def test_results_of_a_list_are_compared(tmp_path: Path) -> None:
+    right = checked(tmp_path, "[value / 4 for value in x]")
+    assert [one.status for one in right.outcomes] == ["pass", "error"]
+    assert (right.outcomes[1].label, right.outcomes[1].reason) == (
+        "x DT_COMPLEX64, y DT_COMPLEX64", "kernels have no such type here"
+    )  # fmt: skip
+    wrong = checked(tmp_path, "[x[0] / 4, x[1]]")
+    assert wrong.outcomes[0].status == "fail" and "output 1" in wrong.outcomes[0].reason
