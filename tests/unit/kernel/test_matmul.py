@@ -193,8 +193,8 @@ def test_tilings_cover_the_result_and_fit_the_memories() -> None:
             bias = torch.float16 if dtype == torch.float16 else torch.float32
             for block, shape, kind in zip(blocks, ((m, k), (k, n), (n,)), (dtype, dtype, bias), strict=True):
                 block.shape, block.dtype = shape, {torch.float16: 1, torch.float32: 0, torch.bfloat16: 27}[kind]
-            choice = example._choose([torch.empty(0, dtype=d) for d in (dtype, dtype, bias)])
-            tile = _Call(example, blocks, choice, {}, [(m, n)]).tile()
+            choice = example._choose([[torch.empty(0, dtype=d)] for d in (dtype, dtype, bias)])
+            tile = _Call(example, [[block] for block in blocks], choice, {}, [(m, n)]).tile()
             data = np.frombuffer(ctypes.string_at(tile.data, tile.size), np.int32)
             t = dict(zip(FIELDS, data[1:].tolist(), strict=True))
             pieces = -(-m // t["singleCoreM"]) * -(-n // t["singleCoreN"])
