@@ -254,6 +254,24 @@ __aicore__ inline void wait_flag(pipe_t from, pipe_t to, event_t id, ophook::rt:
   ophook::rt::wait_flag(ophook::rt::Pipe(int(from)), ophook::rt::Pipe(int(to)), int(id), at);
 }
 
+namespace ophook::rt {
+template <typename F>
+struct Asserted {
+  F holds;
+  const char* condition;
+  At at;
+};
+template <typename F>
+Asserted(F, const char*, At) -> Asserted<F>;
+template <typename F>
+void operator+(const Asserted<F>& one) {
+  if (!one.holds()) assertion(one.condition, one.at);
+}
+template <typename T, typename F>
+constexpr T operator+(T value, const Asserted<F>&) {
+  return value;
+}
+}  // namespace ophook::rt
 #define ASCEND_IS_AIV (::ophook::rt::is_vector_core())
 #define ASCEND_IS_AIC (!::ophook::rt::is_vector_core())
 #undef assert
@@ -267,8 +285,13 @@ __aicore__ inline void wait_flag(pipe_t from, pipe_t to, event_t id, ophook::rt:
       ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()); \
     }                                                                \
   } while (false)
+// The device's compiler sees nothing of it, so that it may stand behind an expression whose semicolon was forgotten:
+// there it is not looked at, since what it asks about may be what is being initialized.
 #ifndef ASSERT
-#define ASSERT(...) assert((__VA_ARGS__))
+#define ASSERT(...)                                                             \
+  +::ophook::rt::Asserted {                                                     \
+    [&] { return bool((__VA_ARGS__)); }, #__VA_ARGS__, ::ophook::rt::At::here() \
+  }
 #endif
 #define KERNEL_LOG(level, ...) OPHOOK_LOG_##level(__VA_ARGS__)
 #define OPHOOK_LOG_KERNEL_DEBUG(...) ::AscendC::printf(__VA_ARGS__)

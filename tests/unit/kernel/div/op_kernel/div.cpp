@@ -26,8 +26,10 @@ __aicore__ inline void each(const GlobalTensor<T>& to, const GlobalTensor<T>& fr
 extern "C" __global__ __aicore__ void div(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
   GET_TILING_DATA(told, tiling);
   const float converted = bfloat16_t(half(0.25f));  // the device's compiler converts these
+  const uint32_t tensors = told.count ASSERT(told.count != 0 && "a semicolon is missing before this");
+  ASSERT(tensors < 100);
   ListTensorDesc from(x), to(y);
-  for (uint32_t i = 0; i < told.count; ++i) {
+  for (uint32_t i = 0; i < tensors; ++i) {
     uint64_t shape[8];
     TensorDesc<DTYPE_X> one;
     one.SetShapeAddr(shape);
