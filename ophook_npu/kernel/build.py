@@ -10,6 +10,7 @@ import functools
 import os
 import re
 import shlex
+import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -273,6 +274,22 @@ def _interface(source: Path, flags: Sequence[str]) -> tuple[str, ...]:
     root = ROOT / "include"
     where = toolchain.kept_prefix(root / _INTERFACE, (*flags, f"-I{root}"), [root], "ascendc")
     return f"-I{where}", "-include", _INTERFACE
+
+
+_PLACE = re.compile(r"(.+):(\d+)(?: \(discriminator \d+\))?$")
+
+
+def place(told: str) -> str:
+    """Where a crash was, by what `ascendc_tell_crashes` wrote: the innermost line that is not of our headers."""
+    for library, _, offset in (line.rpartition(" ") for line in told.splitlines()):
+        if f"{os.sep}kernel{os.sep}" not in library:
+            continue
+        command = ["addr2line", "-i", "-e", library, offset]  # of binutils, which a compiler needs, too
+        lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+        for path, number in (found.groups() for line in lines if (found := _PLACE.match(line))):
+            if not path.startswith(("csrc", "/usr/", "??")):
+                return f" at {path}:{number}"
+    return ""
 
 
 _LAUNCH = re.compile(r"\b\w+\s*<<<([^;{}]*?)>>>(?=\s*\()")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel import isolated
+from ophook_npu.kernel import build, isolated
 from ophook_npu.kernel.cases import Case, Declared, cases, flat, unknown
 from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.kernel.memory import is_tensor
@@ -135,7 +135,8 @@ def run_case(kernel: Kernel, case: Case, timeout: float = 60) -> CaseResult:
     """
     try:
         kernel.needed(*case.inputs).prepare()  # a child's build would be lost
-        report, difference = isolated.call(lambda: _run(kernel, case), timeout)
+        watch = kernel.needed(*case.inputs).tell_crashes
+        report, difference = isolated.call(lambda: _run(kernel, case), timeout, watch, build.place)
     except OphookError as error:
         if error.where == "kernel":  # it does not compile: so with every case
             raise

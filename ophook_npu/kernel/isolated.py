@@ -16,19 +16,28 @@ from typing import Any
 from ophook_npu.errors import OphookError
 
 
-def call(function: Callable[[], Any], timeout: float) -> Any:
+def call(
+    function: Callable[[], Any],
+    timeout: float,
+    watch: Callable[[int], None] = lambda fd: None,
+    place: Callable[[str], str] = lambda told: "",
+) -> Any:
     """What ``function()`` returns, from a fork of this process.
 
     Args:
         timeout: seconds.
+        watch: called there first with a file descriptor, to which it may write where a crash was.
+        place: what an error says of that, such as " at a.cpp:3".
 
     Raises:
         OphookError: the process crashed (which signal) or did not end in time; and what ``function`` raised.
     """
     reader, writer = os.pipe()
+    crash = os.memfd_create("crash")
     child = os.fork()
     if child == 0:
         os.close(reader)
+        watch(crash)
         _serve(function, writer)
     os.close(writer)
     data = bytearray()
@@ -49,13 +58,15 @@ def call(function: Callable[[], Any], timeout: float) -> Any:
     finally:
         os.close(reader)
         status = _end(child)
+        with os.fdopen(crash, "rb") as file:
+            file.seek(0)
+            told = file.read().decode(errors="replace")
     if late or not (data or status):
         raise OphookError("timeout", f"the kernel did not end within {timeout:g} s: an endless loop?", todo="--timeout")
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
-        raise OphookError(
-            "crash", f"the kernel ends its process: {name}", todo="`--debug` tells how to run it under gdb"
-        )
+        what = f"the kernel ends its process: {name}{place(told)}"
+        raise OphookError("crash", what, todo="`--debug` tells how to run it under gdb")
     kind, value = pickle.loads(bytes(data))
     if kind == "raised":
         raise value

@@ -87,6 +87,12 @@ class Entry:
         """Builds all that a run needs."""
         self.build(), self.build_cube()
 
+    @staticmethod
+    def tell_crashes(fd: int) -> None:
+        """A signal that ends this process writes to ``fd`` first, in which libraries it was."""
+        if hasattr(_runtime(), "ascendc_tell_crashes"):  # not in one that an older package brought
+            _runtime().ascendc_tell_crashes(fd)
+
     def build(self) -> Path:
         """The library with the kernel in it. Raises OphookError where it does not compile."""
         if not self.source.is_file():

@@ -96,10 +96,10 @@ def test_an_endless_loop_ends(project: Path) -> None:
 
 
 def test_a_crash_is_a_result(project: Path) -> None:
-    change(project, "    op.Process();", "    *reinterpret_cast<volatile int*>(8) = 1;\n    op.Process();")
+    line = change(project, "    op.Process();", "    *reinterpret_cast<volatile int*>(8) = 1;\n    op.Process();")
     done = check(project, "--inputs", project / "inputs.py")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "the kernel ends its process: SIGSEGV" in done.stdout
+    assert f"the kernel ends its process: SIGSEGV at {project}/op_kernel/add_custom.cpp:{line}\n" in done.stdout
 
 
 def test_an_ascend310p_has_no_bfloat16_and_no_separate_cubes() -> None:
