@@ -8,6 +8,7 @@
 namespace ge {
 
 using graphStatus = uint32_t;
+using char_t = char;
 constexpr graphStatus GRAPH_SUCCESS = 0;
 constexpr graphStatus GRAPH_FAILED = 0xFFFFFFFFu;
 constexpr graphStatus GRAPH_PARAM_INVALID = 50331649u;

@@ -285,12 +285,17 @@ constexpr T operator+(T value, const Asserted<F>&) {
       ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()); \
     }                                                                \
   } while (false)
-// The device's compiler sees nothing of it, so that it may stand behind an expression whose semicolon was forgotten:
-// there it is not looked at, since what it asks about may be what is being initialized.
+// The device's compiler sees nothing of it. So names in it may lack their namespace, and it may stand behind an
+// expression whose semicolon was forgotten: there it is not looked at, since what it asks about may be what is being
+// initialized.
 #ifndef ASSERT
-#define ASSERT(...)                                                             \
-  +::ophook::rt::Asserted {                                                     \
-    [&] { return bool((__VA_ARGS__)); }, #__VA_ARGS__, ::ophook::rt::At::here() \
+#define ASSERT(...)                            \
+  +::ophook::rt::Asserted {                    \
+    [&] {                                      \
+      using namespace ::AscendC;               \
+      return bool((__VA_ARGS__));              \
+    },                                         \
+        #__VA_ARGS__, ::ophook::rt::At::here() \
   }
 #endif
 #define KERNEL_LOG(level, ...) OPHOOK_LOG_##level(__VA_ARGS__)

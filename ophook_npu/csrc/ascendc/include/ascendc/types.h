@@ -97,8 +97,8 @@ struct half {
 struct bfloat16_t {
   bfloat16_t() = default;
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
-  constexpr explicit bfloat16_t(T value) : bits(ophook::rt::bfloat16_bits(static_cast<float>(value))) {}
-  constexpr explicit bfloat16_t(half value) : bfloat16_t(float(value)) {}
+  constexpr bfloat16_t(T value) : bits(ophook::rt::bfloat16_bits(static_cast<float>(value))) {}
+  constexpr bfloat16_t(half value) : bfloat16_t(float(value)) {}
   constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
   uint16_t bits;
 };
@@ -138,6 +138,7 @@ namespace AscendC {
 using ::int4b_t;
 }
 using float32_t = float;
+using float16_t = half;
 
 // Hints of the device's compiler, which are functions there.
 constexpr bool likely(bool condition) { return condition; }

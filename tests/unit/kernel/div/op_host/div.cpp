@@ -8,7 +8,7 @@ namespace optiling {
 BEGIN_TILING_DATA_DEF(DivTilingData)
 TILING_DATA_FIELD_DEF(uint32_t, count);
 TILING_DATA_FIELD_DEF(uint32_t, total);
-END_TILING_DATA_DEF;
+END_TILING_DATA_DEF
 REGISTER_TILING_DATA_CLASS(Div, DivTilingData)
 
 static ge::graphStatus Tiling(gert::TilingContext* context) {
