@@ -93,7 +93,9 @@ struct TilingRegistration {
 #define TILING_DATA_FIELD_DEF_STRUCT(type, field) \
   type field;                                     \
   char field##_added_ = add(#type, #field, static_cast<optiling::TilingDef*>(&field), 0, 1, 0, true);
-#define END_TILING_DATA_DEF };
+#define END_TILING_DATA_DEF \
+  }                         \
+  ;
 #ifdef OPHOOK_ASC_PROGRAM  // a program fills its structures itself: nobody asks for them by an operator's name
 #define REGISTER_TILING_DATA_CLASS(op, class_name)
 #else
