@@ -137,7 +137,8 @@ def _as_one(sources: Sequence[Path]) -> Path:
 def explained(output: str, what: str, command: Sequence[str], sources: Sequence[Path] = ()) -> str:
     """``what`` happened and the compiler's words, from the first error on; notes about our headers are left out."""
     lines = output.splitlines()
-    errors = [i for i, line in enumerate(lines) if " error: " in line or "undefined reference" in line]
+    signs = (" error: ", "undefined reference", "multiple definition")
+    errors = [i for i, line in enumerate(lines) if any(sign in line for sign in signs) and "collect2:" not in line]
     kept: list[str] = []
     for i in errors[:5]:
         kept.append(lines[i])

@@ -17,6 +17,8 @@ from ophook_npu.plural import counted
 
 _ADD = re.compile(r"^\s*(?:OP_ADD|IMPL_OP_OPTILING)\s*\(\s*(\w+)", re.MULTILINE)
 REQUIRED, OPTIONAL, DYNAMIC = 2, 1, 3
+# A source in op_host that is of the operator's own aclnn function: CANN puts it into libcust_opapi.so.
+_OWN_API = re.compile(r'^\s*#\s*include\s*["<]opdev/', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,9 @@ class Project:
         self.path = Path(path).resolve()
         self.include = [folder.resolve() for folder in include]
         self.hosts, self.kernels = (_sources(self.path / name) for name in ("op_host", "op_kernel"))
+        self.hosts = [
+            one for one in self.hosts if not (one.is_file() and _OWN_API.search(one.read_text(errors="replace")))
+        ]
         if not self.hosts or not self.kernels:
             missing = [name for name, found in (("op_host", self.hosts), ("op_kernel", self.kernels)) if not found]
             raise OphookError(
