@@ -34,11 +34,15 @@ def call(
     """
     reader, writer = os.pipe()
     crash = os.memfd_create("crash")
+
+    def watched() -> Any:
+        watch(crash)
+        return function()
+
     child = os.fork()
     if child == 0:
         os.close(reader)
-        watch(crash)
-        _serve(function, writer)
+        _serve(watched, writer)
     os.close(writer)
     data = bytearray()
     late = False

@@ -91,11 +91,11 @@ class Kernel:
             if value is None and parameter.kind != OPTIONAL:
                 raise OphookError(prototype.type, f"input {parameter.name} is missing", allowed=self._signature())
             listed = parameter.kind == DYNAMIC
-            if value is not None and isinstance(value, list | tuple) != listed:
+            if value is not None and _is_list(value) != listed:
                 forms = ("one tensor", "a list of tensors")
                 what = f"input {parameter.name} is {forms[not listed]}"
                 raise OphookError(prototype.type, what, allowed=forms[listed])
-        like_torch = any(is_tensor(value) for values in tensors for value in each(values))
+        like_torch = any(is_tensor(value) for values in tensors for value in _each(values))
         arrays = _arrays(tensors)
         choice = self._choose(arrays)
         blocks = [[Block.of(value, prototype.type) for value in values] for values in arrays]
@@ -105,7 +105,7 @@ class Kernel:
         self._run(blocks, results, choice, tiling)
         for values, own, parameter in zip(inputs, blocks, prototype.inputs, strict=False):
             if self._in_place(parameter.name):
-                for value, block in zip(each(values), own, strict=True):
+                for value, block in zip(_each(values), own, strict=True):
                     _write_back(value, block)
         named = [(r, p) for r, p in zip(results, prototype.outputs, strict=True) if not self._in_place(p.name)]
         found = [[block.array(like_torch) for block in own] for own, _ in named]
@@ -289,7 +289,7 @@ class _Call:
                     tensor.dims[: len(shape)] = shape
                 shape = tuple(tensor.dims[: tensor.rank])
                 own.append((shape, self.choice.get(parameter.name, tensor.dtype)))
-            results.append(inputs.get(parameter.name) or [Block(*each) for each in own])
+            results.append(inputs.get(parameter.name) or [Block(*one) for one in own])
             at += count
         return results
 
@@ -301,13 +301,18 @@ class _Call:
         return tiling
 
 
-def each(values: Any) -> list[Any]:
+def _is_list(value: Any) -> bool:
+    """Of tensors; a list of numbers is one tensor."""
+    return isinstance(value, list | tuple) and any(hasattr(one, "shape") for one in value)
+
+
+def _each(value: Any) -> list[Any]:
     """The tensors of one parameter."""
-    return [] if values is None else list(values) if isinstance(values, list | tuple) else [values]
+    return [] if value is None else list(value) if _is_list(value) else [value]
 
 
 def _arrays(inputs: Sequence[Any]) -> list[list[Any]]:
-    return [[value if is_tensor(value) else np.asarray(value) for value in each(values)] for values in inputs]
+    return [[value if is_tensor(value) else np.asarray(value) for value in _each(values)] for values in inputs]
 
 
 def _described(blocks: list[Block]) -> Block:

@@ -35,6 +35,8 @@ def test_a_list_for_one_tensor() -> None:
     add = load(Path(__file__).parents[3] / "op_plugin_patch" / "ascendc")
     with pytest.raises(OphookError, match="input x is a list of tensors; allowed: one tensor"):
         add(X, X[0])
+    with pytest.raises(OphookError, match="inputs are x float64, y float64"):  # a list of numbers is one tensor
+        add([0.5, 2.0], [1.0, 2.0])
 
 
 def checked(folder: Path, reference: str) -> Checked:

@@ -3,3 +3,7 @@
 
 #include "../details/advanced_tiling.h"
 #include "../details/matmul_tiling.h"
+
+namespace optiling {
+using namespace std;  // tilings that include this write map and vector
+}

@@ -103,12 +103,10 @@ struct bfloat16_t {
   uint16_t bits;
 };
 // The device's compiler converts it, and computes nothing with it.
-#define OPHOOK_NOT_COMPUTED(op)             \
-  template <typename T>                     \
-  void operator op(bfloat16_t, T) = delete; \
-  template <typename T>                     \
-  void operator op(T, bfloat16_t) = delete; \
-  void operator op(bfloat16_t, bfloat16_t) = delete;
+#define OPHOOK_NOT_COMPUTED(op)                                                                          \
+  template <typename A, typename B,                                                                      \
+            typename = std::enable_if_t<std::is_same_v<A, bfloat16_t> || std::is_same_v<B, bfloat16_t>>> \
+  void operator op(A, B) = delete;
 OPHOOK_NOT_COMPUTED(+)
 OPHOOK_NOT_COMPUTED(-)
 OPHOOK_NOT_COMPUTED(*)

@@ -3,6 +3,7 @@
 #include "register/op_def_registry.h"
 #include "register/tilingdata_base.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "tiling/tiling_api.h"
 
 namespace optiling {
 BEGIN_TILING_DATA_DEF(DivTilingData)
@@ -12,7 +13,7 @@ END_TILING_DATA_DEF
 REGISTER_TILING_DATA_CLASS(Div, DivTilingData)
 
 static ge::graphStatus Tiling(gert::TilingContext* context) {
-  const std::map<ge::DataType, uint32_t> sizes{{ge::DT_FLOAT16, 2}, {ge::DT_FLOAT, 4}};
+  const map<ge::DataType, uint32_t> sizes{{ge::DT_FLOAT16, 2}, {ge::DT_FLOAT, 4}};
   const uint32_t count = context->GetComputeNodeInfo()->GetInputInstanceInfo(0)->GetInstanceNum();
   uint64_t bytes = 0, local = 0, ub = 0;
   for (uint32_t i = 0; i < count; ++i)
