@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -33,13 +34,13 @@ COMMITS = {SGL: "f425bdf1e191a7682296d3b2ed0b927d4e37d671", VLLM: "182b75ea84ff1
 _FOREIGN = "CANN Open Software"
 
 
-def fetch(folder: Path) -> None:
+def fetch(folder: Path, commits: Mapping[str, str] = COMMITS) -> None:
     """Each repository at its commit, without history, under ``folder``.
 
     Raises:
         OphookError: it cannot be fetched; nothing of it is left.
     """
-    for repository, commit in COMMITS.items():
+    for repository, commit in commits.items():
         place = folder / repository.split("/")[1]
         if place.is_dir():
             continue
@@ -53,7 +54,7 @@ def fetch(folder: Path) -> None:
                 if done.returncode:
                     raise OphookError(
                         "published_kernels", f"git {command[0]} of {repository}: {done.stderr.strip()}",
-                        todo="--checkout DIR with both repositories",
+                        todo="--checkout DIR with the repositories",
                     )  # fmt: skip
             shutil.copytree(name, place, symlinks=True)
 

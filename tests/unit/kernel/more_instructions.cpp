@@ -236,3 +236,22 @@ extern "C" __global__ __aicore__ void masked(GM_ADDR x, GM_ADDR z) {
   Axpy(r[64 + kCount], v, 3.0f, mask, 2, {1, 1, 8, 8});
   copy_out(z, r, 64 + 2 * kCount);
 }
+
+// 104 of 128 values are there, as in a last tile; Compare and Select take a multiple of 256 bytes. z: those above 0, else 0.
+template <bool compared> __aicore__ inline void chosen(GM_ADDR x, GM_ADDR z, uint32_t out) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, bits, results;
+  for (auto* each : {&values, &bits, &results}) pipe.InitBuffer(*each, kCount * 4);
+  LocalTensor<float> v = values.Get<float>(), r = results.Get<float>();
+  LocalTensor<uint8_t> mask = bits.Get<uint8_t>();
+  copy_in(v, x, 104);
+  if (compared) CompareScalar(mask, v, 0.0f, CMPMODE::GT, kCount);
+  Duplicate(r, 1.0f, kCount);
+  Mul(v, v, r, kCount);
+  Duplicate(r, 0.0f, kCount);
+  Select(r, mask, v, r, SELMODE::VSEL_TENSOR_TENSOR_MODE, kCount);
+  copy_out(z, r, out);
+}
+extern "C" __global__ __aicore__ void chosen_tail(GM_ADDR x, GM_ADDR z) { chosen<true>(x, z, 104); }
+extern "C" __global__ __aicore__ void chosen_behind(GM_ADDR x, GM_ADDR z) { chosen<true>(x, z, kCount); }
+extern "C" __global__ __aicore__ void chosen_by_nothing(GM_ADDR x, GM_ADDR z) { chosen<false>(x, z, 104); }

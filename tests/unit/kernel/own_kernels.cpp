@@ -237,6 +237,9 @@ KERNEL(blocks_backwards, LocalTensor<int32_t> p = part<int32_t>(w, 0); CreateVec
        Gatherb(r.ReinterpretCast<uint32_t>(), a.ReinterpretCast<uint32_t>(), p.ReinterpretCast<uint32_t>(), 4, GatherRepeatParams{1, 8}))
 KERNEL(sum_from_the_register, ReduceSum(part(w, 0), a, part(w, 1), kWidth); vector_to_scalar(); const float sum = GetReduceRepeatSumSpr<float>();
        scalar_to_vector(); Duplicate(r, sum, 8))
+KERNEL(greatest_from_the_register, ReduceRepeat<ReduceType::MAX>(part(w, 0), a, 64, 4, 1, 1, 8); vector_to_scalar(); float most = 0, at = 0, least = 0, no = 0;
+       GetReduceRepeatMaxMinSpr(most, at); ReduceMin(part(w, 0), a, part(w, 1), kWidth); vector_to_scalar(); GetReduceMaxMinCount(least, no);
+       scalar_to_vector(); Duplicate(r, most, 8); Duplicate(r[8], float(*reinterpret_cast<uint32_t*>(&at)), 8); Duplicate(r[16], least, 8))
 KERNEL(sums_of_even_lanes, uint64_t even[] = {0x5555555555555555ull, 0}; ReduceRepeat<ReduceType::SUM>(r, a, even, 4, 1, 1, 8))
 KERNEL(sums_in_counter_mode, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, kWidth - 32);
        ReduceRepeat<ReduceType::SUM, float, float, false>(r, a, int32_t(MASK_PLACEHOLDER), 1, 1, 1, 8); SetMaskNorm(); ResetMask())

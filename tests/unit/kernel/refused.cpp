@@ -21,6 +21,7 @@ void b(LocalTensor<half> x, LocalTensor<uint32_t> o) { Gatherb(x, x, o, 1, Gathe
 void c(float* x) { ReadGmByPassDCache<float>(x); }  // REFUSED
 void d(float* x) { WriteGmByPassDCache<float>(x, 1.0f); }  // REFUSED
 void e() { GetReduceRepeatSumSpr<int32_t>(); }  // REFUSED
+void of_no_extreme(int32_t& x) { GetReduceRepeatMaxMinSpr(x, x); }  // REFUSED
 void f(LocalTensor<int32_t> x) { Gelu(x, x, 8); }  // REFUSED
 void g(LocalTensor<bfloat16_t> x) { GeGLU(x, x, x); }  // REFUSED
 void h(LocalTensor<int32_t> x) { Swish(x, x, 8, 1); }  // REFUSED

@@ -126,3 +126,12 @@ def test_masks_of_bits() -> None:
     assert np.allclose(z[0], X[places].sum(), rtol=1e-6) and (z[8], z[16]) == (X[places].min(), X[places].max())
     assert np.array_equal(z[64:192], chosen)
     assert np.allclose(z[192:], 3 * chosen, rtol=1e-6)
+
+
+def test_bits_of_a_mask_behind_a_tail_are_nobodys() -> None:
+    z, report = run("chosen_tail", X, 104)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert np.array_equal(z, np.maximum(X[:104], 0))
+    for name, size, call in (("chosen_behind", 128, "DataCopy"), ("chosen_by_nothing", 104, "Select")):
+        _, report = run(name, X, size)
+        assert [(f.kind, f.call) for f in report.errors][:1] == [("uninitialized", call)], (name, report.findings)

@@ -204,6 +204,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "chosen_by_bytes": lambda a, b: np.where(np.arange(WIDTH) % 2, a, -5),
     "blocks_backwards": lambda a, b: a.reshape(ROWS, 32, 8)[:, ::-1],
     "sum_from_the_register": lambda a, b: np.repeat(a.sum(1, keepdims=True), 8, 1),
+    "greatest_from_the_register": lambda a, b: np.repeat(np.stack([a.max(1), a.argmax(1), a.min(1)], 1), 8, 1),
     "sums_of_even_lanes": lambda a, b: a.reshape(ROWS, 4, 32, 2)[..., 0].sum(2),
     "sums_in_counter_mode": lambda a, b: (
         a[:, :-32].reshape(ROWS, 7, 32).sum(2).reshape(ROWS, 7)[:, [0, 2, 4, 6]]

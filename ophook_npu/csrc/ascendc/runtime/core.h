@@ -187,7 +187,9 @@ class Core {
 
   float deq_scale = 0;  // what SetDeqScale set
   bool has_deq_scale = false;
-  double last_sum = 0;    // of ReduceSum
+  double last_sum = 0;     // of ReduceSum
+  float last_extreme = 0;  // of ReduceMax, ReduceMin and ReduceRepeat with either
+  uint32_t last_place = 0;
   uint64_t gathered = 0;  // by the last GatherMask
   SqueezedBytes squeezed;
   bool mask_by_count = false;

@@ -164,6 +164,7 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
   store(op, dst, 0, results * size);
   put(dst.dtype, folded.value, op.data(dst));
   if (fold == Fold::sum && cover.kind == Cover::kCount) c.last_sum = double(folded.value);
+  if (fold != Fold::sum) c.last_extreme = folded.value, c.last_place = ~0u;
   if (index) put_index(dst.dtype, folded.index, op.data(dst) + size);
 }
 
@@ -175,6 +176,7 @@ float sum_in_pairs(Dtype dtype, const float* values, size_t count) {
 }
 
 double last_sum() { return core().last_sum; }
+Extreme last_extreme() { return {core().last_extreme, core().last_place}; }
 
 void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t group, Cover cover, uint32_t dst_repeat,
                    uint32_t src_block, uint32_t src_repeat, int order, At at) {
@@ -207,6 +209,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   // dst's repeat stride counts results: those of one repeat for pairs and blocks, single ones for a whole repeat.
   const bool pairs = order == 0 || order == 1;  // value and index
   const uint32_t per_repeat = group == lanes ? (pairs ? 2 : 1) : groups;
+  Folded all;
   for (uint32_t repeat = 0; repeat < cover.repeat; ++repeat)
     for (uint32_t g = 0; g < groups; ++g) {
       Folded folded;
@@ -224,6 +227,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
       }
       if (!folded.seen) continue;
       if (fold == Fold::sum) folded.value = tree_sum(src.dtype, values.data(), group);
+      else all.add(fold, folded.value, repeat * lanes + folded.index);
       const uint64_t first = (uint64_t(repeat) * dst_repeat * per_repeat + (group == lanes ? 0 : g)) * size;
       const uint32_t results = group == lanes && pairs ? 2 : 1;
       if (!op.inside(dst, first, results * size, "the destination")) return;
@@ -234,6 +238,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
       if (order == 0) put_index(dst.dtype, folded.index, to + size);
       if (order == 1) put_index(dst.dtype, folded.index, to);
     }
+  if (all.seen && group == lanes) c.last_extreme = all.value, c.last_place = all.index;
 }
 
 void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Step sb, At at) {
@@ -335,10 +340,13 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
   const uint64_t used = mode == 0 ? std::min<uint64_t>(walk.elements(), lanes) : walk.elements(),
                  bytes = (used + 7) / 8;
   const bool in_register = !mask.bytes && mask.buffer < 0 && mode == 0;
+  const uint8_t* known = nullptr;
   if (!in_register) {
     if (!c.usable(mask, "Select", at) || !op.inside(mask, 0, bytes, "the mask")) return;
     op.reads(mask, 0, bytes);
-    if (c.launch.checks() && !all_written(op.written(mask), bytes))
+    // Bits behind a tail are nobody's, as Compare leaves them: what they choose counts as never computed.
+    known = op.written(mask);
+    if (c.launch.checks() && std::none_of(known, known + bytes, [](uint8_t byte) { return byte; }))
       c.report(Kind::uninitialized, "Select", at, "the mask was never computed", c.describe(mask));
   }
   const uint8_t* bits = in_register ? c.compared : op.data(mask);
@@ -353,7 +361,8 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
       uint8_t* to = op.data(dst) + run.offsets[0] + e * size;
       const uint64_t offset = from ? run.offsets[first ? 1 : 2] + e * size : 0;
       std::memmove(to, from ? op.data(*from) + offset : value, size);
-      std::memset(op.written(dst) + run.offsets[0] + e * size, from ? op.written(*from)[offset] : 1, size);
+      const bool chosen = !known || known[bit / 8];
+      std::memset(op.written(dst) + run.offsets[0] + e * size, chosen && (!from || op.written(*from)[offset]), size);
     }
   });
 }

@@ -20,6 +20,11 @@ OPHOOK_RT void compare(const char* call, Local dst, Local a, const Local* b, Sca
 OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d,
                       Step sa, Step sb, At at);
 OPHOOK_RT double last_sum();  // of the last ReduceSum of the first elements of a tensor
+struct Extreme {
+  float value = 0;
+  uint32_t index = 0;
+};
+OPHOOK_RT Extreme last_extreme();
 OPHOOK_RT void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block,
                              uint32_t dst_repeat, At at);
 OPHOOK_RT void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, At at);
@@ -256,6 +261,22 @@ __aicore__ inline T GetReduceRepeatSumSpr() {
   static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>, "GetReduceRepeatSumSpr: half or float");
   return T(float(ophook::rt::last_sum()));
 }
+#if __NPU_ARCH__ == 2201
+// What all repeats of the last ReduceRepeat with MAX or MIN have as greatest or least, and where, as a number in the bits
+// of T; of the last ReduceMax or ReduceMin the value alone: the page says that the index is not the right one, here ~0.
+template <typename T>
+__aicore__ inline void GetReduceRepeatMaxMinSpr(T& maxMinValue, T& maxMinIndex) {
+  static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>, "GetReduceRepeatMaxMinSpr: half or float");
+  const ophook::rt::Extreme found = ophook::rt::last_extreme();
+  maxMinValue = T(found.value);
+  __builtin_memcpy(&maxMinIndex, &found.index, sizeof(T));
+}
+// Its name before CANN 9.1.
+template <typename T>
+__aicore__ inline void GetReduceMaxMinCount(T& maxMinValue, T& maxMinIndex) {
+  GetReduceRepeatMaxMinSpr(maxMinValue, maxMinIndex);
+}
+#endif
 struct GatherRepeatParams {
   GatherRepeatParams() = default;
   GatherRepeatParams(uint8_t block, uint8_t repeat) : dstBlkStride(block), dstRepStride(repeat) {}

@@ -204,6 +204,14 @@ inline void asc_reduce(T* dst, T* src0, T* src1, uint16_t repeat, uint8_t src0_b
   ophook::rt::gather_mask(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), pattern_mode ? nullptr : &bits, pattern_mode, false, 0,
                           src0_block, repeat, src0_repeat, &taken, where);
 }
+#if __NPU_ARCH__ == 2201
+// Of all repeats of the last asc_repeat_reduce_max or _min: the value, and the first place that has it.
+OPHOOK_OF(half, float) inline void asc_get_reduce_max_cnt(T& val, uint32_t& index) {
+  const ophook::rt::Extreme found = ophook::rt::last_extreme();
+  val = T(found.value), index = found.index;
+}
+OPHOOK_OF(half, float) inline void asc_get_reduce_min_cnt(T& val, uint32_t& index) { asc_get_reduce_max_cnt(val, index); }
+#endif
 inline int64_t asc_get_rsvd_count() { return int64_t(ophook::rt::last_gathered()); }
 OPHOOK_WITH_SYNC(asc_select, OPHOOK_OF(half, float), (T * dst, T* src0, T* src1, uint32_t count),
                  (dst, src0, src1, count), const auto second = OPHOOK_LOCAL(src1);
