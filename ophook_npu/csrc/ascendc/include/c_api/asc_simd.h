@@ -210,7 +210,9 @@ OPHOOK_OF(half, float) inline void asc_get_reduce_max_cnt(T& val, uint32_t& inde
   const ophook::rt::Extreme found = ophook::rt::last_extreme();
   val = T(found.value), index = found.index;
 }
-OPHOOK_OF(half, float) inline void asc_get_reduce_min_cnt(T& val, uint32_t& index) { asc_get_reduce_max_cnt(val, index); }
+OPHOOK_OF(half, float) inline void asc_get_reduce_min_cnt(T& val, uint32_t& index) {
+  asc_get_reduce_max_cnt(val, index);
+}
 #endif
 inline int64_t asc_get_rsvd_count() { return int64_t(ophook::rt::last_gathered()); }
 OPHOOK_WITH_SYNC(asc_select, OPHOOK_OF(half, float), (T * dst, T* src0, T* src1, uint32_t count),
