@@ -262,8 +262,9 @@ __aicore__ inline T GetReduceRepeatSumSpr() {
   return T(float(ophook::rt::last_sum()));
 }
 #if __NPU_ARCH__ == 2201
-// What all repeats of the last ReduceRepeat with MAX or MIN have as greatest or least, and where, as a number in the bits
-// of T; of the last ReduceMax or ReduceMin the value alone: the page says that the index is not the right one, here ~0.
+// What all repeats of the last ReduceRepeat with MAX or MIN have as greatest or least, and where, as a number in the
+// bits of T; of the last ReduceMax or ReduceMin the value alone: the page says that the index is not the right one,
+// here ~0.
 template <typename T>
 __aicore__ inline void GetReduceRepeatMaxMinSpr(T& maxMinValue, T& maxMinIndex) {
   static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>, "GetReduceRepeatMaxMinSpr: half or float");
