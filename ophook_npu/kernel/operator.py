@@ -241,7 +241,9 @@ class _Call:
     def _attr(self, attribute: Attribute, given: dict[str, Any]) -> native.Attr:
         value = given.get(attribute.name, attribute.default)
         if value is None:
-            raise OphookError(self.prototype.type, f"the required attribute {attribute.name} is not given")
+            what, type_ = f"the required attribute {attribute.name} is not given", attribute.type
+            allowed = f"a value of type {type_}, behind the inputs in the tuples of inputs() in the project's inputs.py"
+            raise OphookError(self.prototype.type, what, allowed=allowed)
         out = native.Attr(kind=_KINDS[attribute.type])
         match attribute.type:
             case "Int" | "Bool":

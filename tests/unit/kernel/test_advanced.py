@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from ophook_npu import kernel
+from ophook_npu.errors import OphookError
 
 PROJECT = Path(__file__).parent / "advanced"
 SPACE = 8192
@@ -108,3 +109,10 @@ def test_tiling_that_cannot_be() -> None:
         run(matrix(2, 40, torch.float32), TOP_K, 4)  # rows must be multiples of 32
     with pytest.raises(Exception, match="refuses the call"):
         run(matrix(2, 64, torch.float32), TOP_K, 65)
+
+
+def test_a_required_attribute_that_is_missing_is_told_with_where_to_give_it() -> None:
+    advanced, x = kernel.load(PROJECT), torch.ones(8, 64)
+    told = r"attribute function is not given; allowed: a value of type Int, .*inputs\.py"
+    with pytest.raises(OphookError, match=told):
+        advanced(x, x[0], x[0])
