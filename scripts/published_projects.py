@@ -63,9 +63,11 @@ def state(status: int, results: Sequence[dict]) -> str:
     if status not in (0, 1):
         return "not compiled"
     outcomes = [one for result in results for one in result["outcomes"]]
-    if any(found["severity"] != "note" for result in results for found in result["findings"]):
+    failed = [one for one in outcomes if one["status"] == "fail"]
+    lost = [one for one in failed if "ends its process" in one["reason"] or "did not end within" in one["reason"]]
+    if len(failed) > len(lost) or any(one["severity"] != "note" for result in results for one in result["findings"]):
         return "findings"
-    if any(one["status"] == "fail" for one in outcomes):
+    if lost:
         return "stopped"
     return "refused" if any(one["status"] == "error" for one in outcomes) else "clean"
 

@@ -33,13 +33,18 @@ def test_projects_are_folders_with_both_parts(script: Any, tmp_path: Path) -> No
 
 def test_what_became_of_a_project_is_the_worst_of_it(script: Any) -> None:
     def result(*statuses: str, found: str = "") -> list[dict[str, Any]]:
-        return [{"outcomes": [{"status": each} for each in statuses], "findings": [{"severity": found}] * bool(found)}]
+        reasons = {"crash": "the kernel ends its process: SIGSEGV", "late": "the kernel did not end within 60 s: …"}
+        outcomes = [
+            {"status": "fail" if each in reasons else each, "reason": reasons.get(each, "")} for each in statuses
+        ]
+        return [{"outcomes": outcomes, "findings": [{"severity": found}] * bool(found)}]
 
     assert script.state(2, []) == script.state(-1, []) == "not compiled"
     assert script.state(0, result("pass", found="note")) == "clean"
     assert script.state(1, result("pass", "error")) == "refused"
-    assert script.state(1, result("error", "fail")) == "stopped"
-    assert script.state(1, result("fail") + result("pass", found="error")) == "findings"
+    assert script.state(1, result("error", "crash")) == script.state(1, result("late")) == "stopped"
+    assert script.state(1, result("crash") + result("pass", found="error")) == "findings"
+    assert script.state(1, result("crash", "fail")) == "findings"
 
 
 def test_a_project_of_ours_is_clean_and_one_without_code_is_told(script: Any, tmp_path: Path) -> None:
