@@ -57,14 +57,14 @@ def state(status: int, results: Sequence[dict]) -> str:
     """What became of a project: the status of `kernel check`, and what it wrote into --json.
 
     clean: nothing. findings: an error with a line, or a result that is wrong. stopped: without one, a kernel that
-    crashed or came to no end. refused: without either, shapes or types that were made up and that its own host code
-    takes not. not compiled: the status is 2, or it was ended.
+    crashed or came to no end. refused: without either, its own host code does not take shapes or types that were made
+    up. not compiled: the status is 2, or it was ended.
     """
     if status not in (0, 1):
         return "not compiled"
     outcomes = [one for result in results for one in result["outcomes"]]
     failed = [one for one in outcomes if one["status"] == "fail"]
-    lost = [one for one in failed if "ends its process" in one["reason"] or "did not end within" in one["reason"]]
+    lost = [one for one in failed if one["where"]]
     if len(failed) > len(lost) or any(one["severity"] != "note" for result in results for one in result["findings"]):
         return "findings"
     if lost:

@@ -63,7 +63,7 @@ case " ${extras[*]} " in
     *" dev "*) "$venv/bin/python" -m pip install --quiet --no-deps --no-compile --upgrade --target "$venv/triton" triton==3.6.0 ;;
 esac
 wait
-"$venv/bin/python" -m compileall -q -j 0 "$venv"/lib/python*/site-packages >/dev/null 2>&1 || true # templates and what is for later Pythons do not compile
+"$venv/bin/python" -m compileall -qq -j 0 "$venv"/lib/python*/site-packages || true # templates and what is for later Pythons do not compile
 printf '%s\n' "$made_for" "${extras[@]}" >"$complete.part"
 mv "$complete.part" "$complete"
 rm -f "$busy"

@@ -39,6 +39,7 @@ class CaseResult:
     status: str  # pass, fail or error
     reason: str = ""
     report: KernelReport = field(default_factory=KernelReport)
+    where: str = ""  # of an error instead of a result: "crash", "timeout", or who refused
 
 
 @dataclass
@@ -141,9 +142,8 @@ def run_case(kernel: Kernel, case: Case, timeout: float = 60) -> CaseResult:
         if error.where == "kernel":  # it does not compile: so with every case
             raise
         status = "fail" if error.where in ("crash", "timeout") else "error"
-        return CaseResult(
-            case.label, status, f"{error.what}" + (f"; allowed: {error.allowed}" if error.allowed else "")
-        )
+        reason = f"{error.what}" + (f"; allowed: {error.allowed}" if error.allowed else "")
+        return CaseResult(case.label, status, reason, where=error.where)
     status = "fail" if difference or report.errors else "pass"
     return CaseResult(case.label, status, difference, report)
 

@@ -97,9 +97,11 @@ def test_an_endless_loop_ends(project: Path) -> None:
 
 def test_a_crash_is_a_result(project: Path) -> None:
     line = change(project, "    op.Process();", "    *reinterpret_cast<volatile int*>(8) = 1;\n    op.Process();")
-    done = check(project, "--inputs", project / "inputs.py")
+    told = project / "told.json"
+    done = check(project, "--inputs", project / "inputs.py", "--json", told)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"the kernel ends its process: SIGSEGV at {project}/op_kernel/add_custom.cpp:{line}\n" in done.stdout
+    assert {one["where"] for one in json.loads(told.read_text())[0]["outcomes"]} == {"crash"}
 
 
 def test_an_ascend310p_has_no_bfloat16_and_no_separate_cubes() -> None:

@@ -33,16 +33,14 @@ def test_projects_are_folders_with_both_parts(script: Any, tmp_path: Path) -> No
 
 def test_what_became_of_a_project_is_the_worst_of_it(script: Any) -> None:
     def result(*statuses: str, found: str = "") -> list[dict[str, Any]]:
-        reasons = {"crash": "the kernel ends its process: SIGSEGV", "late": "the kernel did not end within 60 s: …"}
-        outcomes = [
-            {"status": "fail" if each in reasons else each, "reason": reasons.get(each, "")} for each in statuses
-        ]
+        lost = ("crash", "timeout")
+        outcomes = [{"status": "fail" if s in lost else s, "where": s if s in lost else ""} for s in statuses]
         return [{"outcomes": outcomes, "findings": [{"severity": found}] * bool(found)}]
 
     assert script.state(2, []) == script.state(-1, []) == "not compiled"
     assert script.state(0, result("pass", found="note")) == "clean"
     assert script.state(1, result("pass", "error")) == "refused"
-    assert script.state(1, result("error", "crash")) == script.state(1, result("late")) == "stopped"
+    assert script.state(1, result("error", "crash")) == script.state(1, result("timeout")) == "stopped"
     assert script.state(1, result("crash") + result("pass", found="error")) == "findings"
     assert script.state(1, result("crash", "fail")) == "findings"
 

@@ -55,9 +55,9 @@ typedef struct ascendc_counters {
 // ascendc_release; without `report`, and in a program of `kernel run`, what the kernel prints goes to
 // standard output.
 __attribute__((visibility("default"))) int ascendc_run(const ascendc_launch* launch, char** report);
+__attribute__((visibility("default"))) void ascendc_release(char* report);
 // A signal that ends this process writes first where it was: a line "library offset" for each call, in hexadecimal.
 __attribute__((visibility("default"))) void ascendc_tell_crashes(int fd);
-__attribute__((visibility("default"))) void ascendc_release(char* report);
 // ASCENDC_LAYOUT as the runtime was compiled: a package may bring one of another version.
 #define ASCENDC_LAYOUT ((uint64_t)sizeof(ascendc_launch) << 32 | (uint64_t)sizeof(ascendc_memory))
 __attribute__((visibility("default"))) uint64_t ascendc_layout(void);
