@@ -56,14 +56,6 @@ struct BrcbRepeatParams {
   uint16_t dstBlkStride = 1, dstRepStride = 8;
 };
 
-namespace cover {
-inline Cover of(uint64_t mask, int32_t repeat, bool set) {
-  return set ? lanes(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
-}
-inline Cover of(const uint64_t* mask, int32_t repeat, bool set) {
-  return set ? bits(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
-}
-}  // namespace cover
 #define OPHOOK_REDUCE(name, fold)                                                                                  \
   template <typename T>                                                                                            \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
@@ -101,7 +93,6 @@ OPHOOK_REDUCE_INDEX(ReduceMin, min)
 #undef OPHOOK_REDUCE
 #undef OPHOOK_REDUCE_INDEX
 
-// A mask is a number of elements or bits.
 #define OPHOOK_GROUPS(name, fold, group, mask_type)                                                                  \
   template <typename T, bool isSetMask = true>                                                                       \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, mask_type, \

@@ -11,6 +11,13 @@ inline Cover count(int32_t elements) { return {Cover::kCount, elements < 0 ? 0 :
 inline Cover lanes(uint64_t mask, uint32_t repeat) { return {Cover::kLanes, mask, 0, repeat}; }
 inline Cover bits(const uint64_t* mask, uint32_t repeat) { return {Cover::kBits, mask[0], mask[1], repeat}; }
 inline Cover preset(uint32_t repeat) { return {Cover::kPreset, 0, 0, repeat}; }  // what SetVectorMask set
+// A mask is a number of elements or bits.
+inline Cover of(uint64_t mask, int32_t repeat, bool set) {
+  return set ? lanes(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
+}
+inline Cover of(const uint64_t* mask, int32_t repeat, bool set) {
+  return set ? bits(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
+}
 }  // namespace cover
 
 // Passed as the mask of a call with isSetMask = false.
@@ -22,30 +29,21 @@ inline uint64_t MASK_PLACEHOLDER_LIST[2] = {0, 0};
 #define OPHOOK_ONLY(N, type) typename N = type, typename = std::enable_if_t<std::is_same_v<N, type>>
 constexpr ophook::rt::At kByAddress{"an instruction that a template names", 0};
 
+#define OPHOOK_BINARY_OVER(name, mask_type)                                                                      \
+  template <typename T, bool isSetMask = true>                                                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, \
+                              mask_type, const uint8_t repeatTime, const BinaryRepeatParams& p,                  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                      \
+    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                               \
+                       cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},                 \
+                       {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);              \
+  }
 #define OPHOOK_BINARY(name)                                                                                         \
   template <typename T>                                                                                             \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
                               const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                   \
     ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, {}, \
                        at);                                                                                         \
-  }                                                                                                                 \
-  template <typename T, bool isSetMask = true>                                                                      \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
-                              uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& p,                 \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
-    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                                  \
-                       isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                      \
-                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                        \
-                       {p.src1BlkStride, p.src1RepStride}, at);                                                     \
-  }                                                                                                                 \
-  template <typename T, bool isSetMask = true>                                                                      \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
-                              uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& p,               \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
-    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                                  \
-                       isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                       \
-                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                        \
-                       {p.src1BlkStride, p.src1RepStride}, at);                                                     \
   }                                                                                                                 \
   template <typename T, OPHOOK_ONLY(N, int32_t)>                                                                    \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
@@ -56,7 +54,9 @@ constexpr ophook::rt::At kByAddress{"an instruction that a template names", 0};
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
                               N mask, const uint8_t repeatTime, const BinaryRepeatParams& p) {                      \
     name<T, isSetMask>(dst, src0, src1, mask, repeatTime, p, kByAddress);                                           \
-  }
+  }                                                                                                                 \
+  OPHOOK_BINARY_OVER(name, uint64_t mask)                                                                           \
+  OPHOOK_BINARY_OVER(name, uint64_t mask[])
 OPHOOK_BINARY(Add)
 OPHOOK_BINARY(Sub)
 OPHOOK_BINARY(Mul)
@@ -72,28 +72,21 @@ OPHOOK_BINARY(FusedMulAdd)
 OPHOOK_BINARY(FusedMulAddRelu)
 OPHOOK_BINARY(MulAddRelu)
 #undef OPHOOK_BINARY
+#undef OPHOOK_BINARY_OVER
 
+#define OPHOOK_UNARY_OVER(name, mask_type)                                                                  \
+  template <typename T, bool isSetMask = true>                                                              \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,              \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                         \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                 \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::of(mask, repeatTime, isSetMask), \
+                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);              \
+  }
 #define OPHOOK_UNARY(name)                                                                                            \
   template <typename T>                                                                                               \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,             \
                               ophook::rt::At at = ophook::rt::At::here()) {                                           \
     ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, at);                 \
-  }                                                                                                                   \
-  template <typename T, bool isSetMask = true>                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,                    \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                                   \
-                      isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                         \
-                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                        \
-  }                                                                                                                   \
-  template <typename T, bool isSetMask = true>                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[],                  \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                                   \
-                      isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                          \
-                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                        \
   }                                                                                                                   \
   template <typename T, OPHOOK_ONLY(N, int32_t)>                                                                      \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const N& count) {                 \
@@ -103,7 +96,9 @@ OPHOOK_BINARY(MulAddRelu)
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, N mask, const uint8_t repeatTime, \
                               const UnaryRepeatParams& p) {                                                           \
     name<T, isSetMask>(dst, src, mask, repeatTime, p, kByAddress);                                                    \
-  }
+  }                                                                                                                   \
+  OPHOOK_UNARY_OVER(name, uint64_t mask)                                                                              \
+  OPHOOK_UNARY_OVER(name, uint64_t mask[])
 OPHOOK_UNARY(Abs)
 OPHOOK_UNARY(Exp)
 OPHOOK_UNARY(Ln)
@@ -113,29 +108,23 @@ OPHOOK_UNARY(Reciprocal)
 OPHOOK_UNARY(Relu)
 OPHOOK_UNARY(Not)
 #undef OPHOOK_UNARY
+#undef OPHOOK_UNARY_OVER
 
+#define OPHOOK_SCALAR_OVER(name, mask_type)                                                                     \
+  template <typename T, bool isSetMask = true>                                                                  \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, mask_type, \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                             \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                     \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),        \
+                            cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},           \
+                            {p.srcBlkStride, p.srcRepStride}, at);                                              \
+  }
 #define OPHOOK_SCALAR(name)                                                                                            \
   template <typename T, bool isSetMask = true>                                                                         \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar,                   \
                               const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                      \
     ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),               \
                             cover::count(count), {}, {}, at);                                                          \
-  }                                                                                                                    \
-  template <typename T, bool isSetMask = true>                                                                         \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask,    \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                    \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
-    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),               \
-                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                    \
-                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                   \
-  }                                                                                                                    \
-  template <typename T, bool isSetMask = true>                                                                         \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask[],  \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                    \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
-    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),               \
-                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                     \
-                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                   \
   }                                                                                                                    \
   template <typename T, bool isSetMask = true, OPHOOK_ONLY(N, int32_t)>                                                \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, const N& count) { \
@@ -145,7 +134,9 @@ OPHOOK_UNARY(Not)
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, N mask,           \
                               const uint8_t repeatTime, const UnaryRepeatParams& p) {                                  \
     name<T, isSetMask>(dst, src, scalar, mask, repeatTime, p, kByAddress);                                             \
-  }
+  }                                                                                                                    \
+  OPHOOK_SCALAR_OVER(name, uint64_t mask)                                                                              \
+  OPHOOK_SCALAR_OVER(name, uint64_t mask[])
 OPHOOK_SCALAR(Adds)
 OPHOOK_SCALAR(Muls)
 OPHOOK_SCALAR(Maxs)
@@ -154,6 +145,7 @@ OPHOOK_SCALAR(ShiftLeft)
 OPHOOK_SCALAR(ShiftRight)
 OPHOOK_SCALAR(LeakyRelu)
 #undef OPHOOK_SCALAR
+#undef OPHOOK_SCALAR_OVER
 
 // dst += src * scalar; a float dst may have a half src.
 template <typename T, typename U>
@@ -162,69 +154,64 @@ __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src
   ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),
                           cover::count(count), {}, {}, at);
 }
-template <typename T, typename U, bool isSetMask = true>
-__aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, uint64_t mask,
-                            const uint8_t repeatTime, const UnaryRepeatParams& p,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),
-                          isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
-                          {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
-}
-
-template <typename T, typename U, bool isSetMask = true>
-__aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, uint64_t mask[],
-                            const uint8_t repeatTime, const UnaryRepeatParams& p,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),
-                          isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
-                          {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
-}
+#define OPHOOK_AXPY(mask_type)                                                                                  \
+  template <typename T, typename U, bool isSetMask = true>                                                      \
+  __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, mask_type, \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                             \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                     \
+    ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),        \
+                            cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},           \
+                            {p.srcBlkStride, p.srcRepStride}, at);                                              \
+  }
+OPHOOK_AXPY(uint64_t mask)
+OPHOOK_AXPY(uint64_t mask[])
+#undef OPHOOK_AXPY
 
 template <typename T>
 __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, const int32_t& count,
                                  ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value), cover::count(count), {}, at);
 }
-template <typename T, bool isSetMask = true>
-__aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, uint64_t mask, const uint8_t repeatTime,
-                                 const uint16_t dstBlockStride, const uint8_t dstRepeatStride,
-                                 ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value),
-                        isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
-                        {dstBlockStride, dstRepeatStride}, at);
-}
-template <typename T, bool isSetMask = true>
-__aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, uint64_t mask[], const uint8_t repeatTime,
-                                 const uint16_t dstBlockStride, const uint8_t dstRepeatStride,
-                                 ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value),
-                        isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
-                        {dstBlockStride, dstRepeatStride}, at);
-}
+#define OPHOOK_DUPLICATE(mask_type)                                                                                \
+  template <typename T, bool isSetMask = true>                                                                     \
+  __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, mask_type, const uint8_t repeatTime, \
+                                   const uint16_t dstBlockStride, const uint8_t dstRepeatStride,                   \
+                                   ophook::rt::At at = ophook::rt::At::here()) {                                   \
+    ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value), cover::of(mask, repeatTime, isSetMask),        \
+                          {dstBlockStride, dstRepeatStride}, at);                                                  \
+  }
+OPHOOK_DUPLICATE(uint64_t mask)
+OPHOOK_DUPLICATE(uint64_t mask[])
+#undef OPHOOK_DUPLICATE
 
 template <typename T, typename U>
 __aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
                             const uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::cast(dst.view(), src.view(), int(mode), cover::count(int32_t(count)), {}, {}, at);
 }
-template <typename T, typename U, bool isSetMask = true>
-__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
-                            const uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& p,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::cast(dst.view(), src.view(), int(mode),
-                   isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
-                   {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
-}
-template <typename T, typename U, bool isSetMask = true>
-__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
-                            const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& p,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::cast(dst.view(), src.view(), int(mode),
-                   isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
-                   {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
-}
+#define OPHOOK_CAST(mask_type)                                                                                        \
+  template <typename T, typename U, bool isSetMask = true>                                                            \
+  __aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, mask_type, \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
+    ophook::rt::cast(dst.view(), src.view(), int(mode), cover::of(mask, repeatTime, isSetMask),                       \
+                     {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                         \
+  }
+OPHOOK_CAST(const uint64_t mask)
+OPHOOK_CAST(const uint64_t mask[])
+#undef OPHOOK_CAST
 
 // dst = conversion of op(src0, src1).
+#define OPHOOK_CONVERTED_OVER(name, op, allowed, types, mask_type)                                               \
+  template <typename T, typename U, bool isSetMask = true>                                                       \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
+                              mask_type, const uint8_t repeatTime, const BinaryRepeatParams& p,                  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                      \
+    static_assert(allowed, #name ": " types " (" #name ".md)");                                                  \
+    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                     \
+                            cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},            \
+                            {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);         \
+  }
 #define OPHOOK_CONVERTED(name, op, allowed, types)                                                               \
   template <typename T, typename U>                                                                              \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
@@ -233,26 +220,8 @@ __aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src
     ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                     \
                             cover::count(int32_t(count)), {}, {}, {}, at);                                       \
   }                                                                                                              \
-  template <typename T, typename U, bool isSetMask = true>                                                       \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
-                              uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& p,              \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                      \
-    static_assert(allowed, #name ": " types " (" #name ".md)");                                                  \
-    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                     \
-                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),              \
-                            {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                \
-                            {p.src1BlkStride, p.src1RepStride}, at);                                             \
-  }                                                                                                              \
-  template <typename T, typename U, bool isSetMask = true>                                                       \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
-                              uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& p,            \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                      \
-    static_assert(allowed, #name ": " types " (" #name ".md)");                                                  \
-    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                     \
-                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),               \
-                            {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                \
-                            {p.src1BlkStride, p.src1RepStride}, at);                                             \
-  }
+  OPHOOK_CONVERTED_OVER(name, op, allowed, types, uint64_t mask)                                                 \
+  OPHOOK_CONVERTED_OVER(name, op, allowed, types, uint64_t mask[])
 template <typename From, typename To, typename T, typename U>
 constexpr bool converts = std::is_same_v<From, U> && std::is_same_v<To, T>;
 #define OPHOOK_SUMS (converts<half, int8_t, T, U> || converts<int16_t, int8_t, T, U> || converts<float, half, T, U>)
@@ -264,6 +233,7 @@ OPHOOK_CONVERTED(MulCast, Mul, (converts<half, int8_t, T, U> || converts<half, u
 OPHOOK_CONVERTED(AddDeqRelu, Add, (converts<int32_t, half, T, U>), "int32_t to half")
 #undef OPHOOK_SUMS
 #undef OPHOOK_CONVERTED
+#undef OPHOOK_CONVERTED_OVER
 
 // What a Cast of int32_t to half multiplies by.
 __aicore__ inline void SetDeqScale(half scale) { ophook::rt::set_deq_scale(float(scale)); }
