@@ -1,9 +1,10 @@
 #!/usr/bin/env python
 """The names that the vendor's Ascend C reference has pages of, and which of them our headers declare.
 
-From a checkout of asc-devkit, ``scripts/ascend_c_pages.py TREE`` writes `csrc/ascendc/pages.txt` (names, products and
-where the page stands; no sentence of a page) and docs/ascend-c-api.md; without one it writes the document anew from the
-names that are kept and the headers as they are.
+From checkouts of asc-devkit and of metadef, whose pages describe what an operator's host side is given,
+``scripts/ascend_c_pages.py TREE METADEF`` writes `csrc/ascendc/pages.txt` (names, products and where the page stands;
+no sentence of a page) and docs/ascend-c-api.md; without them it writes the document anew from the names that are kept
+and the headers as they are.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from ophook_npu.kernel.pages import PAGES, Page, declared, described, pages
+from ophook_npu.kernel.pages import PAGES, Page, declared, has, pages
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "ascend-c-api.md"
 _PRODUCTS = {"910b": "A2", "A3": "A3", "950": "950"}
 # What these chapters describe runs on an Ascend950 alone, or not on an AI Core.
 _CHAPTERS = ("SIMD-API", "Utils-API")
+_METADEF = ("ge_namespace", "gert_namespace")
 _TITLE = re.compile(r"#\s*([^<\n]+)")
 _SUPPORT = re.compile(r"<!-- npu=\"([^\"]+)\"[^>]*-->\s*\n?\s*-[^\n]*[：:]\s*(支持|不支持)")
 
@@ -32,14 +34,16 @@ def _names(title: str) -> list[str]:
     return parts if all(re.fullmatch(r"~?[A-Za-z_][A-Za-z0-9_]*", part) for part in parts) else []
 
 
-def read(tree: Path) -> Iterator[Page]:
-    """One page a name; a page without a list of products speaks for all."""
-    top = tree / "docs" / "zh" / "api"
+def read(top: Path, chapters: tuple[str, ...], name: str = "") -> Iterator[Page]:
+    """One page a name, of the ``chapters`` under ``top``; a page without a list of products speaks for all.
+
+    ``name``: what comes before a chapter's own.
+    """
     for path in sorted(top.rglob("*.md")):
         place = path.relative_to(top)
         text = path.read_text(encoding="utf-8")
         title = _TITLE.match(text.lstrip())
-        if place.parts[0] not in _CHAPTERS or "原型" not in text or not title:
+        if place.parts[0] not in chapters or "原型" not in text or not title:
             continue
         said = {
             _PRODUCTS[key]: word == "支持"
@@ -48,13 +52,20 @@ def read(tree: Path) -> Iterator[Page]:
             if key in _PRODUCTS
         }
         products = tuple(product for product in _PRODUCTS.values() if said.get(product, not said))
-        for name in _names(title[1].strip()):
-            yield Page(name, products, str(place.parent))
+        for one in _names(title[1].strip()):
+            yield Page(one, products, f"{name}{place.parent}")
 
 
-def write(tree: Path, commit: str) -> None:
-    found = sorted(set(read(tree)), key=lambda page: (page.chapter, page.name))
-    lines = [f"# asc-devkit at {commit}: names of pages, and the products that each lists"]
+def _commit(tree: Path) -> str:
+    command = ["git", "-C", str(tree), "rev-parse", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def write(tree: Path, metadef: Path) -> None:
+    pages = {*read(tree / "docs" / "zh" / "api", _CHAPTERS), *read(metadef / "docs" / "api", _METADEF, "metadef/")}
+    found = sorted(pages, key=lambda page: (page.chapter, page.name))
+    commits = f"asc-devkit at {_commit(tree)}, metadef at {_commit(metadef)}"
+    lines = [f"# {commits}: names of pages, and the products that each lists"]
     for chapter, those in groupby(found, key=lambda page: page.chapter):
         lines.append(f"= {chapter}")
         lines += [f"{page.name} {' '.join(page.products)}".rstrip() for page in those]
@@ -63,10 +74,11 @@ def write(tree: Path, commit: str) -> None:
 
 def document() -> str:
     """docs/ascend-c-api.md as it is to be."""
-    ours, every = described(), pages()
+    every = pages()
+    there = {page for page in every if has(page)}
     here = [page for page in every if "A2" in page.products]
-    source = PAGES.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").split(":")[0]
-    have = sum(page.name in ours for page in here)
+    source = PAGES.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").split(":")[0].replace(", ", ",\n")
+    have = sum(page in there for page in here)
     lines = [
         "# Which names of Ascend C are there",
         "",
@@ -84,22 +96,20 @@ def document() -> str:
     ]
     for chapter, group in groupby(here, key=lambda page: page.chapter):
         those = list(group)
-        absent = sorted({page.name for page in those if page.name not in ours})
-        there = sum(page.name in ours for page in those)
-        names = ", ".join(f"`{name}`" for name in absent) or "–"
-        lines.append(f"| {chapter.replace('SIMD-API/', '')} | {len(those)} | {there} | {names} |")
+        names = ", ".join(f"`{name}`" for name in sorted({page.name for page in those if page not in there})) or "–"
+        simulated = sum(page in there for page in those)
+        lines.append(f"| {chapter.replace('SIMD-API/', '')} | {len(those)} | {simulated} | {names} |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tree", nargs="?", type=Path, metavar="TREE", help="a git checkout of asc-devkit")
+    parser.add_argument("trees", nargs="*", type=Path, metavar="TREE", help="checkouts of asc-devkit and metadef")
     options = parser.parse_args()
-    if options.tree:
-        commit = subprocess.run(
-            ["git", "-C", str(options.tree), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        write(options.tree, commit)
+    if len(options.trees) not in (0, 2):
+        parser.error("either both checkouts, asc-devkit's and metadef's, or none")
+    if options.trees:
+        write(*options.trees)
     TARGET.write_text(document(), encoding="utf-8")
     print(f"{TARGET.name}: {len(pages())} pages, {len(declared())} names in our headers")
 

@@ -44,7 +44,10 @@ _MEMBER = re.compile(r"[‘'](\w+)[’'] is not a member of [‘']AscendC[’']"
 # Words around a name that the compiler does not know.
 _UNKNOWN = re.compile(
     r"[‘'](?:AscendC::)?(\w+)[’'] (?:is not a member of|was not declared|has not been declared|does not name)"
-    r"|has no member named [‘'](\w+)[’']|no arguments to [‘'](\w+)[’']|fatal error: (\S+): No such file"
+    r"|no arguments to [‘'](\w+)[’']|fatal error: (\S+): No such file"
+)
+_NO_MEMBER = re.compile(
+    r"[‘'](?:class |struct )?(?:const )?(?:\w+::)*(\w+)(?:<[^’']*>)?[’'] has no member named [‘'](\w+)[’']"
 )
 
 
@@ -56,6 +59,9 @@ def hint(message: str) -> str | None:
             return text.format(*found.groups())
     for unknown in _UNKNOWN.finditer(message):
         if told := pages.absent(next(filter(None, unknown.groups()))):
+            return told
+    for owner, member in _NO_MEMBER.findall(message):
+        if told := pages.absent(member, owner):
             return told
     if member := _MEMBER.search(message):
         return f"AscendC::{member[1]} is not implemented here: docs/ascend-c-api.md lists what is"

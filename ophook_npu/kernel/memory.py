@@ -33,7 +33,7 @@ def name_of(dtype: int) -> str:
 @functools.cache
 def _others() -> dict[int, str]:
     text = (CSRC / "ascendc" / "host" / "details" / "graph_types.inc").read_text()
-    return {int(number): name for name, number in re.findall(r"^DATA_TYPE\((\w+), (\d+)\)", text, re.MULTILINE)}
+    return {int(number): name for name, number in re.findall(r"^DATA_TYPE\((\w+), (\d+),", text, re.MULTILINE)}
 
 
 def size_of(dtype: int) -> int:

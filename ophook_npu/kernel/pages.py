@@ -15,6 +15,11 @@ PAGES = ROOT / "pages.txt"
 _FILE = re.compile(r'# \d+ "([^"]+)"')
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_CLASS = re.compile(
+    r"\b(?:class|struct)\s+(?:alignas\(\d+\)\s*)?(\w+)(?:<[^;{}()]*>)?(?:\s+final)?\s*(?::([^;{}]*))?\{"
+)
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]*);")
+_MEMBER = re.compile(r"\b([A-Za-z_]\w*)\s*[(;={,]")
 
 
 @dataclass(frozen=True)
@@ -39,24 +44,102 @@ def pages() -> tuple[Page, ...]:
     return tuple(found)
 
 
+@dataclass
+class _Class:
+    """``members`` are the names that its body declares or calls; ``bases``, by name, may have more of them."""
+
+    members: set[str]
+    bases: set[str]
+
+
 @functools.cache
-def declared() -> frozenset[str]:
-    """Every identifier of our headers of Ascend C, for the device and for the host, as the preprocessor leaves them."""
-    found: set[str] = set()
-    # A kernel's side and the host's define some names twice, so each is looked at by itself.
+def _headers() -> tuple[str, ...]:
+    """Our headers of Ascend C as the preprocessor leaves them: those for the device, and those for the host.
+
+    Each by itself, because the two define some names twice.
+    """
+    texts = []
     for folder in ("include", "host"):
         headers = [word for header in sorted((ROOT / folder).rglob("*.h")) for word in ("-include", str(header))]
         flags = ["-std=c++20", f"-I{ROOT / 'host'}", f"-I{ROOT / 'include'}", "-I", str(CSRC)]
         result = toolchain.run([*toolchain.compiler(), *flags, *headers, "-E", "-dD", "-x", "c++", os.devnull])
-        ours = False
+        ours, lines = False, []
         for line in result.stdout.splitlines():
             if m := _FILE.match(line):
                 ours = m[1].startswith(str(ROOT))
             elif ours:
-                found.update(_NAME.findall(_STRING.sub(" ", line)))
+                lines.append(_STRING.sub(" ", line))
+        texts.append("\n".join(lines))
     # By itself: it includes a header of the torch_npu wheel.
-    found.update(_NAME.findall((CSRC / "include" / "acl" / "acl_rt_compile.h").read_text()))
-    return frozenset(found)
+    return (*texts, (CSRC / "include" / "acl" / "acl_rt_compile.h").read_text())
+
+
+@functools.cache
+def declared() -> frozenset[str]:
+    """Every identifier of our headers of Ascend C."""
+    return frozenset(name for text in _headers() for name in _NAME.findall(text))
+
+
+@functools.cache
+def _classes() -> dict[str, _Class]:
+    """By name without capitals, as some chapters are named."""
+    found: dict[str, _Class] = {}
+    for text in _headers():
+        for m in _CLASS.finditer(text):
+            depth, end = 1, m.end()
+            while depth and end < len(text):
+                depth += {"{": 1, "}": -1}.get(text[end], 0)
+                end += 1
+            one = found.setdefault(m[1].lower(), _Class(set(), set()))
+            one.members.update(_MEMBER.findall(text[m.end() : end]))
+            one.bases.update(_NAME.findall((m[2] or "").lower()))
+        for m in _ALIAS.finditer(text):
+            found.setdefault(m[1].lower(), _Class(set(), set())).bases.update(_NAME.findall(m[2].lower()))
+    return found
+
+
+def _members(name: str, seen: frozenset[str] = frozenset()) -> set[str]:
+    """Of the class ``name`` and of those that it is made of."""
+    one = _classes().get(name)
+    if one is None or name in seen:
+        return set()
+    return one.members.union(*(_members(base, seen | {name}) for base in one.bases))
+
+
+# Functions although their chapter is that of a class.
+_FREE = {"MakeLayout", "MakeShape", "MakeStride", "is_layout"}
+# Chapters that do not have the name of the class that they describe.
+_OWNERS = {
+    f"{kind}-Tiling侧接口": f"{kind}Tiling" for kind in ("Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropInput")
+}
+
+
+def _class_of(page: Page) -> str | None:
+    """The class of which the page describes a member: the chapter is named after it."""
+    if page.name in _FREE:
+        return None
+    parts = page.chapter.split("/")
+    if parts[-1] in _OWNERS:
+        return _OWNERS[parts[-1]].lower()
+    if page.chapter == "metadef/ge_namespace/tensor":
+        return "ge::tensor"  # not gert's, which has a chapter of its own
+    if parts[0] == "metadef" and len(parts) == 3:
+        return None if page.name.lower() == parts[2] else parts[2]
+    own = next((part.lower() for part in reversed(parts) if part.lower() in _classes()), None)
+    return None if own == page.name.lower() else own
+
+
+@functools.cache
+def _described() -> frozenset[str]:
+    """Pages of the C interface that our headers follow: one describes several functions, as asc_dcci does."""
+    return frozenset(page.name for name in declared() if name.startswith("asc_") and (page := page_of(name)))
+
+
+def has(page: Page) -> bool:
+    """Whether our headers declare what the page describes."""
+    if own := _class_of(page):
+        return page.name in _members(own)
+    return page.name in declared() or page.name in _described()
 
 
 def page_of(name: str) -> Page | None:
@@ -68,20 +151,21 @@ def page_of(name: str) -> Page | None:
     return next((page for page in those if "A2" in page.products), those[0] if those else None)
 
 
-@functools.cache
-def described() -> frozenset[str]:
-    """The names of the pages that our headers follow: those of functions that they declare."""
-    ours = declared()
-    return ours | {page.name for name in ours if name.startswith("asc_") and (page := page_of(name))}
+def absent(name: str, owner: str | None = None) -> str | None:
+    """What to say of a name that did not compile; None where no page has it, or our headers know it.
 
-
-def absent(name: str) -> str | None:
-    """What to say of a name that did not compile; None where no page has it, or our headers know it."""
-    if name in declared():
-        return None
-    page = page_of(name)
+    ``owner``: the class that has no such member.
+    """
+    if owner is not None:
+        page = next((one for one in pages() if one.name == name and _class_of(one) == owner.lower()), None)
+        if page is not None and has(page):
+            return None
+    else:
+        page = None
     if page is None:
-        return None
+        page = page_of(name)
+        if page is None or name in declared():
+            return None
     if "A2" in page.products:
         return f"{name} is documented ({page.chapter}) and not implemented here: docs/ascend-c-api.md lists what is"
     products = " and ".join(f"Ascend{one}" if one == "950" else f"Atlas {one}" for one in page.products)

@@ -17,6 +17,7 @@ from ophook_npu.plural import counted
 
 _ADD = re.compile(r"^\s*(?:OP_ADD|IMPL_OP_OPTILING)\s*\(\s*(\w+)", re.MULTILINE)
 REQUIRED, OPTIONAL, DYNAMIC = 2, 1, 3
+_CPP = (".cpp", ".cc", ".cxx")  # what CMake takes for C++
 # A source in op_host that is of the operator's own aclnn function: CANN puts it into libcust_opapi.so.
 _OWN_API = re.compile(r'^\s*#\s*include\s*["<]opdev/', re.MULTILINE)
 
@@ -73,7 +74,12 @@ class Prototype:
 def _sources(folder: Path) -> list[Path]:
     """Those in the folder itself and, of Atlas A2 and A3 alone, in its arch22; if there are none, those of the folders
     in it, one an operator."""
-    return sorted([*folder.glob("*.cpp"), *folder.glob("arch22/*.cpp")]) or sorted(folder.glob("*/*.cpp"))
+
+    def of(*patterns: str) -> list[Path]:
+        found = (path for pattern in patterns for path in folder.glob(pattern))
+        return sorted(path for path in found if path.suffix in _CPP)
+
+    return of("*", "arch22/*") or of("*/*")
 
 
 class Project:

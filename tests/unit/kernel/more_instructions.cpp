@@ -255,3 +255,43 @@ template <bool compared> __aicore__ inline void chosen(GM_ADDR x, GM_ADDR z, uin
 extern "C" __global__ __aicore__ void chosen_tail(GM_ADDR x, GM_ADDR z) { chosen<true>(x, z, 104); }
 extern "C" __global__ __aicore__ void chosen_behind(GM_ADDR x, GM_ADDR z) { chosen<true>(x, z, kCount); }
 extern "C" __global__ __aicore__ void chosen_by_nothing(GM_ADDR x, GM_ADDR z) { chosen<false>(x, z, 104); }
+
+// z: 0 the elements of x, some of them changed one by one; 64 those or 2, by bytes; 128 what was never given a value.
+constexpr TQueConfig kOne = {.bufferLen = 256, .bufferNumber = 2};
+extern "C" __global__ __aicore__ void elements(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TQue<TPosition::VECIN, 1, &kOne> in;
+  TBuf<TPosition::VECCALC> bytes, chosen, temporary;
+  pipe.InitBuffer(in, 2, 256);
+  pipe.InitBuffer(bytes, 64);
+  pipe.InitBuffer(chosen, 256);
+  pipe.InitBuffer(temporary, 1024);
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), 64);
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 192);
+  LocalTensor<float> v = in.AllocTensor<float>(), c = chosen.Get<float>();
+  DataCopy(v, from, 64);
+  in.EnQue(v);
+  v = in.DeQue<float>();
+  v(0) = 5;
+  v(1) += v(0) * 2;
+  v(2) = v(0);
+  const float fourth = from(3);
+  v(3) = -fourth;
+  v.Print(9);
+  assert(v.ToFile("elements.bin") == 0);
+  LocalTensor<uint8_t> b = bytes.Get<uint8_t>();
+  for (uint32_t i = 0; i < 64; ++i) b(i) = i % 2;
+  SetFlag<HardEvent::S_V>(EVENT_ID0);
+  WaitFlag<HardEvent::S_V>(EVENT_ID0);
+  SelectWithBytesMaskShapeInfo shape;
+  shape.firstAxis = 1, shape.srcLastAxis = shape.maskLastAxis = 64;
+  SelectWithBytesMask(c, v, 2.0f, b, temporary.Get<uint8_t>(), shape);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(to, v, 64);
+  DataCopy(to[64], c, 64);
+  for (uint32_t i = 129; i < 192; ++i) to(i) = float(i);
+  to(128) = temporary.GetWithOffset<float>(8, 992)(0);
+  DataCacheCleanAndInvalid<float, CacheLine::ENTIRE_DATA_CACHE, DcciDst::CACHELINE_OUT>(to);
+  in.FreeTensor(v);
+}

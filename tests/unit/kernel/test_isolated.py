@@ -86,6 +86,12 @@ def test_hints() -> None:
     assert "for Ascend950 alone" in (hint("error: ‘asc_mmad_mx’ was not declared in this scope") or "")
     assert "cube_compute" in (hint("error: ‘asc_mmad_sync’ was not declared in this scope") or "")
     assert "DTYPE_X" in (hint("error: ‘DTYPE_X’ was not declared in this scope") or "")
+    told = hint("error: ‘class AscendC::TPipe’ has no member named ‘InitSpmBuffer’; did you mean ‘InitBuffer’?")
+    assert told and told.startswith("InitSpmBuffer is documented (SIMD-API/基础API/资源管理/TPipe) and not")
+    # Another class has it.
+    told = hint("error: ‘class AscendC::GlobalTensor<float>’ has no member named ‘ReinterpretCast’")
+    assert told and "for Ascend950 alone" in told
+    assert hint("error: ‘class AscendC::TPipe’ has no member named ‘GetPhyAddr’") is None
     assert hint("error: expected ‘;’") is None
     assert hint("error: ‘helper’ was not declared in this scope") is None
 

@@ -135,3 +135,17 @@ def test_bits_of_a_mask_behind_a_tail_are_nobodys() -> None:
     for name, size, call in (("chosen_behind", 128, "DataCopy"), ("chosen_by_nothing", 104, "Select")):
         _, report = run(name, X, size)
         assert [(f.kind, f.call) for f in report.errors][:1] == [("uninitialized", call)], (name, report.findings)
+
+
+def test_elements_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    x = np.arange(64, dtype=np.float32)
+    z, report = run("elements", x, 192)
+    wanted = x.copy()
+    wanted[:4] = 5, 1 + 5 * 2, 5, -3
+    assert np.array_equal(z[:64], wanted) and np.array_equal(z[64:128], np.where(np.arange(64) % 2, 2, wanted))
+    assert np.array_equal(z[129:], np.arange(129, 192))
+    assert report.output == "0000: 5 11 5 -3 4 5 6 7\n0008: 8\n"
+    assert np.array_equal(np.fromfile("elements.bin", np.float32), wanted)
+    (finding,) = report.findings
+    assert (finding.kind, finding.call) == ("uninitialized", "GetValue"), str(finding)

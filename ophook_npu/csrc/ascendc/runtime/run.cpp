@@ -353,6 +353,22 @@ void dump(Local tensor, uint32_t tag, uint32_t count) {
   const uint32_t have = tensor.bytes / size_of(tensor.dtype);
   dump_values(tensor.dtype, core().memory->at(tensor.memory).data() + tensor.offset, tag, std::min(count, have));
 }
+void print_lines(Local tensor, uint32_t count) {
+  std::string& out = core().launch.output;
+  const uint8_t* data = core().memory->at(tensor.memory).data() + tensor.offset;
+  const auto size = uint32_t(size_of(tensor.dtype)), line = 32 / size;
+  count = std::min(count, tensor.bytes / size);
+  for (uint32_t i = 0; i < count; ++i)
+    out += (i % line ? "" : text("%04u:", i)) + " " + element(tensor.dtype, data + i * size) +
+           (i % line == line - 1 || i == count - 1 ? "\n" : "");
+}
+int32_t to_file(Local tensor, const char* name) {
+  std::FILE* file = std::fopen(name, "wb");
+  if (!file) return 1;
+  const uint8_t* data = core().memory->at(tensor.memory).data() + tensor.offset;
+  const bool whole = std::fwrite(data, 1, tensor.bytes, file) == tensor.bytes;
+  return std::fclose(file) == 0 && whole ? 0 : 1;
+}
 void dump(Global tensor, uint32_t tag, uint32_t count) {
   const Argument* a = core().launch.memory.find(tensor.data);
   const uint64_t left =

@@ -10,30 +10,9 @@
 #include "../../../include/securec.h"  // tiling functions copy with memcpy_s and include nothing for it
 #include "../../include/ascendc/modes.h"
 #include "../../include/kernel_tiling/kernel_tiling.h"
+#include "graph_operator.h"
 #include "platform.h"
 #include "tiling_data.h"
-
-namespace ge {
-class Shape {
- public:
-  Shape() = default;
-  explicit Shape(const std::vector<int64_t>& dims) : dims_(dims) {}
-  size_t GetDimNum() const { return dims_.size(); }
-  int64_t GetDim(size_t i) const { return i < dims_.size() ? dims_[i] : 0; }
-  int64_t SetDim(size_t i, int64_t value) {
-    return i < dims_.size() ? (dims_[i] = value, GRAPH_SUCCESS) : GRAPH_FAILED;
-  }
-  std::vector<int64_t> GetDims() const { return dims_; }
-  int64_t GetShapeSize() const {
-    int64_t size = 1;
-    for (const int64_t dim : dims_) size *= dim;
-    return size;
-  }
-
- private:
-  std::vector<int64_t> dims_;
-};
-}  // namespace ge
 
 namespace optiling {
 #define TILING_BEGIN(name)                      \

@@ -1,13 +1,10 @@
 // What the host side of an operator is given: shapes, attributes, and where its results go.
 #pragma once
 
-#include <cstring>
-#include <initializer_list>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "graph_types.h"
+#include "tensors.h"
 
 namespace fe {
 enum class LocalMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, RESERVED };
@@ -28,158 +25,154 @@ using PlatformInfo = PlatFormInfos;
 
 namespace gert {
 
-class Shape {
- public:
-  static constexpr size_t kMaxDimNum = 25;
-  Shape() = default;
-  Shape(std::initializer_list<int64_t> dims) {
-    for (const int64_t dim : dims) AppendDim(dim);
-  }
-  size_t GetDimNum() const { return count_; }
-  void SetDimNum(size_t count) { count_ = count < kMaxDimNum ? count : kMaxDimNum; }
-  int64_t GetDim(size_t i) const { return i < count_ ? dims_[i] : -1; }
-  void SetDim(size_t i, int64_t dim) {
-    if (i < kMaxDimNum) dims_[i] = dim;
-  }
-  Shape& AppendDim(int64_t dim) {
-    if (count_ < kMaxDimNum) dims_[count_++] = dim;
-    return *this;
-  }
-  int64_t operator[](size_t i) const { return dims_[i]; }
-  int64_t& operator[](size_t i) { return dims_[i]; }
-  int64_t GetShapeSize() const {
-    int64_t size = 1;
-    for (size_t i = 0; i < count_; ++i) size *= dims_[i];
-    return size;
-  }
-  bool IsScalar() const { return count_ == 0; }
-  void SetScalar() { count_ = 0; }
-  bool operator==(const Shape& other) const {
-    return count_ == other.count_ && std::memcmp(dims_, other.dims_, count_ * sizeof(int64_t)) == 0;
-  }
-  bool operator!=(const Shape& other) const { return !(*this == other); }
-
- private:
-  size_t count_ = 0;
-  int64_t dims_[kMaxDimNum] = {};
-};
-
-class StorageShape {
- public:
-  StorageShape() = default;
-  StorageShape(const Shape& origin, const Shape& storage) : origin_(origin), storage_(storage) {}
-  const Shape& GetOriginShape() const { return origin_; }
-  const Shape& GetStorageShape() const { return storage_; }
-  Shape& MutableOriginShape() { return origin_; }
-  Shape& MutableStorageShape() { return storage_; }
-
- private:
-  Shape origin_, storage_;
-};
-
-class CompileTimeTensorDesc {
- public:
-  ge::DataType GetDataType() const { return dtype; }
-  ge::Format GetOriginFormat() const { return format; }
-  ge::Format GetStorageFormat() const { return format; }
-  struct Both {
-    ge::Format both;
-    ge::Format GetStorageFormat() const { return both; }
-    ge::Format GetOriginFormat() const { return both; }
-  };
-  Both GetFormat() const { return {format}; }
-  ge::DataType dtype = ge::DT_UNDEFINED;
-  ge::Format format = ge::FORMAT_ND;
-};
-
-// A tensor whose values the host may read where the operator said ValueDepend; elsewhere its data is null.
-class Tensor {
- public:
-  const Shape& GetOriginShape() const { return shape.GetOriginShape(); }
-  const Shape& GetStorageShape() const { return shape.GetStorageShape(); }
-  const StorageShape& GetShape() const { return shape; }
-  int64_t GetShapeSize() const { return shape.GetStorageShape().GetShapeSize(); }
-  ge::DataType GetDataType() const { return desc.dtype; }
-  ge::Format GetStorageFormat() const { return desc.format; }
-  ge::Format GetOriginFormat() const { return desc.format; }
-  template <typename T>
-  const T* GetData() const {
-    return static_cast<const T*>(data);
-  }
-  const void* GetAddr() const { return data; }
-  size_t GetSize() const {
-    return static_cast<size_t>(GetShapeSize()) * static_cast<size_t>(ge::GetSizeByDataType(desc.dtype));
-  }
-  StorageShape shape;
-  CompileTimeTensorDesc desc;
-  const void* data = nullptr;
-};
-
-template <typename T>
-class TypedContinuousVector {
- public:
-  size_t GetSize() const { return values.size(); }
-  const T* GetData() const { return values.data(); }
-  std::vector<T> values;
-};
-using ContinuousVector = TypedContinuousVector<int64_t>;
-
+// An attribute's value. Lists are kept as the image in memory that a tiling function is shown.
 struct AttrValue {
-  enum Kind { kNone, kInt, kFloat, kBool, kText, kInts, kFloats } kind = kNone;
+  enum Kind { kNone, kInt, kFloat, kBool, kText, kInts, kFloats, kBools, kIntLists, kFloatLists } kind = kNone;
   int64_t whole = 0;
   float real = 0;
   bool flag = false;
   std::string text;
-  TypedContinuousVector<int64_t> wholes;
-  TypedContinuousVector<float> reals;
-};
-class RuntimeAttrs {
- public:
-  size_t GetAttrNum() const { return values.size(); }
-  const int64_t* GetInt(size_t i) const { return is(i, AttrValue::kInt) ? &values[i].whole : nullptr; }
-  const float* GetFloat(size_t i) const { return is(i, AttrValue::kFloat) ? &values[i].real : nullptr; }
-  const bool* GetBool(size_t i) const { return is(i, AttrValue::kBool) ? &values[i].flag : nullptr; }
-  const char* GetStr(size_t i) const { return is(i, AttrValue::kText) ? values[i].text.c_str() : nullptr; }
-  const TypedContinuousVector<int64_t>* GetListInt(size_t i) const {
-    return is(i, AttrValue::kInts) ? &values[i].wholes : nullptr;
+  std::vector<int64_t> wholes;  // of all lists, one behind the other
+  std::vector<float> reals;
+  std::vector<size_t> lengths;  // of the lists of lists
+  std::vector<uint64_t> image;
+
+  void make_image() {
+    switch (kind) {
+      case kInts: return put(wholes);
+      case kFloats: return put(reals);
+      case kBools: return put(std::vector<char>(wholes.begin(), wholes.end()));
+      case kIntLists: return put_lists(wholes);
+      case kFloatLists: return put_lists(reals);
+      default: return;
+    }
   }
-  const TypedContinuousVector<float>* GetListFloat(size_t i) const {
-    return is(i, AttrValue::kFloats) ? &values[i].reals : nullptr;
+
+ private:
+  template <typename T>
+  static void copy(const T* from, size_t count, ContinuousVector* to) {
+    (void)to->SetSize(count);
+    if (count) std::memcpy(to->MutableData(), from, count * sizeof(T));
   }
   template <typename T>
-  const T* GetAttrPointer(size_t i) const {
-    if constexpr (std::is_same_v<T, float>) return GetFloat(i);
-    else if constexpr (std::is_same_v<T, bool>) return GetBool(i);
-    else if constexpr (std::is_same_v<T, char>) return GetStr(i);
-    else if constexpr (std::is_same_v<T, gert::ContinuousVector>) return GetListInt(i);
-    else if constexpr (std::is_same_v<T, TypedContinuousVector<float>>) return GetListFloat(i);
-    else if constexpr (sizeof(T) == 8) return reinterpret_cast<const T*>(GetInt(i));
-    else return is(i, AttrValue::kInt) ? reinterpret_cast<const T*>(&values[i].whole) : nullptr;
+  void put(const std::vector<T>& values) {
+    image.assign((sizeof(ContinuousVector) + values.size() * sizeof(T) + 7) / 8, 0);
+    auto* list = reinterpret_cast<ContinuousVector*>(image.data());
+    list->Init(values.size()), copy(values.data(), values.size(), list);
   }
-  bool is(size_t i, AttrValue::Kind kind) const { return i < values.size() && values[i].kind == kind; }
-  std::vector<AttrValue> values;
+  template <typename T>
+  void put_lists(const std::vector<T>& values) {
+    size_t bytes = ContinuousVectorVector::GetOverHeadLength(lengths.size());
+    for (const size_t length : lengths) bytes += sizeof(ContinuousVector) + (length * sizeof(T) + 7) / 8 * 8;
+    image.assign((bytes + 7) / 8, 0);
+    auto* lists = reinterpret_cast<ContinuousVectorVector*>(image.data());
+    lists->Init(lengths.size());
+    const T* from = values.data();
+    for (const size_t length : lengths) copy(from, length, lists->Add<T>(length)), from += length;
+  }
+};
+
+class RuntimeAttrs {
+ public:
+  explicit RuntimeAttrs(std::vector<AttrValue> values) : values_(std::move(values)) {
+    for (AttrValue& value : values_) value.make_image();
+  }
+  size_t GetAttrNum() const { return values_.size(); }
+  const int64_t* GetInt(size_t i) const { return is(i, AttrValue::kInt) ? &values_[i].whole : nullptr; }
+  const float* GetFloat(size_t i) const { return is(i, AttrValue::kFloat) ? &values_[i].real : nullptr; }
+  const bool* GetBool(size_t i) const { return is(i, AttrValue::kBool) ? &values_[i].flag : nullptr; }
+  const char* GetStr(size_t i) const { return is(i, AttrValue::kText) ? values_[i].text.c_str() : nullptr; }
+  const TypedContinuousVector<int64_t>* GetListInt(size_t i) const {
+    return image<TypedContinuousVector<int64_t>>(i, AttrValue::kInts);
+  }
+  const TypedContinuousVector<float>* GetListFloat(size_t i) const {
+    return image<TypedContinuousVector<float>>(i, AttrValue::kFloats);
+  }
+  const ContinuousVectorVector* GetListListInt(size_t i) const {
+    return image<ContinuousVectorVector>(i, AttrValue::kIntLists);
+  }
+  const ContinuousVectorVector* GetListListFloat(size_t i) const {
+    return image<ContinuousVectorVector>(i, AttrValue::kFloatLists);
+  }
+  // What the attribute's value lies in, taken as T.
+  template <typename T>
+  const T* GetAttrPointer(size_t i) const {
+    if (i >= values_.size()) return nullptr;
+    const AttrValue& value = values_[i];
+    const void* at = value.kind == AttrValue::kInt     ? static_cast<const void*>(&value.whole)
+                     : value.kind == AttrValue::kFloat ? &value.real
+                     : value.kind == AttrValue::kBool  ? &value.flag
+                     : value.kind == AttrValue::kText  ? value.text.c_str()
+                     : value.image.empty()             ? nullptr
+                                                       : static_cast<const void*>(value.image.data());
+    return static_cast<const T*>(at);
+  }
+
+ private:
+  bool is(size_t i, AttrValue::Kind kind) const { return i < values_.size() && values_[i].kind == kind; }
+  template <typename T>
+  const T* image(size_t i, AttrValue::Kind kind) const {
+    return is(i, kind) ? reinterpret_cast<const T*>(values_[i].image.data()) : nullptr;
+  }
+  std::vector<AttrValue> values_;
 };
 
 class TilingData {
  public:
-  explicit TilingData(size_t capacity) : bytes_(capacity) {}
-  void* GetData() { return bytes_.data(); }
-  const void* GetData() const { return bytes_.data(); }
-  size_t GetCapacity() const { return bytes_.size(); }
+  TilingData(const TilingData&) = delete;
+  TilingData& operator=(const TilingData&) = delete;
+  static ge::graphStatus CalcTotalSize(size_t capacity, size_t& total_size) {
+    return ge::AddOverflow(capacity, sizeof(TilingData), total_size) ? ge::GRAPH_FAILED : ge::GRAPH_SUCCESS;
+  }
+  static std::unique_ptr<uint8_t[]> CreateCap(size_t capacity) {
+    size_t total = 0;
+    if (CalcTotalSize(capacity, total) != ge::GRAPH_SUCCESS) return nullptr;
+    std::unique_ptr<uint8_t[]> memory(new (std::nothrow) uint8_t[total]());
+    if (memory) reinterpret_cast<TilingData*>(memory.get())->Init(capacity, memory.get() + sizeof(TilingData));
+    return memory;
+  }
+  void Init(size_t capacity, void* data) { capacity_ = capacity, size_ = 0, data_ = data; }
+  void* GetData() { return data_; }
+  const void* GetData() const { return data_; }
+  size_t GetCapacity() const { return capacity_; }
   size_t GetDataSize() const { return size_; }
   void SetDataSize(size_t size) { size_ = size; }
+  void* Expand(size_t size) {
+    if (size > capacity_ || size_ > capacity_ - size) return nullptr;
+    void* at = static_cast<uint8_t*>(data_) + size_;
+    return size_ += size, at;
+  }
+  template <typename T, typename std::enable_if<std::is_standard_layout<T>::value, int>::type = 0>
+  ge::graphStatus Append(const T& data) {
+    return Append(&data, 1);
+  }
+  template <typename T, typename std::enable_if<std::is_standard_layout<T>::value, int>::type = 0>
+  ge::graphStatus Append(const T* data, size_t append_num) {
+    size_t bytes = 0;
+    void* to = ge::MulOverflow(append_num, sizeof(T), bytes) ? nullptr : Expand(bytes);
+    if (!to) return ge::GRAPH_FAILED;
+    std::memcpy(to, data, bytes);
+    return ge::GRAPH_SUCCESS;
+  }
 
  private:
-  std::vector<uint8_t> bytes_;
-  size_t size_ = 0;
+  friend class TilingContext;
+  TilingData() = default;
+  size_t capacity_ = 0, size_ = 0;
+  void* data_ = nullptr;
 };
+template <typename T>
+TilingData& operator<<(TilingData& out, const T& data) {
+  return (void)out.Append(data), out;
+}
 
 // One call of the operator. "ir" counts the parameters of the prototype, "i" the tensors that are there.
 struct Node {
   std::string name, type;
   std::vector<Tensor> inputs, outputs;
   std::vector<std::vector<int>> ir_inputs, ir_outputs;  // which tensors each parameter stands for
-  RuntimeAttrs attrs;
+  std::vector<CompileTimeTensorDesc> input_descs, output_descs;
+  RuntimeAttrs attrs{{}};
   fe::PlatFormInfos platform;
 };
 
@@ -211,10 +204,10 @@ class ComputeNodeInfo {
     return ir < outputs_.size() ? &outputs_[ir] : nullptr;
   }
   const CompileTimeTensorDesc* GetInputTdInfo(size_t i) const {
-    return i < node_.inputs.size() ? &node_.inputs[i].desc : nullptr;
+    return i < node_.inputs.size() ? &node_.input_descs[i] : nullptr;
   }
   const CompileTimeTensorDesc* GetOutputTdInfo(size_t i) const {
-    return i < node_.outputs.size() ? &node_.outputs[i].desc : nullptr;
+    return i < node_.outputs.size() ? &node_.output_descs[i] : nullptr;
   }
   const RuntimeAttrs* GetAttrs() const { return &node_.attrs; }
 
@@ -241,20 +234,21 @@ class ExtendedKernelContext {
   const CompileTimeTensorDesc* GetInputDesc(size_t i) const { return info_.GetInputTdInfo(i); }
   const CompileTimeTensorDesc* GetOutputDesc(size_t i) const { return info_.GetOutputTdInfo(i); }
   const CompileTimeTensorDesc* GetRequiredInputDesc(size_t ir) const { return GetOptionalInputDesc(ir); }
-  const CompileTimeTensorDesc* GetOptionalInputDesc(size_t ir) const {
-    const Tensor* tensor = instance(ir, 0);
-    return tensor ? &tensor->desc : nullptr;
-  }
-  const CompileTimeTensorDesc* GetDynamicInputDesc(size_t ir, size_t i) const {
-    const Tensor* tensor = instance(ir, i);
-    return tensor ? &tensor->desc : nullptr;
-  }
+  const CompileTimeTensorDesc* GetOptionalInputDesc(size_t ir) const { return GetDynamicInputDesc(ir, 0); }
+  const CompileTimeTensorDesc* GetDynamicInputDesc(size_t ir, size_t i) const { return GetInputDesc(place(ir, i)); }
+  const AnchorInstanceInfo* GetIrInputInstanceInfo(size_t ir) const { return info_.GetInputInstanceInfo(ir); }
+  const AnchorInstanceInfo* GetIrOutputInstanceInfo(size_t ir) const { return info_.GetOutputInstanceInfo(ir); }
   size_t GetIrInputInstanceNum(size_t ir) const { return ir < node_.ir_inputs.size() ? node_.ir_inputs[ir].size() : 0; }
 
  protected:
+  // Which tensor the i-th of a parameter of the prototype is; a number that no tensor has where there is none.
+  static size_t place(const std::vector<std::vector<int>>& parameters, size_t ir, size_t i) {
+    return ir < parameters.size() && i < parameters[ir].size() ? static_cast<size_t>(parameters[ir][i]) : SIZE_MAX;
+  }
+  size_t place(size_t ir, size_t i) const { return place(node_.ir_inputs, ir, i); }
   const Tensor* instance(size_t ir, size_t i) const {
-    if (ir >= node_.ir_inputs.size() || i >= node_.ir_inputs[ir].size()) return nullptr;
-    return &node_.inputs[static_cast<size_t>(node_.ir_inputs[ir][i])];
+    const size_t at = place(ir, i);
+    return at < node_.inputs.size() ? &node_.inputs[at] : nullptr;
   }
   Node& node_;
 
@@ -264,26 +258,36 @@ class ExtendedKernelContext {
 
 class TilingContext : public ExtendedKernelContext {
  public:
-  using ExtendedKernelContext::ExtendedKernelContext;
-  const StorageShape* GetInputShape(size_t i) const {
-    return i < node_.inputs.size() ? &node_.inputs[i].shape : nullptr;
+  explicit TilingContext(Node& node) : ExtendedKernelContext(node), bytes_(64 * 1024) {
+    tiling_.Init(bytes_.size(), bytes_.data());
   }
+  const StorageShape* GetInputShape(size_t i) const { return shape_of(GetInputTensor(i)); }
   const StorageShape* GetOutputShape(size_t i) const {
-    return i < node_.outputs.size() ? &node_.outputs[i].shape : nullptr;
+    return shape_of(i < node_.outputs.size() ? &node_.outputs[i] : nullptr);
   }
   const Tensor* GetInputTensor(size_t i) const { return i < node_.inputs.size() ? &node_.inputs[i] : nullptr; }
   const Tensor* GetRequiredInputTensor(size_t ir) const { return instance(ir, 0); }
   const Tensor* GetOptionalInputTensor(size_t ir) const { return instance(ir, 0); }
   const Tensor* GetDynamicInputTensor(size_t ir, size_t i) const { return instance(ir, i); }
   const StorageShape* GetRequiredInputShape(size_t ir) const { return GetOptionalInputShape(ir); }
-  const StorageShape* GetOptionalInputShape(size_t ir) const {
-    const Tensor* tensor = instance(ir, 0);
-    return tensor ? &tensor->shape : nullptr;
-  }
-  const StorageShape* GetDynamicInputShape(size_t ir, size_t i) const {
-    const Tensor* tensor = instance(ir, i);
-    return tensor ? &tensor->shape : nullptr;
-  }
+  const StorageShape* GetOptionalInputShape(size_t ir) const { return GetDynamicInputShape(ir, 0); }
+  const StorageShape* GetDynamicInputShape(size_t ir, size_t i) const { return shape_of(instance(ir, i)); }
+  // Every tensor that is tiled here is contiguous, and carries no strides.
+  const Stride* GetInputStride(size_t) const { return nullptr; }
+  const Stride* GetRequiredInputStride(size_t) const { return nullptr; }
+  const Stride* GetOptionalInputStride(size_t) const { return nullptr; }
+  const Stride* GetDynamicInputStride(size_t, size_t) const { return nullptr; }
+  const Stride* GetOutputStride(size_t) const { return nullptr; }
+  int64_t GetInputOffset(size_t) const { return -1; }
+  int64_t GetRequiredInputOffset(size_t) const { return -1; }
+  int64_t GetOptionalInputOffset(size_t) const { return -1; }
+  int64_t GetDynamicInputOffset(size_t, size_t) const { return -1; }
+  int64_t GetOutputOffset(size_t) const { return -1; }
+  bool InputIsView(size_t) const { return false; }
+  bool RequiredInputIsView(size_t) const { return false; }
+  bool OptionalInputIsView(size_t) const { return false; }
+  bool DynamicInputIsView(size_t, size_t) const { return false; }
+  bool OutputIsView(size_t) const { return false; }
   fe::PlatFormInfos* GetPlatformInfo() const { return &node_.platform; }
   TilingData* GetRawTilingData() { return &tiling_; }
   template <typename T>
@@ -294,27 +298,40 @@ class TilingContext : public ExtendedKernelContext {
   }
   ge::graphStatus SetBlockDim(uint32_t blocks) { return block_dim = blocks, ge::GRAPH_SUCCESS; }
   uint32_t GetBlockDim() const { return block_dim; }
+  ge::graphStatus SetSimdNumBlocks(uint32_t blocks) { return SetBlockDim(blocks); }
+  uint32_t GetSimdNumBlocks() const { return block_dim; }
   ge::graphStatus SetTilingKey(uint64_t key) { return tiling_key = key, ge::GRAPH_SUCCESS; }
   uint64_t GetTilingKey() const { return tiling_key; }
   size_t* GetWorkspaceSizes(size_t count) { return workspaces.resize(count), workspaces.data(); }
   size_t GetWorkspaceNum() const { return workspaces.size(); }
   ge::graphStatus SetScheduleMode(uint32_t mode) { return schedule_mode = mode, ge::GRAPH_SUCCESS; }
-  ge::graphStatus SetNeedAtomic(bool) { return ge::GRAPH_SUCCESS; }
-  ge::graphStatus SetLocalMemorySize(uint32_t) { return ge::GRAPH_SUCCESS; }
+  uint32_t GetScheduleMode() const { return schedule_mode; }
+  ge::graphStatus SetNeedAtomic(bool atomic) { return need_atomic = atomic, ge::GRAPH_SUCCESS; }
+  bool NeedAtomic() const { return need_atomic; }
+  ge::graphStatus SetTilingCond(int32_t cond) { return tiling_cond = cond, ge::GRAPH_SUCCESS; }
+  int32_t GetTilingCond() const { return tiling_cond; }
+  // What a kernel for threads (SIMT) asks for; none of these is run here.
+  ge::graphStatus SetLocalMemorySize(uint32_t bytes) { return local_memory = bytes, ge::GRAPH_SUCCESS; }
+  uint32_t GetLocalMemorySize() const { return local_memory; }
   int32_t GetDeterministic() const { return 0; }
+  int32_t GetDeterministicLevel() const { return 0; }
   const void* GetCompileInfo() const { return compile_info.get(); }
   template <typename T>
   const T* GetCompileInfo() const {
     return static_cast<const T*>(compile_info.get());
   }
 
-  uint32_t block_dim = 0, schedule_mode = 0;
+  uint32_t block_dim = 0, schedule_mode = 0, local_memory = 0;
+  int32_t tiling_cond = -1;
+  bool need_atomic = false;
   uint64_t tiling_key = 0;
   std::vector<size_t> workspaces;
   std::shared_ptr<void> compile_info;
 
  private:
-  TilingData tiling_{64 * 1024};
+  static const StorageShape* shape_of(const Tensor* tensor) { return tensor ? &tensor->GetShape() : nullptr; }
+  std::vector<uint8_t> bytes_;
+  TilingData tiling_;
 };
 
 class TilingParseContext : public ExtendedKernelContext {
@@ -332,39 +349,100 @@ class InferShapeContext : public ExtendedKernelContext {
  public:
   using ExtendedKernelContext::ExtendedKernelContext;
   const Shape* GetInputShape(size_t i) const {
-    return i < node_.inputs.size() ? &node_.inputs[i].shape.GetOriginShape() : nullptr;
+    return i < node_.inputs.size() ? &node_.inputs[i].GetOriginShape() : nullptr;
   }
   Shape* GetOutputShape(size_t i) {
-    return i < node_.outputs.size() ? &node_.outputs[i].shape.MutableOriginShape() : nullptr;
+    return i < node_.outputs.size() ? &node_.outputs[i].MutableOriginShape() : nullptr;
   }
   const Tensor* GetInputTensor(size_t i) const { return i < node_.inputs.size() ? &node_.inputs[i] : nullptr; }
   const Shape* GetRequiredInputShape(size_t ir) const { return GetOptionalInputShape(ir); }
   const Shape* GetOptionalInputShape(size_t ir) const { return GetDynamicInputShape(ir, 0); }
   const Shape* GetDynamicInputShape(size_t ir, size_t i) const {
     const Tensor* tensor = instance(ir, i);
-    return tensor ? &tensor->shape.GetOriginShape() : nullptr;
+    return tensor ? &tensor->GetOriginShape() : nullptr;
   }
+  const Tensor* GetRequiredInputTensor(size_t ir) const { return instance(ir, 0); }
   const Tensor* GetOptionalInputTensor(size_t ir) const { return instance(ir, 0); }
+  const Tensor* GetDynamicInputTensor(size_t ir, size_t i) const { return instance(ir, i); }
+};
+
+// The contexts below are those of functions that only a graph of unknown shapes or a choice of formats calls; nothing
+// here calls one. They speak of a call whose shapes are known: the least and the greatest are the same.
+class InferShapeRangeContext : public ExtendedKernelContext {
+ public:
+  explicit InferShapeRangeContext(Node& node) : ExtendedKernelContext(node), greatest_(node.outputs.size()) {
+    for (Tensor& tensor : node.inputs) {
+      shapes_.emplace_back(&tensor.MutableOriginShape());
+      tensors_.emplace_back(&tensor);
+    }
+    for (size_t i = 0; i < greatest_.size(); ++i)
+      outputs_.emplace_back(&node.outputs[i].MutableOriginShape(), &greatest_[i]);
+  }
+  const Range<Shape>* GetInputShapeRange(size_t i) const { return i < shapes_.size() ? &shapes_[i] : nullptr; }
+  const Range<Shape>* GetRequiredInputShapeRange(size_t ir) const { return GetDynamicInputShapeRange(ir, 0); }
+  const Range<Shape>* GetOptionalInputShapeRange(size_t ir) const { return GetDynamicInputShapeRange(ir, 0); }
+  const Range<Shape>* GetDynamicInputShapeRange(size_t ir, size_t i) const { return GetInputShapeRange(place(ir, i)); }
+  const TensorRange* GetInputTensorRange(size_t i) const { return i < tensors_.size() ? &tensors_[i] : nullptr; }
+  const TensorRange* GetRequiredInputTensorRange(size_t ir) const { return GetDynamicInputTensorRange(ir, 0); }
+  const TensorRange* GetOptionalInputTensorRange(size_t ir) const { return GetDynamicInputTensorRange(ir, 0); }
+  const TensorRange* GetDynamicInputTensorRange(size_t ir, size_t i) const { return GetInputTensorRange(place(ir, i)); }
+  Range<Shape>* GetOutputShapeRange(size_t i) { return i < outputs_.size() ? &outputs_[i] : nullptr; }
+
+ private:
+  std::vector<Shape> greatest_;
+  std::vector<Range<Shape>> shapes_, outputs_;
+  std::vector<TensorRange> tensors_;
+};
+
+class InferFormatContext : public InferShapeContext {
+ public:
+  using InferShapeContext::InferShapeContext;
+  StorageFormat* GetInputFormat(size_t i) { return format_of(node_.inputs, i); }
+  StorageFormat* GetRequiredInputFormat(size_t ir) { return GetDynamicInputFormat(ir, 0); }
+  StorageFormat* GetOptionalInputFormat(size_t ir) { return GetDynamicInputFormat(ir, 0); }
+  StorageFormat* GetDynamicInputFormat(size_t ir, size_t i) { return GetInputFormat(place(ir, i)); }
+  StorageFormat* GetOutputFormat(size_t i) { return format_of(node_.outputs, i); }
+  StorageFormat* GetRequiredOutputFormat(size_t ir) { return GetDynamicOutputFormat(ir, 0); }
+  StorageFormat* GetDynamicOutputFormat(size_t ir, size_t i) { return GetOutputFormat(place(node_.ir_outputs, ir, i)); }
+
+ private:
+  Shape* GetOutputShape(size_t) = delete;
+  static StorageFormat* format_of(std::vector<Tensor>& tensors, size_t i) {
+    return i < tensors.size() ? &tensors[i].MutableFormat() : nullptr;
+  }
+};
+
+class OpCheckContext : public ExtendedKernelContext {
+ public:
+  using ExtendedKernelContext::ExtendedKernelContext;
+  const StorageShape* GetInputShape(int64_t i) const { return shape_of(node_.inputs, i); }
+  const StorageShape* GetOutputShape(int64_t i) const { return shape_of(node_.outputs, i); }
+
+ private:
+  static const StorageShape* shape_of(const std::vector<Tensor>& tensors, int64_t i) {
+    return i >= 0 && static_cast<size_t>(i) < tensors.size() ? &tensors[static_cast<size_t>(i)].GetShape() : nullptr;
+  }
 };
 
 class InferDataTypeContext : public ExtendedKernelContext {
  public:
   using ExtendedKernelContext::ExtendedKernelContext;
   ge::DataType GetInputDataType(size_t i) const {
-    return i < node_.inputs.size() ? node_.inputs[i].desc.dtype : ge::DT_UNDEFINED;
+    return i < node_.inputs.size() ? node_.inputs[i].GetDataType() : ge::DT_UNDEFINED;
   }
   ge::DataType GetOptionalInputDataType(size_t ir) const { return GetDynamicInputDataType(ir, 0); }
   ge::DataType GetRequiredInputDataType(size_t ir) const { return GetDynamicInputDataType(ir, 0); }
   ge::DataType GetDynamicInputDataType(size_t ir, size_t i) const {
     const Tensor* tensor = instance(ir, i);
-    return tensor ? tensor->desc.dtype : ge::DT_UNDEFINED;
+    return tensor ? tensor->GetDataType() : ge::DT_UNDEFINED;
   }
   ge::DataType GetOutputDataType(size_t i) const {
-    return i < node_.outputs.size() ? node_.outputs[i].desc.dtype : ge::DT_UNDEFINED;
+    return i < node_.outputs.size() ? node_.outputs[i].GetDataType() : ge::DT_UNDEFINED;
   }
   ge::graphStatus SetOutputDataType(size_t i, ge::DataType dtype) {
     if (i >= node_.outputs.size()) return ge::GRAPH_FAILED;
-    node_.outputs[i].desc.dtype = dtype;
+    node_.outputs[i].SetDataType(dtype);
+    node_.output_descs[i].SetDataType(dtype);
     return ge::GRAPH_SUCCESS;
   }
 };

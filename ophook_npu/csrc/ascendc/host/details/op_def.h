@@ -6,11 +6,15 @@
 #include <map>
 
 #include "contexts.h"
+#include "graph_operator.h"
 
 namespace ophook::host {
 using Tiling = ge::graphStatus (*)(gert::TilingContext*);
 using InferShape = ge::graphStatus (*)(gert::InferShapeContext*);
 using InferDataType = ge::graphStatus (*)(gert::InferDataTypeContext*);
+using InferShapeRange = ge::graphStatus (*)(gert::InferShapeRangeContext*);
+using InferFormat = ge::graphStatus (*)(gert::InferFormatContext*);
+using OpCheck = ge::graphStatus (*)(const gert::OpCheckContext*, ge::AscendString& result);
 
 // What a library registers about one operator type, from whatever place.
 struct Functions {
@@ -29,6 +33,7 @@ namespace ops {
 enum Option { IGNORE = 0, OPTIONAL = 1, REQUIRED = 2, DYNAMIC = 3, VIRTUAL = 4 };
 enum class InitValueType : uint32_t { INIT_VALUE_UINT64_T = 0, INIT_VALUE_DEFAULT };
 enum class DependScope : uint32_t { ALL = 0, TILING, INVALID_SCOPE };
+enum class FormatCheckOption : uint32_t { DEFAULT = 0, STRICT };
 enum class FollowType : uint32_t { ALL = 0, DTYPE, FORMAT, SHAPE, INVALID_TYPE };
 
 class OpParamDef {
@@ -48,6 +53,8 @@ class OpParamDef {
   OpParamDef& IgnoreContiguous() { return *this; }
   OpParamDef& Scalar() { return *this; }
   OpParamDef& ScalarList() { return *this; }
+  OpParamDef& To(ge::DataType) { return *this; }  // of a scalar of the operator's aclnn function, as is its other form
+  OpParamDef& To(const char*) { return *this; }
   OpParamDef& InitValue(uint64_t value) { return initial = value, has_initial = true, *this; }
   OpParamDef& OutputShapeDependOnCompute() { return *this; }
   OpParamDef& Follow(const char* other, FollowType = FollowType::ALL) { return follows = other, *this; }
@@ -78,11 +85,11 @@ class OpAttrDef {
   }
   OpAttrDef& ListInt() { return as("ListInt"); }
   OpAttrDef& ListInt(std::vector<int64_t> value) {
-    return ListInt(), preset.kind = gert::AttrValue::kInts, preset.wholes.values = std::move(value), *this;
+    return ListInt(), preset.kind = gert::AttrValue::kInts, preset.wholes = std::move(value), *this;
   }
   OpAttrDef& ListFloat() { return as("ListFloat"); }
   OpAttrDef& ListFloat(std::vector<float> value) {
-    return ListFloat(), preset.kind = gert::AttrValue::kFloats, preset.reals.values = std::move(value), *this;
+    return ListFloat(), preset.kind = gert::AttrValue::kFloats, preset.reals = std::move(value), *this;
   }
   OpAttrDef& ListBool() { return as("ListBool"); }
   OpAttrDef& Comment(const char*) { return *this; }
@@ -123,14 +130,17 @@ class OpAICoreDef {
   OpAICoreDef& SetTiling(ophook::host::Tiling given) { return tiling = given, *this; }
   OpAICoreDef& AddConfig(const char* soc) { return socs.emplace_back(soc), *this; }
   OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig&) { return AddConfig(soc); }
-  template <typename F>
-  OpAICoreDef& SetCheckSupport(F) {
-    return *this;
-  }
-  template <typename F>
-  OpAICoreDef& SetOpSelectFormat(F) {
-    return *this;
-  }
+  // What the graph engine asks before it takes an operator; nothing here calls it.
+  using OpCheck = int32_t (*)(const ge::Operator&, ge::AscendString& result);
+  using Generalize = ge::graphStatus (*)(const ge::Operator&, const ge::AscendString& config, ge::AscendString& params);
+  OpAICoreDef& SetCheckSupport(OpCheck) { return *this; }
+  OpAICoreDef& SetCheckSupport(ge::graphStatus (*)(const ge::Operator&, ge::AscendString&)) { return *this; }
+  OpAICoreDef& SetOpSelectFormat(OpCheck) { return *this; }
+  OpAICoreDef& SetOpSelectFormat(ge::graphStatus (*)(const ge::Operator&, ge::AscendString&)) { return *this; }
+  OpAICoreDef& SetOpSupportInfo(OpCheck) { return *this; }
+  OpAICoreDef& SetOpSpecInfo(OpCheck) { return *this; }
+  OpAICoreDef& SetParamGeneralize(Generalize) { return *this; }
+  OpAICoreDef& LaunchWithZeroEleOutputTensors(bool) { return *this; }
   ophook::host::Tiling tiling = nullptr;
   std::vector<std::string> socs;
 };
@@ -143,16 +153,15 @@ class OpDef {
   OpAttrDef& Attr(const char* name) { return find(attrs, name); }
   OpDef& SetInferShape(ophook::host::InferShape given) { return infer_shape = given, *this; }
   OpDef& SetInferDataType(ophook::host::InferDataType given) { return infer_dtype = given, *this; }
-  template <typename F>
-  OpDef& SetInferShapeRange(F) {
-    return *this;
-  }
+  OpDef& SetInferShapeRange(ophook::host::InferShapeRange) { return *this; }
   OpDef& Comment(const char*) { return *this; }
   template <typename C, typename T>
   OpDef& Comment(C, T) {
     return *this;
   }
   OpAICoreDef& AICore() { return core; }
+  OpDef& EnableFallBack() { return *this; }
+  OpDef& FormatMatchMode(FormatCheckOption) { return *this; }
 
   std::string type;
   std::vector<std::unique_ptr<OpParamDef>> inputs, outputs;
@@ -184,6 +193,15 @@ class OpImpl {
   OpImpl& Tiling(ophook::host::Tiling given, size_t) { return Tiling(given); }
   OpImpl& InferShape(ophook::host::InferShape given) { return functions_->infer_shape = given, *this; }
   OpImpl& InferDataType(ophook::host::InferDataType given) { return functions_->infer_dtype = given, *this; }
+  OpImpl& InferOutDataTypeSameWithFirstInput() {
+    return InferDataType([](gert::InferDataTypeContext* context) {
+      return context->SetOutputDataType(0, context->GetInputDataType(0));
+    });
+  }
+  OpImpl& InferShapeRange(ophook::host::InferShapeRange) { return *this; }
+  OpImpl& InferFormat(ophook::host::InferFormat) { return *this; }
+  OpImpl& CheckSupport(ophook::host::OpCheck) { return *this; }
+  OpImpl& OpSelectFormat(ophook::host::OpCheck) { return *this; }
   template <typename T>
   OpImpl& TilingParse(ge::graphStatus (*parse)(gert::TilingParseContext*)) {
     functions_->parse = parse;
@@ -200,6 +218,10 @@ class OpImpl {
   Functions* functions_;
 };
 }  // namespace ophook::host
+
+namespace gert {
+using OpImplRegisterV2 = ophook::host::OpImpl;
+}
 
 #define OP_ADD(type, ...) static const ophook::host::Registration ophook_op_##type(std::make_unique<type>(#type))
 #define OPHOOK_OP_IMPL(type, kind) static ophook::host::OpImpl ophook_impl_##kind##_##type = ophook::host::OpImpl(#type)

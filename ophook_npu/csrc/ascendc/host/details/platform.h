@@ -18,6 +18,7 @@ enum class NpuArch : uint32_t {
 namespace platform_ascendc {
 
 enum class CoreMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, FB = 7, BT = 8, RESERVED };
+enum class ReservedSize { RESERVED_SIZE_8K, RESERVED_SIZE_16K, RESERVED_SIZE_32K };
 enum class SocVersion {
   ASCEND910 = 0,
   ASCEND910B,
@@ -39,7 +40,12 @@ class PlatformAscendC {
   uint32_t GetCoreNumVector() const { return coupled() ? infos_->vector_cores : 0; }
   void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
     infos_->GetLocalMemSize(fe::LocalMemType(type), size);
+    if (type == CoreMemType::UB) size -= reserved_;
   }
+  // The last call counts.
+  void ReserveLocalMemory(ReservedSize size) { reserved_ = uint64_t{8192} << int(size); }
+  // Bytes of a vector register, where a kernel sees these.
+  uint32_t GetVecRegLen() const { return GetSocVersion() == SocVersion::ASCEND950 ? 256 : 0; }
   SocVersion GetSocVersion() const {
     if (infos_->soc.rfind("Ascend910_93", 0) == 0) return SocVersion::ASCEND910_93;
     if (coupled()) return SocVersion::ASCEND310P;
@@ -67,6 +73,7 @@ class PlatformAscendC {
  private:
   bool coupled() const { return infos_->soc.rfind("Ascend310P", 0) == 0; }
   const fe::PlatFormInfos* infos_;
+  uint64_t reserved_ = 0;
 };
 
 #ifdef OPHOOK_ASC_PROGRAM

@@ -33,6 +33,17 @@ class TilingDef {
     for (const Field& f : fields_) most = std::max(most, align_of(f));
     return most;
   }
+  // From here on what is set is in `data`, too.
+  void SetDataPtr(void* data) {
+    bound_ = static_cast<uint8_t*>(data);
+    size_t at = 0;
+    for (const Field& f : fields_) {
+      at = aligned(at, align_of(f));
+      if (f.nested) const_cast<TilingDef&>(nested(f)).SetDataPtr(bound_ ? bound_ + at : nullptr);
+      at += size_of(f);
+    }
+    changed();
+  }
   const char* GetTilingClassName() const { return name_.c_str(); }
   bool known() const { return known_; }
   const std::vector<Field>& fields() const { return fields_; }
@@ -58,12 +69,17 @@ class TilingDef {
     return 0;
   }
 
+  void changed() const {
+    if (bound_) save(bound_);
+  }
+
  private:
   static size_t aligned(size_t at, size_t to) { return (at + to - 1) / to * to; }
   size_t size_of(const Field& f) const { return f.nested ? nested(f).GetDataSize() : f.size; }
   size_t align_of(const Field& f) const { return f.nested ? nested(f).align() : f.align; }
   std::string name_;
   bool known_ = false;
+  uint8_t* bound_ = nullptr;
   std::vector<Field> fields_;
 };
 
@@ -80,15 +96,15 @@ struct TilingRegistration {
   class class_name : public optiling::TilingDef { \
    public:                                        \
     class_name() : optiling::TilingDef(#class_name) {}
-#define TILING_DATA_FIELD_DEF(type, field)           \
-  void set_##field(type value) { field##_ = value; } \
-  type get_##field() const { return field##_; }      \
-  type field##_{};                                   \
+#define TILING_DATA_FIELD_DEF(type, field)                      \
+  void set_##field(type value) { field##_ = value, changed(); } \
+  type get_##field() const { return field##_; }                 \
+  type field##_{};                                              \
   char field##_added_ = add(#type, #field, &field##_, sizeof(type), alignof(type), 0);
-#define TILING_DATA_FIELD_DEF_ARR(type, length, field)                                      \
-  void set_##field(const type* values) { std::memcpy(field##_, values, sizeof(field##_)); } \
-  type* get_##field() { return field##_; }                                                  \
-  type field##_[length] = {};                                                               \
+#define TILING_DATA_FIELD_DEF_ARR(type, length, field)                                                 \
+  void set_##field(const type* values) { std::memcpy(field##_, values, sizeof(field##_)), changed(); } \
+  type* get_##field() { return field##_; }                                                             \
+  type field##_[length] = {};                                                                          \
   char field##_added_ = add(#type, #field, field##_, sizeof(field##_), alignof(type), length);
 #define TILING_DATA_FIELD_DEF_STRUCT(type, field) \
   type field;                                     \

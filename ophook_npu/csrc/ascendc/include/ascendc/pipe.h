@@ -7,6 +7,16 @@ namespace AscendC {
 
 using TBufHandle = uint8_t*;
 
+// A queue's properties for its third template argument; those that are not looked at are reserved.
+struct TQueConfig {
+  bool nd2nz = false, nz2nd = false;  // an Atlas inference product's alone
+  bool scmBlockGroup = false;
+  uint32_t bufferLen = 0, bufferNumber = 0;  // what InitBuffer gets, too, or 0
+  uint32_t consumerSize = 0;
+  TPosition consumer[8] = {};
+  bool enableStaticEvtId = false, enableLoopQueue = false;
+};
+
 // What a queue needs: `depth` tensors may wait in it. Its events order the pipe that fills `from` before the pipe that
 // empties `to`, and back.
 template <TPosition from, TPosition to, int32_t depth_, auto mask = 0>
@@ -132,6 +142,10 @@ class PoolOwner {
   template <TPosition from, TPosition to, int32_t depth, auto mask>
   __aicore__ bool InitBuffer(TQueBind<from, to, depth, mask>& queue, uint8_t count, uint32_t bytes,
                              ophook::rt::At at = ophook::rt::At::here()) {
+    if constexpr (std::is_same_v<decltype(mask), const TQueConfig*>) {
+      if ((mask->bufferLen && mask->bufferLen != bytes) || (mask->bufferNumber && mask->bufferNumber != count))
+        ophook::rt::refuse("InitBuffer", "its length and number are not those of the queue's TQueConfig", at);
+    }
     ophook::rt::init_queue(queue.handle(), in(), int(from), int(to), depth, count, bytes, at);
     return true;
   }

@@ -202,6 +202,8 @@ auto printed(T value) {  // as a variable argument
   else return value;
 }
 OPHOOK_RT void dump(Local tensor, uint32_t tag, uint32_t count);
+OPHOOK_RT void print_lines(Local tensor, uint32_t count);
+OPHOOK_RT int32_t to_file(Local tensor, const char* name);
 OPHOOK_RT void dump_at(const char* call, const void* address, Dtype dtype, uint32_t desc, uint32_t count, At at);
 OPHOOK_RT void dump(Global tensor, uint32_t tag, uint32_t count);
 [[noreturn]] OPHOOK_RT void assertion(const char* condition, At at);

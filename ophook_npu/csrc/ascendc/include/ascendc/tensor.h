@@ -1,6 +1,8 @@
 // LocalTensor and GlobalTensor: views of one core's local memory and of device memory.
 #pragma once
 
+#include <string>
+
 #include "enums.h"
 #include "runtime.h"
 
@@ -50,6 +52,25 @@ template <typename T>
 constexpr uint32_t tensor_elements(uint32_t bytes) {
   return std::is_same_v<std::remove_cv_t<T>, int4b_t> ? bytes * 2 : static_cast<uint32_t>(bytes / sizeof(T));
 }
+// What a tensor's operator() names: read as GetValue, written as SetValue.
+template <class Tensor>
+class Element {
+ public:
+  using T = std::remove_cv_t<typename Tensor::PrimType>;
+  Element(const Tensor& tensor, uint64_t offset, ophook::rt::At at) : tensor_(tensor), offset_(offset), at_(at) {}
+  __aicore__ operator T() const { return tensor_.GetValue(offset_, at_); }
+  __aicore__ Element& operator=(T value) { return tensor_.SetValue(offset_, value, at_), *this; }
+  __aicore__ Element& operator=(const Element& other) { return *this = T(other); }
+#define OPHOOK_UPDATE(sign) \
+  __aicore__ Element& operator sign## = (T value) { return *this = T(T(*this) sign value); }
+ OPHOOK_UPDATE(+)
+ OPHOOK_UPDATE(-) OPHOOK_UPDATE(*) OPHOOK_UPDATE(/)
+#undef OPHOOK_UPDATE
+
+     private : Tensor tensor_;
+  uint64_t offset_;
+  ophook::rt::At at_;
+};
 
 template <typename T>
 class LocalTensor {
@@ -90,6 +111,9 @@ class LocalTensor {
     const T converted = static_cast<T>(value);
     ophook::rt::write_local("SetValue", view_, index, sizeof(T), &converted, at);
   }
+  __aicore__ Element<LocalTensor> operator()(uint32_t offset, ophook::rt::At at = ophook::rt::At::here()) const {
+    return {*this, offset, at};
+  }
   __aicore__ LocalTensor operator[](uint32_t first) const {
     ophook::rt::Local view = view_;
     const uint64_t skipped = tensor_bytes<T>(first);
@@ -118,6 +142,10 @@ class LocalTensor {
   __aicore__ ShapeInfo GetShapeInfo() const { return shape_ ? *shape_ : ShapeInfo(); }
   __aicore__ void SetUserTag(int32_t tag) { tag_ = tag; }
   __aicore__ int32_t GetUserTag() const { return tag_; }
+  // For debugging on a CPU: a line for each 32 bytes, and the bytes as they are.
+  void Print() const { Print(GetSize()); }
+  void Print(uint32_t len) const { ophook::rt::print_lines(view_, len); }
+  int32_t ToFile(const std::string& fileName) const { return ophook::rt::to_file(view_, fileName.c_str()); }
   const ophook::rt::Local& view() const { return view_; }
 
  private:
@@ -136,6 +164,9 @@ class GlobalTensor {
   __aicore__ const T* GetPhyAddr() const { return data_; }
   __aicore__ T* GetPhyAddr(uint64_t first) const { return data_ + first; }
   __aicore__ uint64_t GetSize() const { return elements_; }
+  __aicore__ Element<GlobalTensor> operator()(uint64_t offset, ophook::rt::At at = ophook::rt::At::here()) const {
+    return {*this, offset, at};
+  }
   __aicore__ GlobalTensor operator[](uint64_t first) const {
     GlobalTensor other;
     other.data_ = reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data_) + tensor_bytes<T>(first));

@@ -236,6 +236,13 @@ __aicore__ inline void Select(const LocalTensor<T>& dst, T src0, const LocalTens
                               const LocalTensor<uint8_t>& tmp, const SelectWithBytesMaskShapeInfo& info, OPHOOK_AT) {
   whole_details::select_bytes(dst, src1, src0, true, mask, tmp, info, at);
 }
+// Its name up to CANN 8.1.
+template <typename T, typename U, bool isReuseMask = true, typename A, typename B>
+__aicore__ inline void SelectWithBytesMask(const LocalTensor<T>& dst, const A& src0, const B& src1,
+                                           const LocalTensor<U>& mask, const LocalTensor<uint8_t>& tmp,
+                                           const SelectWithBytesMaskShapeInfo& info, OPHOOK_AT) {
+  Select<T, U, isReuseMask>(dst, src0, src1, mask, tmp, info, at);
+}
 
 struct PadParams {
   PadParams() = default;

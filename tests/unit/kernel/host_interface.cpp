@@ -1,0 +1,206 @@
+// What the host side of an operator is given, used as metadef's pages describe it. Exit status: the first line that is
+// not so, or 0.
+#include <cstring>
+#include <map>
+
+#include "exe_graph/runtime/infer_shape_range_context.h"
+#include "exe_graph/runtime/tiling_context.h"
+#include "graph/operator.h"
+#include "graph/utils/type_utils.h"
+#include "register/tilingdata_base.h"
+#include "register/op_impl_registry.h"
+#include "tiling/platform/platform_ascendc.h"
+
+BEGIN_TILING_DATA_DEF(Inner)
+TILING_DATA_FIELD_DEF(int64_t, wide);
+END_TILING_DATA_DEF;
+BEGIN_TILING_DATA_DEF(Outer)
+TILING_DATA_FIELD_DEF(int32_t, first);
+TILING_DATA_FIELD_DEF_STRUCT(Inner, inner);
+TILING_DATA_FIELD_DEF_ARR(int16_t, 2, last);
+END_TILING_DATA_DEF;
+
+#define SAY(condition) \
+  if (!(condition)) return __LINE__
+
+using namespace gert;
+
+namespace {
+int freed = 0, shared = 0;
+ge::graphStatus manage(TensorAddress address, TensorOperateType operation, void** out) {
+  if (operation == kGetTensorAddress) *out = static_cast<uint8_t*>(address) + 8;
+  freed += operation == kFreeTensor, shared += operation == kPlusShareCount;
+  return ge::GRAPH_SUCCESS;
+}
+
+int shapes() {
+  Shape shape({3, 256, 7});
+  SAY(shape.GetDimNum() == 3 && shape.GetDim(2) == 7 && shape.GetShapeSize() == 3 * 256 * 7 && !shape.IsScalar());
+  SAY(shape.GetDim(Shape::kMaxDimNum) == Shape::kInvalidDimValue && Shape().IsScalar());
+  shape.AppendDim(2).SetDim(0, 1);
+  SAY(shape == Shape({1, 256, 7, 2}) && shape != Shape({1, 256, 7}) && shape[3] == 2);
+  for (int i = 0; i < 30; ++i) shape.AppendDim(1);
+  SAY(shape.GetDimNum() == Shape::kMaxDimNum);
+  SAY(Stride({3, 1}).AppendStride(2) == Stride({3, 1, 2}) && Stride({3}).GetStride(25) == Stride::kInvalidStrideValue);
+  StorageShape both({8, 3}, {1, 8, 16});
+  SAY(both.GetOriginShape() == Shape({8, 3}) && both.GetShape() == Shape({1, 8, 16}));
+  both.MutableShape().SetDim(0, 2);
+  SAY(both == StorageShape({8, 3}, {2, 8, 16}) && both != StorageShape());
+
+  const ExpandDimsType rule("1001"), same(int64_t(4) << 56 | 9), longer("10000");
+  Shape of({3, 256, 5}), expanded;
+  SAY(rule.GetFullSize() == 4 && rule.IsExpandIndex(0) && !rule.IsExpandIndex(1) && rule == same);
+  SAY(rule.Expand(of, expanded) == ge::GRAPH_SUCCESS && expanded == Shape({1, 3, 256, 1, 5}));
+  SAY(longer.Expand(of, expanded) == ge::GRAPH_FAILED && ExpandDimsType("1000").Expand(of) == ge::GRAPH_SUCCESS);
+  SAY(of == Shape({1, 3, 256, 5}));
+
+  int least = 0, most = 9, another = 9;
+  SAY(Range<int>(&least, &most) == Range<int>(&least, &another) && !(Range<int>(&least) == Range<int>(&most)));
+  return 0;
+}
+
+int tensors() {
+  uint8_t memory[64] = {};
+  {
+    TensorData one(memory, manage, 40, kOnHost), other(memory);
+    SAY(one.GetAddr() == memory + 8 && other.GetAddr() == memory && !one.IsSharedWith(other));
+    SAY(other.ShareFrom(one) == ge::GRAPH_SUCCESS && one.IsSharedWith(other) && other.GetSize() == 40);
+    TensorAddrManager manager = nullptr;
+    SAY(one.Release(manager) == memory && manager == manage && !one.GetAddr());
+    SAY(TensorPlacementUtils::IsOnHost(other.GetPlacement()) && !TensorPlacementUtils::IsOnDevice(kFollowing));
+  }
+  SAY(freed == 1 && shared == 1);
+  Tensor tensor{{{8, 3}, {16, 3}}, {ge::FORMAT_ND, ge::FORMAT_FRACTAL_NZ, {}}, kFollowing, ge::DT_FLOAT16, nullptr};
+  SAY(tensor.GetShapeSize() == 48 && tensor.GetSize() == 96 && tensor.GetAddr() == &tensor + 1);
+  SAY(tensor.GetOriginFormat() == ge::FORMAT_ND && tensor.GetFormat().GetStorageFormat() == ge::FORMAT_FRACTAL_NZ);
+  size_t total = 0;
+  const auto holder = Tensor::CreateFollowing(6, ge::DT_INT32, total);
+  auto* following = reinterpret_cast<Tensor*>(holder.get());
+  SAY(total == sizeof(Tensor) + 24 && following->GetSize() == 24 && following->GetDataType() == ge::DT_INT32);
+  SAY(static_cast<void*>(following->GetData<int32_t>()) == holder.get() + sizeof(Tensor));
+
+  const auto list = ContinuousVector::Create<int64_t>(3);
+  auto* numbers = reinterpret_cast<TypedContinuousVector<int64_t>*>(list.get());
+  SAY(numbers->GetCapacity() == 3 && numbers->SetSize(2) == ge::GRAPH_SUCCESS && numbers->GetSize() == 2);
+  SAY(numbers->SetSize(4) == ge::GRAPH_FAILED && static_cast<void*>(numbers->MutableData()) == list.get() + 16);
+  SAY(!ContinuousVector::Create<int64_t>(SIZE_MAX));
+  alignas(8) uint8_t bytes[256];
+  auto* lists = reinterpret_cast<ContinuousVectorVector*>(bytes);
+  lists->Init(2);
+  SAY(lists->Add<int64_t>(2)->SetSize(2) == ge::GRAPH_SUCCESS && lists->Add<int64_t>(1) && !lists->Add<int64_t>(1));
+  SAY(lists->GetSize() == 2 && lists->Get(0)->GetSize() == 2 && lists->Get(1)->GetCapacity() == 1 && !lists->Get(2));
+
+  const auto buffer = TilingData::CreateCap(12);
+  auto* data = reinterpret_cast<TilingData*>(buffer.get());
+  const int32_t seven = 7, two[] = {1, 2};
+  SAY(data->Append(seven) == ge::GRAPH_SUCCESS && data->Append(two, 3) == ge::GRAPH_FAILED);
+  *data << two[1];
+  SAY(data->GetDataSize() == 8 && static_cast<int32_t*>(data->GetData())[1] == 2 && !data->Expand(5));
+  SAY(data->Expand(4) == buffer.get() + sizeof(TilingData) + 8);
+
+  Outer outer;
+  int64_t raw[3] = {};
+  const int16_t two_more[] = {7, 8};
+  outer.set_first(3);
+  outer.SetDataPtr(raw);
+  SAY(raw[0] == 3 && outer.GetDataSize() == sizeof raw);
+  outer.inner.set_wide(-5), outer.set_last(two_more);
+  SAY(raw[1] == -5 && reinterpret_cast<int16_t*>(raw)[9] == 8);
+  return 0;
+}
+
+int contexts() {
+  Node node;
+  for (const int64_t size : {5, 6, 7}) {
+    StorageShape shape({size}, {size});
+    node.inputs.emplace_back(shape, StorageFormat(), kOnHost, ge::DT_FLOAT, nullptr);
+    node.input_descs.emplace_back().SetDataType(ge::DT_FLOAT);
+  }
+  node.outputs.emplace_back(StorageShape(), StorageFormat(), ge::DT_UNDEFINED), node.output_descs.resize(1);
+  node.ir_inputs = {{0}, {}, {1, 2}}, node.ir_outputs = {{0}};
+  std::vector<AttrValue> attrs(4);
+  attrs[0].kind = AttrValue::kInts, attrs[0].wholes = {4, 5};
+  attrs[1].kind = AttrValue::kIntLists, attrs[1].wholes = {1, 2, 3}, attrs[1].lengths = {2, 1};
+  attrs[2].kind = AttrValue::kText, attrs[2].text = "mean";
+  attrs[3].kind = AttrValue::kBools, attrs[3].wholes = {1, 0};
+  node.attrs = RuntimeAttrs(attrs);
+
+  TilingContext tiling(node);
+  SAY(tiling.GetDynamicInputShape(2, 1)->GetShape() == Shape({7}) && !tiling.GetOptionalInputShape(1));
+  SAY(tiling.GetIrInputInstanceInfo(2)->GetInstanceStart() == 1 && tiling.GetDynamicInputDesc(2, 0)->IsExist());
+  SAY(!tiling.GetInputStride(0) && tiling.GetInputOffset(0) == -1 && !tiling.InputIsView(0));
+  SAY(tiling.GetTilingCond() == -1 && tiling.SetTilingCond(3) == ge::GRAPH_SUCCESS && tiling.GetTilingCond() == 3);
+  SAY(!tiling.NeedAtomic() && tiling.SetNeedAtomic(true) == ge::GRAPH_SUCCESS && tiling.NeedAtomic());
+  SAY(tiling.SetSimdNumBlocks(5) == ge::GRAPH_SUCCESS && tiling.GetBlockDim() == 5);
+  *tiling.GetTilingData<int64_t>() = 9;
+  SAY(tiling.GetRawTilingData()->GetDataSize() == 8);
+  const RuntimeAttrs* given = tiling.GetAttrs();
+  SAY(given->GetListInt(0)->GetSize() == 2 && given->GetListInt(0)->GetData()[1] == 5 && !given->GetListFloat(0));
+  SAY(given->GetAttrPointer<ContinuousVector>(0) == given->GetListInt(0) && !given->GetAttrPointer<int64_t>(4));
+  const ContinuousVector* second = given->GetListListInt(1)->Get(1);
+  SAY(second->GetSize() == 1 && *static_cast<const int64_t*>(second->GetData()) == 3);
+  SAY(!std::strcmp(given->GetStr(2), "mean") && !given->GetInt(2));
+  SAY(given->GetAttrPointer<TypedContinuousVector<bool>>(3)->GetData()[0]);
+
+  InferDataTypeContext types(node);
+  SAY(types.SetOutputDataType(0, types.GetDynamicInputDataType(2, 0)) == ge::GRAPH_SUCCESS);
+  SAY(types.GetOutputDataType(0) == ge::DT_FLOAT && tiling.GetOutputDesc(0)->GetDataType() == ge::DT_FLOAT);
+  InferShapeRangeContext range(node);
+  SAY(range.GetInputShapeRange(1)->GetMax() == range.GetDynamicInputShapeRange(2, 0)->GetMin());
+  range.GetOutputShapeRange(0)->GetMax()->AppendDim(4), range.GetOutputShapeRange(0)->GetMin()->AppendDim(2);
+  SAY(node.outputs[0].GetOriginShape() == Shape({2}) && !range.GetInputTensorRange(3));
+  InferFormatContext format(node);
+  format.GetRequiredOutputFormat(0)->SetStorageFormat(ge::FORMAT_NHWC);
+  SAY(node.outputs[0].GetStorageFormat() == ge::FORMAT_NHWC && !format.GetOptionalInputFormat(1));
+  SAY(OpCheckContext(node).GetInputShape(2)->GetShape() == Shape({7}) && !OpCheckContext(node).GetOutputShape(-1));
+  return 0;
+}
+
+int graph_engine() {
+  SAY(ge::GetSizeByDataType(ge::DT_INT4) == 1004 && ge::GetSizeByDataType(ge::DT_STRING) == -1);
+  SAY(ge::GetSizeInBytes(3, ge::DT_INT4) == 2 && ge::GetSizeInBytes(-1, ge::DT_INT8) == -1);
+  int32_t sum = 0;
+  SAY(ge::AddOverflow(int64_t{1} << 31, 0, sum) && !ge::MulOverflow(6, 7u, sum) && sum == 42);
+  SAY(ge::IntegerChecker<uint8_t>::Compat(255) && !ge::IntegerChecker<uint8_t>::Compat(-1));
+  const int32_t format = ge::GetFormatFromSubAndC0(ge::FORMAT_FRACTAL_Z, 300, 5);
+  SAY(ge::GetPrimaryFormat(format) == ge::FORMAT_FRACTAL_Z && ge::GetSubFormat(format) == 300);
+  SAY(ge::GetC0Value(format) == 16 && ge::HasSubFormat(format) && !ge::HasC0Format(ge::FORMAT_ND));
+  SAY(ge::TypeUtils::SerialStringToDataType("DT_UINT32") == ge::DT_UINT32 && ge::DT_FLOAT4_E1M2 == 41);
+  SAY(ge::TypeUtils::SerialStringToFormat("NHWC") == ge::FORMAT_NHWC && ge::FORMAT_FRACTAL_NZ_C0_8 == 54);
+  SAY(ge::TypeUtils::DataFormatToFormat(std::string("FRACTAL_Z")) == ge::FORMAT_RESERVED);
+  SAY(ge::TypeUtils::FormatToAscendString(ge::FORMAT_NCL) == "NCL");
+  std::map<ge::AscendString, int> ordered{{"b", 2}, {"a", 1}};
+  SAY(ordered.begin()->second == 1 && ge::AscendString("abcd", 3).GetLength() == 3);
+  SAY(ge::AscendString("abc").Find("c") == 2);
+
+  ge::Operator op("one", "Add");
+  (void)op.UpdateInputDesc("x", ge::TensorDesc(ge::Shape({8, 2}), ge::FORMAT_NHWC, ge::DT_INT8));
+  op.SetAttr("axis", int64_t{2});
+  int64_t axis = 0;
+  float wrong = 0;
+  SAY(op.GetAttr("axis", axis) == ge::GRAPH_SUCCESS && axis == 2 && op.GetAttr("axis", wrong) == ge::GRAPH_FAILED);
+  SAY(op.GetInputDesc(0).GetShape().GetDim(0) == 8 && op.GetInputDescByName("x").GetDataType() == ge::DT_INT8);
+  return 0;
+}
+
+int platform() {
+  fe::PlatFormInfos infos;
+  infos.soc = "Ascend910B4", infos.ub = 192 * 1024;
+  platform_ascendc::PlatformAscendC asked(&infos);
+  uint64_t bytes = 0;
+  asked.ReserveLocalMemory(platform_ascendc::ReservedSize::RESERVED_SIZE_32K);
+  asked.ReserveLocalMemory(platform_ascendc::ReservedSize::RESERVED_SIZE_16K);
+  asked.GetCoreMemSize(platform_ascendc::CoreMemType::UB, bytes);
+  SAY(bytes == 176 * 1024 && asked.GetVecRegLen() == 0);
+  return 0;
+}
+}  // namespace
+
+int main() {
+  for (int (*part)() : {shapes, tensors, contexts, graph_engine, platform})
+    if (const int line = part()) {
+      std::cerr << line << "\n";
+      return 1;
+    }
+  return 0;
+}
