@@ -63,8 +63,9 @@ class Element {
   __aicore__ Element& operator=(const Element& other) { return *this = T(other); }
 #define OPHOOK_UPDATE(sign) \
   __aicore__ Element& operator sign## = (T value) { return *this = T(T(*this) sign value); }
- OPHOOK_UPDATE(+)
- OPHOOK_UPDATE(-) OPHOOK_UPDATE(*) OPHOOK_UPDATE(/)
+  OPHOOK_UPDATE(+)
+ OPHOOK_UPDATE(-)
+ OPHOOK_UPDATE(*) OPHOOK_UPDATE(/)
 #undef OPHOOK_UPDATE
 
      private : Tensor tensor_;
