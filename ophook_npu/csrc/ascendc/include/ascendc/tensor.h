@@ -61,14 +61,16 @@ class Element {
   __aicore__ operator T() const { return tensor_.GetValue(offset_, at_); }
   __aicore__ Element& operator=(T value) { return tensor_.SetValue(offset_, value, at_), *this; }
   __aicore__ Element& operator=(const Element& other) { return *this = T(other); }
-#define OPHOOK_UPDATE(sign) \
-  __aicore__ Element& operator sign## = (T value) { return *this = T(T(*this) sign value); }
-  OPHOOK_UPDATE(+)
- OPHOOK_UPDATE(-)
- OPHOOK_UPDATE(*) OPHOOK_UPDATE(/)
+#define OPHOOK_UPDATE(sign, assigned) \
+  __aicore__ Element& operator assigned(T value) { return *this = T(T(*this) sign value); }
+  OPHOOK_UPDATE(+, +=)
+  OPHOOK_UPDATE(-, -=)
+  OPHOOK_UPDATE(*, *=)
+  OPHOOK_UPDATE(/, /=)
 #undef OPHOOK_UPDATE
 
-     private : Tensor tensor_;
+ private:
+  Tensor tensor_;
   uint64_t offset_;
   ophook::rt::At at_;
 };
