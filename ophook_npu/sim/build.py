@@ -19,11 +19,12 @@ It is published by one rename: it is there as a whole, or not at all.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
 from ophook_npu.sim import developer, headers, plugins
-from ophook_npu.sim.libraries import libraries
+from ophook_npu.sim.libraries import FLAGS, libraries
 from ophook_npu.sim.operators import rows
 from ophook_npu.sim.variables import CANN_VERSIONS, SEARCHED, home, set_env_script
 from ophook_npu.toolchain import OnStep
@@ -66,8 +67,39 @@ def stamp(torch: Wheel, torch_npu: Wheel) -> str:
 
 
 def recipe() -> str:
-    """What the simulator is made of, whatever compiler makes it and wherever it lies."""
+    """What the simulator is made of, whatever compiler makes it and wherever it lies.
+
+    Every command asks, and reading the sources takes longer than the rest of it: while no file of the package was
+    written or replaced, the answer is the one that was noted last.
+    """
     torch, torch_npu = require()
+    wheels = [f"{wheel.version} {wheel.path}" for wheel in (torch, torch_npu)]
+    now = toolchain.digest([*wheels, os.environ.get(FLAGS, ""), *_states()])
+    note = cache.cache_dir() / "sim" / "recipe"
+    seen, _, noted = (note.read_text(encoding="utf-8", errors="replace") if note.is_file() else "").partition(" ")
+    if seen == now:
+        return noted
+    made_of = _recipe(torch, torch_npu)
+    note.parent.mkdir(exist_ok=True)
+    mine = note.with_name(f"recipe-{os.getpid()}")
+    mine.write_text(f"{now} {made_of}", encoding="utf-8")
+    mine.replace(note)
+    return made_of
+
+
+def _states() -> Iterator[str]:
+    """Each file of the package with its place on the disk, when it was last changed, and its size.
+
+    Not when it was last written: who unpacks a file may set that.
+    """
+    for folder, folders, files in os.walk(CSRC.parent):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for path in (f"{folder}/{name}" for name in sorted(files)):
+            found = os.stat(path)
+            yield f"{path} {found.st_ino} {found.st_ctime_ns} {found.st_size}"
+
+
+def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
     own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
