@@ -66,8 +66,8 @@ class HostCall(c.Structure):
 
 class Tiling(c.Structure):
     _fields_ = [
-        ("block_dim", c.c_uint32), ("tiling_key", c.c_uint64), ("workspace", c.c_uint64), ("size", c.c_uint64),
-        ("data", c.c_uint8 * 65536),
+        ("block_dim", c.c_uint32), ("need_atomic", c.c_uint32), ("tiling_key", c.c_uint64),
+        ("workspace", c.c_uint64), ("size", c.c_uint64), ("data", c.c_uint8 * 65536),
     ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Arg
 from ophook_npu.kernel.templates import dispatch
 from ophook_npu.plural import counted
 
-_KINDS = {"Int": 1, "Float": 2, "Bool": 3, "String": 4, "ListInt": 5, "ListFloat": 6}
+_KINDS = {"Int": 1, "Float": 2, "Bool": 3, "String": 4, "ListInt": 5, "ListFloat": 6, "ListBool": 7}
 _FLOATS = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 
 
@@ -183,9 +183,10 @@ class Kernel:
         for p, own in zip(prototype.inputs, blocks, strict=True):
             add(p, own, BOTH if self._in_place(p.name) else INPUT)
         for p, own in zip(prototype.outputs, results, strict=True):
-            for block in own if p.initial is not None else ():
-                block.view[:] = 0
-            add(p, own, BOTH if self._in_place(p.name) or p.initial is not None else OUTPUT)
+            start = p.starts_with(choice[p.name]) if tiling.need_atomic else None
+            for block in own if start is not None else ():
+                block.view[:] = np.resize(start.view(np.uint8), block.view.size)
+            add(p, own, BOTH if self._in_place(p.name) or start is not None else OUTPUT)
         arguments.append(Argument("workspace", Block((tiling.workspace,), 4), WORKSPACE))
         data = Block((tiling.size,), 4)
         data.view[:] = np.frombuffer(bytes(tiling.data[: tiling.size]), np.uint8)
@@ -252,7 +253,7 @@ class _Call:
                 out.real = float(value)
             case "String":
                 out.text = str(value).encode()
-            case "ListInt":
+            case "ListInt" | "ListBool":
                 out.wholes, out.count = (ctypes.c_int64 * len(value))(*value), len(value)
             case "ListFloat":
                 out.reals, out.count = (ctypes.c_float * len(value))(*value), len(value)

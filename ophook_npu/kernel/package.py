@@ -143,6 +143,12 @@ def _variants(project: Project, prototypes: Sequence[Prototype]) -> tuple[dict[s
                 f"{prototype.type} has a list of tensors: {', '.join(dynamic)}",
                 allowed="single tensors",
             )
+        if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
+            what = f"{prototype.type} has the attribute {', '.join(other)}"
+            raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
+        if filled := [p.name for p in prototype.outputs if any(number for _, number in p.initial)]:
+            what = f"{prototype.type} begins its output {', '.join(filled)} with other values than 0"
+            raise OphookError("kernel build", what, allowed="InitValue(0)")
         kernel = Kernel(project, prototype, Settings())
         # The host library is asked by one thread: its answers are in one place of its memory.
         entries += [(prototype, i, choice, kernel.entry(choice)) for i, choice in enumerate(prototype.combinations())]
@@ -203,7 +209,7 @@ struct aclFloatArray;
 namespace {{
 {dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
 const char* const k{type_}Names[] = {{{names}}};
-const int32_t k{type_}Same[] = {{{row(same)}}}, k{type_}Zero[] = {{{row([int(p.initial is not None) for p in prototype.outputs])}}};
+const int32_t k{type_}Same[] = {{{row(same)}}}, k{type_}Zero[] = {{{row([int(bool(p.initial)) for p in prototype.outputs])}}};
 const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(prototype.inputs)}, {len(prototype.outputs)},
     {len(variants)}, k{type_}Names, k{type_}Same, k{type_}Zero, k{type_}Choices, k{type_}Names}};
 }}

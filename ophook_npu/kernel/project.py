@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build, native
 from ophook_npu.kernel.memory import DTYPES, name_of
 from ophook_npu.plural import counted
 
+# By the number of a ScalarType.
+_SCALARS = ("uint64", "int64", "uint32", "int32", "uint16", "int16", "uint8", "int8", "float32", "float16")
 _ADD = re.compile(r"^\s*(?:OP_ADD|IMPL_OP_OPTILING)\s*\(\s*(\w+)", re.MULTILINE)
 REQUIRED, OPTIONAL, DYNAMIC = 2, 1, 3
 _CPP = (".cpp", ".cc", ".cxx")  # what CMake takes for C++
@@ -27,7 +31,15 @@ class OpParameter:
     name: str
     kind: int
     dtypes: tuple[int, ...]
-    initial: int | None = None
+    initial: tuple[tuple[int, float], ...] = ()
+    """InitValue: a ScalarType and a number, or one for each data type."""
+
+    def starts_with(self, dtype: int) -> np.ndarray | None:
+        """What is repeated in an output's memory before a kernel runs that asked for it."""
+        if not self.initial:
+            return None
+        kind, number = self.initial[self.dtypes.index(dtype) if len(self.initial) > 1 else 0]
+        return np.array([number], _SCALARS[kind])
 
 
 @dataclass(frozen=True)
@@ -131,7 +143,9 @@ class Project:
         """By operator type. Builds the host side."""
 
         def parameters(rows: list[dict[str, Any]]) -> tuple[OpParameter, ...]:
-            return tuple(OpParameter(r["name"], r["kind"], tuple(r["dtypes"]), r["initial"]) for r in rows)
+            return tuple(
+                OpParameter(r["name"], r["kind"], tuple(r["dtypes"]), tuple(map(tuple, r["initial"]))) for r in rows
+            )
 
         return {
             row["type"]: Prototype(

@@ -136,6 +136,7 @@ struct KernelCall final : PendingCall {
     ascendc_tiling told;  // it has room for the longest tiling data: as this call's own, its pages would be fresh ones
     TORCH_CHECK(code->tile(&call, &told, error, sizeof error) == 0, error);
     block_dim = told.block_dim, tiling_key = told.tiling_key, workspace_size = told.workspace;
+    need_atomic = told.need_atomic != 0;
     tiling.assign(told.data, told.data + told.size);
   }
 
@@ -185,8 +186,9 @@ struct KernelCall final : PendingCall {
                               : outputs[i].is_contiguous() ? outputs[i] : at::empty(outputs[i].sizes(), outputs[i].options()));
     for (size_t i = 0; i < inputs.size(); ++i) add(op->names[i], dense_inputs[i], written(i) ? 2 : 0);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (op->starts_at_zero[i]) dense_outputs[i].zero_();
-      add(op->names[inputs.size() + i], dense_outputs[i], op->same_as[i] >= 0 || op->starts_at_zero[i] ? 2 : 1);
+      const bool zero = need_atomic && op->starts_at_zero[i];
+      if (zero) dense_outputs[i].zero_();
+      add(op->names[inputs.size() + i], dense_outputs[i], op->same_as[i] >= 0 || zero ? 2 : 1);
     }
     ascendc_memory space{"workspace", workspace, workspace_size, workspace_size, 3, 1};
     memory.push_back(space);
@@ -211,6 +213,7 @@ struct KernelCall final : PendingCall {
   void *entry = nullptr, *cube_entry = nullptr;
   std::vector<at::Tensor> inputs, outputs;
   uint32_t block_dim = 0;
+  bool need_atomic = false;
   uint64_t tiling_key = 0;
   std::vector<uint8_t> tiling;
 };

@@ -52,7 +52,12 @@ std::string param(const ops::OpParamDef& p) {
   return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) +
          ",\"dtypes\":" + joined(p.dtypes, number) + ",\"formats\":" + joined(p.formats, number) +
          ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values ? "true" : "false") +
-         ",\"initial\":" + (p.has_initial ? std::to_string(p.initial) : "null") + "}";
+         ",\"initial\":" +
+         joined(p.initial,
+                [](const ops::ScalarVar& v) {
+                  return "[" + std::to_string(uint32_t(v.scalar_type)) + "," + v.number() + "]";
+                }) +
+         "}";
 }
 std::string attr(const ops::OpAttrDef& a) {
   std::string preset = "null";
@@ -208,6 +213,7 @@ int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, siz
     return fail(error, capacity, "%s", why.c_str());
   out->block_dim = context.block_dim;
   out->tiling_key = context.tiling_key;
+  out->need_atomic = context.need_atomic;
   out->workspace = 0;
   for (const size_t size : context.workspaces) out->workspace += size;
   out->size = data.GetDataSize();

@@ -48,6 +48,7 @@ typedef struct ascendc_call {
 
 typedef struct ascendc_tiling {
   uint32_t block_dim;
+  uint32_t need_atomic;  // whether outputs begin with their InitValue
   uint64_t tiling_key;
   uint64_t workspace;  // bytes, all together
   uint64_t size;       // of the tiling data

@@ -31,7 +31,64 @@ Functions& functions_of(const char* type);
 namespace ops {
 
 enum Option { IGNORE = 0, OPTIONAL = 1, REQUIRED = 2, DYNAMIC = 3, VIRTUAL = 4 };
-enum class InitValueType : uint32_t { INIT_VALUE_UINT64_T = 0, INIT_VALUE_DEFAULT };
+enum class ScalarType : uint32_t {
+  UINT64 = 0,
+  INT64,
+  UINT32,
+  INT32,
+  UINT16,
+  INT16,
+  UINT8,
+  INT8,
+  FLOAT32,
+  FLOAT16,
+  INVALID_DTYPE = static_cast<uint32_t>(-1)
+};
+union ScalarNum {
+  uint64_t value_u64;
+  int64_t value_i64;
+  float value_f32;
+  ScalarNum() : value_u64(0) {}
+  explicit ScalarNum(uint64_t value) : value_u64(value) {}
+  explicit ScalarNum(int64_t value) : value_i64(value) {}
+  explicit ScalarNum(float value) : value_f32(value) {}
+};
+// A number and the type that an output's memory is filled with it as.
+struct ScalarVar {
+  ScalarType scalar_type = ScalarType::INVALID_DTYPE;
+  ScalarNum scalar_num;
+  ScalarVar() = default;
+  ScalarVar(ScalarType type, uint64_t number) : ScalarVar(type, wide(number)) {}
+  ScalarVar(ScalarType type, int64_t number) : ScalarVar(type, wide(number)) {}
+  ScalarVar(ScalarType type, int number) : ScalarVar(type, wide(number)) {}
+  ScalarVar(ScalarType type, unsigned number) : ScalarVar(type, wide(number)) {}
+  ScalarVar(ScalarType type, float number) : ScalarVar(type, wide(number)) {}
+  ScalarVar(ScalarType type, double number) : ScalarVar(type, wide(number)) {}
+  bool operator==(const ScalarVar& other) const {
+    return scalar_type == other.scalar_type && scalar_num.value_u64 == other.scalar_num.value_u64;
+  }
+  // As JSON.
+  std::string number() const {
+    switch (scalar_type) {
+      case ScalarType::FLOAT32:
+      case ScalarType::FLOAT16: return std::to_string(scalar_num.value_f32);
+      case ScalarType::UINT64:
+      case ScalarType::UINT32:
+      case ScalarType::UINT16:
+      case ScalarType::UINT8: return std::to_string(scalar_num.value_u64);
+      default: return std::to_string(scalar_num.value_i64);
+    }
+  }
+
+ private:
+  using Wide = long double;  // holds each of them
+  static Wide wide(Wide number) { return number; }
+  ScalarVar(ScalarType type, Wide number) : scalar_type(type) {
+    if (type == ScalarType::FLOAT32 || type == ScalarType::FLOAT16) scalar_num.value_f32 = float(number);
+    else if (number < 0) scalar_num.value_i64 = int64_t(number);
+    else scalar_num.value_u64 = uint64_t(number);
+  }
+};
 enum class DependScope : uint32_t { ALL = 0, TILING, INVALID_SCOPE };
 enum class FormatCheckOption : uint32_t { DEFAULT = 0, STRICT };
 enum class FollowType : uint32_t { ALL = 0, DTYPE, FORMAT, SHAPE, INVALID_TYPE };
@@ -55,7 +112,9 @@ class OpParamDef {
   OpParamDef& ScalarList() { return *this; }
   OpParamDef& To(ge::DataType) { return *this; }  // of a scalar of the operator's aclnn function, as is its other form
   OpParamDef& To(const char*) { return *this; }
-  OpParamDef& InitValue(uint64_t value) { return initial = value, has_initial = true, *this; }
+  OpParamDef& InitValue(uint64_t value) { return InitValue(ScalarVar(ScalarType::UINT8, value)); }
+  OpParamDef& InitValue(const ScalarVar& value) { return initial = {value}, *this; }
+  OpParamDef& InitValue(const std::vector<ScalarVar>& values) { return initial = values, *this; }
   OpParamDef& OutputShapeDependOnCompute() { return *this; }
   OpParamDef& Follow(const char* other, FollowType = FollowType::ALL) { return follows = other, *this; }
   OpParamDef& Version(uint32_t) { return *this; }
@@ -65,8 +124,8 @@ class OpParamDef {
   Option kind = REQUIRED;
   std::vector<ge::DataType> dtypes;
   std::vector<ge::Format> formats;
-  bool listed = false, values = false, has_initial = false;
-  uint64_t initial = 0;
+  bool listed = false, values = false;
+  std::vector<ScalarVar> initial;  // one, or one for each of the data types
 };
 
 class OpAttrDef {
