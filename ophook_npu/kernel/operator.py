@@ -184,8 +184,9 @@ class Kernel:
             add(p, own, BOTH if self._in_place(p.name) else INPUT)
         for p, own in zip(prototype.outputs, results, strict=True):
             start = p.starts_with(choice[p.name]) if tiling.need_atomic else None
-            for block in own if start is not None else ():
-                block.view[:] = np.resize(start.view(np.uint8), block.view.size)
+            if start is not None:
+                for block in own:
+                    block.view[:] = np.resize(start.view(np.uint8), block.view.size)
             add(p, own, BOTH if self._in_place(p.name) or start is not None else OUTPUT)
         arguments.append(Argument("workspace", Block((tiling.workspace,), 4), WORKSPACE))
         data = Block((tiling.size,), 4)
