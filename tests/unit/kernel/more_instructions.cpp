@@ -295,3 +295,62 @@ extern "C" __global__ __aicore__ void elements(GM_ADDR x, GM_ADDR z) {
   DataCacheCleanAndInvalid<float, CacheLine::ENTIRE_DATA_CACHE, DcciDst::CACHELINE_OUT>(to);
   in.FreeTensor(v);
 }
+
+// z: 64 floats a part: what Select took by bits of Compare with masks, of scalars, of a register; Gather, CreateVecIndex
+// and MulAddDst with masks; shifts with rounding.
+extern "C" __global__ __aicore__ void chosen_by_masks(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, others, results, bits, places, halves, wholes;
+  pipe.InitBuffer(values, 512);
+  pipe.InitBuffer(others, 512);
+  pipe.InitBuffer(results, 12 * 256);
+  pipe.InitBuffer(bits, 64);
+  pipe.InitBuffer(places, 512);
+  pipe.InitBuffer(halves, 256);
+  pipe.InitBuffer(wholes, 256);
+  auto v = values.Get<float>(), o = others.Get<float>(), r = results.Get<float>();
+  auto b = bits.Get<uint8_t>();
+  uint64_t odd[2] = {0xaaaaaaaaaaaaaaaa, 0};
+  const uint64_t few[2] = {0xff, 0};
+  const BinaryRepeatParams both{1, 1, 1, 8, 8, 8};
+  const UnaryRepeatParams one{1, 1, 8, 8};
+  copy_in(v, x, 128);
+  Duplicate(o, 64.0f, 128);
+  Duplicate(r, -1.0f, 12 * 64);
+  Compare(b, v, o, CMPMODE::LT, few, 2, both);  // the mask has no effect
+  Select(r, b, v, o, SELMODE::VSEL_TENSOR_TENSOR_MODE, odd, 2, both);
+  auto b2 = bits.GetWithOffset<uint8_t>(32, 32);
+  b2 = v != o;
+  Select(r[704], b2[8], v[64], o, SELMODE::VSEL_TENSOR_TENSOR_MODE, 64);
+  Compares(b[32], v, 10.0f, CMPMODE::GE, uint64_t(3), 1, one);
+  Select(r[128], b[32], v, 0.5f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 40, 1, both);
+  Select(r[192], b[32], v, o, SELMODE::VSEL_CMPMASK_SPR, 64, 1, both);
+  SetCmpMask(b[32]);
+  PipeBarrier<PIPE_V>();
+  SetVectorMask<float>(0, 0xff);
+  Select<float, SELMODE::VSEL_CMPMASK_SPR>(r[256], v, o, 1, both);
+  SetCmpMask(v[5]);
+  Select(r[320], b[32], v, 1, both);
+  ResetMask();
+  auto p = places.Get<int32_t>();
+  CreateVecIndex(p, 0, 64, 2, 1, 8);
+  ShiftLeft(p, p, 2, 128);
+  Gather(r[384], v, p.ReinterpretCast<uint32_t>(), 4, odd, 1, 8);
+  CreateVecIndex(p, 7, odd, 1, 1, 8);
+  Cast(r[448], p, RoundMode::CAST_NONE, 64);
+  auto h = halves.Get<half>();
+  Cast(h, v, RoundMode::CAST_NONE, 64);
+  Duplicate(r[512], 1.0f, 64);
+  MulAddDst(r[512], h, h, few, 1, BinaryRepeatParams{1, 1, 1, 8, 4, 4});
+  auto w = wholes.Get<int32_t>();
+  Cast(w, v, RoundMode::CAST_RINT, 64);
+  ShiftRight(p, w, 2, uint64_t(64), 1, one, true);
+  Cast(r[576], p, RoundMode::CAST_NONE, 64);
+  Muls(w, w, -1, 64);
+  ShiftRight(p, w, 32, 64);
+  Cast(r[640], p, RoundMode::CAST_NONE, 64);
+  PipeBarrier<PIPE_ALL>();
+  const uint32_t shape[] = {2, 3};
+  DumpTensor(v, 1, 5, ShapeInfo(2, shape));
+  copy_out(z, r, 12 * 64);
+}

@@ -149,3 +149,24 @@ def test_elements_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert np.array_equal(np.fromfile("elements.bin", np.float32), wanted)
     (finding,) = report.findings
     assert (finding.kind, finding.call) == ("uninitialized", "GetValue"), str(finding)
+
+
+def test_masks_of_bits_and_of_registers() -> None:
+    x = np.arange(128, dtype=np.float32)
+    z, report = run("chosen_by_masks", x, 12 * 64)
+    lane, first = np.arange(64), x[:64]
+    odd = lane % 2 == 1
+    np.testing.assert_array_equal(z[:64], np.where(odd, first, -1))  # each is below 64
+    np.testing.assert_array_equal(z[64:128], np.where(odd, 64, -1))
+    np.testing.assert_array_equal(z[128:192], np.where(lane < 40, np.where(first >= 10, first, 0.5), -1))
+    np.testing.assert_array_equal(z[192:256], np.where(first >= 10, first, 64))
+    np.testing.assert_array_equal(z[256:320], np.where(lane < 8, np.where(first >= 10, first, 64), -1))
+    np.testing.assert_array_equal(z[320:384], np.where(lane < 8, np.where(first >= 10, first, 5), -1))
+    np.testing.assert_array_equal(z[384:448], np.where(odd, first + 1, -1))
+    np.testing.assert_array_equal(z[448:512][odd], 7 + lane[odd])
+    np.testing.assert_array_equal(z[512:576], np.where(lane < 8, 1 + first * first, 1))
+    np.testing.assert_array_equal(z[576:640], np.floor(first / 4 + 0.5))
+    np.testing.assert_array_equal(z[640:704], np.where(lane > 0, -1, 0))
+    np.testing.assert_array_equal(z[704:], x[64:])  # of bits that `v != o` made; equal where it is 64
+    assert report.output == "DumpTensor 1, core 0: [\n  0, 1, 2, \n  3, 4, -\n]\n"
+    assert not report.findings, [str(f) for f in report.findings]

@@ -38,6 +38,12 @@ size_t to_half_fast(const float*, uint16_t*, size_t) { return 0; }
 template <typename T>
 using Unsigned = std::make_unsigned_t<T>;
 
+// A shift by all of a type's bits, or more, leaves the sign alone.
+template <typename T>
+constexpr bool shifts_out(T by) {
+  return by < 0 || by >= T(sizeof(T) * 8);
+}
+
 // One instruction on one element. Integers wrap around.
 template <Op op, typename T>
 T compute(T d, T a, T b, T s) {
@@ -87,8 +93,10 @@ T compute(T d, T a, T b, T s) {
     if constexpr (op == Op::And) return T(a & b);
     else if constexpr (op == Op::Or) return T(a | b);
     else if constexpr (op == Op::Not) return T(~a);
-    else if constexpr (op == Op::ShiftLeft) return T(Unsigned<T>(a) << (s & T(sizeof(T) * 8 - 1)));
-    else if constexpr (op == Op::ShiftRight) return T(a >> (s & T(sizeof(T) * 8 - 1)));
+    else if constexpr (op == Op::ShiftLeft) return shifts_out(s) ? T(0) : T(Unsigned<T>(a) << s);
+    else if constexpr (op == Op::ShiftRight) return shifts_out(s) ? T(a < 0 ? -1 : 0) : T(a >> s);
+    else if constexpr (op == Op::ShiftRightRounded)
+      return T(compute<Op::ShiftRight, T>(d, a, b, s) + (s > 0 && !shifts_out<T>(s - 1) ? a >> (s - 1) & 1 : 0));
     else return a;
   }
 }
@@ -99,7 +107,8 @@ constexpr bool for_integers() {
 }
 template <Op op>
 constexpr bool for_reals() {
-  return op != Op::And && op != Op::Or && op != Op::Not && op != Op::ShiftLeft && op != Op::ShiftRight;
+  return op != Op::And && op != Op::Or && op != Op::Not && op != Op::ShiftLeft && op != Op::ShiftRight &&
+         op != Op::ShiftRightRounded;
 }
 template <Op op>
 constexpr bool reads_dst() {
@@ -209,6 +218,12 @@ Function function_of(Op op, Dtype dtype) {
 void axpy_half_to_float(void* dst, const void* src, const Scalar& scalar, size_t count) {
   auto* d = static_cast<float*>(dst);
   for (size_t i = 0; i < count; ++i) d[i] += half_value(static_cast<const uint16_t*>(src)[i]) * float(scalar.real);
+}
+
+void multiply_add_half_to_float(void* dst, const void* a, const void* b, size_t count) {
+  auto* d = static_cast<float*>(dst);
+  for (size_t i = 0; i < count; ++i)
+    d[i] += half_value(static_cast<const uint16_t*>(a)[i]) * half_value(static_cast<const uint16_t*>(b)[i]);
 }
 
 // Device memory: to = to + from, or the larger or smaller.

@@ -11,6 +11,7 @@ namespace ophook::rt {
 using Function = void (*)(void* dst, const void* a, const void* b, const Scalar& scalar, size_t count);
 Function function_of(Op op, Dtype dtype);
 void axpy_half_to_float(void* dst, const void* src, const Scalar& scalar, size_t count);
+void multiply_add_half_to_float(void* dst, const void* a, const void* b, size_t count);
 
 void to_float(const uint16_t* half_values, float* values, size_t count);
 void to_half(const float* values, uint16_t* half_values, size_t count);

@@ -17,30 +17,37 @@ bool ready(Operation& op, const Local& dst, const Local& src) {
 
 }  // namespace
 
-void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, At at) {
+void gather(Local dst, Local src, Local offsets, uint32_t base, Cover cover, Step d, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "Gather", at);
   const uint32_t size = size_of(dst.dtype);
   if (!ready(op, dst, src) || !c.usable(offsets, "Gather", at)) return;
-  if (!op.inside(dst, 0, uint64_t(count) * size, "the destination") ||
-      !op.inside(offsets, 0, uint64_t(count) * 4, "the offsets"))
-    return;
-  op.reads(offsets, 0, uint64_t(count) * 4);
-  if (c.launch.checks() && !all_written(op.written(offsets), uint64_t(count) * 4))
-    c.report(Kind::uninitialized, "Gather", at, "the offsets were never computed", c.describe(offsets));
-  op.writes(dst, 0, uint64_t(count) * size);
-  for (uint32_t e = 0; e < count; ++e) {
-    uint32_t offset;
-    std::memcpy(&offset, op.data(offsets) + e * 4, 4);
-    const uint64_t from = uint64_t(base) + offset;
-    if (!op.inside(src, from, size, "the source")) return;
-    if (from % size) {
-      c.report(Kind::alignment, "Gather", at, text("offset %u is no multiple of the element's %u bytes", offset, size));
-      return;
+  const Operand operands[] = {{&dst, d, size, true, "the destination"}};
+  Walk walk(op, operands, 1, cover);
+  const uint64_t bytes = walk.end() * 4;
+  if (!op.inside(offsets, 0, bytes, "the offsets")) return;
+  op.reads(offsets, 0, bytes);
+  bool known = true, good = true;
+  walk.each([&](const Run& run) {
+    if (known && c.launch.checks() && !all_written(op.written(offsets) + run.first * 4, run.count * 4ull)) {
+      c.report(Kind::uninitialized, "Gather", at, "the offsets were never computed", c.describe(offsets));
+      known = false;
     }
-    op.reads(src, from, size);
-    move(op, dst, uint64_t(e) * size, src, from, size);
-  }
+    for (uint32_t e = 0; e < run.count && good; ++e) {
+      uint32_t offset;
+      std::memcpy(&offset, op.data(offsets) + (run.first + e) * 4, 4);
+      const uint64_t from = uint64_t(base) + offset;
+      good = op.inside(src, from, size, "the source");
+      if (good && from % size) {
+        c.report(Kind::alignment, "Gather", at,
+                 text("offset %u is no multiple of the element's %u bytes", offset, size));
+        good = false;
+      }
+      if (!good) return;
+      op.reads(src, from, size);
+      move(op, dst, run.offsets[0] + uint64_t(e) * size, src, from, size);
+    }
+  });
 }
 
 void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block, uint32_t dst_repeat,
@@ -134,23 +141,24 @@ void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at) {
   walk.each([&](const Run& run) { move(op, dst, run.offsets[0], src, run.offsets[1], run.count * size); });
 }
 
-void ramp(Local dst, Scalar first, Scalar step, int32_t count, At at) {
-  Core& c = core();
-  Operation op(c, Pipe::V, "ArithProgression", at);
+void ramp(const char* call, Local dst, Scalar first, Scalar step, Cover cover, Step d, At at) {
+  Operation op(core(), Pipe::V, call, at);
   const uint32_t size = size_of(dst.dtype);
-  const uint64_t bytes = uint64_t(std::max(count, 0)) * size;
-  if (!c.usable(dst, "ArithProgression", at) || !op.inside(dst, 0, bytes, "the destination")) return;
-  op.writes(dst, 0, bytes);
-  std::memset(op.written(dst), 1, bytes);
-  for (int32_t i = 0; i < count; ++i) {
-    uint8_t* to = op.data(dst) + uint64_t(i) * size;
-    const int64_t whole = first.whole + i * step.whole;
-    const float value = float(first.real + i * step.real);
-    const uint16_t bits = half_bits(value);
-    if (dst.dtype == Dtype::f32) std::memcpy(to, &value, 4);
-    else if (dst.dtype == Dtype::f16) std::memcpy(to, &bits, 2);
-    else std::memcpy(to, &whole, size);
-  }
+  const Operand operands[] = {{&dst, d, size, true, "the destination"}};
+  Walk walk(op, operands, 1, cover);
+  walk.each([&](const Run& run) {
+    std::memset(op.written(dst) + run.offsets[0], 1, uint64_t(run.count) * size);
+    for (uint32_t e = 0; e < run.count; ++e) {
+      uint8_t* to = op.data(dst) + run.offsets[0] + uint64_t(e) * size;
+      const auto i = int64_t(run.first + e);
+      const int64_t whole = first.whole + i * step.whole;
+      const float value = float(first.real + double(i) * step.real);
+      const uint16_t bits = half_bits(value);
+      if (dst.dtype == Dtype::f32) std::memcpy(to, &value, 4);
+      else if (dst.dtype == Dtype::f16) std::memcpy(to, &bits, 2);
+      else std::memcpy(to, &whole, size);
+    }
+  });
 }
 
 // A square of 16 by 16 elements of 2 bytes.

@@ -249,8 +249,8 @@ void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Ste
   Operand operands[2] = {{&a, sa, size, false, "the source"}, {&b, sb, size, false, "the second source"}};
   Walk walk(op, operands, 2, cover);
   std::memset(c.compared, 0, sizeof c.compared);
-  uint64_t bit = 0;
   walk.each([&](const Run& run) {
+    uint64_t bit = run.first;
     if (c.launch.checks() && (!all_written(op.written(a) + run.offsets[0], uint64_t(run.count) * size) ||
                               !all_written(op.written(b) + run.offsets[1], uint64_t(run.count) * size)))
       c.report(Kind::uninitialized, "Compare", at, "compares elements that were never computed");
@@ -270,14 +270,19 @@ void read_compared(Local dst, At at) {
   std::memset(op.written(dst), 1, sizeof c.compared);
 }
 
-void set_compared(Local src, At at) {
+Scalar compared_scalar(Dtype dtype) {
+  Scalar value{};
+  value.real = number(dtype, core().compared);
+  return value;
+}
+void set_compared(const char* call, Local src, At at) {
   Core& c = core();
-  Operation op(c, Pipe::V, "asc_set_cmp_mask", at);
+  Operation op(c, Pipe::V, call, at);
   const uint64_t bytes = std::min<uint64_t>(sizeof c.compared, src.bytes);
-  if (!c.usable(src, "asc_set_cmp_mask", at) || !op.inside(src, 0, bytes, "the mask")) return;
+  if (!c.usable(src, call, at) || !op.inside(src, 0, bytes, "the mask")) return;
   op.reads(src, 0, bytes);
   if (c.launch.checks() && !all_written(op.written(src), std::min<uint64_t>(bytes, 8)))  // those of a repeat of float
-    c.report(Kind::uninitialized, "asc_set_cmp_mask", at, "the mask was never computed", c.describe(src));
+    c.report(Kind::uninitialized, call, at, "the mask was never computed", c.describe(src));
   std::memcpy(c.compared, op.data(src), bytes);
 }
 
@@ -296,24 +301,24 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
              text("%llu elements are no multiple of 256 bytes", (unsigned long long)cover.low));
   Operand operands[2] = {{&a, sa, size, false, "the source"}, {b, sb, size, false, "the second source"}};
   Walk walk(op, operands, b ? 2 : 1, cover);
-  const uint64_t bytes = (walk.elements() + 7) / 8;
+  const uint64_t bytes = (walk.end() + 7) / 8;
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, bytes, "the destination")) return;
   op.writes(dst, 0, bytes);
   const double right = a.dtype == Dtype::i32 || a.dtype == Dtype::i16 ? double(scalar.whole)
                        : a.dtype == Dtype::f16 ? double(half_value(half_bits(float(scalar.real))))
                                                : double(float(scalar.real));
-  uint64_t bit = 0;
   uint8_t* to = op.data(dst);
   uint8_t* written = op.written(dst);
   walk.each([&](const Run& run) {
+    uint64_t bit = run.first;
     const uint8_t* known_a = op.written(a) + run.offsets[0];
     const uint8_t* known_b = b ? op.written(*b) + run.offsets[1] : known_a;
     for (uint32_t e = 0; e < run.count; ++e, ++bit) {
       const double x = number(a.dtype, op.data(a) + run.offsets[0] + e * size);
       const double y = b ? number(b->dtype, op.data(*b) + run.offsets[1] + e * size) : right;
       const bool result = holds(mode, x, y);
-      if (bit % 8 == 0) to[bit / 8] = 0, written[bit / 8] = 0;
-      to[bit / 8] = static_cast<uint8_t>(to[bit / 8] | (result ? 1u << bit % 8 : 0));
+      if (bit % 8 == 0) written[bit / 8] = 0;
+      to[bit / 8] = static_cast<uint8_t>((to[bit / 8] & ~(1u << bit % 8)) | (result ? 1u << bit % 8 : 0));
       // The count is a multiple of 256 bytes, so what lies behind a tail is compared too: its bits are nobody's.
       if (known_a[e * size] && known_b[e * size]) written[bit / 8] = 1;
     }
@@ -335,9 +340,8 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
                          {&a, sa, size, false, "the source"},
                          {b, sb, size, false, "the second source"}};
   Walk walk(op, operands, b ? 3 : 2, cover);
-  // Mode 0 has one repeat's bits, which serve every repeat.
-  const uint64_t lanes = cover.kind == Cover::kLanes && cover.low ? cover.low : 256 / size;
-  const uint64_t used = mode == 0 ? std::min<uint64_t>(walk.elements(), lanes) : walk.elements(),
+  // Each repeat takes a bit for each of its lanes, whichever a mask leaves out; those of mode 0 serve every repeat.
+  const uint64_t lanes = 256 / size, used = mode == 0 ? std::min(walk.end(), lanes) : walk.end(),
                  bytes = (used + 7) / 8;
   const bool in_register = !mask.bytes && mask.buffer < 0 && mode == 0;
   const uint8_t* known = nullptr;
@@ -352,10 +356,9 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
   const uint8_t* bits = in_register ? c.compared : op.data(mask);
   uint8_t value[8] = {};
   put(dst.dtype, scalar.real, value);
-  uint64_t bit = 0;
   walk.each([&](const Run& run) {
-    for (uint32_t e = 0; e < run.count; ++e, ++bit) {
-      if (mode == 0 && bit == lanes) bit = 0;
+    for (uint32_t e = 0; e < run.count; ++e) {
+      const uint64_t bit = mode == 0 ? (run.first + e) % lanes : run.first + e;
       const bool first = bits[bit / 8] >> bit % 8 & 1;
       const Local* from = first ? &a : b;
       uint8_t* to = op.data(dst) + run.offsets[0] + e * size;

@@ -341,17 +341,23 @@ std::string element(Dtype dtype, const uint8_t* data) {
     default: return text("%u", unsigned(*data));
   }
 }
-void dump_values(Dtype dtype, const uint8_t* data, uint32_t tag, uint32_t count) {
+// With a shape, a line for each of its rows, and "-" for elements that are not there.
+void dump_values(Dtype dtype, const uint8_t* data, uint32_t tag, uint32_t count, DumpShape shape = {}) {
   std::string& out = core().launch.output;
   out += text("DumpTensor %u, core %d: [", tag, core().index);
-  for (uint32_t i = 0; i < count; ++i) out += (i ? ", " : "") + element(dtype, data + i * size_of(dtype));
-  out += "]\n";
+  uint32_t shown = shape.count ? 1 : count;
+  for (uint32_t i = 0; i < shape.count; ++i) shown *= shape.sizes[i];
+  const uint32_t row = shape.count ? shape.sizes[shape.count - 1] : 0;
+  for (uint32_t i = 0; i < shown; ++i)
+    out += (i ? ", " : "") + std::string(row && i % row == 0 ? "\n  " : "") +
+           (i < count ? element(dtype, data + i * size_of(dtype)) : "-");
+  out += row ? "\n]\n" : "]\n";
 }
 }  // namespace
 
-void dump(Local tensor, uint32_t tag, uint32_t count) {
+void dump(Local tensor, uint32_t tag, uint32_t count, DumpShape shape) {
   const uint32_t have = tensor.bytes / size_of(tensor.dtype);
-  dump_values(tensor.dtype, core().memory->at(tensor.memory).data() + tensor.offset, tag, std::min(count, have));
+  dump_values(tensor.dtype, core().memory->at(tensor.memory).data() + tensor.offset, tag, std::min(count, have), shape);
 }
 void print_lines(Local tensor, uint32_t count) {
   std::string& out = core().launch.output;
@@ -369,11 +375,11 @@ int32_t to_file(Local tensor, const char* name) {
   const bool whole = std::fwrite(data, 1, tensor.bytes, file) == tensor.bytes;
   return std::fclose(file) == 0 && whole ? 0 : 1;
 }
-void dump(Global tensor, uint32_t tag, uint32_t count) {
+void dump(Global tensor, uint32_t tag, uint32_t count, DumpShape shape) {
   const Argument* a = core().launch.memory.find(tensor.data);
   const uint64_t left =
       a ? (a->bytes - std::min(a->bytes, uint64_t(tensor.data - a->data))) / size_of(tensor.dtype) : 0;
-  dump_values(tensor.dtype, tensor.data, tag, uint32_t(std::min<uint64_t>(count, left)));
+  dump_values(tensor.dtype, tensor.data, tag, uint32_t(std::min<uint64_t>(count, left)), shape);
 }
 
 void dump_at(const char* call, const void* address, Dtype dtype, uint32_t desc, uint32_t count, At at) {

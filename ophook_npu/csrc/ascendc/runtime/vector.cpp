@@ -54,7 +54,7 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   const Rule& rule = kRules[int(code)];
   Operation op(c, Pipe::V, rule.name, at);
   if (!has_type(rule, dst.dtype, at)) return c.stop();
-  const bool mixed = source_count == 1 && sources[0].dtype != dst.dtype;  // Axpy: float += half
+  const bool mixed = sources[0].dtype != dst.dtype;  // Axpy, MulAddDst: float += half
   Function function = mixed ? nullptr : function_of(code, dst.dtype);
   if (!mixed && !function) {
     c.report(Kind::no_checks, rule.name, at, text("%s of %s is not computed here", rule.name, name_of(dst.dtype)));
@@ -73,7 +73,8 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
     const uint8_t* a = op.data(sources[0]) + run.offsets[1];
     const uint8_t* b = source_count > 1 ? op.data(sources[1]) + run.offsets[2] : nullptr;
     carry(op, operands, n, run);
-    if (mixed) axpy_half_to_float(op.data(dst) + run.offsets[0], a, scalar, run.count);
+    if (mixed && b) multiply_add_half_to_float(op.data(dst) + run.offsets[0], a, b, run.count);
+    else if (mixed) axpy_half_to_float(op.data(dst) + run.offsets[0], a, scalar, run.count);
     else function(op.data(dst) + run.offsets[0], a, b, scalar, run.count);
   });
 }
@@ -165,8 +166,9 @@ void Walk::collect() {
       while (end < lanes && end % unit != 0 && on(end) && uint64_t(repeat) * lanes + end < most_) ++end;
       Run run{};
       run.count = end - lane;
+      run.first = uint64_t(repeat) * lanes + lane;
       for (int i = 0; i < count_; ++i) run.offsets[i] = place(operands_[i], repeat, lane);
-      bool joined = !runs_.empty();
+      bool joined = !runs_.empty() && runs_.back().first + runs_.back().count == run.first;
       for (int i = 0; joined && i < count_; ++i)
         joined = runs_.back().offsets[i] + uint64_t(runs_.back().count) * operands_[i].size == run.offsets[i];
       if (joined) runs_.back().count += run.count;

@@ -17,6 +17,7 @@ struct Operand {
 struct Run {
   uint64_t offsets[4];
   uint32_t count;
+  uint64_t first;  // its first element's number, those that a mask leaves out counted
 };
 
 // Checks the operands and calls visit for every run. False: a finding, and nothing was visited.
@@ -26,6 +27,7 @@ class Walk {
   template <typename F>
   void each(F visit);
   uint64_t elements() const { return total_; }
+  uint64_t end() const { return runs_.empty() ? one_.count : runs_.back().first + runs_.back().count; }
 
  private:
   bool check();

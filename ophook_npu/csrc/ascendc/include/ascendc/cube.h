@@ -492,5 +492,10 @@ __aicore__ inline void SetFixPipeConfig(const LocalTensor<T>& preData, bool isUn
   static_assert(!setRelu, "SetFixPipeConfig: factors of PReLU are not implemented");
   ophook::rt::fixpipe_settings()->factors = preData.view();
 }
+template <typename T>  // the first is kept for later
+__aicore__ inline void SetFixPipeConfig(const LocalTensor<T>&, const LocalTensor<T>& quantPre,
+                                        bool isUnitFlag = false) {
+  SetFixPipeConfig<T>(quantPre, isUnitFlag);
+}
 
 }  // namespace AscendC

@@ -13,9 +13,8 @@ OPHOOK_RT void reduce_groups(const char* call, Fold fold, Local dst, Local src, 
                              uint32_t dst_repeat, uint32_t src_block, uint32_t src_repeat, int order, At at);
 OPHOOK_RT void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Step sb, At at);
 OPHOOK_RT void read_compared(Local dst, At at);
-OPHOOK_RT void set_compared(Local src, At at);
-OPHOOK_RT void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover,
-                       Step sa, Step sb, At at);
+OPHOOK_RT void set_compared(const char* call, Local src, At at);
+OPHOOK_RT Scalar compared_scalar(Dtype dtype);  // what lies there as the first number
 // An empty mask is the register that Compare without a destination and set_compared write.
 OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d,
                       Step sa, Step sb, At at);
@@ -27,10 +26,10 @@ struct Extreme {
 OPHOOK_RT Extreme last_extreme();
 OPHOOK_RT void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block,
                              uint32_t dst_repeat, At at);
-OPHOOK_RT void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, At at);
+OPHOOK_RT void gather(Local dst, Local src, Local offsets, uint32_t base, Cover cover, Step d, At at);
 OPHOOK_RT void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block, uint32_t dst_repeat, At at);
 OPHOOK_RT void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at);
-OPHOOK_RT void ramp(Local dst, Scalar first, Scalar step, int32_t count, At at);
+OPHOOK_RT void ramp(const char* call, Local dst, Scalar first, Scalar step, Cover cover, Step d, At at);
 OPHOOK_RT void transpose16(Local dst, Local src, At at);
 OPHOOK_RT void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask,
                            uint32_t block, uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at);
@@ -145,21 +144,47 @@ __aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& 
   const auto b = src1.view();
   ophook::rt::compare("Compare", dst.view(), src0.view(), &b, {}, int(mode), cover::count(int32_t(count)), {}, {}, at);
 }
-template <typename T, typename U, bool isSetMask = true>
-__aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-                               CMPMODE mode, const uint64_t mask, uint8_t repeatTime, const BinaryRepeatParams& p,
-                               ophook::rt::At at = ophook::rt::At::here()) {
-  const auto b = src1.view();
-  ophook::rt::compare("Compare", dst.view(), src0.view(), &b, {}, int(mode), cover::lanes(mask, repeatTime),
-                      {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);
+namespace cover {
+// A mask of Compare and Compares has an effect on an Ascend950 alone; elsewhere they take all 256 bytes of a repeat.
+template <typename T, typename M>
+Cover compared(M mask, int32_t repeat, bool set) {
+#if __NPU_ARCH__ == 3510
+  return of(mask, repeat, set);
+#else
+  return lanes(256 / sizeof(T), uint32_t(repeat));
+#endif
 }
-// Into the register that GetCmpMask reads.
-template <typename T, bool isSetMask = true>
-__aicore__ inline void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode,
-                               const uint64_t mask, const BinaryRepeatParams& p,
-                               ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::compare_into_register(src0.view(), src1.view(), int(mode), cover::lanes(mask, 1),
-                                    {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);
+}  // namespace cover
+// The second puts it into the register that GetCmpMask reads.
+#define OPHOOK_COMPARE(mask_type)                                                                                   \
+  template <typename T, typename U, bool isSetMask = true>                                                          \
+  __aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, \
+                                 CMPMODE mode, mask_type, uint8_t repeatTime, const BinaryRepeatParams& p,          \
+                                 ophook::rt::At at = ophook::rt::At::here()) {                                      \
+    const auto b = src1.view();                                                                                     \
+    ophook::rt::compare("Compare", dst.view(), src0.view(), &b, {}, int(mode),                                      \
+                        cover::compared<T>(mask, repeatTime, isSetMask), {p.src0BlkStride, p.src0RepStride},        \
+                        {p.src1BlkStride, p.src1RepStride}, at);                                                    \
+  }                                                                                                                 \
+  template <typename T, bool isSetMask = true>                                                                      \
+  __aicore__ inline void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, mask_type,   \
+                                 const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {         \
+    ophook::rt::compare_into_register(src0.view(), src1.view(), int(mode), cover::of(mask, 1, isSetMask),           \
+                                      {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);  \
+  }                                                                                                                 \
+  template <typename T, typename U, bool isSetMask = true>                                                          \
+  __aicore__ inline void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar,        \
+                                  CMPMODE mode, mask_type, uint8_t repeatTime, const UnaryRepeatParams& p,          \
+                                  ophook::rt::At at = ophook::rt::At::here()) {                                     \
+    ophook::rt::compare("Compares", dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1Scalar), int(mode), \
+                        cover::compared<T>(mask, repeatTime, isSetMask), {p.srcBlkStride, p.srcRepStride}, {}, at); \
+  }
+OPHOOK_COMPARE(const uint64_t mask)
+OPHOOK_COMPARE(const uint64_t mask[])
+#undef OPHOOK_COMPARE
+template <typename T>
+__aicore__ inline void SetCmpMask(const LocalTensor<T>& src, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::set_compared("SetCmpMask", src.view(), at);
 }
 template <typename T>
 __aicore__ inline void GetCmpMask(const LocalTensor<T>& dst, ophook::rt::At at = ophook::rt::At::here()) {
@@ -191,13 +216,66 @@ __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& s
   ophook::rt::select(dst.view(), selMask.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1), int(mode),
                      cover::count(int32_t(count)), {}, {}, {}, at);
 }
+#define OPHOOK_SELECT(mask_type)                                                                                      \
+  template <typename T, typename U, bool isSetMask = true>                                                            \
+  __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
+                                const LocalTensor<T>& src1, SELMODE mode, mask_type, uint8_t repeatTime,              \
+                                const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {            \
+    const auto b = src1.view();                                                                                       \
+    ophook::rt::select(dst.view(), selMask.view(), src0.view(), &b, {}, int(mode), cover::of(mask, repeatTime, true), \
+                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                          \
+                       {p.src1BlkStride, p.src1RepStride}, at);                                                       \
+  }                                                                                                                   \
+  template <typename T, typename U, bool isSetMask = true>                                                            \
+  __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
+                                T src1, SELMODE mode, mask_type, uint8_t repeatTime, const BinaryRepeatParams& p,     \
+                                ophook::rt::At at = ophook::rt::At::here()) {                                         \
+    ophook::rt::select(dst.view(), selMask.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1), int(mode),      \
+                       cover::of(mask, repeatTime, true), {p.dstBlkStride, p.dstRepStride},                           \
+                       {p.src0BlkStride, p.src0RepStride}, {}, at);                                                   \
+  }
+OPHOOK_SELECT(uint64_t mask)
+OPHOOK_SELECT(uint64_t mask[])
+#undef OPHOOK_SELECT
+// With the mask that SetVectorMask set, and what SetCmpMask put into the register: the scalar, or which to take.
+template <typename T, typename U>
+__aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
+                              uint8_t repeatTime, const BinaryRepeatParams& p,
+                              ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::select(dst.view(), selMask.view(), src0.view(), nullptr,
+                     ophook::rt::compared_scalar(ophook::rt::dtype_of<T>()), int(SELMODE::VSEL_TENSOR_SCALAR_MODE),
+                     cover::preset(repeatTime), {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},
+                     {}, at);
+}
+template <typename T, SELMODE selMode>
+__aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                              uint8_t repeatTime, const BinaryRepeatParams& p,
+                              ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(selMode == SELMODE::VSEL_CMPMASK_SPR, "Select: a register with an address is not implemented");
+  const auto b = src1.view();
+  ophook::rt::select(dst.view(), {}, src0.view(), &b, {}, int(selMode), cover::preset(repeatTime),
+                     {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},
+                     {p.src1BlkStride, p.src1RepStride}, at);
+}
 
 template <typename T>
 __aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                               const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, const uint32_t count,
                               ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, count, at);
+  ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, cover::count(int32_t(count)), {}, at);
 }
+#define OPHOOK_GATHER(mask_type)                                                                                 \
+  template <typename T>                                                                                          \
+  __aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,                            \
+                                const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, mask_type,   \
+                                const uint8_t repeatTime, const uint16_t dstRepStride,                           \
+                                ophook::rt::At at = ophook::rt::At::here()) {                                    \
+    ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, cover::of(mask, repeatTime, true), \
+                       {1, dstRepStride}, at);                                                                   \
+  }
+OPHOOK_GATHER(const uint64_t mask)
+OPHOOK_GATHER(const uint64_t mask[])
+#undef OPHOOK_GATHER
 template <typename T, typename U>
 __aicore__ inline void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
                                   const LocalTensor<U>& src1Pattern, const bool reduceMode, const uint32_t mask,
@@ -238,12 +316,25 @@ __aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>
 template <typename T>
 __aicore__ inline void CreateVecIndex(LocalTensor<T> dst, const T& first, uint32_t count,
                                       ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::ramp(dst.view(), ophook::rt::scalar_of(first), ophook::rt::scalar_of(T(1)), int32_t(count), at);
+  ophook::rt::ramp("CreateVecIndex", dst.view(), ophook::rt::scalar_of(first), ophook::rt::scalar_of(T(1)),
+                   cover::count(int32_t(count)), {}, at);
 }
+#define OPHOOK_VEC_INDEX(mask_type)                                                                           \
+  template <typename T>                                                                                       \
+  __aicore__ inline void CreateVecIndex(LocalTensor<T>& dst, const T& first, mask_type, uint8_t repeatTime,   \
+                                        uint16_t dstBlkStride, uint8_t dstRepStride,                          \
+                                        ophook::rt::At at = ophook::rt::At::here()) {                         \
+    ophook::rt::ramp("CreateVecIndex", dst.view(), ophook::rt::scalar_of(first), ophook::rt::scalar_of(T(1)), \
+                     cover::of(mask, repeatTime, true), {dstBlkStride, dstRepStride}, at);                    \
+  }
+OPHOOK_VEC_INDEX(uint64_t mask)
+OPHOOK_VEC_INDEX(uint64_t mask[])
+#undef OPHOOK_VEC_INDEX
 template <typename T>
 __aicore__ inline void ArithProgression(const LocalTensor<T>& dst, const T first, const T step, const int32_t count,
                                         ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::ramp(dst.view(), ophook::rt::scalar_of(first), ophook::rt::scalar_of(step), count, at);
+  ophook::rt::ramp("ArithProgression", dst.view(), ophook::rt::scalar_of(first), ophook::rt::scalar_of(step),
+                   cover::count(count), {}, at);
 }
 
 // What the last ReduceSum of the first elements of a tensor gave.

@@ -92,6 +92,8 @@ enum class Op : uint16_t {
 };
 OPHOOK_RT void unary(Op op, Local dst, Local src, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void binary(Op op, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb, At at);
+OPHOOK_RT void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover,
+                       Step sa, Step sb, At at);
 OPHOOK_RT void with_scalar(Op op, Local dst, Local src, Scalar scalar, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void duplicate(Local dst, Scalar value, Cover cover, Step d, At at);
 // What is computed of the sources' type, then converted to the destination's.
@@ -201,11 +203,15 @@ auto printed(T value) {  // as a variable argument
   else if constexpr (std::is_same_v<T, bfloat16_t>) return double(bfloat16_value(value.bits));
   else return value;
 }
-OPHOOK_RT void dump(Local tensor, uint32_t tag, uint32_t count);
+struct DumpShape {
+  const uint32_t* sizes = nullptr;
+  uint32_t count = 0;
+};
+OPHOOK_RT void dump(Local tensor, uint32_t tag, uint32_t count, DumpShape shape = {});
 OPHOOK_RT void print_lines(Local tensor, uint32_t count);
 OPHOOK_RT int32_t to_file(Local tensor, const char* name);
 OPHOOK_RT void dump_at(const char* call, const void* address, Dtype dtype, uint32_t desc, uint32_t count, At at);
-OPHOOK_RT void dump(Global tensor, uint32_t tag, uint32_t count);
+OPHOOK_RT void dump(Global tensor, uint32_t tag, uint32_t count, DumpShape shape = {});
 [[noreturn]] OPHOOK_RT void assertion(const char* condition, At at);
 [[noreturn]] OPHOOK_RT void trap(At at);
 OPHOOK_RT void refuse(const char* call, const char* why, At at);  // parameters that no page has: ends the core

@@ -221,6 +221,17 @@ __aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t tag, u
   ophook::rt::dump(tensor.view(), tag, count);
 }
 
+template <typename T>  // a line for each row of the shape; "-" where there are no more elements
+__aicore__ inline void DumpTensor(const LocalTensor<T>& tensor, uint32_t desc, uint32_t dumpSize,
+                                  const ShapeInfo& shapeInfo) {
+  ophook::rt::dump(tensor.view(), desc, dumpSize, {shapeInfo.shape, shapeInfo.shapeDim});
+}
+template <typename T>
+__aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t desc, uint32_t dumpSize,
+                                  const ShapeInfo& shapeInfo) {
+  ophook::rt::dump(tensor.view(), desc, dumpSize, {shapeInfo.shape, shapeInfo.shapeDim});
+}
+
 // What an overflow gives is not modelled: floats keep infinity, whatever is set here.
 class AscendCUtils {
  public:

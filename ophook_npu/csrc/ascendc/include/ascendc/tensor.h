@@ -43,6 +43,14 @@ struct WholeTensors {
   ophook::rt::At at;
 };
 
+// `a < b` likewise: a bit for each element.
+struct ComparedTensors {
+  CMPMODE mode;
+  ophook::rt::Local a, b;
+  uint64_t elements;
+  ophook::rt::At at;
+};
+
 // Two elements of int4b_t share a byte.
 template <typename T>
 constexpr uint64_t tensor_bytes(uint64_t elements) {
@@ -99,8 +107,23 @@ class LocalTensor {
   OPHOOK_WHOLE(&, And)
   OPHOOK_WHOLE(|, Or)
 #undef OPHOOK_WHOLE
+#define OPHOOK_WHOLE(sign, mode)                                                    \
+  friend __aicore__ ComparedTensors operator sign(Operand a, Operand b) {           \
+    return {CMPMODE::mode, a.view, b.view, tensor_elements<T>(a.view.bytes), a.at}; \
+  }
+  OPHOOK_WHOLE(<, LT)
+  OPHOOK_WHOLE(>, GT)
+  OPHOOK_WHOLE(<=, LE)
+  OPHOOK_WHOLE(>=, GE)
+  OPHOOK_WHOLE(==, EQ)
+  OPHOOK_WHOLE(!=, NE)
+#undef OPHOOK_WHOLE
   __aicore__ void operator=(const WholeTensors& of) {
     ophook::rt::binary(of.op, view_, of.a, of.b, {ophook::rt::Cover::kCount, GetSize()}, {}, {}, {}, of.at);
+  }
+  __aicore__ void operator=(const ComparedTensors& of) {
+    ophook::rt::compare("Compare", view_, of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements}, {},
+                        {}, of.at);
   }
   explicit LocalTensor(ophook::rt::Local view) : view_(view) { view_.dtype = ophook::rt::dtype_of<T>(); }
 

@@ -67,12 +67,40 @@ OPHOOK_BINARY(And)
 OPHOOK_BINARY(Or)
 OPHOOK_BINARY(AddRelu)
 OPHOOK_BINARY(SubRelu)
-OPHOOK_BINARY(MulAddDst)
 OPHOOK_BINARY(FusedMulAdd)
 OPHOOK_BINARY(FusedMulAddRelu)
 OPHOOK_BINARY(MulAddRelu)
 #undef OPHOOK_BINARY
 #undef OPHOOK_BINARY_OVER
+
+// dst += src0 * src1; a float dst may have half sources.
+#define OPHOOK_MUL_ADD(mask_type)                                                                                     \
+  template <typename T, typename U, bool isSetMask = true>                                                            \
+  __aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
+                                   mask_type, const uint8_t repeatTime, const BinaryRepeatParams& p,                  \
+                                   ophook::rt::At at = ophook::rt::At::here()) {                                      \
+    static_assert(std::is_same_v<T, U> || (std::is_same_v<T, float> && std::is_same_v<U, half>),                      \
+                  "MulAddDst: sources of half or the destination's type");                                            \
+    ophook::rt::binary(ophook::rt::Op::MulAddDst, dst.view(), src0.view(), src1.view(),                               \
+                       cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},                      \
+                       {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);                   \
+  }
+OPHOOK_MUL_ADD(uint64_t mask)
+OPHOOK_MUL_ADD(const uint64_t mask[])
+#undef OPHOOK_MUL_ADD
+template <typename T, typename U>
+__aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
+                                 const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, U> || (std::is_same_v<T, float> && std::is_same_v<U, half>),
+                "MulAddDst: sources of half or the destination's type");
+  ophook::rt::binary(ophook::rt::Op::MulAddDst, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, {},
+                     at);
+}
+template <typename T, typename U, OPHOOK_ONLY(N, int32_t)>
+__aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
+                                 const N& count) {
+  MulAddDst<T, U>(dst, src0, src1, count, kByAddress);
+}
 
 #define OPHOOK_UNARY_OVER(name, mask_type)                                                                  \
   template <typename T, bool isSetMask = true>                                                              \
@@ -146,6 +174,21 @@ OPHOOK_SCALAR(ShiftRight)
 OPHOOK_SCALAR(LeakyRelu)
 #undef OPHOOK_SCALAR
 #undef OPHOOK_SCALAR_OVER
+
+// roundEn adds the last bit that is shifted out of a number with a sign.
+#define OPHOOK_ROUNDED(mask_type)                                                                                     \
+  template <typename T, bool isSetMask = true>                                                                        \
+  __aicore__ inline void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, mask_type, \
+                                    const uint8_t repeatTime, const UnaryRepeatParams& p, bool roundEn,               \
+                                    ophook::rt::At at = ophook::rt::At::here()) {                                     \
+    const bool rounds = roundEn && std::is_signed_v<T>;                                                               \
+    ophook::rt::with_scalar(rounds ? ophook::rt::Op::ShiftRightRounded : ophook::rt::Op::ShiftRight, dst.view(),      \
+                            src.view(), ophook::rt::scalar_of(scalar), cover::of(mask, repeatTime, isSetMask),        \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                  \
+  }
+OPHOOK_ROUNDED(uint64_t mask)
+OPHOOK_ROUNDED(uint64_t mask[])
+#undef OPHOOK_ROUNDED
 
 // dst += src * scalar; a float dst may have a half src.
 template <typename T, typename U>

@@ -184,7 +184,8 @@ OPHOOK_WITH_SYNC(asc_brcb, OPHOOK_OF(uint16_t, uint32_t),
                                               where))
 OPHOOK_WITH_SYNC(asc_gather, OPHOOK_NUMBERS, (T * dst, T* src, uint32_t* src_offset, uint32_t count),
                  (dst, src, src_offset, count),
-                 ophook::rt::gather(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), OPHOOK_LOCAL(src_offset), 0, count, where))
+                 ophook::rt::gather(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), OPHOOK_LOCAL(src_offset), 0,
+                                    ophook::c::first(count), {}, where))
 OPHOOK_WITH_SYNC(asc_gather_datablock, OPHOOK_OF(uint16_t, uint32_t),
                  (T * dst, T* src, uint32_t* src_offset, uint16_t dst_repeat, uint8_t dst_block, uint8_t repeat),
                  (dst, src, src_offset, dst_repeat, dst_block, repeat),
@@ -224,7 +225,9 @@ OPHOOK_OF(half, float) inline void asc_select(T* dst, T* src0, T* src1, OPHOOK_S
   ophook::rt::select(OPHOOK_LOCAL(dst), {}, OPHOOK_LOCAL(src0), &second, {}, 0, ophook::c::repeated(repeat),
                      {dst_block, dst_repeat}, {src0_block, src0_repeat}, {src1_block, src1_repeat}, where);
 }
-inline void asc_set_cmp_mask(void* sel_mask, OPHOOK_AT) { ophook::rt::set_compared(OPHOOK_LOCAL(sel_mask), where); }
+inline void asc_set_cmp_mask(void* sel_mask, OPHOOK_AT) {
+  ophook::rt::set_compared("asc_set_cmp_mask", OPHOOK_LOCAL(sel_mask), where);
+}
 inline void asc_get_cmp_mask(void* dst, OPHOOK_AT) { ophook::rt::read_compared(OPHOOK_LOCAL(dst), where); }
 OPHOOK_WITH_SYNC(asc_transpose, OPHOOK_OF(int16_t, uint16_t), (T * dst, T* src), (dst, src),
                  ophook::rt::transpose16(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), where))
