@@ -263,9 +263,14 @@ def _precompile(prefix: Path, flags: Sequence[str], folder: Path) -> None:
         raise OphookError("compile", _failure(prefix, again, result.stderr), todo=_advice(result.stderr))
 
 
-def takes_prefixes() -> bool:
-    """Whether the compiler at hand is GCC, which finds a precompiled header next to its source by itself."""
+def is_gcc() -> bool:
+    """Whether the compiler at hand is GCC, not clang."""
     return "clang" not in compiler_version(compiler()).lower()
+
+
+def takes_prefixes() -> bool:
+    """Whether it finds a precompiled header next to its source by itself, as GCC does."""
+    return is_gcc()
 
 
 def kept_prefix(prefix: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> Path:

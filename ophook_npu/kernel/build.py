@@ -22,13 +22,13 @@ from ophook_npu.soc import CSRC
 
 ROOT = CSRC / "ascendc"
 _RUNTIME_UNIT = 80_000  # bytes of the runtime's source that are compiled as one file
-_COMMON = (
-    "-fPIC",
-    "-fvisibility=hidden",
-    "-fno-gnu-unique",
-    "-gno-record-gcc-switches",
-    f"-ffile-prefix-map={CSRC}=csrc",
-)
+
+
+def _common() -> tuple[str, ...]:
+    gcc = ("-fno-gnu-unique", "-gno-record-gcc-switches") if toolchain.is_gcc() else ()
+    return ("-fPIC", "-fvisibility=hidden", *gcc, f"-ffile-prefix-map={CSRC}=csrc")
+
+
 RUNTIME, HOST = "libophook_ascendc.so", "libophook_op_host.so"
 
 # What g++ says, and what it means in an Ascend C project.
@@ -36,6 +36,9 @@ _HINTS = (
     (re.compile(r"DTYPE_(\w+). was not declared"), "DTYPE_{0} is the type of the OpDef's parameter {0}"),
     (re.compile(r"OphookDefaultTiling"), "GET_TILING_DATA needs REGISTER_TILING_DATA_CLASS on the host side or "
      "REGISTER_TILING_DEFAULT in the kernel"),
+    (re.compile(r"explicit specialization in non-namespace scope"),
+     "GCC takes no specialization within a class before 14, and CATLASS has them: set CXX=clang++ (Debian, Ubuntu: "
+     "apt-get install clang)"),
     (re.compile(r"no match for .operator.*bfloat16_t"), "bfloat16_t has no arithmetic: Cast to float and back"),
     (re.compile(r"no matching function for call to .(?:Adds|Muls|Maxs|Mins|Duplicate)"),
      "the scalar must have the tensor's type: static_cast<T>(…)"),
@@ -170,12 +173,11 @@ def runtime() -> Path:
     flags: tuple[str, ...] = (
         "-std=c++20",
         "-O2",
-        "-ftree-vectorize",
-        "-fvect-cost-model=dynamic",
+        *(("-ftree-vectorize", "-fvect-cost-model=dynamic") if toolchain.is_gcc() else ()),
         "-fno-math-errno",
         "-fno-trapping-math",
         "-ffp-contract=off",
-        *_COMMON,
+        *_common(),
     )
     sources = sorted((ROOT / "runtime").glob("*.cpp"))
     include = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}")
@@ -211,7 +213,7 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
         OphookError: it does not compile; with the compiler's lines.
     """
     include = [f"-I{root}" for root in (ROOT / "host", *roots, forwards())]
-    flags = ("-std=c++17", "-Og", *_COMMON, *include)
+    flags = ("-std=c++17", "-Og", *_common(), *include)
     ours = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
     own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
     return _library("host", HOST, [*own, *sources], flags, [*ours, *roots])
@@ -253,7 +255,7 @@ def kernel(
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
     # C++20 for one thing that the device's compiler takes, too: `ReduceSum<float>(…)` is found without its namespace.
-    how = ("-std=c++20", optimize, "-g", *_COMMON)
+    how = ("-std=c++20", optimize, "-g", *_common())
     flags = (*how, *include, *defines, "-include", str(folder / "prelude.h"))
     # One call: a kernel compiles in a moment. Who loads it has loaded the runtime before.
     name = f"lib{source.stem}.so"
@@ -263,6 +265,8 @@ def kernel(
         text = (f'#include "{source}"\n' if text is None else text) + f'\n#line 1 "calls of {source.name}"\n{calls}'
         keys.append(calls)
     what = [source if text is None else _written(source.name, text), lib]
+    if any(_AICORE.search(path.read_text(errors="replace")) for path in toolchain.included(source.resolve(), roots)):
+        return _run("kernel", name, keys, (*how, *link), [_without_aicore(what[0], flags), lib])
     return _run("kernel", name, keys, (*flags, *link), what, functools.partial(_interface, source, how))
 
 
@@ -310,6 +314,24 @@ def _without_launches(source: Path) -> str | None:
     text = source.read_text(errors="replace")
     changed = _LAUNCH.sub(lambda launch: f"::ophook::rt::host_launch({launch.group(1)})", text)
     return None if changed == text else f'#include "ascendc/host_launch.h"\n#line 1 "{source}"\n{changed}'
+
+
+# How the device's compiler marks a function, by itself or in a macro's text.
+_AICORE = re.compile(r"\[\s*(?:host\s*,\s*)?aicore\s*\]")
+
+
+def _without_aicore(source: Path, flags: Sequence[str]) -> Path:
+    """A kernel and its headers, as the preprocessor leaves them, without these marks. Lines keep their names.
+
+    Raises:
+        OphookError: the preprocessor fails.
+    """
+    command = [*toolchain.compiler(), *flags, "-E", str(source)]
+    result = toolchain.run(command)
+    if result.returncode:
+        told = explained(result.stderr, f"{source.name} does not compile", command, [source])
+        raise OphookError("kernel", told, todo=hint(result.stderr))
+    return _written(f"{source.stem}.ii", _AICORE.sub("", result.stdout))
 
 
 def _written(name: str, text: str) -> Path:

@@ -24,10 +24,13 @@ INPUT, OUTPUT, BOTH, WORKSPACE, TILING, VALUE, REAL = range(7)
 KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
 _TASK_TYPE = re.compile(r"KERNEL_TASK_TYPE(?:_DEFAULT)?\s*\((?:[^,()]*,)?\s*KERNEL_TYPE_(\w+)\s*\)")
 # A source that asks for which core it is compiled, as the device's compiler lets it, is compiled for each.
-_CORE_MACRO = re.compile(r"__DAV_(?:C220_)?(?:CUBE|VEC)__")
+_CORE_MACRO = re.compile(r"__DAV_(?:C220_)?(?:CUBE|VEC)__|=\s*(?:AscendC::)?g_coreType\s*>")
 _TILING_KEYS = re.compile(r"\bTILING_KEY_(?:IS|LIST)\s*\(\s*([^()]+?)\s*\)")
 _CASE = re.compile(r"\bcase (\d+)ull:")  # of the calls that templates.dispatch writes
 _CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
+# A kernel with a part for vector cores, and one whose products are Matmul's, which also wants these.
+_VECTOR_PART = re.compile(r"\bASCEND_IS_AIV\b|<\s*(?:AscendC::)?AIV\s*>|\b__DAV_(?:C220_)?VEC__")
+_MATMUL = re.compile(r"\bREGIST_MATMUL_OBJ\b|\bMatmul(?:Impl)?\s*<")
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
 
 
@@ -142,9 +145,13 @@ class Entry:
         text = self.source.read_text(errors="replace")
         if found := _TASK_TYPE.search(text):
             return KINDS.get(found.group(1), 0)
-        if "matmul_intf.h" in text and not re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE):
+        only = re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE)
+        cube = _CUBE_CALL.search(text)
+        if "matmul_intf.h" in text and not only and (_MATMUL.search(text) or not cube):
             return KINDS["MIX_AIC_1_2"]
-        return KINDS["AIC_ONLY"] if _CUBE_CALL.search(text) or "matmul_intf.h" in text else 0
+        if cube and _VECTOR_PART.search(text):
+            return KINDS["MIX_AIC_1_2"]
+        return KINDS["AIC_ONLY"] if cube or "matmul_intf.h" in text else 0
 
     @functools.cached_property
     def tiling_keys(self) -> list[int] | None:

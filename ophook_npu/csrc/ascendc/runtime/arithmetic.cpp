@@ -13,7 +13,11 @@ namespace {
 
 #if defined(__x86_64__)
 bool has_f16c() {
+#ifdef __clang__  // it does not know the name before version 19; what has AVX2 has it
+  static const bool has = __builtin_cpu_supports("avx2");
+#else
   static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+#endif
   return has;
 }
 __attribute__((target("avx,f16c"))) size_t to_float_fast(const uint16_t* from, float* to, size_t count) {

@@ -12,9 +12,14 @@ namespace ophook::rt {
 namespace {
 using Floats = float __attribute__((vector_size(64)));
 using Wholes = int32_t __attribute__((vector_size(64)));
-// As they lie in memory: at any element.
+// As they lie in memory: at any element. Each compiler takes the smaller alignment in one of the two ways alone.
+#ifdef __clang__
+typedef float FloatsThere __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t WholesThere __attribute__((vector_size(64), aligned(4), may_alias));
+#else
 using FloatsThere = float __attribute__((vector_size(64), aligned(4), may_alias));
 using WholesThere = int32_t __attribute__((vector_size(64), aligned(4), may_alias));
+#endif
 constexpr int kRows = 8;  // with as many sums in registers
 }  // namespace
 

@@ -144,10 +144,16 @@ __aicore__ TEventID TPipe::FetchEventID(ophook::rt::At at) {
 }
 
 constexpr int AIC = 1, AIV = 2;
+#if defined(__DAV_CUBE__)  // this is the kernel as it is compiled for one kind of core
+constexpr int g_coreType = AIC;
+#elif defined(__DAV_VEC__)
+constexpr int g_coreType = AIV;
+#else
 struct CoreType {
   operator int() const { return ophook::rt::is_vector_core() ? AIV : AIC; }
 };
 inline constexpr CoreType g_coreType{};
+#endif
 
 __aicore__ inline int64_t GetBlockIdx() { return ophook::rt::block_index(); }
 __aicore__ inline int64_t GetBlockNum() { return ophook::rt::block_count(); }
@@ -240,7 +246,7 @@ class AscendCUtils {
 
 }  // namespace AscendC
 
-using AscendC::GetSysWorkSpacePtr, AscendC::PRINTF;  // kernels say them without the namespace, too
+using AscendC::g_coreType, AscendC::GetSysWorkSpacePtr, AscendC::PRINTF;  // kernels say them without the namespace, too
 
 // The compiler's own names of the same.
 struct BlockIndex {

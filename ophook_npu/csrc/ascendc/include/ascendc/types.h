@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #define __aicore__
+#define __forceinline__ inline __attribute__((always_inline))
 #define __host_aicore__
 #define __gm__
 #ifndef OPHOOK_ASC_PROGRAM  // there an array of one of these lies in a local memory (ophook_npu.sim.program)
@@ -142,12 +143,31 @@ using float16_t = half;
 constexpr bool likely(bool condition) { return condition; }
 constexpr bool unlikely(bool condition) { return condition; }
 
-// Of two numbers, as the device's compiler has them without a namespace.
-template <typename A, typename B, typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>>>
+// Of two numbers, as the device's compiler has them without a namespace. Of one type they are no templates, so that a
+// kernel may have templates of its own with these names.
+#define OPHOOK_LESSER(T)                              \
+  constexpr T min(T a, T b) { return a < b ? a : b; } \
+  constexpr T max(T a, T b) { return a < b ? b : a; }
+OPHOOK_LESSER(int8_t)
+OPHOOK_LESSER(uint8_t)
+OPHOOK_LESSER(int16_t)
+OPHOOK_LESSER(uint16_t)
+OPHOOK_LESSER(int32_t)
+OPHOOK_LESSER(uint32_t)
+OPHOOK_LESSER(int64_t)
+OPHOOK_LESSER(uint64_t)
+OPHOOK_LESSER(long long)
+OPHOOK_LESSER(unsigned long long)
+OPHOOK_LESSER(float)
+OPHOOK_LESSER(double)
+#undef OPHOOK_LESSER
+template <typename A, typename B,
+          typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>>>
 constexpr std::common_type_t<A, B> min(A a, B b) {
-  return std::common_type_t<A, B>(a) < std::common_type_t<A, B>(b) ? a : b;
+  return min(std::common_type_t<A, B>(a), std::common_type_t<A, B>(b));
 }
-template <typename A, typename B, typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>>>
+template <typename A, typename B,
+          typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>>>
 constexpr std::common_type_t<A, B> max(A a, B b) {
-  return std::common_type_t<A, B>(a) < std::common_type_t<A, B>(b) ? b : a;
+  return max(std::common_type_t<A, B>(a), std::common_type_t<A, B>(b));
 }

@@ -1,0 +1,61 @@
+"""Kernels as CATLASS writes them, which are C++ for the device's compiler alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ophook_npu import toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import Entry
+from ophook_npu.kernel.memory import Block
+from ophook_npu.kernel.source import KINDS, OUTPUT, Argument
+
+SOURCE = Path(__file__).parent / "catlass.cpp"
+
+
+def cores(macros: dict[str, str]) -> np.ndarray:
+    z = Block((48,), 0)
+    report = Entry(SOURCE, name="cores", macros=macros).run([Argument("z", z, OUTPUT)], 1)
+    assert not report.findings, [str(finding) for finding in report.findings]
+    return z.array(False).reshape(3, 16)
+
+
+WANTED = np.arange(16) + np.array([[10], [20], [20]])
+
+
+def test_each_kind_of_core_has_its_own() -> None:
+    np.testing.assert_array_equal(cores({}), WANTED)
+
+
+def test_a_specialization_within_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GCC before 14 does not take it, and the error says what does: clang, where there is one."""
+    try:
+        found = cores({"SPECIALIZED": "1"})
+    except OphookError as error:
+        assert "explicit specialization in non-namespace scope" in error.what and "CXX=clang++" in (error.todo or "")
+    else:
+        np.testing.assert_array_equal(found, WANTED)
+    clang = shutil.which("clang++") or shutil.which("clang++-16")
+    if clang:
+        monkeypatch.setattr(toolchain, "compiler", lambda: (clang,))
+        np.testing.assert_array_equal(cores({"SPECIALIZED": "1"}), WANTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Mmad(c, a, b, p);", "AIC_ONLY"),
+        ('#include "lib/matmul_intf.h"\nAscendC::Mmad(c, a, b, p);', "AIC_ONLY"),
+        ('#include "lib/matmul_intf.h"\nMatmul<A, B, C> m; Mmad(c, a, b, p);', "MIX_AIC_1_2"),
+        ('#include "lib/matmul_intf.h"\n', "MIX_AIC_1_2"),
+        ("Mmad(c, a, b, p); void operator()<AscendC::AIV>(P p);", "MIX_AIC_1_2"),
+        ("Mmad(c, a, b, p); if ASCEND_IS_AIV { Add(x, y, z, 8); }", "MIX_AIC_1_2"),
+    ],
+)
+def test_the_cores_that_a_kernel_needs(tmp_path: Path, text: str, kind: str) -> None:
+    (tmp_path / "kernel.cpp").write_text(text)
+    assert Entry(tmp_path / "kernel.cpp", name="kernel").kind == KINDS[kind]
