@@ -53,13 +53,27 @@ def compiler() -> tuple[str, ...]:
     Raises:
         OphookError: there is none, or it is no GCC 11 or later / Clang 14 or later (C++20).
     """
-    command = tuple(shlex.split(os.environ.get("CXX", "g++")))
+    return _command("CXX", "g++")
+
+
+@functools.cache
+def kernel_compiler() -> tuple[str, ...]:
+    """That of kernels, of their host side and of programs that launch them: ``$OPHOOK_KERNEL_CXX``, else `compiler`.
+
+    Raises:
+        OphookError: as `compiler`.
+    """
+    return _command("OPHOOK_KERNEL_CXX") if os.environ.get("OPHOOK_KERNEL_CXX") else compiler()
+
+
+def _command(variable: str, default: str = "") -> tuple[str, ...]:
+    command = tuple(shlex.split(os.environ.get(variable, default)))
     if not command or shutil.which(command[0]) is None:
         raise OphookError(
             "compiler",
-            f"no C++ compiler: {command[0] if command else 'CXX'} is not on PATH",
+            f"no C++ compiler: {command[0] if command else variable} is not on PATH",
             allowed="GCC 11 or later, or Clang 14 or later",
-            todo="install one (Debian, Ubuntu: apt-get install g++) or set CXX",
+            todo=f"install one (Debian, Ubuntu: apt-get install g++) or set {variable}",
         )
     return command
 
@@ -263,14 +277,14 @@ def _precompile(prefix: Path, flags: Sequence[str], folder: Path) -> None:
         raise OphookError("compile", _failure(prefix, again, result.stderr), todo=_advice(result.stderr))
 
 
-def is_gcc() -> bool:
-    """Whether the compiler at hand is GCC, not clang."""
-    return "clang" not in compiler_version(compiler()).lower()
+def is_gcc(command: tuple[str, ...]) -> bool:
+    """Whether a compiler is GCC, not clang."""
+    return "clang" not in compiler_version(command).lower()
 
 
 def takes_prefixes() -> bool:
-    """Whether it finds a precompiled header next to its source by itself, as GCC does."""
-    return is_gcc()
+    """Whether the compiler at hand finds a precompiled header next to its source by itself, as GCC does."""
+    return is_gcc(compiler())
 
 
 def kept_prefix(prefix: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> Path:

@@ -24,8 +24,8 @@ ROOT = CSRC / "ascendc"
 _RUNTIME_UNIT = 80_000  # bytes of the runtime's source that are compiled as one file
 
 
-def _common() -> tuple[str, ...]:
-    gcc = ("-fno-gnu-unique", "-gno-record-gcc-switches") if toolchain.is_gcc() else ()
+def _common(command: tuple[str, ...]) -> tuple[str, ...]:
+    gcc = ("-fno-gnu-unique", "-gno-record-gcc-switches") if toolchain.is_gcc(command) else ()
     return ("-fPIC", "-fvisibility=hidden", *gcc, f"-ffile-prefix-map={CSRC}=csrc")
 
 
@@ -37,8 +37,8 @@ _HINTS = (
     (re.compile(r"OphookDefaultTiling"), "GET_TILING_DATA needs REGISTER_TILING_DATA_CLASS on the host side or "
      "REGISTER_TILING_DEFAULT in the kernel"),
     (re.compile(r"explicit specialization in non-namespace scope"),
-     "GCC takes no specialization within a class before 14, and CATLASS has them: set CXX=clang++ (Debian, Ubuntu: "
-     "apt-get install clang)"),
+     "GCC takes no specialization within a class before 14, and CATLASS has them: set OPHOOK_KERNEL_CXX=clang++ "
+     "(Debian, Ubuntu: apt-get install clang)"),
     (re.compile(r"no match for .operator.*bfloat16_t"), "bfloat16_t has no arithmetic: Cast to float and back"),
     (re.compile(r"no matching function for call to .(?:Adds|Muls|Maxs|Mins|Duplicate)"),
      "the scalar must have the tensor's type: static_cast<T>(…)"),
@@ -78,11 +78,15 @@ def _run(
     flags: Sequence[str],
     sources: Sequence[Path],
     quicker: Callable[[], Sequence[str]] = tuple,
+    compiler: tuple[str, ...] | None = None,
 ) -> Path:
     """``name``, made of ``sources`` by one call of the compiler, unless that was done before. ``quicker``: more flags,
     which make the same of them in less time.
     """
-    root = cache.cache_dir() / "ascendc" / folder / toolchain.digest([name, *keys])
+    compiler = compiler or toolchain.compiler()
+    root = (
+        cache.cache_dir() / "ascendc" / folder / toolchain.digest([name, toolchain.compiler_version(compiler), *keys])
+    )
 
     places: list[str] = []
     if all(source.is_relative_to(CSRC) or source.name == _ONE for source in sources if source.suffix == ".cpp"):
@@ -90,7 +94,7 @@ def _run(
         places = [f"-fdebug-prefix-map={cache.cache_dir()}=cache", f"-fdebug-prefix-map={os.getcwd()}=."]
 
     def make(staging: Path) -> None:
-        command = [*toolchain.compiler(), *places, *quicker(), *flags, *map(str, sources), "-o", str(staging / name)]
+        command = [*compiler, *places, *quicker(), *flags, *map(str, sources), "-o", str(staging / name)]
         result = toolchain.run(command)
         if result.returncode:
             names = ", ".join(source.name for source in sources if source.suffix != ".so")  # not what it is linked with
@@ -107,7 +111,13 @@ def _key(source: Path, flags: Sequence[str], roots: Sequence[Path]) -> list[str]
 
 
 def _library(
-    folder: str, soname: str, sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path], unit: int = 0
+    folder: str,
+    soname: str,
+    sources: Sequence[Path],
+    flags: Sequence[str],
+    roots: Sequence[Path],
+    unit: int = 0,
+    compiler: tuple[str, ...] | None = None,
 ) -> Path:
     """Objects are made side by side, and each is used by every library that has it. ``unit``: bytes of source that are
     compiled as one file; 0: each by itself.
@@ -119,12 +129,14 @@ def _library(
     def compiled(one: Sequence[Path], key: list[str]) -> Path:
         # Who writes an operator steps through it; ours would take a third longer to compile, and nobody does.
         debugged = () if one[0].is_relative_to(CSRC) else ("-g",)
-        return _run("objects", f"{one[0].stem}.o", key, (*flags, *debugged, "-c"), [_as_one(one)])
+        how = (*flags, *debugged, "-c")
+        return _run("objects", f"{one[0].stem}.o", key, how, [_as_one(one)], compiler=compiler)
 
     with ThreadPoolExecutor(len(units)) as pool:  # toolchain.run holds them back
         objects = list(pool.map(compiled, units, keys))
     every = [part for key in keys for part in key]
-    return _run(folder, soname, every, ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}"), objects)
+    link = ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}")
+    return _run(folder, soname, every, link, objects, compiler=compiler)
 
 
 _ONE = "ophook_unit.cpp"
@@ -173,11 +185,11 @@ def runtime() -> Path:
     flags: tuple[str, ...] = (
         "-std=c++20",
         "-O2",
-        *(("-ftree-vectorize", "-fvect-cost-model=dynamic") if toolchain.is_gcc() else ()),
+        *(("-ftree-vectorize", "-fvect-cost-model=dynamic") if toolchain.is_gcc(toolchain.compiler()) else ()),
         "-fno-math-errno",
         "-fno-trapping-math",
         "-ffp-contract=off",
-        *_common(),
+        *_common(toolchain.compiler()),
     )
     sources = sorted((ROOT / "runtime").glob("*.cpp"))
     include = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}")
@@ -213,10 +225,10 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
         OphookError: it does not compile; with the compiler's lines.
     """
     include = [f"-I{root}" for root in (ROOT / "host", *roots, forwards())]
-    flags = ("-std=c++17", "-Og", *_common(), *include)
+    flags = ("-std=c++17", "-Og", *_common(toolchain.kernel_compiler()), *include)
     ours = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
     own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
-    return _library("host", HOST, [*own, *sources], flags, [*ours, *roots])
+    return _library("host", HOST, [*own, *sources], flags, [*ours, *roots], compiler=toolchain.kernel_compiler())
 
 
 def beside_c(function: str) -> str:
@@ -255,7 +267,7 @@ def kernel(
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
     # C++20 for one thing that the device's compiler takes, too: `ReduceSum<float>(…)` is found without its namespace.
-    how = ("-std=c++20", optimize, "-g", *_common())
+    how = ("-std=c++20", optimize, "-g", *_common(toolchain.kernel_compiler()))
     flags = (*how, *include, *defines, "-include", str(folder / "prelude.h"))
     # One call: a kernel compiles in a moment. Who loads it has loaded the runtime before.
     name = f"lib{source.stem}.so"
@@ -266,8 +278,10 @@ def kernel(
         keys.append(calls)
     what = [source if text is None else _written(source.name, text), lib]
     if any(_AICORE.search(path.read_text(errors="replace")) for path in toolchain.included(source.resolve(), roots)):
-        return _run("kernel", name, keys, (*how, *link), [_without_aicore(what[0], flags), lib])
-    return _run("kernel", name, keys, (*flags, *link), what, functools.partial(_interface, source, how))
+        plain = _without_aicore(what[0], flags)
+        return _run("kernel", name, keys, (*how, *link), [plain, lib], compiler=toolchain.kernel_compiler())
+    quicker = functools.partial(_interface, source, how)
+    return _run("kernel", name, keys, (*flags, *link), what, quicker, toolchain.kernel_compiler())
 
 
 _INTERFACE = "kernel_operator.h"
@@ -280,7 +294,8 @@ def _interface(source: Path, flags: Sequence[str]) -> tuple[str, ...]:
 
     GCC reads them as usual where a macro of this kernel's would change them.
     """
-    if not toolchain.takes_prefixes() or not _BEGINS.match(source.read_text(errors="replace")):
+    own = toolchain.kernel_compiler() != toolchain.compiler()
+    if own or not toolchain.takes_prefixes() or not _BEGINS.match(source.read_text(errors="replace")):
         return ()
     root = ROOT / "include"
     where = toolchain.kept_prefix(root / _INTERFACE, (*flags, f"-I{root}"), [root], "ascendc")
@@ -320,18 +335,23 @@ def _without_launches(source: Path) -> str | None:
 _AICORE = re.compile(r"\[\s*(?:host\s*,\s*)?aicore\s*\]")
 
 
+def without_aicore(text: str) -> str:
+    """A preprocessed source without these marks."""
+    return _AICORE.sub("", text)
+
+
 def _without_aicore(source: Path, flags: Sequence[str]) -> Path:
-    """A kernel and its headers, as the preprocessor leaves them, without these marks. Lines keep their names.
+    """A kernel and its headers as the preprocessor leaves them, but for these marks. Lines keep their names.
 
     Raises:
         OphookError: the preprocessor fails.
     """
-    command = [*toolchain.compiler(), *flags, "-E", str(source)]
+    command = [*toolchain.kernel_compiler(), *flags, "-E", str(source)]
     result = toolchain.run(command)
     if result.returncode:
         told = explained(result.stderr, f"{source.name} does not compile", command, [source])
         raise OphookError("kernel", told, todo=hint(result.stderr))
-    return _written(f"{source.stem}.ii", _AICORE.sub("", result.stdout))
+    return _written(f"{source.stem}.ii", without_aicore(result.stdout))
 
 
 def _written(name: str, text: str) -> Path:

@@ -150,7 +150,7 @@ def compile(arguments: Sequence[str]) -> Path:
         made = [*map(str, objects), str(_launcher()), *job.inputs, f"-L{lib}", *ours, "-ldl", "-lpthread"]
         how = ["-shared"] if job.shared else []
         places = f"-Wl,-rpath,{runtime.parent}:{lib}"
-        _run([*toolchain.compiler(), *how, *made, places, "-o", str(out)], f"{out} cannot be linked")
+        _run([*toolchain.kernel_compiler(), *how, *made, places, "-o", str(out)], f"{out} cannot be linked")
         return out
 
 
@@ -177,15 +177,17 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     # C++20 whatever version is asked for, as for other kernels (see build.kernel).
     how = ["-std=c++20", "-fPIC", *(flag for flag in job.flags if not flag.startswith("-std="))]
     if source.suffix != ".asc" and not job.asc:
-        _run([*toolchain.compiler(), *how, *seen, "-c", str(source), "-o", str(out)], failed)
+        _run([*toolchain.kernel_compiler(), *how, *seen, "-c", str(source), "-o", str(out)], failed)
         return
     text = folder / f"{source.stem}.ii"
     prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM"]
-    _run([*toolchain.compiler(), *how, *seen, *prelude, "-x", "c++", "-E", str(source), "-o", str(text)], failed)
-    text.write_text(translated(text.read_text(errors="replace"), source.name, job.expressions))
+    _run([*toolchain.kernel_compiler(), *how, *seen, *prelude, "-x", "c++", "-E", str(source), "-o", str(text)], failed)
+    text.write_text(translated(build.without_aicore(text.read_text(errors="replace")), source.name, job.expressions))
     optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
-    how += [*optimize, "-g", "-w", "-x", "c++-cpp-output", "-fpreprocessed"]
-    _run([*toolchain.compiler(), *how, "-c", str(text), "-o", str(out)], failed)
+    how += [*optimize, "-g", "-w", "-x", "c++-cpp-output"]
+    if toolchain.is_gcc(toolchain.kernel_compiler()):
+        how.append("-fpreprocessed")
+    _run([*toolchain.kernel_compiler(), *how, "-c", str(text), "-o", str(out)], failed)
 
 
 def _run(command: Sequence[str], what: str) -> None:

@@ -36,12 +36,14 @@ def test_a_specialization_within_a_class(monkeypatch: pytest.MonkeyPatch) -> Non
     try:
         found = cores({"SPECIALIZED": "1"})
     except OphookError as error:
-        assert "explicit specialization in non-namespace scope" in error.what and "CXX=clang++" in (error.todo or "")
+        assert "explicit specialization in non-namespace scope" in error.what and "OPHOOK_KERNEL_CXX=clang++" in (
+            error.todo or ""
+        )
     else:
         np.testing.assert_array_equal(found, WANTED)
     clang = shutil.which("clang++") or shutil.which("clang++-16")
     if clang:
-        monkeypatch.setattr(toolchain, "compiler", lambda: (clang,))
+        monkeypatch.setattr(toolchain, "kernel_compiler", lambda: (clang,))
         np.testing.assert_array_equal(cores({"SPECIALIZED": "1"}), WANTED)
 
 
