@@ -58,11 +58,7 @@ def compiler() -> tuple[str, ...]:
 
 @functools.cache
 def kernel_compiler() -> tuple[str, ...]:
-    """That of kernels, of their host side and of programs that launch them: ``$OPHOOK_KERNEL_CXX``, else `compiler`.
-
-    Raises:
-        OphookError: as `compiler`.
-    """
+    """That of kernels, their host side and programs: ``$OPHOOK_KERNEL_CXX``, else `compiler`. Raises as it does."""
     return _command("OPHOOK_KERNEL_CXX") if os.environ.get("OPHOOK_KERNEL_CXX") else compiler()
 
 
@@ -278,13 +274,8 @@ def _precompile(prefix: Path, flags: Sequence[str], folder: Path) -> None:
 
 
 def is_gcc(command: tuple[str, ...]) -> bool:
-    """Whether a compiler is GCC, not clang."""
+    """Whether a compiler is GCC, which finds a precompiled header next to its source by itself, and not clang."""
     return "clang" not in compiler_version(command).lower()
-
-
-def takes_prefixes() -> bool:
-    """Whether the compiler at hand finds a precompiled header next to its source by itself, as GCC does."""
-    return is_gcc(compiler())
 
 
 def kept_prefix(prefix: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> Path:
@@ -390,7 +381,7 @@ def _compile(unit: Unit, target: Path, prefix: Path | None) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="unit-") as folder:
         made = Path(folder) / "made.o"
         # No unit needs more than a gigabyte: the compiler need not look for what it no longer uses.
-        spacious = ("--param=ggc-min-heapsize=1000000",) if takes_prefixes() else ()
+        spacious = ("--param=ggc-min-heapsize=1000000",) if is_gcc(compiler()) else ()
         result = run([*unit_command(unit, prefix), *spacious, "-o", str(made)])
         if result.returncode:
             errors = [line for line in result.stderr.splitlines() if "error" in line.lower()]
@@ -531,7 +522,7 @@ def _compile_all(wanted: dict[Path, Unit], roots: Sequence[Path], stamp: str, pr
         library = unit.library
         key = (library.prefix, library.flags, library.keep_prefix) if library.prefix else None
         (groups.setdefault(key, []) if key else plain).append(target)
-    knows_prefixes = bool(groups) and takes_prefixes()
+    knows_prefixes = bool(groups) and is_gcc(compiler())
     worth_it = (key for key, targets in groups.items() if key[2] or len(targets) >= _WORTH_A_PREFIX)
     prefixes = list(worth_it) if knows_prefixes else []
     ordered = sorted(plain, key=lambda target: -wanted[target].weight)

@@ -63,7 +63,9 @@ case " ${extras[*]} " in
     *" dev "*) "$venv/bin/python" -m pip install --quiet --no-deps --no-compile --upgrade --target "$venv/triton" triton==3.6.0 ;;
 esac
 wait
-"$venv/bin/python" -m compileall -qq -j 0 "$venv"/lib/python*/site-packages || true # templates and what is for later Pythons do not compile
+# As a function: templates and what is for later Pythons do not compile, which is no failure; anything else is.
+"$venv/bin/python" -c 'import compileall, sys; compileall.compile_dir(sys.argv[1], quiet=2, workers=0)' \
+    "$venv"/lib/python*/site-packages
 printf '%s\n' "$made_for" "${extras[@]}" >"$complete.part"
 mv "$complete.part" "$complete"
 rm -f "$busy"

@@ -278,7 +278,7 @@ def kernel(
         keys.append(calls)
     what = [source if text is None else _written(source.name, text), lib]
     if any(_AICORE.search(path.read_text(errors="replace")) for path in toolchain.included(source.resolve(), roots)):
-        plain = _without_aicore(what[0], flags)
+        plain = _without_aicore(what[0], flags, keys)
         return _run("kernel", name, keys, (*how, *link), [plain, lib], compiler=toolchain.kernel_compiler())
     quicker = functools.partial(_interface, source, how)
     return _run("kernel", name, keys, (*flags, *link), what, quicker, toolchain.kernel_compiler())
@@ -294,8 +294,12 @@ def _interface(source: Path, flags: Sequence[str]) -> tuple[str, ...]:
 
     GCC reads them as usual where a macro of this kernel's would change them.
     """
-    own = toolchain.kernel_compiler() != toolchain.compiler()
-    if own or not toolchain.takes_prefixes() or not _BEGINS.match(source.read_text(errors="replace")):
+    command = toolchain.kernel_compiler()
+    if (
+        command != toolchain.compiler()
+        or not toolchain.is_gcc(command)
+        or not _BEGINS.match(source.read_text(errors="replace"))
+    ):
         return ()
     root = ROOT / "include"
     where = toolchain.kept_prefix(root / _INTERFACE, (*flags, f"-I{root}"), [root], "ascendc")
@@ -340,18 +344,24 @@ def without_aicore(text: str) -> str:
     return _AICORE.sub("", text)
 
 
-def _without_aicore(source: Path, flags: Sequence[str]) -> Path:
+def _without_aicore(source: Path, flags: Sequence[str], keys: Sequence[str]) -> Path:
     """A kernel and its headers as the preprocessor leaves them, but for these marks. Lines keep their names.
 
     Raises:
         OphookError: the preprocessor fails.
     """
-    command = [*toolchain.kernel_compiler(), *flags, "-E", str(source)]
-    result = toolchain.run(command)
-    if result.returncode:
-        told = explained(result.stderr, f"{source.name} does not compile", command, [source])
-        raise OphookError("kernel", told, todo=hint(result.stderr))
-    return _written(f"{source.stem}.ii", without_aicore(result.stdout))
+    compiler, name = toolchain.kernel_compiler(), f"{source.stem}.ii"
+
+    def write(staging: Path) -> None:
+        command = [*compiler, *flags, "-E", str(source)]
+        result = toolchain.run(command)
+        if result.returncode:
+            told = explained(result.stderr, f"{source.name} does not compile", command, [source])
+            raise OphookError("kernel", told, todo=hint(result.stderr))
+        (staging / name).write_text(without_aicore(result.stdout))
+
+    key = toolchain.digest([name, toolchain.compiler_version(compiler), *keys])
+    return cache.publish(cache.cache_dir() / "ascendc" / "sources" / key, write) / name
 
 
 def _written(name: str, text: str) -> Path:

@@ -45,6 +45,7 @@ class Attr(c.Structure):
     _fields_ = [
         ("kind", c.c_int32), ("whole", c.c_int64), ("real", c.c_double), ("text", c.c_char_p),
         ("wholes", c.POINTER(c.c_int64)), ("reals", c.POINTER(c.c_float)), ("count", c.c_size_t),
+        ("lengths", c.POINTER(c.c_size_t)), ("lists", c.c_size_t),
     ]  # fmt: skip
 
 

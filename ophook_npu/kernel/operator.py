@@ -22,7 +22,7 @@ from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Arg
 from ophook_npu.kernel.templates import dispatch
 from ophook_npu.plural import counted
 
-_KINDS = {"Int": 1, "Float": 2, "Bool": 3, "String": 4, "ListInt": 5, "ListFloat": 6, "ListBool": 7}
+_KINDS = {"Int": 1, "Float": 2, "Bool": 3, "String": 4, "ListInt": 5, "ListFloat": 6, "ListBool": 7, "ListListInt": 8}
 _FLOATS = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 
 
@@ -102,7 +102,10 @@ class Kernel:
         call = _Call(self, blocks, choice, attributes, outputs)
         results = call.infer()
         tiling = call.tile()
-        self._run(blocks, results, choice, tiling)
+        if self.prototype.launches_empty or any(block.bytes for own in results for block in own):
+            self._run(blocks, results, choice, tiling)
+        else:
+            self.report = KernelReport()
         for values, own, parameter in zip(inputs, blocks, prototype.inputs, strict=False):
             if self._in_place(parameter.name):
                 for value, block in zip(_each(values), own, strict=True):
@@ -256,6 +259,10 @@ class _Call:
                 out.text = str(value).encode()
             case "ListInt" | "ListBool":
                 out.wholes, out.count = (ctypes.c_int64 * len(value))(*value), len(value)
+            case "ListListInt":
+                out.lengths, out.lists = (ctypes.c_size_t * len(value))(*map(len, value)), len(value)
+                every = [number for each in value for number in each]
+                out.wholes, out.count = (ctypes.c_int64 * len(every))(*every), len(every)
             case "ListFloat":
                 out.reals, out.count = (ctypes.c_float * len(value))(*value), len(value)
         self._keep.append(out)

@@ -211,7 +211,7 @@ namespace {{
 const char* const k{type_}Names[] = {{{names}}};
 const int32_t k{type_}Same[] = {{{row(same)}}}, k{type_}Zero[] = {{{row([int(bool(p.initial)) for p in prototype.outputs])}}};
 const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(prototype.inputs)}, {len(prototype.outputs)},
-    {len(variants)}, k{type_}Names, k{type_}Same, k{type_}Zero, k{type_}Choices, k{type_}Names}};
+    {len(variants)}, k{type_}Names, k{type_}Same, k{type_}Zero, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names}};
 }}
 extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})
 {{

@@ -108,9 +108,10 @@ def _members(name: str, seen: frozenset[str] = frozenset()) -> set[str]:
 
 # Functions although their chapter is that of a class.
 _FREE = {"MakeLayout", "MakeShape", "MakeStride", "is_layout"}
-# Chapters that do not have the name of the class that they describe.
+# By the end of a chapter: the class that it describes where it is not named after it.
 _OWNERS = {
-    f"{kind}-Tiling侧接口": f"{kind}Tiling" for kind in ("Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropInput")
+    **{f"{kind}-Tiling侧接口": f"{kind}Tiling" for kind in ("Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropInput")},
+    "ge_namespace/tensor": "ge::Tensor",  # gert's has a chapter of its own
 }
 
 
@@ -118,14 +119,11 @@ def _class_of(page: Page) -> str | None:
     """The class of which the page describes a member: the chapter is named after it."""
     if page.name in _FREE:
         return None
-    parts = page.chapter.split("/")
-    if parts[-1] in _OWNERS:
-        return _OWNERS[parts[-1]].lower()
-    if page.chapter == "metadef/ge_namespace/tensor":
-        return "ge::tensor"  # not gert's, which has a chapter of its own
-    if parts[0] == "metadef" and len(parts) == 3:
-        return None if page.name.lower() == parts[2] else parts[2]
-    own = next((part.lower() for part in reversed(parts) if part.lower() in _classes()), None)
+    parts = page.chapter.lower().split("/")
+    own = next((owner.lower() for end, owner in _OWNERS.items() if page.chapter.endswith(f"/{end}")), None)
+    if own is None:  # each chapter of metadef's namespaces is a class's
+        of_class = parts[0] == "metadef" and len(parts) == 3
+        own = parts[2] if of_class else next((part for part in reversed(parts) if part in _classes()), None)
     return None if own == page.name.lower() else own
 
 
@@ -156,16 +154,10 @@ def absent(name: str, owner: str | None = None) -> str | None:
 
     ``owner``: the class that has no such member.
     """
-    if owner is not None:
-        page = next((one for one in pages() if one.name == name and _class_of(one) == owner.lower()), None)
-        if page is not None and has(page):
-            return None
-    else:
-        page = None
-    if page is None:
-        page = page_of(name)
-        if page is None or name in declared():
-            return None
+    own = next((one for one in pages() if owner and one.name == name and _class_of(one) == owner.lower()), None)
+    page = own or page_of(name)
+    if page is None or (has(own) if own else name in declared()):
+        return None
     if "A2" in page.products:
         return f"{name} is documented ({page.chapter}) and not implemented here: docs/ascend-c-api.md lists what is"
     products = " and ".join(f"Ascend{one}" if one == "950" else f"Atlas {one}" for one in page.products)

@@ -60,6 +60,8 @@ class Prototype:
     attrs: tuple[Attribute, ...]
     socs: tuple[str, ...]
     infers: bool
+    launches_empty: bool = False
+    """Whether a call whose outputs are all empty runs the kernel."""
 
     @property
     def snake(self) -> str:
@@ -151,7 +153,7 @@ class Project:
             row["type"]: Prototype(
                 row["type"], parameters(row["inputs"]), parameters(row["outputs"]),
                 tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
-                tuple(row["socs"]), row["infer"],
+                tuple(row["socs"]), row["infer"], row["launches_empty"],
             )
             for row in json.loads(self.host.ascendc_describe())
         }  # fmt: skip

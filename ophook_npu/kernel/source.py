@@ -145,13 +145,12 @@ class Entry:
         text = self.source.read_text(errors="replace")
         if found := _TASK_TYPE.search(text):
             return KINDS.get(found.group(1), 0)
+        cube, matmul = _CUBE_CALL.search(text), "matmul_intf.h" in text
+        if not cube and not matmul:
+            return 0
         only = re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE)
-        cube = _CUBE_CALL.search(text)
-        if "matmul_intf.h" in text and not only and (_MATMUL.search(text) or not cube):
-            return KINDS["MIX_AIC_1_2"]
-        if cube and _VECTOR_PART.search(text):
-            return KINDS["MIX_AIC_1_2"]
-        return KINDS["AIC_ONLY"] if cube or "matmul_intf.h" in text else 0
+        with_vectors = matmul and not only and (_MATMUL.search(text) or not cube)
+        return KINDS["MIX_AIC_1_2" if with_vectors or (cube and _VECTOR_PART.search(text)) else "AIC_ONLY"]
 
     @functools.cached_property
     def tiling_keys(self) -> list[int] | None:

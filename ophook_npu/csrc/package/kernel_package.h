@@ -27,6 +27,7 @@ typedef struct ophook_operator {
   const char* const* names;      // of inputs, then of outputs
   const int32_t* same_as;        // for each output the input that it is, or -1
   const int32_t* starts_at_zero; // for each output: zeroed before the kernel
+  int32_t launches_empty;        // also where every output is empty
   const ophook_choice* choices;
   const void* anchor;            // any address in the package's library: tells where the package is
 } ophook_operator;

@@ -13,30 +13,46 @@ from ophook_npu.kernel import load, package
 from ophook_npu.kernel.project import Project
 
 PROJECT = Path(__file__).parent / "accumulate"
-FLAGS = [True, False]
+GIVEN = {"flags": [True, False], "lists": [[], [4, 5, 6]]}
 
 
 def test_an_output_begins_with_the_value_of_its_type() -> None:
     kernel = load(PROJECT)
     x = np.arange(16)
-    np.testing.assert_array_equal(kernel(x.astype(np.float32), atomic=True, flags=FLAGS), x + 2)
-    np.testing.assert_array_equal(kernel(x.astype(np.int32), atomic=True, flags=FLAGS), x + (7 << 16) + 7)
+    np.testing.assert_array_equal(kernel(x.astype(np.float32), atomic=True, **GIVEN), x + 2)
+    np.testing.assert_array_equal(kernel(x.astype(np.int32), atomic=True, **GIVEN), x + (7 << 16) + 7)
     assert not kernel.findings
 
 
 def test_it_does_not_where_nobody_asked() -> None:
     kernel = load(PROJECT)
-    kernel(np.ones(16, np.float32), atomic=False, flags=FLAGS)
+    kernel(np.ones(16, np.float32), atomic=False, **GIVEN)
     assert [finding.kind for finding in kernel.findings] == ["uninitialized"], kernel.findings
     with pytest.raises(OphookError, match="refuses the call"):
-        kernel(np.ones(16, np.float32), atomic=True, flags=[True])
+        kernel(np.ones(16, np.float32), atomic=True, flags=[True], lists=GIVEN["lists"])
 
 
 def test_what_a_package_does_not_have_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OphookError, match="Accumulate has the attribute flags of type ListBool; allowed: Int, Float"):
+    with pytest.raises(
+        OphookError, match="has the attribute flags of type ListBool, lists of type ListListInt; allowed: Int, Float"
+    ):
         package.compile_parts(Project(PROJECT))
     shutil.copytree(PROJECT, tmp_path / "project")
     source = tmp_path / "project" / "op_host" / "accumulate.cc"
-    source.write_text(source.read_text().replace(".ListBool()", ".ListInt()"))
+    source.write_text(source.read_text().replace(".ListBool()", ".ListInt()").replace(".ListListInt()", ".ListInt()"))
     with pytest.raises(OphookError, match=r"begins its output y with other values than 0; allowed: InitValue\(0\)"):
         package.compile_parts(Project(tmp_path / "project"))
+
+
+def test_a_call_whose_outputs_are_empty_launches_nothing_unless_asked_to(tmp_path: Path) -> None:
+    nothing = np.zeros((0,), np.float32)
+    asked = load(PROJECT)
+    asked(nothing, atomic=True, **GIVEN)
+    assert asked.report.block_dim == 1
+    shutil.copytree(PROJECT, tmp_path / "project")
+    source = tmp_path / "project" / "op_host" / "accumulate.cc"
+    source.write_text(source.read_text().replace("OutputTensors(true)", "OutputTensors(false)"))
+    other = load(tmp_path / "project")
+    other(np.ones(16, np.float32), atomic=True, **GIVEN)
+    assert other.report.block_dim == 1
+    assert other(nothing, atomic=True, **GIVEN).shape == (0,) and other.report.block_dim == 0

@@ -117,6 +117,7 @@ gert::Node node_of(const ascendc_call& call) {
     value.whole = a.whole, value.flag = a.whole != 0, value.real = float(a.real), value.text = a.text ? a.text : "";
     if (a.wholes) value.wholes.assign(a.wholes, a.wholes + a.count);
     if (a.reals) value.reals.assign(a.reals, a.reals + a.count);
+    if (a.lengths) value.lengths.assign(a.lengths, a.lengths + a.lists);
     attrs.push_back(std::move(value));
   }
   node.attrs = gert::RuntimeAttrs(std::move(attrs));
@@ -161,7 +162,8 @@ const char* ascendc_describe() {
             ",\"inputs\":" + joined(op->inputs, one) + ",\"outputs\":" + joined(op->outputs, one) +
             ",\"attrs\":" + joined(op->attrs, [](const auto& a) { return attr(*a); }) +
             ",\"socs\":" + joined(op->core.socs, quoted) + ",\"tiling\":" + (f.tiling ? "true" : "false") +
-            ",\"infer\":" + (f.infer_shape ? "true" : "false") + "}";
+            ",\"infer\":" + (f.infer_shape ? "true" : "false") +
+            ",\"launches_empty\":" + (op->core.launches_empty ? "true" : "false") + "}";
   }
   text += "]";
   return text.c_str();

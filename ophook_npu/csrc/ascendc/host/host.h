@@ -25,6 +25,8 @@ typedef struct ascendc_attr {
   const int64_t* wholes;
   const float* reals;
   size_t count;
+  const size_t* lengths;  // of the lists, where `wholes` are those of a list of lists
+  size_t lists;
 } ascendc_attr;
 
 typedef struct ascendc_soc {

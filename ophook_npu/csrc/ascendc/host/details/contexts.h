@@ -27,14 +27,14 @@ namespace gert {
 
 // An attribute's value. Lists are kept as the image in memory that a tiling function is shown.
 struct AttrValue {
-  enum Kind { kNone, kInt, kFloat, kBool, kText, kInts, kFloats, kBools, kIntLists, kFloatLists } kind = kNone;
+  enum Kind { kNone, kInt, kFloat, kBool, kText, kInts, kFloats, kBools, kIntLists } kind = kNone;
   int64_t whole = 0;
   float real = 0;
   bool flag = false;
   std::string text;
   std::vector<int64_t> wholes;  // of all lists, one behind the other
   std::vector<float> reals;
-  std::vector<size_t> lengths;  // of the lists of lists
+  std::vector<size_t> lengths;  // of the lists in a list
   std::vector<uint64_t> image;
 
   void make_image() {
@@ -42,8 +42,7 @@ struct AttrValue {
       case kInts: return put(wholes);
       case kFloats: return put(reals);
       case kBools: return put(std::vector<char>(wholes.begin(), wholes.end()));
-      case kIntLists: return put_lists(wholes);
-      case kFloatLists: return put_lists(reals);
+      case kIntLists: return put_lists();
       default: return;
     }
   }
@@ -60,15 +59,14 @@ struct AttrValue {
     auto* list = reinterpret_cast<ContinuousVector*>(image.data());
     list->Init(values.size()), copy(values.data(), values.size(), list);
   }
-  template <typename T>
-  void put_lists(const std::vector<T>& values) {
+  void put_lists() {
     size_t bytes = ContinuousVectorVector::GetOverHeadLength(lengths.size());
-    for (const size_t length : lengths) bytes += sizeof(ContinuousVector) + (length * sizeof(T) + 7) / 8 * 8;
-    image.assign((bytes + 7) / 8, 0);
+    for (const size_t length : lengths) bytes += sizeof(ContinuousVector) + length * sizeof(int64_t);
+    image.assign(bytes / 8, 0);
     auto* lists = reinterpret_cast<ContinuousVectorVector*>(image.data());
     lists->Init(lengths.size());
-    const T* from = values.data();
-    for (const size_t length : lengths) copy(from, length, lists->Add<T>(length)), from += length;
+    const int64_t* from = wholes.data();
+    for (const size_t length : lengths) copy(from, length, lists->Add<int64_t>(length)), from += length;
   }
 };
 
@@ -91,9 +89,7 @@ class RuntimeAttrs {
   const ContinuousVectorVector* GetListListInt(size_t i) const {
     return image<ContinuousVectorVector>(i, AttrValue::kIntLists);
   }
-  const ContinuousVectorVector* GetListListFloat(size_t i) const {
-    return image<ContinuousVectorVector>(i, AttrValue::kFloatLists);
-  }
+  const ContinuousVectorVector* GetListListFloat(size_t) const { return nullptr; }  // no OpDef can declare one
   // What the attribute's value lies in, taken as T.
   template <typename T>
   const T* GetAttrPointer(size_t i) const {

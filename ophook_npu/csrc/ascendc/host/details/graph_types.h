@@ -120,15 +120,12 @@ class AscendString {
   size_t GetLength() const { return text_.size(); }
   size_t Find(const AscendString& other) const { return text_.find(other.text_); }
   size_t Hash() const { return std::hash<std::string>()(text_); }
-#define OPHOOK_COMPARED(sign, of) \
-  of bool operator sign(const AscendString& a, const AscendString& b) { return a.text_ sign b.text_; }
-  OPHOOK_COMPARED(==, friend)
-  OPHOOK_COMPARED(!=, friend)
-  OPHOOK_COMPARED(<, friend)
-  OPHOOK_COMPARED(>, friend)
-  OPHOOK_COMPARED(<=, friend)
-  OPHOOK_COMPARED(>=, friend)
-#undef OPHOOK_COMPARED
+  friend bool operator==(const AscendString& a, const AscendString& b) { return a.text_ == b.text_; }
+  friend bool operator!=(const AscendString& a, const AscendString& b) { return a.text_ != b.text_; }
+  friend bool operator<(const AscendString& a, const AscendString& b) { return a.text_ < b.text_; }
+  friend bool operator>(const AscendString& a, const AscendString& b) { return a.text_ > b.text_; }
+  friend bool operator<=(const AscendString& a, const AscendString& b) { return a.text_ <= b.text_; }
+  friend bool operator>=(const AscendString& a, const AscendString& b) { return a.text_ >= b.text_; }
   bool operator==(const char_t* other) const { return other && text_ == other; }
   bool operator!=(const char_t* other) const { return !(*this == other); }
 

@@ -90,7 +90,6 @@ struct ScalarVar {
   }
 };
 enum class DependScope : uint32_t { ALL = 0, TILING, INVALID_SCOPE };
-enum class FormatCheckOption : uint32_t { DEFAULT = 0, STRICT };
 enum class FollowType : uint32_t { ALL = 0, DTYPE, FORMAT, SHAPE, INVALID_TYPE };
 
 class OpParamDef {
@@ -151,6 +150,7 @@ class OpAttrDef {
     return ListFloat(), preset.kind = gert::AttrValue::kFloats, preset.reals = std::move(value), *this;
   }
   OpAttrDef& ListBool() { return as("ListBool"); }
+  OpAttrDef& ListListInt() { return as("ListListInt"); }
   OpAttrDef& Comment(const char*) { return *this; }
   OpAttrDef& Version(uint32_t) { return *this; }
 
@@ -199,9 +199,11 @@ class OpAICoreDef {
   OpAICoreDef& SetOpSupportInfo(OpCheck) { return *this; }
   OpAICoreDef& SetOpSpecInfo(OpCheck) { return *this; }
   OpAICoreDef& SetParamGeneralize(Generalize) { return *this; }
-  OpAICoreDef& LaunchWithZeroEleOutputTensors(bool) { return *this; }
+  // Without it a call whose outputs are all empty launches nothing.
+  OpAICoreDef& LaunchWithZeroEleOutputTensors(bool launch) { return launches_empty = launch, *this; }
   ophook::host::Tiling tiling = nullptr;
   std::vector<std::string> socs;
+  bool launches_empty = false;
 };
 
 class OpDef {
@@ -220,7 +222,6 @@ class OpDef {
   }
   OpAICoreDef& AICore() { return core; }
   OpDef& EnableFallBack() { return *this; }
-  OpDef& FormatMatchMode(FormatCheckOption) { return *this; }
 
   std::string type;
   std::vector<std::unique_ptr<OpParamDef>> inputs, outputs;

@@ -86,10 +86,11 @@ class TensorData {
   TensorPlacement placement_ = kTensorPlacementEnd;
 };
 
-class CompileTimeTensorDesc {
+// What a tensor and its description have in common.
+class TypeAndFormat {
  public:
-  ge::DataType GetDataType() const { return dtype_; }
-  void SetDataType(ge::DataType type) { dtype_ = type; }
+  ge::DataType GetDataType() const { return type_; }
+  void SetDataType(ge::DataType type) { type_ = type; }
   const StorageFormat& GetFormat() const { return format_; }
   ge::Format GetOriginFormat() const { return format_.GetOriginFormat(); }
   void SetOriginFormat(ge::Format format) { format_.SetOriginFormat(format); }
@@ -97,24 +98,32 @@ class CompileTimeTensorDesc {
   void SetStorageFormat(ge::Format format) { format_.SetStorageFormat(format); }
   ExpandDimsType GetExpandDimsType() const { return format_.GetExpandDimsType(); }
   void SetExpandDimsType(const ExpandDimsType& type) { format_.SetExpandDimsType(type); }
+
+ protected:
+  TypeAndFormat() = default;
+  TypeAndFormat(ge::DataType type, const StorageFormat& format) : type_(type), format_(format) {}
+  ge::DataType type_ = ge::DT_UNDEFINED;
+  StorageFormat format_;
+};
+
+class CompileTimeTensorDesc : public TypeAndFormat {
+ public:
   bool IsExist() const { return exists_; }
   void SetExist(bool exists) { exists_ = exists; }
 
  private:
-  ge::DataType dtype_ = ge::DT_UNDEFINED;
-  StorageFormat format_;
   bool exists_ = true;
 };
 
 // A tensor whose values the host may read where the operator said ValueDepend; elsewhere its data is null.
-class Tensor {
+class Tensor : public TypeAndFormat {
  public:
   Tensor() = default;
   Tensor(const StorageShape& shape, const StorageFormat& format, ge::DataType type)
       : Tensor(shape, format, kTensorPlacementEnd, type, nullptr) {}
   Tensor(const StorageShape& shape, const StorageFormat& format, TensorPlacement placement, ge::DataType type,
          TensorAddress addr, TensorAddrManager manager = nullptr)
-      : shape_(shape), format_(format), type_(type), data_(addr, manager, 0, placement) {
+      : TypeAndFormat(type, format), shape_(shape), data_(addr, manager, 0, placement) {
     const int64_t bytes = ge::GetSizeInBytes(GetShapeSize(), type);
     data_.SetSize(bytes > 0 ? static_cast<size_t>(bytes) : 0);
   }
@@ -139,16 +148,7 @@ class Tensor {
   Shape& MutableOriginShape() { return shape_.MutableOriginShape(); }
   Shape& MutableStorageShape() { return shape_.MutableStorageShape(); }
   int64_t GetShapeSize() const { return GetStorageShape().GetShapeSize(); }
-  ge::DataType GetDataType() const { return type_; }
-  void SetDataType(ge::DataType type) { type_ = type; }
-  const StorageFormat& GetFormat() const { return format_; }
   StorageFormat& MutableFormat() { return format_; }
-  ge::Format GetOriginFormat() const { return format_.GetOriginFormat(); }
-  void SetOriginFormat(ge::Format format) { format_.SetOriginFormat(format); }
-  ge::Format GetStorageFormat() const { return format_.GetStorageFormat(); }
-  void SetStorageFormat(ge::Format format) { format_.SetStorageFormat(format); }
-  ExpandDimsType GetExpandDimsType() const { return format_.GetExpandDimsType(); }
-  void SetExpandDimsType(const ExpandDimsType& type) { format_.SetExpandDimsType(type); }
   TensorPlacement GetPlacement() const { return data_.GetPlacement(); }
   void SetPlacement(TensorPlacement placement) { data_.SetPlacement(placement); }
   size_t GetSize() const { return data_.GetSize(); }
@@ -170,8 +170,6 @@ class Tensor {
 
  private:
   StorageShape shape_;
-  StorageFormat format_;
-  ge::DataType type_ = ge::DT_UNDEFINED;
   TensorData data_;
 };
 using TensorRange = Range<Tensor>;

@@ -60,7 +60,8 @@ template <typename T>
 constexpr uint32_t tensor_elements(uint32_t bytes) {
   return std::is_same_v<std::remove_cv_t<T>, int4b_t> ? bytes * 2 : static_cast<uint32_t>(bytes / sizeof(T));
 }
-// What a tensor's operator() names: read as GetValue, written as SetValue.
+// What a tensor's operator() names: read as GetValue, written as SetValue. A reference on the device; here `auto x =
+// t(0)` goes on naming the element too, and is read when it is used.
 template <class Tensor>
 class Element {
  public:

@@ -4,6 +4,9 @@
 namespace optiling {
 static ge::graphStatus Tiling(gert::TilingContext* context) {
   const auto* flags = context->GetAttrs()->GetAttrPointer<gert::TypedContinuousVector<bool>>(1);
+  const auto* lists = context->GetAttrs()->GetListListInt(2);
+  if (lists->GetSize() != 2 || lists->Get(0)->GetSize() != 0 || lists->Get(1)->GetSize() != 3) return ge::GRAPH_FAILED;
+  if (static_cast<const int64_t*>(lists->Get(1)->GetData())[2] != 6) return ge::GRAPH_FAILED;
   if (flags->GetSize() != 2 || !flags->GetData()[0] || flags->GetData()[1]) return ge::GRAPH_FAILED;
   context->SetNeedAtomic(*context->GetAttrs()->GetBool(0));
   *context->GetTilingData<uint32_t>() = uint32_t(context->GetInputTensor(0)->GetShapeSize());
@@ -40,6 +43,7 @@ class Accumulate : public OpDef {
         .InitValue({{ScalarType::FLOAT32, 2}, {ScalarType::INT16, 7}});
     this->Attr("atomic").Bool();
     this->Attr("flags").ListBool();
+    this->Attr("lists").ListListInt();
     this->AICore().SetTiling(optiling::Tiling).SetCheckSupport(optiling::CheckSupported);
     this->AICore().LaunchWithZeroEleOutputTensors(true).AddConfig("ascend910b");
   }
