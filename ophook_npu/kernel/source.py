@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,9 @@ INPUT, OUTPUT, BOTH, WORKSPACE, TILING, VALUE, REAL = range(7)
 KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
 _TASK_TYPE = re.compile(r"KERNEL_TASK_TYPE(?:_DEFAULT)?\s*\((?:[^,()]*,)?\s*KERNEL_TYPE_(\w+)\s*\)")
 # A source that asks for which core it is compiled, as the device's compiler lets it, is compiled for each.
-_CORE_MACRO = re.compile(r"__DAV_(?:C220_)?(?:CUBE|VEC)__|=\s*(?:AscendC::)?g_coreType\s*>")
+_CORE_MACRO = re.compile(
+    r"__DAV_(?:C220_)?(?:CUBE|VEC)__|[=,<]\s*(?:AscendC::)?g_coreType\s*[,>]|\bconstexpr\b[^;{}]*\bg_coreType\b"
+)
 _TILING_KEYS = re.compile(r"\bTILING_KEY_(?:IS|LIST)\s*\(\s*([^()]+?)\s*\)")
 _CASE = re.compile(r"\bcase (\d+)ull:")  # of the calls that templates.dispatch writes
 _CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
@@ -32,6 +34,16 @@ _CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
 _VECTOR_PART = re.compile(r"\bASCEND_IS_AIV\b|<\s*(?:AscendC::)?AIV\s*>|\b__DAV_(?:C220_)?VEC__")
 _MATMUL = re.compile(r"\bREGIST_MATMUL_OBJ\b|\bMatmul(?:Impl)?\s*<")
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
+
+
+def asks_for_core(files: Iterable[Path]) -> bool:
+    """Whether one of a source's own files asks for which kind of core it is compiled."""
+    return any(_CORE_MACRO.search(path.read_text(errors="replace")) for path in files)
+
+
+def core_macros(cube: bool) -> dict[str, str]:
+    """What the device's compiler defines for a kind of core."""
+    return dict.fromkeys(("__DAV_C220_CUBE__", "__DAV_CUBE__") if cube else ("__DAV_C220_VEC__", "__DAV_VEC__"), "1")
 
 
 @dataclass(frozen=True)
@@ -107,11 +119,7 @@ class Entry:
         return self._build(cube=True) if self._asks and self.kind in (1, 2) else None
 
     def _build(self, cube: bool) -> Path:
-        macros = dict(self.macros)
-        if self._asks:
-            macros |= dict.fromkeys(
-                ("__DAV_C220_CUBE__", "__DAV_CUBE__") if cube else ("__DAV_C220_VEC__", "__DAV_VEC__"), "1"
-            )
+        macros = self.macros | (core_macros(cube) if self._asks else {})
         prelude = self.prelude + build.beside_c(self.name)
         return build.kernel(self.source, macros, prelude, self._roots, self.debug, self.calls)
 
@@ -121,8 +129,7 @@ class Entry:
 
     @functools.cached_property
     def _asks(self) -> bool:
-        files = toolchain.included(self.source.resolve(), [root.resolve() for root in self._roots])
-        return any(_CORE_MACRO.search(path.read_text(errors="replace")) for path in files)
+        return asks_for_core(toolchain.included(self.source.resolve(), [root.resolve() for root in self._roots]))
 
     @functools.cached_property
     def function(self) -> str:

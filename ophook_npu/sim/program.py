@@ -11,10 +11,12 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,7 +27,7 @@ from ophook_npu.kernel import build
 from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.socs import find
-from ophook_npu.kernel.source import KINDS, Settings
+from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
 from ophook_npu.sim.variables import apply, environment
@@ -36,7 +38,7 @@ _ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310}  # --npu-arch: Atlas A2 and 
 # Libraries of the toolkit whose functions stand in our headers, or that our simulator has under no name of their own.
 _IN_HEADERS = {"tiling_api", "register", "platform", "graph_base", "unified_dlog", "ascendalog", "ascendc_runtime"}
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
-_DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer")
+_DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer|-X(?:host|aicore)-(?:start|end)")
 
 
 @dataclass
@@ -70,8 +72,10 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.expressions[name] = expression
         elif one == "--enable-simt":
             raise OphookError(_WHERE, f"{one}: threads of SIMT are Ascend950's, and not simulated")
-        elif one == "-x":
-            job.asc = value(one) == "asc"
+        elif one == "-x" or one in ("-xasc", "-xcce"):
+            job.asc = (value(one) if one == "-x" else one[2:]) in ("asc", "cce")
+        elif one == "-mllvm":
+            value(one)
         elif one == "-c":
             job.objects = True
         elif one in ("-E", "-S"):
@@ -115,7 +119,7 @@ def compile(arguments: Sequence[str]) -> Path:
 
     Args:
         arguments: sources, objects, libraries and g++'s options; also ``--npu-arch`` (dav-2201 or dav-3510) and
-            ``-x asc``.
+            ``-x asc`` or ``-x cce``.
 
     Returns:
         What was written.
@@ -176,24 +180,73 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     seen = [*job.seen, *(f"-I{one}" for one in folders), f"-isystem{root / 'include'}"]
     # C++20 whatever version is asked for, as for other kernels (see build.kernel).
     how = ["-std=c++20", "-fPIC", *(flag for flag in job.flags if not flag.startswith("-std="))]
+    compiler = toolchain.kernel_compiler()
     if source.suffix != ".asc" and not job.asc:
-        _run([*toolchain.kernel_compiler(), *how, *seen, "-c", str(source), "-o", str(out)], failed)
+        _run([*compiler, *how, *seen, "-c", str(source), "-o", str(out)], failed)
         return
-    text = folder / f"{source.stem}.ii"
-    prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM"]
-    _run([*toolchain.kernel_compiler(), *how, *seen, *prelude, "-x", "c++", "-E", str(source), "-o", str(text)], failed)
-    text.write_text(translated(build.without_aicore(text.read_text(errors="replace")), source.name, job.expressions))
-    optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
-    how += [*optimize, "-g", "-w", "-x", "c++-cpp-output"]
-    if toolchain.is_gcc(toolchain.kernel_compiler()):
-        how.append("-fpreprocessed")
-    _run([*toolchain.kernel_compiler(), *how, "-c", str(text), "-o", str(out)], failed)
+    how = [flag for flag in how if flag != "-fno-rtti"]  # a launch is known by a type's name
+    prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM", "-D__CCE__"]
+
+    def preprocessed(macros: Sequence[str] = ()) -> str:
+        text = folder / f"{source.stem}.ii"
+        _run([*compiler, *how, *seen, *prelude, *macros, "-x", "c++", "-E", str(source), "-o", str(text)], failed)
+        return text.read_text(errors="replace")
+
+    def compiled(text: str, name: str) -> Path:
+        (folder / f"{name}.ii").write_text(translated(build.without_aicore(text), source.name, job.expressions))
+        optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
+        taken = [*how, *optimize, "-g", "-w", "-x", "c++-cpp-output"]
+        if toolchain.is_gcc(compiler):
+            taken.append("-fpreprocessed")
+        _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed)
+        return folder / f"{name}.o"
+
+    text = preprocessed()
+    files = {Path(one[2]) for one in _MARK.finditer(text)}
+    if not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(build.CSRC)):
+        shutil.move(compiled(text, source.stem), out)
+        return
+    texts = {
+        kind: preprocessed([f"-D{name}={value}" for name, value in core_macros(kind == "cube").items()])
+        for kind in ("vector", "cube")
+    }
+    with ThreadPoolExecutor(2) as pool:  # toolchain.run holds them back
+        vector, cube = pool.map(compiled, texts.values(), texts)
+    _joined(vector, cube, folder, out)
 
 
-def _run(command: Sequence[str], what: str) -> None:
+_CALLS = re.compile(r"_Z(N6ophook7program4SiteI\S*E)4callEPKvS\w*_")
+
+
+def _joined(vector: Path, cube: Path, folder: Path, out: Path) -> None:
+    """One object of a source's two: all of what vector cores run, with the host's part, and the kernels of cube cores."""
+    failed = f"{out.name} cannot be made"
+    lines = _run(["nm", "--defined-only", "--format=posix", str(cube)], failed).splitlines()
+    names = sorted({line.split()[0] for line in lines if line.split()[1] in "TtWVuDdBbRrvi"})
+    calls = [name for name in names if _CALLS.fullmatch(name)]
+    # Names that are the other's, too, get an end of their own; what the host's part of the source sets up at its start is
+    # set up once.
+    (folder / "names").write_text("".join(f"{name} {name}.ophook_cube\n" for name in names))
+    (folder / "calls").write_text("".join(f"{name}\n{name}.ophook_cube\n" for name in calls))
+    kept = [f"--redefine-syms={folder / 'names'}", f"--globalize-symbols={folder / 'calls'}"]
+    _run(["objcopy", *kept, "-R.init_array", "-R.init_array.*", "-R.rela.init_array*", str(cube)], failed)
+    declared = "".join(f'extern "C" void call{i}() asm("{name}.ophook_cube");\n' for i, name in enumerate(calls))
+    rows = "".join(f'{{"{name[2:].rpartition("4callEPKv")[0]}E", call{i}}},\n' for i, name in enumerate(calls))
+    text = f"{declared}struct {{ const char* type; void (*call)(); }} const told[]\n"
+    text += f'__attribute__((section("ophook_cube"), used)) = {{\n{rows}}};\n'
+    (folder / "told.cpp").write_text(text)
+    parts = [str(vector), str(cube)]
+    if calls:
+        _run([*toolchain.kernel_compiler(), "-fPIC", "-c", str(folder / "told.cpp"), "-o", str(folder / "told.o")], failed)
+        parts.append(str(folder / "told.o"))
+    _run(["ld", "-r", *parts, "-o", str(out)], failed)
+
+
+def _run(command: Sequence[str], what: str) -> str:
     result = toolchain.run(command)
     if result.returncode:
         raise OphookError(_WHERE, build.explained(result.stderr, what, command), todo=build.hint(result.stderr))
+    return result.stdout
 
 
 # ---- one source, compiled and run ----
@@ -254,7 +307,7 @@ def run(
         program, told = Path(name) / source.stem, Path(name) / "reports"
         architecture = find(settings.soc).architecture
         arch = next((name for name, number in _ARCHITECTURES.items() if number == architecture), None)
-        compile([str(source), *([f"--npu-arch={arch}"] if arch else []), *flags, "-o", str(program)])
+        compile(["-x", "asc", str(source), *([f"--npu-arch={arch}"] if arch else []), *flags, "-o", str(program)])
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
         environ["OPHOOK_KERNEL_CHECKS"] = str(int(settings.checks))
         environ["OPHOOK_KERNEL_STRICT"] = str(int(settings.strict))

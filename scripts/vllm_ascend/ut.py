@@ -22,6 +22,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -164,7 +165,8 @@ def prepare(checkout: Path, hub: Path) -> None:
     # vLLM looks at a model in a `python -m` of its own, which otherwise takes the checkout's package, which is not built.
     os.environ["PYTHONSAFEPATH"] = "1"
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(hub)}
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # with which vLLM takes a Triton without an active driver (importing.py)
+    if shutil.which("npu-smi"):  # as the checkout's conftest.py asks; with its mocks there is no Triton
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # with which vLLM takes a Triton without an active driver (importing.py)
     os.environ.setdefault("TASK_QUEUE_ENABLE", "0")  # with torch_npu's queue, a kernel that fails ends the process
     os.chdir(checkout)
 

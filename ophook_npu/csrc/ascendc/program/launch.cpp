@@ -24,6 +24,14 @@ extern "C" __attribute__((visibility("hidden"))) int ophook_printf(const char* f
 }
 
 namespace ophook::program {
+
+// What sim/program.py writes for a source that is compiled for each kind of core.
+struct OfCube {
+  const char* type;
+  Call call;
+};
+extern "C" __attribute__((weak, visibility("hidden"))) const OfCube __start_ophook_cube[], __stop_ophook_cube[];
+
 namespace {
 
 constexpr int kAicoreException = 507015;  // ACL_ERROR_RT_AICORE_EXCEPTION
@@ -125,6 +133,12 @@ int run(void* argument) {
 }
 
 }  // namespace
+
+Call of_cube(const char* type) {
+  for (const OfCube* one = __start_ophook_cube; one != __stop_ophook_cube; ++one)
+    if (!std::strcmp(one->type, type)) return one->call;
+  return nullptr;
+}
 
 Declared::Declared(const char* kernel, int kind) {
   if (kind >= 0) kinds()[kernel] = kind;  // else its text does not say, here: vector cores, if it does nowhere

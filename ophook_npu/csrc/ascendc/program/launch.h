@@ -8,8 +8,13 @@
 #include <functional>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
+
+namespace ophook::rt {
+__attribute__((visibility("default"))) bool is_vector_core();
+}
 
 // Hidden: each library of kernels has its own, also where a program loads several (aclrtBinaryLoadFromFile).
 #pragma GCC visibility push(hidden)
@@ -43,11 +48,31 @@ struct Declared {
   Declared(const char* kernel, int kind);
 };
 
-// A kernel with C linkage, which aclrtBinaryGetFunction finds by name: how it is called with arguments in memory.
-struct Bound {
+struct Bound {  // a kernel with its arguments
   std::function<void()> run;
   std::vector<Pointer> pointers;
 };
+
+// A source that asks for which kind of core it is compiled is compiled for each, and what cube cores run is found by the
+// name of the type that calls it (sim/program.py); nullptr: the same as vector cores.
+using Call = void (*)(const void* kernel, const void* arguments);
+Call of_cube(const char* type);
+
+template <typename Kernel, typename... T>
+struct Site {
+  static void call(const void* kernel, const void* arguments) {
+    std::apply(*static_cast<const Kernel*>(kernel), *static_cast<const std::tuple<T...>*>(arguments));
+  }
+};
+
+template <typename Kernel, typename... T>
+Bound bound(const Kernel& kernel, const std::tuple<T...>& arguments) {
+  const Call vector = Site<Kernel, T...>::call, cube = of_cube(typeid(Site<Kernel, T...>).name());
+  return {[=] { (rt::is_vector_core() || !cube ? vector : cube)(&kernel, &arguments); },
+          std::apply([](auto... value) { return pointers_in(value...); }, arguments)};
+}
+
+// A kernel with C linkage, which aclrtBinaryGetFunction finds by name: how it is called with arguments in memory.
 struct Named {
   Named(const char* kernel, Bound (*bind)(const void* const* arguments), std::vector<size_t> sizes);
   Named(const char* kernel, Bound (*bind)(const void* const* arguments), std::vector<size_t> sizes,
@@ -62,8 +87,7 @@ struct Entry<Kernel> {
     size_t next = 0;
     std::tuple<std::decay_t<T>...> values;
     std::apply([&](auto&... value) { (std::memcpy(&value, arguments[next++], sizeof value), ...); }, values);
-    return {[values] { std::apply(Kernel, values); },
-            std::apply([](auto... value) { return pointers_in(value...); }, values)};
+    return bound([](T... value) { Kernel(value...); }, values);
   }
   static std::vector<size_t> sizes() { return {sizeof(std::decay_t<T>)...}; }
 };
@@ -86,8 +110,7 @@ struct Launch {
 
   template <typename... T>
   uint32_t operator()(T... arguments) const {
-    auto run = [kernel = kernel, copy = std::make_tuple(arguments...)] { std::apply(kernel, copy); };
-    return enqueue(name, blocks, stream, {std::move(run), pointers_in(arguments...)});
+    return enqueue(name, blocks, stream, bound(kernel, std::make_tuple(arguments...)));
   }
 };
 

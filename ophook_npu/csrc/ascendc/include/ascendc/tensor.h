@@ -60,6 +60,10 @@ template <typename T>
 constexpr uint32_t tensor_elements(uint32_t bytes) {
   return std::is_same_v<std::remove_cv_t<T>, int4b_t> ? bytes * 2 : static_cast<uint32_t>(bytes / sizeof(T));
 }
+template <typename T>
+struct SizeOfBits {
+  static constexpr size_t value = std::is_same_v<std::remove_cv_t<T>, int4b_t> ? 4 : sizeof(T) * 8;
+};
 // What a tensor's operator() names: read as GetValue, written as SetValue. A reference on the device; here `auto x =
 // t(0)` goes on naming the element too, and is read when it is used.
 template <class Tensor>
