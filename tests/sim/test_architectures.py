@@ -16,7 +16,9 @@ import worker
 def test_a_language_model(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(makers, "FOR_GRAPHS", way == "graph")
     result = worker.run("transformers", way, "qwen3")
-    assert result["state"] == "equal" and result["far"] > 0, result
+    assert result["state"] == "equal", result
+    # Against the CPU; against eager a graph may be equal to the bit, as on a CPU without vector units.
+    assert way == "graph" or result["far"] > 0, result
 
 
 @pytest.mark.parametrize("kind", ["t5", "vit", "wav2vec2", "mamba"])
