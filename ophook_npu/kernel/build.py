@@ -231,6 +231,13 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
     return _library("host", HOST, [*own, *sources], flags, [*ours, *roots], compiler=toolchain.kernel_compiler())
 
 
+def standard() -> str:
+    """The C++ of kernels. The device's compiler has C++17 and finds `ReduceSum<float>(…)` without its namespace, and so
+    does clang. GCC does in C++20 alone, which takes no `Arguments{a, b}` of a structure with a constructor of its own.
+    """
+    return "-std=c++20" if toolchain.is_gcc(toolchain.kernel_compiler()) else "-std=c++17"
+
+
 def beside_c(function: str) -> str:
     """C++ to go before a kernel whose name is one of C's, as Div, Fmax and Asinh have: what it defines is another one.
 
@@ -266,8 +273,7 @@ def kernel(
     include = [f"-I{root}" for root in (ROOT / "include", *roots, forwards())]
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
-    # C++20 for one thing that the device's compiler takes, too: `ReduceSum<float>(…)` is found without its namespace.
-    how = ("-std=c++20", optimize, "-g", *_common(toolchain.kernel_compiler()))
+    how = (standard(), optimize, "-g", *_common(toolchain.kernel_compiler()))
     flags = (*how, *include, *defines, "-include", str(folder / "prelude.h"))
     # One call: a kernel compiles in a moment. Who loads it has loaded the runtime before.
     name = f"lib{source.stem}.so"

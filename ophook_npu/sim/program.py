@@ -30,7 +30,9 @@ from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
+from ophook_npu.sim import core_kinds
 from ophook_npu.sim.variables import apply, environment
+from ophook_npu.soc import CSRC
 
 _WHERE = "bisheng"
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
@@ -178,9 +180,10 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     failed = f"{source.name} does not compile"
     folders = [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent, build.forwards()]
     seen = [*job.seen, *(f"-I{one}" for one in folders), f"-isystem{root / 'include'}"]
-    # C++20 whatever version is asked for, as for other kernels (see build.kernel).
-    how = ["-std=c++20", "-fPIC", *(flag for flag in job.flags if not flag.startswith("-std="))]
     compiler = toolchain.kernel_compiler()
+    # GCC has one version, whatever is asked for: see build.standard.
+    gcc = toolchain.is_gcc(compiler)
+    how = [build.standard(), "-fPIC", *(flag for flag in job.flags if not gcc or not flag.startswith("-std="))]
     if source.suffix != ".asc" and not job.asc:
         _run([*compiler, *how, *seen, "-c", str(source), "-o", str(out)], failed)
         return
@@ -188,58 +191,29 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM", "-D__CCE__"]
 
     def preprocessed(macros: Sequence[str] = ()) -> str:
-        text = folder / f"{source.stem}.ii"
-        _run([*compiler, *how, *seen, *prelude, *macros, "-x", "c++", "-E", str(source), "-o", str(text)], failed)
-        return text.read_text(errors="replace")
+        return _run([*compiler, *how, *seen, *prelude, *macros, "-x", "c++", "-E", str(source)], failed)
 
     def compiled(text: str, name: str) -> Path:
         (folder / f"{name}.ii").write_text(translated(build.without_aicore(text), source.name, job.expressions))
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
         taken = [*how, *optimize, "-g", "-w", "-x", "c++-cpp-output"]
-        if toolchain.is_gcc(compiler):
+        if gcc:
             taken.append("-fpreprocessed")
         _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed)
         return folder / f"{name}.o"
 
     text = preprocessed()
     files = {Path(one[2]) for one in _MARK.finditer(text)}
-    if not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(build.CSRC)):
+    if not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(CSRC)):
         shutil.move(compiled(text, source.stem), out)
         return
-    texts = {
+    halves = {
         kind: preprocessed([f"-D{name}={value}" for name, value in core_macros(kind == "cube").items()])
         for kind in ("vector", "cube")
     }
     with ThreadPoolExecutor(2) as pool:  # toolchain.run holds them back
-        vector, cube = pool.map(compiled, texts.values(), texts)
-    _joined(vector, cube, folder, out)
-
-
-_CALLS = re.compile(r"_Z(N6ophook7program4SiteI\S*E)4callEPKvS\w*_")
-
-
-def _joined(vector: Path, cube: Path, folder: Path, out: Path) -> None:
-    """One object of a source's two: all of what vector cores run, with the host's part, and the kernels of cube cores."""
-    failed = f"{out.name} cannot be made"
-    lines = _run(["nm", "--defined-only", "--format=posix", str(cube)], failed).splitlines()
-    names = sorted({line.split()[0] for line in lines if line.split()[1] in "TtWVuDdBbRrvi"})
-    calls = [name for name in names if _CALLS.fullmatch(name)]
-    # Names that are the other's, too, get an end of their own; what the host's part of the source sets up at its start is
-    # set up once.
-    (folder / "names").write_text("".join(f"{name} {name}.ophook_cube\n" for name in names))
-    (folder / "calls").write_text("".join(f"{name}\n{name}.ophook_cube\n" for name in calls))
-    kept = [f"--redefine-syms={folder / 'names'}", f"--globalize-symbols={folder / 'calls'}"]
-    _run(["objcopy", *kept, "-R.init_array", "-R.init_array.*", "-R.rela.init_array*", str(cube)], failed)
-    declared = "".join(f'extern "C" void call{i}() asm("{name}.ophook_cube");\n' for i, name in enumerate(calls))
-    rows = "".join(f'{{"{name[2:].rpartition("4callEPKv")[0]}E", call{i}}},\n' for i, name in enumerate(calls))
-    text = f"{declared}struct {{ const char* type; void (*call)(); }} const told[]\n"
-    text += f'__attribute__((section("ophook_cube"), used)) = {{\n{rows}}};\n'
-    (folder / "told.cpp").write_text(text)
-    parts = [str(vector), str(cube)]
-    if calls:
-        _run([*toolchain.kernel_compiler(), "-fPIC", "-c", str(folder / "told.cpp"), "-o", str(folder / "told.o")], failed)
-        parts.append(str(folder / "told.o"))
-    _run(["ld", "-r", *parts, "-o", str(out)], failed)
+        vector, cube = pool.map(compiled, halves.values(), halves)
+    core_kinds.joined(vector, cube, _run, out)
 
 
 def _run(command: Sequence[str], what: str) -> str:

@@ -130,15 +130,19 @@ def test_every_header_is_c_and_declares_what_the_library_has(root: Path, tmp_pat
 
 def test_numbers_of_half_precision_in_cpp(root: Path, tmp_path: Path) -> None:
     (tmp_path / "half.cpp").write_text(
-        "#include <aclnn/opdev/fp16_t.h>\n#include <cstdio>\n#include <vector>\n"
+        "#include <aclnn/opdev/bfloat16.h>\n#include <aclnn/opdev/fp16_t.h>\n#include <cstdio>\n#include <vector>\n"
         "int main() {\n"
         "  std::vector<op::fp16_t> numbers = {1.0, 0, 2.5f, op::fp16_t(65504)};\n"
         '  for (op::fp16_t one : numbers) std::printf("%g:%04x ", static_cast<float>(one), one.val);\n'
+        "  op::fp16_t sum = op::fp16_t(8) + op::fp16_t(0.1);\n"  # rounded, as the device's Adds does
+        "  sum *= op::fp16_t(2);\n"
+        "  const op::bfloat16 product = op::bfloat16(1.0078125f) * op::bfloat16(3);\n"
+        '  std::printf("%g %g %04x", float(sum), float(product), op::bfloat16(0.1).value);\n'
         "}\n"
     )
     program = _compile(root, tmp_path / "half.cpp", tmp_path / "half", "-lascendcl", f"-Wl,-rpath,{root / 'lib64'}")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "1:3c00 0:0000 2.5:4100 65504:7bff "), done.stderr
+    assert (done.returncode, done.stdout) == (0, "1:3c00 0:0000 2.5:4100 65504:7bff 16.2031 3.03125 3dcd"), done.stderr
 
 
 def test_a_functions_header_is_named_as_the_function_but_for_what_data_says() -> None:

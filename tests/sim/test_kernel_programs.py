@@ -42,6 +42,17 @@ def test_a_program_of_the_c_interface_declares_its_memory_as_arrays() -> None:
     assert done.returncode and told.format(line) in done.stderr and "the array at" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("option", ["-O2", "-fno-rtti"])
+def test_a_source_that_asks_for_its_core_is_compiled_for_each(option: str, tmp_path: Path) -> None:
+    root = sim.active() or sim.build()
+    made = program.compile([option, str(SOURCE.with_name("core_kinds.asc")), "-o", str(tmp_path / "kinds")])
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    done = subprocess.run([str(made)], env=environ, capture_output=True, text=True, timeout=120, check=False)
+    # The cube core's number, and those of its two vector cores.
+    assert done.stdout == "status 0: 101 201 201\nstatus 0: 102 202 202\nstarted 1\n", done
+
+
 REGISTERS = SOURCE.with_name("registers.asc")
 OF_950 = ("--soc", "Ascend950PR_9589", str(REGISTERS))
 

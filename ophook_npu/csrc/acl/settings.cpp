@@ -137,6 +137,21 @@ SIM_API aclError aclrtGetDeviceCapability(int32_t device, aclrtDevFeatureType wh
   return ACL_SUCCESS;
 }
 
+// Where flags between cube and vector cores lie, which a kernel is handed. The simulated ones need no memory for them.
+SIM_API aclError aclrtGetHardwareSyncAddr(void** addr) {
+  static uint64_t flags[512];
+  if (!addr) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: addr is null", __func__);
+  if (int code = sim_init()) return code;
+  *addr = flags;
+  return ACL_SUCCESS;
+}
+// Its name in the runtime below.
+SIM_API int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len) {
+  if (!addr || !len) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a null pointer", __func__);
+  *len = sizeof(uint64_t) * 512;
+  return aclrtGetHardwareSyncAddr(reinterpret_cast<void**>(addr));
+}
+
 // Binaries are for a family of chips: those that begin alike, such as Ascend910B1 and Ascend910B4.
 SIM_API aclError aclrtCheckArchCompatibility(const char* soc_name, int32_t* compatible) {
   if (!soc_name || !compatible) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: null pointer", __func__);

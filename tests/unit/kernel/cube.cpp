@@ -5,7 +5,7 @@ using namespace AscendC;
 
 struct Sizes {
   uint32_t m, n, k, matrices;
-  uint32_t bias, relu, nz, reserved;
+  uint32_t bias, relu, nz, hf32;  // hf32: 1 nearest even, 2 ties to zero
   uint64_t scale;
 };
 
@@ -102,6 +102,8 @@ class Product {
     LocalTensor<C> ct = co1.template AllocTensor<C>();
     MmadParams p;
     p.m = s.m, p.n = s.n, p.k = s.k;
+    SetHF32Mode(s.hf32 ? HF32Mode::ENABLE : HF32Mode::DISABLE);
+    SetHF32TransMode(s.hf32 == 2 ? HF32TransMode::NEAREST_ZERO : HF32TransMode::NEAREST_EVEN);
     if (s.bias) {
       LocalTensor<C> from = c1.template DeQue<C>(), table = c2.template AllocTensor<C>();
       DataCopy(table, from, {1, uint16_t(n * sizeof(C) / 64), 0, 0});

@@ -354,3 +354,36 @@ extern "C" __global__ __aicore__ void chosen_by_masks(GM_ADDR x, GM_ADDR z) {
   DumpTensor(v, 1, 5, ShapeInfo(2, shape));
   copy_out(z, r, 12 * 64);
 }
+
+// z: 16 conversions of single numbers; 16 sums of eight, by both names; quotients and remainders of 7 by x[0], which is 0.
+extern "C" __global__ __aicore__ void singles(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, results;
+  pipe.InitBuffer(values, kCount * 4);
+  pipe.InitBuffer(results, 64 * 4);
+  LocalTensor<float> v = values.Get<float>(), r = results.Get<float>();
+  copy_in(v, x, kCount);
+  Duplicate(r, 0.0f, 64);
+  RepeatReduceSum(r[16], v, 2, 64, 0, 1, 1, 8);
+  WholeReduceSum(r[24], v, 64, 2, 1, 1, 8);
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  const float single = -2.5f;
+  r.SetValue(0, Cast<float, int32_t, RoundMode::CAST_FLOOR>(single));
+  r.SetValue(1, ScalarCast<float, int32_t, RoundMode::CAST_RINT>(single));
+  r.SetValue(2, float(Cast<float, half, RoundMode::CAST_ODD>(1 + 1.5f / 1024)));
+  r.SetValue(3, Cast(Cast(1.0f + 1.0f / 512)));
+  r.SetValue(4, ScalarGetCountOfValue<1>(7) + ScalarCountLeadingZero(1) + ScalarGetSFFValue<0>(7));
+  const auto none = int32_t(v.GetValue(0));
+  const int64_t wide = none;
+  const auto narrow = uint8_t(none);
+  r.SetValue(32, 7 / none);
+  r.SetValue(33, 7 % none);
+  r.SetValue(34, int64_t(7) / wide);
+  r.SetValue(35, int64_t(7) % wide);
+  r.SetValue(36, uint8_t(uint8_t(7) / narrow));
+  r.SetValue(37, uint8_t(uint8_t(7) % narrow));
+  SetFlag<HardEvent::S_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::S_MTE3>(EVENT_ID0);
+  copy_out(z, r, 64);
+}

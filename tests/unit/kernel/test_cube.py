@@ -30,13 +30,13 @@ def inputs(dtype: torch.dtype, *shape: int) -> torch.Tensor:
 
 def run(
     name: str, a: torch.Tensor, b: torch.Tensor, out: torch.dtype, *, bias: torch.Tensor | None = None,
-    factors: torch.Tensor | None = None, relu: bool = False,
-    nz: bool = False, scale: float = 1.0, times: int = 1, on_wait: bool = True, shape: tuple[int, ...] | None = None,
+    factors: torch.Tensor | None = None, relu: bool = False, nz: bool = False, hf32: int = 0,
+    scale: float = 1.0, times: int = 1, on_wait: bool = True, shape: tuple[int, ...] | None = None,
 ) -> tuple[torch.Tensor, KernelReport]:  # fmt: skip
     (m, k), n = a.shape, b.shape[1]
     z = Block(shape or (m, n), NUMBERS[out])
     (bits,) = struct.unpack("I", struct.pack("f", scale))
-    tiling = np.frombuffer(struct.pack("8IQ", m, n, k, times, bias is not None, relu, nz, 0, bits), np.uint8)
+    tiling = np.frombuffer(struct.pack("8IQ", m, n, k, times, bias is not None, relu, nz, hf32, bits), np.uint8)
     extra = next((t for t in (bias, factors) if t is not None), torch.zeros(n))
     arguments = [
         Argument("a", Block.of(a, name), INPUT), Argument("b", Block.of(b, name), INPUT),
@@ -68,6 +68,19 @@ def test_products(kind: str, m: int, n: int, k: int) -> None:
         z, report = run("halves" if kind == "half" else f"{kind}s", a, b, out, times=times)
         assert not report.findings, [str(f) for f in report.findings]
         torch.testing.assert_close(z, times * product(a, b), rtol=1e-4, atol=1e-4)
+
+
+def test_factors_of_float_may_be_rounded_to_hf32() -> None:
+    """The first and the third are halfway between two numbers of HF32, 1 + n / 2,048."""
+    a = (1 + torch.tensor([[0.5, 0.5 + 2.0**-12, 1.5]]) / 2048).expand(16, 3).contiguous()
+    b = torch.eye(3, 16)
+    for hf32, wanted in (
+        (0, a[0].tolist()),
+        (1, [1, 1 + 1 / 2048, 1 + 2 / 2048]),
+        (2, [1, 1 + 1 / 2048, 1 + 1 / 2048]),
+    ):
+        z, report = run("floats", a, b, torch.float32, hf32=hf32)
+        assert not report.findings and z[0, :3].tolist() == wanted, (hf32, z[0, :3].tolist())
 
 
 @pytest.mark.parametrize("kind", TYPES)

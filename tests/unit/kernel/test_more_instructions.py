@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import platform
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,17 @@ def test_math_library() -> None:
     ]  # fmt: skip
     for number, (row, expected) in enumerate(zip(z.reshape(16, 128), wanted, strict=True)):
         assert np.allclose(row, expected, rtol=1e-5, atol=1e-4, equal_nan=True), number
+
+
+def test_single_numbers_and_older_names() -> None:
+    x = np.arange(128, dtype=np.float32)
+    z, report = run("singles", x, 64)
+    assert z[:5].tolist() == [-3, -2, 1 + 1 / 1024, 1, 3 + 63 + 3]
+    assert z[16:18].tolist() == z[24:26].tolist() == [x[:64].sum(), x[64:].sum()]
+    # No page says what a device gives for a division by 0; a source may do it and not use the result.
+    assert z[32:38].tolist() == [0, 7] * 3
+    told = {f.kind for f in report.findings}
+    assert not report.errors and told == ({"division_by_zero"} if platform.machine() == "x86_64" else set()), told
 
 
 def test_flags_between_cores() -> None:

@@ -37,7 +37,6 @@ UNIMPLEMENTED(aclopStopDumpArgs)
 UNIMPLEMENTED(aclrtGetFunctionAddr)
 UNIMPLEMENTED(rtDevBinaryRegister)
 UNIMPLEMENTED(rtFunctionRegister)
-UNIMPLEMENTED(rtGetC2cCtrlAddr)
 UNIMPLEMENTED(rtKernelLaunch)
 // memory shared between processes
 // profiling

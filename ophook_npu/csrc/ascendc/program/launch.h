@@ -53,8 +53,8 @@ struct Bound {  // a kernel with its arguments
   std::vector<Pointer> pointers;
 };
 
-// A source that asks for which kind of core it is compiled is compiled for each, and what cube cores run is found by the
-// name of the type that calls it (sim/program.py); nullptr: the same as vector cores.
+// A source that asks for which kind of core it is compiled is compiled for each, and what cube cores run is found by
+// the name of the type that calls it (sim/program.py); nullptr: the same as vector cores.
 using Call = void (*)(const void* kernel, const void* arguments);
 Call of_cube(const char* type);
 

@@ -172,21 +172,31 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
   if (!has_unit(c, from.memory == Memory::ub, call, at)) return;
   const uint32_t unit = table ? 64 : parameters ? 128 : kBlock;
   if (!b.length || !b.count) return;
-  if (!op.aligned(to, kBlock, "the destination") || !op.aligned(from, kBlock, "the source")) return;
+  if (!op.aligned(to, table ? 64 : kBlock, "the destination") || !op.aligned(from, kBlock, "the source")) return;
   if (c.launch.checks() && b.length % unit) {
     c.report(Kind::alignment, call, at,
              text("a length of %llu bytes is no multiple of %u", (unsigned long long)b.length, unit));
     return;
   }
-  const uint64_t to_step = b.length + b.to_gap, from_step = b.length + b.from_gap;
-  if (!op.inside(to, 0, (b.count - 1) * to_step + b.length, "the destination")) return;
+  const bool widens = from.dtype == Dtype::f16 && to.dtype == Dtype::f32;
+  if (widens && !table)
+    return c.report(Kind::data_type, call, at, "half becomes float on the way to the bias table (C2) alone");
+  const uint64_t there = b.length * (widens ? 2 : 1), to_step = there + b.to_gap, from_step = b.length + b.from_gap;
+  if (!op.inside(to, 0, (b.count - 1) * to_step + there, "the destination")) return;
   if (!op.inside(from, 0, (b.count - 1) * from_step + b.length, "the source")) return;
   c.launch.counters.moved += b.count * b.length;
   for (uint32_t i = 0; i < b.count; ++i) {
     op.reads(from, i * from_step, b.length);
-    op.writes(to, i * to_step, b.length);
-    std::memmove(op.data(to) + i * to_step, op.data(from) + i * from_step, b.length);
-    std::memmove(op.written(to) + i * to_step, op.written(from) + i * from_step, b.length);
+    op.writes(to, i * to_step, there);
+    uint8_t *const data = op.data(to) + i * to_step, *const written = op.written(to) + i * to_step;
+    const uint8_t *const read = op.data(from) + i * from_step, *const known = op.written(from) + i * from_step;
+    if (widens) {
+      wide(Dtype::f16, read, reinterpret_cast<float*>(data), b.length / 2);
+      for (uint64_t e = 0; e < there; ++e) written[e] = known[e / 2];
+      continue;
+    }
+    std::memmove(data, read, b.length);
+    std::memmove(written, known, b.length);
   }
 }
 

@@ -68,6 +68,7 @@ Core::Core(Launch& owner, int number, int block_number, int sub_number, bool vec
 uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   ++seq;
   ++launch.counters.instructions;
+  last_call = call, last_at = at;
   if (!launch.orders) return seq;
   Site& slot = place->sites[seq % std::size(place->sites)];
   slot.seq = seq, slot.call = call, slot.at = at, slot.fills = false;

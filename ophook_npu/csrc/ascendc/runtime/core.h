@@ -198,10 +198,15 @@ class Core {
   Dtype atomic_dtype = Dtype::other;
   std::vector<std::vector<char>> kept;   // what tensors point to
   std::vector<uint8_t> sparse;           // the index of each fractal in L0B, a quarter of its size
+  std::string not_loaded;                // which factor of the last product was not, and where
+  bool hf32 = false;                     // factors of float are rounded
+  int hf32_ties = 0;                     // Ties
   std::shared_ptr<void> fixpipe, image;  // FixpipeSettings, ImageSettings
   uint8_t compared[16] = {};             // the register that Compare without a destination writes
   std::optional<uint64_t> pad_value;     // the bits that SetPadValue set
-  At tile_at{nullptr, 0};                // the first copy from device memory: how often it ran numbers the tiles
+  At last_at{nullptr, 0};                // the last operation's place and name
+  const char* last_call = "kernel";
+  At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
   int64_t tile = -1;
 
   // The next operation of `pipe`; `call` must live as long as the process.

@@ -31,6 +31,9 @@ inline TwoOfFour sparse_pair(uint32_t first, uint32_t second) {
   return {int(first), first == 2 && second == 0 ? 2 : int(second) + 1};
 }
 
+// `count` factors of a product, as float; rounded to HF32 where the core is told so.
+void factors(const Core& core, Dtype dtype, const void* from, float* to, size_t count);
+
 constexpr int64_t kColumns = 16;  // of a block
 // c += a b for `rows` rows of a, `row` elements apart, and a block of b: kColumns values for each of `depth`. c:
 // kColumns a row.

@@ -59,7 +59,7 @@ class Reader {
     }
     if (op_.core.launch.checks() && !known)
       op_.core.report(Kind::uninitialized, op_.call, op_.at, text("%s has elements that were never written", role_));
-    if constexpr (std::is_same_v<T, float>) wide(side_.dtype, from, out, size_t(count));
+    if constexpr (std::is_same_v<T, float>) factors(op_.core, side_.dtype, from, out, size_t(count));
     else
       for (int64_t i = 0; i < count; ++i) {
         if (side_.dtype == Dtype::i32) std::memcpy(&out[i], from + i * 4, 4);

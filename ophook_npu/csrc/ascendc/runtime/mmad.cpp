@@ -38,27 +38,33 @@ bool has_product(Operation& op, const Local& c, const Local& a, const Local& b, 
 template <typename T>
 void values_of(Operation& op, const Local& tensor, uint64_t from, uint32_t count, T* out) {
   const uint8_t* data = op.data(tensor) + from;
-  if constexpr (std::is_same_v<T, float>) wide(tensor.dtype, data, out, count);
+  if constexpr (std::is_same_v<T, float>) factors(op.core, tensor.dtype, data, out, count);
   else if (tensor.dtype == Dtype::i4)
     for (uint32_t e = 0; e < count; ++e) out[e] = lower_first(data, e);
   else
     for (uint32_t e = 0; e < count; ++e) out[e] = static_cast<int8_t>(data[e]);
 }
-// Whether a matrix of `rows` by `depth` in fractals was loaded: all of it, or the part of each block of 32 bytes that
-// counts.
+// Which of `rows` rows of `depth` elements in fractals were loaded: all of each block of 32 bytes, or the part that
+// counts. What comes of others is nobody's value. Only who takes that out is told: a tile may have more rows than a
+// matrix.
 template <typename Step>
-bool loaded(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, uint32_t c0, uint64_t bytes, Step step) {
-  if (!op.core.launch.checks() || all_written(op.written(tensor), bytes)) return true;
+std::vector<uint8_t> loaded(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, uint32_t c0,
+                            uint64_t bytes, const char* what, Step step) {
+  std::vector<uint8_t> known(rows, 1);
+  if (!op.core.launch.checks() || all_written(op.written(tensor), bytes)) return known;
   for (uint32_t r = 0; r < rows; ++r)
-    for (uint32_t k = 0; k < depth; k += c0) {
+    for (uint32_t k = 0; k < depth && known[r]; k += c0) {
       const uint64_t part = (uint64_t(std::min(c0, depth - k)) * kBlock + c0 - 1) / c0;
-      if (!all_written(op.written(tensor) + step(r, k / c0), part)) return false;
+      known[r] = all_written(op.written(tensor) + step(r, k / c0), part);
     }
-  return true;
+  if (std::find(known.begin(), known.end(), 0) != known.end())
+    op.core.not_loaded = text("; %s of %s in line %d was not loaded whole", what, op.call, op.at.line);
+  return known;
 }
 
 void missing(Operation& op, const Local& tensor, const char* what) {
-  op.core.report(Kind::uninitialized, op.call, op.at, text("%s has elements that were never loaded", what),
+  op.core.report(Kind::uninitialized, op.call, op.at,
+                 text("%s has elements that were never loaded or computed%s", what, op.core.not_loaded.c_str()),
                  op.core.describe(tensor));
 }
 
@@ -74,7 +80,6 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
              const AscendC::MmadParams& p, bool sparse) {
   const uint64_t k1 = depth_of(a, p), n1 = (p.n + 15) / 16, m1 = (p.m + 15) / 16;
   const uint32_t c0 = kBlock / size_of(a.dtype) * (a.dtype == Dtype::i4 ? 2 : 1);
-  const bool checks = op.core.launch.checks();
   // A matrix of one row is a vector in L0A: its elements are in a row.
   const bool vector = p.m == 1 && !sparse;
   const uint32_t right_depth = sparse ? p.k / 2 : p.k;
@@ -83,15 +88,16 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
     return vector ? k * kBlock : (r / 16 * k1 + k) * kFractal + r % 16 * kBlock;
   };
   auto in_b = [&](uint32_t r, uint64_t k) { return (k * n1 + r / 16) * kFractal + r % 16 * kBlock; };
-  if (!loaded(op, a, p.m, p.k, c0, vector ? k1 * kBlock : m1 * k1 * kFractal, in_a)) missing(op, a, "the left matrix");
-  if (!loaded(op, b, p.n, right_depth, c0, right_k1 * n1 * kFractal, in_b)) missing(op, b, "the right matrix");
+  const auto rows = loaded(op, a, p.m, p.k, c0, vector ? k1 * kBlock : m1 * k1 * kFractal, "the left matrix", in_a);
+  const auto columns_known = loaded(op, b, p.n, right_depth, c0, right_k1 * n1 * kFractal, "the right matrix", in_b);
+  auto all = [](const std::vector<uint8_t>& known) { return std::find(known.begin(), known.end(), 0) == known.end(); };
+  const bool whole = all(rows) && all(columns_known);
   std::vector<T> left(size_t(p.m) * p.k);
   for (uint32_t r = 0; r < p.m; ++r)
     for (uint32_t k = 0; k < p.k; k += c0)
       values_of(op, a, in_a(r, k / c0), std::min(c0, p.k - k), left.data() + size_t(r) * p.k + k);
   std::vector<T> right(size_t(p.k) * kColumns), partial(size_t(p.m) * kColumns);
   T fractal[16 * 64];
-  bool known = true;
   for (uint64_t block = 0; block < n1; ++block) {
     const auto columns = static_cast<uint32_t>(std::min<uint64_t>(kColumns, p.n - block * kColumns));
     if (sparse) std::fill(right.begin(), right.end(), T(0));
@@ -132,20 +138,38 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
     add_product(left.data(), p.k, right.data(), p.k, p.m, sums);
     if (sums != out)
       for (uint32_t i = 0; i < p.m; ++i) std::copy_n(sums + size_t(i) * kColumns, columns, out + size_t(i) * kColumns);
-    // What begins with nobody's value is nobody's; a column beyond the bias, too: whoever takes it out is told.
-    if (from_c1 && checks)
-      for (uint32_t i = 0; i < p.m; ++i) known &= all_written(written + i * 64, columns * 4);
-    if (from_c1) continue;
-    if (!bias && columns == kColumns) std::memset(written, 1, p.m * 64ull);
-    else
-      for (uint32_t i = 0; i < p.m; ++i)
-        bias ? void(std::memcpy(written + i * 64, op.written(*bias) + block * 64, columns * 4))
-             : void(std::memset(written + i * 64, 1, columns * 4));
+    // What begins with nobody's value is nobody's; a column beyond the bias, too.
+    for (uint32_t i = 0; i < p.m; ++i) {
+      uint8_t* const row = written + i * 64;
+      if (!from_c1)
+        bias ? void(std::memcpy(row, op.written(*bias) + block * 64, columns * 4))
+             : void(std::memset(row, 1, columns * 4));
+      for (uint32_t j = 0; !whole && j < columns; ++j)
+        if (!rows[i] || !columns_known[block * kColumns + j]) std::memset(row + j * 4, 0, 4);
+    }
   }
-  if (!known) missing(op, c, "the matrix that is added to");
 }
 
 }  // namespace
+
+void set_hf32(bool on) { core().hf32 = on; }
+void set_hf32_ties(Ties ties) { core().hf32_ties = int(ties); }
+
+void factors(const Core& core, Dtype dtype, const void* from, float* to, size_t count) {
+  wide(dtype, from, to, count);
+  if (!core.hf32 || dtype != Dtype::f32) return;
+  // HF32: a sign, 8 bits of exponent, 11 behind the point (HF32.md: an Ascend950, whose cube unit is not simulated, has
+  // 10). What is rounded up to infinity is infinite.
+  constexpr uint32_t kDropped = 12, kHalf = 1u << (kDropped - 1);
+  for (size_t e = 0; e < count; ++e) {
+    const auto bits = __builtin_bit_cast(uint32_t, to[e]);
+    if ((bits & 0x7f800000u) == 0x7f800000u) continue;
+    uint32_t more = kHalf;  // ties away from zero
+    if (core.hf32_ties == int(Ties::to_zero)) more = kHalf - 1;
+    else if (core.hf32_ties == int(Ties::to_even)) more = kHalf - 1 + (bits >> kDropped & 1);
+    to[e] = __builtin_bit_cast(float, (bits + more) & ~((1u << kDropped) - 1));
+  }
+}
 
 void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at, bool sparse) {
   Core& owner = core();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core.h"
+#include "division.h"
 #include "fiber.h"
 
 namespace ophook::rt {
@@ -464,6 +465,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   }
   const Job* outer = job;
   job = &now;
+  survive_divisions();
   schedule(launch);
   leave_places(launch);
   job = outer;

@@ -334,6 +334,15 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
   });
 }
 
+void cast_scalar(float value, Dtype to, void* out, int mode, At at) {
+  Core& c = core();
+  const Convert convert = conversion(Dtype::f32, to, mode, c.launch.options.architecture);
+  if (convert.run) return convert.run(&value, out, 1, mode);
+  c.report(Kind::rounding, "Cast", at,
+           text("float to %s with %s; allowed: %s", name_of(to), rounding_name(mode), convert.allowed.c_str()));
+  c.stop();
+}
+
 // Rounded to nearest even and kept within the type's range.
 void binary_cast(const char* call, Op code, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb, At at) {
   Core& c = core();

@@ -173,26 +173,44 @@ EXPORT(fractal_begins_within_another)
 
 template <bool wrong>
 void depth_that_was_never_loaded(ARGUMENTS) {
-  good(x, y, z);
   Memories m;
   load(m, x, y);
   LoadData(m.a2.Get<half>(), m.a1.Get<half>(), fractals(0, false));
   if (!wrong) LoadData(m.a2.Get<half>()[512], m.a1.Get<half>(), fractals(1, false));
   for (uint16_t i = 0; i < 2; ++i) LoadData(m.b2.Get<half>()[i * 512], m.b1.Get<half>(), fractals(i, true));
   order<HardEvent::MTE1_M>();
-  Mmad(m.co1.Get<float>(), m.a2.Get<half>(), m.b2.Get<half>(), product());  // FAULT uninitialized
+  Mmad(m.co1.Get<float>(), m.a2.Get<half>(), m.b2.Get<half>(), product());
+  order<HardEvent::M_FIX>();
+  Fixpipe(part(z), m.co1.Get<float>(), whole_result());  // FAULT uninitialized
 }
 EXPORT(depth_that_was_never_loaded)
 
+// The product has rows of which nothing was loaded, as a last tile's: harmless where they stay in L0C.
+template <bool wrong>
+void takes_out_rows_that_were_never_loaded(ARGUMENTS) {
+  good(x, y, z);
+  Memories m;
+  load(m, x, y);
+  LoadData(m.a2.Get<half>(), m.a1.Get<half>(), fractals(0, false));
+  for (uint16_t i = 0; i < 2; ++i) LoadData(m.b2.Get<half>()[i * 512], m.b1.Get<half>(), fractals(i, true));
+  order<HardEvent::MTE1_M>();
+  Mmad(m.co1.Get<float>(), m.a2.Get<half>(), m.b2.Get<half>(), product());
+  order<HardEvent::M_FIX>();
+  auto taken = FixpipeParamsV220(kSide, wrong ? kSide : kSide / 2, kSide, kSide, false);
+  Fixpipe(part(z), m.co1.Get<float>(), taken);  // FAULT uninitialized
+}
+EXPORT(takes_out_rows_that_were_never_loaded)
+
 template <bool wrong>
 void adds_to_a_result_that_is_none(ARGUMENTS) {
-  good(x, y, z);
   Memories m;
   load(m, x, y);
   split(m);
   MmadParams p = product();
   p.cmatrixInitVal = !wrong;
-  Mmad(m.co1.Get<float>(), m.a2.Get<half>(), m.b2.Get<half>(), p);  // FAULT uninitialized
+  Mmad(m.co1.Get<float>(), m.a2.Get<half>(), m.b2.Get<half>(), p);
+  order<HardEvent::M_FIX>();
+  Fixpipe(part(z), m.co1.Get<float>(), whole_result());  // FAULT uninitialized
 }
 EXPORT(adds_to_a_result_that_is_none)
 

@@ -58,6 +58,14 @@ __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>&
   const uint64_t unit = copy_details::block_of(dst);
   ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params, unit, unit), at);
 }
+// A bias of half is float in the table of C2; blockLen counts what is read.
+template <typename T, typename U>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, float> && std::is_same_v<U, half>,
+                "DataCopy of a bias: half to float, or one type (L1ToBiasTable-Buffer)");
+  ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params, 64, 64), at);
+}
 
 // Parts of a matrix of several dimensions, from startIndex to endIndex: in the innermost one pieces of burstLen blocks
 // with stride elements between them, in the others every (stride + 1)-th.

@@ -47,6 +47,7 @@ struct LoadData2DParams {
   uint8_t repeatTimes = 0;
   uint8_t sid = 0, addrMode = 0;
 };
+using LoadData2dParams = LoadData2DParams;  // as some pages have it
 
 struct LoadData2dTransposeParams {
   LoadData2dTransposeParams() = default;
@@ -251,6 +252,9 @@ struct FixpipeSettings {
   uint16_t matrices = 1, src_matrix = 0, dst_matrix = 0;
 };
 OPHOOK_RT FixpipeSettings* fixpipe_settings();  // the running core's
+enum class Ties { to_even, to_zero, from_zero };
+OPHOOK_RT void set_hf32(bool on);
+OPHOOK_RT void set_hf32_ties(Ties ties);
 OPHOOK_RT void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint32_t gap, At at);
 }  // namespace ophook::rt
 
@@ -322,6 +326,11 @@ __aicore__ inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padL
   set.height = l1H, set.width = l1W;
   for (int i = 0; i < 4; ++i) set.padding[i] = padList[i];
 }
+// As sources say it from before the matrix had a name.
+__aicore__ inline void Load3DSetFMatrixCal(uint16_t l1H, uint16_t l1W, const uint8_t padList[4],
+                                           ophook::rt::At at = ophook::rt::At::here()) {
+  SetFmatrix(l1H, l1W, padList, FmatrixMode::FMATRIX_LEFT, at);
+}
 __aicore__ inline void SetLoadDataBoundary(uint32_t boundaryValue, ophook::rt::At at = ophook::rt::At::here()) {
   if (boundaryValue && boundaryValue < 1024)
     return ophook::rt::refuse("SetLoadDataBoundary",
@@ -343,9 +352,22 @@ __aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const Lo
                                              ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::load_transposed(dst.view(), src.view(), params, at);
 }
-// In which order the cube unit makes the parts of a result; here it is whole at once.
+// In which order the cube unit makes the parts of a result; here it is whole at once. The third is their older name.
 __aicore__ inline void SetMMColumnMajor() {}
 __aicore__ inline void SetMMRowMajor() {}
+__aicore__ inline void SetMMLayoutTransform(bool) {}
+// Whether Mmad rounds factors of float to HF32 first, and how. Up to CANN 8.5 both take a bool.
+enum class HF32Mode : uint8_t { DISABLE, ENABLE };
+enum class HF32TransMode : uint8_t { NEAREST_EVEN, NEAREST_ZERO };
+__aicore__ inline void SetHF32Mode(HF32Mode mode) { ophook::rt::set_hf32(mode == HF32Mode::ENABLE); }
+__aicore__ inline void SetHF32Mode(bool hf32Mode) { ophook::rt::set_hf32(hf32Mode); }
+__aicore__ inline void SetHF32TransMode(HF32TransMode mode) {
+  ophook::rt::set_hf32_ties(mode == HF32TransMode::NEAREST_ZERO ? ophook::rt::Ties::to_zero
+                                                                : ophook::rt::Ties::to_even);
+}
+__aicore__ inline void SetHF32TransMode(bool hf32TransMode) {
+  SetHF32TransMode(hf32TransMode ? HF32TransMode::NEAREST_ZERO : HF32TransMode::NEAREST_EVEN);
+}
 template <typename T, typename U, typename V>
 __aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<V>& filter,
                             const MmadParams& params, ophook::rt::At at = ophook::rt::At::here()) {

@@ -157,10 +157,10 @@ struct BinaryRepeatParams {
 };
 struct CopyRepeatParams {
   CopyRepeatParams() = default;
-  CopyRepeatParams(uint16_t dst, uint16_t src, uint8_t dst_repeat, uint8_t src_repeat)
+  CopyRepeatParams(uint16_t dst, uint16_t src, uint16_t dst_repeat, uint16_t src_repeat)
       : dstStride(dst), srcStride(src), dstRepeatSize(dst_repeat), srcRepeatSize(src_repeat) {}
   uint16_t dstStride = 1, srcStride = 1;
-  uint8_t dstRepeatSize = 8, srcRepeatSize = 8;
+  uint16_t dstRepeatSize = 8, srcRepeatSize = 8;
 };
 
 }  // namespace AscendC

@@ -144,7 +144,10 @@ class Matmul {
   __aicore__ void SetUserDefInfo(const uint64_t tilingPtr) { user_tiling_ = tilingPtr; }
   __aicore__ void SetSelfDefineData(const uint64_t dataPtr) { user_data_ = dataPtr; }
   __aicore__ void SetSubBlockIdx(uint8_t) {}  // REGIST_MATMUL_OBJ does it; with cube cores alone it is 0
-  __aicore__ void SetHF32(bool = false, int = 0) {}
+  __aicore__ void SetHF32(bool enableHF32 = false, int32_t transMode = 0) {
+    ophook::rt::set_hf32(enableHF32);
+    ophook::rt::set_hf32_ties(transMode ? ophook::rt::Ties::from_zero : ophook::rt::Ties::to_even);
+  }
   template <class T>
   __aicore__ void SetWorkspace(GlobalTensor<T>& gm) {
     workspace_ = reinterpret_cast<DstT*>(gm.GetPhyAddr(0));

@@ -110,6 +110,15 @@ OPHOOK_REDUCE_INDEX(ReduceMin, min)
                               cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),     \
                               uint32_t(srcRepStride), -1, at);                                                        \
   }
+// Older: WholeReduceSum with repeat and mask the other way round, and a stride that has no effect.
+#define OPHOOK_REPEAT_SUM(mask_type)                                                                                 \
+  template <typename T, bool isSetMask = true>                                                                       \
+  __aicore__ inline void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, \
+                                         mask_type, const int32_t, const int32_t srcBlkStride,                       \
+                                         const int32_t dstRepStride, const int32_t srcRepStride,                     \
+                                         ophook::rt::At at = ophook::rt::At::here()) {                               \
+    WholeReduceSum<T, isSetMask>(dst, src, mask, repeat, dstRepStride, srcBlkStride, srcRepStride, at);              \
+  }
 #define OPHOOK_WHOLE(name, fold, mask_type)                                                                          \
   template <typename T, bool isSetMask = true>                                                                       \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type, const int32_t repeat, \
@@ -129,6 +138,7 @@ OPHOOK_REDUCE_INDEX(ReduceMin, min)
   OPHOOK_GROUPS(BlockReduceMin, min, 32 / sizeof(T), mask_type) \
   OPHOOK_GROUPS(PairReduceSum, sum, 2, mask_type)               \
   OPHOOK_WHOLE_SUM(mask_type)                                   \
+  OPHOOK_REPEAT_SUM(mask_type)                                  \
   OPHOOK_WHOLE(WholeReduceMax, max, mask_type)                  \
   OPHOOK_WHOLE(WholeReduceMin, min, mask_type)
 OPHOOK_EITHER_MASK(const int32_t mask)
@@ -136,6 +146,7 @@ OPHOOK_EITHER_MASK(const uint64_t mask[])
 #undef OPHOOK_EITHER_MASK
 #undef OPHOOK_GROUPS
 #undef OPHOOK_WHOLE_SUM
+#undef OPHOOK_REPEAT_SUM
 #undef OPHOOK_WHOLE
 
 template <typename T, typename U>
@@ -342,6 +353,10 @@ template <typename T>
 __aicore__ inline T GetReduceRepeatSumSpr() {
   static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>, "GetReduceRepeatSumSpr: half or float");
   return T(float(ophook::rt::last_sum()));
+}
+template <typename T>
+__aicore__ inline T GetAccVal() {  // its name up to CANN 8.5
+  return GetReduceRepeatSumSpr<T>();
 }
 #if __NPU_ARCH__ == 2201
 // What all repeats of the last ReduceRepeat with MAX or MIN have as greatest or least, and where, as a number in the

@@ -1,8 +1,6 @@
 // Functions of the scalar unit.
 #pragma once
 
-#include <bit>
-
 #include "types.h"
 
 namespace AscendC {
@@ -10,20 +8,33 @@ namespace AscendC {
 template <int countValue>
 __aicore__ constexpr inline int64_t GetBitCount(uint64_t valueIn) {
   static_assert(countValue == 0 || countValue == 1, "GetBitCount: the value is 0 or 1");
-  return std::popcount(countValue ? valueIn : ~valueIn);
+  return __builtin_popcountll(countValue ? valueIn : ~valueIn);
 }
-__aicore__ constexpr inline int64_t CountLeadingZero(uint64_t valueIn) { return std::countl_zero(valueIn); }
+__aicore__ constexpr inline int64_t CountLeadingZero(uint64_t valueIn) {
+  return valueIn ? __builtin_clzll(valueIn) : 64;
+}
 // Of the bits below the sign, how many in a row are as the sign; -1 where all are.
 __aicore__ constexpr inline int64_t CountBitsCntSameAsSignBit(int64_t valueIn) {
   const auto bits = static_cast<uint64_t>(valueIn < 0 ? ~valueIn : valueIn);
-  return bits ? std::countl_zero(bits) - 1 : -1;
+  return bits ? __builtin_clzll(bits) - 1 : -1;
 }
 // The place of the first bit from the lowest on; -1: there is none.
 template <int countValue>
 __aicore__ constexpr inline int64_t GetSFFValue(uint64_t valueIn) {
   static_assert(countValue == 0 || countValue == 1, "GetSFFValue: the value is 0 or 1");
   const uint64_t bits = countValue ? valueIn : ~valueIn;
-  return bits ? std::countr_zero(bits) : -1;
+  return bits ? __builtin_ctzll(bits) : -1;
+}
+
+// Their names up to CANN 8.5.
+template <int countValue>
+__aicore__ constexpr inline int64_t ScalarGetCountOfValue(uint64_t valueIn) {
+  return GetBitCount<countValue>(valueIn);
+}
+__aicore__ constexpr inline int64_t ScalarCountLeadingZero(uint64_t valueIn) { return CountLeadingZero(valueIn); }
+template <int countValue>
+__aicore__ constexpr inline int64_t ScalarGetSFFValue(uint64_t valueIn) {
+  return GetSFFValue<countValue>(valueIn);
 }
 
 }  // namespace AscendC

@@ -155,6 +155,8 @@ struct CoreType {
 inline constexpr CoreType g_coreType{};
 #endif
 
+// Where the flags between cores lie, which the simulated ones need not know.
+__aicore__ inline void SetSyncBaseAddr(uint64_t) {}
 __aicore__ inline int64_t GetBlockIdx() { return ophook::rt::block_index(); }
 __aicore__ inline int64_t GetBlockNum() { return ophook::rt::block_count(); }
 __aicore__ inline int64_t GetSubBlockIdx() { return ophook::rt::sub_block_index(); }

@@ -97,7 +97,8 @@ class LocalTensor {
   __aicore__ LocalTensor(TPosition pos, uint32_t addr, uint32_t tileSize, ophook::rt::At at = ophook::rt::At::here())
       : LocalTensor(ophook::rt::local_at("LocalTensor", int(pos), addr, tensor_bytes<T>(tileSize), at)) {}
   struct Operand {  // takes the place of the operator in the kernel's source along
-    Operand(const LocalTensor& tensor, ophook::rt::At where = ophook::rt::At::here()) : view(tensor.view_), at(where) {}
+    Operand(const LocalTensor& tensor, ophook::rt::At where = ophook::rt::At::here())
+        : view(tensor.address_), at(where) {}
     ophook::rt::Local view;
     ophook::rt::At at;
   };
@@ -124,49 +125,51 @@ class LocalTensor {
   OPHOOK_WHOLE(!=, NE)
 #undef OPHOOK_WHOLE
   __aicore__ void operator=(const WholeTensors& of) {
-    ophook::rt::binary(of.op, view_, of.a, of.b, {ophook::rt::Cover::kCount, GetSize()}, {}, {}, {}, of.at);
+    ophook::rt::binary(of.op, address_, of.a, of.b, {ophook::rt::Cover::kCount, GetSize()}, {}, {}, {}, of.at);
   }
   __aicore__ void operator=(const ComparedTensors& of) {
-    ophook::rt::compare("Compare", view_, of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements}, {},
-                        {}, of.at);
+    ophook::rt::compare("Compare", address_, of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements},
+                        {}, {}, of.at);
   }
-  explicit LocalTensor(ophook::rt::Local view) : view_(view) { view_.dtype = ophook::rt::dtype_of<T>(); }
+  explicit LocalTensor(ophook::rt::Local view) : address_(view) { address_.dtype = ophook::rt::dtype_of<T>(); }
 
   __aicore__ T GetValue(uint32_t index, ophook::rt::At at = ophook::rt::At::here()) const {
     T value;
-    ophook::rt::read_local("GetValue", view_, index, sizeof(T), &value, at);
+    ophook::rt::read_local("GetValue", address_, index, sizeof(T), &value, at);
     return value;
   }
   template <typename V>
   __aicore__ void SetValue(uint32_t index, V value, ophook::rt::At at = ophook::rt::At::here()) const {
     const T converted = static_cast<T>(value);
-    ophook::rt::write_local("SetValue", view_, index, sizeof(T), &converted, at);
+    ophook::rt::write_local("SetValue", address_, index, sizeof(T), &converted, at);
   }
   __aicore__ Element<LocalTensor> operator()(uint32_t offset, ophook::rt::At at = ophook::rt::At::here()) const {
     return {*this, offset, at};
   }
   __aicore__ LocalTensor operator[](uint32_t first) const {
-    ophook::rt::Local view = view_;
+    ophook::rt::Local view = address_;
     const uint64_t skipped = tensor_bytes<T>(first);
-    view.offset = static_cast<uint32_t>(view_.offset + skipped);
-    view.bytes = skipped > view_.bytes ? 0 : static_cast<uint32_t>(view_.bytes - skipped);
+    view.offset = static_cast<uint32_t>(address_.offset + skipped);
+    view.bytes = skipped > address_.bytes ? 0 : static_cast<uint32_t>(address_.bytes - skipped);
     return LocalTensor(view);
   }
   template <typename S>  // where `offset` elements of `src` end
   __aicore__ void SetAddrWithOffset(LocalTensor<S>& src, uint32_t offset) {
     *this = LocalTensor(src[offset].view());
   }
+  __aicore__ void SetAddr(const ophook::rt::Local& address) { *this = LocalTensor(address); }
   template <typename U>
   __aicore__ LocalTensor<U> ReinterpretCast() const {
-    return LocalTensor<U>(view_);
+    return LocalTensor<U>(address_);
   }
-  __aicore__ uint32_t GetSize() const { return tensor_elements<T>(view_.bytes); }
-  __aicore__ uint32_t GetLength() const { return view_.bytes; }
-  __aicore__ void SetSize(uint32_t elements) { view_.bytes = static_cast<uint32_t>(tensor_bytes<T>(elements)); }
+  __aicore__ uint32_t GetSize() const { return tensor_elements<T>(address_.bytes); }
+  __aicore__ uint32_t GetLength() const { return address_.bytes; }
+  __aicore__ void SetSize(uint32_t elements) { address_.bytes = static_cast<uint32_t>(tensor_bytes<T>(elements)); }
   __aicore__ void SetBufferLen(uint32_t elements) { SetSize(elements); }
-  __aicore__ int32_t GetPosition() const { return view_.position; }
-  __aicore__ T* GetPhyAddr() const { return static_cast<T*>(ophook::rt::local_address(view_)); }
-  __aicore__ T* GetPhyAddr(uint32_t first) const { return GetPhyAddr() + first; }
+  __aicore__ int32_t GetPosition() const { return address_.position; }
+  // A number, as on the device; what is made of it by a cast points to the memory that stands for it.
+  __aicore__ uint64_t GetPhyAddr() const { return reinterpret_cast<uintptr_t>(ophook::rt::local_address(address_)); }
+  __aicore__ uint64_t GetPhyAddr(const uint32_t offset) const { return GetPhyAddr() + tensor_bytes<T>(offset); }
   __aicore__ void SetShapeInfo(const ShapeInfo& info) {
     shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info));
   }
@@ -175,12 +178,13 @@ class LocalTensor {
   __aicore__ int32_t GetUserTag() const { return tag_; }
   // For debugging on a CPU: a line for each 32 bytes, and the bytes as they are.
   void Print() const { Print(GetSize()); }
-  void Print(uint32_t len) const { ophook::rt::print_lines(view_, len); }
-  int32_t ToFile(const std::string& fileName) const { return ophook::rt::to_file(view_, fileName.c_str()); }
-  const ophook::rt::Local& view() const { return view_; }
+  void Print(uint32_t len) const { ophook::rt::print_lines(address_, len); }
+  int32_t ToFile(const std::string& fileName) const { return ophook::rt::to_file(address_, fileName.c_str()); }
+  const ophook::rt::Local& view() const { return address_; }
+
+  ophook::rt::Local address_;  // public, since programs hand it to another tensor's SetAddr
 
  private:
-  ophook::rt::Local view_;
   int32_t tag_ = 0;
   const ShapeInfo* shape_ = nullptr;  // the core keeps it
 };

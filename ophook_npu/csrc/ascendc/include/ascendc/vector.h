@@ -302,5 +302,19 @@ __aicore__ inline void ResetMask() { ophook::rt::set_mask(false, ~uint64_t{0}, ~
 
 __aicore__ inline float ToFloat(const bfloat16_t& value) { return ophook::rt::bfloat16_value(value.bits); }
 __aicore__ inline bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
+__aicore__ inline float Cast(const bfloat16_t& bVal) { return ToFloat(bVal); }
+__aicore__ inline bfloat16_t Cast(const float& fVal) { return ToBfloat16(fVal); }
+template <typename T, typename U, RoundMode roundMode>
+__aicore__ inline U Cast(T valueIn, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, float> && (std::is_same_v<U, half> || std::is_same_v<U, int32_t>),
+                "Cast of a scalar: float to half or int32_t");
+  U out{};
+  ophook::rt::cast_scalar(valueIn, ophook::rt::dtype_of<U>(), &out, int(roundMode), at);
+  return out;
+}
+template <typename T, typename U, RoundMode roundMode>
+__aicore__ inline U ScalarCast(T valueIn, ophook::rt::At at = ophook::rt::At::here()) {  // up to CANN 8.5
+  return Cast<T, U, roundMode>(valueIn, at);
+}
 
 }  // namespace AscendC

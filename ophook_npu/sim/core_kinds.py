@@ -1,0 +1,75 @@
+"""A program whose source asks for which kind of core it is compiled: two objects of it become one.
+
+The vendor's driver compiles such a source for cube cores, for vector cores and for the host. Here the object for vector
+cores has the host's part as well. Of the one for cube cores the kernels are taken, under names of their own: who
+launches a kernel (program/launch.h) finds its second form by the name of the type that calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ophook_npu import toolchain
+from ophook_npu.kernel import build
+from ophook_npu.kernel.source import KINDS
+
+_END = ".ophook_cube"
+# Site<…>::call of launch.h; with an E behind it, its first group is the name of the type Site<…>.
+_CALL = re.compile(r"_Z(N6ophook7program4SiteI\S*E)4callEPKvS\w*_")
+_UNDECIDED = re.compile(r'Declared ophook_\w+\("(\w+)", -1\);')  # program.translated writes it
+_RUNTIME = re.compile(r" U _ZN6ophook2rt\d+([a-z]\w*?\d*)E")  # what a kernel calls
+# What cube cores alone do, and what both kinds of cores do. What launch.h asks is not a kernel's.
+_CUBE = re.compile(r"mmad|fixpipe\w*|load_\w+|nd_to_nz|image_settings|fill_blocks|set_hf32\w*")
+_BOTH = re.compile(
+    r"(?:barrier|block|sub_block|buffer|init|pipe|pool|queue|place|set_flag|wait_flag|event|cross|between|sync|local|stack"
+    r"|keep|copy_in|copy_local|read|write|atomic|cache|print|dump|assertion|trap|refuse|tiling|copy_tiling|workspace"
+    r"|needs_tiling|matmul|set_mask)\w*"
+)
+_TOLD = """#include "ascendc/program/launch.h"
+{functions}
+struct Told {{ const char* type; void (*call)(); }};
+__attribute__((section("ophook_cube"), used)) const Told told[] = {{ {rows} }};
+{kinds}
+"""
+
+
+def joined(vector: Path, cube: Path, run: Callable[[Sequence[str], str], str], out: Path) -> None:
+    """Make ``out`` of the two objects, next to which their sources stand as ``.ii``. ``run`` runs a command, says what
+    failed, and gives what was printed.
+    """
+    folder, failed = vector.parent, f"{out.name} cannot be made"
+    lines = run(["nm", "--defined-only", "--format=posix", str(cube)], failed).splitlines()
+    names = sorted({line.split()[0] for line in lines})
+    calls = [found for found in map(_CALL.fullmatch, names) if found]
+    (folder / "names").write_text("".join(f"{name} {name}{_END}\n" for name in names))
+    (folder / "calls").write_text("".join(f"{call[0]}\n{call[0]}{_END}\n" for call in calls))
+    told = [f"--redefine-syms={folder / 'names'}", f"--globalize-symbols={folder / 'calls'}"]
+    # What the host's part of the source sets up at its start is set up once, by the other object.
+    without = ["-R.init_array", "-R.init_array.*", "-R.rela.init_array", "-R.rela.init_array.*"]
+    run(["objcopy", *told, *without, str(cube)], failed)
+
+    # Which cores a kernel runs on that does not say it: those for which something is left of it, and not only of the
+    # other kind's.
+    calls_of = [set(_RUNTIME.findall(run(["nm", "--undefined-only", str(half)], failed))) for half in (vector, cube)]
+    used = [bool(half - {"is_vector_core"}) for half in calls_of]
+    cubes = [any(map(_CUBE.fullmatch, half)) for half in calls_of]
+    vectors = [
+        any(not _CUBE.fullmatch(name) and not _BOTH.fullmatch(name) for name in half - {"is_vector_core"})
+        for half in calls_of
+    ]
+    on_vector = used[0] and (vectors[0] or not cubes[0])
+    on_cube = used[1] and (cubes[1] or not vectors[1])
+    kind = KINDS["MIX_AIC_1_2" if on_vector and on_cube else "AIC_ONLY" if on_cube else "AIV_ONLY"]
+    undecided = _UNDECIDED.findall(vector.with_suffix(".ii").read_text())
+    text = _TOLD.format(
+        functions="\n".join(f'extern "C" void call{i}() asm("{call[0]}{_END}");' for i, call in enumerate(calls)),
+        rows=", ".join(f'{{"{call[1]}E", call{i}}}' for i, call in enumerate(calls)),
+        kinds="\n".join(f'const ophook::program::Declared ophook_{k}("{k}", {kind});' for k in undecided),
+    )
+    source, made = folder / "told.cpp", folder / "told.o"
+    source.write_text(text)
+    how = [build.standard(), "-fPIC", f"-I{build.ROOT.parent}", "-c", str(source), "-o", str(made)]
+    run([*toolchain.kernel_compiler(), *how], failed)
+    run(["ld", "-r", str(vector), str(cube), str(made), "-o", str(out)], failed)
