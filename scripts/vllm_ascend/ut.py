@@ -162,11 +162,12 @@ def prepare(checkout: Path, hub: Path) -> None:
     # The checkout is there for its tests: what they import is what is installed.
     sys.path[1:1] = [sysconfig.get_path("purelib"), str(checkout)]
     os.environ["PYTHONPATH"] = os.pathsep.join([*sys.path[1:3], os.environ.get("PYTHONPATH", "")])
-    # vLLM looks at a model in a `python -m` of its own, which otherwise takes the checkout's package, which is not built.
+    # vLLM looks at a model in a `python -m` of its own, which otherwise finds the checkout, where nothing is built.
     os.environ["PYTHONSAFEPATH"] = "1"
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(hub)}
     if shutil.which("npu-smi"):  # as the checkout's conftest.py asks; with its mocks there is no Triton
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # with which vLLM takes a Triton without an active driver (importing.py)
+        # vLLM then takes a Triton without an active driver (importing.py).
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     os.environ.setdefault("TASK_QUEUE_ENABLE", "0")  # with torch_npu's queue, a kernel that fails ends the process
     os.chdir(checkout)
 
