@@ -158,7 +158,7 @@ def _as_one(sources: Sequence[Path]) -> Path:
 def explained(output: str, what: str, command: Sequence[str], sources: Sequence[Path] = ()) -> str:
     """``what`` happened and the compiler's words, from the first error on; notes about our headers are left out."""
     lines = output.splitlines()
-    signs = (" error: ", "undefined reference", "multiple definition")
+    signs = (" error: ", "undefined reference", "multiple definition", "cannot find -l")
     errors = [i for i, line in enumerate(lines) if any(sign in line for sign in signs) and "collect2:" not in line]
     kept: list[str] = []
     for i in errors[:5]:

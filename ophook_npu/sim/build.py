@@ -56,6 +56,14 @@ _OTHER_NAMES = {
     "libascendcl.so": ("libacl_rt.so", "libacl_rt_impl.so", "libruntime.so", "libascend_dump.so"),
     "libmsprofiler.so": ("libprofapi.so",),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
+    # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
+    "libascend_protobuf.so": tuple(
+        f"lib{name}.so"
+        for name in (
+            *("ascendalog", "ascendc_runtime", "error_manager", "graph_base", "mmpa", "platform", "register"),
+            *("tiling_api", "unified_dlog"),
+        )
+    ),
 }
 
 # Some programs look for this one; it finds the folder by itself, as the other does.

@@ -37,8 +37,6 @@ from ophook_npu.soc import CSRC
 _WHERE = "bisheng"
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
 _ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310}  # --npu-arch: Atlas A2 and A3; Ascend950
-# Libraries of the toolkit whose functions stand in our headers, or that our simulator has under no name of their own.
-_IN_HEADERS = {"tiling_api", "register", "platform", "graph_base", "unified_dlog", "ascendalog", "ascendc_runtime"}
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
 _DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer|-X(?:host|aicore)-(?:start|end)")
 
@@ -90,7 +88,7 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.seen.append(one)
         elif one in ("-L", "-l", "-Xlinker"):
             job.inputs += [one, value(one)]
-        elif (one.startswith("-l") and one[2:] in _IN_HEADERS) or _DEVICE_ONLY.fullmatch(one):
+        elif _DEVICE_ONLY.fullmatch(one):
             continue
         elif one.startswith(("-l", "-L", "-Wl,")):
             job.inputs.append(one)

@@ -1,11 +1,16 @@
 // The checked functions for memory and strings that CANN ships as libc_sec, by the published description of that
-// library (openEuler's libboundscheck). Those for wide characters and for reading are not implemented.
+// library (openEuler's libboundscheck). Those for wide characters, and those that
+// read a file or the terminal, are not implemented.
 #ifndef OPHOOK_SECUREC_H
 #define OPHOOK_SECUREC_H
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef int errno_t;
 
@@ -43,6 +48,11 @@ int snprintf_s(char* strDest, size_t destMax, size_t count, const char* format, 
 int vsnprintf_truncated_s(char* strDest, size_t destMax, const char* format, va_list argList)
     __attribute__((format(printf, 3, 0)));
 int snprintf_truncated_s(char* strDest, size_t destMax, const char* format, ...) __attribute__((format(printf, 3, 4)));
+
+// As sscanf, but behind the place for %c, %s and %[ comes its size in bytes. Where that is too small the place is
+// emptied and -1 returned.
+int vsscanf_s(const char* buffer, const char* format, va_list argList);
+int sscanf_s(const char* buffer, const char* format, ...);
 
 #ifdef __cplusplus
 }

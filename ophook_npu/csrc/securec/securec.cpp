@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #define SECUREC_API extern "C" __attribute__((visibility("default")))
 
@@ -141,4 +144,83 @@ SECUREC_API int sprintf_s(char* to, size_t capacity, const char* format, ...) {
 
 SECUREC_API int snprintf_truncated_s(char* to, size_t capacity, const char* format, ...) {
   OPHOOK_VARIADIC(vsnprintf_truncated_s(to, capacity, format, arguments));
+}
+
+namespace {
+
+// The next part of a format, up to the first conversion that stores something, and what that is: 'n', 's' for text, 'c'
+// for characters without an end, 'p' for all others, 0 behind the last.
+struct Part {
+  std::string text;
+  char kind = 0;
+  size_t width = 1;
+};
+Part next_part(const char*& format) {
+  Part part;
+  while (*format) {
+    const char* const begin = format;
+    if (*format++ != '%') {
+      part.text += *begin;
+      continue;
+    }
+    const bool stores = *format != '*' && *format != '%';
+    format += *format == '*';
+    char* end = nullptr;
+    if (*format >= '0' && *format <= '9') part.width = std::strtoul(format, &end, 10), format = end;
+    format += std::strspn(format, "hlLqjzt");
+    const char conversion = *format;
+    if (conversion) ++format;
+    if (conversion == '[') {
+      format += *format == '^';
+      format += *format == ']';
+      while (*format && *format != ']') ++format;
+      if (*format) ++format;
+    }
+    part.text.append(begin, format);
+    if (!stores) continue;
+    part.kind = conversion == 'n' ? 'n' : conversion == 'c' ? 'c' : conversion == 's' || conversion == '[' ? 's' : 'p';
+    break;
+  }
+  return part;
+}
+
+}  // namespace
+
+SECUREC_API int vsscanf_s(const char* buffer, const char* format, va_list list) {
+  if (!buffer || !format) return -1;
+  int stored = 0;
+  for (const char* rest = buffer;;) {
+    Part part = next_part(format);
+    if (!part.kind) return stored;
+    void* const place = va_arg(list, void*);
+    if (!place) return -1;
+    if (part.kind == 'n') {
+      int before = 0;
+      part.text.erase(part.text.rfind('%'));
+      std::sscanf(rest, (part.text + "%n").c_str(), &before);
+      rest += before, *static_cast<int*>(place) = int(rest - buffer);
+      continue;
+    }
+    const size_t size = part.kind == 'p' ? 0 : va_arg(list, unsigned);
+    std::vector<char> text(part.kind == 'p' ? 0 : std::strlen(rest) + 1);
+    int used = 0;
+    const int found = std::sscanf(rest, (part.text + "%n").c_str(), part.kind == 'p' ? place : text.data(), &used);
+    if (found < 1) return stored ? stored : found;
+    if (part.kind != 'p') {
+      const size_t needed = part.kind == 'c' ? part.width : std::strlen(text.data()) + 1;
+      if (needed > size) {
+        if (size) *static_cast<char*>(place) = 0;
+        return -1;
+      }
+      std::memcpy(place, text.data(), needed);
+    }
+    rest += used, ++stored;
+  }
+}
+SECUREC_API int sscanf_s(const char* buffer, const char* format, ...) {
+  va_list list;
+  va_start(list, format);
+  const int stored = vsscanf_s(buffer, format, list);
+  va_end(list);
+  return stored;
 }

@@ -45,6 +45,12 @@ int main() {
   is("first", strtok_s(list, ",", &rest)[0], 'a');
   is("second", strtok_s(nullptr, ",", &rest)[0], 'b');
   is("end", strtok_s(nullptr, ",", &rest) == nullptr, 1);
+  int number = 0, at = 0;
+  char word[6] = "?", one = 0;
+  is("read", sscanf_s("12 abcde!x", "%d %5[^!]%*c%c%n", &number, word, 6u, &one, 1u, &at), 3);
+  is("number", number, 12), is("word", std::strcmp(word, "abcde"), 0), is("character", one, 'x'), is("place", at, 10);
+  is("no room", sscanf_s("abcdef", "%s", word, 6u), -1), is("emptied by it", word[0], 0);
+  is("no match", sscanf_s("x", "%d", &number), 0), is("nothing to read", sscanf_s("", "%d", &number), -1);
   std::printf("%d failures\n", failures);
   return failures;
 }
