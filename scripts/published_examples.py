@@ -92,7 +92,7 @@ def _readme(folder: Path) -> str:
 
 def block(readme: str) -> str:
     """The first block of code that calls cmake in a folder of its own, else that calls cmake, else that calls bash."""
-    found = _blocks(readme)
+    found = blocks(readme)
     named = [text for text in found if re.search(r"^cmake |; *cmake ", text, re.MULTILINE)]
     named = [text for text in named if re.search(r"\bmkdir |-B ", text)] or named
     named = named or [text for text in found if text.startswith("bash ")]
@@ -104,7 +104,7 @@ def shown(readme: str) -> list[str]:
 
     Empty where that block is none: it has commands, or draws folders.
     """
-    found = _blocks(readme)
+    found = blocks(readme)
     behind = found[found.index(block(readme)) + 1 :] if block(readme) else []
     lines = behind[-1].splitlines() if behind else []
     return [] if any(re.search(r"cmake|msopprof|\bcat |├──|\./demo", line) for line in lines) else lines
@@ -123,7 +123,7 @@ def _missing(lines: list[str], said: str) -> str:
     return ""
 
 
-def _blocks(readme: str) -> list[str]:
+def blocks(readme: str) -> list[str]:
     found: list[str] = []
     inside: list[str] | None = None
     for line in map(str.strip, readme.splitlines()):
@@ -167,26 +167,32 @@ def run(folder: Path, root: Path, timeout: float, product: str) -> Result:
             os.killpg(started.pid, signal.SIGKILL)
             said, _ = started.communicate()
             return Result(name, "stopped", f"not over in {timeout:.0f} s", log=said)
-        findings: Counter[str] = Counter()
-        if told.exists():
-            for line in told.read_text(errors="replace").splitlines():
-                row = json.loads(line)
-                for found in KernelReport.parse(json.dumps(row["report"]), row["blocks"], 0).findings:
-                    findings[f"{found.severity} {found.kind} ({Path(found.file).name}:{found.line})"] += 1
-                    said += f"\n{found}"
+        findings, more = findings_in(told)
+        said += more
     built = re.search(r"\[100%\]|Built target", said) is not None
     if started.returncode and not built:
-        return Result(name, "build", _reason(said), dict(findings), said)
+        return Result(name, "build", reason(said), dict(findings), said)
     if any(kind.startswith("error") for kind in findings):
-        return Result(name, "differs", _reason(said), dict(findings), said)
+        return Result(name, "differs", reason(said), dict(findings), said)
     if started.returncode or _FAILED.search(_after_build(said)):
-        return Result(name, "differs", _reason(_after_build(said)), dict(findings), said)
+        return Result(name, "differs", reason(_after_build(said)), dict(findings), said)
     if _PASSED.search(_after_build(said)):
         return Result(name, "equal", "", dict(findings), said)
     expected = shown(_readme(folder))
     missing = _missing(expected, said) if expected else "it compares nothing, and its README shows no output"
     why = f"not printed: {missing}" if expected and missing else missing
     return Result(name, "ran" if missing else "equal", why, dict(findings), said)
+
+
+def findings_in(told: Path) -> tuple[Counter[str], str]:
+    """What the reports of launches in the file found: how often each, and as lines."""
+    findings: Counter[str] = Counter()
+    lines = ""
+    for row in map(json.loads, told.read_text(errors="replace").splitlines() if told.exists() else ()):
+        for found in KernelReport.parse(json.dumps(row["report"]), row["blocks"], 0).findings:
+            findings[f"{found.severity} {found.kind} ({Path(found.file).name}:{found.line})"] += 1
+            lines += f"\n{found}"
+    return findings, lines
 
 
 def key_of(folder: Path, common: bytes) -> str:
@@ -228,7 +234,7 @@ def syntax(folder: Path, product: str) -> Result:
                 how = ["-fsyntax-only", f"--npu-arch={PRODUCTS[product][1]}", "-c"]
                 program.compile([*how, str(source), *flags, f"-I{source.parent}"])
             except OphookError as error:
-                return Result(_name(folder), "build", _reason(str(error)), log=str(error))
+                return Result(_name(folder), "build", reason(str(error)), log=str(error))
     return Result(_name(folder), "compiles")
 
 
@@ -240,7 +246,7 @@ def _after_build(said: str) -> str:
     return said[said.rfind("Built target") :] if "Built target" in said else said
 
 
-def _reason(said: str) -> str:
+def reason(said: str) -> str:
     for pattern in _ERRORS:
         if found := pattern.search(said):
             return found[1][:160]
@@ -249,10 +255,15 @@ def _reason(said: str) -> str:
     return (failed or lines or [""])[-1][:160]
 
 
-def write(page: Path, results: list[Result], commit: str, product: str) -> None:
+def commit(checkout: Path) -> str:
+    command = ["git", "-C", str(checkout), "rev-parse", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def write(page: Path, results: list[Result], what: str, product: str) -> None:
     states = Counter(result.state for result in results)
     head = [
-        f"asc-devkit at `{commit}`: {len(results)} examples; "
+        f"{what}: {len(results)} examples; "
         + ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
         + ".",
         "",
@@ -324,10 +335,7 @@ def main() -> int:
     states = Counter(result.state for result in results)
     print(", ".join(f"{number} {state}" for state, number in states.most_common()))
     if options.table:
-        commit = subprocess.run(
-            ["git", "-C", str(options.checkout), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-        ).stdout.strip()  # fmt: skip
-        write(options.table, results, commit, options.product)
+        write(options.table, results, f"asc-devkit at `{commit(options.checkout)}`", options.product)
     return 0 if set(states) <= {"equal", "ran"} else 1
 
 

@@ -387,3 +387,26 @@ extern "C" __global__ __aicore__ void singles(GM_ADDR x, GM_ADDR z) {
   WaitFlag<HardEvent::S_MTE3>(EVENT_ID0);
   copy_out(z, r, 64);
 }
+
+// x: 64 numbers of int16_t; z: 128 bytes, of each block of 32 the lower half by one factor, the upper by another one; then
+// 128 by factors for each of 16, as numbers without a sign, in the upper halves.
+extern "C" __global__ __aicore__ void dequantized(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, results, table;
+  pipe.InitBuffer(values, 128);
+  pipe.InitBuffer(results, 256);
+  pipe.InitBuffer(table, 128);
+  LocalTensor<float> all = results.Get<float>();
+  LocalTensor<int16_t> v = values.Get<int16_t>();
+  copy_in(values.Get<float>(), x, 32);
+  Duplicate(all, 0.0f, 64);
+  SetDeqScale(0.5f, int16_t(-3), true);
+  CastDequant<int8_t, int16_t, false, false>(all.ReinterpretCast<int8_t>(), v, 64);
+  SetDeqScale(0.25f, int16_t(0), true);
+  CastDeq<int8_t, int16_t, true, false, true>(all.ReinterpretCast<int8_t>(), v, 64, 1, {1, 1, 8, 8});
+  VdeqInfo each;
+  for (int i = 0; i < 16; ++i) each.vdeqScale[i] = 0.125f * i, each.vdeqOffset[i] = i, each.vdeqSignMode[i] = false;
+  SetDeqScale<uint64_t>(table.Get<uint64_t>(), each);
+  CastDequant<uint8_t, int16_t>(all[32].ReinterpretCast<uint8_t>(), v, 64);
+  copy_out(z, all, 64);
+}

@@ -75,6 +75,17 @@ def test_single_numbers_and_older_names() -> None:
     assert not report.errors and told == ({"division_by_zero"} if platform.machine() == "x86_64" else set()), told
 
 
+def test_dequantization() -> None:
+    x = np.random.default_rng(3).integers(-500, 500, 64).astype(np.int16)
+    z, report = run("dequantized", x.view(np.float32), 64)
+    assert not report.findings, [str(f) for f in report.findings]
+    signed, plain = z[:32].view(np.int8).reshape(4, 2, 16), z[32:].view(np.uint8).reshape(4, 2, 16)
+    blocks, lanes = x.reshape(4, 16).astype(np.float64), np.arange(16)
+    assert np.array_equal(signed[:, 0], np.clip(np.rint(blocks * 0.5) - 3, -128, 127))
+    assert np.array_equal(signed[:, 1], np.clip(np.rint(blocks * 0.25), -128, 127))
+    assert not plain[:, 0].any() and np.array_equal(plain[:, 1], np.clip(np.rint(blocks * lanes / 8) + lanes, 0, 255))
+
+
 def test_flags_between_cores() -> None:
     x = np.arange(3 * 128, dtype=np.float32)
     z, report = run("neighbours_right", x, x.size, 3, True)

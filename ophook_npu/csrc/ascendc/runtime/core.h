@@ -187,6 +187,8 @@ class Core {
 
   float deq_scale = 0;  // what SetDeqScale set
   bool has_deq_scale = false;
+  std::optional<uint64_t> dequantization;  // what SetDeqScale set for int16_t
+  std::optional<Local> dequantization_table;
   double last_sum = 0;     // of ReduceSum
   float last_extreme = 0;  // of ReduceMax, ReduceMin and ReduceRepeat with either
   uint32_t last_place = 0;

@@ -264,12 +264,20 @@ void convert(const Conversion& how, const uint8_t* from, uint64_t factor, bool r
     value = float(whole);
   }
   if (relu && value < 0) value = 0;
+  if (how.eight) {
+    *to = converted_to_eight(value, factor, how.to == Dtype::i8);
+    return;
+  }
   if (how.mode != F322F16 && how.mode != F322BF16) value *= __builtin_bit_cast(float, uint32_t(factor) & 0xffffe000u);
-  if (!how.eight) return narrow(how.to, &value, to, 1);
+  narrow(how.to, &value, to, 1);
+}
+
+uint8_t converted_to_eight(float value, uint64_t factor, bool has_sign) {
   const int32_t offset = int32_t(uint32_t(factor >> 37 & 0x1ff) << 23) >> 23;
-  const float least = how.to == Dtype::i8 ? -128.0f : 0.0f, most = how.to == Dtype::i8 ? 127.0f : 255.0f;
-  const float rounded = std::nearbyint(value) + float(offset);
-  *to = static_cast<uint8_t>(int32_t(rounded != rounded ? 0.0f : std::min(std::max(rounded, least), most)));
+  const float least = has_sign ? -128.0f : 0.0f, most = has_sign ? 127.0f : 255.0f;
+  const float rounded =
+      std::nearbyint(value * __builtin_bit_cast(float, uint32_t(factor) & 0xffffe000u)) + float(offset);
+  return static_cast<uint8_t>(int32_t(rounded != rounded ? 0.0f : std::min(std::max(rounded, least), most)));
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "arithmetic.h"
 #include "ascendc/enums.h"
 #include "cast.h"
+#include "fractal.h"
 
 namespace ophook::rt {
 namespace {
@@ -332,6 +333,52 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
     }
     convert.run(op.data(src) + run.offsets[1], op.data(dst) + run.offsets[0], run.count, mode);
   });
+}
+
+void set_dequantization(uint64_t parameters) { core().dequantization = parameters; }
+void set_dequantization(Local table, const uint64_t* parameters) {
+  constexpr uint32_t kBytes = 16 * sizeof(uint64_t);
+  Core& c = core();
+  const At at{nullptr, 0};
+  if (!c.usable(table, "SetDeqScale", at)) return;
+  Operation op(c, Pipe::S, "SetDeqScale", at);
+  if (!op.inside(table, 0, kBytes, "the table")) return;
+  std::memcpy(op.data(table), parameters, kBytes);
+  std::memset(op.written(table), 1, kBytes);
+  c.dequantization_table = table;
+}
+
+void dequantize(Local dst, Local src, bool by_table, bool upper, Cover cover, Step d, Step s, At at) {
+  constexpr const char* kCall = "CastDequant";
+  Core& c = core();
+  if (by_table ? !c.dequantization_table : !c.dequantization)
+    return c.report(Kind::parameter, kCall, at,
+                    by_table
+                        ? "with isVecDeq it takes the tensor that SetDeqScale filled, and there is none"
+                        : "without isVecDeq it takes what SetDeqScale(scale, offset, signMode) set, and nothing did");
+  Operation op(c, Pipe::V, kCall, at);
+  const Operand operands[] = {{&dst, d, 2, true, "the destination"}, {&src, s, 2, false, "the source"}};
+  Walk walk(op, operands, 2, cover);
+  const bool has_sign = dst.dtype == Dtype::i8;
+  bool same_sign = true;
+  walk.each([&](const Run& run) {
+    uint64_t each[16];
+    if (by_table) std::memcpy(each, op.data(*c.dequantization_table), sizeof each);
+    else std::fill_n(each, 16, *c.dequantization);
+    for (uint32_t e = 0; e < run.count; ++e) {
+      const uint64_t from = run.offsets[1] + e * 2, slot = run.offsets[0] + e * 2, lane = slot % kBlock / 2;
+      const uint64_t to = slot / kBlock * kBlock + (upper ? 16 : 0) + lane, by = each[lane];
+      int16_t value;
+      std::memcpy(&value, op.data(src) + from, 2);
+      same_sign &= bool(by >> 46 & 1) == has_sign;
+      const uint8_t scaled = converted_to_eight(float(value), by, has_sign);
+      op.data(dst)[to] = scaled;
+      op.written(dst)[to] = op.written(src)[from] & op.written(src)[from + 1];
+    }
+  });
+  if (!same_sign)
+    c.report(Kind::parameter, kCall, at,
+             "the signMode that SetDeqScale was given is not that of the destination's type");
 }
 
 void cast_scalar(float value, Dtype to, void* out, int mode, At at) {

@@ -281,6 +281,67 @@ OPHOOK_CONVERTED(AddDeqRelu, Add, (converts<int32_t, half, T, U>), "int32_t to h
 // What a Cast of int32_t to half multiplies by.
 __aicore__ inline void SetDeqScale(half scale) { ophook::rt::set_deq_scale(float(scale)); }
 
+// What CastDequant makes int16_t into 8 bits with: a float whose last 13 bits do not count, nine bits of offset from
+// bit 37 on, and whether the result has a sign. Of all elements, or of each of 16.
+namespace vector_details {
+inline uint64_t dequantization(float scale, int16_t offset, bool sign) {
+  return uint64_t(sign) << 46 | uint64_t(offset & 0x1ff) << 37 | (__builtin_bit_cast(uint32_t, scale) & 0xffffe000u);
+}
+}  // namespace vector_details
+__aicore__ inline void SetDeqScale(float scale, int16_t offset, bool signMode) {
+  ophook::rt::set_dequantization(vector_details::dequantization(scale, offset, signMode));
+}
+struct VdeqInfo {
+  VdeqInfo() = default;
+  VdeqInfo(const float scale[16], const int16_t offset[16], const bool sign[16]) {
+    for (int i = 0; i < 16; ++i) vdeqScale[i] = scale[i], vdeqOffset[i] = offset[i], vdeqSignMode[i] = sign[i];
+  }
+  float vdeqScale[16] = {};
+  int16_t vdeqOffset[16] = {};
+  bool vdeqSignMode[16] = {};
+};
+template <typename T>
+__aicore__ inline void SetDeqScale(const LocalTensor<T>& vdeq, const VdeqInfo& vdeqInfo) {
+  static_assert(std::is_same_v<T, uint64_t>, "SetDeqScale: the tensor is of uint64_t");
+  uint64_t each[16];
+  for (int i = 0; i < 16; ++i)
+    each[i] = vector_details::dequantization(vdeqInfo.vdeqScale[i], vdeqInfo.vdeqOffset[i], vdeqInfo.vdeqSignMode[i]);
+  ophook::rt::set_dequantization(vdeq.view(), each);
+}
+// int32_t to half as Cast does it; int16_t to int8_t or uint8_t, where the eight of a block of 32 bytes lie in its
+// lower or, with halfBlock, upper half. The second name is that of CANN 8.5.
+namespace vector_details {
+template <bool isVecDeq, bool halfBlock, typename T, typename U>
+void dequantize(const LocalTensor<T>& dst, const LocalTensor<U>& src, ophook::rt::Cover cover, ophook::rt::Step d,
+                ophook::rt::Step s, ophook::rt::At at) {
+  constexpr bool eight = std::is_same_v<T, int8_t> || std::is_same_v<T, uint8_t>;
+  static_assert((converts<int32_t, half, T, U>) || (eight && std::is_same_v<U, int16_t>),
+                "CastDequant: int32_t to half, int16_t to int8_t or uint8_t (CastDequant.md)");
+  if constexpr (eight) ophook::rt::dequantize(dst.view(), src.view(), isVecDeq, halfBlock, cover, d, s, at);
+  else ophook::rt::cast(dst.view(), src.view(), int(RoundMode::CAST_NONE), cover, d, s, at);
+}
+}  // namespace vector_details
+#define OPHOOK_DEQUANT_OVER(name, mask_type)                                                                       \
+  template <typename T, typename U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, mask_type, uint8_t repeatTime, \
+                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {            \
+    vector_details::dequantize<isVecDeq, halfBlock>(dst, src, cover::of(mask, repeatTime, isSetMask),              \
+                                                    {p.dstBlkStride, p.dstRepStride},                              \
+                                                    {p.srcBlkStride, p.srcRepStride}, at);                         \
+  }
+#define OPHOOK_DEQUANT(name)                                                                              \
+  template <typename T, typename U, bool isVecDeq = true, bool halfBlock = true>                          \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count, \
+                              ophook::rt::At at = ophook::rt::At::here()) {                               \
+    vector_details::dequantize<isVecDeq, halfBlock>(dst, src, cover::count(int32_t(count)), {}, {}, at);  \
+  }                                                                                                       \
+  OPHOOK_DEQUANT_OVER(name, const int32_t mask)                                                           \
+  OPHOOK_DEQUANT_OVER(name, const uint64_t mask[])
+OPHOOK_DEQUANT(CastDequant)
+OPHOOK_DEQUANT(CastDeq)
+#undef OPHOOK_DEQUANT
+#undef OPHOOK_DEQUANT_OVER
+
 // ---- the mask as a state of the core ----
 __aicore__ inline void SetMaskCount() { ophook::rt::set_mask(true, 0, 0, true); }
 __aicore__ inline void SetMaskNorm() { ophook::rt::set_mask(false, 0, 0, true); }
