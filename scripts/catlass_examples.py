@@ -39,7 +39,10 @@ def script(readme: str, name: str) -> list[str]:
     """The blocks that build the example, make its data and run it, each with the folder that it runs in."""
     found = []
     for text in published.blocks(readme):
+        if "├──" in text:  # a drawing of folders
+            continue
         if re.search(rf"scripts/build\.sh {name}\b|gen_data\.py |bin/{name} |\./{name} ", text):
+            text = text.replace("cd /output/bin", "cd output/bin")  # as in the READMEs of all the others
             there = "../../scripts/build.sh" in text or re.search(r"#.*examples/\S+目录下", text)
             found.append(f"(cd {f'examples/{name}' if there else '.'}\n{text}\n)")
         if re.search(rf"(?:\./|bin/){name} ", text):

@@ -138,12 +138,22 @@ class Product {
       DataCopy(t, from, n);
       SetFlag<HardEvent::MTE2_FIX>(EVENT_ID0);
       WaitFlag<HardEvent::MTE2_FIX>(EVENT_ID0);
-      Fixpipe(gz, ct, t, p);
+      if (s.matrices == 1) Fixpipe(gz, ct, t, p);
+      else Configured(t, ct, p);
       factors.FreeTensor(t);
     } else {
       Fixpipe(gz, ct, p);
     }
     co1.FreeTensor(ct);
+  }
+
+  __aicore__ void Configured(const LocalTensor<uint64_t>& from, const LocalTensor<C>& ct, const FixpipeParamsV220& p) {
+    TBuf<TPosition::C2PIPE2GM> place;
+    GetTPipePtr()->InitBuffer(place, n * 8);
+    DataCopy(place.Get<uint64_t>(), from, n);
+    PipeBarrier<PIPE_FIX>();
+    SetFixPipeConfig(place.Get<uint64_t>());
+    Fixpipe(gz, ct, p);
   }
 
   Sizes s;

@@ -110,6 +110,8 @@ def test_conversions_on_the_way_out() -> None:
     assert not report.findings and torch.equal(z, (product(a, b) * 0.125).half())
     scales = 2.0 ** -torch.arange(32).float().remainder(5)
     factors = scales.view(torch.int32).long()
+    z, report = run("bytes_to_half_by_column", a, b, torch.float16, times=2, factors=factors)  # by SetFixPipeConfig
+    assert not report.findings and torch.equal(z, (2 * product(a, b) * scales).half())
     z, report = run("bytes_to_half_by_column", a, b, torch.float16, factors=factors)
     assert not report.findings and torch.equal(z, (product(a, b) * scales).half())
     z, report = run("bytes_to_bytes", a, b, torch.int8, scale=0.125, relu=True)

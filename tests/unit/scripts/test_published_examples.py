@@ -73,9 +73,7 @@ def test_a_run_is_compared_with_what_the_readme_shows(script: ModuleType, printe
 def test_the_table_counts_and_names(script: ModuleType, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("<!-- examples of Atlas A2 -->\n<!-- end of examples of Atlas A2 -->\n")
-    script.write(
-        page, [script.Result("a", "equal"), script.Result("b", "build", "no `X`|", {"error mask (b.asc:1)": 2})], "asc-devkit at `c0`",
-        "Atlas A2",
-    )  # fmt: skip
+    results = [script.Result("a", "equal"), script.Result("b", "build", "no `X`|", {"error mask (b.asc:1)": 2})]
+    script.write(page, results, "asc-devkit at `c0`", "Atlas A2")
     assert "asc-devkit at `c0`: 2 examples; 1 equal, 1 build." in page.read_text()
     assert "| `b` | build | no 'X'\\| | error mask (b.asc:1) |" in page.read_text()

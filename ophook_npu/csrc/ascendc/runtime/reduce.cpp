@@ -102,10 +102,11 @@ void put_index(Dtype dtype, uint32_t index, uint8_t* at) {
   }
 }
 
+void report_unknown(Operation& op, const Local& src) {
+  op.core.report(Kind::uninitialized, op.call, op.at, "reduces values that were never computed", op.core.describe(src));
+}
 void known(Operation& op, const Local& src, uint64_t first, uint64_t bytes) {
-  if (op.core.launch.checks() && !all_written(op.written(src) + first, bytes))
-    op.core.report(Kind::uninitialized, op.call, op.at, "reduces values that were never computed",
-                   op.core.describe(src));
+  if (op.core.launch.checks() && !all_written(op.written(src) + first, bytes)) report_unknown(op, src);
 }
 void store(Operation& op, const Local& dst, uint64_t first, uint64_t bytes) {
   op.writes(dst, first, bytes);
@@ -213,6 +214,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   for (uint32_t repeat = 0; repeat < cover.repeat; ++repeat)
     for (uint32_t g = 0; g < groups; ++g) {
       Folded folded;
+      uint32_t unknown = 0, taken = 0;
       std::array<float, 128> values{};
       for (uint32_t e = g * group; e < (g + 1) * group; ++e) {
         if (!masked(repeat, e)) continue;
@@ -221,7 +223,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
                                 e % per_block * size;
         if (!op.inside(src, offset, size, "the source")) return;
         op.reads(src, offset, size);
-        known(op, src, offset, size);
+        ++taken, unknown += c.launch.checks() && !all_written(op.written(src) + offset, size);
         values[e - g * group] = float(number(src.dtype, op.data(src) + offset));
         folded.add(fold, values[e - g * group], e);
       }
@@ -232,6 +234,9 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
       const uint32_t results = group == lanes && pairs ? 2 : 1;
       if (!op.inside(dst, first, results * size, "the destination")) return;
       store(op, dst, first, results * size);
+      // What comes of a group of which nothing was computed, such as a row behind a matrix's last, is nobody's.
+      if (unknown == taken) std::memset(op.written(dst) + first, 0, results * size);
+      else if (unknown) report_unknown(op, src);
       uint8_t* to = op.data(dst) + first;
       if (order == 3) put_index(dst.dtype, folded.index, to);
       else put(dst.dtype, folded.value, order == 1 ? to + size : to);

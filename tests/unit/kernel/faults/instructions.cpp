@@ -148,3 +148,21 @@ void more_repeats_than_255(ARGUMENTS) {
   in.FreeTensor(t);
 }
 EXPORT(more_repeats_than_255)
+
+// Of a repeat of which nothing was computed nobody takes what comes out; one of which a part is missing is a mistake.
+template <bool wrong>
+void sums_a_row_of_which_a_part_is_missing(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  TBuf<TPosition::VECCALC> sums;
+  pipe.InitBuffer(in, 1, kBytes);
+  pipe.InitBuffer(sums, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), wrong ? 64 + 32 : 64);
+  in.EnQue(t);
+  t = in.DeQue<float>();
+  WholeReduceSum<float>(sums.Get<float>(), t, 64, 2, 1, 1, 8);  // FAULT uninitialized
+  in.FreeTensor(t);
+}
+EXPORT(sums_a_row_of_which_a_part_is_missing)

@@ -221,3 +221,4 @@ template <typename T, CacheLine line>
 __aicore__ inline void DataCachePreload(const GlobalTensor<T>&, uint32_t) {}
 
 }  // namespace AscendC
+__aicore__ inline void icache_preload(int64_t) {}  // as sources say it that call the instruction

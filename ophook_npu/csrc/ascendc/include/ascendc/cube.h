@@ -396,10 +396,19 @@ __aicore__ inline void LoadDataWithSparse(const LocalTensor<T>& dst, const Local
                 "LoadDataWithSparse: int8_t, and an index of uint8_t (LoadDataWithSparse.md)");
   ophook::rt::load_sparse(dst.view(), src.view(), idx.view(), params, at);
 }
+namespace cube_details {
+// What SetFixPipeConfig told, where each column has its factor.
+inline const ophook::rt::Local* factors_of(QuantMode_t quant) {
+  const bool by_column = quant == VDEQF16 || quant == VQF322B8_PRE || quant == VREQ8;
+  const auto& factors = ophook::rt::fixpipe_settings()->factors;
+  return by_column && factors.bytes ? &factors : nullptr;
+}
+}  // namespace cube_details
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fixpipe(dst.view(), src.view(), nullptr, params, config.format == CO2Layout::ROW_MAJOR, at);
+  ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params.quantPre), params,
+                      config.format == CO2Layout::ROW_MAJOR, at);
 }
 // One factor for each column, in A1.
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
@@ -413,7 +422,7 @@ __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>&
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), nullptr, params, at);
+  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), cube_details::factors_of(params.quantPre), params, at);
 }
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
@@ -486,21 +495,17 @@ inline FixpipeParamsV220 fixpipe_of(const DataCopyCO12DstParams& p, ophook::rt::
   f.isChannelSplit = p.channelSplit;
   return f;
 }
-inline const ophook::rt::Local* factors_of(const DataCopyCO12DstParams& p) {
-  const bool by_column = p.quantPre == VDEQF16 || p.quantPre == VQF322B8_PRE || p.quantPre == VREQ8;
-  return by_column ? &ophook::rt::fixpipe_settings()->factors : nullptr;
-}
 }  // namespace cube_details
 template <typename T, typename U>
 __aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
                                 const DataCopyCO12DstParams& params, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params), cube_details::fixpipe_of(params, at),
-                      params.nz2ndEn, at);
+  ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params.quantPre),
+                      cube_details::fixpipe_of(params, at), params.nz2ndEn, at);
 }
 template <typename T, typename U>
 __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src,
                                 const DataCopyCO12DstParams& params, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), cube_details::factors_of(params),
+  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), cube_details::factors_of(params.quantPre),
                             cube_details::fixpipe_of(params, at), at);
 }
 __aicore__ inline void SetFixpipePreQuantFlag(uint64_t config) { ophook::rt::fixpipe_settings()->factor = config; }
