@@ -19,7 +19,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
@@ -60,15 +59,11 @@ def run(copy: Path, name: str, environ: dict[str, str], timeout: float) -> publi
     environ = environ | {"OPHOOK_KERNEL_REPORT": str(told)}
     # One compiler at a time: it takes 2 GB.
     text = "\n".join(['cmake() { command cmake "${@/-j/-j1}"; }', "export -f cmake", *commands])
-    try:
-        done = subprocess.run(
-            ["bash", "-e", "-c", text], cwd=copy, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL, text=True, errors="replace", timeout=timeout, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        return published.Result(name, "stopped", f"not over in {timeout:.0f} s", log=str(error.stdout))
+    status, said = published.shell(text, copy, environ, timeout)
+    if status is None:
+        return published.Result(name, "stopped", f"not over in {timeout:.0f} s", log=said)
     findings, more = published.findings_in(told)
-    said = done.stdout + more
+    said += more
     if f"Target '{name}' built successfully" not in said:
         return published.Result(name, "build", published.reason(said), dict(findings), said)
     why = ""

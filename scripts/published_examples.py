@@ -156,25 +156,17 @@ def run(folder: Path, root: Path, timeout: float, product: str) -> Result:
         apply(environ, environment(root, soc=soc))
         environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environ['PATH']}"
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
-        command = ["bash", "-e", "-o", "pipefail", "-c", script]
-        try:
-            started = subprocess.Popen(
-                command, cwd=place, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True,
-            )  # fmt: skip
-            said, _ = started.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(started.pid, signal.SIGKILL)
-            said, _ = started.communicate()
+        status, said = shell(script, place, environ, timeout)
+        if status is None:
             return Result(name, "stopped", f"not over in {timeout:.0f} s", log=said)
         findings, more = findings_in(told)
         said += more
     built = re.search(r"\[100%\]|Built target", said) is not None
-    if started.returncode and not built:
+    if status and not built:
         return Result(name, "build", reason(said), dict(findings), said)
     if any(kind.startswith("error") for kind in findings):
         return Result(name, "differs", reason(said), dict(findings), said)
-    if started.returncode or _FAILED.search(_after_build(said)):
+    if status or _FAILED.search(_after_build(said)):
         return Result(name, "differs", reason(_after_build(said)), dict(findings), said)
     if _PASSED.search(_after_build(said)):
         return Result(name, "equal", "", dict(findings), said)
@@ -182,6 +174,20 @@ def run(folder: Path, root: Path, timeout: float, product: str) -> Result:
     missing = _missing(expected, said) if expected else "it compares nothing, and its README shows no output"
     why = f"not printed: {missing}" if expected and missing else missing
     return Result(name, "ran" if missing else "equal", why, dict(findings), said)
+
+
+def shell(script: str, folder: Path, environ: dict[str, str], timeout: float) -> tuple[int | None, str]:
+    """The status of a script, None where it was not over in time, and what it printed. It ends at its first failure."""
+    started = subprocess.Popen(
+        ["bash", "-e", "-o", "pipefail", "-c", script], cwd=folder, env=environ, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True,
+    )  # fmt: skip
+    try:
+        said, _ = started.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(started.pid, signal.SIGKILL)
+        return None, started.communicate()[0]
+    return started.returncode, said
 
 
 def findings_in(told: Path) -> tuple[Counter[str], str]:

@@ -19,8 +19,9 @@ _END = ".ophook_cube"
 # Site<…>::call of launch.h; with an E behind it, its first group is the name of the type Site<…>.
 _CALL = re.compile(r"_Z(N6ophook7program4SiteI\S*E)4callEPKvS\w*_")
 _UNDECIDED = re.compile(r'Declared ophook_\w+\("(\w+)", -1\);')  # program.translated writes it
-_RUNTIME = re.compile(r" U _ZN6ophook2rt\d+([a-z]\w*?\d*)E")  # what a kernel calls
-# What cube cores alone do, and what both kinds of cores do. What launch.h asks is not a kernel's.
+# What a kernel calls of the runtime; what launch.h asks is not a kernel's.
+_RUNTIME = re.compile(r" U _ZN6ophook2rt\d+(?!is_vector_core)([a-z]\w*?)E")
+# What cube cores alone do, and what both kinds of cores do.
 _CUBE = re.compile(r"mmad|fixpipe\w*|load_\w+|nd_to_nz|image_settings|fill_blocks|set_hf32\w*")
 _BOTH = re.compile(
     r"(?:barrier|block|sub_block|buffer|init|pipe|pool|queue|place|set_flag|wait_flag|event|cross|between|sync|local|stack"
@@ -33,6 +34,18 @@ struct Told {{ const char* type; void (*call)(); }};
 __attribute__((section("ophook_cube"), used)) const Told told[] = {{ {rows} }};
 {kinds}
 """
+
+
+def _kind(vector: set[str], cube: set[str]) -> int:
+    """Which cores a kernel runs on that does not say it: those for which something is left of it, and not only of the
+    other kind's. Of each kind's object: what it calls of the runtime.
+    """
+    both = {name for name in vector | cube if _BOTH.fullmatch(name)}
+    cubes = {name for name in vector | cube if _CUBE.fullmatch(name)}
+    vectors = (vector | cube) - both - cubes
+    on_vector = bool(vector) and (bool(vector & vectors) or not vector & cubes)
+    on_cube = bool(cube) and (bool(cube & cubes) or not cube & vectors)
+    return KINDS["MIX_AIC_1_2" if on_vector and on_cube else "AIC_ONLY" if on_cube else "AIV_ONLY"]
 
 
 def joined(vector: Path, cube: Path, run: Callable[[Sequence[str], str], str], out: Path) -> None:
@@ -50,18 +63,9 @@ def joined(vector: Path, cube: Path, run: Callable[[Sequence[str], str], str], o
     without = ["-R.init_array", "-R.init_array.*", "-R.rela.init_array", "-R.rela.init_array.*"]
     run(["objcopy", *told, *without, str(cube)], failed)
 
-    # Which cores a kernel runs on that does not say it: those for which something is left of it, and not only of the
-    # other kind's.
-    calls_of = [set(_RUNTIME.findall(run(["nm", "--undefined-only", str(half)], failed))) for half in (vector, cube)]
-    used = [bool(half - {"is_vector_core"}) for half in calls_of]
-    cubes = [any(map(_CUBE.fullmatch, half)) for half in calls_of]
-    vectors = [
-        any(not _CUBE.fullmatch(name) and not _BOTH.fullmatch(name) for name in half - {"is_vector_core"})
-        for half in calls_of
-    ]
-    on_vector = used[0] and (vectors[0] or not cubes[0])
-    on_cube = used[1] and (cubes[1] or not vectors[1])
-    kind = KINDS["MIX_AIC_1_2" if on_vector and on_cube else "AIC_ONLY" if on_cube else "AIV_ONLY"]
+    kind = _kind(
+        *(set(_RUNTIME.findall(run(["nm", "--undefined-only", str(half)], failed))) for half in (vector, cube))
+    )
     undecided = _UNDECIDED.findall(vector.with_suffix(".ii").read_text())
     text = _TOLD.format(
         functions="\n".join(f'extern "C" void call{i}() asm("{call[0]}{_END}");' for i, call in enumerate(calls)),

@@ -186,7 +186,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         _run([*compiler, *how, *seen, "-c", str(source), "-o", str(out)], failed)
         return
     how = [flag for flag in how if flag != "-fno-rtti"]  # a launch is known by a type's name
-    prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM", "-D__CCE__"]
+    prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM", build.DEVICE]
 
     def preprocessed(macros: Sequence[str] = ()) -> str:
         return _run([*compiler, *how, *seen, *prelude, *macros, "-x", "c++", "-E", str(source)], failed)
@@ -203,7 +203,9 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     text = preprocessed()
     files = {Path(one[2]) for one in _MARK.finditer(text)}
     if not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(CSRC)):
-        shutil.move(compiled(text, source.stem), out)
+        made = compiled(text, source.stem)
+        if "-fsyntax-only" not in how:
+            shutil.move(made, out)
         return
     halves = {
         kind: preprocessed([f"-D{name}={value}" for name, value in core_macros(kind == "cube").items()])
@@ -211,7 +213,8 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     }
     with ThreadPoolExecutor(2) as pool:  # toolchain.run holds them back
         vector, cube = pool.map(compiled, halves.values(), halves)
-    core_kinds.joined(vector, cube, _run, out)
+    if "-fsyntax-only" not in how:
+        core_kinds.joined(vector, cube, _run, out)
 
 
 def _run(command: Sequence[str], what: str) -> str:

@@ -77,3 +77,29 @@ def test_the_table_counts_and_names(script: ModuleType, tmp_path: Path) -> None:
     script.write(page, results, "asc-devkit at `c0`", "Atlas A2")
     assert "asc-devkit at `c0`: 2 examples; 1 equal, 1 build." in page.read_text()
     assert "| `b` | build | no 'X'\\| | error mask (b.asc:1) |" in page.read_text()
+
+
+def test_what_of_a_readme_of_catlass_runs(script: ModuleType) -> None:
+    import catlass_examples
+
+    readme = """
+```text
+├── 19_mla/gen_data.py # data
+```
+```bash
+# 在./examples/19_mla目录下执行
+python gen_data.py 4
+```
+```bash
+bash scripts/build.sh 19_mla
+cd /output/bin
+./19_mla 4
+```
+```bash
+bash scripts/build.sh 19_mla --clean
+```
+"""
+    assert catlass_examples.script(readme, "19_mla") == [
+        "(cd examples/19_mla\n# 在./examples/19_mla目录下执行\npython gen_data.py 4\n)",
+        "(cd .\nbash scripts/build.sh 19_mla\ncd output/bin\n./19_mla 4\n)",
+    ]
