@@ -36,7 +36,7 @@ __attribute__((section("ophook_cube"), used)) const Told told[] = {{ {rows} }};
 """
 
 
-def _kind(vector: set[str], cube: set[str]) -> int:
+def kind_of(vector: set[str], cube: set[str]) -> int:
     """Which cores a kernel runs on that does not say it: those for which something is left of it, and not only of the
     other kind's. Of each kind's object: what it calls of the runtime.
     """
@@ -63,7 +63,7 @@ def joined(vector: Path, cube: Path, run: Callable[[Sequence[str], str], str], o
     without = ["-R.init_array", "-R.init_array.*", "-R.rela.init_array", "-R.rela.init_array.*"]
     run(["objcopy", *told, *without, str(cube)], failed)
 
-    kind = _kind(
+    kind = kind_of(
         *(set(_RUNTIME.findall(run(["nm", "--undefined-only", str(half)], failed))) for half in (vector, cube))
     )
     undecided = _UNDECIDED.findall(vector.with_suffix(".ii").read_text())

@@ -174,6 +174,10 @@ def link_binary(told: Path, links: Sequence[str], out: Path) -> None:
     _run(command, f"{out} cannot be linked")
 
 
+# The preprocessor's marks of files that are no system's (3).
+_OWN = re.compile(r'^# \d+ "([^"]*)"(?: [124])*$', re.MULTILINE)
+
+
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:
     failed = f"{source.name} does not compile"
     folders = [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent, build.forwards()]
@@ -201,7 +205,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         return folder / f"{name}.o"
 
     text = preprocessed()
-    files = {Path(one[2]) for one in _MARK.finditer(text)}
+    files = {Path(one[1]) for one in _OWN.finditer(text)}
     if not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(CSRC)):
         made = compiled(text, source.stem)
         if "-fsyntax-only" not in how:

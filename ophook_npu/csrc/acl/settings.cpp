@@ -138,17 +138,17 @@ SIM_API aclError aclrtGetDeviceCapability(int32_t device, aclrtDevFeatureType wh
 }
 
 // Where flags between cube and vector cores lie, which a kernel is handed. The simulated ones need no memory for them.
+static uint64_t hardware_flags[512];
 SIM_API aclError aclrtGetHardwareSyncAddr(void** addr) {
-  static uint64_t flags[512];
   if (!addr) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: addr is null", __func__);
   if (int code = sim_init()) return code;
-  *addr = flags;
+  *addr = hardware_flags;
   return ACL_SUCCESS;
 }
 // Its name in the runtime below.
 SIM_API int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len) {
   if (!addr || !len) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a null pointer", __func__);
-  *len = sizeof(uint64_t) * 512;
+  *len = sizeof hardware_flags;
   return aclrtGetHardwareSyncAddr(reinterpret_cast<void**>(addr));
 }
 

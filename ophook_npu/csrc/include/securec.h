@@ -1,6 +1,6 @@
 // The checked functions for memory and strings that CANN ships as libc_sec, by the published description of that
-// library (openEuler's libboundscheck). Those for wide characters, and those that
-// read a file or the terminal, are not implemented.
+// library (openEuler's libboundscheck). Those for wide characters, and those
+// that read a file or the terminal, are not implemented.
 #ifndef OPHOOK_SECUREC_H
 #define OPHOOK_SECUREC_H
 

@@ -1,6 +1,7 @@
 // libc_sec: functions of memory and strings that check the destination's size.
 #include "../include/securec.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -202,7 +203,7 @@ SECUREC_API int vsscanf_s(const char* buffer, const char* format, va_list list) 
       continue;
     }
     const size_t size = part.kind == 'p' ? 0 : va_arg(list, unsigned);
-    std::vector<char> text(part.kind == 'p' ? 0 : std::strlen(rest) + 1);
+    std::vector<char> text(part.kind == 'p' ? 0 : std::max(std::strlen(rest) + 1, part.width));
     int used = 0;
     const int found = std::sscanf(rest, (part.text + "%n").c_str(), part.kind == 'p' ? place : text.data(), &used);
     if (found < 1) return stored ? stored : found;

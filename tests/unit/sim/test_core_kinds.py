@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ophook_npu.kernel.source import KINDS
-from ophook_npu.sim.core_kinds import _kind
+from ophook_npu.sim.core_kinds import kind_of
 
 PIPE, CUBE, VECTOR = {"pipe_begin", "copy_in"}, {"mmad", "fixpipe"}, {"binary", "copy_out"}
 
@@ -23,4 +23,4 @@ PIPE, CUBE, VECTOR = {"pipe_begin", "copy_in"}, {"mmad", "fixpipe"}, {"binary", 
     ],
 )
 def test_kinds(vector: set[str], cube: set[str], kind: str) -> None:
-    assert _kind(vector, cube) == KINDS[kind]
+    assert kind_of(vector, cube) == KINDS[kind]

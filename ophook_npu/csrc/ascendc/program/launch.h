@@ -67,7 +67,7 @@ struct Site {
 
 template <typename Kernel, typename... T>
 Bound bound(const Kernel& kernel, const std::tuple<T...>& arguments) {
-  const Call vector = Site<Kernel, T...>::call, cube = of_cube(typeid(Site<Kernel, T...>).name());
+  static const Call vector = Site<Kernel, T...>::call, cube = of_cube(typeid(Site<Kernel, T...>).name());
   return {[=] { (rt::is_vector_core() || !cube ? vector : cube)(&kernel, &arguments); },
           std::apply([](auto... value) { return pointers_in(value...); }, arguments)};
 }

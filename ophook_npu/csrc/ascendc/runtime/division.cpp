@@ -60,14 +60,12 @@ void go_on(int number, siginfo_t* info, void* context) {
 }  // namespace
 
 void survive_divisions() {
-  struct sigaction now{};
-  sigaction(SIGFPE, nullptr, &now);
-  if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == go_on) return;
-  before = now;
-  struct sigaction action{};
-  action.sa_sigaction = go_on;
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGFPE, &action, nullptr);
+  [[maybe_unused]] static const bool once = [] {
+    struct sigaction action{};
+    action.sa_sigaction = go_on;
+    action.sa_flags = SA_SIGINFO;
+    return sigaction(SIGFPE, &action, &before) == 0;
+  }();
 }
 
 }  // namespace ophook::rt

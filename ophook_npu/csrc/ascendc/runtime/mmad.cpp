@@ -62,9 +62,9 @@ std::vector<uint8_t> loaded(Operation& op, const Local& tensor, uint32_t rows, u
   return known;
 }
 
-void missing(Operation& op, const Local& tensor, const char* what) {
+void missing(Operation& op, const Local& tensor, const char* what, const std::string& why = "") {
   op.core.report(Kind::uninitialized, op.call, op.at,
-                 text("%s has elements that were never loaded or computed%s", what, op.core.not_loaded.c_str()),
+                 text("%s has elements that were never loaded or computed%s", what, why.c_str()),
                  op.core.describe(tensor));
 }
 
@@ -88,6 +88,7 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
     return vector ? k * kBlock : (r / 16 * k1 + k) * kFractal + r % 16 * kBlock;
   };
   auto in_b = [&](uint32_t r, uint64_t k) { return (k * n1 + r / 16) * kFractal + r % 16 * kBlock; };
+  if (!from_c1) op.core.not_loaded.clear();
   const auto rows = loaded(op, a, p.m, p.k, c0, vector ? k1 * kBlock : m1 * k1 * kFractal, "the left matrix", in_a);
   const auto columns_known = loaded(op, b, p.n, right_depth, c0, right_k1 * n1 * kFractal, "the right matrix", in_b);
   auto all = [](const std::vector<uint8_t>& known) { return std::find(known.begin(), known.end(), 0) == known.end(); };
@@ -393,7 +394,7 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
         });
       }
     }
-  if (c.launch.checks() && !known) missing(op, from, "the source");
+  if (c.launch.checks() && !known) missing(op, from, "the source", c.not_loaded);
 }
 
 }  // namespace

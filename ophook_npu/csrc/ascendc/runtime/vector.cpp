@@ -361,18 +361,17 @@ void dequantize(Local dst, Local src, bool by_table, bool upper, Cover cover, St
   Walk walk(op, operands, 2, cover);
   const bool has_sign = dst.dtype == Dtype::i8;
   bool same_sign = true;
+  uint64_t each[16];
+  if (by_table) std::memcpy(each, op.data(*c.dequantization_table), sizeof each);
+  else std::fill_n(each, 16, *c.dequantization);
   walk.each([&](const Run& run) {
-    uint64_t each[16];
-    if (by_table) std::memcpy(each, op.data(*c.dequantization_table), sizeof each);
-    else std::fill_n(each, 16, *c.dequantization);
     for (uint32_t e = 0; e < run.count; ++e) {
       const uint64_t from = run.offsets[1] + e * 2, slot = run.offsets[0] + e * 2, lane = slot % kBlock / 2;
       const uint64_t to = slot / kBlock * kBlock + (upper ? 16 : 0) + lane, by = each[lane];
       int16_t value;
       std::memcpy(&value, op.data(src) + from, 2);
       same_sign &= bool(by >> 46 & 1) == has_sign;
-      const uint8_t scaled = converted_to_eight(float(value), by, has_sign);
-      op.data(dst)[to] = scaled;
+      op.data(dst)[to] = converted_to_eight(float(value), by, has_sign);
       op.written(dst)[to] = op.written(src)[from] & op.written(src)[from + 1];
     }
   });

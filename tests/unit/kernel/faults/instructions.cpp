@@ -132,20 +132,28 @@ void ends_itself(ARGUMENTS) {
 }
 EXPORT(ends_itself)
 
-template <bool wrong>
-void more_repeats_than_255(ARGUMENTS) {
-  fill(x, z);
+// `count` numbers of x, to be summed.
+struct Summed {
   TPipe pipe;
   In in;
   TBuf<TPosition::VECCALC> sums;
-  pipe.InitBuffer(in, 1, kBytes);
-  pipe.InitBuffer(sums, kBytes);
-  LocalTensor<float> t = in.AllocTensor<float>();
-  DataCopy(t, part(x), kCount);
-  in.EnQue(t);
-  t = in.DeQue<float>();
-  WholeReduceSum<float>(sums.Get<float>(), t, 64, wrong ? 256 : 255, 1, 1, 0);  // FAULT repeat
-  in.FreeTensor(t);
+  LocalTensor<float> t;
+  Summed(GM_ADDR x, uint32_t count) {
+    pipe.InitBuffer(in, 1, kBytes);
+    pipe.InitBuffer(sums, kBytes);
+    t = in.AllocTensor<float>();
+    DataCopy(t, part(x), count);
+    in.EnQue(t);
+    t = in.DeQue<float>();
+  }
+  ~Summed() { in.FreeTensor(t); }
+};
+
+template <bool wrong>
+void more_repeats_than_255(ARGUMENTS) {
+  fill(x, z);
+  Summed s(x, kCount);
+  WholeReduceSum<float>(s.sums.Get<float>(), s.t, 64, wrong ? 256 : 255, 1, 1, 0);  // FAULT repeat
 }
 EXPORT(more_repeats_than_255)
 
@@ -153,16 +161,7 @@ EXPORT(more_repeats_than_255)
 template <bool wrong>
 void sums_a_row_of_which_a_part_is_missing(ARGUMENTS) {
   fill(x, z);
-  TPipe pipe;
-  In in;
-  TBuf<TPosition::VECCALC> sums;
-  pipe.InitBuffer(in, 1, kBytes);
-  pipe.InitBuffer(sums, kBytes);
-  LocalTensor<float> t = in.AllocTensor<float>();
-  DataCopy(t, part(x), wrong ? 64 + 32 : 64);
-  in.EnQue(t);
-  t = in.DeQue<float>();
-  WholeReduceSum<float>(sums.Get<float>(), t, 64, 2, 1, 1, 8);  // FAULT uninitialized
-  in.FreeTensor(t);
+  Summed s(x, wrong ? 64 + 32 : 64);
+  WholeReduceSum<float>(s.sums.Get<float>(), s.t, 64, 2, 1, 1, 8);  // FAULT uninitialized
 }
 EXPORT(sums_a_row_of_which_a_part_is_missing)

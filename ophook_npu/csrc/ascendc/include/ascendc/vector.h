@@ -308,8 +308,8 @@ __aicore__ inline void SetDeqScale(const LocalTensor<T>& vdeq, const VdeqInfo& v
     each[i] = vector_details::dequantization(vdeqInfo.vdeqScale[i], vdeqInfo.vdeqOffset[i], vdeqInfo.vdeqSignMode[i]);
   ophook::rt::set_dequantization(vdeq.view(), each);
 }
-// int32_t to half as Cast does it; int16_t to int8_t or uint8_t, where the eight of a block of 32 bytes lie in its
-// lower or, with halfBlock, upper half. The second name is that of CANN 8.5.
+// int32_t to half as Cast does it; int16_t to int8_t or uint8_t, where the 16 of a block of 32 bytes lie in the
+// lower half of one or, with halfBlock, in the upper. The second name is that of CANN 8.5.
 namespace vector_details {
 template <bool isVecDeq, bool halfBlock, typename T, typename U>
 void dequantize(const LocalTensor<T>& dst, const LocalTensor<U>& src, ophook::rt::Cover cover, ophook::rt::Step d,

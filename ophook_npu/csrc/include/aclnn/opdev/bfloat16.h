@@ -5,7 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
+
+#include "ophook_arithmetic.h"
 
 namespace op {
 
@@ -33,18 +34,8 @@ struct bfloat16 {
 };
 static_assert(sizeof(bfloat16) == 2, "as it lies on the device");
 
-// Of two such numbers a third one, rounded.
-#define OPHOOK_ARITHMETIC(sign)                                                 \
-  template <typename T, std::enable_if_t<std::is_same_v<T, bfloat16>, int> = 0> \
-  T operator sign(const T& a, const T& b) {                                     \
-    return T(float(a) sign float(b));                                           \
-  }                                                                             \
-  inline bfloat16& operator sign## = (bfloat16 & a, const bfloat16& b) { return a = a sign b; }
-OPHOOK_ARITHMETIC(+)
-OPHOOK_ARITHMETIC(-)
-OPHOOK_ARITHMETIC(*)
-OPHOOK_ARITHMETIC(/)
-#undef OPHOOK_ARITHMETIC
+template <>
+constexpr bool ophook_number<bfloat16> = true;
 
 }  // namespace op
 

@@ -3,9 +3,9 @@
 #define OPHOOK_ACLNN_OPDEV_FP16_T_H_
 
 #include <cstdint>
-#include <type_traits>
 
 #include "acl/acl_base.h"
+#include "ophook_arithmetic.h"
 
 namespace op {
 
@@ -24,18 +24,8 @@ struct fp16_t {
 };
 static_assert(sizeof(fp16_t) == 2, "as it lies on the device");
 
-// Of two such numbers a third one, rounded.
-#define OPHOOK_ARITHMETIC(sign)                                               \
-  template <typename T, std::enable_if_t<std::is_same_v<T, fp16_t>, int> = 0> \
-  T operator sign(const T& a, const T& b) {                                   \
-    return T(float(a) sign float(b));                                         \
-  }                                                                           \
-  inline fp16_t& operator sign## = (fp16_t & a, const fp16_t& b) { return a = a sign b; }
-OPHOOK_ARITHMETIC(+)
-OPHOOK_ARITHMETIC(-)
-OPHOOK_ARITHMETIC(*)
-OPHOOK_ARITHMETIC(/)
-#undef OPHOOK_ARITHMETIC
+template <>
+constexpr bool ophook_number<fp16_t> = true;
 
 }  // namespace op
 
