@@ -225,7 +225,7 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
         OphookError: it does not compile; with the compiler's lines.
     """
     include = [f"-I{root}" for root in (ROOT / "host", *roots, forwards())]
-    flags = ("-std=c++17", "-Og", *_common(toolchain.kernel_compiler()), *include)
+    flags = ("-std=c++17", "-Og", "-DOPHOOK_OP_HOST", *_common(toolchain.kernel_compiler()), *include)
     ours = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
     own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
     return _library("host", HOST, [*own, *sources], flags, [*ours, *roots], compiler=toolchain.kernel_compiler())

@@ -25,6 +25,7 @@ class Options(c.Structure):
         ("checks", c.c_int32), ("strict", c.c_int32), ("on_wait", c.c_int32), ("architecture", c.c_int32),
         ("kind", c.c_int32), ("ub", c.c_uint64), ("l1", c.c_uint64), ("l0a", c.c_uint64), ("l0b", c.c_uint64),
         ("l0c", c.c_uint64), ("bt", c.c_uint64), ("fb", c.c_uint64), ("timeline", c.c_int32),
+        ("sequential", c.c_int32),
     ]  # fmt: skip
 
 

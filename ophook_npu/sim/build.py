@@ -55,13 +55,13 @@ _SOURCES = (".cpp", ".h", ".inc")
 _OTHER_NAMES = {
     "libascendcl.so": ("libacl_rt.so", "libacl_rt_impl.so", "libruntime.so", "libascend_dump.so"),
     "libmsprofiler.so": ("libprofapi.so",),
+    "libplatform.so": ("libtiling_api.so",),  # what tells of the processor; the rest stands in headers
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
         f"lib{name}.so"
         for name in (
-            *("ascendalog", "ascendc_runtime", "error_manager", "graph_base", "mmpa", "platform", "register"),
-            *("tiling_api", "unified_dlog"),
+            *("ascendalog", "ascendc_runtime", "error_manager", "graph_base", "mmpa", "register", "unified_dlog"),
         )
     ),
 }
@@ -314,7 +314,13 @@ def _lay_out_compiler(root: Path) -> None:
     """The compiler of programs that launch their own kernels, and what makes their language known to CMake."""
     shutil.copytree(CSRC / "package" / "cmake", root / "cmake", ignore=shutil.ignore_patterns("ascendc"))
     shutil.copytree(CSRC / "package" / "cmake" / "ascendc", root / "tikcpp" / "ascendc_kernel_cmake")
-    for name, module in (("bisheng", "driver"), ("msopprof", "opprof")):
+    for folder in ("compiler", "tools"):  # of older releases
+        (root / folder / "tikcpp").symlink_to(Path("..") / "tikcpp")
+    twin = root / "tools" / "tikicpulib" / "lib"
+    twin.mkdir(parents=True)
+    (twin / "cmake").symlink_to(Path("../../../cmake"))
+    # The compiler's name in older releases, which sample projects of theirs ask for.
+    for name, module in (("bisheng", "driver"), ("ccec", "driver"), ("msopprof", "opprof")):
         program = root / "bin" / name
         # Its modules are this package's, and Python's own variables may name other ones.
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.{module} "$@"\n')
@@ -326,6 +332,8 @@ def _lay_out_headers(include: Path) -> None:
     wheel.
     """
     shutil.copytree(CSRC / "include", include)
+    for folder in ("tiling", "platform"):  # what host code of programs asks, besides CANN's own headers
+        (include / folder).symlink_to(CSRC / "ascendc" / "host" / folder)
     third_party = require()[1].path / "include" / "third_party"
     acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"
     headers = [(top, header) for top in (acl, hccl) for header in top.rglob("*.h")]

@@ -7,10 +7,13 @@ import sys
 
 def main() -> int:
     from ophook_npu.errors import OphookError
-    from ophook_npu.sim.program import compile
+    from ophook_npu.sim import program, twin
 
     try:
-        compile(sys.argv[1:])
+        if sys.argv[1:] == ["--ophook-twin"]:
+            print(twin.targets(), end="")
+        else:
+            program.compile(sys.argv[1:])
     except OphookError as error:
         print(error, file=sys.stderr)
         return 1

@@ -183,6 +183,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         ),
         Library("libacl_tdt_channel.so", sources("tdt", "channel"), exported, (core,), here),
         Library("libacl_tdt_queue.so", sources("tdt", "queue"), exported, (core, "libascendcl.so"), here),
+        Library("libplatform.so", sources("ascendc/program", "platform"), _COMMON, (core,), here),
         Library("libfmk_parser.so", sources("ge", "empty"), engine),
         Library("libopp_registry.so", sources("ge", "empty"), engine),
         Library("libascend_protobuf.so", sources("ge", "empty"), engine),

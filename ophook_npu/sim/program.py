@@ -30,13 +30,14 @@ from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
-from ophook_npu.sim import core_kinds
+from ophook_npu.sim import core_kinds, launches
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
 _WHERE = "bisheng"
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
-_ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310}  # --npu-arch: Atlas A2 and A3; Ascend950
+# --npu-arch: Atlas A2 and A3; Ascend950; Ascend310P
+_ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310, "dav-2002": 200}
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
 _DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer|-X(?:host|aicore)-(?:start|end)")
 
@@ -50,13 +51,17 @@ class _Job:
     out: Path | None = None
     objects: bool = False  # -c
     shared: bool = False
+    archive: bool = False  # -lib
     asc: bool = False  # -x asc
+    twin: bool = False  # kernels are functions of the program: CMAKE_ASC_RUN_MODE=cpu
+    launches: Path | None = None  # where the headers of launches go; nothing is compiled then
     expressions: dict[str, str] = field(default_factory=dict)  # kernels that programs find by another name
 
 
 def _job(arguments: Sequence[str]) -> _Job:
     job = _Job()
     rest = iter(arguments)
+    of_soc = ""
 
     def value(option: str) -> str:
         found = next(rest, None)
@@ -67,17 +72,27 @@ def _job(arguments: Sequence[str]) -> _Job:
     for one in rest:
         if one.startswith("--npu-arch"):
             job.seen.append(_architecture(one.partition("=")[2] if "=" in one else value(one)))
+        elif one.startswith("--npu-soc"):
+            soc = find(one.partition("=")[2] if "=" in one else value(one))
+            of_soc = f"-D__CCE_AICORE__={soc.architecture}"
         elif one.startswith("--ophook-kernel="):  # libacl_rtc's: a name and what it stands for
             name, _, expression = one.partition("=")[2].partition("=")
             job.expressions[name] = expression
+        elif one.startswith("--ophook-launches="):
+            job.launches = Path(one.partition("=")[2])
         elif one == "--enable-simt":
             raise OphookError(_WHERE, f"{one}: threads of SIMT are Ascend950's, and not simulated")
         elif one == "-x" or one in ("-xasc", "-xcce"):
             job.asc = (value(one) if one == "-x" else one[2:]) in ("asc", "cce")
         elif one == "-mllvm":
             value(one)
-        elif one == "-c":
+        elif one in ("-c", "-dc"):
             job.objects = True
+        elif one in ("-lib", "--cce-build-static-lib"):
+            job.archive = True
+        elif one.startswith("--run-mode="):
+            job.twin = _mode(one.partition("=")[2])
+            job.seen += ["-DASCENDC_CPU_DEBUG=1"] if job.twin else []
         elif one in ("-E", "-S"):
             raise OphookError(_WHERE, f"{one} is not simulated", allowed="-c, -shared, or a program")
         elif one == "-o":
@@ -100,6 +115,8 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.sources.append(Path(one))
         else:
             job.inputs.append(one)
+    if of_soc and not any(one.startswith("-D__CCE_AICORE__") for one in job.seen):  # --npu-arch comes first
+        job.seen.append(of_soc)
     if not job.sources and not any(not one.startswith("-") for one in job.inputs):
         raise OphookError(_WHERE, "no input file", allowed="sources (.asc, .cpp), objects and libraries")
     for source in job.sources:
@@ -112,6 +129,12 @@ def _architecture(name: str) -> str:
     if name not in _ARCHITECTURES:
         raise OphookError(_WHERE, f"--npu-arch={name}", allowed=", ".join(_ARCHITECTURES))
     return f"-D__CCE_AICORE__={_ARCHITECTURES[name]}"
+
+
+def _mode(name: str) -> bool:
+    if name not in ("npu", "sim", "cpu"):
+        raise OphookError(_WHERE, f"--run-mode={name}", allowed="npu, sim, cpu")
+    return name == "cpu"
 
 
 def compile(arguments: Sequence[str]) -> Path:
@@ -132,6 +155,8 @@ def compile(arguments: Sequence[str]) -> Path:
     root = sim.active() or sim.build()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        if job.launches:
+            return _write_launches(job, root)
         if job.objects:
             if job.out is not None and len(job.sources) > 1:
                 raise OphookError(
@@ -147,30 +172,46 @@ def compile(arguments: Sequence[str]) -> Path:
             objects.append(folder / f"{number}.o")
             _object(source, job, root, folder, objects[-1])
         out = job.out or Path("a.out")
-        runtime = build.runtime()
-        lib = root / "lib64"
-        ours = ["-Wl,--no-as-needed", str(runtime), "-l:libophook_sim_core.so"]
-        ours += ["-Wl,--as-needed", "-lascendcl", "-lc_sec"]
-        made = [*map(str, objects), str(_launcher()), *job.inputs, f"-L{lib}", *ours, "-ldl", "-lpthread"]
+        if job.archive:
+            out.unlink(missing_ok=True)
+            _run(["ar", "qcs", str(out), *map(str, objects), *job.inputs], f"{out} cannot be made")
+            return out
+        made = [*map(str, objects), *map(str, launchers(job.twin)), *job.inputs, *linked(root)]
         how = ["-shared"] if job.shared else []
-        places = f"-Wl,-rpath,{runtime.parent}:{lib}"
-        _run([*toolchain.kernel_compiler(), *how, *made, places, "-o", str(out)], f"{out} cannot be linked")
+        _run([*toolchain.kernel_compiler(), *how, *made, "-o", str(out)], f"{out} cannot be linked")
         return out
 
 
-_HOW = ("-std=c++20", "-O1", "-fPIC", f"-I{build.ROOT.parent}", "-Wall")
+def linked(root: Path) -> list[str]:
+    """The linker's arguments that every program needs besides `launchers`."""
+    runtime, lib = build.runtime(), root / "lib64"
+    ours = ["-Wl,--no-as-needed", str(runtime), "-l:libophook_sim_core.so"]
+    ours += ["-Wl,--as-needed", "-lascendcl", "-lc_sec", "-lplatform", "-ldl", "-lpthread"]
+    return [f"-L{lib}", *ours, f"-Wl,-rpath,{runtime.parent}:{lib}"]
+
+
+def folders(root: Path) -> list[Path]:
+    """Where the headers are of kernels, of their host side, and of CANN."""
+    return [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent, build.forwards(), root / "include"]
+
+
+_ROOTS = (build.ROOT.parent, build.ROOT / "include", build.ROOT.parent / "include")
+_HOW = ("-std=c++20", "-O1", "-fPIC", *(f"-I{root}" for root in _ROOTS), "-Wall")
 
 
 @functools.cache
-def _launcher() -> Path:
-    """The object that every program has: it makes a task of the stream of each launch."""
-    return build.object(build.ROOT / "program" / "launch.cpp", _HOW, [build.ROOT.parent])
+def launchers(twin: bool = False) -> list[Path]:
+    """The object that every program has: it makes a task of the stream of each launch. ``twin``: and the one that calls
+    kernels as functions.
+    """
+    names = ("launch", "twin") if twin else ("launch",)
+    return [build.object(build.ROOT / "program" / f"{name}.cpp", _HOW, [build.ROOT.parent]) for name in names]
 
 
 def link_binary(told: Path, links: Sequence[str], out: Path) -> None:
     """Link ``out``, which a program can load by itself; ``told`` is the source that registers its kernels."""
     made = build.object(told, _HOW, [build.ROOT.parent])
-    command = [*toolchain.compiler(), "-shared", str(made), str(_launcher()), *links, "-o", str(out)]
+    command = [*toolchain.compiler(), "-shared", str(made), *map(str, launchers()), *links, "-o", str(out)]
     _run(command, f"{out} cannot be linked")
 
 
@@ -178,33 +219,44 @@ def link_binary(told: Path, links: Sequence[str], out: Path) -> None:
 _OWN = re.compile(r'^# \d+ "([^"]*)"(?: [124])*$', re.MULTILINE)
 
 
+def _how(job: _Job) -> list[str]:
+    # GCC has one version, whatever is asked for: see build.standard.
+    gcc = toolchain.is_gcc(toolchain.kernel_compiler())
+    return [build.standard(), "-fPIC", *(flag for flag in job.flags if not gcc or not flag.startswith("-std="))]
+
+
+def _preprocessed(source: Path, job: _Job, root: Path, macros: Sequence[str] = ()) -> str:
+    """The text of a source of kernels, its qualifiers and launches as they are."""
+    prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM", build.DEVICE]
+    command = [*toolchain.kernel_compiler(), *_how(job), *_seen(job, root), *prelude, *macros]
+    return _run([*command, "-x", "c++", "-E", str(source)], f"{source.name} does not compile")
+
+
+def _seen(job: _Job, root: Path) -> list[str]:
+    *own, toolkit = folders(root)
+    return [*job.seen, *(f"-I{one}" for one in own), f"-isystem{toolkit}"]
+
+
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:
     failed = f"{source.name} does not compile"
-    folders = [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent, build.forwards()]
-    seen = [*job.seen, *(f"-I{one}" for one in folders), f"-isystem{root / 'include'}"]
-    compiler = toolchain.kernel_compiler()
-    # GCC has one version, whatever is asked for: see build.standard.
-    gcc = toolchain.is_gcc(compiler)
-    how = [build.standard(), "-fPIC", *(flag for flag in job.flags if not gcc or not flag.startswith("-std="))]
+    compiler, how = toolchain.kernel_compiler(), _how(job)
     if source.suffix != ".asc" and not job.asc:
-        _run([*compiler, *how, *seen, "-c", str(source), "-o", str(out)], failed)
+        _run([*compiler, *how, *_seen(job, root), "-c", str(source), "-o", str(out)], failed)
         return
     how = [flag for flag in how if flag != "-fno-rtti"]  # a launch is known by a type's name
-    prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM", build.DEVICE]
-
-    def preprocessed(macros: Sequence[str] = ()) -> str:
-        return _run([*compiler, *how, *seen, *prelude, *macros, "-x", "c++", "-E", str(source)], failed)
+    workspace = _workspace(job)
 
     def compiled(text: str, name: str) -> Path:
-        (folder / f"{name}.ii").write_text(translated(build.without_aicore(text), source.name, job.expressions))
+        made = translated(build.without_aicore(text), source.name, job.expressions, workspace)
+        (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
         taken = [*how, *optimize, "-g", "-w", "-x", "c++-cpp-output"]
-        if gcc:
+        if toolchain.is_gcc(compiler):
             taken.append("-fpreprocessed")
         _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed)
         return folder / f"{name}.o"
 
-    text = preprocessed()
+    text = _preprocessed(source, job, root)
     files = {Path(one[1]) for one in _OWN.finditer(text)}
     if not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(CSRC)):
         made = compiled(text, source.stem)
@@ -212,13 +264,27 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
             shutil.move(made, out)
         return
     halves = {
-        kind: preprocessed([f"-D{name}={value}" for name, value in core_macros(kind == "cube").items()])
+        kind: _preprocessed(source, job, root, [f"-D{k}={v}" for k, v in core_macros(kind == "cube").items()])
         for kind in ("vector", "cube")
     }
     with ThreadPoolExecutor(2) as pool:  # toolchain.run holds them back
         vector, cube = pool.map(compiled, halves.values(), halves)
     if "-fsyntax-only" not in how:
         core_kinds.joined(vector, cube, _run, out)
+
+
+def _workspace(job: _Job) -> int:
+    """Which parameter of kernels holds the workspace: see launches.definition."""
+    defined = {one.removeprefix("-D").partition("=")[0] for one in job.seen}
+    return 0 if "HAVE_WORKSPACE" not in defined else -2 if "HAVE_TILING" in defined else -1
+
+
+def _write_launches(job: _Job, root: Path) -> Path:
+    assert job.launches is not None
+    for source in job.sources:
+        found = _kernels(build.without_aicore(_preprocessed(source, job, root)))
+        launches.write([one.kernel for one in found if one.by_name], job.launches)
+    return job.launches
 
 
 def _run(command: Sequence[str], what: str) -> str:
@@ -335,15 +401,16 @@ _C_LINKAGE = re.compile(r'\bextern\s*"C"')
 _TRAP = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"trap"\s*\)')  # the AI core's instruction
 
 
-def translated(text: str, name: str, expressions: Mapping[str, str] | None = None) -> str:
-    """A preprocessed source as g++ takes it. ``expressions``: by name, kernels that are found by it (``add<float>``).
+def translated(text: str, name: str, expressions: Mapping[str, str] | None = None, workspace: int = 0) -> str:
+    """A preprocessed source as g++ takes it. ``expressions``: by name, kernels that are found by it (``add<float>``);
+    ``workspace``: see `launches.definition`.
 
     Raises:
         OphookError: a launch that cannot be read; with its line.
     """
     pieces: list[str] = []
     kinds: dict[str, int] = {}
-    named: set[str] = set()
+    named: dict[str, launches.Kernel] = {}
     launched: set[str] = set()
     at = 0
     for token in _tokens(text):
@@ -354,11 +421,11 @@ def translated(text: str, name: str, expressions: Mapping[str, str] | None = Non
             at = token.end()
             continue
         if token[0] == "__global__":
-            kernel, kind, by_name = _kernel(text, token.start())
-            if kernel:
-                kinds[kernel] = max(kind, kinds.get(kernel, -1))
-            if by_name:
-                named.add(kernel)
+            if found := _kernel(text, token.start()):
+                kernel = found.kernel.name
+                kinds[kernel] = max(found.kind, kinds.get(kernel, -1))
+                if found.by_name:
+                    named[kernel] = found.kernel
             continue
         short, begin, replacement, end = _launch(text, token.start(), name)
         launched.add(short)
@@ -373,6 +440,7 @@ def translated(text: str, name: str, expressions: Mapping[str, str] | None = Non
     code = _TRAP.sub("AscendC::Trap()", _QUALIFIERS.sub("", code))
     code = re.sub(rf"\b__(?:{_SPACE})__", "", _ARRAYS.sub(_arrays, code))
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
+    declared += "".join(launches.definition(kernel, workspace) for _, kernel in sorted(named.items()))
     for k, expression in {**{k: k for k in sorted(named)}, **(expressions or {})}.items():
         entry = f"::ophook::program::Entry<::{expression.removeprefix('::')}>"
         declared += f'static const ::ophook::program::Named ophook_named_{k}("{k}", {entry}::bind, {entry}::sizes());\n'
@@ -388,10 +456,20 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
             yield token
 
 
-def _kernel(text: str, at: int) -> tuple[str, int, bool]:
-    """The function that `__global__` stands before, which cores it runs on (-1: its text does not say), and whether it
-    is defined here with C linkage, so that programs find it by its name.
-    """
+@dataclass(frozen=True)
+class _Found:
+    kernel: launches.Kernel
+    kind: int  # which cores it runs on; -1: its text does not say
+    by_name: bool  # it is defined here with C linkage, so that programs find it by its name
+
+
+def _kernels(text: str) -> list[_Found]:
+    found = [_kernel(text, token.start()) for token in _tokens(text) if token[0] == "__global__"]
+    return [one for one in found if one]
+
+
+def _kernel(text: str, at: int) -> _Found | None:
+    """The function that `__global__` stands before."""
     begin = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
     line = text.rfind("\n#", 0, at)
     begin = max(begin, text.find("\n", line + 1) if line >= 0 else 0)
@@ -402,8 +480,14 @@ def _kernel(text: str, at: int) -> tuple[str, int, bool]:
     plain = _ATTRIBUTE.sub("", _QUALIFIERS.sub("", head))
     named = re.search(r"(\w+)\s*\(", plain)
     if named is None:
-        return "", -1, False
+        return None
+    parts = _split(plain[named.end() : _closing(plain, named.end() - 1, "(", ")")])
+    kernel = launches.Kernel(named[1], tuple(launches.parameters(parts)))
     by_name = bool(end and end[0] == "{" and _C_LINKAGE.search(head))
+
+    def found(kind: str) -> _Found:
+        return _Found(kernel, KINDS[kind], by_name)
+
     if mix is not None:
         key = f"MIX_AIC_{mix['cubes']}_{mix['vectors']}"
         if key not in KINDS:
@@ -411,18 +495,18 @@ def _kernel(text: str, at: int) -> tuple[str, int, bool]:
                 _WHERE, f"{named[1]}: __mix__({mix['cubes']}, {mix['vectors']})",
                 allowed="__mix__(1, 0), __mix__(1, 1), __mix__(1, 2), __mix__(0, 1)",
             )  # fmt: skip
-        return named[1], KINDS[key], by_name
+        return found(key)
     if "__vector__" in qualifiers:
-        return named[1], KINDS["AIV_ONLY"], by_name
+        return found("AIV_ONLY")
     if "__cube__" in qualifiers:
-        return named[1], KINDS["AIC_ONLY"], by_name
+        return found("AIC_ONLY")
     if end and end[0] == "{":
         body = text[end.start() : _closing(text, end.start(), "{", "}")]
         if told := _TASK_TYPE.search(body):
-            return named[1], KINDS.get(told[1], 0), by_name
+            return _Found(kernel, KINDS.get(told[1], 0), by_name)
         if re.search(r"\b(?:Mmad|Fixpipe)\b", body):
-            return named[1], KINDS["AIC_ONLY"], by_name
-    return named[1], -1, by_name
+            return found("AIC_ONLY")
+    return _Found(kernel, -1, by_name)
 
 
 def _launch(text: str, at: int, name: str) -> tuple[str, int, str, int]:

@@ -191,6 +191,7 @@ def set_env_script() -> str:
         ]
     lines += [f'export {name}="{value}"' for name, value in _places("$_ophook_root", release).items()]
     lines += [f'export {name}="${{{name}:-{value}}}"' for name, value in chosen.items()]
-    lines += [f'export {_BUILT_FOR}="$OPHOOK_SIM_SOC"']
+    # Sample projects' scripts choose theirs first.
+    lines += [f'export {_BUILT_FOR}="${{{_BUILT_FOR}:-$OPHOOK_SIM_SOC}}"']
     lines += [f"unset {autoload.VARIABLE}", "unset _ophook_self _ophook_root _ophook_rest; unset -f _ophook_without"]
     return "\n".join(lines) + "\n"

@@ -50,8 +50,8 @@ def test_a_source_that_asks_for_its_core_is_compiled_for_each(option: str, tmp_p
     apply(environ, environment(root))
     done = subprocess.run([str(made)], env=environ, capture_output=True, text=True, timeout=120, check=False)
     program.compile([option, "-fsyntax-only", "-c", str(SOURCE.with_name("core_kinds.asc"))])
-    # The cube core's number, and those of its two vector cores.
-    assert done.stdout == "status 0: 101 201 201\nstatus 0: 102 202 202\nstarted 1\n", done
+    # The cube core's number, and those of its two vector cores; each with how many of its kind a block has.
+    assert done.stdout == "status 0: 1101 2201 2201\nstatus 0: 1102 2202 2202\nstarted 1\n", done
 
 
 REGISTERS = SOURCE.with_name("registers.asc")

@@ -57,6 +57,14 @@ def scattered(a: Array, b: Array) -> Array:
     return r
 
 
+def picked_by_bits(a: Array, b: Array) -> Array:
+    ends = np.arange(WIDTH) % 4 % 3 == 0  # 0b1001; the second pattern is 0b0001
+    r = np.zeros_like(a)
+    r[:, : WIDTH // 2] = a[:, ends]
+    r[:, WIDTH // 2 :][:, :48] = np.concatenate([a[:, :64][:, ends[:64]], a[:, 64:128:4]], 1)
+    return r
+
+
 def three_taps(a: Array, b: Array) -> Array:
     padded = np.pad(a, ((0, 0), (1, 1)), mode="edge")
     return 0.25 * padded[:, :-2] + 0.5 * a + 0.25 * padded[:, 2:]
@@ -177,6 +185,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "reversed": lambda a, b: a[:, ::-1],
     "rolled": lambda a, b: np.roll(a, -3, 1),
     "even_elements": lambda a, b: a[:, ::2],
+    "picked_by_bits": picked_by_bits,
     "each_eight_times": lambda a, b: np.repeat(a[:, :32], 8, 1),
     "transpose": lambda a, b: square(half(a)).transpose(0, 2, 1),
     "scatter": scattered,

@@ -1,5 +1,7 @@
 #include "ascendc/program/launch.h"
 
+#include <link.h>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "ascendc/program/binary.h"
-#include "ascendc/program/soc.h"
 #include "ascendc/include/ascendc/runtime.h"
 #include "ascendc/runtime/options.h"
 #include "core/order_api.h"
@@ -59,9 +60,16 @@ struct Task {
   uint64_t blocks;
   Bound work;
   uint64_t tiling_key = 0;
+  int kind = -1;  // a call's of the twin; -1: as the kernel's text says, wherever that stands
 };
 
 void entry(Task* task) { task->work.run(); }
+
+int kind_of(const Task& task) {
+  if (task.kind >= 0) return task.kind;
+  const auto found = kinds().find(task.name);
+  return found == kinds().end() ? 0 : found->second;
+}
 
 // One line of JSON a launch, for `ophook-npu kernel run`; without it what is wrong goes to standard error.
 void tell(const Task& task, const char* report, const char* summary) {
@@ -90,13 +98,40 @@ size_t registered(const void* pointer) {
   return low;
 }
 
+thread_local const Task* running = nullptr;
+
+// `__gm__` variables of a kernel's source lie in the library that holds it: the part of it that is mapped around one.
+struct Mapped {
+  uintptr_t address, begin = 0, end = 0;
+};
+int look(dl_phdr_info* info, size_t, void* argument) {
+  auto& mapped = *static_cast<Mapped*>(argument);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = begin + info->dlpi_phdr[i].p_memsz;
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && mapped.address >= begin && mapped.address < end)
+      return mapped.begin = begin, mapped.end = end, 1;
+  }
+  return 0;
+}
+
 int allocation(const void* pointer, void** begin, size_t* bytes) {
-  return sim_memory_block(pointer, begin, bytes) >= 0;
+  if (sim_memory_block(pointer, begin, bytes) >= 0) return 1;
+  *begin = const_cast<void*>(pointer);
+  if ((*bytes = registered(pointer))) return 1;
+  Mapped mapped{reinterpret_cast<uintptr_t>(pointer)};
+  if (!dl_iterate_phdr(look, &mapped)) return 0;
+  // An array of the host's that was handed over is none.
+  for (const Pointer& given : running->work.pointers) {
+    const auto address = reinterpret_cast<uintptr_t>(given.address);
+    if (!given.device && address >= mapped.begin && address < mapped.end) return 0;
+  }
+  *begin = reinterpret_cast<void*>(mapped.begin);
+  return (*bytes = mapped.end - mapped.begin) > 0;
 }
 
 int run(void* argument) {
   auto* task = static_cast<Task*>(argument);
-  const auto found = kinds().find(task->name);
+  running = task;
   std::vector<ascendc_memory> memory{{"launch", task, 0, 0, 5, 1}};
   std::vector<std::string> names;
   names.reserve(task->work.pointers.size());
@@ -115,12 +150,17 @@ int run(void* argument) {
   }
   char summary[2048] = "";
   char* report = nullptr;
+  ascendc_options options = rt::options_of(*sim_current_soc(), kind_of(*task));
+  if (task->kind >= 0) {
+    options.sequential = 1;
+    if (options.architecture == 200) options.kind = 0;  // its cores have both units
+  }
   const ascendc_launch launch{reinterpret_cast<void*>(&entry),
                               memory.data(),
                               int32_t(memory.size()),
                               int32_t(task->blocks),
                               task->tiling_key,
-                              rt::options_of(*sim_current_soc(), found == kinds().end() ? 0 : found->second),
+                              options,
                               summary,
                               sizeof summary,
                               nullptr,
@@ -173,12 +213,12 @@ uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, 
   return uint32_t(failed);
 }
 
-}  // namespace ophook::program
-
-void ophook_program_soc(ascendc_soc* out) {
-  sim_init();
-  if (const sim_soc* soc = sim_current_soc()) *out = ophook::rt::platform_of(*soc);
+int run_now(const char* kernel, uint64_t blocks, int kind, uint64_t tiling_key, Bound work) {
+  Task task{kernel, blocks, std::move(work), tiling_key, kind};
+  return run(&task);
 }
+
+}  // namespace ophook::program
 
 const ophook_binary_kernel* ophook_binary_find(const char* name) {
   using namespace ophook::program;

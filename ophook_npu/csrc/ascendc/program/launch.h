@@ -101,6 +101,15 @@ constexpr int kArchitecture = 0;
 // 0, or the code with which the launch failed.
 uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, int architecture = kArchitecture);
 
+// What is left of a workspace behind the bytes of the system, as a kernel sees it of which HAVE_WORKSPACE is defined.
+inline uint8_t* user_workspace(void* workspace) {
+  constexpr size_t kSystem = 16 * 1024 * 1024;  // PlatformAscendC::GetLibApiWorkSpaceSize
+  return static_cast<uint8_t*>(workspace) + kSystem;
+}
+
+// The same for a call that waits; `kind` as ascendc_options has it.
+int run_now(const char* kernel, uint64_t blocks, int kind, uint64_t tiling_key, Bound work);
+
 template <typename Kernel>
 struct Launch {
   const char* name;

@@ -1,6 +1,6 @@
-// The simulated device's processor, for the host code of a program that launches kernels.
+// The simulated device's processor, for the host code of a program that launches kernels; in libplatform.so.
 #pragma once
 
 #include "../host/host.h"
 
-extern "C" void ophook_program_soc(ascendc_soc* out);
+extern "C" __attribute__((visibility("default"))) void ophook_program_soc(ascendc_soc* out);

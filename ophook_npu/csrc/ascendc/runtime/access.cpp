@@ -214,9 +214,14 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
 
 bool has_unit(Core& c, bool vector, const char* call, At at) {
   if (c.is_vector == vector) return true;
-  c.report(Kind::wrong_core, call, at,
-           text("core %d is a %s core, and this is work of a %s core", c.index, c.is_vector ? "vector" : "cube",
-                vector ? "vector" : "cube"));
+  const char *is = c.is_vector ? "vector" : "cube", *other = vector ? "vector" : "cube";
+  // Compiled for the one kind of core, the work of the other is nothing.
+  if (std::any_of(c.launch.cores.begin(), c.launch.cores.end(), [&](auto& each) { return each->is_vector == vector; }))
+    c.report(Kind::unguarded, call, at,
+             text("core %d is a %s core, where work of a %s core does nothing", c.index, is, other));
+  else
+    c.report(Kind::wrong_core, call, at,
+             text("core %d is a %s core, and this is work of a %s core", c.index, is, other));
   return false;
 }
 

@@ -150,6 +150,7 @@ static bool leaves_undone(Kind kind) {
     case Kind::stride:
     case Kind::position:
     case Kind::wrong_core:
+    case Kind::unguarded:
     case Kind::overlap:
     case Kind::parameter:
     case Kind::queue_full:
@@ -168,9 +169,12 @@ static bool is_missing(Kind kind) {
 }
 
 void Core::report(Kind kind, const char* call, At at, std::string what, std::string buffer) {
-  if (!launch.checks() && severity_of(kind) != Severity::error) return;
-  if (!launch.wanted(severity_of(kind))) return;
-  if (severity_of(kind) == Severity::error) launch.failed = true;
+  Severity severity = severity_of(kind);
+  if (launch.options.sequential && (kind == Kind::missing_sync || kind == Kind::copies_overlap))
+    severity = Severity::strict;
+  if (!launch.checks() && severity != Severity::error) return;
+  if (!launch.wanted(severity)) return;
+  if (severity == Severity::error) launch.failed = true;
   const char* file = at.file ? at.file : "";
   if (is_missing(kind) && cause >= 0) {
     ++launch.findings[size_t(cause)].followed;

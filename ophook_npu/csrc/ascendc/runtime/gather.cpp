@@ -78,7 +78,8 @@ void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32
 }
 
 void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask,
-                 uint32_t block, uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at) {
+                 uint32_t block, uint32_t repeats, uint32_t repeat_stride, uint32_t pattern_stride, uint64_t* count,
+                 At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "GatherMask", at);
   const uint32_t size = size_of(dst.dtype), per_block = kBlock / size;
@@ -89,9 +90,9 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
     return;
   }
   const uint32_t lanes = reduce_mode ? mask : 256 / size;
-  uint64_t bit = 0;
   for (uint32_t repeat = 0; repeat < repeats; ++repeat) {
-    for (uint32_t e = 0; e < lanes; ++e, ++bit) {
+    for (uint32_t e = 0; e < lanes; ++e) {
+      const uint64_t bit = uint64_t(repeat) * pattern_stride * kBlock * 8 + e;
       bool keep;
       if (pattern) {
         if (!op.inside(*pattern, bit / 8, 1, "the pattern")) return;

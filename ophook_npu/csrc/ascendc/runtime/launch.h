@@ -26,6 +26,9 @@ typedef struct ascendc_options {
   int32_t kind;          // 0 vector cores only, 1 one cube with two vector cores, 2 one cube with one, 3 cubes only
   uint64_t ub, l1, l0a, l0b, l0c, bt, fb;  // sizes of the local memories in bytes
   int32_t timeline;                        // 1: the report has an estimate of when each operation runs
+  // 1: compiled for a run on the CPU, which carries out one instruction after the other, and whose kernels may leave
+  // out what makes pipes wait: that is of the level `strict` then.
+  int32_t sequential;
 } ascendc_options;
 
 typedef struct ascendc_launch {

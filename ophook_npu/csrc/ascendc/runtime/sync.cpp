@@ -209,8 +209,13 @@ int64_t block_index() {
 }
 int64_t block_count() { return core().launch.blocks; }
 int64_t sub_block_index() { return core().sub; }
-int64_t sub_block_count() { return core().launch.subs; }
+int64_t sub_block_count() { return core().is_vector ? core().launch.subs : 1; }
 bool is_vector_core() { return core().is_vector; }
+bool runs_on(bool cubes, bool vectors) {
+  Core* c = core_or_null();
+  if (c && !(c->is_vector ? vectors : cubes)) c->stop();
+  return true;
+}
 uint64_t tiling_key() { return core().launch.tiling_key; }
 uint8_t* workspace_address() { return core().launch.workspace; }
 

@@ -102,3 +102,16 @@ void a_tail_that_is_not_set(ARGUMENTS) {
   mm.End();
 }
 EXPORT(a_tail_that_is_not_set)
+
+template <bool wrong>
+void both_kinds_of_cores_fill(ARGUMENTS) {
+  const TCubeTiling t = square();
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> work;
+  pipe.InitBuffer(work, 64);
+  if (wrong || g_coreType == AscendC::AIV) Duplicate(work.Get<float>(), 0.0f, 16);  // FAULT unguarded
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  good(mm, x, y, z);
+}
+EXPORT(both_kinds_of_cores_fill)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "contexts.h"
-#ifdef OPHOOK_ASC_PROGRAM
+#ifndef OPHOOK_OP_HOST
 #include "../../program/soc.h"
 #endif
 
@@ -76,7 +76,7 @@ class PlatformAscendC {
   uint64_t reserved_ = 0;
 };
 
-#ifdef OPHOOK_ASC_PROGRAM
+#ifndef OPHOOK_OP_HOST
 // Of host code of a program: the device that it runs on.
 inline const fe::PlatFormInfos* platform_now() {
   static const fe::PlatFormInfos infos = [] {

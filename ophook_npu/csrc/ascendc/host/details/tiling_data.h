@@ -112,7 +112,7 @@ struct TilingRegistration {
 #define END_TILING_DATA_DEF \
   }                         \
   ;
-#ifdef OPHOOK_ASC_PROGRAM  // a program fills its structures itself: nobody asks for them by an operator's name
+#ifndef OPHOOK_OP_HOST  // a program fills its structures itself: nobody asks for them by an operator's name
 #define REGISTER_TILING_DATA_CLASS(op, class_name)
 #else
 #define REGISTER_TILING_DATA_CLASS(op, class_name)                                 \

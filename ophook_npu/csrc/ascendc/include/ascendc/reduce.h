@@ -32,7 +32,8 @@ OPHOOK_RT void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At
 OPHOOK_RT void ramp(const char* call, Local dst, Scalar first, Scalar step, Cover cover, Step d, At at);
 OPHOOK_RT void transpose16(Local dst, Local src, At at);
 OPHOOK_RT void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask,
-                           uint32_t block, uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at);
+                           uint32_t block, uint32_t repeats, uint32_t repeat_stride, uint32_t pattern_stride,
+                           uint64_t* count, At at);
 OPHOOK_RT uint64_t last_gathered();  // how many elements the last GatherMask took
 }  // namespace ophook::rt
 
@@ -294,14 +295,14 @@ __aicore__ inline void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T
                                   ophook::rt::At at = ophook::rt::At::here()) {
   const auto pattern = src1Pattern.view();
   ophook::rt::gather_mask(dst.view(), src0.view(), &pattern, 0, reduceMode, mask, p.src0BlockStride, p.repeatTimes,
-                          p.src0RepeatStride, &rsvdCnt, at);
+                          p.src0RepeatStride, p.src1RepeatStride, &rsvdCnt, at);
 }
 template <typename T>
 __aicore__ inline void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t src1Pattern,
                                   const bool reduceMode, const uint32_t mask, const GatherMaskParams& p,
                                   uint64_t& rsvdCnt, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::gather_mask(dst.view(), src0.view(), nullptr, src1Pattern, reduceMode, mask, p.src0BlockStride,
-                          p.repeatTimes, p.src0RepeatStride, &rsvdCnt, at);
+                          p.repeatTimes, p.src0RepeatStride, 0, &rsvdCnt, at);
 }
 template <typename T>
 __aicore__ inline void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t repeatTime,

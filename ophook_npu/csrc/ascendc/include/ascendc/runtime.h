@@ -197,6 +197,8 @@ OPHOOK_RT int64_t sub_block_count();
 OPHOOK_RT bool is_vector_core();
 OPHOOK_RT uint64_t tiling_key();
 OPHOOK_RT uint8_t* workspace_address();
+// Ends the core where it is of a kind that the kernel does not run on; else true.
+OPHOOK_RT bool runs_on(bool cubes, bool vectors);
 OPHOOK_RT void copy_tiling(void* to, const void* from, size_t bytes, const char* name, At at);
 // `named`: behind the core's name, as the page of printf shows it. Outside a kernel it is the host's printf.
 OPHOOK_RT int print(bool named, const char* format, ...);

@@ -202,7 +202,7 @@ __aicore__ constexpr inline uint32_t DivCeil(uint32_t a, uint32_t b) { return b 
 __aicore__ constexpr inline uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
 
 // Cores of this kind for each block that the kernel was launched with.
-__aicore__ inline int64_t GetTaskRatio() { return ophook::rt::is_vector_core() ? ophook::rt::sub_block_count() : 1; }
+__aicore__ inline int64_t GetTaskRatio() { return ophook::rt::sub_block_count(); }
 
 // The counter of Atlas A2 and A3 runs at 50 MHz; here it is the host's clock in that unit.
 __aicore__ inline int64_t GetSystemCycle() {

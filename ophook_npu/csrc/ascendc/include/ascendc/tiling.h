@@ -37,8 +37,18 @@ void copy_array(T (&to)[count], const T (&from)[count]) {
 #define REGISTER_TILING_FOR_TILINGKEY(condition, type)
 #define TILING_KEY_IS(key) (::ophook::rt::tiling_key() == static_cast<uint64_t>(key))
 #define TILING_KEY_LIST(first, second) (TILING_KEY_IS(first) || TILING_KEY_IS(second))
-#define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(type >= 0, #type)
 #define KERNEL_TASK_TYPE(key, type) static_assert(type >= 0, #type)
+#ifdef ASCENDC_CPU_DEBUG  // SetKernelMode says it there; what is left to do is that cores of the other kind do nothing
+#define OPHOOK_TASK_TYPE(line) ophook_task_type_##line
+#define OPHOOK_TASK_TYPE_IN(line) OPHOOK_TASK_TYPE(line)
+#define KERNEL_TASK_TYPE_DEFAULT(type)                                                       \
+  static_assert(type >= 0, #type);                                                           \
+  [[maybe_unused]] const bool OPHOOK_TASK_TYPE_IN(__LINE__) =                                \
+      ::ophook::rt::runs_on(type != KERNEL_TYPE_AIV_ONLY && type != KERNEL_TYPE_MIX_AIV_1_0, \
+                            type != KERNEL_TYPE_AIC_ONLY && type != KERNEL_TYPE_MIX_AIC_1_0)
+#else
+#define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(type >= 0, #type)
+#endif
 
 enum KernelMetaType {
   KERNEL_TYPE_AIV_ONLY,

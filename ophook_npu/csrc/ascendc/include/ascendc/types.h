@@ -39,6 +39,8 @@
 #ifndef __NPU_ARCH__
 #if __CCE_AICORE__ == 310
 #define __NPU_ARCH__ 3510
+#elif __CCE_AICORE__ == 200
+#define __NPU_ARCH__ 2002
 #else
 #define __NPU_ARCH__ 2201
 #endif

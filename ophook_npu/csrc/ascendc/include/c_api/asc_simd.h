@@ -195,15 +195,15 @@ OPHOOK_WITH_SYNC(asc_gather_datablock, OPHOOK_OF(uint16_t, uint32_t),
 OPHOOK_WITH_SYNC(asc_reduce, OPHOOK_OF(uint16_t, uint32_t), (T * dst, T* src0, T* src1, uint32_t count),
                  (dst, src0, src1, count), uint64_t taken;
                  const auto bits = OPHOOK_LOCAL(src1);
-                 ophook::rt::gather_mask(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), &bits, 0, true, count, 1, 1, 8, &taken,
-                                         where))
+                 ophook::rt::gather_mask(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), &bits, 0, true, count, 1, 1, 8, 0,
+                                         &taken, where))
 OPHOOK_OF(uint16_t, uint32_t)
 inline void asc_reduce(T* dst, T* src0, T* src1, uint16_t repeat, uint8_t src0_block, uint8_t pattern_mode,
-                       uint16_t src0_repeat, uint8_t, OPHOOK_AT) {
+                       uint16_t src0_repeat, uint8_t src1_repeat, OPHOOK_AT) {
   uint64_t taken;
   const auto bits = pattern_mode ? ophook::rt::Local{} : OPHOOK_LOCAL(src1);
   ophook::rt::gather_mask(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), pattern_mode ? nullptr : &bits, pattern_mode, false, 0,
-                          src0_block, repeat, src0_repeat, &taken, where);
+                          src0_block, repeat, src0_repeat, src1_repeat, &taken, where);
 }
 #if __NPU_ARCH__ == 2201
 // Of all repeats of the last asc_repeat_reduce_max or _min: the value, and the first place that has it.

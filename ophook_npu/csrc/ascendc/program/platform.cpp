@@ -1,0 +1,7 @@
+#include "ascendc/program/soc.h"
+#include "ascendc/runtime/options.h"
+
+void ophook_program_soc(ascendc_soc* out) {
+  sim_init();
+  if (const sim_soc* soc = sim_current_soc()) *out = ophook::rt::platform_of(*soc);
+}
