@@ -1,0 +1,7 @@
+#pragma once
+#include <cstdint>
+
+struct Scaling {
+  uint32_t count;
+  float factor;
+};

@@ -1,0 +1,65 @@
+"""Sample projects' ways to run a kernel: as a function of the program on the CPU, or by ACLRT_LAUNCH_KERNEL."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ophook_npu import sim
+from ophook_npu.sim import twin
+from ophook_npu.sim.variables import apply, environment
+
+PROJECT = Path(__file__).parent / "programs" / "invocation"
+RIGHT = "the same, {} vector cores: 7 6 6"
+
+
+def in_toolkit(command: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    root = sim.active()
+    assert root is not None and shutil.which("cmake"), "cmake is what the tests are about"
+    environ = dict(os.environ) | more
+    apply(environ, environment(root))
+    return subprocess.run(
+        ["bash", "-ec", command],
+        cwd=folder,
+        env=environ | more,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def built(tmp_path: Path, mode: str, kind: str, soc: str) -> Path:
+    said = f"-DRUN_MODE={mode} -DKIND={kind} -DSOC_VERSION={soc} -DCMAKE_INSTALL_PREFIX={tmp_path}/out"
+    done = in_toolkit(f"cmake -S {PROJECT} -B build {said} && cmake --build build && cmake --install build", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return tmp_path / "build" / "run"
+
+
+def test_a_kernel_runs_as_a_function_on_the_processor_of_its_target(tmp_path: Path) -> None:
+    program = built(tmp_path, "cpu", "SHARED", "ascend910B1")
+    done = subprocess.run([program], env={"HOME": str(tmp_path)}, capture_output=True, text=True, check=False)
+    # Ascend910B1 has 48, whatever runs the tests. Barriers may be left out there.
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, RIGHT.format(48), ""), done
+    done = in_toolkit(str(program), tmp_path, OPHOOK_KERNEL_STRICT="1")
+    assert "pipe V reads what pipe MTE2 writes" in done.stderr and RIGHT.format(48) in done.stdout, done
+    done = in_toolkit(f"{program} more", tmp_path)
+    assert done.returncode == 1 and "of device memory that belong to no argument" in done.stderr, done
+    assert done.stderr.endswith("2 of 2 kernel launches had errors\n"), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["STATIC", "SHARED"])
+def test_a_kernel_is_launched_from_a_source_that_a_host_compiler_compiles(kind: str, tmp_path: Path) -> None:
+    program = built(tmp_path, "npu", kind, "Ascend910B4")
+    done = in_toolkit(str(program), tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, f"status 0\n{RIGHT.format(40)}"), done
+    assert (tmp_path / "out" / "include" / "kernels" / "aclrtlaunch_scaled.h").is_file()
+    assert "status 507015" in in_toolkit(f"{program} more", tmp_path).stdout
+
+
+def test_each_processor_has_its_target() -> None:
+    names = twin.names()
+    assert {names[name] for name in ("Ascend910B3", "ascend910B3", "ascend910b3")} == {"Ascend910B3"}
+    assert names["ascend950"] == names["Ascend950PR_9599"] == "Ascend950PR_9589"
