@@ -36,7 +36,7 @@ class Kernel:
 
 
 def _pointer(kind: str) -> bool:
-    return kind.endswith("*") or kind == "GM_ADDR"
+    return kind.endswith("*")
 
 
 def parameters(parts: Sequence[str]) -> Iterator[tuple[str, str]]:

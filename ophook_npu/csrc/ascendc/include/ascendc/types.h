@@ -46,7 +46,7 @@
 #endif
 #endif
 
-using GM_ADDR = uint8_t*;
+#define GM_ADDR __gm__ uint8_t*
 
 namespace ophook::rt {
 
@@ -165,13 +165,16 @@ OPHOOK_LESSER(unsigned long long)
 OPHOOK_LESSER(float)
 OPHOOK_LESSER(double)
 #undef OPHOOK_LESSER
-template <typename A, typename B,
-          typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>>>
-constexpr std::common_type_t<A, B> min(A a, B b) {
+// Of two types; a kernel's own template of two parameters is more special than one of any number.
+template <typename A, typename B, typename... None>
+constexpr auto min(A a, B b, None...)
+    -> std::enable_if_t<!sizeof...(None) && std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>,
+                        std::common_type_t<A, B>> {
   return min(std::common_type_t<A, B>(a), std::common_type_t<A, B>(b));
 }
-template <typename A, typename B,
-          typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>>>
-constexpr std::common_type_t<A, B> max(A a, B b) {
+template <typename A, typename B, typename... None>
+constexpr auto max(A a, B b, None...)
+    -> std::enable_if_t<!sizeof...(None) && std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>,
+                        std::common_type_t<A, B>> {
   return max(std::common_type_t<A, B>(a), std::common_type_t<A, B>(b));
 }

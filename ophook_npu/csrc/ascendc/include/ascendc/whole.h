@@ -435,9 +435,14 @@ template <typename T>
 __aicore__ inline void Fill(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
   ophook::rt::fill_global("Fill", gm.view(), size, sizeof(T), &value, at);
 }
-template <typename T>  // an older name, which the vendor's examples use
+// Older names, which the vendor's examples and operators use.
+template <typename T>
 __aicore__ inline void InitOutput(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
   ophook::rt::fill_global("InitOutput", gm.view(), size, sizeof(T), &value, at);
+}
+template <typename T>
+__aicore__ inline void InitGlobalMemory(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
+  ophook::rt::fill_global("InitGlobalMemory", gm.view(), size, sizeof(T), &value, at);
 }
 
 #undef OPHOOK_REAL

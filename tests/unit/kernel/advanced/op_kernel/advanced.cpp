@@ -83,7 +83,7 @@ extern "C" __global__ __aicore__ void advanced(GM_ADDR x, GM_ADDR gamma, GM_ADDR
   }
   SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
   WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
-  const GM_ADDR outputs[] = {y, first, second, index};
+  GM_ADDR const outputs[] = {y, first, second, index};
   for (int i = 0; i < 4; ++i) {
     GlobalTensor<float> gm;
     gm.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(outputs[i]));

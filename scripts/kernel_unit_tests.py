@@ -1,0 +1,239 @@
+"""Compile and run the unit tests of kernels in CANN's operator repositories, unmodified, on the simulated CPU twin.
+
+    python scripts/kernel_unit_tests.py CHECKOUT                    # of ops-math, ops-nn, ops-cv or ops-transformer
+    python scripts/kernel_unit_tests.py CHECKOUT --only activation  # tests whose path has it
+    python scripts/kernel_unit_tests.py CHECKOUT --log LOG --table docs/kernel-unit-tests.md
+
+Such a test is a program of googletest that calls the kernel as a function (ICPU_RUN_KF). The repositories' own build
+wants all of CANN; here each test is one program: its source, the kernel's, and the options and the processor that its
+CMakeLists.txt gives. What their build reads from a library of tilings, the structures and GET_TILING_DATA, is read from
+the text of op_host. Needs googletest. Tests run in CHECKOUT/build/tests/ut/op_kernel, from where they look for data.
+Nothing of a checkout is in our repository. With --log, what has a result there is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ophook_npu import sim, toolchain
+from ophook_npu.kernel.socs import find
+from ophook_npu.plural import counted
+from ophook_npu.sim import program, twin
+from ophook_npu.sim.variables import apply, environment
+
+_CASE = re.compile(r"^\s*AddOpTestCase\s*\(\s*(\w+)\s+\"([^\"]*)\"(?:\s+\"([^\"]*)\")?", re.MULTILINE)
+_STRUCTURE = re.compile(r"BEGIN_TILING_DATA_DEF\s*\(\s*(\w+)\s*\)(.*?)END_TILING_DATA_DEF", re.DOTALL)
+_FIELD = re.compile(r"TILING_DATA_FIELD_DEF(_ARR|_STRUCT)?\s*\(([^()]*)\)")
+_REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+_WRONG = re.compile(r"\[simulated Ascend\] the kernel .*? has errors:\n(.*?)(?:\n\[|\Z)", re.DOTALL)
+
+
+@dataclass
+class Test:
+    path: str  # below the checkout
+    operator: str
+    soc: str
+    options: list[str]
+
+
+@dataclass
+class Result:
+    path: str
+    what: str
+    """passes; findings (it passes, and the kernel has errors); fails; stops; does not compile; no kernel."""
+    why: str = ""
+
+
+def tests(checkout: Path) -> Iterator[Test]:
+    for source in sorted(checkout.glob("**/tests/ut/op_kernel/**/*.cpp")):
+        if "ICPU_RUN_KF" not in source.read_text(errors="replace"):
+            continue
+        folder = source.parent
+        while not (listed := folder / "CMakeLists.txt").is_file() and folder.name != "ut":
+            folder = folder.parent
+        found = _CASE.findall(listed.read_text(errors="replace")) if listed.is_file() else []
+        if found:
+            operator, socs, options = found[0]
+            path = str(source.relative_to(checkout))
+            yield Test(path, operator, re.split(r"[;,\s]", socs)[0], options.split())
+
+
+@functools.cache
+def structures(checkout: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Of all host sides: the body of each structure, and which one an operator registers (in small letters)."""
+    bodies: dict[str, str] = {}
+    registered: dict[str, str] = {}
+    for one in sorted(checkout.glob("**/op_host/**/*")):
+        if one.suffix in (".h", ".cpp"):
+            text = one.read_text(errors="replace")
+            bodies |= dict(_STRUCTURE.findall(text))
+            for operator, name in _REGISTERED.findall(text):
+                registered.setdefault(re.sub(r"_\d+$", "", operator).lower(), name)
+    return bodies, registered
+
+
+def tilings(checkout: Path, test: Test, sources: Sequence[Path]) -> str:
+    """The structures that these sources name and the host side registers, as kernels read them."""
+    bodies, registered = structures(checkout)
+    text = "\n".join(one.read_text(errors="replace") for one in sources)
+    first = registered.get(test.operator.replace("_", ""))
+    wanted = set(re.findall(r"\w+", text)) & bodies.keys() | ({first} & bodies.keys() if first else set())
+    made: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name in made or name not in bodies:
+            return
+        fields = []
+        for kind, parameters in _FIELD.findall(bodies[name]):
+            parts = [part.strip() for part in parameters.split(",")]
+            if kind == "_STRUCT":
+                add(parts[0])
+            fields.append(f"{parts[0]} {parts[2]}[{parts[1]}];" if kind == "_ARR" else f"{parts[0]} {parts[1]};")
+        made[name] = f"struct {name} {{ {' '.join(fields)} }};"
+
+    for name in sorted(wanted):
+        add(name)
+    lines = ["#include <cstdint>", '#include "kernel_tiling/kernel_tiling.h"', *made.values()]
+    if first in made:
+        lines.append(f"using OphookDefaultTiling = {first};")  # what GET_TILING_DATA reads
+    return "\n".join(lines) + "\n"
+
+
+def staged(checkout: Path, folder: Path) -> Path:
+    """Each operator's kernels in a folder of its name, as the repository's build has them: they include each other."""
+    for kernels in checkout.glob("*/**/op_kernel"):
+        if kernels.is_dir() and "/tests/" not in f"{kernels}/" and not (folder / kernels.parent.name).exists():
+            shutil.copytree(kernels, folder / kernels.parent.name)
+    return folder
+
+
+def kernel_of(checkout: Path, test: Test) -> tuple[Path, list[Path]]:
+    """The operator's folder, and the kernel's source where the test does not include it itself."""
+    source = checkout / test.path
+    operator = checkout / test.path.partition("/tests/ut/")[0]
+    if re.search(r'#include\s+"[^"]*op_kernel/[^"]*\.cpp"', source.read_text(errors="replace")):
+        return operator, []
+    stem = source.stem.removeprefix("test_")
+    for name in (stem, test.operator, f"{test.operator}_apt"):
+        if found := sorted(operator.glob(f"op_kernel/**/{name}.cpp")):
+            return operator, found[:1]
+    return operator, []
+
+
+def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path) -> Path | Result:
+    targets = twin.names()
+    if test.soc not in targets:
+        return Result(test.path, "does not compile", f"no processor {test.soc}")
+    soc = find(targets[test.soc])
+    operator, kernels = kernel_of(checkout, test)
+    source = checkout / test.path
+    told = source.parent / f"{test.operator}_tiling_def.h"
+    if "/foreach/" in f"/{test.path}":
+        told = checkout / "foreach/foreach_abs/tests/ut/op_kernel/foreach_abs_tiling_def.h"
+    if not told.is_file():
+        told = folder / "tiling.h"
+        own = [one for one in operator.glob("op_kernel/**/*") if one.suffix in (".h", ".cpp")]
+        told.write_text(tilings(checkout, test, [source, *own]))
+    seen = [f"-D{one}" for one in twin.macros(soc)] + [f"-isystem{one}" for one in program.folders(root)]
+    places = ("tests/ut/op_kernel", "tests/ut/common", "common/inc", "")
+    seen += [f"-I{checkout / place}" for place in places] + [f"-I{stage / operator.name}", f"-I{stage}"]
+    how = ["-std=c++20", "-O0", "-w", "-DKERNELUT=1", f'-DUT_SOC_VERSION="{test.soc}"', *seen, *test.options]
+    made = []
+    copies = [stage / operator.name / one.relative_to(operator / "op_kernel") for one in kernels]
+    for number, one in enumerate([source, *copies]):
+        out = folder / f"{number}.o"
+        command = [*toolchain.compiler(), *how, "-include", str(told), "-c", str(one), "-o", str(out)]
+        done = toolchain.run(command)
+        if done.returncode:
+            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
+            return Result(test.path, "does not compile", first.replace(f"{checkout}/", "")[:300])
+        made.append(str(out))
+    out = folder / "test"
+    linked = [*made, *map(str, program.launchers(twin=True)), *program.linked(root), "-lgtest", "-lgtest_main"]
+    done = toolchain.run([*toolchain.compiler(), *linked, "-o", str(out)])
+    if done.returncode:
+        missing = re.search(r"undefined reference to `([^'(]*)", done.stderr)
+        why = f"nothing defines {missing[1]}" if missing else done.stderr[-200:]
+        return Result(test.path, "no kernel" if missing else "does not compile", why)
+    return out
+
+
+def run(checkout: Path, test: Test, root: Path, stage: Path, timeout: float) -> Result:
+    with tempfile.TemporaryDirectory() as name:
+        made = compiled(checkout, test, Path(name), root, stage)
+        if isinstance(made, Result):
+            return made
+        environ = dict(os.environ)
+        apply(environ, environment(root))
+        place = checkout / "build" / "tests" / "ut" / "op_kernel"
+        place.mkdir(parents=True, exist_ok=True)
+        process = subprocess.Popen(
+            [str(made)], cwd=place, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", start_new_session=True,
+        )  # fmt: skip
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return Result(test.path, "stops", f"not over in {timeout:.0f} s")
+    wrong = _WRONG.search(output)
+    found = wrong[1].splitlines()[0][:300] if wrong else ""
+    failed = re.search(r"(\S+: Failure\n.*(?:\n.*)?)", output)
+    if "[  FAILED  ]" in output:
+        return Result(test.path, "fails", found or (failed[1].replace("\n", " ")[:300] if failed else ""))
+    if process.returncode < 0 or "[  PASSED  ]" not in output:
+        return Result(test.path, "stops", found or f"status {process.returncode}: {output.strip()[-200:]}")
+    return Result(test.path, "findings" if found else "passes", found)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--only", default="", help="a regular expression for paths")
+    parser.add_argument("--log", type=Path, help="results, one line of JSON each")
+    parser.add_argument("--timeout", type=float, default=120.0)
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    checkout = arguments.checkout.resolve()
+    known: dict[str, Result] = {}
+    if arguments.log and arguments.log.is_file():
+        known = {row["path"]: Result(**row) for row in map(json.loads, arguments.log.read_text().splitlines())}
+    root = sim.active() or sim.build()
+    program.launchers(twin=True), program.linked(root)
+    chosen = [one for one in tests(checkout) if re.search(arguments.only, one.path)]
+
+    def result(test: Test) -> Result:
+        if test.path in known:
+            return known[test.path]
+        made = run(checkout, test, root, stage, arguments.timeout)
+        print(f"{made.what:16} {made.path}  {made.why}", flush=True)
+        if arguments.log:
+            with arguments.log.open("a") as log:
+                log.write(json.dumps(asdict(made)) + "\n")
+        return made
+
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(arguments.jobs) as pool:
+        stage = staged(checkout, Path(name))
+        results = list(pool.map(result, chosen))
+    for what, number in Counter(one.what for one in results).most_common():
+        print(f"{what}: {number}")
+    print(counted(len(results), "test"))
+    return int(any(one.what != "passes" for one in results))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
