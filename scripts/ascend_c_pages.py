@@ -3,7 +3,8 @@
 
 From checkouts of asc-devkit and of metadef, whose pages describe what an operator's host side is given,
 ``scripts/ascend_c_pages.py TREE METADEF`` writes `csrc/ascendc/pages.txt` (names, products and where the page stands;
-no sentence of a page) and docs/ascend-c-api.md; without them it writes the document anew from the names that are kept
+no sentence of a page), `csrc/ascendc/page_headers.txt` (the headers that pages name) and docs/ascend-c-api.md; without
+them it writes the document anew from the names that are kept
 and the headers as they are.
 """
 
@@ -20,10 +21,21 @@ from ophook_npu.kernel.pages import PAGES, Page, declared, has, pages
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "ascend-c-api.md"
+HEADERS = PAGES.with_name("page_headers.txt")
 _PRODUCTS = {"910b": "A2", "A3": "A3", "950": "950"}
 # What these chapters describe runs on an Ascend950 alone, or not on an AI Core.
 _CHAPTERS = ("SIMD-API", "Utils-API")
 _METADEF = ("ge_namespace", "gert_namespace")
+# Chapters of the advanced interface, and the folders of their headers.
+_ADVANCED = {
+    "数学计算": "math", "激活函数": "activation", "归一化操作": "normalization", "量化操作": "quantization",
+    "归约操作": "reduce", "排序操作": "sort", "索引计算": "index", "数据过滤": "filter", "张量变换": "transpose",
+    "数据填充": "pad", "比较选择": "select",
+}  # fmt: skip
+_TARGETS = {
+    "basic_api/": "kernel_operator.h", "kernel_operator_": "kernel_operator.h", "adv_api/": "kernel_operator.h",
+    "lib/": "kernel_operator.h", "utils/": "kernel_operator.h", "c_api/": "c_api/asc_simd.h",
+}  # fmt: skip
 _TITLE = re.compile(r"#\s*([^<\n]+)")
 _SUPPORT = re.compile(r"<!-- npu=\"([^\"]+)\"[^>]*-->\s*\n?\s*-[^\n]*[：:]\s*(支持|不支持)")
 
@@ -72,6 +84,32 @@ def write(tree: Path, metadef: Path) -> None:
     PAGES.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def write_headers(tree: Path) -> None:
+    """The headers that pages name, and those of the advanced interface, whose names are its functions'.
+
+    Of what is not simulated (SIMT, tensors with a layout, convolutions, HCCL) there is none, so that the compiler names it.
+    """
+    named: set[str] = set()
+    for page in (tree / "docs" / "zh" / "api" / "SIMD-API").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        named |= {name for line in re.findall("头文件路径.*", text) for name in re.findall(r"[\w/]+\.h", line)}
+    for page in read(tree / "docs" / "zh" / "api", _CHAPTERS):
+        category = next((folder for word, folder in _ADVANCED.items() if f"/{word}/" in f"{page.chapter}/"), None)
+        if category and not page.name.startswith("Get"):
+            named |= {f"{top}/{category}/{page.name.lower()}.h" for top in ("adv_api", "lib")}
+    by_target: dict[str, list[str]] = {}
+    for name in sorted(named):
+        target = next((target for begin, target in _TARGETS.items() if name.startswith(begin)), None)
+        if target:
+            by_target.setdefault(target, []).append(name)
+    lines = [
+        f"# asc-devkit at {_commit(tree)}: headers by which its pages include what ours declare; written by a script"
+    ]
+    for target, names in by_target.items():
+        lines += [target, *(f"    {name}" for name in names)]
+    HEADERS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def document() -> str:
     """docs/ascend-c-api.md as it is to be."""
     every = pages()
@@ -110,6 +148,7 @@ def main() -> None:
         parser.error("either both checkouts, asc-devkit's and metadef's, or none")
     if options.trees:
         write(*options.trees)
+        write_headers(options.trees[0])
     TARGET.write_text(document(), encoding="utf-8")
     print(f"{TARGET.name}: {len(pages())} pages, {len(declared())} names in our headers")
 

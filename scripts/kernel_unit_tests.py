@@ -2,13 +2,14 @@
 
     python scripts/kernel_unit_tests.py CHECKOUT                    # of ops-math, ops-nn, ops-cv or ops-transformer
     python scripts/kernel_unit_tests.py CHECKOUT --only activation  # tests whose path has it
-    python scripts/kernel_unit_tests.py CHECKOUT --log LOG --table docs/kernel-unit-tests.md
+    python scripts/kernel_unit_tests.py CHECKOUT --opbase OPBASE --log LOG --table docs/kernel-unit-tests.md
 
 Such a test is a program of googletest that calls the kernel as a function (ICPU_RUN_KF). The repositories' own build
 wants all of CANN; here each test is one program: its source, the kernel's, and the options and the processor that its
 CMakeLists.txt gives. What their build reads from a library of tilings, the structures and GET_TILING_DATA, is read from
-the text of op_host. Needs googletest. Tests run in CHECKOUT/build/tests/ut/op_kernel, from where they look for data.
-Nothing of a checkout is in our repository. With --log, what has a result there is not run again.
+the text of op_host. Many kernels include headers of another of CANN's repositories, opbase. Needs googletest. Tests run
+in CHECKOUT/build/tests/ut/op_kernel, from where they look for data. Nothing of a checkout is in our repository. With
+--log, what has a result there is not run again.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def kernel_of(checkout: Path, test: Test) -> tuple[Path, list[Path]]:
     return operator, []
 
 
-def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path) -> Path | Result:
+def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path, more: Sequence[Path]) -> Path | Result:
     targets = twin.names()
     if test.soc not in targets:
         return Result(test.path, "does not compile", f"no processor {test.soc}")
@@ -147,15 +148,34 @@ def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path) 
         told = folder / "tiling.h"
         own = [one for one in operator.glob("op_kernel/**/*") if one.suffix in (".h", ".cpp")]
         told.write_text(tilings(checkout, test, [source, *own]))
+    copies = [stage / operator.name / one.relative_to(operator / "op_kernel") for one in kernels]
     seen = [f"-D{one}" for one in twin.macros(soc)] + [f"-isystem{one}" for one in program.folders(root)]
     places = ("tests/ut/op_kernel", "tests/ut/common", "common/inc", "")
-    seen += [f"-I{checkout / place}" for place in places] + [f"-I{stage / operator.name}", f"-I{stage}"]
+    seen += (
+        [f"-I{one}" for one in more]
+        + [f"-I{checkout / place}" for place in places]
+        + [f"-I{stage / operator.name}", f"-I{stage}"]
+    )
+    # What other sources of the tests stand beside a header that it includes.
+    for header in re.findall(r'#include\s+"(\w+)\.h"', source.read_text(errors="replace")):
+        found = [helper for place in places[:2] if (helper := checkout / place / f"{header}.cpp").is_file()]
+        copies += found[:1]
     how = ["-std=c++20", "-O0", "-w", "-DKERNELUT=1", f'-DUT_SOC_VERSION="{test.soc}"', *seen, *test.options]
     made = []
-    copies = [stage / operator.name / one.relative_to(operator / "op_kernel") for one in kernels]
     for number, one in enumerate([source, *copies]):
         out = folder / f"{number}.o"
-        command = [*toolchain.compiler(), *how, "-include", str(told), "-c", str(one), "-o", str(out)]
+        command = [
+            *toolchain.compiler(),
+            *how,
+            "-include",
+            "cstring",
+            "-include",
+            str(told),
+            "-c",
+            str(one),
+            "-o",
+            str(out),
+        ]
         done = toolchain.run(command)
         if done.returncode:
             first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
@@ -171,9 +191,9 @@ def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path) 
     return out
 
 
-def run(checkout: Path, test: Test, root: Path, stage: Path, timeout: float) -> Result:
+def run(checkout: Path, test: Test, root: Path, stage: Path, more: Sequence[Path], timeout: float) -> Result:
     with tempfile.TemporaryDirectory() as name:
-        made = compiled(checkout, test, Path(name), root, stage)
+        made = compiled(checkout, test, Path(name), root, stage, more)
         if isinstance(made, Result):
             return made
         environ = dict(os.environ)
@@ -203,7 +223,9 @@ def run(checkout: Path, test: Test, root: Path, stage: Path, timeout: float) -> 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path)
+    parser.add_argument("--opbase", type=Path, help="a checkout of opbase, whose headers kernels include")
     parser.add_argument("--only", default="", help="a regular expression for paths")
+    parser.add_argument("--soc", default="", help="a regular expression for the processors that tests are for")
     parser.add_argument("--log", type=Path, help="results, one line of JSON each")
     parser.add_argument("--timeout", type=float, default=120.0)
     parser.add_argument("--jobs", type=int, default=2)
@@ -214,12 +236,16 @@ def main() -> int:
         known = {row["path"]: Result(**row) for row in map(json.loads, arguments.log.read_text().splitlines())}
     root = sim.active() or sim.build()
     program.launchers(twin=True), program.linked(root)
-    chosen = [one for one in tests(checkout) if re.search(arguments.only, one.path)]
+    base = arguments.opbase.resolve() if arguments.opbase else None
+    more = [base / place for place in ("include/op_common", "pkg_inc/op_common", "pkg_inc")] if base else []
+    chosen = [
+        one for one in tests(checkout) if re.search(arguments.only, one.path) and re.search(arguments.soc, one.soc)
+    ]
 
     def result(test: Test) -> Result:
         if test.path in known:
             return known[test.path]
-        made = run(checkout, test, root, stage, arguments.timeout)
+        made = run(checkout, test, root, stage, more, arguments.timeout)
         print(f"{made.what:16} {made.path}  {made.why}", flush=True)
         if arguments.log:
             with arguments.log.open("a") as log:

@@ -198,8 +198,11 @@ def runtime() -> Path:
 
 @functools.cache
 def forwards() -> Path:
-    """A folder with the names of forwards.txt: each includes the header of ours that stands above it there."""
-    text = (ROOT / "forwards.txt").read_text(encoding="utf-8")
+    """A folder with the names of forwards.txt and page_headers.txt: each includes the header of ours that stands above
+    it there.
+    """
+    lists = ("page_headers.txt", "forwards.txt")
+    text = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in lists)
     folder = cache.cache_dir() / "ascendc" / "forwards" / toolchain.digest([text])
 
     def write(staging: Path) -> None:

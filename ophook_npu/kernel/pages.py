@@ -54,14 +54,15 @@ class _Class:
 
 @functools.cache
 def _headers() -> tuple[str, ...]:
-    """Our headers of Ascend C as the preprocessor leaves them: those for the device, and those for the host.
+    """Our headers of Ascend C as the preprocessor leaves them: those for the device, for the host, and for programs.
 
-    Each by itself, because the two define some names twice.
+    Each by itself, because they define some names twice.
     """
     texts = []
-    for folder in ("include", "host"):
+    for folder in ("include", "host", "program"):
         headers = [word for header in sorted((ROOT / folder).rglob("*.h")) for word in ("-include", str(header))]
-        flags = ["-std=c++20", f"-I{ROOT / 'host'}", f"-I{ROOT / 'include'}", "-I", str(CSRC)]
+        roots = (ROOT / "host", ROOT / "include", CSRC, CSRC / "include")
+        flags = ["-std=c++20", *(f"-I{root}" for root in roots)]
         result = toolchain.run([*toolchain.compiler(), *flags, *headers, "-E", "-dD", "-x", "c++", os.devnull])
         ours, lines = False, []
         for line in result.stdout.splitlines():

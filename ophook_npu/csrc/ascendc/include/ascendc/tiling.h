@@ -18,7 +18,9 @@ void copy_array(T (&to)[count], const T (&from)[count]) {
 }  // namespace ophook::rt
 
 #define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) type name = ::ophook::rt::tiling_data<type>(tiling, #type)
+#ifndef GET_TILING_DATA  // unit tests of kernels bring their own
 #define GET_TILING_DATA(name, tiling) GET_TILING_DATA_WITH_STRUCT(OphookDefaultTiling, name, tiling)
+#endif
 #define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
   auto name = ::ophook::rt::tiling_data<type>(tiling, #type).member
 // A pointer to the tiling as it came; and copies, on the core's stack, of a structure or an array that it holds.
@@ -57,4 +59,9 @@ enum KernelMetaType {
   KERNEL_TYPE_MIX_AIC_1_0,
   KERNEL_TYPE_MIX_AIC_1_1,
   KERNEL_TYPE_MIX_AIC_1_2,
+  KERNEL_TYPE_AICORE,  // these are for products whose cores have both units
+  KERNEL_TYPE_VECTORCORE,
+  KERNEL_TYPE_MIX_AICORE,
+  KERNEL_TYPE_MIX_VECTOR_CORE,
+  KERNEL_TYPE_MAX
 };
