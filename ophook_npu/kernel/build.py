@@ -234,6 +234,7 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
     return _library("host", HOST, [*own, *sources], flags, [*ours, *roots], compiler=toolchain.kernel_compiler())
 
 
+ALIASING = "-fno-strict-aliasing"  # kernels take what lies somewhere for another type, tensors too
 DEVICE = "-D__CCE__=1"  # by which a header that the host includes, too, knows the device's compiler
 
 
@@ -279,7 +280,7 @@ def kernel(
     include = [f"-I{root}" for root in (ROOT / "include", *roots, forwards())]
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
-    how = (standard(), optimize, "-g", DEVICE, *_common(toolchain.kernel_compiler()))
+    how = (standard(), optimize, "-g", DEVICE, ALIASING, *_common(toolchain.kernel_compiler()))
     flags = (*how, *include, *defines, "-include", str(folder / "prelude.h"))
     # One call: a kernel compiles in a moment. Who loads it has loaded the runtime before.
     name = f"lib{source.stem}.so"

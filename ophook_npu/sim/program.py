@@ -250,7 +250,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         made = translated(build.without_aicore(text), source.name, job.expressions, workspace)
         (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
-        taken = [*how, *optimize, "-g", "-w", "-x", "c++-cpp-output"]
+        taken = [*how, *optimize, "-g", "-w", build.ALIASING, "-x", "c++-cpp-output"]
         if toolchain.is_gcc(compiler):
             taken.append("-fpreprocessed")
         _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ophook_npu import sim
 from ophook_npu import soc as socs
+from ophook_npu.kernel import build
 from ophook_npu.kernel.socs import Soc, find
 from ophook_npu.sim.program import folders, launchers, linked
 
@@ -47,7 +48,7 @@ def targets() -> str:
             f'  INTERFACE_INCLUDE_DIRECTORIES "{include}"\n'
             f'  INTERFACE_COMPILE_DEFINITIONS "{defined}"\n'
             # Whatever the project asks for: see kernel.build.standard.
-            '  INTERFACE_COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-std=c++20>"\n'
+            f'  INTERFACE_COMPILE_OPTIONS "{build.ALIASING};$<$<CXX_COMPILER_ID:GNU>:-std=c++20>"\n'
             f'  INTERFACE_LINK_LIBRARIES "{libraries}")\n'
         )
     return "".join(lines)

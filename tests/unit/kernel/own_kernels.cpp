@@ -178,6 +178,9 @@ KERNEL(even_elements, uint64_t kept = 0; GatherMask(r, a, uint8_t(1), false, 0, 
 KERNEL(picked_by_bits, uint64_t kept = 0; LocalTensor<uint32_t> p = part<uint32_t>(w, 0); Duplicate(p, 0x99999999u, 8);
        Duplicate(p[8], 0x11111111u, 8); Duplicate(r, 0.0f, kWidth); GatherMask(r, a, p, true, 64, {1, 4, 8, 0}, kept);
        GatherMask(r[kWidth / 2], a, p, true, 64, {1, 2, 8, 1}, kept))
+KERNEL(sign_bits, LocalTensor<int32_t> p = part<int32_t>(w, 0); Cast(p, a, RoundMode::CAST_FLOOR, kWidth);
+       auto& bits = *reinterpret_cast<LocalTensor<uint32_t>*>(&p); ShiftRight(bits, bits, 31u, kWidth);
+       Cast(r, p, RoundMode::CAST_NONE, kWidth))
 KERNEL(each_eight_times, Brcb(r, a, 4, BrcbRepeatParams(1, 8)))
 KERNEL(transpose, LocalTensor<half> p = part<half>(w, 0), q = part<half>(w, 1); Cast(p, a, RoundMode::CAST_RINT, kWidth);
        Transpose(q, p); Cast(r, q, RoundMode::CAST_NONE, kWidth))

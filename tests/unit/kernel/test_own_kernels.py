@@ -186,6 +186,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "rolled": lambda a, b: np.roll(a, -3, 1),
     "even_elements": lambda a, b: a[:, ::2],
     "picked_by_bits": picked_by_bits,
+    "sign_bits": lambda a, b: (np.floor(a) < 0).astype(np.float32),
     "each_eight_times": lambda a, b: np.repeat(a[:, :32], 8, 1),
     "transpose": lambda a, b: square(half(a)).transpose(0, 2, 1),
     "scatter": scattered,

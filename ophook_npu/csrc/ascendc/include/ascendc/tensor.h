@@ -98,7 +98,7 @@ class LocalTensor {
       : LocalTensor(ophook::rt::local_at("LocalTensor", int(pos), addr, tensor_bytes<T>(tileSize), at)) {}
   struct Operand {  // takes the place of the operator in the kernel's source along
     Operand(const LocalTensor& tensor, ophook::rt::At where = ophook::rt::At::here())
-        : view(tensor.address_), at(where) {}
+        : view(tensor.view()), at(where) {}
     ophook::rt::Local view;
     ophook::rt::At at;
   };
@@ -125,23 +125,23 @@ class LocalTensor {
   OPHOOK_WHOLE(!=, NE)
 #undef OPHOOK_WHOLE
   __aicore__ void operator=(const WholeTensors& of) {
-    ophook::rt::binary(of.op, address_, of.a, of.b, {ophook::rt::Cover::kCount, GetSize()}, {}, {}, {}, of.at);
+    ophook::rt::binary(of.op, view(), of.a, of.b, {ophook::rt::Cover::kCount, GetSize()}, {}, {}, {}, of.at);
   }
   __aicore__ void operator=(const ComparedTensors& of) {
-    ophook::rt::compare("Compare", address_, of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements},
+    ophook::rt::compare("Compare", view(), of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements},
                         {}, {}, of.at);
   }
   explicit LocalTensor(ophook::rt::Local view) : address_(view) { address_.dtype = ophook::rt::dtype_of<T>(); }
 
   __aicore__ T GetValue(uint32_t index, ophook::rt::At at = ophook::rt::At::here()) const {
     T value;
-    ophook::rt::read_local("GetValue", address_, index, sizeof(T), &value, at);
+    ophook::rt::read_local("GetValue", view(), index, sizeof(T), &value, at);
     return value;
   }
   template <typename V>
   __aicore__ void SetValue(uint32_t index, V value, ophook::rt::At at = ophook::rt::At::here()) const {
     const T converted = static_cast<T>(value);
-    ophook::rt::write_local("SetValue", address_, index, sizeof(T), &converted, at);
+    ophook::rt::write_local("SetValue", view(), index, sizeof(T), &converted, at);
   }
   __aicore__ Element<LocalTensor> operator()(uint32_t offset, ophook::rt::At at = ophook::rt::At::here()) const {
     return {*this, offset, at};
@@ -178,9 +178,14 @@ class LocalTensor {
   __aicore__ int32_t GetUserTag() const { return tag_; }
   // For debugging on a CPU: a line for each 32 bytes, and the bytes as they are.
   void Print() const { Print(GetSize()); }
-  void Print(uint32_t len) const { ophook::rt::print_lines(address_, len); }
-  int32_t ToFile(const std::string& fileName) const { return ophook::rt::to_file(address_, fileName.c_str()); }
-  const ophook::rt::Local& view() const { return address_; }
+  void Print(uint32_t len) const { ophook::rt::print_lines(view(), len); }
+  int32_t ToFile(const std::string& fileName) const { return ophook::rt::to_file(view(), fileName.c_str()); }
+  // Of the type by which it is called: kernels take a tensor for one of another type by a cast of its address.
+  ophook::rt::Local view() const {
+    ophook::rt::Local view = address_;
+    view.dtype = ophook::rt::dtype_of<T>();
+    return view;
+  }
 
   ophook::rt::Local address_;  // public, since programs hand it to another tensor's SetAddr
 
