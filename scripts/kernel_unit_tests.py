@@ -39,6 +39,7 @@ _CASE = re.compile(r"^\s*AddOpTestCase\s*\(\s*(\w+)\s+\"([^\"]*)\"(?:\s+\"([^\"]
 _STRUCTURE = re.compile(r"BEGIN_TILING_DATA_DEF\s*\(\s*(\w+)\s*\)(.*?)END_TILING_DATA_DEF", re.DOTALL)
 _FIELD = re.compile(r"TILING_DATA_FIELD_DEF(_ARR|_STRUCT)?\s*\(([^()]*)\)")
 _REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+_NUMBER = re.compile(r"(?:\bconst\w*\s[\w:\s]*?|#define\s+)(\w+)(?:\s*=\s*|\s+)(\d+)\b")
 _WRONG = re.compile(r"\[simulated Ascend\] the kernel .*? has errors:\n(.*?)(?:\n\[|\Z)", re.DOTALL)
 
 
@@ -73,41 +74,54 @@ def tests(checkout: Path) -> Iterator[Test]:
 
 
 @functools.cache
-def structures(checkout: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Of all host sides: the body of each structure, and which one an operator registers (in small letters)."""
+def structures(checkout: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Of all host sides: the body of each structure, which one an operator registers (in small letters), constants."""
     bodies: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     registered: dict[str, str] = {}
     for one in sorted(checkout.glob("**/op_host/**/*")):
         if one.suffix in (".h", ".cpp"):
             text = one.read_text(errors="replace")
             bodies |= dict(_STRUCTURE.findall(text))
+            numbers |= dict(_NUMBER.findall(text))
             for operator, name in _REGISTERED.findall(text):
                 registered.setdefault(re.sub(r"_\d+$", "", operator).lower(), name)
-    return bodies, registered
+    return bodies, registered, numbers
 
 
 def tilings(checkout: Path, test: Test, sources: Sequence[Path]) -> str:
     """The structures that these sources name and the host side registers, as kernels read them."""
-    bodies, registered = structures(checkout)
+    bodies, registered, numbers = structures(checkout)
     text = "\n".join(one.read_text(errors="replace") for one in sources)
+    own = set(re.findall(r"\bstruct\s+(\w+)\s*\{", text))
     first = registered.get(test.operator.replace("_", ""))
     wanted = set(re.findall(r"\w+", text)) & bodies.keys() | ({first} & bodies.keys() if first else set())
     made: dict[str, str] = {}
+    constants: set[str] = set()
 
     def add(name: str) -> None:
-        if name in made or name not in bodies:
+        if name in made or name in own or name not in bodies:
             return
         fields = []
         for kind, parameters in _FIELD.findall(bodies[name]):
             parts = [part.strip() for part in parameters.split(",")]
             if kind == "_STRUCT":
                 add(parts[0])
+            if kind == "_ARR" and not parts[1].isdigit():
+                parts[1] = re.sub(r"\w+::", "", parts[1])
+                constants.update(one for one in re.findall(r"[A-Za-z_]\w*", parts[1]) if one in numbers)
             fields.append(f"{parts[0]} {parts[2]}[{parts[1]}];" if kind == "_ARR" else f"{parts[0]} {parts[1]};")
         made[name] = f"struct {name} {{ {' '.join(fields)} }};"
 
     for name in sorted(wanted):
         add(name)
-    lines = ["#include <cstdint>", '#include "kernel_tiling/kernel_tiling.h"', *made.values()]
+    lines = [
+        "#include <cstdint>",
+        '#include "kernel_tiling/kernel_tiling.h"',
+        *(f"constexpr int ophook_{one} = {numbers[one]};\n#define {one} ophook_{one}" for one in constants),
+        *made.values(),
+        *(f"#undef {one}" for one in constants),
+    ]
     if first in made:
         lines.append(f"using OphookDefaultTiling = {first};")  # what GET_TILING_DATA reads
     return "\n".join(lines) + "\n"
@@ -116,9 +130,15 @@ def tilings(checkout: Path, test: Test, sources: Sequence[Path]) -> str:
 def staged(checkout: Path, folder: Path) -> Path:
     """Each operator's kernels in a folder of its name, as the repository's build has them: they include each other."""
     for kernels in checkout.glob("*/**/op_kernel"):
-        if kernels.is_dir() and "/tests/" not in f"{kernels}/" and not (folder / kernels.parent.name).exists():
-            shutil.copytree(kernels, folder / kernels.parent.name)
+        place = place_of(checkout, kernels.parent, folder)
+        if kernels.is_dir() and "/tests/" not in f"{kernels}/" and not place.exists():
+            shutil.copytree(kernels, place)
     return folder
+
+
+def place_of(checkout: Path, operator: Path, stage: Path) -> Path:
+    """Experimental operators may have another one's name."""
+    return stage / ("experimental" if "experimental" in operator.relative_to(checkout).parts else ".") / operator.name
 
 
 def kernel_of(checkout: Path, test: Test) -> tuple[Path, list[Path]]:
@@ -148,13 +168,14 @@ def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path, 
         told = folder / "tiling.h"
         own = [one for one in operator.glob("op_kernel/**/*") if one.suffix in (".h", ".cpp")]
         told.write_text(tilings(checkout, test, [source, *own]))
-    copies = [stage / operator.name / one.relative_to(operator / "op_kernel") for one in kernels]
+    place = place_of(checkout, operator, stage)
+    copies = [place / one.relative_to(operator / "op_kernel") for one in kernels]
     seen = [f"-D{one}" for one in twin.macros(soc)] + [f"-isystem{one}" for one in program.folders(root)]
     places = ("tests/ut/op_kernel", "tests/ut/common", "common/inc", "")
     seen += (
         [f"-I{one}" for one in more]
         + [f"-I{checkout / place}" for place in places]
-        + [f"-I{stage / operator.name}", f"-I{stage}"]
+        + [f"-I{place}", f"-I{place.parent}"]
     )
     # What other sources of the tests stand beside a header that it includes.
     for header in re.findall(r'#include\s+"(\w+)\.h"', source.read_text(errors="replace")):
@@ -237,7 +258,7 @@ def main() -> int:
     root = sim.active() or sim.build()
     program.launchers(twin=True), program.linked(root)
     base = arguments.opbase.resolve() if arguments.opbase else None
-    more = [base / place for place in ("include/op_common", "pkg_inc/op_common", "pkg_inc")] if base else []
+    more = [base / place for place in ("include/op_common", "include", "pkg_inc/op_common", "pkg_inc")] if base else []
     chosen = [
         one for one in tests(checkout) if re.search(arguments.only, one.path) and re.search(arguments.soc, one.soc)
     ]

@@ -52,20 +52,6 @@ void mask_larger_than_256_bytes(ARGUMENTS) {
 }
 EXPORT(mask_larger_than_256_bytes)
 
-// Half has 128 elements in 256 bytes, float 64: the second word of the mask has nothing to choose.
-template <bool wrong>
-void mask_of_another_type(ARGUMENTS) {
-  fill(x, z);
-  TPipe pipe;
-  TBuf<TPosition::VECCALC> a;
-  pipe.InitBuffer(a, kBytes);
-  LocalTensor<float> t = a.Get<float>();
-  Duplicate(t, 1.0f, kCount);
-  uint64_t mask[2] = {~uint64_t{0}, wrong ? ~uint64_t{0} : 0};
-  Adds(t, t, 1.0f, mask, uint8_t(1), UnaryRepeatParams(1, 1, 8, 8));  // FAULT mask
-}
-EXPORT(mask_of_another_type)
-
 // Counter mode counts elements, and steps from one repeat to the next as the strides say.
 template <bool wrong>
 void counter_mode_leaves_a_gap(ARGUMENTS) {

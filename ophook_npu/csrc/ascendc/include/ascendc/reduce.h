@@ -69,7 +69,7 @@ struct BrcbRepeatParams {
                               mask_type, const int32_t repeat, const int32_t srcRepStride,                      \
                               ophook::rt::At at = ophook::rt::At::here()) {                                     \
     ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                      \
-                       cover::of(mask, repeat, true), uint32_t(srcRepStride), false, at);                       \
+                       cover::of<T>(mask, repeat, true), uint32_t(srcRepStride), false, at);                    \
   }
 #define OPHOOK_REDUCE_INDEX(name, fold)                                                                            \
   template <typename T>                                                                                            \
@@ -85,7 +85,7 @@ struct BrcbRepeatParams {
                               mask_type, const int32_t repeat, const int32_t srcRepStride, bool calIndex = false, \
                               ophook::rt::At at = ophook::rt::At::here()) {                                       \
     ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                        \
-                       cover::of(mask, repeat, true), uint32_t(srcRepStride), calIndex, at);                      \
+                       cover::of<T>(mask, repeat, true), uint32_t(srcRepStride), calIndex, at);                   \
   }
 OPHOOK_REDUCE(ReduceSum, sum)
 OPHOOK_REDUCE_INDEX(ReduceMax, max)
@@ -99,7 +99,7 @@ OPHOOK_REDUCE_INDEX(ReduceMin, min)
                               const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,    \
                               ophook::rt::At at = ophook::rt::At::here()) {                                          \
     ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, dst.view(), src.view(), group,                          \
-                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),    \
+                              cover::of<T>(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride), \
                               uint32_t(srcRepStride), -1, at);                                                       \
   }
 #define OPHOOK_WHOLE_SUM(mask_type)                                                                                   \
@@ -108,7 +108,7 @@ OPHOOK_REDUCE_INDEX(ReduceMin, min)
                                         const int32_t repeat, const int32_t dstRepStride, const int32_t srcBlkStride, \
                                         const int32_t srcRepStride, ophook::rt::At at = ophook::rt::At::here()) {     \
     ophook::rt::reduce_groups("WholeReduceSum", ophook::rt::Fold::sum, dst.view(), src.view(), 256 / sizeof(T),       \
-                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),     \
+                              cover::of<T>(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),  \
                               uint32_t(srcRepStride), -1, at);                                                        \
   }
 // Older: WholeReduceSum with repeat and mask the other way round, and a stride that has no effect.
@@ -127,7 +127,7 @@ OPHOOK_REDUCE_INDEX(ReduceMin, min)
                               ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,                                    \
                               ophook::rt::At at = ophook::rt::At::here()) {                                          \
     ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, dst.view(), src.view(), 256 / sizeof(T),                \
-                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),    \
+                              cover::of<T>(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride), \
                               uint32_t(srcRepStride), int(order), at);                                               \
   }
 #define OPHOOK_EITHER_MASK(mask_type)                           \
@@ -181,7 +181,7 @@ Cover compared(M mask, int32_t repeat, bool set) {
   template <typename T, bool isSetMask = true>                                                                      \
   __aicore__ inline void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, mask_type,   \
                                  const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {         \
-    ophook::rt::compare_into_register(src0.view(), src1.view(), int(mode), cover::of(mask, 1, isSetMask),           \
+    ophook::rt::compare_into_register(src0.view(), src1.view(), int(mode), cover::of<T>(mask, 1, isSetMask),        \
                                       {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);  \
   }                                                                                                                 \
   template <typename T, typename U, bool isSetMask = true>                                                          \
@@ -234,16 +234,16 @@ __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& s
                                 const LocalTensor<T>& src1, SELMODE mode, mask_type, uint8_t repeatTime,              \
                                 const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {            \
     const auto b = src1.view();                                                                                       \
-    ophook::rt::select(dst.view(), selMask.view(), src0.view(), &b, {}, int(mode), cover::of(mask, repeatTime, true), \
-                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                          \
-                       {p.src1BlkStride, p.src1RepStride}, at);                                                       \
+    ophook::rt::select(dst.view(), selMask.view(), src0.view(), &b, {}, int(mode),                                    \
+                       cover::of<T>(mask, repeatTime, true), {p.dstBlkStride, p.dstRepStride},                        \
+                       {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);                   \
   }                                                                                                                   \
   template <typename T, typename U, bool isSetMask = true>                                                            \
   __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
                                 T src1, SELMODE mode, mask_type, uint8_t repeatTime, const BinaryRepeatParams& p,     \
                                 ophook::rt::At at = ophook::rt::At::here()) {                                         \
     ophook::rt::select(dst.view(), selMask.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1), int(mode),      \
-                       cover::of(mask, repeatTime, true), {p.dstBlkStride, p.dstRepStride},                           \
+                       cover::of<T>(mask, repeatTime, true), {p.dstBlkStride, p.dstRepStride},                        \
                        {p.src0BlkStride, p.src0RepStride}, {}, at);                                                   \
   }
 OPHOOK_SELECT(uint64_t mask)
@@ -276,14 +276,14 @@ __aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& s
                               ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, cover::count(int32_t(count)), {}, at);
 }
-#define OPHOOK_GATHER(mask_type)                                                                                 \
-  template <typename T>                                                                                          \
-  __aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,                            \
-                                const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, mask_type,   \
-                                const uint8_t repeatTime, const uint16_t dstRepStride,                           \
-                                ophook::rt::At at = ophook::rt::At::here()) {                                    \
-    ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, cover::of(mask, repeatTime, true), \
-                       {1, dstRepStride}, at);                                                                   \
+#define OPHOOK_GATHER(mask_type)                                                                                    \
+  template <typename T>                                                                                             \
+  __aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,                               \
+                                const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, mask_type,      \
+                                const uint8_t repeatTime, const uint16_t dstRepStride,                              \
+                                ophook::rt::At at = ophook::rt::At::here()) {                                       \
+    ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, cover::of<T>(mask, repeatTime, true), \
+                       {1, dstRepStride}, at);                                                                      \
   }
 OPHOOK_GATHER(const uint64_t mask)
 OPHOOK_GATHER(const uint64_t mask[])
@@ -314,7 +314,7 @@ __aicore__ inline void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src
   __aicore__ inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,   \
                               const uint8_t repeatTime, const CopyRepeatParams& p,               \
                               ophook::rt::At at = ophook::rt::At::here()) {                      \
-    ophook::rt::copy_blocks(dst.view(), src.view(), cover::of(mask, repeatTime, isSetMask),      \
+    ophook::rt::copy_blocks(dst.view(), src.view(), cover::of<T>(mask, repeatTime, isSetMask),   \
                             {p.dstStride, p.dstRepeatSize}, {p.srcStride, p.srcRepeatSize}, at); \
   }
 OPHOOK_COPY(const uint64_t mask)
@@ -337,7 +337,7 @@ __aicore__ inline void CreateVecIndex(LocalTensor<T> dst, const T& first, uint32
                                         uint16_t dstBlkStride, uint8_t dstRepStride,                          \
                                         ophook::rt::At at = ophook::rt::At::here()) {                         \
     ophook::rt::ramp("CreateVecIndex", dst.view(), ophook::rt::scalar_of(first), ophook::rt::scalar_of(T(1)), \
-                     cover::of(mask, repeatTime, true), {dstBlkStride, dstRepStride}, at);                    \
+                     cover::of<T>(mask, repeatTime, true), {dstBlkStride, dstRepStride}, at);                 \
   }
 OPHOOK_VEC_INDEX(uint64_t mask)
 OPHOOK_VEC_INDEX(uint64_t mask[])

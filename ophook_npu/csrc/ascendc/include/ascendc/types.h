@@ -147,34 +147,18 @@ using float16_t = half;
 constexpr bool likely(bool condition) { return condition; }
 constexpr bool unlikely(bool condition) { return condition; }
 
-// Of two numbers, as the device's compiler has them without a namespace. Of one type they are no templates, so that a
-// kernel may have templates of its own with these names.
-#define OPHOOK_LESSER(T)                              \
-  constexpr T min(T a, T b) { return a < b ? a : b; } \
-  constexpr T max(T a, T b) { return a < b ? b : a; }
-OPHOOK_LESSER(int8_t)
-OPHOOK_LESSER(uint8_t)
-OPHOOK_LESSER(int16_t)
-OPHOOK_LESSER(uint16_t)
-OPHOOK_LESSER(int32_t)
-OPHOOK_LESSER(uint32_t)
-OPHOOK_LESSER(int64_t)
-OPHOOK_LESSER(uint64_t)
-OPHOOK_LESSER(long long)
-OPHOOK_LESSER(unsigned long long)
-OPHOOK_LESSER(float)
-OPHOOK_LESSER(double)
-#undef OPHOOK_LESSER
-// Of two types; a kernel's own template of two parameters is more special than one of any number.
+// Of two numbers, as the device's compiler has them without a namespace. Templates of any number of parameters, so that
+// a kernel's own functions and templates with these names go before them.
 template <typename A, typename B, typename... None>
-constexpr auto min(A a, B b, None...)
-    -> std::enable_if_t<!sizeof...(None) && std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>,
-                        std::common_type_t<A, B>> {
-  return min(std::common_type_t<A, B>(a), std::common_type_t<A, B>(b));
+using OphookLesser =
+    std::enable_if_t<!sizeof...(None) && std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, std::common_type_t<A, B>>;
+template <typename A, typename B, typename... None>
+constexpr OphookLesser<A, B, None...> min(A a, B b, None...) {
+  using T = std::common_type_t<A, B>;
+  return T(a) < T(b) ? T(a) : T(b);
 }
 template <typename A, typename B, typename... None>
-constexpr auto max(A a, B b, None...)
-    -> std::enable_if_t<!sizeof...(None) && std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>,
-                        std::common_type_t<A, B>> {
-  return max(std::common_type_t<A, B>(a), std::common_type_t<A, B>(b));
+constexpr OphookLesser<A, B, None...> max(A a, B b, None...) {
+  using T = std::common_type_t<A, B>;
+  return T(a) < T(b) ? T(b) : T(a);
 }

@@ -9,14 +9,16 @@ namespace cover {
 using ophook::rt::Cover;
 inline Cover count(int32_t elements) { return {Cover::kCount, elements < 0 ? 0 : uint64_t(elements), 0, 1}; }
 inline Cover lanes(uint64_t mask, uint32_t repeat) { return {Cover::kLanes, mask, 0, repeat}; }
-inline Cover bits(const uint64_t* mask, uint32_t repeat) { return {Cover::kBits, mask[0], mask[1], repeat}; }
 inline Cover preset(uint32_t repeat) { return {Cover::kPreset, 0, 0, repeat}; }  // what SetVectorMask set
-// A mask is a number of elements or bits.
-inline Cover of(uint64_t mask, int32_t repeat, bool set) {
+// A mask is a number of elements or bits; of the widest of these types, of 4 bytes and more, one word of bits.
+template <typename... T>
+Cover of(uint64_t mask, int32_t repeat, bool set) {
   return set ? lanes(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
 }
-inline Cover of(const uint64_t* mask, int32_t repeat, bool set) {
-  return set ? bits(mask, uint32_t(repeat)) : preset(uint32_t(repeat));
+template <typename... T>
+Cover of(const uint64_t* mask, int32_t repeat, bool set) {
+  constexpr bool two = ((sizeof(T) <= 2) && ...);
+  return set ? Cover{Cover::kBits, mask[0], two ? mask[1] : 0, uint32_t(repeat)} : preset(uint32_t(repeat));
 }
 }  // namespace cover
 
@@ -35,7 +37,7 @@ constexpr ophook::rt::At kByAddress{"an instruction that a template names", 0};
                               mask_type, const uint8_t repeatTime, const BinaryRepeatParams& p,                  \
                               ophook::rt::At at = ophook::rt::At::here()) {                                      \
     ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                               \
-                       cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},                 \
+                       cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},              \
                        {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);              \
   }
 #define OPHOOK_BINARY(name)                                                                                         \
@@ -82,7 +84,7 @@ OPHOOK_BINARY(MulAddRelu)
     static_assert(std::is_same_v<T, U> || (std::is_same_v<T, float> && std::is_same_v<U, half>),                      \
                   "MulAddDst: sources of half or the destination's type");                                            \
     ophook::rt::binary(ophook::rt::Op::MulAddDst, dst.view(), src0.view(), src1.view(),                               \
-                       cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},                      \
+                       cover::of<T, U>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},                \
                        {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);                   \
   }
 OPHOOK_MUL_ADD(uint64_t mask)
@@ -102,13 +104,13 @@ __aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>
   MulAddDst<T, U>(dst, src0, src1, count, kByAddress);
 }
 
-#define OPHOOK_UNARY_OVER(name, mask_type)                                                                  \
-  template <typename T, bool isSetMask = true>                                                              \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,              \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                         \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                 \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::of(mask, repeatTime, isSetMask), \
-                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);              \
+#define OPHOOK_UNARY_OVER(name, mask_type)                                                                     \
+  template <typename T, bool isSetMask = true>                                                                 \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,                 \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                            \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                    \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::of<T>(mask, repeatTime, isSetMask), \
+                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                 \
   }
 #define OPHOOK_UNARY(name)                                                                                            \
   template <typename T>                                                                                               \
@@ -144,7 +146,7 @@ OPHOOK_UNARY(Not)
                               const uint8_t repeatTime, const UnaryRepeatParams& p,                             \
                               ophook::rt::At at = ophook::rt::At::here()) {                                     \
     ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),        \
-                            cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},           \
+                            cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},        \
                             {p.srcBlkStride, p.srcRepStride}, at);                                              \
   }
 #define OPHOOK_SCALAR(name)                                                                                            \
@@ -183,7 +185,7 @@ OPHOOK_SCALAR(LeakyRelu)
                                     ophook::rt::At at = ophook::rt::At::here()) {                                     \
     const bool rounds = roundEn && std::is_signed_v<T>;                                                               \
     ophook::rt::with_scalar(rounds ? ophook::rt::Op::ShiftRightRounded : ophook::rt::Op::ShiftRight, dst.view(),      \
-                            src.view(), ophook::rt::scalar_of(scalar), cover::of(mask, repeatTime, isSetMask),        \
+                            src.view(), ophook::rt::scalar_of(scalar), cover::of<T>(mask, repeatTime, isSetMask),     \
                             {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                  \
   }
 OPHOOK_ROUNDED(uint64_t mask)
@@ -203,7 +205,7 @@ __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src
                               const uint8_t repeatTime, const UnaryRepeatParams& p,                             \
                               ophook::rt::At at = ophook::rt::At::here()) {                                     \
     ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),        \
-                            cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},           \
+                            cover::of<T, U>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},     \
                             {p.srcBlkStride, p.srcRepStride}, at);                                              \
   }
 OPHOOK_AXPY(uint64_t mask)
@@ -220,7 +222,7 @@ __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, cons
   __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, mask_type, const uint8_t repeatTime, \
                                    const uint16_t dstBlockStride, const uint8_t dstRepeatStride,                   \
                                    ophook::rt::At at = ophook::rt::At::here()) {                                   \
-    ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value), cover::of(mask, repeatTime, isSetMask),        \
+    ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value), cover::of<T>(mask, repeatTime, isSetMask),     \
                           {dstBlockStride, dstRepeatStride}, at);                                                  \
   }
 OPHOOK_DUPLICATE(uint64_t mask)
@@ -237,7 +239,7 @@ __aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src
   __aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, mask_type, \
                               const uint8_t repeatTime, const UnaryRepeatParams& p,                                   \
                               ophook::rt::At at = ophook::rt::At::here()) {                                           \
-    ophook::rt::cast(dst.view(), src.view(), int(mode), cover::of(mask, repeatTime, isSetMask),                       \
+    ophook::rt::cast(dst.view(), src.view(), int(mode), cover::of<T, U>(mask, repeatTime, isSetMask),                 \
                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                         \
   }
 OPHOOK_CAST(const uint64_t mask)
@@ -252,7 +254,7 @@ OPHOOK_CAST(const uint64_t mask[])
                               ophook::rt::At at = ophook::rt::At::here()) {                                      \
     static_assert(allowed, #name ": " types " (" #name ".md)");                                                  \
     ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                     \
-                            cover::of(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},            \
+                            cover::of<T, U>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},      \
                             {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);         \
   }
 #define OPHOOK_CONVERTED(name, op, allowed, types)                                                               \
@@ -325,7 +327,7 @@ void dequantize(const LocalTensor<T>& dst, const LocalTensor<U>& src, ophook::rt
   template <typename T, typename U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>            \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src, mask_type, uint8_t repeatTime, \
                               const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {            \
-    vector_details::dequantize<isVecDeq, halfBlock>(dst, src, cover::of(mask, repeatTime, isSetMask),              \
+    vector_details::dequantize<isVecDeq, halfBlock>(dst, src, cover::of<T, U>(mask, repeatTime, isSetMask),        \
                                                     {p.dstBlkStride, p.dstRepStride},                              \
                                                     {p.srcBlkStride, p.srcRepStride}, at);                         \
   }
