@@ -149,7 +149,8 @@ def kernel_of(checkout: Path, test: Test) -> tuple[Path, list[Path]]:
         return operator, []
     stem = source.stem.removeprefix("test_")
     for name in (stem, test.operator, f"{test.operator}_apt"):
-        if found := sorted(operator.glob(f"op_kernel/**/{name}.cpp")):
+        # Those of newer processors are in folders of their own.
+        if found := sorted(operator.glob(f"op_kernel/**/{name}.cpp"), key=lambda one: (len(one.parts), one)):
             return operator, found[:1]
     return operator, []
 

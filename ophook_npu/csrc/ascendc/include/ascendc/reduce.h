@@ -183,13 +183,6 @@ Cover compared(M mask, int32_t repeat, bool set) {
                                  const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {         \
     ophook::rt::compare_into_register(src0.view(), src1.view(), int(mode), cover::of<T>(mask, 1, isSetMask),        \
                                       {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);  \
-  }                                                                                                                 \
-  template <typename T, typename U, bool isSetMask = true>                                                          \
-  __aicore__ inline void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar,        \
-                                  CMPMODE mode, mask_type, uint8_t repeatTime, const UnaryRepeatParams& p,          \
-                                  ophook::rt::At at = ophook::rt::At::here()) {                                     \
-    ophook::rt::compare("Compares", dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1Scalar), int(mode), \
-                        cover::compared<T>(mask, repeatTime, isSetMask), {p.srcBlkStride, p.srcRepStride}, {}, at); \
   }
 OPHOOK_COMPARE(const uint64_t mask)
 OPHOOK_COMPARE(const uint64_t mask[])
@@ -202,18 +195,27 @@ template <typename T>
 __aicore__ inline void GetCmpMask(const LocalTensor<T>& dst, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::read_compared(dst.view(), at);
 }
-template <typename T, typename U>
-__aicore__ inline void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar,
-                                     CMPMODE mode, uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::compare("CompareScalar", dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(scalar), int(mode),
-                      cover::count(int32_t(count)), {}, {}, at);
-}
-template <typename T, typename U>
-__aicore__ inline void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode,
-                                uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::compare("Compares", dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(scalar), int(mode),
-                      cover::count(int32_t(count)), {}, {}, at);
-}
+#define OPHOOK_COMPARES_REPEATS(name, mask_type)                                                                    \
+  template <typename T, typename U, bool isSetMask = true>                                                          \
+  __aicore__ inline void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode,  \
+                              mask_type, uint8_t repeatTime, const UnaryRepeatParams& p,                            \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
+    ophook::rt::compare(#name, dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(scalar), int(mode),          \
+                        cover::compared<T>(mask, repeatTime, isSetMask), {p.srcBlkStride, p.srcRepStride}, {}, at); \
+  }
+#define OPHOOK_COMPARES(name)                                                                                      \
+  template <typename T, typename U>                                                                                \
+  __aicore__ inline void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode, \
+                              uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {                        \
+    ophook::rt::compare(#name, dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(scalar), int(mode),         \
+                        cover::count(int32_t(count)), {}, {}, at);                                                 \
+  }                                                                                                                \
+  OPHOOK_COMPARES_REPEATS(name, const uint64_t mask)                                                               \
+  OPHOOK_COMPARES_REPEATS(name, const uint64_t mask[])
+OPHOOK_COMPARES(Compares)
+OPHOOK_COMPARES(CompareScalar)  // its name before CANN 8.5
+#undef OPHOOK_COMPARES
+#undef OPHOOK_COMPARES_REPEATS
 template <typename T, typename U>
 __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
                               const LocalTensor<T>& src1, SELMODE mode, uint32_t count,

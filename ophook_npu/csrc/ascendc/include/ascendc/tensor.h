@@ -72,6 +72,10 @@ class Element {
   using T = std::remove_cv_t<typename Tensor::PrimType>;
   Element(const Tensor& tensor, uint64_t offset, ophook::rt::At at) : tensor_(tensor), offset_(offset), at_(at) {}
   __aicore__ operator T() const { return tensor_.GetValue(offset_, at_); }
+  template <typename V, typename = std::enable_if_t<std::is_constructible_v<V, T>>>
+  __aicore__ explicit operator V() const {
+    return static_cast<V>(T(*this));
+  }
   __aicore__ Element& operator=(T value) { return tensor_.SetValue(offset_, value, at_), *this; }
   __aicore__ Element& operator=(const Element& other) { return *this = T(other); }
 #define OPHOOK_UPDATE(sign, assigned) \
@@ -128,8 +132,8 @@ class LocalTensor {
     ophook::rt::binary(of.op, view(), of.a, of.b, {ophook::rt::Cover::kCount, GetSize()}, {}, {}, {}, of.at);
   }
   __aicore__ void operator=(const ComparedTensors& of) {
-    ophook::rt::compare("Compare", view(), of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements},
-                        {}, {}, of.at);
+    ophook::rt::compare("Compare", view(), of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements}, {},
+                        {}, of.at);
   }
   explicit LocalTensor(ophook::rt::Local view) : address_(view) { address_.dtype = ophook::rt::dtype_of<T>(); }
 
