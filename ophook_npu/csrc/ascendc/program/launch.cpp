@@ -100,16 +100,29 @@ size_t registered(const void* pointer) {
 
 thread_local const Task* running = nullptr;
 
-// `__gm__` variables of a kernel's source lie in the library that holds it: the part of it that is mapped around one.
+// `__gm__` variables of a kernel's source lie in the library that holds it, which is one that needs the runtime of
+// kernels: the part of it that is mapped around one.
 struct Mapped {
   uintptr_t address, begin = 0, end = 0;
 };
+bool holds_kernels(const dl_phdr_info& info) {
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto* first = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+    const char* names = nullptr;
+    for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry)
+      if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    for (const auto* entry = first; names && entry->d_tag != DT_NULL; ++entry)
+      if (entry->d_tag == DT_NEEDED && !std::strcmp(names + entry->d_un.d_val, "libophook_ascendc.so")) return true;
+  }
+  return false;
+}
 int look(dl_phdr_info* info, size_t, void* argument) {
   auto& mapped = *static_cast<Mapped*>(argument);
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = begin + info->dlpi_phdr[i].p_memsz;
     if (info->dlpi_phdr[i].p_type == PT_LOAD && mapped.address >= begin && mapped.address < end)
-      return mapped.begin = begin, mapped.end = end, 1;
+      return holds_kernels(*info) ? (mapped.begin = begin, mapped.end = end, 1) : -1;
   }
   return 0;
 }
@@ -119,7 +132,7 @@ int allocation(const void* pointer, void** begin, size_t* bytes) {
   *begin = const_cast<void*>(pointer);
   if ((*bytes = registered(pointer))) return 1;
   Mapped mapped{reinterpret_cast<uintptr_t>(pointer)};
-  if (!dl_iterate_phdr(look, &mapped)) return 0;
+  if (dl_iterate_phdr(look, &mapped) <= 0) return 0;
   // An array of the host's that was handed over is none.
   for (const Pointer& given : running->work.pointers) {
     const auto address = reinterpret_cast<uintptr_t>(given.address);
