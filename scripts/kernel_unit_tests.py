@@ -2,7 +2,8 @@
 
     python scripts/kernel_unit_tests.py CHECKOUT                    # of ops-math, ops-nn, ops-cv or ops-transformer
     python scripts/kernel_unit_tests.py CHECKOUT --only activation  # tests whose path has it
-    python scripts/kernel_unit_tests.py CHECKOUT --opbase OPBASE --log LOG --table docs/kernel-unit-tests.md
+    python scripts/kernel_unit_tests.py CHECKOUT --opbase OPBASE --log LOG \\
+        --name "ops-nn at COMMIT" --table docs/kernel-unit-tests.md
 
 Such a test is a program of googletest that calls the kernel as a function (ICPU_RUN_KF). The repositories' own build
 wants all of CANN; here each test is one program: its source, the kernel's, and the options and the processor that its
@@ -168,11 +169,12 @@ def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path, 
     if not told.is_file():
         told = folder / "tiling.h"
         own = [one for one in operator.glob("op_kernel/**/*") if one.suffix in (".h", ".cpp")]
-        told.write_text(tilings(checkout, test, [source, *own]))
+        told.write_text(tilings(checkout, test, [source, *own, *source.parent.glob("*.h")]))
     place = place_of(checkout, operator, stage)
     copies = [place / one.relative_to(operator / "op_kernel") for one in kernels]
     seen = [f"-D{one}" for one in twin.macros(soc)] + [f"-isystem{one}" for one in program.folders(root)]
-    places = ("tests/ut/op_kernel", "tests/ut/common", "common/inc", "")
+    places = ["tests/ut/op_kernel", "tests/ut/common", "common/inc", ""]
+    places += [str(one.parent.relative_to(checkout)) for one in checkout.glob("tests/ut/*/op_kernel/data_utils.h")]
     seen += (
         [f"-I{one}" for one in more]
         + [f"-I{checkout / place}" for place in places]
@@ -180,7 +182,7 @@ def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path, 
     )
     # What other sources of the tests stand beside a header that it includes.
     for header in re.findall(r'#include\s+"(\w+)\.h"', source.read_text(errors="replace")):
-        found = [helper for place in places[:2] if (helper := checkout / place / f"{header}.cpp").is_file()]
+        found = [helper for place in places if (helper := checkout / place / f"{header}.cpp").is_file()]
         copies += found[:1]
     how = ["-std=c++20", "-O0", "-w", "-DKERNELUT=1", f'-DUT_SOC_VERSION="{test.soc}"', *seen, *test.options]
     made = []
@@ -242,6 +244,43 @@ def run(checkout: Path, test: Test, root: Path, stage: Path, more: Sequence[Path
     return Result(test.path, "findings" if found else "passes", found)
 
 
+_ORDER = ("passes", "findings", "fails", "stops", "does not compile", "no kernel")
+
+
+def table(results: Sequence[Result], name: str) -> str:
+    """A repository's section of the page."""
+    by = Counter(one.what for one in results)
+    lines = [
+        f"## {name}",
+        "",
+        f"{counted(len(results), 'test')}: {', '.join(f'{by[what]} {what}' for what in _ORDER if by[what])}.",
+    ]
+    lines += ["", "| test | what | why |", "|---|---|---|"]
+    for one in sorted(results, key=lambda one: (_ORDER.index(one.what), one.path)):
+        if one.what in ("findings", "fails", "stops"):
+            lines.append(f"| `{re.sub('/tests/ut/op_kernel/.*', '', one.path)}` | {one.what} | {shown(one.why)} |")
+    reasons = Counter(shown(one.why) for one in results if one.what in ("does not compile", "no kernel"))
+    lines += ["", "| tests that are not there to run | why |", "|---|---|"]
+    lines += [f"| {number} | {why} |" for why, number in sorted(reasons.items(), key=lambda row: (-row[1], row[0]))]
+    return "\n".join(lines) + "\n"
+
+
+def shown(why: str) -> str:
+    """A message without the folders of the machine that it came from."""
+    why = re.sub(r"^.*?(?:fatal )?error: ", "", why.replace("‘", "").replace("’", ""))
+    return re.sub(r"/\S*/", "", why)[:120].replace("|", "/").strip() or "–"
+
+
+def write(page: Path, section: str) -> None:
+    """Put a repository's section into the page, in the place of the one that is there."""
+    head, *sections = re.split(r"(?m)^(?=## )", page.read_text(encoding="utf-8"))
+    repository = section.split(maxsplit=2)[1]
+    kept = [one for one in sections if one.split(maxsplit=2)[1] != repository]
+    page.write_text(
+        "".join([head, *sorted([*(f"{one.rstrip()}\n\n" for one in kept), f"{section}\n"])]).rstrip() + "\n"
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path)
@@ -249,6 +288,8 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a regular expression for paths")
     parser.add_argument("--soc", default="", help="a regular expression for the processors that tests are for")
     parser.add_argument("--log", type=Path, help="results, one line of JSON each")
+    parser.add_argument("--table", type=Path, help="a page with a section for each repository")
+    parser.add_argument("--name", default="", help="of the repository, and its commit, for the table")
     parser.add_argument("--timeout", type=float, default=120.0)
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
@@ -280,6 +321,8 @@ def main() -> int:
     for what, number in Counter(one.what for one in results).most_common():
         print(f"{what}: {number}")
     print(counted(len(results), "test"))
+    if arguments.table:
+        write(arguments.table, table(results, arguments.name or checkout.name))
     return int(any(one.what != "passes" for one in results))
 
 
