@@ -44,7 +44,8 @@ def prose(text: str) -> str:
 
 # Lists that scripts write: names and numbers, with a few lines of English around them.
 GENERATED = {
-    "aclnn-api", "ascend-c-api", "hooks-matrix", "operator-examples", "published-examples", "published-kernels",
+    "aclnn-api", "ascend-c-api", "hooks-matrix", "kernel-unit-tests", "operator-examples", "published-examples",
+    "published-kernels",
 }  # fmt: skip
 
 

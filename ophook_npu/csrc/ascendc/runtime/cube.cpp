@@ -74,7 +74,7 @@ void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
   ++c.launch.counters.copies;
   const uint64_t row = uint64_t(p.dValue) * size, columns = (p.dValue + c0 - 1) / c0;
   const uint64_t matrix = uint64_t(p.dstNzMatrixStride) * size;
-  if (matrix % kBlock) {
+  if (p.ndNum > 1 && matrix % kBlock) {
     c.report(Kind::alignment, "DataCopy", at,
              text("dstNzMatrixStride of %u elements is no multiple of 32 bytes", p.dstNzMatrixStride));
     return;
