@@ -90,18 +90,17 @@ def structures(checkout: Path) -> tuple[dict[str, str], dict[str, str], dict[str
     return bodies, registered, numbers
 
 
-def tilings(checkout: Path, test: Test, sources: Sequence[Path]) -> str:
+def tilings(checkout: Path, test: Test, sources: Sequence[Path], without: set[str]) -> str:
     """The structures that these sources name and the host side registers, as kernels read them."""
     bodies, registered, numbers = structures(checkout)
     text = "\n".join(one.read_text(errors="replace") for one in sources)
-    own = set(re.findall(r"\bstruct\s+(\w+)\s*\{", text))
     first = registered.get(test.operator.replace("_", ""))
     wanted = set(re.findall(r"\w+", text)) & bodies.keys() | ({first} & bodies.keys() if first else set())
     made: dict[str, str] = {}
     constants: set[str] = set()
 
     def add(name: str) -> None:
-        if name in made or name in own or name not in bodies:
+        if name in made or name in without or name not in bodies:
             return
         fields = []
         for kind, parameters in _FIELD.findall(bodies[name]):
@@ -156,55 +155,62 @@ def kernel_of(checkout: Path, test: Test) -> tuple[Path, list[Path]]:
     return operator, []
 
 
+def objects(sources: Sequence[Path], how: Sequence[str], told: Path, folder: Path) -> list[str] | str:
+    """What became of the sources, ``told`` included before them: objects, or the first error."""
+    made = []
+    for number, one in enumerate(sources):
+        out = folder / f"{number}.o"
+        command = [*toolchain.compiler(), *how, "-include", "cstring", "-include", str(told)]
+        done = toolchain.run([*command, "-c", str(one), "-o", str(out)])
+        if done.returncode:
+            return next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
+        made.append(str(out))
+    return made
+
+
+def headers(checkout: Path, test: Test, operator: Path, folder: Path) -> Iterator[Path]:
+    """What to include before the sources: the test's own header of tilings, else ours, without and with structures that
+    some header of the kernel's has, too.
+    """
+    source = checkout / test.path
+    foreach = checkout / "foreach/foreach_abs/tests/ut/op_kernel/foreach_abs_tiling_def.h"
+    told = foreach if "/foreach/" in f"/{test.path}" else source.parent / f"{test.operator}_tiling_def.h"
+    if told.is_file():
+        yield told
+        return
+    texts = [one for one in operator.glob("op_kernel/**/*") if one.suffix in (".h", ".cpp")]
+    texts += [source, *source.parent.glob("*.h")]
+    there = set(re.findall(r"\bstruct\s+(\w+)\s*\{", "\n".join(one.read_text(errors="replace") for one in texts)))
+    for number, without in enumerate([there, set[str]()] if there else [there]):
+        told = folder / f"tiling{number}.h"
+        told.write_text(tilings(checkout, test, texts, without))
+        yield told
+
+
 def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path, more: Sequence[Path]) -> Path | Result:
     targets = twin.names()
     if test.soc not in targets:
         return Result(test.path, "does not compile", f"no processor {test.soc}")
-    soc = find(targets[test.soc])
     operator, kernels = kernel_of(checkout, test)
     source = checkout / test.path
-    told = source.parent / f"{test.operator}_tiling_def.h"
-    if "/foreach/" in f"/{test.path}":
-        told = checkout / "foreach/foreach_abs/tests/ut/op_kernel/foreach_abs_tiling_def.h"
-    if not told.is_file():
-        told = folder / "tiling.h"
-        own = [one for one in operator.glob("op_kernel/**/*") if one.suffix in (".h", ".cpp")]
-        told.write_text(tilings(checkout, test, [source, *own, *source.parent.glob("*.h")]))
     place = place_of(checkout, operator, stage)
-    copies = [place / one.relative_to(operator / "op_kernel") for one in kernels]
-    seen = [f"-D{one}" for one in twin.macros(soc)] + [f"-isystem{one}" for one in program.folders(root)]
-    places = ["tests/ut/op_kernel", "tests/ut/common", "common/inc", ""]
-    places += [str(one.parent.relative_to(checkout)) for one in checkout.glob("tests/ut/*/op_kernel/data_utils.h")]
-    seen += (
-        [f"-I{one}" for one in more]
-        + [f"-I{checkout / place}" for place in places]
-        + [f"-I{place}", f"-I{place.parent}"]
-    )
+    sources = [source, *(place / one.relative_to(operator / "op_kernel") for one in kernels)]
+    places = [checkout / one for one in ("tests/ut/op_kernel", "tests/ut/common", "common/inc", "")]
+    places += [one.parent for one in checkout.glob("tests/ut/*/op_kernel/data_utils.h")]
     # What other sources of the tests stand beside a header that it includes.
     for header in re.findall(r'#include\s+"(\w+)\.h"', source.read_text(errors="replace")):
-        found = [helper for place in places if (helper := checkout / place / f"{header}.cpp").is_file()]
-        copies += found[:1]
-    how = ["-std=c++20", "-O0", "-w", "-DKERNELUT=1", f'-DUT_SOC_VERSION="{test.soc}"', *seen, *test.options]
-    made = []
-    for number, one in enumerate([source, *copies]):
-        out = folder / f"{number}.o"
-        command = [
-            *toolchain.compiler(),
-            *how,
-            "-include",
-            "cstring",
-            "-include",
-            str(told),
-            "-c",
-            str(one),
-            "-o",
-            str(out),
-        ]
-        done = toolchain.run(command)
-        if done.returncode:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
-            return Result(test.path, "does not compile", first.replace(f"{checkout}/", "")[:300])
-        made.append(str(out))
+        sources += [helper for one in places if (helper := one / f"{header}.cpp").is_file()][:1]
+    how = ["-std=c++20", "-O0", "-w", "-DKERNELUT=1", f'-DUT_SOC_VERSION="{test.soc}"']
+    how += [*(f"-D{one}" for one in twin.macros(find(targets[test.soc]))), *test.options]
+    how += [f"-isystem{one}" for one in program.folders(root)]
+    how += [f"-I{one}" for one in (*more, *places, place, place.parent)]
+    made: list[str] | str = ""
+    for told in headers(checkout, test, operator, folder):
+        made = objects(sources, how, told, folder)
+        if isinstance(made, list):
+            break
+    if isinstance(made, str):
+        return Result(test.path, "does not compile", made.replace(f"{checkout}/", "")[:300])
     out = folder / "test"
     linked = [*made, *map(str, program.launchers(twin=True)), *program.linked(root), "-lgtest", "-lgtest_main"]
     done = toolchain.run([*toolchain.compiler(), *linked, "-o", str(out)])
