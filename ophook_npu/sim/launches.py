@@ -24,7 +24,7 @@ _NUMBER = re.compile(
 
 
 @dataclass(frozen=True)
-class Kernel:
+class LaunchedKernel:
     """A kernel with C linkage, and the type and the name of each of its parameters."""
 
     name: str
@@ -47,7 +47,7 @@ def parameters(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield " ".join(kind.split()), name
 
 
-def definition(kernel: Kernel, workspace: int) -> str:
+def definition(kernel: LaunchedKernel, workspace: int) -> str:
     """C++ to go behind the kernel. ``workspace``: 0, or which parameter from the end begins with the system's own
     bytes, of which the kernel sees nothing.
     """
@@ -63,7 +63,7 @@ def definition(kernel: Kernel, workspace: int) -> str:
     return f"{head}(uint32_t ophook_blocks, void* ophook_stream{declared}) {{ return {launch}({', '.join(given)}); }}\n"
 
 
-def write(kernels: Sequence[Kernel], folder: Path) -> None:
+def write(kernels: Sequence[LaunchedKernel], folder: Path) -> None:
     """Write ``aclrtlaunch_KERNEL.h`` of each. One that says the same stays as old as it is."""
     folder.mkdir(parents=True, exist_ok=True)
     for kernel in kernels:

@@ -410,7 +410,7 @@ def translated(text: str, name: str, expressions: Mapping[str, str] | None = Non
     """
     pieces: list[str] = []
     kinds: dict[str, int] = {}
-    named: dict[str, launches.Kernel] = {}
+    named: dict[str, launches.LaunchedKernel] = {}
     launched: set[str] = set()
     at = 0
     for token in _tokens(text):
@@ -458,7 +458,7 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
 
 @dataclass(frozen=True)
 class _Found:
-    kernel: launches.Kernel
+    kernel: launches.LaunchedKernel
     kind: int  # which cores it runs on; -1: its text does not say
     by_name: bool  # it is defined here with C linkage, so that programs find it by its name
 
@@ -482,7 +482,7 @@ def _kernel(text: str, at: int) -> _Found | None:
     if named is None:
         return None
     parts = _split(plain[named.end() : _closing(plain, named.end() - 1, "(", ")")])
-    kernel = launches.Kernel(named[1], tuple(launches.parameters(parts)))
+    kernel = launches.LaunchedKernel(named[1], tuple(launches.parameters(parts)))
     by_name = bool(end and end[0] == "{" and _C_LINKAGE.search(head))
 
     def found(kind: str) -> _Found:

@@ -59,6 +59,17 @@ def test_a_kernel_is_launched_from_a_source_that_a_host_compiler_compiles(kind: 
     assert "status 507015" in in_toolkit(f"{program} more", tmp_path).stdout
 
 
+def test_the_compiler_makes_archives_and_takes_the_processor_and_the_mode(tmp_path: Path) -> None:
+    source = f"-x asc -DOFFSETS=1 {PROJECT / 'scaled.cpp'}"
+    archive = "bisheng -lib --npu-soc=Ascend950PR_9589 {} -o libkernels.a && nm -g --defined-only libkernels.a"
+    assert " T aclrtlaunch_scaled" in in_toolkit(archive.format(source), tmp_path).stdout
+    done = in_toolkit(f"bisheng --run-mode=chip -c {source}", tmp_path)
+    assert done.returncode == 1 and "--run-mode=chip; allowed: npu, sim, cpu" in " ".join(done.stderr.split()), done
+    scale = PROJECT.parent / "asc" / "scale.asc"  # it launches with <<<…>>>
+    done = in_toolkit(f"bisheng --run-mode=cpu -include cpu_debug_launch.h {scale} -o scale && ./scale", tmp_path)
+    assert done.returncode == 0 and "wrong 0, cube cores 4, vector cores 8" in done.stdout, done
+
+
 def test_each_processor_has_its_target() -> None:
     names = twin.names()
     assert {names[name] for name in ("Ascend910B3", "ascend910B3", "ascend910b3")} == {"Ascend910B3"}

@@ -13,7 +13,7 @@ import pytest
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.sim import variables
-from ophook_npu.sim.build import CSRC, SETENV
+from ophook_npu.sim.build import SETENV
 
 PLAIN = {"HOME": os.environ.get("HOME", "/"), "PATH": "/usr/bin:/bin", "NO_COLOR": "1", "COLUMNS": "200"}
 
@@ -143,18 +143,6 @@ def test_setenv_bash_is_the_same_below_bin_and_in_the_folder_of_a_release(root: 
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not on PATH")
-def test_ascendc_library_is_made_by_the_toolkits_own_compiler(tmp_path: Path) -> None:
-    module = CSRC / "package" / "cmake" / "ascendc" / "ascendc.cmake"
-    (tmp_path / "CMakeLists.txt").write_text(
-        f"cmake_minimum_required(VERSION 3.16)\nproject(x NONE)\ninclude({module})\n"
-        "ascendc_library(kernels STATIC add.cpp)\nadd_custom_target(all_of_it ALL DEPENDS kernels_kernels)\n"
-    )
-    (tmp_path / "add.cpp").touch()
-    subprocess.run(["cmake", "-G", "Unix Makefiles", "-B", "build"], cwd=tmp_path, check=True, capture_output=True)
-    made = (tmp_path / "build/CMakeFiles/kernels_kernels.dir/build.make").read_text()
-    assert f"bin/bisheng -x asc -fPIC -shared {tmp_path}/add.cpp -o {tmp_path}/build/libkernels.so" in made
-
-
 def test_set_env_under_sh_needs_to_be_told_where_it_is(root: Path) -> None:
     told = evaluated(f'. "{root}/set_env.sh"', "sh", OPHOOK_SIM_ROOT=str(root))
     assert told["LD_LIBRARY_PATH"] == f"{root}/lib64" and told["PATH"] == f"{root}/bin:/usr/bin:/bin"
