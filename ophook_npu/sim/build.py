@@ -53,7 +53,7 @@ _SOURCES = (".cpp", ".h", ".inc")
 
 # What programs link to or load by other names: CANN has the same functions in more libraries.
 _OTHER_NAMES = {
-    "libascendcl.so": ("libacl_rt.so", "libacl_rt_impl.so", "libruntime.so", "libascend_dump.so"),
+    "libascendcl.so": ("libacl_rt.so", "libacl_rt_impl.so", "libruntime.so", "libruntime_camodel.so", "libascend_dump.so"),
     "libmsprofiler.so": ("libprofapi.so",),
     "libplatform.so": ("libtiling_api.so",),  # what tells of the processor; the rest stands in headers
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
