@@ -14,7 +14,7 @@ from ophook_npu.kernel import build
 from ophook_npu.kernel.socs import Soc, find
 from ophook_npu.sim.program import folders, launchers, linked
 
-# Two of the vendor's targets have names that no processor has: those of a family.
+# Targets of the vendor's whose names are a family's, or a processor's that is not simulated: which one runs instead.
 _FAMILIES = {"ascend910b": "Ascend910B1", "ascend910_93": "Ascend910_9391", "ascend950": "Ascend950PR_9589",
              "Ascend950PR_9599": "Ascend950PR_9589", "ascend310p": "Ascend310P1"}  # fmt: skip
 
