@@ -53,7 +53,9 @@ _SOURCES = (".cpp", ".h", ".inc")
 
 # What programs link to or load by other names: CANN has the same functions in more libraries.
 _OTHER_NAMES = {
-    "libascendcl.so": ("libacl_rt.so", "libacl_rt_impl.so", "libruntime.so", "libruntime_camodel.so", "libascend_dump.so"),
+    "libascendcl.so": tuple(
+        f"lib{name}.so" for name in ("acl_rt", "acl_rt_impl", "runtime", "runtime_camodel", "ascend_dump")
+    ),
     "libmsprofiler.so": ("libprofapi.so",),
     "libplatform.so": ("libtiling_api.so",),  # what tells of the processor; the rest stands in headers
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
