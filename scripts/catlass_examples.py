@@ -59,6 +59,7 @@ def run(copy: Path, name: str, environ: dict[str, str], timeout: float) -> publi
     environ = environ | {"OPHOOK_KERNEL_REPORT": str(told)}
     # One compiler at a time: it takes 2 GB.
     text = "\n".join(['cmake() { command cmake "${@/-j/-j1}"; }', "export -f cmake", *commands])
+    text = text.replace("/path/to/catlass", str(copy))
     status, said = published.shell(text, copy, environ, timeout)
     if status is None:
         return published.Result(name, "stopped", f"not over in {timeout:.0f} s", log=said)
