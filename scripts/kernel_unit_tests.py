@@ -197,8 +197,9 @@ def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path, 
     sources = [source, *(place / one.relative_to(operator / "op_kernel") for one in kernels)]
     places = [checkout / one for one in ("tests/ut/op_kernel", "tests/ut/common", "common/inc", "")]
     places += [one.parent for one in checkout.glob("tests/ut/*/op_kernel/data_utils.h")]
-    # What other sources of the tests stand beside a header that it includes.
-    for header in re.findall(r'#include\s+"(\w+)\.h"', source.read_text(errors="replace")):
+    # What other sources of the tests stand beside a header that it, or one beside it, includes.
+    text = "".join(one.read_text(errors="replace") for one in (source, *source.parent.glob("*.h")))
+    for header in sorted(set(re.findall(r'#include\s+"(\w+)\.h"', text))):
         sources += [helper for one in places if (helper := one / f"{header}.cpp").is_file()][:1]
     how = ["-std=c++20", "-O0", "-w", "-DKERNELUT=1", f'-DUT_SOC_VERSION="{test.soc}"']
     how += [*(f"-D{one}" for one in twin.macros(find(targets[test.soc]))), *test.options]
