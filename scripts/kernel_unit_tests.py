@@ -71,6 +71,7 @@ def tests(checkout: Path) -> Iterator[Test]:
         if found:
             operator, socs, options = found[0]
             path = str(source.relative_to(checkout))
+            options = options.replace("${CMAKE_CURRENT_SOURCE_DIR}", str(listed.parent))
             yield Test(path, operator, re.split(r"[;,\s]", socs)[0], options.split())
 
 
@@ -213,7 +214,7 @@ def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path, 
     if isinstance(made, str):
         return Result(test.path, "does not compile", made.replace(f"{checkout}/", "")[:300])
     out = folder / "test"
-    linked = [*made, *map(str, program.launchers(twin=True)), *program.linked(root), "-lgtest", "-lgtest_main"]
+    linked = [*made, *map(str, program.launchers(twin=True)), *program.linked(root), "-lgtest_main", "-lgtest"]
     done = toolchain.run([*toolchain.compiler(), *linked, "-o", str(out)])
     if done.returncode:
         missing = re.search(r"undefined reference to `([^'(]*)", done.stderr)
@@ -248,6 +249,8 @@ def run(checkout: Path, test: Test, root: Path, stage: Path, more: Sequence[Path
         return Result(test.path, "fails", found or (failed[1].replace("\n", " ")[:300] if failed else ""))
     if process.returncode < 0 or "[  PASSED  ]" not in output:
         return Result(test.path, "stops", found or f"status {process.returncode}: {output.strip()[-200:]}")
+    if "Running 0 tests" in output:
+        return Result(test.path, "no kernel", "its source has no test")
     return Result(test.path, "findings" if found else "passes", found)
 
 

@@ -247,6 +247,8 @@ KERNEL(greatest_from_the_register, ReduceRepeat<ReduceType::MAX>(part(w, 0), a, 
        GetReduceRepeatMaxMinSpr(most, at); ReduceMin(part(w, 0), a, part(w, 1), kWidth); vector_to_scalar(); GetReduceMaxMinCount(least, no);
        scalar_to_vector(); Duplicate(r, most, 8); Duplicate(r[8], float(*reinterpret_cast<uint32_t*>(&at)), 8); Duplicate(r[16], least, 8))
 KERNEL(sums_of_even_lanes, uint64_t even[] = {0x5555555555555555ull, 0}; ReduceRepeat<ReduceType::SUM>(r, a, even, 4, 1, 1, 8))
+KERNEL(sums_of_few_lanes, AscendCUtils::SetMask<float>(40); WholeReduceSum<float, false>(r, a, 0, 2, 1, 1, 8); PipeBarrier<PIPE_V>();
+       AscendCUtils::SetMask<float>(0, 0xf0); WholeReduceSum<float, false>(r[8], a, 0, AscendCUtils::GetC0Count(16), 1, 1, 8); ResetMask())
 KERNEL(sums_in_counter_mode, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, kWidth - 32);
        ReduceRepeat<ReduceType::SUM, float, float, false>(r, a, int32_t(MASK_PLACEHOLDER), 1, 1, 1, 8); SetMaskNorm(); ResetMask())
 

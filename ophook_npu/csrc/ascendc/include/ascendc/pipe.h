@@ -49,6 +49,9 @@ class TQueBind {
   __aicore__ LocalTensor<T> DeQue(ophook::rt::At at = ophook::rt::At::here()) {
     return LocalTensor<T>(ophook::rt::queue_deque(queue_, int(from), int(to), at));
   }
+  __aicore__ void DeQue(ophook::rt::At at = ophook::rt::At::here()) {  // kernels that have the tensor already
+    ophook::rt::queue_deque(queue_, int(from), int(to), at);
+  }
   template <typename T>
   __aicore__ void DeQue(LocalTensor<T>& tensor, ophook::rt::At at = ophook::rt::At::here()) {
     tensor = LocalTensor<T>(ophook::rt::queue_deque(queue_, int(from), int(to), at));

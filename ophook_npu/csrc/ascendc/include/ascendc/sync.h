@@ -240,12 +240,6 @@ __aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t desc, 
   ophook::rt::dump(tensor.view(), desc, dumpSize, {shapeInfo.shape, shapeInfo.shapeDim});
 }
 
-// What an overflow gives is not modelled: floats keep infinity, whatever is set here.
-class AscendCUtils {
- public:
-  static __aicore__ void SetOverflow(uint64_t) {}
-};
-
 }  // namespace AscendC
 
 using AscendC::g_coreType, AscendC::GetSysWorkSpacePtr, AscendC::PRINTF;  // kernels say them without the namespace, too

@@ -363,6 +363,23 @@ __aicore__ inline void SetVectorMask(int32_t length) {
 }
 __aicore__ inline void ResetMask() { ophook::rt::set_mask(false, ~uint64_t{0}, ~uint64_t{0}, false); }
 
+class AscendCUtils {
+ public:
+  // What an overflow gives is not modelled: floats keep infinity, whatever is set here.
+  static __aicore__ void SetOverflow(uint64_t) {}
+  // These have no page, and many operators call them in the place of SetVectorMask.
+  template <typename T>
+  static __aicore__ void SetMask(int32_t length) {
+    SetVectorMask<T>(length);
+  }
+  template <typename T>
+  static __aicore__ void SetMask(uint64_t high, uint64_t low) {
+    SetVectorMask<T>(high, low);
+  }
+  static __aicore__ int32_t GetC0Count(int32_t bytes) { return 32 / bytes; }
+};
+
+
 __aicore__ inline float ToFloat(const bfloat16_t& value) { return ophook::rt::bfloat16_value(value.bits); }
 __aicore__ inline bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
 __aicore__ inline float Cast(const bfloat16_t& bVal) { return ToFloat(bVal); }
