@@ -217,7 +217,8 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "greatest_from_the_register": lambda a, b: np.repeat(np.stack([a.max(1), a.argmax(1), a.min(1)], 1), 8, 1),
     "sums_of_even_lanes": lambda a, b: a.reshape(ROWS, 4, 32, 2)[..., 0].sum(2),
     "sums_of_few_lanes": lambda a, b: np.pad(
-        np.stack([a.reshape(ROWS, 4, 64)[:, :2, begin:end].sum(2) for begin, end in ((0, 40), (4, 8))], 1), ((0, 0), (0, 0), (0, 6))
+        np.stack([a.reshape(ROWS, 4, 64)[:, :2, lanes].sum(2) for lanes in (slice(40), slice(4, 8))], 1),
+        ((0, 0), (0, 0), (0, 6)),
     ).reshape(ROWS, 16),
     "sums_in_counter_mode": lambda a, b: (
         a[:, :-32].reshape(ROWS, 7, 32).sum(2).reshape(ROWS, 7)[:, [0, 2, 4, 6]]
