@@ -242,7 +242,7 @@ KERNEL(blocks_backwards, LocalTensor<int32_t> p = part<int32_t>(w, 0); CreateVec
        Adds(p, p, int32_t(31 * 32), 32);
        Gatherb(r.ReinterpretCast<uint32_t>(), a.ReinterpretCast<uint32_t>(), p.ReinterpretCast<uint32_t>(), 4, GatherRepeatParams{1, 8}))
 KERNEL(sum_from_the_register, ReduceSum(part(w, 0), a, part(w, 1), kWidth); vector_to_scalar(); const float sum = GetReduceRepeatSumSpr<float>();
-       scalar_to_vector(); Duplicate(r, sum, 8))
+       scalar_to_vector(); Duplicate(r, sum, 8); const uint64_t bits = GetAccVal(); Duplicate(r[8], *reinterpret_cast<const float*>(&bits), ONE_BLK_FLOAT_NUM))
 KERNEL(greatest_from_the_register, ReduceRepeat<ReduceType::MAX>(part(w, 0), a, 64, 4, 1, 1, 8); vector_to_scalar(); float most = 0, at = 0, least = 0, no = 0;
        GetReduceRepeatMaxMinSpr(most, at); ReduceMin(part(w, 0), a, part(w, 1), kWidth); vector_to_scalar(); GetReduceMaxMinCount(least, no);
        scalar_to_vector(); Duplicate(r, most, 8); Duplicate(r[8], float(*reinterpret_cast<uint32_t*>(&at)), 8); Duplicate(r[16], least, 8))

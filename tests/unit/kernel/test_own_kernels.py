@@ -213,7 +213,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "dropped": lambda a, b: np.where(np.arange(WIDTH) % 2, 0, 2 * a),
     "chosen_by_bytes": lambda a, b: np.where(np.arange(WIDTH) % 2, a, -5),
     "blocks_backwards": lambda a, b: a.reshape(ROWS, 32, 8)[:, ::-1],
-    "sum_from_the_register": lambda a, b: np.repeat(a.sum(1, keepdims=True), 8, 1),
+    "sum_from_the_register": lambda a, b: np.repeat(a.sum(1, keepdims=True), 16, 1),
     "greatest_from_the_register": lambda a, b: np.repeat(np.stack([a.max(1), a.argmax(1), a.min(1)], 1), 8, 1),
     "sums_of_even_lanes": lambda a, b: a.reshape(ROWS, 4, 32, 2)[..., 0].sum(2),
     "sums_of_few_lanes": lambda a, b: np.pad(

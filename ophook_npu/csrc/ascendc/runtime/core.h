@@ -189,7 +189,7 @@ class Core {
   bool has_deq_scale = false;
   std::optional<uint64_t> dequantization;  // what SetDeqScale set for int16_t
   std::optional<Local> dequantization_table;
-  double last_sum = 0;     // of ReduceSum
+  uint64_t last_sum = 0;   // of ReduceSum: its bits
   float last_extreme = 0;  // of ReduceMax, ReduceMin and ReduceRepeat with either
   uint32_t last_place = 0;
   uint64_t gathered = 0;  // by the last GatherMask

@@ -164,7 +164,10 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, results * size, "the destination")) return;
   store(op, dst, 0, results * size);
   put(dst.dtype, folded.value, op.data(dst));
-  if (fold == Fold::sum && cover.kind == Cover::kCount) c.last_sum = double(folded.value);
+  if (fold == Fold::sum && cover.kind == Cover::kCount) {
+    c.last_sum = 0;
+    put(dst.dtype, folded.value, reinterpret_cast<uint8_t*>(&c.last_sum));
+  }
   if (fold != Fold::sum) c.last_extreme = folded.value, c.last_place = ~0u;
   if (index) put_index(dst.dtype, folded.index, op.data(dst) + size);
 }
@@ -176,7 +179,7 @@ float sum_in_pairs(Dtype dtype, const float* values, size_t count) {
   return sum.total(false);
 }
 
-double last_sum() { return core().last_sum; }
+uint64_t last_sum() { return core().last_sum; }
 Extreme last_extreme() { return {core().last_extreme, core().last_place}; }
 
 void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t group, Cover cover, uint32_t dst_repeat,

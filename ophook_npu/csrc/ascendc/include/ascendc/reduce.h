@@ -18,7 +18,7 @@ OPHOOK_RT Scalar compared_scalar(Dtype dtype);  // what lies there as the first 
 // An empty mask is the register that Compare without a destination and set_compared write.
 OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d,
                       Step sa, Step sb, At at);
-OPHOOK_RT double last_sum();  // of the last ReduceSum of the first elements of a tensor
+OPHOOK_RT uint64_t last_sum();  // the bits of the last ReduceSum of the first elements of a tensor
 struct Extreme {
   float value = 0;
   uint32_t index = 0;
@@ -355,12 +355,16 @@ __aicore__ inline void ArithProgression(const LocalTensor<T>& dst, const T first
 template <typename T>
 __aicore__ inline T GetReduceRepeatSumSpr() {
   static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>, "GetReduceRepeatSumSpr: half or float");
-  return T(float(ophook::rt::last_sum()));
+  const uint64_t bits = ophook::rt::last_sum();
+  T sum;
+  __builtin_memcpy(&sum, &bits, sizeof(T));
+  return sum;
 }
 template <typename T>
 __aicore__ inline T GetAccVal() {  // its name up to CANN 8.5
   return GetReduceRepeatSumSpr<T>();
 }
+__aicore__ inline int64_t GetAccVal() { return int64_t(ophook::rt::last_sum()); }  // no page has this form
 #if __NPU_ARCH__ == 2201
 // What all repeats of the last ReduceRepeat with MAX or MIN have as greatest or least, and where, as a number in the
 // bits of T; of the last ReduceMax or ReduceMin the value alone: the page says that the index is not the right one,

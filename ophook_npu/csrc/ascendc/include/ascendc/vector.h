@@ -379,7 +379,6 @@ class AscendCUtils {
   static __aicore__ int32_t GetC0Count(int32_t bytes) { return 32 / bytes; }
 };
 
-
 __aicore__ inline float ToFloat(const bfloat16_t& value) { return ophook::rt::bfloat16_value(value.bits); }
 __aicore__ inline bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
 __aicore__ inline float Cast(const bfloat16_t& bVal) { return ToFloat(bVal); }
