@@ -66,7 +66,7 @@ def test_products(kind: str, m: int, n: int, k: int) -> None:
     out = torch.int32 if kind == "byte" else torch.float32
     for times in (1, 3):
         z, report = run("halves" if kind == "half" else f"{kind}s", a, b, out, times=times)
-        assert not report.findings, [str(f) for f in report.findings]
+        assert not report.findings, "\n".join(map(str, report.findings))
         torch.testing.assert_close(z, times * product(a, b), rtol=1e-4, atol=1e-4)
 
 
@@ -89,7 +89,7 @@ def test_bias_is_added_once(kind: str) -> None:
     out = torch.int32 if kind == "byte" else torch.float32
     bias = (torch.arange(64) * 3 - 50).to(out)
     z, report = run("halves" if kind == "half" else f"{kind}s", a, b, out, bias=bias)
-    assert not report.findings, [str(f) for f in report.findings]
+    assert not report.findings, "\n".join(map(str, report.findings))
     torch.testing.assert_close(z, product(a, b) + bias, rtol=1e-4, atol=1e-4)
 
 
@@ -97,7 +97,7 @@ def test_conversions_on_the_way_out() -> None:
     a, b = inputs(torch.float16, 32, 16), inputs(torch.float16, 16, 32)
     wanted = product(a, b)
     z, report = run("halves_to_half", a, b, torch.float16, relu=True)
-    assert not report.findings, [str(f) for f in report.findings]
+    assert not report.findings, "\n".join(map(str, report.findings))
     torch.testing.assert_close(z, wanted.relu().half(), rtol=2e-3, atol=1e-3)
     z, report = run("halves_to_bytes", a, b, torch.int8, scale=8.0)
     assert not report.findings and (z.int() - (wanted * 8).round().clamp(-128, 127).int()).abs().max() <= 1
@@ -121,7 +121,7 @@ def test_conversions_on_the_way_out() -> None:
 def test_the_result_may_stay_in_fractals() -> None:
     a, b = inputs(torch.float16, 32, 16), inputs(torch.float16, 16, 48)
     z, report = run("halves", a, b, torch.float32, nz=True, shape=(3, 32, 16))
-    assert not report.findings, [str(f) for f in report.findings]
+    assert not report.findings, "\n".join(map(str, report.findings))
     torch.testing.assert_close(z.permute(1, 0, 2).reshape(32, 48), product(a, b), rtol=1e-4, atol=1e-4)
 
 
@@ -137,7 +137,7 @@ def test_a_convolution_by_image_to_matrix(name: str) -> None:
         Argument("bias", Block((1,), 0), INPUT), Argument("z", z, OUTPUT), Argument("tiling", Block((8,), 4), TILING),
     ]  # fmt: skip
     report = Entry(SOURCE, name=name).run(arguments, 1, settings=Settings(on_wait=True, strict=True))
-    assert not report.findings, [str(f) for f in report.findings]
+    assert not report.findings, "\n".join(map(str, report.findings))
     wanted = torch.nn.functional.conv2d(x.float(), filters.float(), stride=2, padding=1)
     torch.testing.assert_close(z.array(True), wanted[0].reshape(16, 12).t(), rtol=1e-3, atol=1e-3)
 
@@ -182,7 +182,7 @@ def run_sparse(
         Argument("tiling", tiling, TILING),
     ]  # fmt: skip
     report = Entry(source, name=name).run(arguments, 1, settings=Settings(on_wait=True, strict=True))
-    assert not report.findings, [str(f) for f in report.findings]
+    assert not report.findings, "\n".join(map(str, report.findings))
     return z.array(True)
 
 

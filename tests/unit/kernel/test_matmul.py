@@ -46,7 +46,7 @@ def run(
         Argument("workspace", Block((M * N,), 0), WORKSPACE), Argument("tiling", t, TILING),
     ]  # fmt: skip
     report = Entry(HERE / source, name=name).run(arguments, blocks, settings=Settings(on_wait=True, strict=True))
-    assert not report.findings, [str(f) for f in report.findings]
+    assert not report.findings, "\n".join(map(str, report.findings))
     return report
 
 
@@ -212,6 +212,6 @@ def test_parts_of_a_tiling() -> None:
     entry = Entry(HERE / "cube_only.cpp", name="tiling_parts")
     parts = Block.of(np.array([5, 6, 7, 8, 9], np.int32), "tiling")
     report = entry.run([Argument("z", z, OUTPUT), Argument("tiling", parts, TILING)], 1)
-    assert not report.findings, [str(f) for f in report.findings]
+    assert not report.findings, "\n".join(map(str, report.findings))
     assert z.array(False).tolist() == [5, 6, 7, 9, 0]
     assert entry.tiling_keys == [3, 7]

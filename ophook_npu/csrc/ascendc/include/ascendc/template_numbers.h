@@ -3,6 +3,9 @@
 
 #include <cstdint>
 
+#if __has_include("graph/c_types.h")  // CANN's own: a program may include both
+#include "graph/c_types.h"
+#else
 enum : uint64_t {
   C_DT_FLOAT = 0,
   C_DT_FLOAT16 = 1,
@@ -36,6 +39,7 @@ enum : uint64_t {
   C_FORMAT_NDC1HWC0 = 32,
   C_FORMAT_NCL = 47,
 };
+#endif
 enum : uint8_t { ASCENDC_TPL_1_BW = 1, ASCENDC_TPL_2_BW = 2, ASCENDC_TPL_4_BW = 4, ASCENDC_TPL_8_BW = 8 };
 // What a list of unsigned numbers begins with: ranges (how many, and both ends of each), both, or the numbers
 // themselves.
