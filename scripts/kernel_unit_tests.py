@@ -21,14 +21,16 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import processes
 
 from ophook_npu import sim, toolchain
 from ophook_npu.kernel.socs import find
@@ -232,23 +234,16 @@ def run(checkout: Path, test: Test, root: Path, stage: Path, more: Sequence[Path
         apply(environ, environment(root))
         place = checkout / "build" / "tests" / "ut" / "op_kernel"
         place.mkdir(parents=True, exist_ok=True)
-        process = subprocess.Popen(
-            [str(made)], cwd=place, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", start_new_session=True,
-        )  # fmt: skip
-        try:
-            output, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return Result(test.path, "stops", f"not over in {timeout:.0f} s")
+        status, output = processes.finished([str(made)], place, environ, timeout)
+    if status is None:
+        return Result(test.path, "stops", f"not over in {timeout:.0f} s")
     wrong = _WRONG.search(output)
     found = wrong[1].splitlines()[0][:300] if wrong else ""
     failed = re.search(r"(\S+: Failure\n.*(?:\n.*)?)", output)
     if "[  FAILED  ]" in output:
         return Result(test.path, "fails", found or (failed[1].replace("\n", " ")[:300] if failed else ""))
-    if process.returncode < 0 or "[  PASSED  ]" not in output:
-        return Result(test.path, "stops", found or f"status {process.returncode}: {output.strip()[-200:]}")
+    if status < 0 or "[  PASSED  ]" not in output:
+        return Result(test.path, "stops", found or f"status {status}: {output.strip()[-200:]}")
     if "Running 0 tests" in output:
         return Result(test.path, "no kernel", "its source has no test")
     return Result(test.path, "findings" if found else "passes", found)

@@ -26,8 +26,6 @@ import functools
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -40,6 +38,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import marked
+import processes
 from device_tests_report import reasons
 
 from ophook_npu import sim
@@ -238,18 +237,11 @@ def run(example: Example, root: Path, seconds: int) -> Result:
             command[1:1] = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
         else:
             program.write_text(example.source)
-        done = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment,
-            cwd=folder, start_new_session=True, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            printed, _ = done.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(done.pid, signal.SIGKILL)
-            done.communicate()
-            return Result(example.name, "no end", f"{seconds} s")
-    if done.returncode:
-        why = _why(printed, done.returncode)
+        status, printed = processes.finished(command, folder, environment, seconds)
+    if status is None:
+        return Result(example.name, "no end", f"{seconds} s")
+    if status:
+        why = _why(printed, status)
         return Result(example.name, "a part" if _PART.match(why) else "fails", why)
     random = bool(_RANDOM.search(example.source))
     if example.steps:

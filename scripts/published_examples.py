@@ -22,7 +22,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +32,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import marked
+import processes
 
 from ophook_npu import sim
 from ophook_npu.errors import OphookError
@@ -178,16 +178,7 @@ def run(folder: Path, root: Path, timeout: float, product: str) -> Result:
 
 def shell(script: str, folder: Path, environ: dict[str, str], timeout: float) -> tuple[int | None, str]:
     """The status of a script, None where it was not over in time, and what it printed. It ends at its first failure."""
-    started = subprocess.Popen(
-        ["bash", "-e", "-o", "pipefail", "-c", script], cwd=folder, env=environ, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True,
-    )  # fmt: skip
-    try:
-        said, _ = started.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(started.pid, signal.SIGKILL)
-        return None, started.communicate()[0]
-    return started.returncode, said
+    return processes.finished(["bash", "-e", "-o", "pipefail", "-c", script], folder, environ, timeout)
 
 
 def findings_in(told: Path) -> tuple[Counter[str], str]:

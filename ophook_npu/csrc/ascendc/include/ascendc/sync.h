@@ -162,7 +162,7 @@ __aicore__ inline int64_t GetBlockNum() { return ophook::rt::block_count(); }
 __aicore__ inline int64_t GetSubBlockIdx() { return ophook::rt::sub_block_index(); }
 __aicore__ inline int64_t GetSubBlockNum() { return ophook::rt::sub_block_count(); }
 __aicore__ inline int64_t GetTaskRation() { return ophook::rt::sub_block_count(); }
-__aicore__ inline constexpr int16_t GetDataBlockSizeInBytes() { return 32; }
+__aicore__ inline constexpr int16_t GetDataBlockSizeInBytes() { return ONE_BLK_SIZE; }
 __aicore__ inline uint8_t* GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 __aicore__ inline void SetSysWorkspace(GM_ADDR) {}
 __aicore__ inline GM_ADDR GetSysWorkSpacePtr() { return ophook::rt::workspace_address(); }

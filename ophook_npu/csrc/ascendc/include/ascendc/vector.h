@@ -376,7 +376,7 @@ class AscendCUtils {
   static __aicore__ void SetMask(uint64_t high, uint64_t low) {
     SetVectorMask<T>(high, low);
   }
-  static __aicore__ int32_t GetC0Count(int32_t bytes) { return 32 / bytes; }
+  static __aicore__ int32_t GetC0Count(int32_t bytes) { return ONE_BLK_SIZE / bytes; }
 };
 
 __aicore__ inline float ToFloat(const bfloat16_t& value) { return ophook::rt::bfloat16_value(value.bits); }

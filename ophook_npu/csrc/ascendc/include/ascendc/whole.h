@@ -431,19 +431,15 @@ __aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 }
 
 // A core fills its device memory by copies from the vector unit's local memory.
-template <typename T>
-__aicore__ inline void Fill(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
-  ophook::rt::fill_global("Fill", gm.view(), size, sizeof(T), &value, at);
-}
-// Older names, which the vendor's examples and operators use.
-template <typename T>
-__aicore__ inline void InitOutput(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
-  ophook::rt::fill_global("InitOutput", gm.view(), size, sizeof(T), &value, at);
-}
-template <typename T>
-__aicore__ inline void InitGlobalMemory(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
-  ophook::rt::fill_global("InitGlobalMemory", gm.view(), size, sizeof(T), &value, at);
-}
+#define OPHOOK_FILL(name)                                                                           \
+  template <typename T>                                                                             \
+  __aicore__ inline void name(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) { \
+    ophook::rt::fill_global(#name, gm.view(), size, sizeof(T), &value, at);                         \
+  }
+OPHOOK_FILL(Fill)
+OPHOOK_FILL(InitOutput)  // older names, which the vendor's examples and operators use
+OPHOOK_FILL(InitGlobalMemory)
+#undef OPHOOK_FILL
 
 #undef OPHOOK_REAL
 #undef OPHOOK_AT
