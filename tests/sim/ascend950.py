@@ -1,29 +1,59 @@
-"""Tests of what an Ascend950 alone has: each runs in a process whose simulator is one."""
+"""Tests of what an Ascend950 alone has: they run in one process whose simulator is one."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import multiprocessing
+import os
 from collections.abc import Callable
-from pathlib import Path
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
+
+from ophook_npu import sim
+from ophook_npu.sim import variables
 
 SOC = "Ascend950PR_9589"
 
 
+def _check(module: str, name: str, given: dict[str, object]) -> None:
+    import torch  # noqa: F401  # loads torch_npu, as a program's first import does
+
+    getattr(import_module(module), name).check(**given)
+
+
+class _Ascend950:
+    def __init__(self) -> None:
+        self._process: ProcessPoolExecutor | None = None
+
+    def run(self, *call: object) -> None:
+        if self._process is None:
+            self._process = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        before = dict(os.environ)
+        try:  # the first call starts it
+            os.environ.update(variables.environment(sim.active() or sim.build(), soc=SOC))
+            done = self._process.submit(_check, *call)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        try:
+            done.result(timeout=240)
+        except BrokenProcessPool:
+            self._process = None  # the next test has another
+            raise
+
+
+_MACHINE = _Ascend950()
+
+
 def on_ascend950(check: Callable[..., None]) -> Callable[..., None]:
-    """The test that calls `check` there. Its parameters are passed as text: numbers, names, torch's types."""
+    """The test that calls `check` there."""
 
     @functools.wraps(check)
-    def test(run_sim, **given) -> None:
-        here = str(Path(__file__).parent)
-        call = f"import {check.__module__} as m; m.{check.__name__}.check(**{given!r})"
-        done = run_sim(f"import sys; sys.path.insert(0, {here!r}); import torch; {call}", "--soc", SOC)
-        assert done.returncode == 0, done.stderr
+    def test(**given: object) -> None:
+        _MACHINE.run(check.__module__, check.__name__, given)
 
-    parameters = [
-        inspect.Parameter("run_sim", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-        *inspect.signature(check).parameters.values(),
-    ]
-    test.__signature__ = inspect.Signature(parameters)  # what pytest reads
+    test.__signature__ = inspect.signature(check)  # what pytest reads
     test.check = check
     return test

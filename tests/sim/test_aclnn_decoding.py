@@ -377,6 +377,17 @@ def test_numbers_of_4_bits() -> None:
     wanted.close()
 
 
+@pytest.mark.parametrize("columns", [1, 3])
+def test_a_transposed_weight_of_4_bits(columns: int) -> None:
+    """As llama.cpp gives it, where one column may be all."""
+    numbers, packed = whole(columns, 64, low=-8, high=8, dtype=torch.int32), torch.zeros(columns, 8, dtype=torch.int32)
+    aclnn("aclnnConvertWeightToINT4Pack", numbers, packed)
+    x, scale, out = real(5, 64).half(), real(columns, 2, seed=1).half(), torch.zeros(5, columns).half()
+    aclnn("aclnnWeightQuantBatchMatmulV2", x, packed.T, scale.T, *[None] * 4, 32, out)
+    want = x.double() @ (numbers.double() * scale.double().repeat_interleave(32, 1)).T
+    torch.testing.assert_close(out.double(), want, rtol=1e-2, atol=want.abs().max().item() * 1e-2)
+
+
 def test_numbers_of_4_bits_in_tiles() -> None:
     numbers, tiled = whole(17, 72, low=-8, high=8, dtype=torch.int32), Int4(17, 72, tiles=True)
     aclnn("aclnnConvertWeightToINT4Pack", numbers, tiled.handle)

@@ -26,6 +26,14 @@ def test_a_range_is_counted_in_its_data_type(start: float, end: float, step: flo
     close(out, torch.tensor(want), 1e-3)
 
 
+@pytest.mark.parametrize("function", ["aclnnRange", "aclnnArange"])
+def test_a_range_is_of_any_shape(function: str) -> None:
+    """CANN allocates the shape of the output, and compares it with nothing."""
+    out = torch.zeros(1, 2, 3)
+    aclnn(function, 1.0, 6.0 if function == "aclnnRange" else 7.0, 1.0, out)
+    assert torch.equal(out.flatten(), torch.arange(1.0, 7.0))
+
+
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
 def test_a_step_that_is_0_in_whole_numbers_is_refused(dtype: torch.dtype) -> None:
     with pytest.raises(Refused, match=r"161002.*step 0.1 is 0 in the output's data type"):

@@ -28,7 +28,8 @@ at::Tensor unpacked(const at::Tensor& words) {
 // Words of numbers that lie along the rows: the transpose of a packed matrix.
 static bool packed_along_rows(const at::Tensor& matrix) {
   const int64_t rows = matrix.dim() - 2;
-  return rows >= 0 && matrix.stride(rows) == 1 && matrix.stride(-1) == matrix.size(rows) && matrix.size(-1) > 1;
+  return rows >= 0 && matrix.stride(rows) == 1 && matrix.stride(-1) == matrix.size(rows) &&
+         (matrix.size(rows) > 1 || matrix.size(-1) > 1);  // one column, too: that of a packed one has strides of 1
 }
 
 at::Tensor whole_numbers(const at::Tensor& matrix) {

@@ -110,7 +110,7 @@ def main(kind: str, file: str, user: int | None) -> None:
         os.setuid(user)
     seen: set[str] = set()
     print("ready", flush=True)
-    while not select.select([sys.stdin], [], [], 0.01)[0]:
+    while not select.select([sys.stdin], [], [], 0.05)[0]:  # what is in /proc takes milliseconds to read
         for inode, name in doors().items():
             if inode in seen:
                 continue

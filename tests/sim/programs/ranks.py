@@ -1,10 +1,10 @@
 """python ranks.py PROGRAM RANKS …: runs a program once for each rank, as torchrun does, but as forks of this process.
 
-Where this process has torch and torch_npu imported already, ranks start in no time. When one fails,
-the others are ended.
+torch and torch_npu are imported once, before. When a rank fails, the others are ended.
 """
 
 import ctypes
+import importlib
 import os
 import runpy
 import signal
@@ -40,6 +40,7 @@ if __name__ == "__main__":
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    importlib.import_module("torch")
     own = fork_ranks(number)
     os.environ.update(
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WORLD_SIZE=str(number), LOCAL_WORLD_SIZE=str(number),

@@ -7,21 +7,28 @@ using namespace sim::aclnn;
 
 namespace {
 
+// CANN allocates what it counts in the shape of out, whatever that is.
+void of_length(const at::Tensor& out, int64_t length) {
+  SIM_CHECK(out.numel() == length, "out has ", out.numel(), " elements, shape ", out.sizes(), ", for ", length,
+            " from start to end");
+}
+at::Tensor in_its_shape(const at::Tensor& values, const at::Tensor& out) { return values.view(out.sizes()); }
+
 // In double, as the caller computes it; of INT64 in whole numbers.
 void counts(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
   SIM_CHECK(step.toDouble() != 0, "step is 0");
   if (out.scalar_type() == at::kLong) {
     const int64_t by = step.to<int64_t>(), way = by > 0 ? 1 : -1;
-    return shape(out, {divided(end.to<int64_t>() - start.to<int64_t>() + by - way, by)});
+    return of_length(out, divided(end.to<int64_t>() - start.to<int64_t>() + by - way, by));
   }
-  shape(out, {int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble()))});
+  of_length(out, int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble())));
 }
 
 void counts_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
   const auto as = [&]<typename Number>(Number) {
     const auto by = step.to<Number>();
     SIM_CHECK(by != 0, "step ", step.toDouble(), " is 0 in the output's data type");
-    shape(out, {int64_t((end.to<Number>() - start.to<Number>()) / by + 1)});
+    of_length(out, int64_t((end.to<Number>() - start.to<Number>()) / by + 1));
   };
   const auto type = out.scalar_type();  // op-plugin and torch count in whole numbers for these, in float for a half
   if (at::isIntegralType(type, true)) as(int64_t());
@@ -90,9 +97,9 @@ ACLNN(InplaceCopy, (Out, self, In, source), into(self, {source}), self.copy_(sou
 ACLNN(Expand, (In, self, Ints, sizes, Out, out), (expanded(self, sizes), shape(out, sizes)),
       write(out, self.expand(sizes)))
 ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, step, out),
-      write(out, at::arange(start, end, step, out.scalar_type())))
+      write(out, in_its_shape(at::arange(start, end, step, out.scalar_type()), out)))
 ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), counts_to(start, end, step, out),
-      write(out, at::range(start, end, step, out.scalar_type())))
+      write(out, in_its_shape(at::range(start, end, step, out.scalar_type()), out)))
 ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out),
       SIM_CHECK(!start.isComplex() && !end.isComplex(), "from ", start, " to ", end,
                 "; complex numbers are not allowed");
