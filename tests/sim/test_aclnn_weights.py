@@ -20,8 +20,7 @@ class Weight:
     def __init__(self, values: torch.Tensor) -> None:
         self.opapi, self.acl = libraries()
         lies = values.mT if values.stride(-2) == 1 and values.shape[-2] > 1 else values
-        sizes = (ctypes.c_int64 * values.dim())(*values.shape)
-        count, strides = ctypes.c_uint64(values.dim()), (ctypes.c_int64 * values.dim())(*values.stride())
+        count = ctypes.c_uint64(values.dim())
         self.opapi.aclCreateIntArray.restype = self.opapi.aclCreateTensor.restype = ctypes.c_void_p
         asked = (ctypes.c_int64 * values.dim())(*lies.shape)
         array, elements = ctypes.c_void_p(self.opapi.aclCreateIntArray(asked, count)), ctypes.c_uint64()
@@ -34,10 +33,17 @@ class Weight:
         held = lies.contiguous()
         bytes_ = ctypes.c_size_t(held.numel() * self.width)
         assert self.acl.aclrtMemcpy(self.memory, room, ctypes.c_void_p(held.data_ptr()), bytes_, 1) == 0
-        storage = (ctypes.c_int64 * 1)(self.elements)
+        self.handle = self.made(values, 2)
+
+    def made(self, values: torch.Tensor, format_: int) -> ctypes.c_void_p:
+        """A tensor on this memory with the shape and strides of ``values``, and a storage that is told flat."""
+        sizes, strides = ((ctypes.c_int64 * values.dim())(*each) for each in (values.shape, values.stride()))
+        count, storage = ctypes.c_uint64(values.dim()), (ctypes.c_int64 * 1)(self.elements)
         made = self.opapi.aclCreateTensor(
-            sizes, count, code, strides, ctypes.c_int64(0), 2, storage, ctypes.c_uint64(1), self.memory)  # fmt: skip
-        self.handle = ctypes.c_void_p(made)
+            sizes, count, CODES[values.dtype], strides, ctypes.c_int64(0), format_, storage, ctypes.c_uint64(1),
+            self.memory,
+        )  # fmt: skip
+        return ctypes.c_void_p(made)
 
     def arrange(self) -> int:
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
@@ -81,8 +87,9 @@ def test_products_with_weights_in_that_format(transposed: bool) -> None:
     x = real(5, 20).half()
     weight, values = weight_of(real(20, 24, seed=1).half())
     out = torch.zeros(5, 24).half()
-    aclnn("aclnnMatmulWeightNz", x, weight.handle, out, 0)
-    close(out, x.double() @ values.double(), 1e-2)
+    for function in ("aclnnMatmulWeightNz", "aclnnMm"):
+        aclnn(function, x, weight.handle, out.fill_(-1), 0)
+        close(out, x.double() @ values.double(), 1e-2)
     weight.close()
     batch, out = real(2, 5, 20).half(), torch.zeros(2, 5, 24).half()
     weight, values = weight_of(real(2, 20, 24, seed=1).half())
@@ -100,6 +107,18 @@ def test_products_with_weights_in_that_format(transposed: bool) -> None:
     third = (*absent, None, None)
     aclnn("aclnnFusedQuantMatmulWeightNz", steps, weight.handle, rows, columns, *third, "gelu_erf", 0, out)
     close(out, functional.gelu(want), 1e-2)
+    weight.close()
+
+
+def test_a_product_with_the_transpose_of_a_weight_that_was_moved() -> None:
+    """As llama.cpp has it: the weight (n, k) is moved, and aclnnMm is given another tensor that says FRACTAL_NZ."""
+    x, values = real(5, 20).half(), real(24, 20, seed=1).half()
+    weight = Weight(values)
+    assert weight.arrange() == 0
+    turned, out = weight.made(values.T, 29), torch.zeros(5, 24).half()
+    aclnn("aclnnMm", x, turned, out, 2)
+    close(out, x.double() @ values.double().T, 1e-2)
+    assert weight.opapi.aclDestroyTensor(turned) == 0
     weight.close()
 
 

@@ -279,7 +279,7 @@ void read_rules(const std::string& path, RulesTable& table) {
   finish();
 }
 
-std::string dtype_name(int value) { return name_of(kDtypes, value, "data type "); }
+std::string dtype_name(int value) { return name_of(kDtypes, value, "number "); }
 std::string dtype_names(uint64_t bits) { return names_of(kDtypes, bits); }
 std::string format_name(int value) { return name_of(kFormats, value, "format "); }
 std::string format_names(uint64_t bits) { return names_of(kFormats, bits); }
