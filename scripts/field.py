@@ -68,6 +68,25 @@ ROWS = (
         {"en": "public verdicts on its kernels", "zh": "关于 kernel 的公开结论"},
         {"en": "{agree} of {all} agree", "zh": "{all} 个中 {agree} 个一致"},
     ),
+    (
+        "llama-cpp.md",
+        "ggml-org/llama.cpp",
+        r"llama-cpp-python (0[\d.]+\d)",
+        r"of (?P<all>\d+) tests of operators that the backend takes, (?P<equal>\d+) equal",
+        {"en": "test-backend-ops of its CANN backend", "zh": "其 CANN 后端的 test-backend-ops"},
+        {"en": "{equal} of {all} equal the CPU", "zh": "{all} 个中 {equal} 个与 CPU 相等"},
+    ),
+    (
+        "llama-cpp.md",
+        "ggml-org/llama.cpp",
+        r"llama-cpp-python (0[\d.]+\d)",
+        r"^\| `ARCHS` \| (?P<equal>\d+) \| (?P<differ>\d+) \| (?P<stopped>\d+) \|",
+        {"en": "its model architectures, with random weights", "zh": "其模型架构（随机权重）"},
+        {
+            "en": "{equal} equal the CPU, {differ} differ, {stopped} end",
+            "zh": "{equal} 个与 CPU 相等，{differ} 个不同，{stopped} 个中止",
+        },
+    ),
 )  # fmt: skip
 EXAMPLES = r"^(?P<project>ops-\w+) at (?P<version>\w+): (?P<all>\d+) programs are for Ascend910B, (?P<ended>\d+) end"
 

@@ -2,7 +2,7 @@
 
     python scripts/ggml_backend.py CHECKOUT                          # a checkout of llama.cpp, or of ggml
     python scripts/ggml_backend.py CHECKOUT --only MUL_MAT ROPE      # some operators; ARCHS are the models
-    python scripts/ggml_backend.py CHECKOUT --log LOG --table docs/llama-cpp.md
+    python scripts/ggml_backend.py CHECKOUT --log LOG --table docs/llama-cpp.md docs/llama-cpp.zh.md
 
 llama.cpp, whisper.cpp and others compute with ggml. Its test-backend-ops makes graphs of one operator or a few, and
 compares what a backend computes with what its CPU backend does; test-llama-archs, of llama.cpp, does so with a small
@@ -20,6 +20,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -38,6 +39,14 @@ _BEGINS = {
     _MODELS: re.compile(r"^\| *([\w.-]+)\|[^|\n]*\| *(Dense|MoE)\|", re.M),
 }
 _ENDED = re.compile(r"CANN error: (.*)|((?:GGML_ASSERT|terminate called|fatal error|[^|\n]*: GGML_ASSERT).*)")
+_ENGLISH = (
+    ": of {} tests of operators that the backend takes, {} equal, {} differ, {} end the process.",
+    "operator | equal | differ | stopped | what",
+)
+_CHINESE = (
+    "：该后端接受的 {} 个算子测试中，{} 个相等，{} 个不同，{} 个使进程中止。",
+    "算子 | 相等 | 不同 | 中止 | 说明",
+)
 _EQUAL, _DIFFERS, _ABSENT, _STOPPED = "equal", "differs", "not supported", "stopped"
 
 
@@ -109,24 +118,29 @@ def compared(program: Path, options: list[str], tests: list[str], environ: dict[
         left_out.append(guilty.split()[0] if models else guilty)
 
 
+def _shown(reason: str) -> str:
+    """Without what differs from run to run, and from machine to machine."""
+    reason = re.sub(r"/\S*/(?=[^/\s]+:\d+)", "", reason).partition(": 0x")[0]
+    return re.sub(r"\(\d+ bytes\) ", "", reason)
+
+
 def row(name: str, results: dict[str, list[str]]) -> str:
     by = {
         became: [test for test, (of, _) in results.items() if of == became] for became in (_EQUAL, _DIFFERS, _STOPPED)
     }
     why = [f"{len(by[_DIFFERS])} differ, as `{by[_DIFFERS][0]}`"] if by[_DIFFERS] else []
-    reasons = dict.fromkeys(results[test][1] for test in by[_STOPPED])
+    reasons = dict.fromkeys(_shown(results[test][1]) for test in by[_STOPPED])
     why += [f"`{reason}`" for reason in list(reasons)[:2]]
     cells = [f"`{name}`", *(str(len(tests)) for tests in by.values()), "<br>".join(why).replace("|", "\\|") or "–"]
     return f"| {' | '.join(cells)} |"
 
 
-def table(results: dict[str, dict[str, list[str]]], commit: str) -> str:
+def table(results: dict[str, dict[str, list[str]]], version: str, chinese: bool) -> str:
     ran = {name: tests for name, tests in results.items() if any(of != _ABSENT for of, _ in tests.values())}
-    count = {became: sum(of == became for name, tests in ran.items() if name != ARCHS for of, _ in tests.values())
-             for became in (_EQUAL, _DIFFERS, _STOPPED)}  # fmt: skip
-    lines = [f"{commit}: of {sum(count.values())} tests of operators that the backend takes, {count[_EQUAL]} equal, "
-             f"{count[_DIFFERS]} differ, {count[_STOPPED]} end the process.", "",
-             "| operator | equal | differ | stopped | what |", "|---|---|---|---|---|"]  # fmt: skip
+    became = Counter(of for name, tests in ran.items() if name != ARCHS for of, _ in tests.values() if of != _ABSENT)
+    counts = (became.total(), became[_EQUAL], became[_DIFFERS], became[_STOPPED])
+    told, heads = _CHINESE if chinese else _ENGLISH
+    lines = [f"{version}{told.format(*counts)}", "", f"| {heads} |", "|---|---|---|---|---|"]
     return "\n".join(lines + [row(name, tests) for name, tests in sorted(ran.items())])
 
 
@@ -137,7 +151,7 @@ def main() -> int:
     parser.add_argument("--build", type=Path, help="where it is built, or was")
     parser.add_argument("--version", help="what the checkout is, where git does not say it")
     parser.add_argument("--log", type=Path, help="results, one operator a line")
-    parser.add_argument("--table", type=Path, help="the page that has the results")
+    parser.add_argument("--table", type=Path, nargs="+", default=[], help="the pages that have the results")
     parser.add_argument("--sync", action="store_true", help="each task runs before its call returns")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for the tests of an operator (default 600)")
     given = parser.parse_args()
@@ -174,10 +188,11 @@ def main() -> int:
         if given.log:
             with given.log.open("a") as log:
                 print(json.dumps({"name": name, "tests": results[name]}), file=log)
-    if given.table:
+    for page in given.table:
         described = ["git", "-C", source, "describe", "--always", "--tags"]
         version = given.version or subprocess.run(described, capture_output=True, text=True).stdout.strip()
-        marked.replace(given.table, "<!-- ggml -->", "<!-- end of ggml -->", table(results, version))
+        text = table(results, version, page.name.endswith(".zh.md"))
+        marked.replace(page, "<!-- ggml -->", "<!-- end of ggml -->", text)
     return int(any(of in (_DIFFERS, _STOPPED) for tests in results.values() for of, _ in tests.values()))
 
 

@@ -12,7 +12,6 @@ void of_length(const at::Tensor& out, int64_t length) {
   SIM_CHECK(out.numel() == length, "out has ", out.numel(), " elements, shape ", out.sizes(), ", for ", length,
             " from start to end");
 }
-at::Tensor in_its_shape(const at::Tensor& values, const at::Tensor& out) { return values.view(out.sizes()); }
 
 // In double, as the caller computes it; of INT64 in whole numbers.
 void counts(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
@@ -97,9 +96,9 @@ ACLNN(InplaceCopy, (Out, self, In, source), into(self, {source}), self.copy_(sou
 ACLNN(Expand, (In, self, Ints, sizes, Out, out), (expanded(self, sizes), shape(out, sizes)),
       write(out, self.expand(sizes)))
 ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, step, out),
-      write(out, in_its_shape(at::arange(start, end, step, out.scalar_type()), out)))
+      write(out, at::arange(start, end, step, out.scalar_type()).view(out.sizes())))
 ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), counts_to(start, end, step, out),
-      write(out, in_its_shape(at::range(start, end, step, out.scalar_type()), out)))
+      write(out, at::range(start, end, step, out.scalar_type()).view(out.sizes())))
 ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out),
       SIM_CHECK(!start.isComplex() && !end.isComplex(), "from ", start, " to ", end,
                 "; complex numbers are not allowed");
