@@ -11,7 +11,7 @@
 #   --venv DIR     torch, torch_npu and this package, made where it is not there: what all projects share; default WORK/base
 #   --work DIR     environments, logs and results; default build/clients; what each takes is printed
 #   --throw-away   remove each project's environment once it was run
-# Needs pip's index, and nothing else of a network: models are tiny, with random weights made here.
+# Needs pip's index, and git's for megatron, and nothing else of a network: models are tiny, with random weights made here.
 # Exit status: 0 as recorded in scripts/clients/NAME.toml or better, 1 a case got worse, 2 it could not be tried.
 set -euo pipefail
 

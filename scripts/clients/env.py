@@ -103,6 +103,26 @@ def sources(package: str, base: Path, work: Path, log: Path) -> Path:
     return folder
 
 
+def checkout(address: str, commit: str, work: Path, log: Path) -> Path:
+    """The files of a git repository at ``commit``, for a project that is used from its source.
+
+    git's `insteadOf` makes it take a copy that is at hand.
+
+    Raises:
+        subprocess.SubprocessError: git cannot get it.
+    """
+    folder = work / "sources" / f"{address.rpartition('/')[2]}-{commit[:12]}"
+    if not folder.is_dir():
+        made = folder.with_name(folder.name + ".part")
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(parents=True)
+        with log.open("a") as out:
+            for step in (["init", "-q"], ["fetch", "-q", "--depth", "1", address, commit], ["checkout", "-q", commit]):
+                subprocess.run(["git", *step], cwd=made, check=True, stdout=out, stderr=out, timeout=_LIMIT)
+        made.rename(folder)
+    return folder
+
+
 def versions(venv: Path, names: list[str]) -> list[str]:
     """Each distribution's name and version, as this environment's Python finds it."""
     done = subprocess.run(

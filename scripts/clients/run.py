@@ -4,7 +4,8 @@ A case:
     name      for --case
     ran       what is run, for the table
     command   started in a folder of its own; {programs} is examples/clients, {out} a file that gets
-              results as JSON, {sources} the unpacked source distribution that the file names under `sources`
+              results as JSON, {sources} the unpacked source distribution that the file names under `sources`,
+              {NAME} the checkout of `[checkout.NAME]`, which has the git repository's `address`, `commit`, and `shown`
     cpu       the command on the CPU, where it is another; "none": nothing to compare, the program checks itself
     devices   how many; 1 by default
     within    largest difference from the CPU's results, of max(1, |value|)
@@ -162,7 +163,7 @@ def _load(file: Path) -> Any:
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
-def run_case(case: Case, venv: Path, work: Path, view: Path, device: str, sources: Path | None) -> Outcome:
+def run_case(case: Case, venv: Path, work: Path, view: Path, device: str, folders: dict[str, Path]) -> Outcome:
     logs = work / "logs" / f"{venv.name}.{case.name}"
     logs.mkdir(parents=True, exist_ok=True)
     python, results, status = venv / "bin" / "python", [], None
@@ -170,9 +171,7 @@ def run_case(case: Case, venv: Path, work: Path, view: Path, device: str, source
         out = logs / f"{place}.json"
         out.unlink(missing_ok=True)
         text = case.cpu if place == "cpu" and case.cpu else case.command
-        command: list[str | Path] = [
-            word.format(programs=PROGRAMS, out=out, sources=sources) for word in shlex.split(text)
-        ]
+        command: list[str | Path] = [word.format(programs=PROGRAMS, out=out, **folders) for word in shlex.split(text)]
         if place == "npu":
             command = [
                 python, "-m", "ophook_npu", "run", "--device", device, "--devices", str(case.devices), "--", *command,
@@ -202,15 +201,19 @@ def run_project(name: str, arguments: argparse.Namespace, view: Path) -> tuple[d
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
         venv = env.make(name, told["packages"], told.get("pip", []), arguments.venv, arguments.work, log)
-        sources = None
+        folders = {
+            name: env.checkout(each["address"], each["commit"], arguments.work, log)
+            for name, each in told.get("checkout", {}).items()
+        }
         if "sources" in told:
-            sources = env.sources(told["sources"], arguments.venv, arguments.work, log)
+            folders["sources"] = env.sources(told["sources"], arguments.venv, arguments.work, log)
     except subprocess.SubprocessError:
         print(f"{name}: its environment cannot be made: {tail(log)} ({log})")
         return {}, 2
     shown = [re.split(r"[=<>\[]", package)[0] for package in told["packages"]]
     result: dict[str, Any] = {"project": told["project"], "rows": []}
     result["versions"] = env.versions(venv, [*told.get("shown", shown), "torch", "torch_npu"])
+    result["versions"] = [each["shown"] for each in told.get("checkout", {}).values()] + result["versions"]
     bad = 0
     kept = arguments.work / f"{name}.json"
     before = table.read(kept)["rows"] if arguments.case and kept.is_file() else []
@@ -222,7 +225,7 @@ def run_project(name: str, arguments: argparse.Namespace, view: Path) -> tuple[d
             result["rows"] += [row] if row else []
             continue
         before_it = cpu_seconds()
-        outcome = run_case(case, venv, arguments.work, view, arguments.device, sources)
+        outcome = run_case(case, venv, arguments.work, view, arguments.device, folders)
         result["rows"].append(outcome.row)
         word = "WORSE" if outcome.worse else "better" if outcome.better else "as recorded"
         more = outcome.worse or outcome.better or outcome.measured

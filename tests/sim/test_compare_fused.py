@@ -152,6 +152,44 @@ def test_fusion_attention_with_a_position_encoding():
     agrees(older, *FUSION)
 
 
+@pytest.mark.parametrize("dtype", [FLOAT, BRAIN])
+@pytest.mark.parametrize("shape", [(4,), (2, 4)])
+def test_fusion_attention_makes_a_position_encoding_of_slopes(shape, dtype):
+    slopes = torch.rand(shape)
+    distance = (torch.arange(6)[:, None] + 3 - torch.arange(6) - 1).abs().float()
+
+    def results(**more):
+        torch.manual_seed(1)
+        qkv = [torch.randn(2, 4, 6, 16).to(dtype).npu().requires_grad_() for _ in range(3)]
+        out = torch.ops.npu.npu_fusion_attention_v2(*qkv, 4, "BNSD", scale=0.3, keep_prob=1.0, **more)[0]
+        out.backward(torch.ones_like(out))
+        return [out.detach().cpu(), *(x.grad.cpu() for x in qkv)]
+
+    for pse_type, of_distance in ((2, distance), (3, distance.sqrt())):
+        encoding = -slopes.reshape(-1, 4, 1, 1) * of_distance
+        wanted = results(pse=encoding.to(dtype).npu(), pse_type=0)
+        got = results(pse=slopes.npu(), pse_type=pse_type, q_start_idx=[3], kv_start_idx=[1])
+        for one, other in zip(got, wanted, strict=True):
+            close = {"rtol": 2e-2, "atol": 2e-2} if dtype == BRAIN else {}  # what is given was rounded to bfloat16
+            torch.testing.assert_close(one, other, **close)
+
+
+@pytest.mark.parametrize(
+    ("slopes", "keys", "said"),
+    [
+        (torch.rand(4).half(), 6, "slopes"),
+        (torch.rand(3), 6, r"expected: \(4\) or \(2, 4\)"),
+        (torch.rand(4), 7, "as many queries as keys"),
+        (None, 6, "takes slopes"),
+    ],
+)
+def test_fusion_attention_refuses_other_slopes(slopes, keys, said):
+    q, k, v = (torch.randn(2, 4, n, 16).npu() for n in (6, keys, keys))
+    given = None if slopes is None else slopes.npu()
+    with pytest.raises(RuntimeError, match=said):
+        torch.ops.npu.npu_fusion_attention_v2(q, k, v, 4, "BNSD", pse=given, pse_type=2, keep_prob=1.0)
+
+
 def test_queries_that_see_no_key_give_zeros():
     def run():
         q, k, v = (shaped("BNSD", 2, n, HALF) for n in (7, 5, 5))

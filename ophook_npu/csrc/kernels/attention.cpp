@@ -106,7 +106,7 @@ Scores weights_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& o
   scores = scores.to(at::kFloat).contiguous();
   if (given(pse) && how.pse_type == 1) scores.add_(wide(pse));
   if (how.scale != 1) scores.mul_(how.scale);
-  if (given(pse) && how.pse_type == 0) scores.add_(wide(pse));
+  if (given(pse) && how.pse_type != 1) scores.add_(wide(pse));
   constexpr float kHidden = -std::numeric_limits<float>::max();
   if (out.defined()) scores.masked_fill_(out, kHidden);
   Dims of_rows = scores.sizes().vec();
@@ -280,9 +280,20 @@ Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::
   return sums;
 }
 
+// What is added to the scores (batch or 1, heads, queries, keys): the caller's, or made of slopes.
+at::Tensor position_encoding(const Inputs& in, const Heads& heads, const Settings& how) {
+  if (how.pse_type < 2) return in.pse;
+  const auto places = [](const at::Tensor& x, const Dims& start) {
+    return at::arange(x.size(2), at::kFloat).add_(start.empty() ? 0 : start[0]);
+  };
+  auto distance = at::sub(places(heads.query, how.query_start).unsqueeze(1), places(heads.key, how.key_start)).abs_();
+  if (how.pse_type == 3) distance.sqrt_();
+  return at::mul(wide(in.pse).neg().reshape({-1, heads.query.size(1), 1, 1}), distance);
+}
+
 void forward(const Inputs& in, const Settings& how, const Outputs& to) {
   auto split = heads_of(in);
-  const auto result = attend(split, in.pse, in.mask, kept_of(in.drop_mask, split), how);
+  const auto result = attend(split, position_encoding(in, split, how), in.mask, kept_of(in.drop_mask, split), how);
   write(to.out, join_heads(result.out, in.layout));
   write_statistics(to.max, result.max);
   write_statistics(to.sum, result.sum);
@@ -295,11 +306,12 @@ void backward(const Inputs& in, const Settings& how, const at::Tensor& grad, con
   Forward forward;
   if (given(how.max) && given(how.sum)) forward = {how.max.narrow(-1, 0, 1), how.sum.narrow(-1, 0, 1), {}};
   if (given(how.out)) forward.out = split_heads(how.out, in.layout, rows.size(-1));
-  auto grads = attend_backward(rows, split, in.pse, in.mask, kept_of(in.drop_mask, split), how, forward);
+  auto grads = attend_backward(rows, split, position_encoding(in, split, how), in.mask, kept_of(in.drop_mask, split),
+                               how, forward);
   write(to.query, join_heads(grads.query, in.layout));
   write(to.key, join_heads(grads.key, in.layout));
   write(to.value, join_heads(grads.value, in.layout));
-  if (given(in.pse)) write_asked(to.pse, grads.pse);
+  if (given(in.pse) && how.pse_type < 2) write_asked(to.pse, grads.pse);  // slopes are not learned
   if (given(how.sink)) write_asked(to.sink, grads.sink);
 }
 

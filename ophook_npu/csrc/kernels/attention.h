@@ -16,7 +16,10 @@ struct Settings {
   int64_t before = INT32_MAX, after = INT32_MAX;  // sparse mode 4: keys seen before and after the query's own position
   int64_t sparse_mode = 0;
   Dims prefix = {};
-  int64_t pse_type = 1;  // 1: the position encoding is added before scaling, 0: after
+  // 1: the position encoding is added before scaling, 0: after. 2, 3: it holds a slope for each head, for the distance
+  // of query and key, or for its root, which is subtracted after scaling; positions begin at query_start and key_start.
+  int64_t pse_type = 1;
+  Dims query_start = {}, key_start = {};
   bool by_rows = false;  // layout TND: the statistics lie as the query does, (T, N, 8); else (N, S, 8) of one sequence
                          // behind the other
   at::Tensor max = {}, sum = {}, out = {};    // backward: what the forward gave; computed anew where it is absent

@@ -65,7 +65,20 @@ void check_mask(const Inputs& in, int64_t mode) {
             key.length, "), or with ", query.batch, " or 1 batches and ", query.heads, " or 1 heads before these");
 }
 
-void check_position_encoding(const Inputs& in) {
+void check_slopes(const Inputs& in, const Settings& how) {
+  const auto [query, key, value] = axes_of(in);
+  SIM_CHECK(given(in.pse), "pse type ", how.pse_type, " takes slopes");
+  of_dtype("slopes", in.pse, {at::kFloat});
+  SIM_CHECK(
+      in.pse.sizes() == at::IntArrayRef({query.heads}) || in.pse.sizes() == at::IntArrayRef({query.batch, query.heads}),
+      "slopes of shape ", in.pse.sizes(), "; expected: (", query.heads, ") or (", query.batch, ", ", query.heads, ")");
+  SIM_CHECK(query.length == key.length, "pse type ", how.pse_type, " takes as many queries as keys, not ", query.length,
+            " and ", key.length);
+  SIM_CHECK(how.query_start.size() <= 1 && how.key_start.size() <= 1, "qStartIdx and kvStartIdx have one number");
+}
+
+void check_position_encoding(const Inputs& in, const Settings& how) {
+  if (how.pse_type > 1) return check_slopes(in, how);
   if (!given(in.pse) || in.layout == "TND") return;
   const auto [query, key, value] = axes_of(in);
   const auto size = in.pse.sizes();
@@ -152,7 +165,8 @@ void check(const Inputs& in, const Settings& how, const at::Tensor& out, bool by
   SIM_CHECK(in.query.dim() == in.key.dim() && in.heads > 0, "query ", in.query.sizes(), " and key ", in.key.sizes(),
             " do not fit ", in.heads, " heads");
   SIM_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
-  SIM_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
+  SIM_CHECK(how.pse_type >= 0 && how.pse_type <= (by_sequence ? 1 : 3), "pse type ", how.pse_type,
+            " is not simulated in layout ", in.layout);
   SIM_CHECK(in.query.dim() == int64_t(in.layout.size()) && in.value.dim() == in.query.dim(), "layout ", in.layout,
             ", query ", in.query.sizes(), " and value ", in.value.sizes());
   SIM_CHECK(axes_of(in.query, in.layout, in.heads).heads == in.heads, "query ", in.query.sizes(), " in layout ",
@@ -163,7 +177,7 @@ void check(const Inputs& in, const Settings& how, const at::Tensor& out, bool by
               in.key_ends.size(), " of keys");
     check_ends("actualSeqQLen", in.query_ends, in.query), check_ends("actualSeqKvLen", in.key_ends, in.key);
   }
-  check_mask(in, how.sparse_mode), check_position_encoding(in);
+  check_mask(in, how.sparse_mode), check_position_encoding(in, how);
   SIM_CHECK(!given(in.drop_mask) || in.drop_mask.numel() >= (scores_of(in) + 7) / 8, "a mask of shape ",
             in.drop_mask.sizes(), " does not hold ", scores_of(in), " bits");
   shape(out, result_sizes(in));

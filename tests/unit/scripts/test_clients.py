@@ -73,7 +73,10 @@ def test_each_project_is_pinned_and_its_programs_are_there(script: ModuleType, f
     told, cases = script.cases(file)
     assert told["packages"] and all("==" in package for package in told["packages"])
     assert len({case.name for case in cases}) == len(cases) > 0
+    assert all(re.fullmatch("[0-9a-f]{40}", each["commit"]) for each in told.get("checkout", {}).values())
     for case in cases:
+        places = set(re.findall(r"\{(\w+)\}", f"{case.command} {case.cpu}"))
+        assert places <= {"programs", "out", *told.get("checkout", {}), *(["sources"] if "sources" in told else [])}
         words = [word for word in f"{case.command} {case.cpu}".split() if word.startswith("{programs}/")]
         for word in words:
             assert Path(word.format(programs=ROOT / "examples/clients")).is_file(), word
@@ -137,6 +140,28 @@ def test_a_case_that_is_not_run_again_keeps_only_what_is_recorded_now(script: Mo
 def test_a_program_that_does_not_end_is_ended(script: ModuleType, tmp_path: Path) -> None:
     status = script.start(["sleep", "60"], tmp_path / "run", dict(os.environ), tmp_path / "log", 1)
     assert status is None
+
+
+def test_a_checkout_is_the_repository_at_its_commit(script: ModuleType, tmp_path: Path) -> None:
+    made = tmp_path / "project"
+    made.mkdir()
+    (made / "file").write_text("first")
+
+    def git(*arguments: str) -> str:
+        named = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        return subprocess.run(named, cwd=made, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+    git("init", "-q")
+    git("add", "file")
+    git("commit", "-q", "-m", "first")
+    first = git("rev-parse", "HEAD")
+    (made / "file").write_text("second")
+    git("commit", "-q", "-a", "-m", "second")
+    folder = script.env.checkout(str(made), first, tmp_path / "work", tmp_path / "log")
+    assert (folder / "file").read_text() == "first"
+    assert folder == script.env.checkout("nowhere/project", first, tmp_path / "work", tmp_path / "log")
+    with pytest.raises(subprocess.CalledProcessError):
+        script.env.checkout(str(made), "0" * 40, tmp_path / "work", tmp_path / "log")
 
 
 def test_rows_of_a_project_replace_its_old_ones(script: ModuleType, tmp_path: Path) -> None:

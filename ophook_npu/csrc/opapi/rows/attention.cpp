@@ -36,17 +36,19 @@ static void turned_mode(const std::string& mode) {
 // backward: what the forward gave
 #define GIVEN NAMED(max, sum, out)
 
+#define ENCODED NAMED(pse_type, query_start, key_start)
+
 #define SETTINGS (Settings{KEPT})
-#define SETTINGS_V2 (Settings{KEPT, .pse_type = pse_type})
-#define SETTINGS_V3 (Settings{KEPT, NAMED(pse_type, sink)})
-#define SETTINGS_V4 (Settings{KEPT, .pse_type = pse_type, BY_LAYOUT, .sink = sink, ROPE})
-#define SETTINGS_ROPE (Settings{KEPT, .pse_type = pse_type, ROPE})
+#define SETTINGS_V2 (Settings{KEPT, ENCODED})
+#define SETTINGS_V3 (Settings{KEPT, ENCODED, .sink = sink})
+#define SETTINGS_V4 (Settings{KEPT, ENCODED, BY_LAYOUT, .sink = sink, ROPE})
+#define SETTINGS_ROPE (Settings{KEPT, ENCODED, ROPE})
 #define VARLEN (Settings{KEPT, BY_LAYOUT})
 #define GRAD (Settings{KEPT, GIVEN})
-#define GRAD_V2 (Settings{KEPT, .pse_type = pse_type, GIVEN})
-#define GRAD_V3 (Settings{KEPT, .pse_type = pse_type, GIVEN, .sink = sink})
-#define GRAD_V4 (Settings{KEPT, .pse_type = pse_type, BY_LAYOUT, GIVEN, .sink = sink, ROPE})
-#define GRAD_ROPE (Settings{KEPT, .pse_type = pse_type, GIVEN, ROPE})
+#define GRAD_V2 (Settings{KEPT, ENCODED, GIVEN})
+#define GRAD_V3 (Settings{KEPT, ENCODED, GIVEN, .sink = sink})
+#define GRAD_V4 (Settings{KEPT, ENCODED, BY_LAYOUT, GIVEN, .sink = sink, ROPE})
+#define GRAD_ROPE (Settings{KEPT, ENCODED, GIVEN, ROPE})
 #define VARLEN_GRAD (Settings{KEPT, BY_LAYOUT, GIVEN})
 
 ACLNN(FlashAttentionScore,
