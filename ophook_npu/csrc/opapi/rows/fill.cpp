@@ -8,7 +8,7 @@ using namespace sim::aclnn;
 namespace {
 
 // CANN allocates what it counts in the shape of out, whatever that is.
-void of_length(const at::Tensor& out, int64_t length) {
+void as_many(const at::Tensor& out, int64_t length) {
   SIM_CHECK(out.numel() == length, "out has ", out.numel(), " elements, shape ", out.sizes(), ", for ", length,
             " from start to end");
 }
@@ -18,16 +18,16 @@ void counts(const at::Scalar& start, const at::Scalar& end, const at::Scalar& st
   SIM_CHECK(step.toDouble() != 0, "step is 0");
   if (out.scalar_type() == at::kLong) {
     const int64_t by = step.to<int64_t>(), way = by > 0 ? 1 : -1;
-    return of_length(out, divided(end.to<int64_t>() - start.to<int64_t>() + by - way, by));
+    return as_many(out, divided(end.to<int64_t>() - start.to<int64_t>() + by - way, by));
   }
-  of_length(out, int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble())));
+  as_many(out, int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble())));
 }
 
 void counts_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
   const auto as = [&]<typename Number>(Number) {
     const auto by = step.to<Number>();
     SIM_CHECK(by != 0, "step ", step.toDouble(), " is 0 in the output's data type");
-    of_length(out, int64_t((end.to<Number>() - start.to<Number>()) / by + 1));
+    as_many(out, int64_t((end.to<Number>() - start.to<Number>()) / by + 1));
   };
   const auto type = out.scalar_type();  // op-plugin and torch count in whole numbers for these, in float for a half
   if (at::isIntegralType(type, true)) as(int64_t());
