@@ -1,7 +1,8 @@
 """Build ggml's CANN backend, unmodified, and run its own tests against ggml's CPU backend on the simulated Ascend.
 
     python scripts/ggml_backend.py CHECKOUT                          # a checkout of llama.cpp, or of ggml
-    python scripts/ggml_backend.py CHECKOUT --only MUL_MAT ROPE      # some operators; ARCHS are the models
+    python scripts/ggml_backend.py CHECKOUT --only MUL_MAT ROPE      # some operators
+    python scripts/ggml_backend.py CHECKOUT --only ARCHS --sync      # the models, which run when they are asked for
     python scripts/ggml_backend.py CHECKOUT --log LOG --table docs/llama-cpp.md docs/llama-cpp.zh.md
 
 llama.cpp, whisper.cpp and others compute with ggml. Its test-backend-ops makes graphs of one operator or a few, and
@@ -100,7 +101,7 @@ def compared(program: Path, options: list[str], tests: list[str], environ: dict[
         new = {test: became for test, became in told(program, text).items() if test not in results}
         results |= new
         if status in (0, 1):
-            return results
+            return results | {test: [_STOPPED, "it did not run"] for test in tests if test not in results}
         begun = (
             [" ".join(test.groups()) for test in _BEGINS[_MODELS].finditer(_COLOURS.sub("", text))] if models else tests
         )
@@ -147,7 +148,9 @@ def table(results: dict[str, dict[str, list[str]]], version: str, chinese: bool)
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path)
-    parser.add_argument("--only", nargs="+", metavar="OPERATOR", help=f"some operators, or {ARCHS}")
+    parser.add_argument(
+        "--only", nargs="+", metavar="OPERATOR", help=f"some of them, or {ARCHS} (default: all operators)"
+    )
     parser.add_argument("--build", type=Path, help="where it is built, or was")
     parser.add_argument("--version", help="what the checkout is, where git does not say it")
     parser.add_argument("--log", type=Path, help="results, one operator a line")
@@ -167,7 +170,9 @@ def main() -> int:
     listed = subprocess.run(
         [into / "bin" / _OPERATORS, "test", "--list-ops"], env=environ, capture_output=True, text=True
     )
-    names = re.findall(r"^  ([A-Z0-9_]+)$", listed.stdout, re.M) + ([ARCHS] if llama else [])
+    names = re.findall(r"^  ([A-Z0-9_]+)$", listed.stdout, re.M)
+    if unknown := set(given.only or []) - {*names, *([ARCHS] if llama else [])}:
+        parser.error(f"{source} has no tests of {', '.join(sorted(unknown))}")
     results: dict[str, dict[str, list[str]]] = {}
     if given.log and given.log.exists():
         results = {line["name"]: line["tests"] for line in map(json.loads, given.log.read_text().splitlines())}
