@@ -47,6 +47,18 @@ def _scripts(base: Path, venv: Path) -> None:
             target.chmod(0o755)
 
 
+def _leave_cuda_out(packages: Path) -> None:
+    """pip's torchvision and torchaudio are built for CUDA, and cannot be imported over torch's CPU build. Here they do
+    without their operators, as far as torchvision_operators.py has none.
+    """
+    for library in [*packages.glob("torchvision/*.so"), *packages.glob("torchaudio/lib/*.so")]:
+        if b"libcudart" in library.read_bytes():
+            library.unlink()
+            if library.stem == "_C":
+                ours = Path(__file__).parent / "torchvision_operators.py"
+                shutil.copy(ours, library.parent / "_meta_registrations.py")
+
+
 def make(name: str, packages: list[str], options: list[str], base: Path, work: Path, log: Path) -> Path:
     """The environment of ``name`` with ``packages``, made unless it is complete.
 
@@ -79,6 +91,7 @@ def make(name: str, packages: list[str], options: list[str], base: Path, work: P
         kept.write_text(told.replace(" ", "=="), encoding="utf-8")
         ours = [python, "-m", "ophook_npu", "run", "--", *pip, "-c", kept, *packages]
         subprocess.run(ours, check=True, stdout=out, stderr=out, timeout=_LIMIT)
+    _leave_cuda_out(site_packages(venv))
     _scripts(base, venv)
     complete.write_text(wanted, encoding="utf-8")
     return venv
