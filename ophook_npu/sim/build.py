@@ -10,7 +10,8 @@ The result is a folder laid out like a CANN installation::
         bin/npu-smi   bin/msprof   set_env.sh   bin/setenv.bash
         tikcpp/ascendc_kernel_cmake/  ascendc.cmake: libraries of kernels, for CMake
         tools/profiler/  msprof, where CANN has it (`ophook_npu.sim.msprof`)
-        runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
+        runtime/ compiler/   CANN's components, and acllib, atc and fwkacllib, their names in older releases: the same
+                      headers and libraries (torch_npu looks for them below ASCEND_HOME_PATH)
         cann-8.5.0/ cann-9.0.0/  ASCEND_HOME_PATH of each release: links to these, and a file that says which it is
 
 It is published by one rename: it is there as a whole, or not at all.
@@ -54,7 +55,7 @@ _SOURCES = (".cpp", ".h", ".inc")
 # What programs link to or load by other names: CANN has the same functions in more libraries.
 _OTHER_NAMES = {
     "libascendcl.so": tuple(
-        f"lib{name}.so" for name in ("acl_rt", "acl_rt_impl", "runtime", "runtime_camodel", "ascend_dump")
+        f"lib{name}.so" for name in ("acl_rt", "acl_rt_impl", "acl_cblas", "runtime", "runtime_camodel", "ascend_dump")
     ),
     "libmsprofiler.so": ("libprofapi.so",),
     "libplatform.so": ("libtiling_api.so",),  # what tells of the processor; the rest stands in headers
@@ -254,8 +255,8 @@ def _take(ready: Prebuilt, root: Path) -> None:
 
 
 def _lay_out(root: Path) -> None:
-    for folder in ("runtime", "compiler", "opp/vendors"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / "opp" / "vendors").mkdir(parents=True, exist_ok=True)
+    _lay_out_components(root)
     for name, others in _OTHER_NAMES.items():
         for other in others:
             (root / "lib64" / other).symlink_to(name)
@@ -275,12 +276,28 @@ def _lay_out(root: Path) -> None:
     _lay_out_releases(root)
 
 
+def _lay_out_components(root: Path) -> None:
+    """Where programs look, as CANN's documents have it: runtime/include, runtime/lib64, and its stub to link to."""
+    (root / "lib64" / "stub").symlink_to(".")
+    for component in ("runtime", "compiler"):
+        (root / component).mkdir()
+        _link_headers_and_libraries(root / component)
+    for older, component in (("acllib", "runtime"), ("atc", "compiler"), ("fwkacllib", "compiler")):
+        (root / older).symlink_to(component)
+
+
+def _link_headers_and_libraries(folder: Path) -> None:
+    for name in ("include", "lib64"):
+        (folder / name).symlink_to(Path("..") / name)
+
+
 def _lay_out_releases(root: Path) -> None:
     """ASCEND_HOME_PATH of each release: torch_npu reads torch.version.cann from a file below it."""
     everything, machine = sorted(root.iterdir()), platform.machine()
     for release in CANN_VERSIONS:
         about = root / home(release) / f"{machine}-linux" / "ascend_toolkit_install.info"
         about.parent.mkdir(parents=True)
+        _link_headers_and_libraries(about.parent)
         about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch={machine}\nos=linux\n")
         for entry in everything:
             (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import platform
 import re
 import struct
 import subprocess
@@ -18,6 +19,7 @@ from ophook_npu.npu.installed import torch_npu_wheel
 from ophook_npu.sim import headers
 from ophook_npu.sim.build import CSRC
 from ophook_npu.sim.operators import api
+from ophook_npu.sim.variables import CANN_VERSIONS, home
 from ophook_npu.toolchain import exported
 
 ROOT = Path(__file__).parents[2]
@@ -94,6 +96,22 @@ def test_the_folder_has_the_names_that_the_package_of_the_runtime_installs(root:
     assert len(names) > 60 and len(dict(names)) == 2
     wrong = [name for absent, name in names if (root / name).exists() == absent]
     assert not wrong, wrong
+
+
+def test_a_component_has_headers_and_libraries_where_programs_look(root: Path, tmp_path: Path) -> None:
+    """In the folder of each release, as in the CMake of the vendor's samples: DDK_PATH, NPU_HOST_LIB, INSTALL_DIR."""
+    toolkit = root / home(CANN_VERSIONS[0])
+    for component in ("runtime", "compiler", "acllib", "atc", "fwkacllib", f"{platform.machine()}-linux"):
+        assert (toolkit / component / "include" / "acl" / "acl.h").exists(), component
+        for folder in ("lib64", "lib64/stub"):
+            assert (toolkit / component / folder / "libascendcl.so").samefile(root / "lib64" / "libascendcl.so")
+    runtime = toolkit / "runtime"
+    flags = [f"-I{runtime / 'include'}", f"-L{runtime / 'lib64' / 'stub'}", "-lascendcl", "-lacl_cblas"]
+    source = tmp_path / "init.cpp"
+    source.write_text('#include "acl/acl.h"\n#include "acl/ops/acl_cblas.h"\nint main() { return aclInit(nullptr); }\n')
+    command = [*toolchain.compiler(), str(source), *flags, "-o", str(tmp_path / "init")]
+    subprocess.run(command, check=True, timeout=100)
+    assert _run(str(tmp_path / "init")) == ""
 
 
 def test_the_list_of_functions_says_which_are_refused(root: Path) -> None:
