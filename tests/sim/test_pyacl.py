@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import subprocess
@@ -13,7 +14,10 @@ from pathlib import Path
 import acl
 import numpy
 import pytest
+import torch
 from acl.rt import memcpy
+from torch.nn import functional
+from values import close, real
 
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
 HUGE_FIRST = 0
@@ -146,6 +150,43 @@ def test_an_operator_runs_by_its_type() -> None:
     assert [acl.rt.free(one) for one in memory] == [0, 0] and acl.rt.free_host(back) == acl.rt.destroy_stream(
         stream
     ) == 0
+
+
+NCHW, NHWC, HWCN = 0, 1, 16
+
+
+def by_type(name: str, attr: int, inputs: list[tuple[torch.Tensor, int]], out: list[int], format_: int) -> torch.Tensor:
+    """The operator of FLOAT tensors, each in a format, with an output of this shape."""
+    stream, _ = acl.rt.create_stream()
+    sizes = [x.numel() * 4 for x, _ in inputs] + [4 * math.prod(out)]
+    memory = [acl.rt.malloc(size, HUGE_FIRST)[0] for size in sizes]
+    for (x, _), where, size in zip(inputs, memory, sizes, strict=False):
+        lies = x.contiguous()
+        assert memcpy(where, size, lies.data_ptr(), size, HOST_TO_DEVICE) == 0
+    told = [(list(x.shape), of) for x, of in inputs] + [(out, format_)]
+    descs = [acl.create_tensor_desc(0, shape, of) for shape, of in told]
+    buffers = [acl.create_data_buffer(*one) for one in zip(memory, sizes, strict=True)]
+    given = descs[:-1], buffers[:-1], descs[-1:], buffers[-1:]
+    assert acl.op.compile_and_execute(name, *given, attr, 0, 0, "", stream) == 0
+    assert acl.rt.synchronize_stream(stream) == 0
+    result = torch.empty(out)
+    assert memcpy(result.data_ptr(), sizes[-1], memory[-1], sizes[-1], DEVICE_TO_HOST) == 0
+    assert [acl.rt.free(one) for one in memory] == [0] * len(memory) and acl.rt.destroy_stream(stream) == 0
+    return result
+
+
+@pytest.mark.parametrize("filter_format", [NCHW, HWCN])
+def test_images_with_their_channels_last(filter_format: int) -> None:
+    """As the sample acl_compile_and_execute_conv2d has them: each description says the order of its own tensor."""
+    x, weight = real(1, 2, 4, 6), real(3, 2, 3, 3, seed=1)
+    attr = acl.op.create_attr()
+    for name, values in (("strides", [1, 1, 2, 1]), ("pads", [1, 1, 1, 1]), ("dilations", [1, 1, 1, 1])):
+        assert acl.op.set_attr_list_int(attr, name, values) == 0
+    filter_ = weight.permute(2, 3, 1, 0) if filter_format == HWCN else weight
+    inputs = [(x.permute(0, 2, 3, 1), NHWC), (filter_, filter_format)]
+    out = by_type("Conv2D", attr, inputs, [1, 4, 3, 3], NHWC)
+    close(out.permute(0, 3, 1, 2), functional.conv2d(x, weight, stride=(1, 2), padding=1), 1e-5)
+    acl.op.destroy_attr(attr)
 
 
 def test_what_is_not_simulated_fails_by_name() -> None:

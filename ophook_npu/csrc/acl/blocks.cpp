@@ -1,5 +1,6 @@
 #include "acl/blocks.h"
 
+#include <array>
 #include <cstring>
 
 namespace sim::acl {
@@ -8,6 +9,12 @@ namespace {
 constexpr size_t kOfImage = 4, kOfBlocks = 4;
 
 int64_t blocks_of(int64_t size, int64_t block) { return block > 0 ? (size + block - 1) / block : 0; }
+
+// Where n, c, h and w stand; nothing for other formats.
+const std::array<size_t, kOfImage>* places_of(aclFormat format) {
+  static constexpr std::array<size_t, kOfImage> kNhwc = {0, 3, 1, 2}, kHwcn = {3, 2, 0, 1};
+  return format == ACL_FORMAT_NHWC ? &kNhwc : format == ACL_FORMAT_HWCN ? &kHwcn : nullptr;
+}
 
 std::string text(const std::vector<int64_t>& sizes) {
   std::string result = "[";
@@ -34,19 +41,32 @@ bool fits(const aclTensorDesc& desc) {
       return desc.format == ACL_FORMAT_NCHW && sizes.size() == kOfImage && storage.size() == kOfBlocks &&
              storage[0] == blocks_of(sizes[1], storage[3]) * sizes[2] * sizes[3] &&
              storage[1] == blocks_of(sizes[0], storage[2]);
+    case ACL_FORMAT_NHWC:
+    case ACL_FORMAT_HWCN: return in_nchw({desc.dtype, storage, desc.storage_format}).dims == sizes;
     default: return false;
   }
 }
 
 }  // namespace
 
+bool lies_in_other_order(const aclTensorDesc& desc) { return places_of(desc.format) && desc.dims.size() == kOfImage; }
+
+aclTensorDesc in_nchw(const aclTensorDesc& desc) {
+  aclTensorDesc result = desc;
+  if (!lies_in_other_order(desc)) return result;
+  result.storage_format = desc.format, result.storage_dims = desc.dims;
+  result.format = ACL_FORMAT_NCHW;
+  for (size_t i = 0; i < kOfImage; ++i) result.dims[i] = desc.dims[(*places_of(desc.format))[i]];
+  return result;
+}
+
 bool in_blocks(const aclTensorDesc& desc) {
-  return desc.storage_format != desc.format && desc.storage_dims != desc.dims;
+  return desc.storage_format != desc.format && (desc.storage_dims != desc.dims || places_of(desc.storage_format));
 }
 
 std::string problem_of_blocks(const aclTensorDesc& desc) {
   if (desc.storage_format != ACL_FORMAT_FRACTAL_NZ && desc.storage_format != ACL_FORMAT_NC1HWC0 &&
-      desc.storage_format != ACL_FORMAT_FRACTAL_Z)
+      desc.storage_format != ACL_FORMAT_FRACTAL_Z && !places_of(desc.storage_format))
     return "has the private format " + std::to_string(desc.storage_format) +
            ", which is not simulated; allowed: 3 (NC1HWC0), 4 (FRACTAL_Z), 29 (FRACTAL_NZ)";
   if (!fits(desc))
@@ -73,6 +93,16 @@ void Blocks::each(F move) const {
     for (int64_t i = 0; i < count; ++i)
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < columns; ++c) move(at++, i * matrix + (c / c0 * all_rows + r) * c0 + c % c0);
+    return;
+  }
+  if (const auto* places = places_of(format_)) {
+    std::array<int64_t, kOfImage> steps{1, 1, 1, 1};  // of each dimension of the storage
+    for (size_t i = kOfImage - 1; i > 0; --i) steps[i - 1] = steps[i] * storage_[i];
+    const auto step = [&](size_t dim) { return steps[(*places)[dim]]; };
+    for (int64_t n = 0; n < sizes_[0]; ++n)
+      for (int64_t c = 0; c < sizes_[1]; ++c)
+        for (int64_t y = 0; y < sizes_[2]; ++y)
+          for (int64_t x = 0; x < sizes_[3]; ++x) move(at++, n * step(0) + c * step(1) + y * step(2) + x * step(3));
     return;
   }
   const bool image = format_ == ACL_FORMAT_NC1HWC0;

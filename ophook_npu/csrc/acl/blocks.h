@@ -2,6 +2,7 @@
 //   FRACTAL_NZ  (…, rows, columns)    as (…, columns / c0, rows / r0, r0, c0)
 //   NC1HWC0     (n, c, h, w)          as (n, c / c0, h, w, c0)
 //   FRACTAL_Z   (n, c, h, w)          as (c / c0 * h * w, n / n0, n0, c0)
+//   NHWC, HWCN  (n, c, h, w)          as (n, h, w, c) and (h, w, c, n): images and filters of another order
 // What reaches beyond the tensor is zero.
 #pragma once
 
@@ -11,6 +12,10 @@
 #include "acl/operator_description.h"
 
 namespace sim::acl {
+
+// An image or a filter of another order, described as one of NCHW that lies in that order; others as they are.
+aclTensorDesc in_nchw(const aclTensorDesc& desc);
+bool lies_in_other_order(const aclTensorDesc& desc);  // NHWC or HWCN, of four dimensions
 
 // Whether the tensor lies in blocks.
 bool in_blocks(const aclTensorDesc& desc);

@@ -195,11 +195,43 @@ bool is_input(const Call& call, const ge_tensor& output) {
          });
 }
 
+// Images may have their channels last, which each description says of its own tensor. The table has them second: what
+// the attributes say by dimension is told in that order, and the stream puts the tensors into it. DeformableOffsets has
+// them last by its definition.
+bool has_other_order(const char* type, int count, const aclTensorDesc* const desc[]) {
+  return strstr(table()->proto(type), " data_format:String") && !strstr(type, "DeformableOffsets") &&
+         std::any_of(desc, desc + count, [](const aclTensorDesc* one) { return sim::acl::lies_in_other_order(*one); });
+}
+
+void tell_in_nchw(const char* type, std::map<std::string, aclopAttr::Value>& values) {
+  const auto given = values.find("data_format");
+  const bool last = given == values.end() ? strstr(table()->proto(type), " data_format:String=NHWC") != nullptr
+                                          : given->second == aclopAttr::Value(std::string("NHWC"));
+  values["data_format"] = std::string("NCHW");
+  if (!last) return;
+  for (const char* name : {"strides", "dilations", "ksize"})
+    if (const auto entry = values.find(name); entry != values.end())
+      if (auto* by_dim = std::get_if<std::vector<int64_t>>(&entry->second); by_dim && by_dim->size() == 4)
+        *by_dim = {(*by_dim)[0], (*by_dim)[3], (*by_dim)[1], (*by_dim)[2]};
+}
+
 // `found`: the call's outputs have their sizes in it where the stream has to run first, and is null otherwise.
 int execute(const char* type, int input_count, const aclTensorDesc* const input_desc[],
             const aclDataBuffer* const inputs[], int output_count, const aclTensorDesc* const output_desc[],
             const aclDataBuffer* const outputs[], const aclopAttr* attributes, void* stream, Shared* found = nullptr) {
   if (!table() || !table()->proto(type)) return sim_unimplemented((std::string("the aclop operator ") + type).c_str());
+  if (has_other_order(type, input_count, input_desc)) {
+    std::deque<aclTensorDesc> kept;
+    const auto reordered = [&](int count, const aclTensorDesc* const desc[]) {
+      std::vector<const aclTensorDesc*> all;
+      for (int i = 0; i < count; ++i) all.push_back(&kept.emplace_back(sim::acl::in_nchw(*desc[i])));
+      return all;
+    };
+    const auto ins = reordered(input_count, input_desc), outs = reordered(output_count, output_desc);
+    aclopAttr told = attributes ? *attributes : aclopAttr{};
+    tell_in_nchw(type, told.values);
+    return execute(type, input_count, ins.data(), inputs, output_count, outs.data(), outputs, &told, stream, found);
+  }
   auto call = std::make_shared<Call>();
   call->type = type;
   call->inputs.resize(size_t(input_count));
