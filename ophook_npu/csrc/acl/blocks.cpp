@@ -41,8 +41,6 @@ bool fits(const aclTensorDesc& desc) {
       return desc.format == ACL_FORMAT_NCHW && sizes.size() == kOfImage && storage.size() == kOfBlocks &&
              storage[0] == blocks_of(sizes[1], storage[3]) * sizes[2] * sizes[3] &&
              storage[1] == blocks_of(sizes[0], storage[2]);
-    case ACL_FORMAT_NHWC:
-    case ACL_FORMAT_HWCN: return in_nchw({desc.dtype, storage, desc.storage_format}).dims == sizes;
     default: return false;
   }
 }
@@ -55,18 +53,19 @@ aclTensorDesc in_nchw(const aclTensorDesc& desc) {
   aclTensorDesc result = desc;
   if (!lies_in_other_order(desc)) return result;
   result.storage_format = desc.format, result.storage_dims = desc.dims;
-  result.format = ACL_FORMAT_NCHW;
+  result.format = ACL_FORMAT_NCHW, result.in_other_order = true;
   for (size_t i = 0; i < kOfImage; ++i) result.dims[i] = desc.dims[(*places_of(desc.format))[i]];
   return result;
 }
 
 bool in_blocks(const aclTensorDesc& desc) {
-  return desc.storage_format != desc.format && (desc.storage_dims != desc.dims || places_of(desc.storage_format));
+  return desc.in_other_order || (desc.storage_format != desc.format && desc.storage_dims != desc.dims);
 }
 
 std::string problem_of_blocks(const aclTensorDesc& desc) {
+  if (desc.in_other_order) return "";
   if (desc.storage_format != ACL_FORMAT_FRACTAL_NZ && desc.storage_format != ACL_FORMAT_NC1HWC0 &&
-      desc.storage_format != ACL_FORMAT_FRACTAL_Z && !places_of(desc.storage_format))
+      desc.storage_format != ACL_FORMAT_FRACTAL_Z)
     return "has the private format " + std::to_string(desc.storage_format) +
            ", which is not simulated; allowed: 3 (NC1HWC0), 4 (FRACTAL_Z), 29 (FRACTAL_NZ)";
   if (!fits(desc))

@@ -18,6 +18,7 @@ struct aclTensorDesc {
   aclFormat storage_format;
   std::vector<int64_t> storage_dims;
   aclMemType placement = ACL_MEMTYPE_DEVICE;
+  bool in_other_order = false;  // made by in_nchw: it lies in the order of the storage's format
 };
 
 struct aclDataBuffer {
