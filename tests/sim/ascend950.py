@@ -11,6 +11,8 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 
+import pytest
+
 from ophook_npu import sim
 from ophook_npu.sim import variables
 
@@ -23,22 +25,24 @@ def _check(module: str, name: str, given: dict[str, object]) -> None:
     getattr(import_module(module), name).check(**given)
 
 
+def _started() -> ProcessPoolExecutor:
+    process = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.environment(sim.active() or sim.build(), soc=SOC).items():
+            patch.setenv(name, value)
+        process.submit(os.getpid)  # the first call starts it
+    return process
+
+
 class _Ascend950:
     def __init__(self) -> None:
         self._process: ProcessPoolExecutor | None = None
 
     def run(self, *call: object) -> None:
         if self._process is None:
-            self._process = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
-        before = dict(os.environ)
-        try:  # the first call starts it
-            os.environ.update(variables.environment(sim.active() or sim.build(), soc=SOC))
-            done = self._process.submit(_check, *call)
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+            self._process = _started()
         try:
-            done.result(timeout=240)
+            self._process.submit(_check, *call).result(timeout=240)
         except BrokenProcessPool:
             self._process = None  # the next test has another
             raise

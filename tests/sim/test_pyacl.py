@@ -171,6 +171,9 @@ def by_type(name: str, attr: int, inputs: list[tuple[torch.Tensor, int]], out: l
     assert acl.rt.synchronize_stream(stream) == 0
     result = torch.empty(out)
     assert memcpy(result.data_ptr(), sizes[-1], memory[-1], sizes[-1], DEVICE_TO_HOST) == 0
+    for one in descs:
+        acl.destroy_tensor_desc(one)
+    assert [acl.destroy_data_buffer(one) for one in buffers] == [0] * len(buffers)
     assert [acl.rt.free(one) for one in memory] == [0] * len(memory) and acl.rt.destroy_stream(stream) == 0
     return result
 

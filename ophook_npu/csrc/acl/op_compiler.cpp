@@ -199,8 +199,8 @@ bool is_input(const Call& call, const ge_tensor& output) {
 // the attributes say by dimension is told in that order, and the stream puts the tensors into it. DeformableOffsets has
 // them last by its definition.
 bool has_other_order(const char* type, int count, const aclTensorDesc* const desc[]) {
-  return strstr(table()->proto(type), " data_format:String") && !strstr(type, "DeformableOffsets") &&
-         std::any_of(desc, desc + count, [](const aclTensorDesc* one) { return sim::acl::lies_in_other_order(*one); });
+  return std::any_of(desc, desc + count, [](const auto* one) { return sim::acl::lies_in_other_order(*one); }) &&
+         strstr(table()->proto(type), " data_format:String") && !strstr(type, "DeformableOffsets");
 }
 
 void tell_in_nchw(const char* type, std::map<std::string, aclopAttr::Value>& values) {
