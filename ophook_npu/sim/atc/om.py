@@ -76,7 +76,9 @@ def parse(data: bytes, where: str) -> Om:
     """
     if data.startswith(_CANN):
         raise OphookError(
-            "om", f"{where} was made by CANN's atc and holds a device's code", todo="convert it with the simulator's atc"
+            "om",
+            f"{where} was made by CANN's atc and holds a device's code",
+            todo="convert it with the simulator's atc",
         )
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
         raise OphookError("om", f"{where} is no .om file of the simulator", todo="convert the model with its atc")
