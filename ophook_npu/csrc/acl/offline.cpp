@@ -57,6 +57,12 @@ struct Memory {
 
 int load(const char* caller, std::shared_ptr<Offline> model, const Memory& memory, uint32_t* id) {
   if (int code = sim_require_device(caller)) return code;
+  int32_t compatible = 1;
+  if (const char* soc = model->about().soc; *soc)
+    if (int code = aclrtCheckArchCompatibility(soc, &compatible)) return code;
+  if (!compatible)
+    return sim_fail(ACL_ERROR_GE_FAILURE, "%s: the model was converted for %s, which is another family than %s", caller,
+                    model->about().soc, sim_current_soc()->name);
   if (int code = sim_stream_create(&model->stream)) return code;
   char error[1024] = "";
   if (int code = engine()->load(model->model, model->stream, memory.work, memory.work_size, memory.weights,

@@ -18,7 +18,10 @@ namespace {
 constexpr char kMagic[] = "OPHOOKOM";
 constexpr char kHardware[] = "IMOD";  // what CANN's own atc writes first
 constexpr uint32_t kVersion = 1, kModel = 0;
-constexpr int64_t kAligned = 64;  // bytes that a buffer may lack: CANN aligns what it asks for
+constexpr int kNotSimulated = 200001;  // ACL_ERROR_API_NOT_SUPPORT
+constexpr int kInvalid = 100000;       // ACL_ERROR_INVALID_PARAM
+constexpr int kFailure = 500002;       // ACL_ERROR_GE_FAILURE: what CANN makes of a check that fails within its engine
+constexpr int64_t kAligned = 64;       // bytes that a buffer may lack: CANN aligns what it asks for
 constexpr int64_t kNoLimit = -1;
 constexpr std::pair<const char*, int32_t> kFormats[] = {{"NCHW", 0},  {"NHWC", 1},   {"ND", 2},
                                                         {"HWCN", 16}, {"NDHWC", 27}, {"NCDHW", 30}};
@@ -71,6 +74,7 @@ struct om_model {
   std::vector<Port> inputs, outputs;
   std::vector<om_tensor> input_views, output_views;
   std::vector<int64_t> gears;
+  std::string soc;
   om_description description{};
 
   const ge_tensor& known(const gesim::Compiled& one, size_t index) const {
@@ -166,26 +170,21 @@ int ophook_om_open(const void* bytes, size_t size, om_model** model, char* error
   const char* at = static_cast<const char*>(bytes);
   Head head{};
   if (size >= sizeof kHardware - 1 && !std::memcmp(at, kHardware, sizeof kHardware - 1))
-    return say(
-        ACL_ERROR_GE_PARAM_INVALID,
-        "CANN's atc compiled this model for hardware; the simulated Ascend runs what its own atc writes from the "
-        "same ONNX or AIR file",
-        error, capacity);
-  if (size < sizeof head)
-    return say(ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID,
-               "a model of " + std::to_string(size) + " bytes; its head alone has " + std::to_string(sizeof head),
+    return say(kNotSimulated,
+               "CANN's atc compiled this model for hardware; the simulated Ascend runs what its own atc makes of the "
+               "same ONNX or AIR file",
                error, capacity);
-  std::memcpy(&head, at, sizeof head);
-  if (std::memcmp(head.magic, kMagic, sizeof head.magic) || head.version != kVersion || head.kind != kModel)
-    return say(ACL_ERROR_GE_PARAM_INVALID,
-               std::memcmp(head.magic, kMagic, sizeof head.magic) ? "this is not a model that atc wrote"
-               : head.version != kVersion ? "a model of version " + std::to_string(head.version) + "; convert it again"
-                                          : "this is the model of a single operator, for aclopLoad",
+  if (size >= sizeof head) std::memcpy(&head, at, sizeof head);
+  if (size < sizeof head || std::memcmp(head.magic, kMagic, sizeof head.magic) || head.version != kVersion)
+    return say(ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID,
+               "these " + std::to_string(size) + " bytes are no model that atc of this release wrote", error, capacity);
+  if (head.kind != kModel)
+    return say(ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID, "this is the model of a single operator, for aclopLoad",
                error, capacity);
   const size_t left = size - sizeof head;
-  if (head.text_size > left || head.model_size > left - head.text_size)
+  if (head.text_size > left || head.model_size != left - head.text_size)
     return say(ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID,
-               "the model is cut off: " + std::to_string(size) + " bytes, its head says " +
+               "the model is not whole: " + std::to_string(size) + " bytes, its head says " +
                    std::to_string(sizeof head) + " + " + std::to_string(head.text_size) + " + " +
                    std::to_string(head.model_size),
                error, capacity);
@@ -201,6 +200,8 @@ int ophook_om_open(const void* bytes, size_t size, om_model** model, char* error
   made->describe_inputs(text);
   made->describe_outputs(text);
   om_description& about = made->description;
+  if (const auto soc = text.find("soc"); soc != text.end()) made->soc = soc->second;
+  about.soc = made->soc.c_str();
   about.inputs = made->input_views.data(), about.input_count = made->input_views.size();
   about.outputs = made->output_views.data(), about.output_count = made->output_views.size();
   about.is_static = std::all_of(made->loaded.compiled.begin(), made->loaded.compiled.end(),
@@ -247,12 +248,15 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
                   size_t output_count, char* error, size_t capacity) {
   const om_description& about = model->description;
   const auto compiled = model->loaded.compiled[gear];
-  if (input_count != about.input_count || output_count != about.output_count)
-    return say(ACL_ERROR_GE_PARAM_INVALID,
+  if (about.is_static ? input_count != about.input_count || output_count != about.output_count
+                      : input_count < about.input_count || output_count != about.output_count)
+    return say(about.is_static ? kFailure : kInvalid,
                std::to_string(input_count) + " inputs and " + std::to_string(output_count) +
                    " outputs were given, the model has " + std::to_string(about.input_count) + " and " +
                    std::to_string(about.output_count),
                error, capacity);
+  // The buffers of a model with gears are not looked at; its kernels reach for what the gear needs.
+  const bool looks = about.gear_kind == om_no_gears;
   std::vector<ge::Tensor> in, out(output_count);
   for (size_t i = 0; i < compiled->inputs.size(); ++i) {
     in.emplace_back();
@@ -265,12 +269,12 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
     }
     const int64_t needed = gesim::byte_size(tensor);
     if (needed < 0)
-      return say(ACL_ERROR_GE_PARAM_INVALID,
+      return say(kInvalid,
                  "input " + std::to_string(i) + " is " + gesim::describe(tensor) +
                      "; aclmdlSetDatasetTensorDesc has to say its shape",
                  error, capacity);
-    if (int64_t(inputs[i].size) + kAligned < needed || (needed && !inputs[i].data))
-      return say(ACL_ERROR_GE_PARAM_INVALID,
+    if (looks && int64_t(inputs[i].size) + kAligned < needed)
+      return say(kFailure,
                  "input " + std::to_string(i) + " is " + gesim::describe(tensor) + ", " + std::to_string(needed) +
                      " bytes; its buffer has " + std::to_string(inputs[i].size),
                  error, capacity);
@@ -285,8 +289,8 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
     if (!outputs[i].data) continue;
     // What a static model writes is known, and a buffer may lack what it was aligned by.
     const int64_t needed = gesim::byte_size(model->known(*compiled, i));
-    if (needed >= 0 && int64_t(outputs[i].size) + kAligned < needed)
-      return say(ACL_ERROR_GE_PARAM_INVALID,
+    if (looks && needed >= 0 && int64_t(outputs[i].size) + kAligned < needed)
+      return say(kFailure,
                  "output " + std::to_string(i) + " is " + gesim::describe(model->known(*compiled, i)) + ", " +
                      std::to_string(needed) + " bytes; its buffer has " + std::to_string(outputs[i].size),
                  error, capacity);
@@ -297,7 +301,7 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
   {
     std::lock_guard<std::mutex> lock(model->mutex);
     const std::string problem = model->loaded.run(compiled, stream, in, out);
-    if (!problem.empty()) return say(ACL_ERROR_GE_PARAM_INVALID, problem, error, capacity);
+    if (!problem.empty()) return say(kFailure, problem, error, capacity);
   }
   for (size_t i = 0; i < output_count; ++i) {
     om_buffer& buffer = outputs[i];
@@ -344,8 +348,7 @@ int ophook_om_retyped(const om_model* model, size_t index, const int32_t* inputs
     in.back() = known.tensor;
     if (given == input_count) return 1;
     // A value is read by its data type.
-    if (known.tensor.dtype == inputs[given] && known.value)
-      in.back().data = const_cast<uint8_t*>(known.value->data());
+    if (known.tensor.dtype == inputs[given] && known.value) in.back().data = const_cast<uint8_t*>(known.value->data());
     in.back().dtype = inputs[given++];
   }
   if (given != input_count || !gesim::infer(first, int(index), in, out).empty()) return 1;

@@ -37,7 +37,8 @@ typedef struct om_description {
   size_t gear_count, gear_width;
   const int64_t* gears;
   size_t work_size, weight_size;
-  int is_static;  // with gears, too
+  int is_static;    // with gears, too
+  const char* soc;  // that it was converted for; empty where the file does not say it
 } om_description;
 
 typedef struct om_buffer {
@@ -60,7 +61,6 @@ GE_OFFLINE_API int ophook_om_load(om_model* model, void* stream, void* work, siz
 // Launches the model on the stream. Memory that the engine takes for an output is the caller's to free (sim_free).
 GE_OFFLINE_API int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs, size_t input_count,
                                  om_buffer* outputs, size_t output_count, char* error, size_t capacity);
-
 
 // For atc, which chooses what is computed in float16. The nodes in the order of the graph: the name, NULL behind the
 // last, and the data types of its outputs as they were inferred.

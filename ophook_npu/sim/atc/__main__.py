@@ -83,13 +83,12 @@ def convert(given: Mapping[str, str]) -> Path:
     return path
 
 
-def _typed(
-    engine: Engine, graph: Any, given: Mapping[str, str], lines: list[tuple[str, str]], names: list[str]
-) -> Any:
+def _typed(engine: Engine, graph: Any, given: Mapping[str, str], lines: list[tuple[str, str]], names: list[str]) -> Any:
     mode = precision.chosen(given)
     half_inputs = [name for name in given.get("input_fp16_nodes", "").split(";") if name]
     if mode != "keep" or half_inputs:
-        graph = precision.apply(graph, engine.compile(_om(graph, lines)), mode, half_inputs)
+        clips = given.get("is_weight_clip", "1") != "0"
+        graph = precision.apply(graph, engine.compile(_om(graph, lines)), mode, half_inputs, clips=clips)
     wanted = model.output_types(given.get("output_type", ""), names)
     return precision.set_output_types(graph, engine.compile(_om(graph, lines)), wanted) if wanted else graph
 

@@ -25,6 +25,7 @@ class _Description(ctypes.Structure):
         ("work_size", ctypes.c_size_t),
         ("weight_size", ctypes.c_size_t),
         ("is_static", ctypes.c_int),
+        ("soc", ctypes.c_char_p),
     ]
 
 
@@ -44,13 +45,15 @@ class Engine:
             AtcError: the engine refuses it, with the node's name and type.
         """
         handle, error = ctypes.c_void_p(), ctypes.create_string_buffer(_ROOM)
-        if self.library.ophook_om_open(om, ctypes.c_size_t(len(om)), ctypes.byref(handle), error, ctypes.c_size_t(_ROOM)):
+        if self.library.ophook_om_open(
+            om, ctypes.c_size_t(len(om)), ctypes.byref(handle), error, ctypes.c_size_t(_ROOM)
+        ):
             raise AtcError("E19999", error.value.decode(errors="replace"))
         return Compiled(self, handle)
 
 
 class Compiled:
-    """A compiled model: whether its shapes are known, and the data types between its nodes, by ge::DataType's number."""
+    """A compiled model: whether its shapes are known, and the data types of its nodes' outputs (ge::DataType)."""
 
     def __init__(self, engine: Engine, handle: ctypes.c_void_p) -> None:
         self._library = engine.library

@@ -56,9 +56,7 @@ def input_shapes(text: str) -> dict[str, Shape]:
                 )
             size = -1 if limits else int(one)
             shape.sizes.append(size)
-            shape.ranges.append(
-                (int(limits[1]), int(limits[2])) if limits else (0, -1) if size < 0 else (size, size)
-            )
+            shape.ranges.append((int(limits[1]), int(limits[2])) if limits else (0, -1) if size < 0 else (size, size))
         found[name.strip()] = shape
     return found
 
@@ -97,15 +95,20 @@ def gears(options: Mapping[str, str], shapes: Mapping[str, Shape]) -> Gears | No
     unknown = {name: [i for i, size in enumerate(shape.sizes) if size < 0] for name, shape in shapes.items()}
     if not any(unknown.values()):
         raise AtcError("E10040", f"--{option} needs an --input_shape with -1 where the sizes are set.")
-    rows = [_numbers(option, row) for row in re.split(r"[;,]" if option == "dynamic_batch_size" else ";", options[option])]
+    between = "," if option == "dynamic_batch_size" else ";"
+    rows = [_numbers(option, row) for row in options[option].split(between)]
     if not _GEARS[0] <= len(rows) <= _GEARS[1]:
-        code, what = ("E10035", "less than the minimum 2") if len(rows) < _GEARS[0] else ("E10036", "more than the maximum 100")
+        code, what = (
+            ("E10035", "less than the minimum 2") if len(rows) < _GEARS[0] else ("E10036", "more than the maximum 100")
+        )
         raise AtcError(
-            code, f"--dynamic_batch_size, --dynamic_image_size, or --dynamic_dims has {len(rows)} profiles, which is {what}."
+            code,
+            f"--dynamic_batch_size, --dynamic_image_size, or --dynamic_dims has {len(rows)} profiles, which is {what}.",
         )
     if len({tuple(row) for row in rows}) < len(rows):
         raise AtcError(
-            "E10039", "The --dynamic_batch_size, --dynamic_image_size, or --dynamic_dims argument has duplicate profiles."
+            "E10039",
+            "The --dynamic_batch_size, --dynamic_image_size, or --dynamic_dims argument has duplicate profiles.",
         )
     return {"dynamic_batch_size": _batches, "dynamic_image_size": _images, "dynamic_dims": _dims}[option](
         rows, unknown, shapes, options
@@ -141,8 +144,11 @@ def _batches(rows: list[list[int]], unknown: _Unknown, shapes: _Shapes, options:
 def _images(rows: list[list[int]], unknown: _Unknown, shapes: _Shapes, options: Mapping[str, str]) -> Gears:
     layout = options.get("input_format", "NCHW")
     if layout not in ("NCHW", "NHWC"):
-        raise AtcError("E10001", f"Value {layout} for parameter --input_format is invalid. Reason: --dynamic_image_size "
-                       "takes NCHW or NHWC.", todo="use --dynamic_dims")  # fmt: skip
+        raise AtcError(
+            "E10001",
+            f"Value {layout} for parameter --input_format is invalid. Reason: --dynamic_image_size takes NCHW or NHWC.",
+            todo="use --dynamic_dims",
+        )
     allowed = [layout.index("H"), layout.index("W")]
     for places in unknown.values():
         if places not in ([], allowed):
@@ -151,7 +157,9 @@ def _images(rows: list[list[int]], unknown: _Unknown, shapes: _Shapes, options: 
                 "When --dynamic_image_size is included, only the height and width axes can be -1 in --input_shape.",
             )
     if any(len(row) != len(allowed) for row in rows):
-        raise AtcError("E10020", f"Value {options['dynamic_image_size']} for parameter --dynamic_image_size is invalid.")
+        raise AtcError(
+            "E10020", f"Value {options['dynamic_image_size']} for parameter --dynamic_image_size is invalid."
+        )
     return Gears("image", [row * sum(bool(places) for places in unknown.values()) for row in rows])
 
 

@@ -6,26 +6,31 @@ from collections.abc import Sequence
 
 from ophook_npu.sim.atc.errors import AtcError
 
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # What is done. The pages are hicann/ge, docs/zh/user_guides/atc_tools/CLI_options.
-USED = frozenset(
+USED = _names(
     """
     dynamic_batch_size dynamic_dims dynamic_image_size framework input_format input_fp16_nodes input_shape
-    input_shape_range is_weight_clip log mode model out_nodes output output_type precision_mode precision_mode_v2
-    singleop soc_version
-    """.split()
+    input_shape_range is_weight_clip mode model out_nodes output output_type precision_mode precision_mode_v2 singleop
+    soc_version
+    """
 )
 
 # What changes how fast a device computes, where files are kept or what is printed, and no result.
-WITHOUT_EFFECT = frozenset(
+WITHOUT_EFFECT = _names(
     """
     ac_parallel_enable aicore_num allow_hf32 atomic_clean_policy auto_tune_mode buffer_optimize core_type debug_dir
     deterministic deterministic_level disable_reuse_memory display_model_info enable_scope_fusion_passes
     enable_single_stream enable_small_channel export_compile_stat fusion_switch_file h2d_overlapped_with_compute
-    host_env_cpu host_env_os jit_compile mdl_bank_path multi_stream_parallel_mode oo_constant_folding
+    host_env_cpu host_env_os jit_compile log mdl_bank_path multi_stream_parallel_mode oo_constant_folding
     oo_dead_code_elimination oo_level op_bank_path op_compiler_cache_dir op_compiler_cache_mode op_debug_config
     op_debug_level op_precision_mode op_select_implmode optimization_switch optypelist_for_implmode quant_dumpable
     status_check static_model_ops_lower_limit tiling_schedule_optimize topo_sorting_mode virtual_type
-    """.split()
+    """
 )
 
 # What would change the result, or the file.

@@ -22,7 +22,17 @@ FLOAT, FLOAT16 = 0, 1  # ge::DataType
 _DATA = ("Data", "RefData")
 _CONST = ("Const", "Constant")
 # Products of matrices and convolutions, which a cube unit computes: allow_fp32_to_fp16 is about them alone.
-_CUBE = ("MatMul", "BatchMatMul", "Conv", "DepthwiseConv", "Gemm", "FullyConnection", "LSTM", "DynamicRNN", "DynamicGRU")
+_CUBE = (
+    "MatMul",
+    "BatchMatMul",
+    "Conv",
+    "DepthwiseConv",
+    "Gemm",
+    "FullyConnection",
+    "LSTM",
+    "DynamicRNN",
+    "DynamicGRU",
+)
 # What reads sizes, or places in an image, as float32 whatever the mode is.
 _KEPT = ("Resize", "Upsample", "NonMaxSuppression", "ROIAlign", "RoiAlign", "Range", "Quant", "AscendQuant", "Dequant",
          "AscendDequant", "RandomUniform", "RandomNormal", "Bernoulli", "Multinomial", "TopK", "Cast")  # fmt: skip
@@ -47,7 +57,9 @@ def chosen(options: Mapping[str, str]) -> str:
     """
     given = [name for name in MODES if name in options]
     if len(given) > 1:
-        raise AtcError("E10056", "Cannot configure both parameters --precision_mode and --precision_mode_v2 simultaneously.")
+        raise AtcError(
+            "E10056", "Cannot configure both parameters --precision_mode and --precision_mode_v2 simultaneously."
+        )
     if not given:
         return "all"  # force_fp16 is the default
     name, value = given[0], options[given[0]]
@@ -76,8 +88,8 @@ def _in_half(op: Any, mode: str) -> bool:
 class _Casts:
     """The graph while it is written anew."""
 
-    def __init__(self, graph: Any) -> None:
-        self.graph = graph
+    def __init__(self, graph: Any, clips: bool = True) -> None:
+        self.clips = clips
         self.out = messages().GraphDef(name=graph.name)
         self.sources: dict[str, _Source] = {}
         self.constants = {op.name: op for op in graph.op if op.type in _CONST}
@@ -127,9 +139,9 @@ class _Casts:
         made.name = self._new_name(f"{constant.name}_{'fp16' if wanted == FLOAT16 else 'fp32'}")
         of, to = (numpy.float32, numpy.float16) if wanted == FLOAT16 else (numpy.float16, numpy.float32)
         values = numpy.frombuffer(constant.attr["value"].t.data, of)
-        if wanted == FLOAT16:
+        if wanted == FLOAT16 and self.clips:
             limit = numpy.finfo(numpy.float16).max
-            values = numpy.where(numpy.isfinite(values), numpy.clip(values, -limit, limit), values)
+            values = numpy.clip(values, -limit, limit)
         kind = messages().DataType.DT_FLOAT16 if wanted == FLOAT16 else messages().DataType.DT_FLOAT
         made.attr["value"].t.data = values.astype(to).tobytes()
         made.attr["value"].t.desc.dtype = kind
@@ -138,13 +150,13 @@ class _Casts:
         return str(made.name)
 
 
-def apply(graph: Any, compiled: Compiled, mode: str, half_inputs: Sequence[str] = ()) -> Any:
-    """The graph with casts, and float16 inputs where --input_fp16_nodes names them. Nodes have to stand in order.
+def apply(graph: Any, compiled: Compiled, mode: str, half_inputs: Sequence[str] = (), *, clips: bool = True) -> Any:
+    """The graph with casts, and float16 inputs where --input_fp16_nodes names them. ``clips``: --is_weight_clip.
 
     Raises:
         AtcError: E10016 for an input that is not there.
     """
-    casts = _Casts(graph)
+    casts = _Casts(graph, clips)
     data = {op.name for op in graph.op if op.type in _DATA}
     for name in half_inputs:
         if name not in data:
@@ -195,7 +207,9 @@ def in_order(graph: Any) -> list[Any]:
         waiting = [start.name]
         while waiting:
             name = waiting[-1]
-            before = [source for key in nodes[name].input if key for source in [key.rpartition(":")[0]] if source not in done]
+            before = [
+                source for key in nodes[name].input if key for source in [key.rpartition(":")[0]] if source not in done
+            ]
             if name in done or not before:
                 waiting.pop()
                 if name not in done:
