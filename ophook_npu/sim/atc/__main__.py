@@ -156,9 +156,10 @@ def _air(path: Path) -> tuple[Any, list[str]]:
 
 
 def _root() -> Path:
-    from ophook_npu.sim import activate, build
+    from ophook_npu.sim.activate import active
+    from ophook_npu.sim.build import build
 
-    return activate.active() or build.build()
+    return active() or build()
 
 
 if __name__ == "__main__":
