@@ -55,7 +55,10 @@ _SOURCES = (".cpp", ".h", ".inc")
 # What programs link to or load by other names: CANN has the same functions in more libraries.
 _OTHER_NAMES = {
     "libascendcl.so": tuple(
-        f"lib{name}.so" for name in ("acl_rt", "acl_rt_impl", "acl_cblas", "runtime", "runtime_camodel", "ascend_dump")
+        f"lib{name}.so"
+        for name in (
+            *("acl_rt", "acl_rt_impl", "acl_cblas", "acl_op_executor", "runtime", "runtime_camodel", "ascend_dump"),
+        )
     ),
     "libmsprofiler.so": ("libprofapi.so",),
     "libplatform.so": ("libtiling_api.so",),  # what tells of the processor; the rest stands in headers

@@ -103,7 +103,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libascendcl.so",
             (
-                *(one for one in _every("acl") if one.stem not in ("op_compiler", "blocks")),
+                *(one for one in _every("acl") if one.stem != "op_compiler"),
                 *_every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),
             exported,
@@ -112,9 +112,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             unit=_UNIT,
             needs=(acl_header,),
         ),
-        Library(
-            "libacl_op_compiler.so", sources("acl", "op_compiler", "blocks"), exported, (core, "libascendcl.so"), here
-        ),
+        Library("libacl_op_compiler.so", sources("acl", "op_compiler"), exported, (core, "libascendcl.so"), here),
         Library(
             "libhccl.so",
             _every("hccl"),

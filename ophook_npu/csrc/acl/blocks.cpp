@@ -58,6 +58,14 @@ aclTensorDesc in_nchw(const aclTensorDesc& desc) {
   return result;
 }
 
+std::vector<int64_t> from_nchw(aclFormat format, const std::vector<int64_t>& sizes) {
+  const auto* places = places_of(format);
+  std::vector<int64_t> result = sizes;
+  if (places && sizes.size() == kOfImage)
+    for (size_t i = 0; i < kOfImage; ++i) result[(*places)[i]] = sizes[i];
+  return result;
+}
+
 bool in_blocks(const aclTensorDesc& desc) {
   return desc.in_other_order || (desc.storage_format != desc.format && desc.storage_dims != desc.dims);
 }

@@ -15,6 +15,7 @@ namespace sim::acl {
 
 // An image or a filter of another order, described as one of NCHW that lies in that order; others as they are.
 aclTensorDesc in_nchw(const aclTensorDesc& desc);
+std::vector<int64_t> from_nchw(aclFormat format, const std::vector<int64_t>& sizes);
 bool lies_in_other_order(const aclTensorDesc& desc);  // NHWC or HWCN, of four dimensions
 
 // Whether the tensor lies in blocks.

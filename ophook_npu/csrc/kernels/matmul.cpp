@@ -67,6 +67,15 @@ at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, const at::T
   return beta == 0 ? result : result.add(wide(c), beta);
 }
 
+at::Tensor scaled_product(const ScaledProduct& of) {
+  // Sums of small whole numbers are exact in double.
+  const auto operand = [](const at::Tensor& x, bool turn) {
+    return x.is_floating_point() ? wide(turned(x, turn)) : turned(x, turn).to(at::kDouble);
+  };
+  const at::Tensor product = at::matmul(operand(of.a, of.turn_a), operand(of.b, of.turn_b)).to(of.c.scalar_type());
+  return wide(product).mul(wide(of.alpha.reshape({}))).add(wide(of.c).mul(wide(of.beta.reshape({}))));
+}
+
 at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, at::IntArrayRef perm_x, at::IntArrayRef perm_y,
                             at::IntArrayRef perm_out) {
   return at::bmm(wide(x.permute(perm_x)), wide(y.permute(perm_y))).permute(perm_out);

@@ -20,6 +20,12 @@ at::Tensor batch_product(const at::Tensor& x, const at::Tensor& y);
 // alpha a b + beta c
 SIM_API at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, double alpha,
                                    double beta, bool turn_a, bool turn_b);
+// The same with numbers of one element, of the type of c and the result; the product is rounded to it first.
+struct ScaledProduct {
+  at::Tensor a, b, c, alpha, beta;
+  bool turn_a, turn_b;
+};
+at::Tensor scaled_product(const ScaledProduct& of);
 // Of batches whose dimensions are reordered before and after.
 at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, at::IntArrayRef perm_x, at::IntArrayRef perm_y,
                             at::IntArrayRef perm_out);

@@ -23,6 +23,7 @@ from ophook_npu.sim.atc.engine import Engine
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.messages import messages
 from ophook_npu.sim.atc.om import Kind, packed
+from ophook_npu.sim.atc.single import write_models
 
 _AIR, _ONNX = "1", "5"
 _FRAMEWORKS = {"0": "Caffe", "3": "TensorFlow"}
@@ -47,8 +48,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def convert(given: Mapping[str, str]) -> Path:
-    """Convert what the options name; gives the file that was written.
+def convert(given: Mapping[str, str]) -> list[Path]:
+    """Convert what the options name; gives the files that were written.
 
     Raises:
         AtcError: an option or the model is refused.
@@ -57,6 +58,8 @@ def convert(given: Mapping[str, str]) -> Path:
     if given.get("mode", "0") != "0":
         raise AtcError("E10055", f"--mode={given['mode']} is not simulated.", todo="leave it out: 0 makes an .om file")
     output = _needed(given, "output")
+    if given.get("singleop"):
+        return write_models(Path(given["singleop"]), Path(output), chip)
     os.environ["OPHOOK_SIM_SOC"] = chip
     shapes = model.input_shapes(given.get("input_shape", "") or given.get("input_shape_range", ""))
     gears = model.gears(given, shapes)
@@ -80,7 +83,7 @@ def convert(given: Mapping[str, str]) -> Path:
     path = path.with_name(path.name.removesuffix(".om") + ".om")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes_)
-    return path
+    return [path]
 
 
 def _typed(engine: Engine, graph: Any, given: Mapping[str, str], lines: list[tuple[str, str]], names: list[str]) -> Any:
@@ -135,11 +138,23 @@ def _graph(given: Mapping[str, str], shapes: Mapping[str, model.Shape]) -> tuple
         )
     if not path.is_file():
         raise AtcError("E10041", f"Failed to load the model from {path}: there is no such file.")
-    if framework == _ONNX:
-        from ophook_npu.sim.atc.onnx_graph import read
+    return _onnx(path, shapes) if framework == _ONNX else _air(path)
 
-        return read(path, {name: shape.sizes for name, shape in shapes.items()})
-    return _air(path)
+
+def _onnx(path: Path, shapes: Mapping[str, model.Shape]) -> tuple[Any, list[str]]:
+    try:
+        import onnx
+    except ImportError:
+        raise AtcError("E19999", "ONNX models are read by the package onnx, which is not installed.",
+                       todo="pip install 'ophook-npu[atc]'") from None  # fmt: skip
+    from ophook_npu.sim.atc.onnx_graph import graph_of
+
+    try:
+        whole = onnx.load(path)
+    except Exception as error:
+        raise AtcError("E16001", f"Failed to load the model from {path}: it is no ONNX model ({error}).") from error
+    graph = graph_of(whole, input_shapes={name: shape.sizes for name, shape in shapes.items()})
+    return graph, [one.decode() for one in model.net_output(graph).attr["_output_names"].list.s]
 
 
 def _air(path: Path) -> tuple[Any, list[str]]:

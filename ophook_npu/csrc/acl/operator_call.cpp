@@ -1,0 +1,414 @@
+// Operators by type name: the path of what has no aclnn form, and of single operators that were compiled before.
+//
+// It fails as libascendcl does (acl/runtime.cpp). The operator table refuses with a text: it becomes the message of
+// ACL_ERROR_INVALID_PARAM in the call, or of the stream's error where the operator was on it.
+#include "acl/operator_call.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "acl/blocks.h"
+#include "acl/tasks.h"
+#include "core/sim.h"
+#include "ge/kernels.h"
+
+namespace sim::acl {
+namespace {
+
+// The operator table of the graph engine, which knows the same operator types. It is in libopapi, with ATen.
+struct Table {
+  decltype(&ophook_ge_proto) proto;
+  decltype(&ophook_ge_infer) infer;
+  decltype(&ophook_ge_run) run;
+};
+
+const Table* table() {
+  static const Table found{reinterpret_cast<decltype(Table::proto)>(sim_opapi_symbol("ophook_ge_proto")),
+                           reinterpret_cast<decltype(Table::infer)>(sim_opapi_symbol("ophook_ge_infer")),
+                           reinterpret_cast<decltype(Table::run)>(sim_opapi_symbol("ophook_ge_run"))};
+  return found.run ? &found : nullptr;
+}
+
+// One call with all that it refers to: the caller frees its descriptions when the call returns, the stream runs it
+// later.
+struct Call {
+  std::string type;
+  std::vector<ge_tensor> inputs, outputs;
+  std::vector<ge_attr> attributes;
+  std::deque<std::string> texts;  // deques: growing moves nothing that is pointed to
+  std::deque<std::vector<int64_t>> ints;
+  std::deque<std::vector<float>> floats;
+  std::deque<std::vector<char>> host_values;
+  std::vector<aclDataBuffer> read, written;  // on the device
+  // Tensors that lie in blocks, and the memory in which the operator sees them without.
+  struct Apart {
+    Blocks blocks;
+    ge_tensor* tensor;  // of inputs or outputs
+    void* device;
+    std::vector<char> plain;
+    bool output;
+  };
+  std::deque<Apart> apart;
+
+  ge_call view() {
+    return {type.c_str(),   inputs.data(),     inputs.size(),     outputs.data(),
+            outputs.size(), attributes.data(), attributes.size(), nullptr};
+  }
+};
+
+// The task has its part of a call, and so has the caller that waits for the sizes.
+using Shared = std::shared_ptr<Call>;
+
+void tell(const void* self, sim_listener* listener) {
+  const Shared& call = *static_cast<const Shared*>(self);
+  listener->type(listener, call->type.c_str());
+  ge_tell(listener, false, call->inputs.data(), call->inputs.size());
+  ge_tell(listener, true, call->outputs.data(), call->outputs.size());
+  for (const aclDataBuffer& buffer : call->read) sim::touch(listener, false, buffer.data, buffer.size);
+  for (const aclDataBuffer& buffer : call->written) sim::touch(listener, true, buffer.data, buffer.size);
+}
+constexpr sim_about kCall{sim_task_operator, tell};
+
+int refuse(const Call& call, const std::string& why) {
+  return sim_fail(ACL_ERROR_INVALID_PARAM, "aclop operator %s: %s", call.type.c_str(), why.c_str());
+}
+
+// ACL's and GE's data types have the same numbers.
+int describe(Call& call, const char* side, int index, const aclTensorDesc* desc, const aclDataBuffer* buffer,
+             ge_tensor* out) {
+  const std::string where = std::string(side) + " " + std::to_string(index);
+  if (desc->dims.size() > ge_max_rank) return refuse(call, where + " has more than 16 dimensions");
+  if (in_blocks(*desc))
+    if (const std::string problem = problem_of_blocks(*desc); !problem.empty())
+      return refuse(call, where + " " + problem);
+  *out = {};
+  out->dtype = desc->dtype == ACL_DT_UNDEFINED ? int32_t(ge_absent) : int32_t(desc->dtype);
+  out->rank = int32_t(desc->dims.size());
+  std::copy(desc->dims.begin(), desc->dims.end(), out->dims);
+  out->data = buffer ? buffer->data : nullptr;
+  return ACL_SUCCESS;
+}
+
+// For a tensor in blocks, which the stream takes apart before the operator runs, or puts together after it.
+int keep_apart(Call& call, const char* side, const aclTensorDesc* desc, const aclDataBuffer* buffer, bool output,
+               ge_tensor* tensor) {
+  if (!in_blocks(*desc) || !buffer || !buffer->data) return ACL_SUCCESS;
+  const Blocks blocks(*desc);
+  if (buffer->size < blocks.bytes_in_blocks())
+    return refuse(call, std::string(side) + " has " + std::to_string(buffer->size) + " bytes for blocks of " +
+                            std::to_string(blocks.bytes_in_blocks()));
+  call.apart.push_back({blocks, tensor, buffer->data, {}, output});
+  return ACL_SUCCESS;
+}
+
+struct AttributeWriter {
+  Call& call;
+  ge_attr& attribute;
+
+  void operator()(bool value) const { attribute.kind = ge_attr_bool, attribute.i = value; }
+  void operator()(int64_t value) const { attribute.kind = ge_attr_int, attribute.i = value; }
+  void operator()(float value) const { attribute.kind = ge_attr_float, attribute.f = value; }
+  void operator()(aclDataType value) const { attribute.kind = ge_attr_dtype, attribute.i = value; }
+  void operator()(const std::string& value) const {
+    attribute.kind = ge_attr_string, attribute.s = call.texts.emplace_back(value).c_str();
+  }
+  void operator()(const std::vector<int64_t>& value) const {
+    auto& kept = call.ints.emplace_back(value);
+    attribute.kind = ge_attr_ints, attribute.ints = kept.data(), attribute.count = kept.size();
+  }
+  void operator()(const std::vector<float>& value) const {
+    auto& kept = call.floats.emplace_back(value);
+    attribute.kind = ge_attr_floats, attribute.floats = kept.data(), attribute.count = kept.size();
+  }
+  template <typename T>
+  void operator()(const T&) const {
+    attribute.kind = ge_attr_other;
+  }
+};
+
+int run_call(void* pointer) {
+  const Shared& call = *static_cast<Shared*>(pointer);
+  for (const auto* buffers : {&call->read, &call->written})
+    for (const aclDataBuffer& buffer : *buffers)
+      if (const char* problem = sim_memory_problem("a buffer", buffer.data, buffer.size))
+        return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), problem);
+  for (Call::Apart& one : call->apart) {
+    one.plain.resize(one.blocks.bytes());
+    if (!one.output) one.blocks.take_apart(one.device, one.plain.data());
+    one.tensor->data = one.plain.data();
+  }
+  char error[512] = "";
+  const ge_call view = call->view();  // the outputs are those of the call: what their sizes are is written there
+  const int failed = table()->run(&view, error, sizeof error);
+  for (Call::Apart& one : call->apart) {
+    if (!failed && one.output) one.blocks.put_together(one.plain.data(), one.device);
+    one.plain = {};
+  }
+  if (!failed) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), error);
+}
+
+std::string described(const ge_tensor& tensor) {
+  std::string sizes;
+  for (int d = 0; d < tensor.rank; ++d) sizes += (d ? ", " : "") + std::to_string(tensor.dims[d]);
+  return "of data type " + std::to_string(tensor.dtype) + " and shape [" + (tensor.rank < 0 ? "?" : sizes) + "]";
+}
+
+// Whether only running the operator tells the sizes: the caller gave room for the most that there can be.
+bool open_ended(const ge_tensor& tensor) {
+  return tensor.rank == ge_unknown_rank ||
+         std::find(tensor.dims, tensor.dims + tensor.rank, int64_t(ge_unknown_dim)) != tensor.dims + tensor.rank;
+}
+
+// Whether they differ in dimensions of 1 only: torch_npu leaves out, or adds, those that a view of the result will.
+bool lies_as(const ge_tensor& one, const ge_tensor& other) {
+  const auto sizes = [](const ge_tensor& tensor) {
+    std::vector<int64_t> found;
+    std::copy_if(tensor.dims, tensor.dims + std::max(tensor.rank, 0), std::back_inserter(found),
+                 [](int64_t size) { return size != 1; });
+    return found;
+  };
+  return sizes(one) == sizes(other);
+}
+
+// What is written in place has the input's memory; torch_npu may describe it as the view that the operator writes.
+bool is_input(const Call& call, const ge_tensor& output) {
+  return output.data && std::any_of(call.inputs.begin(), call.inputs.end(), [&](const ge_tensor& input) {
+           return input.dtype == output.dtype && input.data == output.data;
+         });
+}
+
+// Images may have their channels last, which each description says of its own tensor. The table has them second: what
+// the attributes say by dimension is told in that order, and the stream puts the tensors into it. DeformableOffsets has
+// them last by its definition.
+bool has_other_order(const Operator& op) {
+  return std::any_of(op.inputs, op.inputs + op.input_count,
+                     [](const auto* one) { return lies_in_other_order(*one); }) &&
+         strstr(table()->proto(op.type), " data_format:String") && !strstr(op.type, "DeformableOffsets");
+}
+
+void tell_in_nchw(const char* type, std::map<std::string, aclopAttr::Value>& values) {
+  const auto given = values.find("data_format");
+  const bool last = given == values.end() ? strstr(table()->proto(type), " data_format:String=NHWC") != nullptr
+                                          : given->second == aclopAttr::Value(std::string("NHWC"));
+  values["data_format"] = std::string("NCHW");
+  if (!last) return;
+  for (const char* name : {"strides", "dilations", "ksize"})
+    if (const auto entry = values.find(name); entry != values.end())
+      if (auto* by_dim = std::get_if<std::vector<int64_t>>(&entry->second); by_dim && by_dim->size() == 4)
+        *by_dim = {(*by_dim)[0], (*by_dim)[3], (*by_dim)[1], (*by_dim)[2]};
+}
+
+// The attributes, and the inputs with what they lie in.
+int describe_inputs(const Operator& op, const aclDataBuffer* const buffers[], Call& call) {
+  call.type = op.type;
+  call.inputs.resize(size_t(op.input_count));
+  call.outputs.resize(size_t(op.output_count));
+  for (size_t i = 0; i < size_t(op.input_count); ++i) {
+    ge_tensor& tensor = call.inputs[i];
+    const aclTensorDesc& desc = *op.inputs[i];
+    const aclDataBuffer* buffer = buffers ? buffers[i] : nullptr;
+    if (int code = describe(call, "input", int(i), &desc, buffer, &tensor)) return code;
+    if (desc.is_const) {
+      if (desc.constant.size() < aclGetTensorDescSize(&desc))
+        return refuse(call, "the constant of input " + std::to_string(i) + " has " +
+                                std::to_string(desc.constant.size()) + " bytes, the tensor " +
+                                std::to_string(aclGetTensorDescSize(&desc)));
+      tensor.data = call.host_values.emplace_back(desc.constant.begin(), desc.constant.end()).data();
+      continue;
+    }
+    if (int code = keep_apart(call, "an input", &desc, buffer, false, &tensor)) return code;
+    if (desc.placement == ACL_MEMTYPE_DEVICE && buffer) call.read.push_back(*buffer);
+    if (desc.placement == ACL_MEMTYPE_DEVICE || !tensor.data) continue;
+    auto bytes = static_cast<const char*>(tensor.data);
+    tensor.data = call.host_values.emplace_back(bytes, bytes + buffer->size).data();
+  }
+  if (!op.attributes) return ACL_SUCCESS;
+  for (const auto& [name, value] : op.attributes->values) {
+    ge_attr& attribute = call.attributes.emplace_back();
+    attribute = {};
+    attribute.name = call.texts.emplace_back(name).c_str();
+    std::visit(AttributeWriter{call, attribute}, value);
+  }
+  return ACL_SUCCESS;
+}
+
+// Inference sees the values that lie on the host; what is on the device is not there before the stream gets to it.
+int infer_outputs(const Operator& op, Call& call) {
+  std::vector<void*> data;
+  for (size_t i = 0; i < size_t(op.input_count); ++i) {
+    data.push_back(call.inputs[i].data);
+    if (op.inputs[i]->placement == ACL_MEMTYPE_DEVICE && !op.inputs[i]->is_const) call.inputs[i].data = nullptr;
+  }
+  char error[512] = "";
+  const ge_call view = call.view();
+  if (table()->infer(&view, error, sizeof error)) return refuse(call, error);
+  for (size_t i = 0; i < data.size(); ++i) call.inputs[i].data = data[i];
+  return ACL_SUCCESS;
+}
+
+// The outputs as they are described, which is what the operator gives them.
+int describe_outputs(const Operator& op, const aclDataBuffer* const buffers[], Call& call) {
+  for (size_t i = 0; i < size_t(op.output_count); ++i) {
+    const ge_tensor inferred = call.outputs[i];
+    ge_tensor& told = call.outputs[i];
+    const aclDataBuffer* buffer = buffers ? buffers[i] : nullptr;
+    if (int code = describe(call, "output", int(i), op.outputs[i], buffer, &told)) return code;
+    if (int code = keep_apart(call, "an output", op.outputs[i], buffer, true, &told)) return code;
+    if (buffer) call.written.push_back(*buffer);
+    bool same = inferred.rank == ge_unknown_rank || inferred.rank == told.rank;
+    for (int d = 0; same && d < inferred.rank; ++d)
+      same = inferred.dims[d] == ge_unknown_dim || inferred.dims[d] == told.dims[d];
+    if (!same && !open_ended(inferred) && (lies_as(inferred, told) || is_input(call, told))) {
+      told.rank = inferred.rank;
+      std::copy(inferred.dims, inferred.dims + inferred.rank, told.dims);
+      same = true;
+    }
+    // Into an output that is not asked for nothing is written, whatever it is.
+    same = same || (inferred.rank == 1 && inferred.dims[0] == 0);
+    if (!same || inferred.dtype != told.dtype)
+      return refuse(call, "output " + std::to_string(i) +
+                              " does not have the shape and dtype that the operator gives it: it is " +
+                              described(told) + ", not " + described(inferred));
+  }
+  return ACL_SUCCESS;
+}
+
+// Calls `use` with the operator in the order of dimensions that the table has.
+template <typename F>
+int in_order_of_table(const Operator& op, F use) {
+  if (!table() || !table()->proto(op.type))
+    return sim_unimplemented((std::string("the aclop operator ") + op.type).c_str());
+  if (!has_other_order(op)) return use(op);
+  std::deque<aclTensorDesc> kept;
+  const auto reordered = [&](int count, const aclTensorDesc* const desc[]) {
+    std::vector<const aclTensorDesc*> all;
+    for (int i = 0; i < count; ++i) all.push_back(&kept.emplace_back(in_nchw(*desc[i])));
+    return all;
+  };
+  const auto ins = reordered(op.input_count, op.inputs), outs = reordered(op.output_count, op.outputs);
+  aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
+  tell_in_nchw(op.type, told.values);
+  return use(Operator{op.type, int(ins.size()), ins.data(), int(outs.size()), outs.data(), &told});
+}
+
+bool is_known(const aclTensorDesc* desc) {
+  return std::all_of(desc->dims.begin(), desc->dims.end(), [](int64_t size) { return size >= 0; });
+}
+
+bool all_known(int count, const aclTensorDesc* const desc[]) { return std::all_of(desc, desc + count, is_known); }
+
+}  // namespace
+
+int problem_of(const char* caller, const Operator& op) {
+  if (!op.type) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the operator's type is null", caller);
+  const auto problem = [&](const char* side, int count, const aclTensorDesc* const all[]) {
+    if (count < 0) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s of %s: %d %ss", caller, op.type, count, side);
+    if (count && !all)
+      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s of %s: the descriptions of its %ss are null", caller, op.type, side);
+    for (int i = 0; i < count; ++i)
+      if (!all[i])
+        return sim_fail(ACL_ERROR_INVALID_PARAM, "%s of %s: the description of %s %d is null", caller, op.type, side,
+                        i);
+    return int(ACL_SUCCESS);
+  };
+  const int code = problem("input", op.input_count, op.inputs);
+  return code ? code : problem("output", op.output_count, op.outputs);
+}
+
+int problem_of(const char* caller, const Operator& op, const Memory& memory) {
+  const auto problem = [&](const char* side, int count, const aclDataBuffer* const all[]) {
+    if (count && !all)
+      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s of %s: the buffers of its %ss are null", caller, op.type, side);
+    for (int i = 0; i < count; ++i) {
+      if (!all[i])
+        return sim_fail(ACL_ERROR_INVALID_PARAM, "%s of %s: the buffer of %s %d is null", caller, op.type, side, i);
+      if (!all[i]->data && all[i]->size)
+        return sim_fail(ACL_ERROR_INVALID_PARAM, "%s of %s: the buffer of %s %d has %zu bytes at no address", caller,
+                        op.type, side, i, all[i]->size);
+    }
+    return int(ACL_SUCCESS);
+  };
+  const int code = problem("input", op.input_count, memory.inputs);
+  return code ? code : problem("output", op.output_count, memory.outputs);
+}
+
+int problem_of_places(const char* caller, const Operator& op) {
+  const auto problem = [&](const char* side, int count, const aclTensorDesc* const all[]) {
+    for (int i = 0; i < count; ++i)
+      if (!all[i]->is_const && all[i]->placement != ACL_MEMTYPE_DEVICE)
+        return sim_fail(ACL_ERROR_API_NOT_SUPPORT,
+                        "%s of %s: %s %d is on the host; allowed: on the device, or a constant (aclSetTensorConst)",
+                        caller, op.type, side, i);
+    return int(ACL_SUCCESS);
+  };
+  const int code = problem("input", op.input_count, op.inputs);
+  return code ? code : problem("output", op.output_count, op.outputs);
+}
+
+bool all_empty(const Operator& op) {
+  return op.output_count && std::all_of(op.outputs, op.outputs + op.output_count, [](const aclTensorDesc* desc) {
+           return std::find(desc->dims.begin(), desc->dims.end(), 0) != desc->dims.end();
+         });
+}
+
+int infer(const Operator& op, const aclDataBuffer* const values[], std::vector<aclTensorDesc>& outputs) {
+  return in_order_of_table(op, [&](const Operator& ordered) {
+    Call call;
+    if (int code = describe_inputs(ordered, values, call)) return code;
+    if (int code = infer_outputs(ordered, call)) return code;
+    outputs.clear();
+    for (size_t i = 0; i < size_t(ordered.output_count); ++i) {
+      aclTensorDesc& told = outputs.emplace_back(*op.outputs[i]);
+      const ge_tensor& found = call.outputs[i];
+      constexpr int64_t kUnknownRank = -2;
+      told.dtype = aclDataType(found.dtype);
+      told.dims.assign(found.dims, found.dims + std::max(found.rank, 0));
+      if (found.rank == ge_unknown_rank) told.dims = {kUnknownRank};
+      if (&ordered != &op) told.dims = from_nchw(told.format, told.dims);
+    }
+    return int(ACL_SUCCESS);
+  });
+}
+
+int check(const Operator& op) {
+  return in_order_of_table(op, [&](const Operator& ordered) {
+    // With sizes that only the call tells, that the call is asked.
+    if (!all_known(ordered.input_count, ordered.inputs) || !all_known(ordered.output_count, ordered.outputs))
+      return int(ACL_SUCCESS);
+    Call call;
+    if (int code = describe_inputs(ordered, nullptr, call)) return code;
+    if (int code = infer_outputs(ordered, call)) return code;
+    return describe_outputs(ordered, nullptr, call);
+  });
+}
+
+int execute(const Operator& op, const Memory& memory, void* stream, aclTensorDesc* const told[]) {
+  Shared found;
+  const int code = in_order_of_table(op, [&](const Operator& ordered) {
+    auto call = std::make_shared<Call>();
+    if (int code = describe_inputs(ordered, memory.inputs, *call)) return code;
+    if (int code = infer_outputs(ordered, *call)) return code;
+    if (told && std::any_of(call->outputs.begin(), call->outputs.end(), open_ended)) found = call;
+    if (int code = describe_outputs(ordered, memory.outputs, *call)) return code;
+    const char* const name = call->type.c_str();  // as long as the task
+    return sim_launch_about(stream, name, &kCall, run_call, new Shared(std::move(call)),
+                            [](void* pointer) { delete static_cast<Shared*>(pointer); });
+  });
+  if (code || !found) return code;
+  if (const int failed = sim_stream_synchronize(stream, -1)) return failed;
+  for (size_t i = 0; i < size_t(op.output_count); ++i) {
+    const ge_tensor& output = found->outputs[i];
+    told[i]->dims.assign(output.dims, output.dims + output.rank);
+  }
+  return ACL_SUCCESS;
+}
+
+}  // namespace sim::acl
