@@ -57,7 +57,8 @@ _OTHER_NAMES = {
     "libascendcl.so": tuple(
         f"lib{name}.so"
         for name in (
-            *("acl_rt", "acl_rt_impl", "acl_cblas", "acl_op_executor", "runtime", "runtime_camodel", "ascend_dump"),
+            *("acl_rt", "acl_rt_impl", "acl_mdl", "acl_cblas", "acl_op_executor", "runtime", "runtime_camodel"),
+            "ascend_dump",
         )
     ),
     "libmsprofiler.so": ("libprofapi.so",),
@@ -282,6 +283,7 @@ def _lay_out(root: Path) -> None:
 def _lay_out_components(root: Path) -> None:
     """Where programs look, as CANN's documents have it: runtime/include, runtime/lib64, and its stub to link to."""
     (root / "lib64" / "stub").symlink_to(".")
+    (root / "devlib").symlink_to("lib64")  # the stubs of newer releases
     for component in ("runtime", "compiler"):
         (root / component).mkdir()
         _link_headers_and_libraries(root / component)
