@@ -45,9 +45,12 @@ struct aclmdlDesc {
 };
 
 struct aclmdlDataset {
+  struct Destroy {
+    void operator()(aclTensorDesc* desc) const { aclDestroyTensorDesc(desc); }
+  };
   struct Blob {
     aclDataBuffer* buffer;
-    std::unique_ptr<aclTensorDesc> desc;
+    std::unique_ptr<aclTensorDesc, Destroy> desc;
   };
   std::vector<Blob> blobs;
   std::optional<size_t> gear;

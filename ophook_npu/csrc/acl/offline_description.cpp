@@ -247,7 +247,9 @@ SIM_API aclError aclmdlSetDatasetTensorDesc(aclmdlDataset* dataset, aclTensorDes
   if (!dataset) return missing(__func__, "dataset", ACL_ERROR_INVALID_PARAM);
   if (index >= dataset->blobs.size())
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: buffer %zu of %zu", __func__, index, dataset->blobs.size());
-  dataset->blobs[index].desc.reset(desc ? new aclTensorDesc(*desc) : nullptr);
+  auto& kept = dataset->blobs[index].desc;
+  kept.reset(desc ? aclCreateTensorDesc(desc->dtype, int(desc->dims.size()), desc->dims.data(), desc->format)
+                  : nullptr);
   return ACL_SUCCESS;
 }
 SIM_API aclTensorDesc* aclmdlGetDatasetTensorDesc(const aclmdlDataset* dataset, size_t index) {

@@ -143,7 +143,8 @@ class _Casts:
             limit = numpy.finfo(numpy.float16).max
             values = numpy.clip(values, -limit, limit)
         kind = messages().DataType.DT_FLOAT16 if wanted == FLOAT16 else messages().DataType.DT_FLOAT
-        made.attr["value"].t.data = values.astype(to).tobytes()
+        with numpy.errstate(over="ignore"):  # without clipping, infinity is what was asked for
+            made.attr["value"].t.data = values.astype(to).tobytes()
         made.attr["value"].t.desc.dtype = kind
         made.output_desc[0].dtype = kind
         self.out.op.append(made)
