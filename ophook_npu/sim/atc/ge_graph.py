@@ -15,17 +15,17 @@ from ophook_npu.sim.atc.prototypes import PROTOTYPES
 DATA_TYPES = {
     1: (0, "FLOAT"), 2: (4, "UINT8"), 3: (2, "INT8"), 4: (7, "UINT16"), 5: (6, "INT16"), 6: (3, "INT32"),
     7: (9, "INT64"), 9: (12, "BOOL"), 10: (1, "FLOAT16"), 11: (11, "DOUBLE"), 12: (8, "UINT32"), 13: (10, "UINT64"),
-    14: (16, "COMPLEX64"), 15: (17, "COMPLEX128"), 16: (27, "BF16"), 17: (36, "FLOAT8_E4M3FN"), 19: (35, "FLOAT8_E5M2"),
+    14: (16, "COMPLEX64"), 15: (17, "COMPLEX128"), 16: (27, "BF16"),
 }  # fmt: skip
 FLOAT, UINT8, INT8, INT32, INT64, BOOL, FLOAT16, DOUBLE = 1, 2, 3, 6, 7, 9, 10, 11
 FLOATING = (FLOAT, FLOAT16, DOUBLE, 16)
-_OF_NUMPY = {
+# By the name that numpy, and ml_dtypes, have for it.
+OF_NUMPY = {
     "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
     "float64": 11, "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15, "bfloat16": 16,
-    "float8_e4m3fn": 17, "float8_e5m2": 19,
 }  # fmt: skip
-# Of numpy for arithmetic over constants; bfloat16 and 8 bits are not computed with.
-NUMPY = {number: name for name, number in _OF_NUMPY.items() if not name.startswith(("bfloat", "float8"))}
+# Of numpy itself, for arithmetic over constants.
+NUMPY = {number: name for name, number in OF_NUMPY.items() if name != "bfloat16"}
 
 
 def ge_type(dtype: int) -> int:
@@ -84,7 +84,7 @@ class Graph:
     def const(self, name: str, value: np.ndarray[Any, Any]) -> Tensor:
         made = Made("Const", self.unique(name), [], ["y"], {"value": value})
         self.nodes.append(made)
-        return Tensor(made, 0, _OF_NUMPY[value.dtype.name], value.shape, value)
+        return Tensor(made, 0, OF_NUMPY[value.dtype.name], value.shape, value)
 
     def node(
         self,
@@ -151,7 +151,7 @@ def _write_source(op: Any, made: Made) -> None:
     value = made.attributes["value"]
     tensor = op.attr["value"].t
     tensor.data = np.ascontiguousarray(value).tobytes()
-    _describe(tensor.desc, "", _OF_NUMPY[value.dtype.name], value.shape)
+    _describe(tensor.desc, "", OF_NUMPY[value.dtype.name], value.shape)
     op.output_desc.add().CopyFrom(tensor.desc)
     op.output_desc[0].name = "y"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ophook_npu.sim.atc.ge_graph import BOOL, FLOATING, INT32, NUMPY, Tensor, ge_type
+from ophook_npu.sim.atc.ge_graph import BOOL, DATA_TYPES, FLOATING, INT32, NUMPY, Tensor, ge_type
 from ophook_npu.sim.atc.onnx_node import Convert, Node
 
 
@@ -70,14 +70,14 @@ def shift(node: Node) -> Tensor:
 
 def cast(node: Node) -> Tensor:
     to = node.attribute("to")
-    if to not in NUMPY and to not in (16, 17, 19):
+    if to not in DATA_TYPES:
         node.refuse_attribute("to", to, "the engine has no such data type")
-    if node.opset >= 19:
-        node.only("saturate", 1, "the engine saturates")
+    node.asked |= {"saturate", "round_mode"}  # of types of 8 bits, which are refused
     return node.add("Cast", node.input(0), dst_type=ge_type(to))
 
 
 def cast_like(node: Node) -> Tensor:
+    node.asked |= {"saturate", "round_mode"}
     return node.add("Cast", node.input(0), dst_type=ge_type(node.dtype(node.input(1))))
 
 
@@ -119,6 +119,8 @@ def prelu(node: Node) -> Tensor:
     """One slope, or one for each channel; ONNX broadcasts slopes from the last dimension on."""
     x, slope = node.input(0), node.input(1)
     rank = node.rank(x)
+    if node.opset < 7:  # a slope for each channel
+        return node.add("PRelu", x, slope)
     if slope.shape is None or slope.shape in ((), (1,)):
         return node.add("PRelu", x, slope if slope.shape != () else node.add("Reshape", slope, node.const([1])))
     others = [size for i, size in enumerate(slope.shape) if len(slope.shape) - i != rank - 1]
@@ -142,12 +144,12 @@ def dropout(node: Node) -> list[Tensor]:
     return outputs
 
 
-_SAME = (
-    "Abs Acos Acosh Add Asin Asinh Atan Atanh BitwiseAnd BitwiseOr BitwiseXor Ceil Cos Cosh Equal Erf Exp Floor Greater "
-    "HardSwish Identity Less Log Mish Mul Neg Reciprocal Relu Round Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Tan Tanh"
-).split()
+_SAME = """
+    Abs Acos Acosh Add Asin Asinh Atan Atanh BitwiseAnd BitwiseOr BitwiseXor Ceil Cos Cosh Equal Erf Exp Floor Greater
+    HardSwish Identity Less Log Mish Mul Neg Reciprocal Relu Round Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Tan Tanh
+"""
 OPERATORS: dict[str, Convert] = {
-    **{name: plain(name) for name in _SAME},
+    **{name: plain(name) for name in _SAME.split()},
     "And": plain("LogicalAnd"),
     "BitShift": shift,
     "BitwiseNot": plain("Invert"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ophook_npu.sim.atc.errors import AtcError
-from ophook_npu.sim.atc.ge_graph import DATA_TYPES, Graph, Tensor
+from ophook_npu.sim.atc.ge_graph import DATA_TYPES, OF_NUMPY, Graph, Tensor
 from ophook_npu.sim.atc.onnx_constants import Constants
 from ophook_npu.sim.atc.onnx_node import Node, Value, shown
 
@@ -124,7 +124,7 @@ class _Conversion:
         return self.tensors[name]
 
     def _const(self, called: str, value: np.ndarray[Any, Any] | None, name: str) -> Tensor:
-        if value is None or value.dtype.kind in "OUS" or (value.dtype.name not in _NAMES):
+        if value is None or value.dtype.kind in "OUS" or (value.dtype.name not in OF_NUMPY):
             kind = "text" if value is None or value.dtype.kind in "OUS" else value.dtype.name
             raise AtcError(
                 "E13014",
@@ -166,10 +166,6 @@ class _Conversion:
             # A tensor that others know by another name keeps what is known of it.
             dtype, shape = value.dtype or tensor.dtype, value.shape if value.shape is not None else tensor.shape
             self.tensors[output] = Tensor(tensor.made, tensor.port, dtype, shape)
-
-
-_NAMES = {"float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "bool", "float16", "float64", "uint32",
-          "uint64", "complex64", "complex128", "bfloat16", "float8_e4m3fn", "float8_e5m2"}  # fmt: skip
 
 
 def _kind(info: Any) -> str:

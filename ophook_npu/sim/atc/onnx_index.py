@@ -59,9 +59,7 @@ def scatter_elements(node: Node) -> Tensor:
 def scatter_nd(node: Node) -> Tensor:
     """The slices are put into a copy of the data."""
     reduction = node.attribute("reduction", "none") if node.opset >= 16 else "none"
-    kinds = {"none": "ScatterNdUpdate", "add": "ScatterNdAdd"}
-    if reduction in ("max", "min"):
-        node.lacks(f"ScatterNd{reduction.capitalize()}")
+    kinds = {"none": "ScatterNdUpdate", "add": "ScatterNdAdd", "max": "ScatterNdMax", "min": "ScatterNdMin"}
     if reduction not in kinds:
         node.refuse_attribute("reduction", reduction, "CANN takes none, add, max and min")
     x, indices = node.input(0), node.input(1)

@@ -132,8 +132,7 @@ def lstm(node: Node) -> list[Tensor]:
 
 def gru(node: Node) -> list[Tensor]:
     _only_plain(node, ["Sigmoid", "Tanh"])
-    if not node.attribute("linear_before_reset"):
-        node.refuse_attribute("linear_before_reset", 0, "the simulated DynamicGRUV2 resets after the product: 1")
+    after = bool(node.attribute("linear_before_reset"))
     w, r, b = node.constant(1), node.constant(2), node.value(3)
     if node.given(3) is not None:
         b = node.constant(3)
@@ -145,7 +144,7 @@ def gru(node: Node) -> list[Tensor]:
         y = node.add(
             "DynamicGRUV2", turned, node.const(of_input, x.dtype), node.const(of_hidden, x.dtype),
             node.const(biases[0], x.dtype), node.const(biases[1], x.dtype), None, *states,
-            gate_order="zrh", is_training=False,
+            gate_order="zrh", reset_after=after, is_training=False,
         )  # fmt: skip
         last = _last(node, y, False)
         return Result(node.add("ReverseV2", y, node.const([0])) if one.backwards else y, [last])

@@ -88,27 +88,17 @@ def place(of: str) -> Convert:
 
 def top(node: Node) -> list[Tensor]:
     x, axis, largest = node.input(0), node.attribute("axis"), True
-    if node.opset < 10:
-        k = node.const([node.attribute("k")])
-    else:
-        k = node.input(1)
+    k = node.const([node.attribute("k")]) if node.opset < 10 else node.input(1)
     ordered = True
     if node.opset >= 11:
         largest, ordered = bool(node.attribute("largest")), bool(node.attribute("sorted"))
-    values, indices = node.add_all("TopKV2", x, k, sorted=ordered, dim=axis, largest=largest)
+    values, indices = node.add_all("TopK", x, k, sorted=ordered, dim=axis, largest=largest)
     return [values, node.cast(indices, INT64)]
 
 
 def running_sum(node: Node) -> Tensor:
-    """The engine sums from the first on and includes each: the other ways are made of that."""
-    x, axis = node.input(0), node.input(1)
-    backwards, exclusive = bool(node.attribute("reverse")), bool(node.attribute("exclusive"))
-    line = node.add("Reshape", axis, node.const([1])) if backwards and axis.shape == () else axis
-    turned = node.add("ReverseV2", x, line) if backwards else x
-    sums = node.add("Cumsum", turned, axis)
-    if exclusive:
-        sums = node.add("Sub", sums, turned)
-    return node.add("ReverseV2", sums, line) if backwards else sums
+    told = {"exclusive": bool(node.attribute("exclusive")), "reverse": bool(node.attribute("reverse"))}
+    return node.add("Cumsum", node.input(0), node.input(1), **told)
 
 
 def along(of: str, attribute: str, many: bool = True) -> Convert:

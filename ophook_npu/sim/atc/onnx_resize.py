@@ -22,7 +22,7 @@ _PLACES: dict[str, Callable[[np.ndarray, float, int, int], np.ndarray]] = {
         size / 2 * (1 - out / (scale * size)) + (at + 0.5) / scale - 0.5
     ),
     "pytorch_half_pixel": lambda at, scale, size, out: (at + 0.5) / scale - 0.5 if out > 1 else np.zeros(out),
-    "align_corners": lambda at, scale, size, out: at * (size - 1) / (out - 1) if out > 1 else np.zeros(out),
+    "align_corners": lambda at, scale, size, out: at * (size - 1) / (scale * size - 1) if out > 1 else np.zeros(out),
     "asymmetric": lambda at, scale, size, out: at / scale,
     "tf_half_pixel_for_nn": lambda at, scale, size, out: (at + 0.5) / scale,
 }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ophook_npu.sim.atc.ge_graph import FLOATING, INT32, INT64, Tensor, ge_type
+from ophook_npu.sim.atc.ge_graph import FLOAT, FLOATING, INT32, INT64, Tensor, ge_type
+from ophook_npu.sim.atc.onnx_elementwise import plain
 from ophook_npu.sim.atc.onnx_node import Convert, Node, like
 
 _INT64 = ge_type(INT64)
+# What CANN's operator makes; others are cast.
+_OF_EYE = {1, 2, 3, 5, 6, 7, 9, 10, 16}
 
 
 def shape_of(node: Node, x: Tensor) -> Tensor:
@@ -103,16 +106,6 @@ def split(node: Node) -> list[Tensor]:
     return node.add_all("SplitV", x, node.const(sizes), node.const([axis]), num_split=parts, parts=parts)
 
 
-def expand(node: Node) -> Tensor:
-    """Both are broadcast: a 1 in the shape leaves the input's dimension as it is, and so do dimensions in front."""
-    x, known = node.input(0), node.value(1)
-    if known is None or x.shape is None:
-        return node.add("Expand", x, node.input(1))
-    sizes = [1] * (len(x.shape) - len(known)) + [int(one) for one in known]
-    lead = len(sizes) - len(x.shape)
-    return node.add("Expand", x, node.const([-1 if one == 1 and i >= lead else one for i, one in enumerate(sizes)]))
-
-
 def constant_of_shape(node: Node) -> Tensor:
     import onnx
 
@@ -127,7 +120,9 @@ def eye(node: Node) -> Tensor:
     dtype, k = node.attribute("dtype") or node.dtype(x), node.attribute("k")
     if k:
         return node.cast(node.const(np.eye(rows, columns, k), 1), dtype)
-    return node.add("Eye", num_rows=rows, num_columns=columns, dtype=ge_type(dtype))
+    own = dtype if dtype in _OF_EYE else FLOAT
+    ones = like(node.add("Eye", num_rows=rows, num_columns=columns, dtype=ge_type(own)), own, (rows, columns))
+    return node.cast(ones, dtype)
 
 
 def triangle(node: Node) -> Tensor:
@@ -189,16 +184,12 @@ def compress(node: Node) -> Tensor:
     return node.add("GatherV2", x, line, node.const([axis]))
 
 
-def tile(node: Node) -> Tensor:
-    return node.add("Tile", node.input(0), node.input(1))
-
-
 OPERATORS: dict[str, Convert] = {
     "Compress": compress,
     "Concat": concat,
     "ConstantOfShape": constant_of_shape,
     "DepthToSpace": depth_to_space,
-    "Expand": expand,
+    "Expand": plain("Expand"),
     "EyeLike": eye,
     "Flatten": flatten,
     "Pad": pad,
@@ -209,7 +200,7 @@ OPERATORS: dict[str, Convert] = {
     "SpaceToDepth": space_to_depth,
     "Split": split,
     "Squeeze": squeeze,
-    "Tile": tile,
+    "Tile": plain("Tile"),
     "Transpose": transpose,
     "Trilu": triangle,
     "Unsqueeze": unsqueeze,

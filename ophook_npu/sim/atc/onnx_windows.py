@@ -135,7 +135,7 @@ def transposed_convolution(node: Node) -> Tensor:
 
 
 def _pads_of_transposed(
-    node: Node, window: Windows, whole: Sequence[int], sizes: Sequence[int], more: Sequence[int]
+    node: Node, window: Windows, whole: list[int], sizes: Sequence[int], more: list[int]
 ) -> list[int]:
     """Fills in what is cut off in front and behind, and gives the sizes of the result."""
     axes = len(whole)
@@ -150,6 +150,8 @@ def _pads_of_transposed(
         return [size - front - behind for size, front, behind in zip(whole, window.front, window.behind, strict=True)]
     node.attribute("pads")
     for i in range(axes):
+        if asked[i] > whole[i]:  # more is added behind
+            more[i], whole[i] = more[i] + asked[i] - whole[i], asked[i]
         total = whole[i] - asked[i]
         less, greater = total // 2, total - total // 2
         window.front[i], window.behind[i] = (less, greater) if auto == "SAME_UPPER" else (greater, less)

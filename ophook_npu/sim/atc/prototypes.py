@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
-_UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh Bitcast Cast Ceil CeluV2 Cos Cosh Elu Erf Exp FastGelu Floor FlattenV2 "
-    "GeluV2 GlobalAveragePool HardMax HardSwish Identity Invert IsInf IsNan LRN LeakyRelu Log LogicalNot MatrixDeterminant "
-    "Mish Muls Adds Neg NonZero Reciprocal Relu Round Rsqrt Selu Shape Sigmoid Sign Sin Sinh Size SoftmaxV2 Softplus "
-    "Softsign Sqrt Square Squeeze Tan Tanh TensorMove ThresholdV2D Tril Triu Unsqueeze LpNormV2 MaxPoolV3 MaxPool3D "
-    "AvgPoolV2 AvgPool3D DepthToSpace SpaceToDepth"
-).split()
-_BINARY = (
-    "Add BitwiseAnd BitwiseOr BitwiseXor Div Equal FloorDiv FloorMod Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr "
-    "Maximum Minimum Mod Mul NotEqual Pow RealDiv Sub"
-).split()
-_REDUCE = "ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum".split()
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+_UNARY = _words(
+    "Abs Acos Acosh Adds Asin Asinh Atan Atanh AvgPool3D AvgPoolV2 Cast Ceil CeluV2 Cos Cosh DepthToSpace Elu Erf Exp "
+    "FastGelu FlattenV2 Floor GeluV2 GlobalAveragePool HardMax HardSwish Identity Invert IsInf IsNan LRN LeakyRelu Log "
+    "LogicalNot LpNormV2 MatrixDeterminant MaxPool3D MaxPoolV3 Mish Muls Neg NonZero Reciprocal Relu Round Rsqrt Selu "
+    "Shape Sigmoid Sign Sin Sinh Size SoftmaxV2 Softplus Softsign SpaceToDepth Sqrt Square Squeeze Tan Tanh TensorMove "
+    "ThresholdV2D Tril Triu Unsqueeze"
+)
+_BINARY = _words(
+    "Add BitwiseAnd BitwiseOr BitwiseXor Div Equal FloorDiv FloorMod Greater GreaterEqual Less LessEqual LogicalAnd "
+    "LogicalOr Maximum Minimum Mod Mul NotEqual Pow RealDiv Sub"
+)
+_REDUCE = _words("ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum")
 
 PROTOTYPES = {
     **dict.fromkeys(_UNARY, "x -> y"),
@@ -71,15 +75,16 @@ PROTOTYPES = {
     "ReverseV2": "x axis -> y",
     "RightShift": "x y -> z",
     "ScatterElements": "data indices updates -> y",
-    "ScatterNdAdd": "var indices updates -> var",
-    "ScatterNdUpdate": "var indices updates -> var",
+    **dict.fromkeys(
+        ["ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdUpdate"], "var indices updates -> var"
+    ),
     "SelectV2": "condition then else -> result",
     "Shrink": "input_x -> output_y",
     "SplitD": "x -> y*",
     "SplitV": "x size_splits split_dim -> y*",
     "StridedSliceV2": "x begin end axes strides -> y",
     "Tile": "x multiples -> y",
-    "TopKV2": "x k -> values indices",
+    "TopK": "x k -> values indices",
     "Transpose": "x perm -> y",
     "UniqueWithCountsExt2": "x axis -> y idx count inverse",
 }
