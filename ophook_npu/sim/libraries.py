@@ -173,7 +173,10 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         ),
         Library(
             "libge_runner.so",
-            sources("ge", "infer", "compile", "aclnn_call", "eager_call", "execute", "gears", "session", "tasks"),
+            sources(
+                *("ge", "infer", "compile", "aclnn_call", "custom"),
+                *("eager_call", "execute", "gears", "session", "tasks"),
+            ),
             engine,
             (core, "libgraph.so"),
             here,
