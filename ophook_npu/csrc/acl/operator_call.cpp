@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <iterator>
@@ -306,12 +307,32 @@ int describe_outputs(const Operator& op, const aclDataBuffer* const buffers[], C
   return ACL_SUCCESS;
 }
 
-// Calls `use` with the operator in the order of dimensions that the table has.
+// The data type that a result has where an attribute tells it: programs leave that out and describe the output alone,
+// as the vendor's sample does with ArgMaxV2.
+const char* untold_type(const Operator& op) {
+  if (op.output_count != 1) return nullptr;
+  for (const char* name : {"dtype", "Tout"}) {
+    const std::string declared = std::string(" ") + name + ":Type=";
+    const char* at = strstr(table()->proto(op.type), declared.c_str());
+    const bool given = op.attributes && op.attributes->values.count(name);
+    if (at && !given && atoi(at + declared.size()) != ge_absent) return name;
+  }
+  return nullptr;
+}
+
+// Calls `use` with the operator as the table has it: its types told, its dimensions in the table's order.
 template <typename F>
-int in_order_of_table(const Operator& op, F use) {
+int as_in_table(const Operator& op, F use) {
   if (!in_table(op.type)) {
     if (in_package(op.type)) return use(op);
     return sim_unimplemented((std::string("the aclop operator ") + op.type).c_str());
+  }
+  if (const char* name = untold_type(op)) {
+    aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
+    told.values[name] = op.outputs[0]->dtype;
+    Operator with_type = op;
+    with_type.attributes = &told;
+    return as_in_table(with_type, use);
   }
   if (!has_other_order(op)) return use(op);
   std::deque<aclTensorDesc> kept;
@@ -396,7 +417,7 @@ bool all_empty(const Operator& op) {
 }
 
 int infer(const Operator& op, const aclDataBuffer* const values[], std::vector<aclTensorDesc>& outputs) {
-  return in_order_of_table(op, [&](const Operator& ordered) {
+  return as_in_table(op, [&](const Operator& ordered) {
     Call call;
     if (int code = describe_inputs(ordered, values, call)) return code;
     if (int code = infer_outputs(ordered, call)) return code;
@@ -408,14 +429,14 @@ int infer(const Operator& op, const aclDataBuffer* const values[], std::vector<a
       told.dtype = aclDataType(found.dtype);
       told.dims.assign(found.dims, found.dims + std::max(found.rank, 0));
       if (found.rank == ge_unknown_rank) told.dims = {kUnknownRank};
-      if (&ordered != &op) told.dims = from_nchw(told.format, told.dims);
+      if (ordered.outputs != op.outputs) told.dims = from_nchw(told.format, told.dims);
     }
     return int(ACL_SUCCESS);
   });
 }
 
 int check(const Operator& op) {
-  return in_order_of_table(op, [&](const Operator& ordered) {
+  return as_in_table(op, [&](const Operator& ordered) {
     // With sizes that only the call tells, that the call is asked.
     if (!all_known(ordered.input_count, ordered.inputs) || !all_known(ordered.output_count, ordered.outputs))
       return int(ACL_SUCCESS);
@@ -428,7 +449,7 @@ int check(const Operator& op) {
 
 int execute(const Operator& op, const Memory& memory, void* stream, aclTensorDesc* const told[]) {
   Shared found;
-  const int code = in_order_of_table(op, [&](const Operator& ordered) {
+  const int code = as_in_table(op, [&](const Operator& ordered) {
     auto call = std::make_shared<Call>();
     if (int code = describe_inputs(ordered, memory.inputs, *call)) return code;
     if (int code = infer_outputs(ordered, *call)) return code;
