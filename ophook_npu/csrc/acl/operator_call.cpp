@@ -4,7 +4,10 @@
 // ACL_ERROR_INVALID_PARAM in the call, or of the stream's error where the operator was on it.
 #include "acl/operator_call.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <iterator>
@@ -17,6 +20,7 @@
 #include "acl/blocks.h"
 #include "acl/tasks.h"
 #include "core/sim.h"
+#include "ge/custom.h"
 #include "ge/kernels.h"
 
 namespace sim::acl {
@@ -35,6 +39,27 @@ const Table* table() {
                            reinterpret_cast<decltype(Table::run)>(sim_opapi_symbol("ophook_ge_run"))};
   return found.run ? &found : nullptr;
 }
+
+// Operators of installed packages: of libge_runner, which finds and loads the packages.
+struct Packages {
+  decltype(&ophook_ge_custom_exists) exists;
+  decltype(&ophook_ge_custom_infer) infer;
+  decltype(&ophook_ge_custom_launch) launch;
+};
+
+const Packages* packages() {
+  static const Packages found = [] {
+    void* library = dlopen("libge_runner.so", RTLD_NOW);
+    const auto look = [&](const char* name) { return library ? dlsym(library, name) : nullptr; };
+    return Packages{reinterpret_cast<decltype(Packages::exists)>(look("ophook_ge_custom_exists")),
+                    reinterpret_cast<decltype(Packages::infer)>(look("ophook_ge_custom_infer")),
+                    reinterpret_cast<decltype(Packages::launch)>(look("ophook_ge_custom_launch"))};
+  }();
+  return found.launch ? &found : nullptr;
+}
+
+bool in_table(const char* type) { return table() && table()->proto(type); }
+bool in_package(const char* type) { return packages() && packages()->exists(type); }
 
 // One call with all that it refers to: the caller frees its descriptions when the call returns, the stream runs it
 // later.
@@ -249,7 +274,8 @@ int infer_outputs(const Operator& op, Call& call) {
   }
   char error[512] = "";
   const ge_call view = call.view();
-  if (table()->infer(&view, error, sizeof error)) return refuse(call, error);
+  const auto infer = in_table(op.type) ? table()->infer : packages()->infer;
+  if (infer(&view, error, sizeof error)) return refuse(call, error);
   for (size_t i = 0; i < data.size(); ++i) call.inputs[i].data = data[i];
   return ACL_SUCCESS;
 }
@@ -281,11 +307,33 @@ int describe_outputs(const Operator& op, const aclDataBuffer* const buffers[], C
   return ACL_SUCCESS;
 }
 
-// Calls `use` with the operator in the order of dimensions that the table has.
+// The data type that a result has where an attribute tells it: programs leave that out and describe the output alone,
+// as the vendor's sample does with ArgMaxV2.
+const char* untold_type(const Operator& op) {
+  if (op.output_count != 1) return nullptr;
+  for (const char* name : {"dtype", "Tout"}) {
+    const std::string declared = std::string(" ") + name + ":Type=";
+    const char* at = strstr(table()->proto(op.type), declared.c_str());
+    const bool given = op.attributes && op.attributes->values.count(name);
+    if (at && !given && atoi(at + declared.size()) != ge_absent) return name;
+  }
+  return nullptr;
+}
+
+// Calls `use` with the operator as the table has it: its types told, its dimensions in the table's order.
 template <typename F>
-int in_order_of_table(const Operator& op, F use) {
-  if (!table() || !table()->proto(op.type))
+int as_in_table(const Operator& op, F use) {
+  if (!in_table(op.type)) {
+    if (in_package(op.type)) return use(op);
     return sim_unimplemented((std::string("the aclop operator ") + op.type).c_str());
+  }
+  if (const char* name = untold_type(op)) {
+    aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
+    told.values[name] = op.outputs[0]->dtype;
+    Operator with_type = op;
+    with_type.attributes = &told;
+    return as_in_table(with_type, use);
+  }
   if (!has_other_order(op)) return use(op);
   std::deque<aclTensorDesc> kept;
   const auto reordered = [&](int count, const aclTensorDesc* const desc[]) {
@@ -297,6 +345,15 @@ int in_order_of_table(const Operator& op, F use) {
   aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
   tell_in_nchw(op.type, told.values);
   return use(Operator{op.type, int(ins.size()), ins.data(), int(outs.size()), outs.data(), &told});
+}
+
+// Its functions put it onto the stream themselves, and take device memory alone.
+int launch_of_package(Call& call, void* stream) {
+  if (!call.apart.empty() || !call.host_values.empty())
+    return refuse(call, "an operator of a package takes tensors in device memory, in no private format");
+  char error[512] = "";
+  const ge_call view = call.view();
+  return packages()->launch(&view, stream, error, sizeof error) ? refuse(call, error) : int(ACL_SUCCESS);
 }
 
 bool is_known(const aclTensorDesc* desc) {
@@ -360,7 +417,7 @@ bool all_empty(const Operator& op) {
 }
 
 int infer(const Operator& op, const aclDataBuffer* const values[], std::vector<aclTensorDesc>& outputs) {
-  return in_order_of_table(op, [&](const Operator& ordered) {
+  return as_in_table(op, [&](const Operator& ordered) {
     Call call;
     if (int code = describe_inputs(ordered, values, call)) return code;
     if (int code = infer_outputs(ordered, call)) return code;
@@ -372,14 +429,14 @@ int infer(const Operator& op, const aclDataBuffer* const values[], std::vector<a
       told.dtype = aclDataType(found.dtype);
       told.dims.assign(found.dims, found.dims + std::max(found.rank, 0));
       if (found.rank == ge_unknown_rank) told.dims = {kUnknownRank};
-      if (&ordered != &op) told.dims = from_nchw(told.format, told.dims);
+      if (ordered.outputs != op.outputs) told.dims = from_nchw(told.format, told.dims);
     }
     return int(ACL_SUCCESS);
   });
 }
 
 int check(const Operator& op) {
-  return in_order_of_table(op, [&](const Operator& ordered) {
+  return as_in_table(op, [&](const Operator& ordered) {
     // With sizes that only the call tells, that the call is asked.
     if (!all_known(ordered.input_count, ordered.inputs) || !all_known(ordered.output_count, ordered.outputs))
       return int(ACL_SUCCESS);
@@ -392,12 +449,13 @@ int check(const Operator& op) {
 
 int execute(const Operator& op, const Memory& memory, void* stream, aclTensorDesc* const told[]) {
   Shared found;
-  const int code = in_order_of_table(op, [&](const Operator& ordered) {
+  const int code = as_in_table(op, [&](const Operator& ordered) {
     auto call = std::make_shared<Call>();
     if (int code = describe_inputs(ordered, memory.inputs, *call)) return code;
     if (int code = infer_outputs(ordered, *call)) return code;
     if (told && std::any_of(call->outputs.begin(), call->outputs.end(), open_ended)) found = call;
     if (int code = describe_outputs(ordered, memory.outputs, *call)) return code;
+    if (!in_table(ordered.type)) return launch_of_package(*call, stream);
     const char* const name = call->type.c_str();  // as long as the task
     return sim_launch_about(stream, name, &kCall, run_call, new Shared(std::move(call)),
                             [](void* pointer) { delete static_cast<Shared*>(pointer); });

@@ -283,11 +283,13 @@ bool cast_truncates() { return Models::all().truncates(); }
 
 std::shared_ptr<const OperatorModel> find_operator(const char* caller, const Operator& op, int& code) {
   code = ACL_SUCCESS;
-  if (auto found = Models::all().find(op)) return found;
-  if (has_unknown(op.input_count, op.inputs) || has_unknown(op.output_count, op.outputs))
+  if (has_unknown(op.input_count, op.inputs) || has_unknown(op.output_count, op.outputs)) {
     code = sim_fail(ACL_ERROR_INVALID_PARAM, "%s of %s: sizes that are not known (-1, -2) are for compiling", caller,
                     op.type);
-  else if (Models::all().has(op.type))
+    return nullptr;
+  }
+  if (auto found = Models::all().find(op)) return found;
+  if (Models::all().has(op.type))
     code = sim_fail(ACL_ERROR_OP_NOT_FOUND,
                     "%s of %s: no operator of this type that was loaded or compiled has these data types, formats, "
                     "sizes, places, constants and attributes",

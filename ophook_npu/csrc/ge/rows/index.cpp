@@ -291,6 +291,12 @@ Results nonzero(const Args& a) {
   return {};
 }
 
+void where_rule(Shaper& s) { s.out(kInt64, s.shape(0) ? known({unknown, Dim(rank_of(s.shape(0)))}) : std::nullopt); }
+Results where(const Args& a) {
+  a.fit(0, kernels::places_of_nonzero(a[0], false));
+  return {};
+}
+
 // The slices along an axis, each once: where the first of them stood, how many they are and which of them each is.
 void unique_slices_rule(Shaper& s) {
   const Values axis = s.values(1);
@@ -359,6 +365,7 @@ const Family index_rows = {
         kernels::gathered_slices(a[0], a[1])),
     ROW(ScatterUpdate, "var indices updates -> var | use_locking:Bool=false", rows_by_indices,
         kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
+    {"Where", "x -> y", where_rule, where},
     {"NonZero", "x -> y | transpose:Bool=false dtype:Type=9", nonzero_rule, nonzero},
     {"UniqueWithCountsExt2", "x axis -> y idx count inverse | out_idx:Type=9 sorted:Bool=true return_inverse:Bool=true",
      unique_slices_rule, unique_slices},
