@@ -104,7 +104,10 @@ def transposed_convolution(node: Node) -> Tensor:
     )  # fmt: skip
     if axes not in (1, 2, 3):
         node.refuse(f"its windows have {axes} dimensions, CANN takes 1, 2 and 3")
-    sizes = node.sizes(x)
+    if x.shape is None or len(x.shape) != axes + 2 or -1 in x.shape[2:]:
+        node.sizes(x)
+    assert x.shape is not None
+    sizes = x.shape
     more = list(node.attribute("output_padding") or [0] * axes)
     groups = node.attribute("group")
     channels = node.sizes(weight, "its filter")[1] * groups
@@ -118,7 +121,7 @@ def transposed_convolution(node: Node) -> Tensor:
     volume = axes == 3
     y = node.add(
         "Conv3DTranspose" if volume else "Conv2DTranspose",
-        node.const([sizes[0], channels, *_of_plane(given, 1)]),
+        _with_batch(node, x, [channels, *_of_plane(given, 1)]),
         _plane(node, x, axes), _plane(node, weight, axes), node.given(2),
         strides=[1, 1, *_of_plane(window.stride, 1)],
         pads=[one for pad in _of_plane(alike, 0) for one in (pad, pad)],
@@ -132,6 +135,14 @@ def transposed_convolution(node: Node) -> Tensor:
     ends = [start + size for start, size in zip(starts, out, strict=True)]
     places = node.const(list(range(2, 2 + axes)))
     return node.add("StridedSliceV2", y, node.const(starts), node.const(ends), places, node.const([1] * axes))
+
+
+def _with_batch(node: Node, x: Tensor, rest: Sequence[int]) -> Tensor:
+    """The shape of as many images as x has."""
+    if x.shape and x.shape[0] >= 0:
+        return node.const([x.shape[0], *rest])
+    batch = node.add("GatherV2", node.add("Shape", x, dtype=9), node.const([0]), node.const([0]))
+    return node.add("ConcatD", [batch, node.const(rest)], concat_dim=0, N=2)
 
 
 def _pads_of_transposed(
