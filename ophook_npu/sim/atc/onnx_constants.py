@@ -39,6 +39,10 @@ class Constants:
         for name in proto.output:
             self._writers[name] = proto
 
+    def same(self, name: str, other: str) -> None:
+        """Another name of a value."""
+        self._known[name] = self.of(other)
+
     def of(self, name: str) -> np.ndarray[Any, Any] | None:
         """The value of that name, None where it is not known."""
         if name not in self._known:

@@ -127,6 +127,9 @@ class _Conversion:
         from ophook_npu.sim.atc import onnx_operators
 
         self.constants.add(proto)
+        if proto.op_type == "If" and proto.domain in ("", "ai.onnx"):
+            self._branch(proto, called)
+            return
         if proto.op_type == "Constant" and proto.domain in ("", "ai.onnx"):
             self.tensors[proto.output[0]] = self._const(called, self.constants.of(proto.output[0]), called)
             return
@@ -144,6 +147,28 @@ class _Conversion:
         results = convert(node)
         _all_asked(node)
         self._name(node, [results] if isinstance(results, Tensor) else list(results))
+
+    def _branch(self, proto: Any, called: str) -> None:
+        """The branch of an If whose condition is known; the engine has no If."""
+        condition = self.constants.of(proto.input[0])
+        if condition is None:
+            raise AtcError(
+                "E10501",
+                f"IR for Op {called} with optype If is not registered.",
+                todo="CANN converts If; the simulated graph engine has none, and takes one whose condition is a constant",
+            )
+        name = "then_branch" if bool(condition) else "else_branch"
+        branch = next(one.g for one in proto.attribute if one.name == name)
+        self.initializers.update({one.name: one for one in branch.initializer})
+        for info in [*branch.value_info, *branch.output]:
+            self.values[info.name] = value_of(info)
+        for node in branch.node:
+            self._convert(node, f"{called}/{node.name or node.op_type}")
+        for output, inner in zip(proto.output, branch.output, strict=True):
+            tensor = self._tensor(inner.name)
+            if tensor is not None:
+                self.tensors[output] = tensor
+            self.constants.same(output, inner.name)
 
     def _complete(self, proto: Any, inputs: Sequence[Tensor | None]) -> None:
         """Infers for this node again what is not known of its outputs: the values of its inputs may be known by now."""

@@ -129,7 +129,7 @@ def resize(node: Node) -> Tensor:
         node.attribute("extrapolation_value")
     if node.opset >= 18:
         node.only("antialias", 0, "CANN's Resize has none")
-    if x.shape is None or -1 in x.shape or _unknown_sizes(node):
+    if x.shape is None or -1 in x.shape:
         return _of_unknown_sizes(node, x, mode, how, rounded)
     changed = _resizings(node, x)
     if mode == "nearest":
@@ -148,13 +148,6 @@ def resize(node: Node) -> Tensor:
     for one, matrix in zip(changed, matrices, strict=True):
         result = _product(node, result, one.axis, matrix, node.rank(x))
     return node.cast(like(result, result.dtype, None), x.dtype) if changed else result
-
-
-def _unknown_sizes(node: Node) -> bool:
-    """Whether they are computed while the model runs."""
-    at = [1] if node.opset < 11 else [2, 3]
-    given = [i for i in at if node.given(i) is not None and not _empty(node.given(i))]
-    return all(node.value(i) is None for i in given) and node.opset >= 9 and bool(given)
 
 
 def _of_unknown_sizes(node: Node, x: Tensor, mode: str, how: str, rounded: str) -> Tensor:
@@ -184,7 +177,10 @@ def _plane_size(node: Node, x: Tensor) -> Tensor:
     sizes = node.given(3) if node.opset >= 11 else None
     if sizes is not None and not _empty(sizes):
         return node.cast(node.add("StridedSliceV2", sizes, start, end, axis, step), INT32)
-    scales = node.add("StridedSliceV2", node.input(1 if node.opset < 11 else 2), start, end, axis, step)
+    at = 1 if node.opset < 11 else 2
+    if (node.constant(at) % 1 != 0).any():
+        node.refuse(f"the scales {node.constant(at).tolist()} of sizes that are not known have to be whole")
+    scales = node.add("StridedSliceV2", node.input(at), start, end, axis, step)
     own = node.add("StridedSliceV2", node.add("Shape", x, dtype=9), start, end, axis, step)
     return node.cast(node.add("Floor", node.add("Mul", node.cast(own, FLOAT), scales)), INT32)
 

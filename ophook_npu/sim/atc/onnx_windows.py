@@ -298,6 +298,30 @@ def _max_pool_with_places(node: Node, x: Tensor, window: Windows) -> list[Tensor
     return [y, node.add("Add", places, node.const(planes))]
 
 
+def max_unpool(node: Node) -> Tensor:
+    """The values are put to their places in a tensor of zeros."""
+    x, places = node.input(0), node.input(1)
+    sizes, kernel = node.sizes(x), node.attribute("kernel_shape")
+    axes = len(kernel)
+    stride = node.attribute("strides") or [1] * axes
+    pads = node.attribute("pads") or [0] * 2 * axes
+    whole = [
+        (size - 1) * step + window - pads[i] - pads[i + axes]
+        for i, (size, step, window) in enumerate(zip(sizes[2:], stride, kernel, strict=True))
+    ]
+    shape = [*sizes[:2], *whole]
+    zeros = node.const(np.zeros(int(np.prod(shape))), x.dtype)
+    line = node.const([-1])
+    put = node.add(
+        "ScatterElements", zeros, node.add("Reshape", places, line), node.add("Reshape", x, line), axis=0
+    )  # fmt: skip
+    y = like(node.add("Reshape", put, node.const(shape)), x.dtype, tuple(shape))
+    if node.given(2) is None:
+        return y
+    more = [int(asked) - size for asked, size in zip(node.constant(2), shape, strict=True)]
+    return _padded(node, y, [0] * axes, more[2:], 0) if any(more) else y
+
+
 OPERATORS: dict[str, Convert] = {
     "AveragePool": average_pool,
     "Conv": convolution,
@@ -305,4 +329,5 @@ OPERATORS: dict[str, Convert] = {
     "GlobalAveragePool": lambda node: node.add("GlobalAveragePool", node.input(0)),
     "LpPool": lp_pool,
     "MaxPool": max_pool,
+    "MaxUnpool": max_unpool,
 }
