@@ -168,7 +168,9 @@ def results_of(names: list[str], given: argparse.Namespace) -> dict[str, tuple[s
     while missing := [name for name in names if name not in results]:
         command = [sys.executable, __file__, "--opsets", given.opsets, "--work"]
         environ = dict(os.environ) | {"OPHOOK_SIM_AFTER_FAILURE": "continue"}
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ) as started:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ
+        ) as started:
             assert started.stdin and started.stdout
             started.stdin.write("\n".join(missing))
             started.stdin.close()

@@ -60,12 +60,6 @@ at::Tensor average_backward(const at::Tensor& grad, at::IntArrayRef sizes, const
              divisor_of(divisor));
 }
 
-at::Tensor average_of_planes(const at::Tensor& x) {
-  Dims space;
-  for (int64_t i = 2; i < x.dim(); ++i) space.push_back(i);
-  return at::mean(wide(x), space, true);
-}
-
 at::Tensor adaptive_average(const at::Tensor& x, const Dims& size) {
   return size.size() == 3 ? at::adaptive_avg_pool3d(wide(x), size) : at::adaptive_avg_pool2d(wide(x), size);
 }

@@ -31,7 +31,6 @@ at::Tensor linear_backward(const at::Tensor& grad, const Resizing& how);
 at::Tensor average(const at::Tensor& x, const Window& window, bool count_padding, int64_t divisor);
 at::Tensor average_backward(const at::Tensor& grad, at::IntArrayRef sizes, const Window& window, bool count_padding,
                             int64_t divisor);
-at::Tensor average_of_planes(const at::Tensor& x);  // over all dimensions behind the channels
 at::Tensor adaptive_average(const at::Tensor& x, const Dims& size);
 at::Tensor adaptive_average_backward(const at::Tensor& grad, at::IntArrayRef sizes);
 

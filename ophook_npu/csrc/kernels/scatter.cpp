@@ -130,8 +130,6 @@ at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at
   return result;
 }
 
-at::Tensor gathered_slices(const at::Tensor& x, const at::Tensor& indices) { return indexed(x, places_of(indices)); }
-
 at::Tensor extreme_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, bool greater) {
   at::Tensor result = x.clone();
   const int64_t of_place = indices.size(-1);

@@ -25,8 +25,6 @@ void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::T
 void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
-// Those that `indices` name, whose last dimension is a place.
-at::Tensor gathered_slices(const at::Tensor& x, const at::Tensor& indices);
 // The greater, or the lesser, of each slice and its updates.
 at::Tensor extreme_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, bool greater);
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);

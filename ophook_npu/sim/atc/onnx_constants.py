@@ -6,15 +6,24 @@ graph; here they are only looked through, with the reference implementation of O
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ophook_npu.sim.atc.ge_graph import Tensor
 from ophook_npu.sim.atc.onnx_node import Value
 
 # The most numbers that a value may have to be computed here.
 _MOST = 4096
+
+
+# What another run would compute anew.
+_RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+
+
+def _small(shape: tuple[int, ...] | None) -> bool:
+    return shape is not None and -1 not in shape and int(np.prod(shape)) <= _MOST
 
 
 class Constants:
@@ -30,6 +39,10 @@ class Constants:
         for name in proto.output:
             self._writers[name] = proto
 
+    def same(self, name: str, other: str) -> None:
+        """Another name of a value."""
+        self._known[name] = self.of(other)
+
     def of(self, name: str) -> np.ndarray[Any, Any] | None:
         """The value of that name, None where it is not known."""
         if name not in self._known:
@@ -42,7 +55,7 @@ class Constants:
         if name in self._initializers:
             return np.asarray(onnx.numpy_helper.to_array(self._initializers[name]))
         proto = self._writers.get(name)
-        if proto is None or proto.domain not in ("", "ai.onnx"):
+        if proto is None or proto.domain not in ("", "ai.onnx") or proto.op_type in _RANDOM:
             return None
         if proto.op_type == "Constant":
             return _constant(proto)
@@ -58,6 +71,32 @@ class Constants:
         if shape is not None and -1 not in shape and int(np.prod(shape)) > _MOST:
             return None
         return self._computed(proto, name, inputs)
+
+    def inferred(self, proto: Any, inputs: Sequence[Tensor | None]) -> dict[str, Value]:
+        """What ONNX infers of the outputs of a node by itself, where constants stand for inputs whose value is known."""
+        import onnx
+
+        given, values = [], []
+        for name, tensor in zip(proto.input, inputs, strict=True):
+            if tensor is None or name in {one.name for one in given}:
+                continue
+            if tensor.dtype is None:
+                return {}
+            shape = None if tensor.shape is None else [None if size < 0 else size for size in tensor.shape]
+            given.append(onnx.helper.make_tensor_value_info(name, tensor.dtype, shape))
+            value = self.of(name) if _small(tensor.shape) else None
+            if value is not None:
+                values.append(onnx.numpy_helper.from_array(value, name))
+        outputs = [onnx.helper.make_empty_tensor_value_info(one) for one in proto.output if one]
+        model = onnx.helper.make_model(
+            onnx.helper.make_graph([proto], "one", given, outputs, values),
+            opset_imports=[onnx.helper.make_opsetid("", self._opset)],
+        )
+        try:
+            graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+        except Exception:  # what cannot be inferred is not known
+            return {}
+        return {one.name: value_of(one) for one in graph.output}
 
     def _computed(self, proto: Any, name: str, inputs: list[Any]) -> np.ndarray[Any, Any] | None:
         import onnx
@@ -77,6 +116,17 @@ class Constants:
             return np.asarray(ReferenceEvaluator(model).run(None, fed)[0])
         except Exception:  # what the reference cannot compute is not known
             return None
+
+
+def value_of(info: Any) -> Value:
+    """What a ``ValueInfoProto`` tells."""
+    tensor = info.type.tensor_type
+    if not info.type.HasField("tensor_type"):
+        return Value()
+    shape = None
+    if tensor.HasField("shape"):
+        shape = tuple(one.dim_value if one.HasField("dim_value") else -1 for one in tensor.shape.dim)
+    return Value(tensor.elem_type or None, shape)
 
 
 def _constant(proto: Any) -> np.ndarray[Any, Any] | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.ge_graph import DATA_TYPES, OF_NUMPY, Graph, Tensor
-from ophook_npu.sim.atc.onnx_constants import Constants
+from ophook_npu.sim.atc.onnx_constants import Constants, value_of
 from ophook_npu.sim.atc.onnx_node import Node, Value, shown
 
 if TYPE_CHECKING:
@@ -55,16 +55,6 @@ def _needs_onnx() -> None:
         ) from None  # fmt: skip
 
 
-def _value_of(info: Any) -> Value:
-    tensor = info.type.tensor_type
-    if not info.type.HasField("tensor_type"):
-        return Value()
-    shape = None
-    if tensor.HasField("shape"):
-        shape = tuple(one.dim_value if one.HasField("dim_value") else -1 for one in tensor.shape.dim)
-    return Value(tensor.elem_type or None, shape)
-
-
 class _Conversion:
     def __init__(self, model: Any, input_shapes: Mapping[str, Sequence[int]], opsets: Container[int]) -> None:
         self.opsets = opsets
@@ -83,7 +73,7 @@ class _Conversion:
         if not graph.output:
             raise AtcError("E16001", "The model has no output node.")
         for info in [*graph.value_info, *graph.output, *graph.input]:
-            self.values[info.name] = _value_of(info)
+            self.values[info.name] = value_of(info)
         self._inputs()
         unnamed = 0
         for node in graph.node:
@@ -137,6 +127,9 @@ class _Conversion:
         from ophook_npu.sim.atc import onnx_operators
 
         self.constants.add(proto)
+        if proto.op_type == "If" and proto.domain in ("", "ai.onnx"):
+            self._branch(proto, called)
+            return
         if proto.op_type == "Constant" and proto.domain in ("", "ai.onnx"):
             self.tensors[proto.output[0]] = self._const(called, self.constants.of(proto.output[0]), called)
             return
@@ -146,12 +139,56 @@ class _Conversion:
         version = self.versions[domain]
         schema = _schema(proto, version)
         convert = onnx_operators.converter(proto, version, self.opsets, known=schema is not None)
-        outputs = [self.values.setdefault(one, Value()) for one in proto.output]
         inputs = [self._tensor(one) for one in proto.input]
+        if schema is not None:
+            self._complete(proto, inputs)
+        outputs = [self.values.setdefault(one, Value()) for one in proto.output]
         node = Node(proto, called, version, self.graph, inputs, outputs, schema, self.constants.of)
         results = convert(node)
         _all_asked(node)
         self._name(node, [results] if isinstance(results, Tensor) else list(results))
+
+    def _branch(self, proto: Any, called: str) -> None:
+        """The branch of an If whose condition is known; the engine has no If."""
+        condition = self.constants.of(proto.input[0])
+        if condition is None:
+            raise AtcError(
+                "E10501",
+                f"IR for Op {called} with optype If is not registered.",
+                todo="CANN converts If; the simulated graph engine has none, and takes one whose condition is a constant",
+            )
+        name = "then_branch" if bool(condition) else "else_branch"
+        branch = next(one.g for one in proto.attribute if one.name == name)
+        self.initializers.update({one.name: one for one in branch.initializer})
+        for info in [*branch.value_info, *branch.output]:
+            self.values[info.name] = value_of(info)
+        for node in branch.node:
+            self._convert(node, f"{called}/{node.name or node.op_type}")
+        for output, inner in zip(proto.output, branch.output, strict=True):
+            tensor = self._tensor(inner.name)
+            if tensor is not None:
+                self.tensors[output] = tensor
+            self.constants.same(output, inner.name)
+
+    def _complete(self, proto: Any, inputs: Sequence[Tensor | None]) -> None:
+        """Infers for this node again what is not known of its outputs: the values of its inputs may be known by now."""
+        for name in proto.output:
+            known = self.values.get(name, Value())
+            if name and (known.dtype is None or known.shape is None or -1 in known.shape):
+                break
+        else:
+            return
+        for name, value in self.constants.inferred(proto, inputs).items():
+            known = self.values.setdefault(name, Value())
+            known.dtype = known.dtype or value.dtype
+            if known.shape is None or (value.shape is not None and known.shape.count(-1) > value.shape.count(-1)):
+                known.shape = value.shape
+        target = {"Reshape": 1, "ConstantOfShape": 0}.get(proto.op_type)
+        known = self.values.setdefault(proto.output[0], Value())
+        if target is not None and known.shape is None and len(inputs) > target:
+            by = inputs[target]  # as many dimensions as it has numbers
+            if by is not None and by.shape and by.shape[0] >= 0:
+                known.shape = (-1,) * by.shape[0]
 
     def _name(self, node: Node, results: list[Tensor]) -> None:
         missing = [i for i, name in enumerate(node.proto.output) if name and i >= len(results)]
@@ -220,7 +257,7 @@ def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int]], initiali
                 "exists, or whether the node is not split with the specified delimiter ';'.",
                 todo=f"the inputs are {', '.join(inputs)}",
             )
-        known = _value_of(inputs[name]).shape
+        known = value_of(inputs[name]).shape
         if known is not None and len(known) != len(shape):
             raise AtcError(
                 "E10049",

@@ -45,7 +45,7 @@ def gather_elements(node: Node) -> Tensor:
 def gather_nd(node: Node) -> Tensor:
     if node.opset >= 12:
         node.only("batch_dims", 0, "CANN takes 0")
-    return node.add("GatherNd", node.input(0), node.input(1))
+    return node.add("GatherNd", node.input(0), node.input(1), negative_index_support=True)
 
 
 def scatter_elements(node: Node) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import string
+
 import numpy as np
 
 from ophook_npu.sim.atc.ge_graph import FLOAT, INT32, INT64, Tensor, ge_type
@@ -91,7 +93,28 @@ def _normalized_shape(node: Node, x: Tensor, axis: int) -> Tensor:
 
 def einsum(node: Node) -> Tensor:
     inputs = [node.input(i) for i in range(len(node.inputs))]
-    return node.add("Einsum", inputs, equation=node.attribute("equation").replace(" ", ""), N=len(inputs))
+    equation = node.attribute("equation").replace(" ", "")
+    return node.add("Einsum", inputs, equation=_all_letters(node, equation, inputs), N=len(inputs))
+
+
+def _all_letters(node: Node, equation: str, inputs: list[Tensor]) -> str:
+    """With a result, and with letters for three dots, neither of which GE's operator knows otherwise."""
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(inputs):
+        node.refuse_attribute("equation", equation, f"it has {len(terms)} terms for {len(inputs)} inputs")
+    if not arrow:
+        once = sorted({one for one in left if one.isalpha() and left.count(one) == 1})
+        right = ("..." if "..." in left else "") + "".join(once)
+    free = [one for one in string.ascii_letters if one not in equation]
+    dots = max([node.rank(x) - len(term) + 3 for term, x in zip(terms, inputs, strict=True) if "..." in term] or [0])
+    if dots > len(free):
+        node.refuse_attribute("equation", equation, "it has more dimensions than letters")
+    for i, x in enumerate(inputs):
+        if "..." in terms[i]:
+            own = node.rank(x) - len(terms[i]) + 3
+            terms[i] = terms[i].replace("...", "".join(free[dots - own : dots]))
+    return ",".join(terms) + "->" + right.replace("...", "".join(free[:dots]))
 
 
 def cross_entropy(node: Node) -> list[Tensor]:

@@ -36,9 +36,7 @@ def lacking(of: str) -> Convert:
 _LACKING = {
     "Bernoulli": "StatelessBernoulliV2",
     "ConcatFromSequence": "ConcatFromSequence",
-    "If": "If",
     "MaxRoiPool": "ROIPooling",
-    "MaxUnpool": "MaxUnpool",
     "Multinomial": "Multinomial",
     "RandomNormal": "RandomStandardNormal",
     "RandomNormalLike": "RandomStandardNormal",

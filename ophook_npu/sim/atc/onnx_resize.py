@@ -129,6 +129,8 @@ def resize(node: Node) -> Tensor:
         node.attribute("extrapolation_value")
     if node.opset >= 18:
         node.only("antialias", 0, "CANN's Resize has none")
+    if x.shape is None or -1 in x.shape:
+        return _of_unknown_sizes(node, x, mode, how, rounded)
     changed = _resizings(node, x)
     if mode == "nearest":
         return _by_nearest(node, x, changed, how, rounded)
@@ -146,6 +148,41 @@ def resize(node: Node) -> Tensor:
     for one, matrix in zip(changed, matrices, strict=True):
         result = _product(node, result, one.axis, matrix, node.rank(x))
     return node.cast(like(result, result.dtype, None), x.dtype) if changed else result
+
+
+def _of_unknown_sizes(node: Node, x: Tensor, mode: str, how: str, rounded: str) -> Tensor:
+    """Images, by the operators that take the size of a plane as an input."""
+    if x.shape is None or len(x.shape) != 4 or (node.opset >= 18 and node.attribute("axes") is not None):
+        node.sizes(x)
+        node.refuse("sizes that are not known are resized of images (n, c, h, w)")
+    nearest = mode == "nearest" and how == "asymmetric" and rounded == "floor"
+    linear = mode == "linear" and how in ("half_pixel", "pytorch_half_pixel", "align_corners")
+    if not nearest and not linear:
+        node.refuse(
+            f"with sizes that are not known, mode {mode} by {how} is not converted: nearest by asymmetric and floor is, "
+            "and linear by half_pixel or align_corners"
+        )
+    if linear:
+        node.asked |= {"nearest_mode", "cubic_coeff_a", "exclude_outside"}
+    size = _plane_size(node, x)
+    if nearest:
+        return node.add("ResizeNearestNeighborV2", x, size)
+    corners = how == "align_corners"
+    return node.add("ResizeBilinearV2", x, size, align_corners=corners, half_pixel_centers=not corners)
+
+
+def _plane_size(node: Node, x: Tensor) -> Tensor:
+    """Height and width of the result, as int32."""
+    start, end, axis, step = (node.const([one]) for one in (2, 4, 0, 1))
+    sizes = node.given(3) if node.opset >= 11 else None
+    if sizes is not None and not _empty(sizes):
+        return node.cast(node.add("StridedSliceV2", sizes, start, end, axis, step), INT32)
+    at = 1 if node.opset < 11 else 2
+    if (node.constant(at) % 1 != 0).any():
+        node.refuse(f"the scales {node.constant(at).tolist()} of sizes that are not known have to be whole")
+    scales = node.add("StridedSliceV2", node.input(at), start, end, axis, step)
+    own = node.add("StridedSliceV2", node.add("Shape", x, dtype=9), start, end, axis, step)
+    return node.cast(node.add("Floor", node.add("Mul", node.cast(own, FLOAT), scales)), INT32)
 
 
 def _of_images(x: Tensor, changed: list[Resizing]) -> bool:

@@ -104,7 +104,10 @@ def transposed_convolution(node: Node) -> Tensor:
     )  # fmt: skip
     if axes not in (1, 2, 3):
         node.refuse(f"its windows have {axes} dimensions, CANN takes 1, 2 and 3")
-    sizes = node.sizes(x)
+    if x.shape is None or len(x.shape) != axes + 2 or -1 in x.shape[2:]:
+        node.sizes(x)
+    assert x.shape is not None
+    sizes = x.shape
     more = list(node.attribute("output_padding") or [0] * axes)
     groups = node.attribute("group")
     channels = node.sizes(weight, "its filter")[1] * groups
@@ -118,7 +121,7 @@ def transposed_convolution(node: Node) -> Tensor:
     volume = axes == 3
     y = node.add(
         "Conv3DTranspose" if volume else "Conv2DTranspose",
-        node.const([sizes[0], channels, *_of_plane(given, 1)]),
+        _with_batch(node, x, [channels, *_of_plane(given, 1)]),
         _plane(node, x, axes), _plane(node, weight, axes), node.given(2),
         strides=[1, 1, *_of_plane(window.stride, 1)],
         pads=[one for pad in _of_plane(alike, 0) for one in (pad, pad)],
@@ -132,6 +135,14 @@ def transposed_convolution(node: Node) -> Tensor:
     ends = [start + size for start, size in zip(starts, out, strict=True)]
     places = node.const(list(range(2, 2 + axes)))
     return node.add("StridedSliceV2", y, node.const(starts), node.const(ends), places, node.const([1] * axes))
+
+
+def _with_batch(node: Node, x: Tensor, rest: Sequence[int]) -> Tensor:
+    """The shape of as many images as x has."""
+    if x.shape and x.shape[0] >= 0:
+        return node.const([x.shape[0], *rest])
+    batch = node.add("GatherV2", node.add("Shape", x, dtype=9), node.const([0]), node.const([0]))
+    return node.add("ConcatD", [batch, node.const(rest)], concat_dim=0, N=2)
 
 
 def _pads_of_transposed(
@@ -287,6 +298,30 @@ def _max_pool_with_places(node: Node, x: Tensor, window: Windows) -> list[Tensor
     return [y, node.add("Add", places, node.const(planes))]
 
 
+def max_unpool(node: Node) -> Tensor:
+    """The values are put to their places in a tensor of zeros."""
+    x, places = node.input(0), node.input(1)
+    sizes, kernel = node.sizes(x), node.attribute("kernel_shape")
+    axes = len(kernel)
+    stride = node.attribute("strides") or [1] * axes
+    pads = node.attribute("pads") or [0] * 2 * axes
+    whole = [
+        (size - 1) * step + window - pads[i] - pads[i + axes]
+        for i, (size, step, window) in enumerate(zip(sizes[2:], stride, kernel, strict=True))
+    ]
+    shape = [*sizes[:2], *whole]
+    zeros = node.const(np.zeros(int(np.prod(shape))), x.dtype)
+    line = node.const([-1])
+    put = node.add(
+        "ScatterElements", zeros, node.add("Reshape", places, line), node.add("Reshape", x, line), axis=0
+    )  # fmt: skip
+    y = like(node.add("Reshape", put, node.const(shape)), x.dtype, tuple(shape))
+    if node.given(2) is None:
+        return y
+    more = [int(asked) - size for asked, size in zip(node.constant(2), shape, strict=True)]
+    return _padded(node, y, [0] * axes, more[2:], 0) if any(more) else y
+
+
 OPERATORS: dict[str, Convert] = {
     "AveragePool": average_pool,
     "Conv": convolution,
@@ -294,4 +329,5 @@ OPERATORS: dict[str, Convert] = {
     "GlobalAveragePool": lambda node: node.add("GlobalAveragePool", node.input(0)),
     "LpPool": lp_pool,
     "MaxPool": max_pool,
+    "MaxUnpool": max_unpool,
 }

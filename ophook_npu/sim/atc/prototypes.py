@@ -9,6 +9,7 @@ from __future__ import annotations
 def _words(text: str) -> list[str]:
     return text.split()
 
+
 _UNARY = _words(
     "Abs Acos Acosh Adds Asin Asinh Atan Atanh AvgPool3D AvgPoolV2 Cast Ceil CeluV2 Cos Cosh DepthToSpace Elu Erf Exp "
     "FastGelu FlattenV2 Floor GeluV2 GlobalAveragePool HardMax HardSwish Identity Invert IsInf IsNan LRN LeakyRelu Log "
@@ -75,9 +76,7 @@ PROTOTYPES = {
     "ReverseV2": "x axis -> y",
     "RightShift": "x y -> z",
     "ScatterElements": "data indices updates -> y",
-    **dict.fromkeys(
-        ["ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdUpdate"], "var indices updates -> var"
-    ),
+    **dict.fromkeys(["ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdUpdate"], "var indices updates -> var"),
     "SelectV2": "condition then else -> result",
     "Shrink": "input_x -> output_y",
     "SplitD": "x -> y*",

@@ -125,15 +125,6 @@ void slices_rule(Shaper& s, bool rows) {
   if (!fits)
     throw Refused("updates " + s.describe(2) + " for slices of " + s.describe(0) + " by indices " + s.describe(1));
 }
-void gathered_rule(Shaper& s) {
-  const Shape x = s.shape(0), indices = s.shape(1);
-  if (!x || !indices || (!indices->empty() && !indices->back().known())) return s.out(s.dtype(0), std::nullopt);
-  if (indices->empty() || Dim(rank_of(x)) < indices->back())
-    throw Refused("indices " + s.describe(1) + " of slices of " + s.describe(0));
-  Sizes out(indices->begin(), indices->end() - 1);
-  out.insert(out.end(), x->begin() + indices->back().size(), x->end());
-  s.out(s.dtype(0), out);
-}
 void slices_by_indices(Shaper& s) { slices_rule(s, false); }
 void rows_by_indices(Shaper& s) { slices_rule(s, true); }
 // Of a row for each index along the axis; without it, of one number.
@@ -361,8 +352,6 @@ const Family index_rows = {
         kernels::extreme_slices(a[0], a[1], a[2], true)),
     ROW(ScatterNdMin, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
         kernels::extreme_slices(a[0], a[1], a[2], false)),
-    ROW(GatherNd, "x indices -> y | negative_index_support:Bool=false", gathered_rule,
-        kernels::gathered_slices(a[0], a[1])),
     ROW(ScatterUpdate, "var indices updates -> var | use_locking:Bool=false", rows_by_indices,
         kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
     {"Where", "x -> y", where_rule, where},

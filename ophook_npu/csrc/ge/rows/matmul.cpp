@@ -1,7 +1,4 @@
 // Products of matrices and of batches of them.
-#include <map>
-#include <sstream>
-
 #include "ge/rows/rows.h"
 #include "kernels/matmul.h"
 #include "kernels/reduce.h"
@@ -67,67 +64,6 @@ Results factors(const Args& a) {
   return {};
 }
 
-// ---- sums of products by an equation, such as "ij,jk->ik" -----------------------------------------------------------
-// What dimensions a letter stands for; three dots are all that no letter of their input stands for.
-struct Letters {
-  std::map<char, Dim> sizes;
-  std::map<char, int> counts;
-  Shape dotted = known({});
-};
-void read_operand(const std::string& letters, const Shape& shape, Letters& into, const Call& s) {
-  const size_t dots = letters.find("..."), named = letters.size() - (dots == std::string::npos ? 0 : 3);
-  if (shape->size() < named || (dots == std::string::npos && shape->size() != named))
-    throw Refused("'" + letters + "' for an input of " + std::to_string(shape->size()) + " dimensions");
-  const size_t more = shape->size() - named;
-  size_t at = 0;
-  for (size_t i = 0; i < letters.size(); ++i) {
-    if (i == dots) {
-      const auto first = shape->begin() + int64_t(at);
-      into.dotted = broadcast_shapes(into.dotted, known({first, first + int64_t(more)}), s);
-      at += more, i += 2;
-      continue;
-    }
-    Dim& size = into.sizes.try_emplace(letters[i], (*shape)[at]).first->second;
-    if (!size.known() || size == 1) size = (*shape)[at];
-    else if ((*shape)[at] != size && (*shape)[at] != 1)
-      throw Refused(std::string("sizes of '") + letters[i] + "' differ");
-    ++into.counts[letters[i]], ++at;
-  }
-}
-void equation_rule(Shaper& s) {
-  require_same_dtype(s, 0, s.count());
-  const std::string equation = s.text("equation");
-  const size_t arrow = equation.find("->");
-  std::stringstream operands(equation.substr(0, arrow));
-  Letters letters;
-  std::string one;
-  size_t count = 0;
-  for (; std::getline(operands, one, ','); ++count) {
-    if (count >= s.count()) throw Refused("'" + equation + "' for " + std::to_string(s.count()) + " inputs");
-    if (!s.shape(count)) return s.out(s.dtype(0), std::nullopt);
-    read_operand(one, s.shape(count), letters, s);
-  }
-  if (equation.substr(0, arrow).ends_with(',') || !arrow)  // an input without dimensions has no letter
-    read_operand("", s.shape(count) ? s.shape(count) : known({}), letters, s), ++count;
-  if (count != s.count()) throw Refused("'" + equation + "' for " + std::to_string(s.count()) + " inputs");
-  std::string result = arrow == std::string::npos ? "..." : equation.substr(arrow + 2);
-  if (arrow == std::string::npos)
-    for (const auto& [letter, times] : letters.counts)
-      if (times == 1) result += letter;
-  Sizes out;
-  for (size_t i = 0; i < result.size(); ++i) {
-    if (result[i] == '.') {
-      out.insert(out.end(), letters.dotted->begin(), letters.dotted->end());
-      i += 2;
-    } else if (letters.sizes.contains(result[i])) {
-      out.push_back(letters.sizes.at(result[i]));
-    } else {
-      throw Refused(std::string("no input has '") + result[i] + "'");
-    }
-  }
-  s.out(s.dtype(0), out);
-}
-
 }  // namespace
 
 const Family matmul_rows = {
@@ -152,8 +88,6 @@ const Family matmul_rows = {
         (pattern<"*#b n n, *#b n m -> *#b n m">),
         std::get<0>(at::triangular_solve(a[1], a[0], !a.flag("lower"), a.flag("adjoint"), false))),
     ROW(MatrixDeterminant, "x -> y", (pattern<"*b n n -> *b">), kernels::determinant(a[0])),
-    ROW(Einsum, "x* -> y | equation:String N:Int", equation_rule,
-        at::einsum(a.text("equation"), a.tensors(0, a.count()))),
     {"Renorm", "x -> y | p:Float dim:Int maxnorm:Float", factors_rule, factors},
     ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,
         kernels::spread_distances_backward(a[0], a[1], a[2], a[3], a.real("p"))),

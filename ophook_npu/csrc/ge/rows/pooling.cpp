@@ -177,13 +177,6 @@ kernels::Window max_window_of_plane(const Args& a) {
   return window;
 }
 
-void whole_planes_rule(Shaper& s) {
-  Shape x = s.shape(0);
-  if (x && x->size() < 3) throw Refused("it averages what lies behind the channels, its input is " + s.describe(0));
-  for (size_t i = 2; x && i < x->size(); ++i) (*x)[i] = 1;
-  s.out(s.dtype(0), x);
-}
-
 }  // namespace
 
 const Family pooling_rows = {
@@ -194,7 +187,6 @@ const Family pooling_rows = {
         average_rule, kernels::average(a[0], average_window(a), !a.flag("exclusive"), a.integer("divisor_override"))),
     ROW(AdaptiveAvgPool2d, "x -> y | output_size:ListInt", adaptive_rule,
         kernels::adaptive_average(a[0], a.integers("output_size"))),
-    ROW(GlobalAveragePool, "x -> y", whole_planes_rule, kernels::average_of_planes(a[0])),
     ROW(AvgPoolV2Grad,
         "orig_input_shape input_grad -> out_grad | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED "
         "pads:ListInt={0,0,0,0} data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false "
