@@ -37,6 +37,9 @@ _CUBE = (
 _KEPT = ("Resize", "Upsample", "NonMaxSuppression", "ROIAlign", "RoiAlign", "Range", "Quant", "AscendQuant", "Dequant",
          "AscendDequant", "RandomUniform", "RandomNormal", "Bernoulli", "Multinomial", "TopK", "Cast")  # fmt: skip
 
+# Statistics and scales are float32 whatever the images are: REG_OP(BNInfer) of hicann/ops-nn has no other type.
+_FIRST_ALONE = ("BNInfer", "BatchNorm")
+
 # By the name of each option: keep, all or cube.
 MODES = {
     "precision_mode": {
@@ -191,7 +194,8 @@ def _chosen_types(
 ) -> tuple[list[int], list[int]]:
     """As many inputs in float16 as the node takes: all, the first alone, or none."""
     floats = [i for i, kind in enumerate(originals) if kind == FLOAT]
-    for tried in (floats, floats[:1]) if wants_half and floats else ():
+    choices = (floats[:1],) if op.type.startswith(_FIRST_ALONE) else (floats, floats[:1])
+    for tried in choices if wants_half and floats else ():
         asked = [FLOAT16 if i in tried else kind for i, kind in enumerate(originals)]
         made = compiled.retyped(op.name, asked, len(types))
         if made is not None:
