@@ -60,6 +60,13 @@ REFUSED = {
     "check_report": "the report of a check",
 }  # fmt: skip
 
+# What switches these off, as it is without the option.
+_OFF = {
+    "external_weight": ("0",), "sparsity": ("0",), "enable_compress_weight": ("false",), "keep_dtype": ("",),
+    "enable_attr_compression": ("false", "0"), "is_input_adjust_hw_layout": ("false",),
+    "is_output_adjust_hw_layout": ("false",),
+}  # fmt: skip
+
 
 def read(arguments: Sequence[str]) -> dict[str, str]:
     """The options by name, from ``--name=value`` or ``--name value``.
@@ -80,7 +87,7 @@ def read(arguments: Sequence[str]) -> dict[str, str]:
             if not rest or rest[0].startswith("--"):
                 raise AtcError("E10004", f"Value for --{name} is empty.")
             value = rest.pop(0)
-        if name in REFUSED:
+        if name in REFUSED and value.strip().lower() not in _OFF.get(name, ()):
             raise AtcError(
                 "E10055", f"--{name}: {REFUSED[name]}: the simulator does not have it.", todo="leave the option out"
             )
