@@ -223,8 +223,9 @@ int read_model(const char* caller, const void* bytes, size_t size, std::shared_p
 
 int read_model_file(const char* caller, const char* path, std::shared_ptr<Offline>* out) {
   if (!path) return missing(caller, "modelPath", ACL_ERROR_INVALID_PARAM);
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  std::string bytes(file ? size_t(std::max<std::streamoff>(file.tellg(), 0)) : 0, '\0');
+  file.seekg(0).read(bytes.data(), std::streamsize(bytes.size()));
   if (!file || bytes.empty())
     return sim_fail(ACL_ERROR_GE_EXEC_MODEL_PATH_INVALID, "%s: %s cannot be read, or is empty", caller, path);
   return read_model((std::string(caller) + ": " + path).c_str(), bytes.data(), bytes.size(), out);
