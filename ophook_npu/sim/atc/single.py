@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ophook_npu.plural import counted
 from ophook_npu.sim import active, build
 from ophook_npu.sim.atc import om
 from ophook_npu.sim.atc.errors import AtcError
@@ -77,7 +78,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Operator:
+class SingleOperator:
     """One of the file's operators; `attributes`: name, kind and value as the `.om` file has them."""
 
     type: str
@@ -136,14 +137,14 @@ def write_models(file: Path, folder: Path, soc: str) -> list[Path]:
     return written
 
 
-def operators(file: Path) -> list[Operator]:
+def operators(file: Path) -> list[SingleOperator]:
     """What the file says, checked as far as the file alone decides.
 
     Raises:
         AtcError: E10023 to E10030, E10032, E13006, E13014.
     """
     document = _document(file)
-    found: list[Operator] = []
+    found: list[SingleOperator] = []
     generalized = False
     for one in document:
         try:
@@ -202,7 +203,7 @@ def _numbers(of: dict[str, Any], key: str, what: str) -> tuple[int, ...]:
     return tuple(_of(one, int, f"'{key}' of {what}") for one in _at(of, key, list, what))
 
 
-def _operator(told: dict[str, Any], generalized: bool) -> Operator:
+def _operator(told: dict[str, Any], generalized: bool) -> SingleOperator:
     type_ = _of(told.get("op", ""), str, "'op'")
     name = _of(told.get("name", ""), str, "'name'")
     sides = {}
@@ -214,7 +215,7 @@ def _operator(told: dict[str, Any], generalized: bool) -> Operator:
         raise AtcError("E10026", "an operator in the file of --singleop has no type ('op')")
     where = name or type_
     inputs, outputs = ([_tensor(one, type_, where, side, i) for i, one in enumerate(sides[side])] for side in sides)
-    return Operator(type_, name, tuple(inputs), tuple(outputs),
+    return SingleOperator(type_, name, tuple(inputs), tuple(outputs),
                     tuple(_attribute(one, type_) for one in attributes), generalized)  # fmt: skip
 
 
@@ -258,7 +259,9 @@ def _ranges(told: dict[str, Any], dims: Sequence[int], where: str, what: str) ->
         return ()
     unknown = sum(size < 0 for size in dims)
     if len(given) != unknown:
-        raise refuse(f"'shape_range' has {len(given)} ranges for {unknown} unknown sizes in 'shape'")
+        raise refuse(
+            f"'shape_range' has {counted(len(given), 'range')} for {counted(unknown, 'unknown size')} in 'shape'"
+        )
     for one in given:
         if len(one) != 2:
             raise refuse(f"a range is {one}; allowed: [lowest, highest], where -1 is no highest")
@@ -331,7 +334,7 @@ def _word(text: str) -> str:
     return "".join(shown()) or "%"
 
 
-def _check(one: Operator, path: Path) -> None:
+def _check(one: SingleOperator, path: Path) -> None:
     library = ctypes.CDLL(str((active() or build()) / "lib64" / "libascendcl.so"))
     library.aclGetRecentErrMsg.restype = ctypes.c_char_p
     library.ophook_check_operator.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
