@@ -29,11 +29,14 @@ _CANN = b"IMOD"
 _MOST = 2 << 40  # bytes: of both parts together no file has more
 
 
-class Kind(IntEnum):
+class OmKind(IntEnum):
     """What a file holds."""
 
     MODEL = 0
     OPERATOR = 1
+
+
+Kind = OmKind
 
 
 @dataclass(frozen=True)
