@@ -57,7 +57,8 @@ _OTHER_NAMES = {
     "libascendcl.so": tuple(
         f"lib{name}.so"
         for name in (
-            *("acl_rt", "acl_rt_impl", "acl_cblas", "acl_op_executor", "runtime", "runtime_camodel", "ascend_dump"),
+            *("acl_rt", "acl_rt_impl", "acl_mdl", "acl_cblas", "acl_op_executor", "runtime", "runtime_camodel"),
+            "ascend_dump",
         )
     ),
     "libmsprofiler.so": ("libprofapi.so",),
@@ -282,6 +283,7 @@ def _lay_out(root: Path) -> None:
 def _lay_out_components(root: Path) -> None:
     """Where programs look, as CANN's documents have it: runtime/include, runtime/lib64, and its stub to link to."""
     (root / "lib64" / "stub").symlink_to(".")
+    (root / "devlib").symlink_to("lib64")  # the stubs of newer releases
     for component in ("runtime", "compiler"):
         (root / component).mkdir()
         _link_headers_and_libraries(root / component)
@@ -342,7 +344,7 @@ def _lay_out_compiler(root: Path) -> None:
     twin.mkdir(parents=True)
     (twin / "cmake").symlink_to(Path("../../../cmake"))
     # The compiler's name in older releases, which sample projects of theirs ask for.
-    for name, module in (("bisheng", "driver"), ("ccec", "driver"), ("msopprof", "opprof")):
+    for name, module in (("atc", "atc"), ("bisheng", "driver"), ("ccec", "driver"), ("msopprof", "opprof")):
         program = root / "bin" / name
         # Its modules are this package's, and Python's own variables may name other ones.
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.{module} "$@"\n')

@@ -174,8 +174,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libge_runner.so",
             sources(
-                *("ge", "infer", "compile", "aclnn_call", "custom"),
-                *("eager_call", "execute", "gears", "session", "tasks"),
+                *("ge", "infer", "compile", "aclnn_call", "custom", "eager_call", "execute", "gears"),
+                *("loaded", "offline", "session", "tasks"),
             ),
             engine,
             (core, "libgraph.so"),

@@ -151,6 +151,16 @@ ResizeBilinearV2Grad | x, y, half_pixel_centers=True | x=real(2, 4, 8, 9), y=rea
 ResizeD | x, sizes=[8, 9], mode="cubic" | x=real(2, 4, 5, 6)
 ResizeGradD | x, original_size=[2, 4, 5, 6], mode="cubic", data_format="HWNC" | x=real(8, 9, 2, 4)
 Col2im | x, n, kernel_size=[2, 3], dilation=[1, 1], padding=[0, 1], stride=[1, 1] | x=real(2, 3, 6, 24), n=int64(5, 6)
+MaxPoolV3 | x, ksize=[1, 1, 2, 2], strides=[1, 1, 2, 2], pads=[1, 1, 0, 0], ceil_mode=True | x=real(2, 4, 5, 6)
+DepthToSpace | x, block_size=2, data_format="NCHW" | x=real(2, 8, 5, 6)
+SpaceToDepth | x, block_size=2 | x=real(2, 4, 6, 3)
+ReverseSequence | x, n, seq_dim=1 | x=real(4, 6, 5), n=int64(1, 6, 0, 2)
+ScatterNdMax | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, 1)
+ScatterNdMin | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, 1)
+TopK | x, k, dim=0 | x=real(4, 6), k=int64(3)
+MatrixDeterminant | x | x=real(4, 3, 3)
+AccumulateNV2 | [x, x], N=2 | x=real(4, 6)
+NonMaxSuppressionV6 | b, s, n, t, t | b=real(2, 7, 4), s=real(2, 3, 7), n=int64(3), t=number(0.5)
 ForeachNorm | [x, x], n | x=real(4, 6), n=number(2.0)
 """.replace("{gates}", _GATES)  # fmt: skip # noqa: E501
 SOURCES = Path(torch_npu.__file__).parent / "dynamo" / "torchair" / "_ge_concrete_graph"

@@ -226,6 +226,8 @@ SIM_API const char* sim_model_task_name(void* model, size_t index);
 // A function of libopapi.so, for the libraries that cannot link it (it needs ATen); NULL where it has none of this
 // name, or is not there (yet).
 SIM_API void* sim_opapi_symbol(const char* name);
+// The same of the graph engine, libge_runner.so, which has another ABI of C++ strings.
+SIM_API void* sim_engine_symbol(const char* name);
 
 // ---- counters (for tests, doctor and benchmarks) ---------------------------------------------------------------
 typedef struct sim_counters {

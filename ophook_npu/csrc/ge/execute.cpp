@@ -231,12 +231,10 @@ class Run {
     std::string problem;
     switch (location.place) {
       case Place::kAlias: {
-        const Slot& from = source(graph_->graph.nodes[index].inputs[location.index]);
-        if (!from.on_device)
-          problem = "it writes its input '" + graph_->graph.nodes[index].input_desc[location.index].name +
-                    "' in place, which lies on the host";
-        slot.owner = from.owner;
-        tensor.data = from.tensor.data;
+        const Edge& edge = graph_->graph.nodes[index].inputs[location.index];
+        if (!source(edge).on_device) problem = to_device(index, source(edge));
+        slot.owner = source(edge).owner;
+        tensor.data = source(edge).tensor.data;
         break;
       }
       case Place::kOutput: problem = output_memory(location.index, tensor, size, slot.owner); break;
@@ -253,6 +251,18 @@ class Run {
     slot.tensor = tensor;
     slot.on_device = true;
     return problem;
+  }
+
+  // A value that the host knows, in memory of its own, for an operator that writes there.
+  std::string to_device(int index, Slot& slot) {
+    const Slot known = slot;
+    const auto size = static_cast<size_t>(byte_size(known.tensor));
+    std::string problem = allocate(size, slot.tensor.data, slot.owner);
+    if (!problem.empty()) return problem;
+    slot.on_device = true;
+    slot.value = nullptr;
+    return launch_copy(stream_, "MemcpyH2D", graph_->where(index), {slot.tensor.data, known.tensor.data, size, true},
+                       {known.owner, slot.owner});
   }
 
   // Memory of an external allocator may be given back while kernels that use it wait on the stream; memory of the

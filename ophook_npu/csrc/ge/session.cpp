@@ -12,11 +12,9 @@
 #include <unordered_map>
 
 #include "acl/error_codes/ge_error_codes.h"
-#include "compiled.h"
 #include "core/sim.h"
-#include "execute.h"
-#include "gears.h"
 #include "graph_impl.h"
+#include "loaded.h"
 #include "registry.h"
 
 namespace {
@@ -28,29 +26,8 @@ struct Entry {
   std::mutex mutex;
   ge::Graph graph;
   std::map<std::string, std::string> options;
-  gesim::Gears gears;
-  std::vector<std::shared_ptr<Compiled>> compiled;  // one by gear, or one
+  gesim::Loaded loaded;
   std::shared_ptr<ge::CompiledGraphSummary> summary;
-  gesim::Memory memory;
-  std::shared_ptr<Compiled> uploaded;  // whose constants are in the memory for them
-
-  // The one that was compiled for these inputs; null and the reason where there is none.
-  std::shared_ptr<Compiled> fitting(const std::vector<ge::Tensor>& inputs, std::string& problem) const {
-    if (gears.sizes.empty()) return compiled[0];
-    for (const auto& one : compiled) {
-      bool fits = inputs.size() >= one->inputs.size();
-      for (size_t i = 0; fits && i < one->inputs.size(); ++i) {
-        if (one->inputs[i] < 0) continue;
-        const ge_tensor& tensor = one->known[one->inputs[i]][0].tensor;
-        for (int32_t dim = 0; fits && dim < tensor.rank; ++dim)
-          fits = tensor.dims[dim] < 0 || tensor.rank != int32_t(inputs[i].GetShapeDimNum()) ||
-                 tensor.dims[dim] == inputs[i].GetShapeDim(size_t(dim));
-      }
-      if (fits) return one;
-    }
-    problem = "graph " + compiled[0]->graph.name + ": the inputs have sizes of no gear; allowed: " + gears.text();
-    return nullptr;
-  }
 };
 
 struct SessionState {
@@ -90,30 +67,15 @@ std::shared_ptr<Entry> find(uint64_t session, uint32_t id) {
   return entry == state->second.graphs.end() ? nullptr : entry->second;
 }
 
-size_t most(const std::vector<std::shared_ptr<Compiled>>& graphs, size_t Compiled::* size) {
-  size_t most = 0;
-  for (const auto& graph : graphs) most = std::max(most, (*graph).*size);
-  return most;
-}
-
 ge::Status no_graph(uint32_t id) { return refuse("the session has no graph " + std::to_string(id)); }
-
-// Takes device memory for what the graph needs and the caller did not give.
-bool take(size_t size, gesim::Region& region) {
-  if (region.base || size == 0) return true;
-  if (sim_malloc_by("the graph engine", nullptr, size, size, &region.base)) return false;
-  region.size = size;
-  region.owner = std::shared_ptr<void>(region.base, [](void* pointer) { sim_free(pointer); });
-  return true;
-}
 
 ge::Status set_region(uint64_t session, uint32_t id, const void* memory, size_t size,
                       gesim::Region gesim::Memory::* region) {
   std::shared_ptr<Entry> entry = find(session, id);
   if (!entry) return no_graph(id);
   std::lock_guard<std::mutex> lock(entry->mutex);
-  entry->memory.*region = gesim::Region{const_cast<void*>(memory), size, nullptr};
-  if (region == &gesim::Memory::constants) entry->uploaded = nullptr;
+  entry->loaded.memory.*region = gesim::Region{const_cast<void*>(memory), size, nullptr};
+  if (region == &gesim::Memory::constants) entry->loaded.uploaded = nullptr;
   return ge::kSuccess;
 }
 
@@ -148,33 +110,22 @@ AscendString GEGetWarningMsgV2() {
 // ---- summary ----------------------------------------------------------------------------------------------------
 class CompiledGraphSummary::SummaryData {
  public:
-  std::vector<std::shared_ptr<Compiled>> graphs;  // one by gear, or one
+  gesim::Loaded loaded;  // what was compiled; the memory is the entry's
   bool refreshable;
-
-  // What is known of an output; of a graph with gears, in the one where it is largest.
-  const ge_tensor& output(size_t index) const {
-    const auto in = [index](const std::shared_ptr<Compiled>& graph) -> const ge_tensor& {
-      const gesim::Edge& edge = graph->outputs[index];
-      return graph->known[edge.node][edge.port].tensor;
-    };
-    return in(*std::max_element(graphs.begin(), graphs.end(), [&](const auto& one, const auto& other) {
-      return gesim::element_count(in(one)) < gesim::element_count(in(other));
-    }));
-  }
-  size_t outputs() const { return graphs[0]->outputs.size(); }
 };
 
 CompiledGraphSummary::CompiledGraphSummary(std::shared_ptr<SummaryData> data) : data_(std::move(data)) {}
 CompiledGraphSummary::~CompiledGraphSummary() = default;
 bool CompiledGraphSummary::IsStatic() const {
-  return std::all_of(data_->graphs.begin(), data_->graphs.end(), [](const auto& graph) { return graph->is_static; });
+  return std::all_of(data_->loaded.compiled.begin(), data_->loaded.compiled.end(),
+                     [](const auto& graph) { return graph->is_static; });
 }
 Status CompiledGraphSummary::GetConstMemorySize(size_t& size) const {
-  size = most(data_->graphs, &Compiled::const_size);
+  size = data_->loaded.const_size();
   return kSuccess;
 }
 Status CompiledGraphSummary::GetFeatureMemorySize(size_t& size) const {
-  size = most(data_->graphs, &Compiled::feature_size);
+  size = data_->loaded.feature_size();
   return kSuccess;
 }
 // Nothing has to stay in place from run to run.
@@ -197,15 +148,16 @@ Status CompiledGraphSummary::GetEventNum(size_t& count) const {
 }
 Status CompiledGraphSummary::GetOutputShapes(std::vector<Shape>& shapes) const {
   shapes.clear();
-  for (size_t i = 0; i < data_->outputs(); ++i) {
-    const ge_tensor& tensor = data_->output(i);
+  for (size_t i = 0; i < data_->loaded.compiled[0]->outputs.size(); ++i) {
+    const ge_tensor& tensor = data_->loaded.output(i);
     shapes.emplace_back(tensor.rank < 0 ? UNKNOWN_RANK : std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank));
   }
   return kSuccess;
 }
 Status CompiledGraphSummary::GetOutputDtypes(std::vector<DataType>& dtypes) const {
   dtypes.clear();
-  for (size_t i = 0; i < data_->outputs(); ++i) dtypes.push_back(static_cast<DataType>(data_->output(i).dtype));
+  for (size_t i = 0; i < data_->loaded.compiled[0]->outputs.size(); ++i)
+    dtypes.push_back(static_cast<DataType>(data_->loaded.output(i).dtype));
   return kSuccess;
 }
 
@@ -231,7 +183,7 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
   entry->graph = graph;
   entry->options = plain(options);
   if (!graph.IsValid()) return refuse("graph " + std::to_string(id) + " has no nodes");
-  std::string problem = gesim::read_gears(entry->options, GraphUtils::impl(graph)->graph, entry->gears);
+  std::string problem = gesim::read_gears(entry->options, GraphUtils::impl(graph)->graph, entry->loaded.gears);
   if (!problem.empty()) return refuse("graph " + std::to_string(id) + ": " + problem);
   std::lock_guard<std::mutex> lock(sessions().mutex);
   if (!sessions().all[id_].graphs.emplace(id, entry).second)
@@ -249,19 +201,13 @@ Status Session::CompileGraph(uint32_t id) {
   std::shared_ptr<Entry> entry = find(id_, id);
   if (!entry) return no_graph(id);
   std::lock_guard<std::mutex> lock(entry->mutex);
-  if (!entry->compiled.empty()) return kSuccess;
-  const gesim::Graph& graph = GraphUtils::impl(entry->graph)->graph;
-  std::vector<std::shared_ptr<Compiled>> compiled;
-  for (size_t gear = 0; gear < std::max<size_t>(entry->gears.sizes.size(), 1); ++gear) {
-    std::string error;
-    compiled.push_back(gesim::compile(entry->gears.sizes.empty() ? graph : entry->gears.graph_of(graph, gear), error));
-    if (!compiled.back()) return refuse(error);
-  }
-  entry->compiled = compiled;
+  if (!entry->loaded.compiled.empty()) return kSuccess;
+  const std::string problem = entry->loaded.compile(GraphUtils::impl(entry->graph)->graph);
+  if (!problem.empty()) return refuse(problem);
   auto refreshable = entry->options.find("ge.featureBaseRefreshable");
-  entry->summary = std::make_shared<CompiledGraphSummary>(
-      std::make_shared<CompiledGraphSummary::SummaryData>(CompiledGraphSummary::SummaryData{
-          entry->compiled, refreshable != entry->options.end() && refreshable->second == "1"}));
+  entry->summary = std::make_shared<CompiledGraphSummary>(std::make_shared<CompiledGraphSummary::SummaryData>(
+      CompiledGraphSummary::SummaryData{{entry->loaded.gears, entry->loaded.compiled, {}, nullptr},
+                                        refreshable != entry->options.end() && refreshable->second == "1"}));
   return kSuccess;
 }
 
@@ -287,15 +233,10 @@ Status Session::RunGraphWithStreamAsync(uint32_t id, void* stream, const std::ve
   }
   std::lock_guard<std::mutex> lock(entry->mutex);
   std::string problem;
-  const std::shared_ptr<Compiled> compiled = entry->fitting(inputs, problem);
+  const std::shared_ptr<Compiled> compiled = entry->loaded.fitting(inputs, problem);
   if (!compiled) return refuse(problem);
-  if (!take(most(entry->compiled, &Compiled::const_size), entry->memory.constants) ||
-      (compiled->is_static && !take(most(entry->compiled, &Compiled::feature_size), entry->memory.features)))
-    return kFailed;
-  entry->memory.allocator = allocator;
-  if (entry->uploaded != compiled) problem = gesim::upload_constants(compiled, stream, entry->memory);
-  entry->uploaded = problem.empty() ? compiled : nullptr;
-  if (problem.empty()) problem = gesim::execute(compiled, stream, entry->memory, inputs, outputs);
+  entry->loaded.memory.allocator = allocator;
+  problem = entry->loaded.run(compiled, stream, inputs, outputs);
   if (problem.empty()) return kSuccess;
   sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s", problem.c_str());
   return ACL_ERROR_GE_INTERNAL_ERROR;

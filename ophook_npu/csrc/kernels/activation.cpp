@@ -234,6 +234,12 @@ at::Tensor shrunk(const at::Tensor& x, const at::Scalar& lambda, const at::Scala
   return at::where(x.lt(-lambda), x.add(bias), at::where(x.gt(lambda), x.sub(bias), at::zeros_like(x)));
 }
 
+at::Tensor softsign(const at::Tensor& x) { return at::div(wide(x), at::abs(wide(x)) + 1); }
+
+at::Tensor hard_max(const at::Tensor& x, int64_t dim) {
+  return at::zeros_like(x).scatter_(dim, at::argmax(x, dim, true), 1);
+}
+
 at::Tensor squared_relu(const at::Tensor& x) { return at::relu(wide(x)).square(); }
 
 // Below 0 the derivative is y + scale * alpha.

@@ -34,6 +34,9 @@ struct PreluGradients {
 };
 PreluGradients prelu_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight);
 
+at::Tensor softsign(const at::Tensor& x);               // x / (1 + |x|)
+at::Tensor hard_max(const at::Tensor& x, int64_t dim);  // 1 for the first of the largest, 0 for the others
+
 // relu, gelu, gelu_tanh, fastgelu or silu; refuses others by name.
 at::Tensor activated(const at::Tensor& x, const std::string& name);
 void known_activation(const std::string& name);

@@ -202,4 +202,9 @@ at::Tensor vector_sum(const at::Tensor& self, const at::Tensor& matrix, const at
   return at::addmv(self.to(computed), matrix.to(computed), vector.to(computed), beta, alpha).to(type);
 }
 
+at::Tensor determinant(const at::Tensor& matrices) {
+  const auto [sign, log] = at::linalg_slogdet(matrices.to(at::kDouble));
+  return sign * at::exp(log);
+}
+
 }  // namespace sim::kernels

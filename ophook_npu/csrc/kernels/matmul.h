@@ -73,4 +73,7 @@ at::Tensor crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim)
 at::Tensor vector_sum(const at::Tensor& self, const at::Tensor& matrix, const at::Tensor& vector,
                       const at::Scalar& beta, const at::Scalar& alpha);
 
+// Of matrices, each by itself, in double.
+at::Tensor determinant(const at::Tensor& matrices);
+
 }  // namespace sim::kernels

@@ -212,4 +212,11 @@ DeepNormalGradients deep_norm_backward(const at::Tensor& grad, const at::Tensor&
   return {at::mul(to_sum.x, alpha), to_sum};
 }
 
+at::Tensor norm_of_channels(const at::Tensor& x, const ChannelNorm& how) {
+  const at::Tensor squares = at::square(wide(x)).movedim(1, -1);
+  const at::Tensor padded = at::constant_pad_nd(squares, {how.radius, how.radius});
+  const at::Tensor sums = padded.unfold(-1, 2 * how.radius + 1, 1).sum(-1).movedim(-1, 1);
+  return wide(x) / at::pow(sums * how.alpha + how.bias, how.beta);
+}
+
 }  // namespace sim::kernels

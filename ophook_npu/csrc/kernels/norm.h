@@ -49,4 +49,11 @@ struct DeepNormalGradients {
 DeepNormalGradients deep_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gx,
                                        const at::Tensor& gamma, const Statistics& of, double alpha);
 
+// Of images, over the channels up to `radius` before and behind each: x / (bias + alpha * their sum of squares) ** beta
+struct ChannelNorm {
+  int64_t radius;
+  double bias, alpha, beta;
+};
+at::Tensor norm_of_channels(const at::Tensor& x, const ChannelNorm& how);
+
 }  // namespace sim::kernels

@@ -110,4 +110,10 @@ at::Tensor vector_norm(const at::Tensor& x, const at::Scalar& order, at::Optiona
   return at::linalg_vector_norm(half ? real : real.to(at::kFloat), order, dims, keep_dims, at::kFloat);
 }
 
+Sorted first_of_sorted(const at::Tensor& x, int64_t count, int64_t dim, bool largest) {
+  SIM_CHECK(count >= 0 && count <= x.size(dim), count, " of ", x.size(dim), " along dimension ", dim);
+  const auto [values, places] = at::sort(x, true, dim, largest);
+  return {values.narrow(dim, 0, count), places.narrow(dim, 0, count)};
+}
+
 }  // namespace sim::kernels

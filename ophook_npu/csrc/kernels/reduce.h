@@ -13,6 +13,11 @@ at::Tensor log_of_sum(const at::Tensor& x, const Dims& dims, bool keep_dims);
 // Up to each number; `exclusive`: without it, and `reverse`: from the end.
 at::Tensor running_sum(const at::Tensor& x, int64_t dim, bool exclusive, bool reverse);
 at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result);
+// The first `count` along a dimension when it is sorted, the earlier of equal ones first, and where they stood.
+struct Sorted {
+  at::Tensor values, places;
+};
+Sorted first_of_sorted(const at::Tensor& x, int64_t count, int64_t dim, bool largest);
 struct Deviation {
   at::Tensor std, mean;
 };

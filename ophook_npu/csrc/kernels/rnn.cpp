@@ -70,7 +70,8 @@ LstmGradients lstm_backward(const LstmInput& of, const LstmSaved& saved, const a
 }
 
 Tensors gru(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, const at::Tensor& b_x,
-            const at::Tensor& b_h, at::Tensor h, bool reset_first) {
+            const at::Tensor& b_h, at::Tensor h, bool reset_first, bool reset_after) {
+  const int64_t hidden = w_h.size(0);
   at::Tensor inner = at::matmul(x, w_x);
   if (b_x.defined()) inner = inner + b_x;
   const size_t r_at = reset_first ? 0 : 1;
@@ -80,7 +81,11 @@ Tensors gru(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, c
     if (b_h.defined()) outer = outer + b_h;
     Tensors gates_x = at::chunk(inner[t], 3, 1), gates_h = at::chunk(outer, 3, 1);
     at::Tensor r = at::sigmoid(gates_x[r_at] + gates_h[r_at]), z = at::sigmoid(gates_x[1 - r_at] + gates_h[1 - r_at]);
-    at::Tensor candidate = at::tanh(gates_x[2] + r * gates_h[2]);
+    if (!reset_after) {
+      gates_h[2] = at::matmul(r * h, w_h.narrow(1, 2 * hidden, hidden));
+      if (b_h.defined()) gates_h[2] = gates_h[2] + b_h.narrow(0, 2 * hidden, hidden);
+    }
+    at::Tensor candidate = at::tanh(gates_x[2] + (reset_after ? r * gates_h[2] : gates_h[2]));
     h = (1 - z) * candidate + z * h;
     const at::Tensor results[] = {h, z, r, candidate, gates_h[2]};
     for (size_t k = 0; k < 5; ++k) all[k].push_back(results[k]);

@@ -40,7 +40,7 @@ LstmGradients lstm_backward(const LstmInput& of, const LstmSaved& saved, const a
 // ---- GRU: the gates r and z stand in front, in either order; the candidate is last ---------------------------------
 // h, z, r, the candidate, and the candidate's part that comes from the state.
 Tensors gru(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, const at::Tensor& b_x,
-            const at::Tensor& b_h, at::Tensor h, bool reset_first);
+            const at::Tensor& b_h, at::Tensor h, bool reset_first, bool reset_after = true);
 struct GruSaved {
   at::Tensor h0, h, z, r, candidate, inner_h;
 };

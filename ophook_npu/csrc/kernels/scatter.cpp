@@ -130,6 +130,19 @@ at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at
   return result;
 }
 
+at::Tensor extreme_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, bool greater) {
+  at::Tensor result = x.clone();
+  const int64_t of_place = indices.size(-1);
+  const at::Tensor places = indices.reshape({-1, of_place});
+  const at::Tensor values = updates.flatten(0, std::max<int64_t>(indices.dim() - 2, 0));
+  for (int64_t i = 0; i < places.size(0); ++i) {
+    at::Tensor slice = result;
+    for (int64_t k = 0; k < of_place; ++k) slice = slice.select(0, places[i][k].item<int64_t>());
+    slice.copy_(greater ? at::maximum(slice, values[i]) : at::minimum(slice, values[i]));
+  }
+  return result;
+}
+
 static bool names_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
   return self.dim() && ends_with(updates.sizes(), indices.sizes(), self.sizes().slice(1));
 }

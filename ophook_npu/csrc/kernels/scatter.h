@@ -25,6 +25,8 @@ void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::T
 void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
+// The greater, or the lesser, of each slice and its updates.
+at::Tensor extreme_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, bool greater);
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 // updates added to slices of `self`: each index names one (the updates' shape tells), or a row of the last dimension.
 void add_slices_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);

@@ -240,4 +240,33 @@ at::Tensor repeated_places(const at::Tensor& repeats, int64_t size) {
   return at::repeat_interleave(repeats_of(repeats, repeats.numel(), size));
 }
 
+at::Tensor depth_to_space(const at::Tensor& given, const Blocks& blocks) {
+  const at::Tensor x = blocks.channels_last ? given.permute({0, 3, 1, 2}) : given;
+  const int64_t n = x.size(0), h = x.size(2), w = x.size(3), b = blocks.size, c = x.size(1) / (b * b);
+  const at::Tensor parts = blocks.channel_first ? x.reshape({n, c, b, b, h, w}).permute({0, 1, 4, 2, 5, 3})
+                                                : x.reshape({n, b, b, c, h, w}).permute({0, 3, 4, 1, 5, 2});
+  const at::Tensor y = parts.reshape({n, c, h * b, w * b});
+  return blocks.channels_last ? y.permute({0, 2, 3, 1}) : y;
+}
+
+at::Tensor space_to_depth(const at::Tensor& given, const Blocks& blocks) {
+  const at::Tensor x = blocks.channels_last ? given.permute({0, 3, 1, 2}) : given;
+  const int64_t n = x.size(0), c = x.size(1), b = blocks.size, h = x.size(2) / b, w = x.size(3) / b;
+  const at::Tensor y = x.reshape({n, c, h, b, w, b}).permute({0, 3, 5, 1, 2, 4}).reshape({n, b * b * c, h, w});
+  return blocks.channels_last ? y.permute({0, 2, 3, 1}) : y;
+}
+
+at::Tensor sequences_reversed(const at::Tensor& x, const at::Tensor& lengths, int64_t dim, int64_t batch_dim) {
+  const at::Tensor sequences = x.movedim({batch_dim, dim}, {0, 1}), all = lengths.to(at::kLong);
+  const int64_t most = sequences.size(1);
+  at::Tensor out = at::empty_like(sequences);
+  for (int64_t i = 0; i < sequences.size(0); ++i) {
+    const auto length = all[i].item<int64_t>();
+    SIM_CHECK(length >= 0 && length <= most, "a length of ", length, "; a sequence has ", most, " elements");
+    out[i].copy_(sequences[i]);
+    out[i].slice(0, 0, length).copy_(sequences[i].slice(0, 0, length).flip(0));
+  }
+  return out.movedim({0, 1}, {batch_dim, dim});
+}
+
 }  // namespace sim::kernels

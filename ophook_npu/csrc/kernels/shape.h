@@ -33,6 +33,16 @@ at::Tensor joined(const Tensors& parts, int64_t dim);  // tensors without dimens
 at::Tensor chunks_joined(const Tensors& tensors, int64_t dim, int64_t chunks);
 // A transposition and a reshape, in either order.
 at::Tensor confusion_transposed(const at::Tensor& x, at::IntArrayRef perm, at::IntArrayRef sizes, bool transpose_first);
+// Images (n, c, h, w), or with their channels last: squares of `block` pixels from as many channels, and back. The
+// place in the square counts before the channel, or behind it where `channel_first`.
+struct Blocks {
+  int64_t size;
+  bool channel_first, channels_last;
+};
+at::Tensor depth_to_space(const at::Tensor& x, const Blocks& blocks);
+at::Tensor space_to_depth(const at::Tensor& x, const Blocks& blocks);
+// Of each sequence the first `lengths` elements from behind.
+at::Tensor sequences_reversed(const at::Tensor& x, const at::Tensor& lengths, int64_t dim, int64_t batch_dim);
 // A view of the elements, which lie one behind the other.
 at::Tensor strided_view(const at::Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset);
 // `pads` has two numbers for each dimension, the first one first.

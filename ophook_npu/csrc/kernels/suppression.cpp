@@ -55,6 +55,21 @@ Chosen chosen_and_padded(const at::Tensor& boxes, const at::Tensor& scores, cons
   return {at::tensor(places, at::kInt), count};
 }
 
+static at::Tensor with_corners(const at::Tensor& boxes) {
+  const at::Tensor middle = boxes.slice(-1, 0, 2), half = boxes.slice(-1, 2, 4) / 2;
+  return at::concat({middle - half, middle + half}, -1);
+}
+
+at::Tensor chosen_of_each(const at::Tensor& boxes, const at::Tensor& scores, const Suppression& how, bool centred) {
+  const at::Tensor corners = centred ? with_corners(boxes) : boxes;
+  Dims out;
+  for (int64_t batch = 0; batch < scores.size(0); ++batch)
+    for (int64_t of = 0; of < scores.size(1); ++of)
+      for (int64_t place : chosen_boxes(corners[batch], scores[batch][of], how))
+        for (int64_t number : {batch, of, place}) out.push_back(number);
+  return at::tensor(out, at::kInt).reshape({-1, 3});
+}
+
 // The device's tests keep boxes whose corners are the wrong way round; such a box shares nothing with another.
 ClassifiedBoxes chosen_by_class(const at::Tensor& given, const at::Tensor& scores, const Suppression& of_class,
                                 int64_t total, bool boxes_last) {

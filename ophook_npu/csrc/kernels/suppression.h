@@ -18,6 +18,10 @@ struct Chosen {
 };
 Chosen chosen_and_padded(const at::Tensor& boxes, const at::Tensor& scores, const Suppression& how, int64_t size);
 
+// Of boxes (batch, n, 4) with scores (batch, classes, n): the batch, the class and the place of each that stays, as
+// ONNX orders them. `centred`: a box is its centre, width and height.
+at::Tensor chosen_of_each(const at::Tensor& boxes, const at::Tensor& scores, const Suppression& how, bool centred);
+
 // Boxes (batch, n, 1 or classes, 4), or `boxes_last` (batch, 1 or classes, 4, n), the lesser corner first, with scores
 // (batch, n, classes): of each class those that may stay, of all classes the best `total`, and zeros behind them.
 struct ClassifiedBoxes {

@@ -1,28 +1,180 @@
-"""``python -m ophook_npu.sim.atc --singleop=FILE --output=DIR --soc_version=SOC``."""
+"""``atc``: convert a model to an .om file that the simulated AscendCL loads.
+
+    atc --framework=5 --model=net.onnx --output=net --soc_version=Ascend910B4
+    atc --framework=1 --model=export.air --output=net --soc_version=Ascend910B4
+    atc --singleop=ops.json --output=folder --soc_version=Ascend910B4
+
+Options, messages and codes are those of CANN's atc; --framework=0 (Caffe) and 3 (TensorFlow) are not simulated.
+"""
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from ophook_npu import soc
+from ophook_npu.errors import OphookError
+from ophook_npu.sim.atc import model, options, precision
+from ophook_npu.sim.atc.engine import Engine
 from ophook_npu.sim.atc.errors import AtcError
+from ophook_npu.sim.atc.messages import messages
+from ophook_npu.sim.atc.om import Kind, packed
 from ophook_npu.sim.atc.single import write_models
+
+_AIR, _ONNX = "1", "5"
+_FRAMEWORKS = {"0": "Caffe", "3": "TensorFlow"}
+_MOST_BYTES = 2 << 30  # of a message of protobuf
 
 
 def main(arguments: list[str]) -> int:
-    """Convert; gives the exit status."""
-    given = dict(one.removeprefix("--").split("=", 1) for one in arguments if one.startswith("--") and "=" in one)
-    print("ATC start working now, please wait for a moment.")
+    """Convert, and say how it went; gives the exit status."""
+    if not arguments or any(one in ("-h", "--help", "--h") for one in arguments):
+        print(__doc__)
+        for title, names in (("Options", options.USED), ("Without effect here", options.WITHOUT_EFFECT)):
+            print(f"{title}: {', '.join(f'--{name}' for name in sorted(names))}")
+        return 0
+    print("ATC start working now, please wait for a moment.", flush=True)
     try:
-        for key in ("singleop", "output", "soc_version"):
-            if not given.get(key):
-                raise AtcError("E10004", f"--{key} is empty")
-        write_models(Path(given["singleop"]), Path(given["output"]), given["soc_version"])
-    except AtcError as error:
-        print(f"ATC run failed, Please check the detail log, Try 'atc --help' for more information\n{error}")
+        convert(options.read(arguments))
+    except (AtcError, OphookError) as error:
+        print("ATC run failed, Please check the detail log, Try 'atc --help' for more information")
+        print(error)
         return 1
     print("ATC run success, welcome to the next use.")
     return 0
+
+
+def convert(given: Mapping[str, str]) -> list[Path]:
+    """Convert what the options name; gives the files that were written.
+
+    Raises:
+        AtcError: an option or the model is refused.
+    """
+    chip = _soc(given)
+    if given.get("mode", "0") != "0":
+        raise AtcError("E10055", f"--mode={given['mode']} is not simulated.", todo="leave it out: 0 makes an .om file")
+    output = _needed(given, "output")
+    if given.get("singleop"):
+        return write_models(Path(given["singleop"]), Path(output), chip)
+    os.environ["OPHOOK_SIM_SOC"] = chip
+    shapes = model.input_shapes(given.get("input_shape", "") or given.get("input_shape_range", ""))
+    gears = model.gears(given, shapes)
+    graph, names = _graph(given, shapes)
+    model.set_inputs(graph, shapes, given.get("input_format", "NCHW" if _is_onnx(given) else "ND"))
+    names = model.choose_outputs(graph, given.get("out_nodes", ""), names)
+    lines = [("soc", chip), *(gears.text(shapes) if gears else [])]
+    lines += [
+        (f"range:{name}", ",".join(f"{least},{most}" for least, most in shape.ranges))
+        for name, shape in shapes.items()
+        if shape.ranged
+    ]
+    lines.append(("outputs", ";".join(names)))
+    engine = Engine(_root())
+    graph = _typed(engine, graph, given, lines, names)
+    bytes_ = _om(graph, lines)
+    compiled = engine.compile(bytes_)
+    if gears and not compiled.is_static:
+        raise AtcError("E10009", "A shape within the model depends on values, so that gears cannot be compiled.")
+    path = Path(output if compiled.is_static else f"{output}_{platform.system().lower()}_{platform.machine()}")
+    path = path.with_name(path.name.removesuffix(".om") + ".om")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes_)
+    return [path]
+
+
+def _typed(engine: Engine, graph: Any, given: Mapping[str, str], lines: list[tuple[str, str]], names: list[str]) -> Any:
+    mode = precision.chosen(given)
+    half_inputs = [name for name in given.get("input_fp16_nodes", "").split(";") if name]
+    if mode != "keep" or half_inputs:
+        clips = given.get("is_weight_clip", "1") != "0"
+        graph = precision.apply(graph, engine.compile(_om(graph, lines)), mode, half_inputs, clips=clips)
+    wanted = model.output_types(given.get("output_type", ""), names)
+    return precision.set_output_types(graph, engine.compile(_om(graph, lines)), wanted) if wanted else graph
+
+
+def _om(graph: Any, lines: list[tuple[str, str]]) -> bytes:
+    whole = messages().ModelDef(name=graph.name)
+    whole.graph.append(graph)
+    if whole.ByteSize() >= _MOST_BYTES:
+        raise AtcError("E10055", f"The model has {whole.ByteSize()} bytes; more than 2 GiB are not simulated.")
+    return packed(Kind.MODEL, lines, whole.SerializeToString())
+
+
+def _soc(given: Mapping[str, str]) -> str:
+    name = _needed(given, "soc_version")
+    if name not in soc.names():
+        raise AtcError(
+            "E10001",
+            f"Value {name} for parameter --soc_version is invalid. Reason: the simulator has no such SoC.",
+            todo=f"use one of {', '.join(soc.names())}",
+        )
+    return name
+
+
+def _needed(given: Mapping[str, str], name: str) -> str:
+    if not given.get(name):
+        raise AtcError("E10004", f"Value for --{name} is empty.", todo=f"give --{name}=…")
+    return given[name]
+
+
+def _is_onnx(given: Mapping[str, str]) -> bool:
+    return given.get("framework") == _ONNX
+
+
+def _graph(given: Mapping[str, str], shapes: Mapping[str, model.Shape]) -> tuple[Any, list[str]]:
+    """The graph of the model's file, and the names of its outputs."""
+    framework = given.get("framework", "")
+    path = Path(_needed(given, "model"))
+    if framework in _FRAMEWORKS:
+        raise AtcError("E10055", f"--framework={framework}: models of {_FRAMEWORKS[framework]} are not simulated.",
+                       todo="export the model as ONNX")  # fmt: skip
+    if framework not in (_AIR, _ONNX):
+        raise AtcError(
+            "E10007", "--framework is required. The value must be 0(Caffe) or 1(MindSpore) or 3(TensorFlow) or 5(Onnx)."
+        )
+    if not path.is_file():
+        raise AtcError("E10041", f"Failed to load the model from {path}: there is no such file.")
+    return _onnx(path, shapes) if framework == _ONNX else _air(path)
+
+
+def _onnx(path: Path, shapes: Mapping[str, model.Shape]) -> tuple[Any, list[str]]:
+    try:
+        import onnx
+    except ImportError:
+        raise AtcError("E19999", "ONNX models are read by the package onnx, which is not installed.",
+                       todo="pip install 'ophook-npu[atc]'") from None  # fmt: skip
+    from ophook_npu.sim.atc.onnx_graph import graph_of
+
+    try:
+        whole = onnx.load(path)
+    except Exception as error:
+        raise AtcError("E16001", f"Failed to load the model from {path}: it is no ONNX model ({error}).") from error
+    graph = graph_of(whole, input_shapes={name: shape.sizes for name, shape in shapes.items()})
+    return graph, [one.decode() for one in model.net_output(graph).attr["_output_names"].list.s]
+
+
+def _air(path: Path) -> tuple[Any, list[str]]:
+    """The graph of torchair's dynamo_export."""
+    whole = messages().ModelDef()
+    try:
+        whole.ParseFromString(path.read_bytes())
+    except Exception as error:
+        raise AtcError("E10041", f"Failed to load the model from {path}: it is no ModelDef ({error}).") from error
+    if not whole.graph:
+        raise AtcError("E10041", f"Failed to load the model from {path}: it holds no graph.")
+    graph = whole.graph[0]
+    return graph, list(model.net_output(graph).input)
+
+
+def _root() -> Path:
+    from ophook_npu.sim.activate import active
+    from ophook_npu.sim.build import build
+
+    return active() or build()
 
 
 if __name__ == "__main__":

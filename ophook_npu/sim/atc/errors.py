@@ -1,12 +1,16 @@
-"""What the converter refuses, with the code under which CANN's pages list it."""
+"""What ``atc`` says where it cannot convert a model: CANN's code, and CANN's text where that is known."""
 
 from __future__ import annotations
 
 
 class AtcError(Exception):
-    """A file or an option that cannot be converted; the text reads ``E10001: what came, and what is allowed``."""
+    """A model or an option that is not converted.
 
-    def __init__(self, code: str, text: str) -> None:
+    ``code`` is CANN's, such as ``E16002``, ``text`` is what is wrong and ``todo`` what to do about it.
+    """
+
+    def __init__(self, code: str, text: str, *, todo: str = "") -> None:
         self.code = code
         self.text = text
-        super().__init__(f"{code}: {text}")
+        self.todo = todo
+        super().__init__(f"{code}: {text}" + (f" Next: {todo}." if todo else ""))

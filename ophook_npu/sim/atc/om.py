@@ -49,7 +49,12 @@ class Om:
 
 
 def write(path: Path, kind: Kind, lines: Iterable[tuple[str, str]], model: bytes = b"") -> None:
-    """Write a file.
+    """Write a file; raises what `packed` does."""
+    path.write_bytes(packed(kind, lines, model))
+
+
+def packed(kind: Kind, lines: Iterable[tuple[str, str]], model: bytes = b"") -> bytes:
+    """The bytes of a file.
 
     Raises:
         ValueError: a key with ``=`` or a line break in it, or a value with a line break: it could not be read back.
@@ -60,7 +65,7 @@ def write(path: Path, kind: Kind, lines: Iterable[tuple[str, str]], model: bytes
             raise ValueError(f"{key!r}={value!r} is no line of an .om file")
         text.append(f"{key}={value}\n")
     told = "".join(text).encode()
-    path.write_bytes(_HEAD.pack(MAGIC, VERSION, kind, len(told), len(model)) + told + model)
+    return _HEAD.pack(MAGIC, VERSION, kind, len(told), len(model)) + told + model
 
 
 def read(path: Path, most: int = _MOST) -> Om:

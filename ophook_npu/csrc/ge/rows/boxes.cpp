@@ -174,6 +174,35 @@ Results chosen(const Args& a) {
   return {places, count};
 }
 
+// How many stay is told by the values, where they are there.
+kernels::Suppression each_chosen_by(const Call& call) {
+  const auto number = [&](size_t input, double otherwise) {
+    return call.has(input) ? call.number(input).value() : otherwise;
+  };
+  return {.least_score = number(4, -std::numeric_limits<double>::infinity()),
+          .most_overlap = number(3, 0),
+          .count = int64_t(number(2, 0))};
+}
+bool centred(const Call& call) {
+  if (const int64_t told = call.integer("center_point_box"); told != 0 && told != 1)
+    throw Refused("center_point_box=" + std::to_string(told) + "; allowed: 0, 1");
+  return call.flag("center_point_box");
+}
+void chosen_of_each_rule(Shaper& s) {
+  require_same_dtype(s, 0, 2);
+  s.match(pattern<"b n 4, b c n -> n">);
+  one_number(s, 2, 5);
+  bool there = true;
+  for (size_t i = 0; i < 5; ++i) there = there && (!s.has(i) || s.there(i));
+  const bool by_centre = centred(s);
+  s.out(kInt32,
+        there ? sized_as(kernels::chosen_of_each(s[0], s[1], each_chosen_by(s), by_centre)) : known({unknown, 3}));
+}
+Results chosen_of_each(const Args& a) {
+  a.fit(0, kernels::chosen_of_each(a[0], a[1], each_chosen_by(a), centred(a)));
+  return {};
+}
+
 void classes_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   if (s.has(2) || s.has(3)) throw Refused("clip_window and num_valid_boxes are not simulated");
@@ -282,6 +311,10 @@ const Family boxes_rows = {
      "boxes scores max_output_size iou_threshold score_threshold -> selected_indices valid_outputs | "
      "pad_to_max_output_size:Bool=false",
      chosen_rule, chosen},
+    {"NonMaxSuppressionV6",
+     "boxes scores max_output_size? iou_threshold? score_threshold? -> selected_indices | center_point_box:Int=0 "
+     "max_boxes_size:Int=0",
+     chosen_of_each_rule, chosen_of_each},
     {"BatchMultiClassNonMaxSuppression",
      "boxes scores clip_window? num_valid_boxes? -> nmsed_boxes nmsed_scores nmsed_classes nmsed_num | "
      "score_threshold:Float iou_threshold:Float max_size_per_class:Int max_total_size:Int "

@@ -26,6 +26,17 @@ void broadcast_to(Shaper& s) {
   broadcast_shapes(target, from, s);
   s.out(s.dtype(0), target);
 }
+// Both are broadcast: a 1 in the shape is the input's dimension, and so is one that it does not have.
+void expand(Shaper& s) {
+  Shape target = shape_from(s, 1);
+  const Shape from = s.shape(0);
+  if (!target || !from) return s.out(s.dtype(0), std::nullopt);
+  while (target->size() < from->size()) target->insert(target->begin(), 1);
+  const size_t lead = target->size() - from->size();
+  for (size_t i = lead; i < target->size(); ++i)
+    if ((*target)[i] == -1) (*target)[i] = (*from)[i - lead];
+  s.out(s.dtype(0), broadcast_shapes(target, from, s));
+}
 void range(Shaper& s) {
   // Bounds of several types give the widest of them.
   int32_t dtype = s.dtype(0);
@@ -125,7 +136,7 @@ const Family fill_rows = {
         kernels::padded_in_mode(a[0], a.need(1), a.text("mode") == "REFLECT" ? "reflect" : "symmetric")),
     ROW(Fill, "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes())),
     ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
-    ROW(Expand, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
+    ROW(Expand, "x shape -> y", expand, a[0].expand(a.output(0).sizes())),
     ROW(Range, "start limit delta -> y", range, at::arange(a[0].item(), a[1].item(), a[2].item(), a.out_dtype())),
     ROW(Pad, "x paddings -> y", pad, kernels::padded(a[0], a.need(1), 0)),
     ROW(MaskedFillRange, "x start end value -> y | axis:Int=-1", same,

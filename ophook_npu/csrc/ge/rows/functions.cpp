@@ -502,6 +502,11 @@ const Family functions = {
      "aclnnMaxPool3dWithArgmax self=x kernelSize=ksize stride=strides padding=pads indices=argmax"},
     {"MultinomialWithReplacement", "x seed offset -> y | numsamples:Int replacement:Bool=false",
      "aclnnMultinomialTensor self=x seedTensor=seed offsetTensor=offset replacement=true offset=0"},
+    {"GlobalAveragePool", "x -> y", "aclnnGlobalAveragePool self=x"},
+    {"Shrink", "input_x -> output_y | lambd:Float=0.5 bias:Float=0.0", "aclnnShrink self=input_x"},
+    {"Softplus", "x -> y", "aclnnSoftplus self=x beta=1 threshold=20"},
+    {"GatherNd", "x indices -> y | negative_index_support:Bool=false", "aclnnGatherNd self=x"},
+    {"Einsum", "x* -> y | equation:String N:Int", "aclnnEinsum tensors=x -N"},
     {"ScatterList", "var* indice updates mask? -> var* | reduce:String=update axis:Int=-2", "aclnnScatterList"},
     {"ScatterPaKvCache",
      "key key_cache slot_mapping value value_cache compress_lens? compress_seq_offset? seq_lens? -> key_cache "

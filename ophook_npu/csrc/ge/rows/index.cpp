@@ -272,7 +272,11 @@ void index_put_rule(Shaper& s) {
 }
 
 // ---- what is found: only the values tell how much -------------------------------------------------------------------
-void nonzero_rule(Shaper& s) { s.out(int32_t(s.integer("dtype")), std::nullopt); }
+// Where they are there, as they are to a graph that waited for them, they do so.
+void nonzero_rule(Shaper& s) {
+  if (!s.there(0)) return s.out(int32_t(s.integer("dtype")), std::nullopt);
+  s.out(int32_t(s.integer("dtype")), sized_as(kernels::places_of_nonzero(s[0], s.flag("transpose"))));
+}
 Results nonzero(const Args& a) {
   a.fit(0, kernels::places_of_nonzero(a[0], a.flag("transpose")));
   return {};
@@ -286,8 +290,13 @@ Results where(const Args& a) {
 
 // The slices along an axis, each once: where the first of them stood, how many they are and which of them each is.
 void unique_slices_rule(Shaper& s) {
-  s.out(0, s.dtype(0), std::nullopt);
-  for (const size_t i : {1, 2, 3}) s.out(i, kInt64, std::nullopt);
+  const Values axis = s.values(1);
+  std::optional<kernels::Slices> found;
+  if (axis && s.there(0)) found = kernels::unique_slices(s[0], axis->at(0));
+  s.out(0, s.dtype(0), found ? sized_as(found->slices) : std::nullopt);
+  s.out(1, kInt64, found ? sized_as(found->first) : std::nullopt);
+  s.out(2, kInt64, found ? sized_as(found->counts) : std::nullopt);
+  s.out(3, kInt64, found ? sized_as(found->inverse) : std::nullopt);
 }
 Results unique_slices(const Args& a) {
   const kernels::Slices found = kernels::unique_slices(a[0], a.need(1).at(0));
@@ -339,6 +348,10 @@ const Family index_rows = {
         kernels::scattered_slices(a[0], a[1], a[2])),
     ROW(ScatterNdAdd, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
         kernels::added_slices(a[0], a[1], a[2])),
+    ROW(ScatterNdMax, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
+        kernels::extreme_slices(a[0], a[1], a[2], true)),
+    ROW(ScatterNdMin, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
+        kernels::extreme_slices(a[0], a[1], a[2], false)),
     ROW(ScatterUpdate, "var indices updates -> var | use_locking:Bool=false", rows_by_indices,
         kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
     {"Where", "x -> y", where_rule, where},

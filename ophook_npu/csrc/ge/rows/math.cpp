@@ -134,6 +134,7 @@ const Family elementwise_rows = {
     ROW(ClipByValue, "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2])),
     ROW(ClipByValueV2, "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2])),
     ROW(AddN, "x* -> y | N:Int", broadcast, kernels::sum_of_all(a.tensors(0, a.count()))),
+    ROW(AccumulateNV2, "x* -> y | N:Int", broadcast, kernels::sum_of_all(a.tensors(0, a.count()))),
     ROW(Select, "condition x1 x2 -> y", select, at::where(a[0], a[1], a[2])),
     ROW(SelectV2, "condition then else -> result", select, at::where(a[0], a[1], a[2])),
     ROW(MaskedFill, "x mask value -> y", masked, at::masked_fill(a[0], a[1], number_of(a[2]))),

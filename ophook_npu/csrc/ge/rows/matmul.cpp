@@ -87,6 +87,7 @@ const Family matmul_rows = {
     ROW(MatrixTriangularSolve, "matrix rhs -> y | lower:Bool=true adjoint:Bool=false",
         (pattern<"*#b n n, *#b n m -> *#b n m">),
         std::get<0>(at::triangular_solve(a[1], a[0], !a.flag("lower"), a.flag("adjoint"), false))),
+    ROW(MatrixDeterminant, "x -> y", (pattern<"*b n n -> *b">), kernels::determinant(a[0])),
     {"Renorm", "x -> y | p:Float dim:Int maxnorm:Float", factors_rule, factors},
     ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,
         kernels::spread_distances_backward(a[0], a[1], a[2], a[3], a.real("p"))),

@@ -19,6 +19,11 @@ void softmax_shape(Shaper& s) {
   s.out(s.knows("half_to_float") && s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
 }
 
+void along_axis(Shaper& s) {
+  if (const Shape shape = s.shape(0)) wrap(s.integer("axis"), rank_of(shape));
+  same(s);
+}
+
 void prelu_grad_rule(Shaper& s) {
   s.match(pattern<"*x, *x, *_ -> *x">);
   const Dim numbers = numbers_in(s, 2);
@@ -70,6 +75,8 @@ const Family nn_rows = {
     ROW(Mish, UNARY, same, at::mish(a[0])),
     ROW(SoftplusV2, "x -> y | beta:Float=1.0 threshold:Float=20.0", same,
         at::softplus(a[0], a.real("beta"), a.real("threshold"))),
+    ROW(Softsign, UNARY, floating, kernels::softsign(a[0])),
+    ROW(HardMax, "x -> y | axis:Int=-1", along_axis, kernels::hard_max(a[0], a.integer("axis"))),
     ROW(ReluGrad, "gradients features -> backprops", broadcast, at::threshold_backward(a[0], a[1], 0)),
     ROW(ThresholdGradV2D, "gradients features -> backprops | threshold:Float", broadcast,
         at::threshold_backward(a[0], a[1], a.real("threshold"))),

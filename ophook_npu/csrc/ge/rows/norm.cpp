@@ -50,6 +50,15 @@ Results sums(const Args& a) {
   return {found.weight, found.bias};
 }
 
+void channels_norm_rule(Shaper& s) {
+  s.only("norm_region", "ACROSS_CHANNELS");
+  const Shape x = s.shape(0);
+  if (s.integer("depth_radius") < 0 || (x && x->size() < 2))
+    throw Refused("a radius of " + std::to_string(s.integer("depth_radius")) + " over the channels of " +
+                  s.describe(0));
+  floating(s);
+}
+
 // ---- over groups of channels --------------------------------------------------------------------------------------
 template <Text shapes>
 void grouped_rule(Shaper& s) {
@@ -216,6 +225,11 @@ const Family norm_rows = {
      norm_of_axis_rule, layer_norm_of_axis},
     {"LayerNormGrad", "dy x variance mean gamma -> pd_x pd_gamma pd_beta", norm_of_variance_grad_rule,
      layer_norm_grad_variance},
+    ROW(LRN,
+        "x -> y | depth_radius:Int=5 bias:Float=1.0 alpha:Float=1.0 beta:Float=0.5 "
+        "norm_region:String=ACROSS_CHANNELS",
+        channels_norm_rule,
+        kernels::norm_of_channels(a[0], {a.integer("depth_radius"), a.real("bias"), a.real("alpha"), a.real("beta")})),
     {"BNTrainingReduce", "x -> sum square_sum", pattern<"n c *s -> c :float, c :float">, batch_sums},
     {"BN3DTrainingReduce", "x -> sum square_sum", pattern<"n c *s -> c :float, c :float">, batch_sums},
 #define UPDATE "x sum square_sum scale offset mean variance -> y mean variance batch_mean batch_variance | "

@@ -171,6 +171,12 @@ Results maxima(const Args& a) {
   return {y, places};
 }
 
+kernels::Window max_window_of_plane(const Args& a) {
+  kernels::Window window = average_window(a);
+  window.dilation = {1, 1};
+  return window;
+}
+
 }  // namespace
 
 const Family pooling_rows = {
@@ -206,6 +212,11 @@ const Family pooling_rows = {
     ROW(MaxPool3DGrad, "orig_x orig_y grads -> y | " OF_VOLUME "padding:String=SAME data_format:String=NDHWC",
         volume_max_grad_rule,
         kernels::maxima_backward_again(a[2], a[0], volume_max(a, {1, 1, 1}, pads_more_behind(a)))),
+
+    ROW(MaxPoolV3,
+        "x -> y | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED pads:ListInt={0,0,0,0} "
+        "data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false",
+        average_rule, kernels::maxima(a[0], max_window_of_plane(a)).y),
 
 #define MAX_POOL \
   "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"

@@ -68,11 +68,17 @@ at::Tensor deviation_from(const Args& a) {
   return deviation(a).std;
 }
 
+// Without it, or from the end, where an attribute asks for that.
+bool otherwise(const Call& call) { return call.flag("exclusive") || call.flag("reverse"); }
+void any_scan(Shaper& s) {
+  if (const Values axis = s.values(1); axis && s.shape(0)) wrap(axis->at(0), rank_of(s.shape(0)));
+  same(s);
+}
+
 void plain_scan(Shaper& s) {
   s.only("exclusive", 0.0);
   s.only("reverse", 0.0);
-  if (const Values axis = s.values(1); axis && s.shape(0)) wrap(axis->at(0), rank_of(s.shape(0)));
-  same(s);
+  any_scan(s);
 }
 
 void arg_reduce(Shaper& s) {
@@ -113,6 +119,11 @@ void topk_shape(Shaper& s) {
   }
   s.out(0, s.dtype(0), shape);
   s.out(1, kInt32, shape);
+}
+
+Results first_of_sorted(const Args& a) {
+  auto [values, places] = kernels::first_of_sorted(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"));
+  return {values, places};
 }
 
 }  // namespace
@@ -166,12 +177,14 @@ const Family reduce_rows = {
      [](const Args& a) {
        return value_and_place(at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted")));
      }},
+    {"TopK", "x k -> values indices | sorted:Bool=true largest:Bool=true dim:Int=-1", topk_shape, first_of_sorted},
     ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", sorted_rule,
         std::get<0>(at::sort(a[0], a.integer("axis"), a.flag("descending")))),
     ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan,
         kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type())),
-    ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan,
-        at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type())),
+    ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", any_scan,
+        otherwise(a) ? kernels::running_sum(a[0], a.need(1).at(0), a.flag("exclusive"), a.flag("reverse"))
+                     : at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type())),
 };
 
 }  // namespace sim::ge_table

@@ -174,7 +174,6 @@ void gru_checks(const Call& call) {
   plain_layer(call);
   call.only("activation", "tanh");
   call.only("direction", "UNIDIRECTIONAL");
-  call.only("reset_after", 1.0);
   reset_first(call);
 }
 
@@ -187,11 +186,12 @@ void gru_rule(Shaper& s) {
 Results gru(const Args& a) {
   if (a.has(5) && a[5].numel() > 1) throw Refused("seq_length is not simulated");
   return kernels::gru(wide(a[0]), wide(a[1]), wide(a[2]), wide(a[3]), wide(a[4]),
-                      kernels::first_state(a[6], a[0].size(1), a[2].size(0)), reset_first(a));
+                      kernels::first_state(a[6], a[0].size(1), a[2].size(0)), reset_first(a), a.flag("reset_after"));
 }
 
 void gru_grad_rule(Shaper& s) {
   gru_checks(s);
+  s.only("reset_after", 1.0);
   weights_fit(s, 3, 1, 2), states_fit(s, 2, 3, {4, 7});
   s.match(pattern<"t b i, i _, h _, *_, *_, t b h, t b h, *_, t b h, t b h, t b h, t b h -> t b h">);
   gradients(s, {1, 2, 1, 2, 0, 4});

@@ -38,6 +38,7 @@ enum Dtype : int32_t {
 
 using Shape = std::optional<Sizes>;  // none: unknown rank
 inline Shape known(Sizes sizes) { return sizes; }
+inline Shape sized_as(const at::Tensor& x) { return Sizes(x.sizes().begin(), x.sizes().end()); }
 using Values = std::optional<Dims>;  // none: not known
 
 // Refuses a call: the message reaches the user behind the node's name and type.
@@ -66,6 +67,7 @@ class Call {
   size_t outputs() const { return call_.output_count; }
   // A whole number that is a constant of the graph: torchair hands over Python's integers so, whatever they meet.
   bool whole_constant(size_t input) const;
+  bool there(size_t input) const { return call_.inputs[input].data; }  // whether its values are known
   bool has(size_t input) const { return input < count() && call_.inputs[input].dtype != ge_absent; }
   int32_t dtype(size_t input) const { return call_.inputs[input].dtype; }
   Shape shape(size_t input) const;

@@ -270,6 +270,40 @@ int64_t axis_of_repeats(const Call& call) {
   return axis == 1000 ? 0 : axis;
 }
 
+// ---- blocks of pixels as channels ---------------------------------------------------------------------------------
+kernels::Blocks blocks_of(const Call& call) {
+  const std::string format = call.text("data_format"), mode = call.knows("mode") ? call.text("mode") : "DCR";
+  if ((format != "NCHW" && format != "NHWC") || (mode != "DCR" && mode != "CRD"))
+    throw Refused("data_format='" + format + "' and mode='" + mode + "'; allowed: NCHW, NHWC; DCR, CRD");
+  if (call.integer("block_size") < 1) throw Refused("a block_size that is not above 0");
+  return {call.integer("block_size"), mode == "CRD", format == "NHWC"};
+}
+template <bool to_space>
+void blocks_rule(Shaper& s) {
+  const kernels::Blocks blocks = blocks_of(s);
+  Shape x = s.shape(0);
+  if (!x) return s.out(s.dtype(0), x);
+  if (x->size() != 4) throw Refused("its images have 4 dimensions, its input is " + s.describe(0));
+  const size_t channels = blocks.channels_last ? 3 : 1, height = blocks.channels_last ? 1 : 2;
+  const int64_t area = blocks.size * blocks.size;
+  Dim &c = (*x)[channels], &h = (*x)[height], &w = (*x)[height + 1];
+  if (to_space ? c % area != 0 : (h % blocks.size != 0 || w % blocks.size != 0))
+    throw Refused(s.describe(0) + " does not divide into blocks of " + std::to_string(blocks.size));
+  c = to_space ? c / area : c * area;
+  h = to_space ? h * blocks.size : h / blocks.size;
+  w = to_space ? w * blocks.size : w / blocks.size;
+  s.out(s.dtype(0), x);
+}
+void reversed_sequences_rule(Shaper& s) {
+  const Shape x = s.shape(0);
+  if (x) {
+    const int64_t dim = wrap(s.integer("seq_dim"), rank_of(x)), batch = wrap(s.integer("batch_dim"), rank_of(x));
+    if (dim == batch) throw Refused("seq_dim and batch_dim are one dimension");
+    require_shape(s, 1, known({(*x)[size_t(batch)]}), "has to be a length for each sequence");
+  }
+  same(s);
+}
+
 }  // namespace
 
 const Family shape_rows = {
@@ -297,6 +331,12 @@ const Family shape_rows = {
     ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
     ROW(Tril, "x -> y | diagonal:Int=0", matrices, at::tril(a[0], a.integer("diagonal"))),
     ROW(Triu, "x -> y | diagonal:Int=0", matrices, at::triu(a[0], a.integer("diagonal"))),
+    ROW(DepthToSpace, "x -> y | block_size:Int mode:String=DCR data_format:String=NHWC", blocks_rule<true>,
+        kernels::depth_to_space(a[0], blocks_of(a))),
+    ROW(SpaceToDepth, "x -> y | block_size:Int data_format:String=NHWC", blocks_rule<false>,
+        kernels::space_to_depth(a[0], blocks_of(a))),
+    ROW(ReverseSequence, "x seq_lengths -> y | seq_dim:Int batch_dim:Int=0", reversed_sequences_rule,
+        kernels::sequences_reversed(a[0], a[1], a.integer("seq_dim"), a.integer("batch_dim"))),
     ROW(ReverseV2, "x axis -> y", reversed_rule, at::flip(a[0], a.need(1))),
     ROW(RepeatInterleave, "x repeats -> y | axis:Int=1000", repeated_rule,
         at::repeat_interleave(a[0], a[1].to(at::kLong), axis_of_repeats(a))),

@@ -1,6 +1,4 @@
-"""pyACL over the simulated Ascend: ``acl.init``, ``acl.rt``, ``acl.util``, ``acl.op``, ``acl.blas``.
-
-``acl.mdl`` refuses by name.
+"""pyACL over the simulated Ascend: ``acl.init``, ``acl.rt``, ``acl.util``, ``acl.op``, ``acl.blas``, ``acl.mdl``.
 
 As in CANN's: handles and addresses are int; what a C function writes is returned before its error code, ``(value,
 ret)``; a function that writes nothing returns ``ret`` alone.

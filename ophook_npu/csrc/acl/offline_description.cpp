@@ -1,0 +1,260 @@
+// libascendcl: what a program asks about offline models, and the datasets of their runs.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "acl/offline.h"
+#include "acl/tasks.h"
+#include "core/sim.h"
+
+namespace sim::acl::offline {
+namespace {
+
+enum class Side { input, output };
+
+const char* name_of(Side side) { return side == Side::input ? "input" : "output"; }
+
+// Null, with the reason, where there is none.
+const om_tensor* port(const char* caller, const aclmdlDesc* desc, Side side, size_t index) {
+  if (!desc || !desc->model) {
+    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: modelDesc %s", caller,
+             desc ? "describes nothing yet (aclmdlGetDesc)" : "is null");
+    return nullptr;
+  }
+  const om_description& about = desc->model->about();
+  const size_t count = side == Side::input ? about.input_count : about.output_count;
+  if (index < count) return (side == Side::input ? about.inputs : about.outputs) + index;
+  sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s %zu of %zu", caller, name_of(side), index, count);
+  return nullptr;
+}
+
+// A name that does not fit into aclmdlIODims stands for the real one.
+std::string shown_name(const aclmdlDesc& desc, Side side, size_t index, const om_tensor& tensor) {
+  if (strlen(tensor.name) < ACL_MAX_TENSOR_NAME_LEN) return tensor.name;
+  return "acl_modelId_" + std::to_string(desc.id) + "_" + name_of(side) + "_" + std::to_string(index);
+}
+
+void write_dims(const std::string& name, const int64_t* sizes, int32_t rank, aclmdlIODims* out) {
+  *out = {};
+  name.copy(out->name, sizeof out->name - 1);
+  out->dimCount = size_t(std::max(rank, 0));
+  std::copy_n(sizes, out->dimCount, out->dims);
+}
+
+int dims(const char* caller, const aclmdlDesc* desc, Side side, size_t index, aclmdlIODims* out) {
+  if (!out) return missing(caller, "dims", ACL_ERROR_INVALID_PARAM);
+  const om_tensor* tensor = port(caller, desc, side, index);
+  if (!tensor) return ACL_ERROR_INVALID_PARAM;
+  const int64_t unknown_rank = -2;
+  const bool known = tensor->rank >= 0;
+  write_dims(shown_name(*desc, side, index, *tensor), known ? tensor->dims : &unknown_rank, known ? tensor->rank : 1,
+             out);
+  return ACL_SUCCESS;
+}
+
+int index_of(const char* caller, const aclmdlDesc* desc, Side side, const char* name, size_t* index) {
+  if (!desc || !desc->model || !name || !index) return missing(caller, "an argument", ACL_ERROR_INVALID_PARAM);
+  const om_description& about = desc->model->about();
+  const om_tensor* const first = side == Side::input ? about.inputs : about.outputs;
+  const om_tensor* const end = first + (side == Side::input ? about.input_count : about.output_count);
+  const om_tensor* found = std::find_if(first, end, [&](const om_tensor& one) { return !strcmp(one.name, name); });
+  if (found == end) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the model has no %s %s", caller, name_of(side), name);
+  *index = size_t(found - first);
+  return ACL_SUCCESS;
+}
+
+int described(aclmdlDesc* desc, uint32_t id, std::shared_ptr<Offline> model) {
+  desc->id = id;
+  desc->model = std::move(model);
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- descriptions ----
+SIM_API aclmdlDesc* aclmdlCreateDesc() { return new aclmdlDesc; }
+SIM_API aclError aclmdlDestroyDesc(aclmdlDesc* desc) {
+  if (!desc) return missing(__func__, "modelDesc", ACL_ERROR_INVALID_PARAM);
+  delete desc;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlGetDesc(aclmdlDesc* desc, uint32_t id) {
+  std::shared_ptr<Offline> model;
+  if (!desc) return missing(__func__, "modelDesc", ACL_ERROR_INVALID_PARAM);
+  if (int code = find_model(__func__, id, &model)) return code;
+  return described(desc, id, std::move(model));
+}
+SIM_API aclError aclmdlGetDescFromFile(aclmdlDesc* desc, const char* path) {
+  std::shared_ptr<Offline> model;
+  if (!desc) return missing(__func__, "modelDesc", ACL_ERROR_INVALID_PARAM);
+  if (int code = read_model_file(__func__, path, &model)) return code;
+  return described(desc, 0, std::move(model));
+}
+SIM_API aclError aclmdlGetDescFromMem(aclmdlDesc* desc, const void* bytes, size_t size) {
+  std::shared_ptr<Offline> model;
+  if (!desc) return missing(__func__, "modelDesc", ACL_ERROR_INVALID_PARAM);
+  if (int code = read_model(__func__, bytes, size, &model)) return code;
+  return described(desc, 0, std::move(model));
+}
+SIM_API size_t aclmdlGetNumInputs(aclmdlDesc* desc) {
+  return desc && desc->model ? desc->model->about().input_count : 0;
+}
+SIM_API size_t aclmdlGetNumOutputs(aclmdlDesc* desc) {
+  return desc && desc->model ? desc->model->about().output_count : 0;
+}
+SIM_API size_t aclmdlGetInputSizeByIndex(aclmdlDesc* desc, size_t index) {
+  const om_tensor* tensor = port(__func__, desc, Side::input, index);
+  return tensor ? tensor->size : 0;
+}
+SIM_API size_t aclmdlGetOutputSizeByIndex(aclmdlDesc* desc, size_t index) {
+  const om_tensor* tensor = port(__func__, desc, Side::output, index);
+  return tensor ? tensor->size : 0;
+}
+SIM_API aclError aclmdlGetInputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* out) {
+  return dims(__func__, desc, Side::input, index, out);
+}
+SIM_API aclError aclmdlGetInputDimsV2(const aclmdlDesc* desc, size_t index, aclmdlIODims* out) {
+  return dims(__func__, desc, Side::input, index, out);  // the same without AIPP
+}
+SIM_API aclError aclmdlGetInputDimsRange(const aclmdlDesc* desc, size_t index, aclmdlIODimsRange* out) {
+  if (!out) return missing(__func__, "dimsRange", ACL_ERROR_INVALID_PARAM);
+  const om_tensor* tensor = port(__func__, desc, Side::input, index);
+  if (!tensor) return ACL_ERROR_INVALID_PARAM;
+  *out = {};
+  out->rangeCount = tensor->range ? size_t(std::max(tensor->rank, 0)) : 0;
+  for (size_t i = 0; i < out->rangeCount; ++i)
+    for (size_t end : {0, 1}) out->range[i][end] = tensor->range[2 * i + end];
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlGetOutputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* out) {
+  return dims(__func__, desc, Side::output, index, out);
+}
+SIM_API aclError aclmdlGetCurOutputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* out) {
+  if (int code = dims(__func__, desc, Side::output, index, out)) return code;
+  const Offline& model = *desc->model;
+  if (!model.about().is_static)
+    return sim_fail(ACL_ERROR_API_NOT_SUPPORT,
+                    "%s: the model's shapes are dynamic; aclmdlGetDatasetTensorDesc tells them", __func__);
+  if (!model.gear) return ACL_SUCCESS;
+  int64_t sizes[16];
+  const int rank = model.output_dims(*model.gear, index, sizes);
+  write_dims(shown_name(*desc, Side::output, index, model.about().outputs[index]), sizes, rank, out);
+  return ACL_SUCCESS;
+}
+SIM_API const char* aclmdlGetInputNameByIndex(const aclmdlDesc* desc, size_t index) {
+  const om_tensor* tensor = port(__func__, desc, Side::input, index);
+  return tensor ? tensor->name : "";
+}
+SIM_API const char* aclmdlGetOutputNameByIndex(const aclmdlDesc* desc, size_t index) {
+  const om_tensor* tensor = port(__func__, desc, Side::output, index);
+  return tensor ? tensor->name : "";
+}
+SIM_API aclFormat aclmdlGetInputFormat(const aclmdlDesc* desc, size_t index) {
+  const om_tensor* tensor = port(__func__, desc, Side::input, index);
+  return tensor ? aclFormat(tensor->format) : ACL_FORMAT_UNDEFINED;
+}
+SIM_API aclFormat aclmdlGetOutputFormat(const aclmdlDesc* desc, size_t index) {
+  const om_tensor* tensor = port(__func__, desc, Side::output, index);
+  return tensor ? aclFormat(tensor->format) : ACL_FORMAT_UNDEFINED;
+}
+SIM_API aclDataType aclmdlGetInputDataType(const aclmdlDesc* desc, size_t index) {
+  const om_tensor* tensor = port(__func__, desc, Side::input, index);
+  return tensor ? aclDataType(tensor->dtype) : ACL_DT_UNDEFINED;
+}
+SIM_API aclDataType aclmdlGetOutputDataType(const aclmdlDesc* desc, size_t index) {
+  const om_tensor* tensor = port(__func__, desc, Side::output, index);
+  return tensor ? aclDataType(tensor->dtype) : ACL_DT_UNDEFINED;
+}
+SIM_API aclError aclmdlGetInputIndexByName(const aclmdlDesc* desc, const char* name, size_t* index) {
+  return index_of(__func__, desc, Side::input, name, index);
+}
+SIM_API aclError aclmdlGetOutputIndexByName(const aclmdlDesc* desc, const char* name, size_t* index) {
+  return index_of(__func__, desc, Side::output, name, index);
+}
+SIM_API const char* aclmdlGetTensorRealName(const aclmdlDesc* desc, const char* name) {
+  if (!desc || !desc->model || !name) return nullptr;
+  const om_description& about = desc->model->about();
+  for (const Side side : {Side::input, Side::output})
+    for (size_t i = 0; i < (side == Side::input ? about.input_count : about.output_count); ++i) {
+      const om_tensor& tensor = (side == Side::input ? about.inputs : about.outputs)[i];
+      if (!strcmp(tensor.name, name) || shown_name(*desc, side, i, tensor) == name) return tensor.name;
+    }
+  return nullptr;
+}
+
+// ---- gears ----
+SIM_API aclError aclmdlGetDynamicBatch(const aclmdlDesc* desc, aclmdlBatch* out) {
+  if (!desc || !desc->model || !out) return missing(__func__, "an argument", ACL_ERROR_INVALID_PARAM);
+  const om_description& about = desc->model->about();
+  *out = {};
+  if (about.gear_kind != om_batch) return ACL_SUCCESS;
+  out->batchCount = std::min<size_t>(about.gear_count, ACL_MAX_BATCH_NUM);
+  std::copy_n(about.gears, out->batchCount, out->batch);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlGetDynamicHW(const aclmdlDesc* desc, size_t, aclmdlHW* out) {
+  if (!desc || !desc->model || !out) return missing(__func__, "an argument", ACL_ERROR_INVALID_PARAM);
+  const om_description& about = desc->model->about();
+  *out = {};
+  if (about.gear_kind != om_image) return ACL_SUCCESS;
+  out->hwCount = std::min<size_t>(about.gear_count, ACL_MAX_HW_NUM);
+  std::copy_n(about.gears, 2 * out->hwCount, &out->hw[0][0]);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlGetInputDynamicGearCount(const aclmdlDesc* desc, size_t, size_t* count) {
+  if (!desc || !desc->model || !count) return missing(__func__, "an argument", ACL_ERROR_INVALID_PARAM);
+  const om_description& about = desc->model->about();
+  *count = about.gear_kind == om_dims ? about.gear_count : 0;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlGetInputDynamicDims(const aclmdlDesc* desc, size_t, aclmdlIODims* out, size_t count) {
+  if (!desc || !desc->model || !out) return missing(__func__, "an argument", ACL_ERROR_INVALID_PARAM);
+  const om_description& about = desc->model->about();
+  const size_t there = about.gear_kind == om_dims ? about.gear_count : 0;
+  if (count < there)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: room for %zu gears, the model has %zu", __func__, count, there);
+  for (size_t gear = 0; gear < there; ++gear) {
+    std::vector<int64_t> all;
+    size_t next = 0;
+    for (size_t i = 0; i + 1 < about.input_count; ++i)
+      for (int32_t dim = 0; dim < about.inputs[i].rank; ++dim)
+        all.push_back(about.inputs[i].dims[dim] < 0 ? about.gears[gear * about.gear_width + next++]
+                                                    : about.inputs[i].dims[dim]);
+    write_dims("", all.data(), int32_t(std::min<size_t>(all.size(), ACL_MAX_DIM_CNT)), &out[gear]);
+  }
+  return ACL_SUCCESS;
+}
+
+// ---- datasets ----
+SIM_API aclmdlDataset* aclmdlCreateDataset() { return new aclmdlDataset; }
+SIM_API aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) {
+  if (!dataset) return missing(__func__, "dataset", ACL_ERROR_INVALID_PARAM);
+  delete dataset;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlAddDatasetBuffer(aclmdlDataset* dataset, aclDataBuffer* buffer) {
+  if (!dataset || !buffer) return missing(__func__, dataset ? "dataBuffer" : "dataset", ACL_ERROR_INVALID_PARAM);
+  dataset->blobs.push_back({buffer, nullptr});
+  return ACL_SUCCESS;
+}
+SIM_API size_t aclmdlGetDatasetNumBuffers(const aclmdlDataset* dataset) { return dataset ? dataset->blobs.size() : 0; }
+SIM_API aclDataBuffer* aclmdlGetDatasetBuffer(const aclmdlDataset* dataset, size_t index) {
+  return dataset && index < dataset->blobs.size() ? dataset->blobs[index].buffer : nullptr;
+}
+SIM_API aclError aclmdlSetDatasetTensorDesc(aclmdlDataset* dataset, aclTensorDesc* desc, size_t index) {
+  if (!dataset) return missing(__func__, "dataset", ACL_ERROR_INVALID_PARAM);
+  if (index >= dataset->blobs.size())
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: buffer %zu of %zu", __func__, index, dataset->blobs.size());
+  auto& kept = dataset->blobs[index].desc;
+  kept.reset(desc ? aclCreateTensorDesc(desc->dtype, int(desc->dims.size()), desc->dims.data(), desc->format)
+                  : nullptr);
+  return ACL_SUCCESS;
+}
+SIM_API aclTensorDesc* aclmdlGetDatasetTensorDesc(const aclmdlDataset* dataset, size_t index) {
+  return dataset && index < dataset->blobs.size() ? dataset->blobs[index].desc.get() : nullptr;
+}
+
+}  // extern "C"
+}  // namespace sim::acl::offline

@@ -1,0 +1,277 @@
+"""ONNX models as GE graphs: ``graph_of``.
+
+Names are those of CANN's parser: a Data node has the name of the model's input, an operator's last node that of the ONNX
+node, or its type and a number where the node has none; what is made on the way there has it in front. NetOutput has an
+attribute ``_output_names``, a list of ``node:port:output``, whose last part is the name in the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ophook_npu.sim.atc.errors import AtcError
+from ophook_npu.sim.atc.ge_graph import DATA_TYPES, OF_NUMPY, Graph, Tensor
+from ophook_npu.sim.atc.onnx_constants import Constants, value_of
+from ophook_npu.sim.atc.onnx_node import Node, Value, shown
+
+if TYPE_CHECKING:
+    import onnx
+
+# The opsets that CANN's plugins are registered for.
+OPSETS = range(8, 19)
+
+
+def graph_of(
+    model: onnx.ModelProto,
+    *,
+    input_shapes: Mapping[str, Sequence[int]] = {},
+    name: str = "",
+    opsets: Container[int] = OPSETS,
+) -> Any:
+    """The ``GraphDef`` of a model.
+
+    input_shapes: a shape for an input by its name, of as many dimensions; -1 is one that is not known
+    name: of the graph, instead of the model's
+    opsets: those that are taken; CANN takes 8 to 18, and what stands in another one is refused as CANN refuses it
+
+    Raises AtcError: the first thing that is not converted, with CANN's code.
+    """
+    _needs_onnx()
+    if not model.HasField("graph") or not (model.graph.node or model.graph.output):
+        raise AtcError("E16004", "ONNX model has no graph.")
+    return _Conversion(model, input_shapes, opsets).graph_def(name or model.graph.name or "graph")
+
+
+def _needs_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise AtcError(
+            "E19999", "ONNX models are read by the package onnx, which is not installed.",
+            todo="pip install 'ophook-npu[atc]'",
+        ) from None  # fmt: skip
+
+
+class _Conversion:
+    def __init__(self, model: Any, input_shapes: Mapping[str, Sequence[int]], opsets: Container[int]) -> None:
+        self.opsets = opsets
+        self.versions = {one.domain or "ai.onnx": one.version for one in model.opset_import}
+        if not self.versions:
+            raise AtcError("E16005", "The model has 0 --domain_version fields, but only one is allowed.")
+        self.initializers = {one.name: one for one in model.graph.initializer}
+        self.model = _with_shapes(model, input_shapes, self.initializers)
+        self.graph = Graph()
+        self.values: dict[str, Value] = {}
+        self.tensors: dict[str, Tensor] = {}
+        self.constants = Constants(self.versions.get("ai.onnx", 0), self.initializers, self.values)
+
+    def graph_def(self, name: str) -> Any:
+        graph = self.model.graph
+        if not graph.output:
+            raise AtcError("E16001", "The model has no output node.")
+        for info in [*graph.value_info, *graph.output, *graph.input]:
+            self.values[info.name] = value_of(info)
+        self._inputs()
+        unnamed = 0
+        for node in graph.node:
+            called = node.name
+            if not called:
+                called, unnamed = f"{node.op_type}_{unnamed}", unnamed + 1
+            self._convert(node, called)
+        return self.graph.message(name, [self._output(one.name) for one in graph.output])
+
+    def _inputs(self) -> None:
+        inputs = [one for one in self.model.graph.input if one.name not in self.initializers]
+        if not inputs:
+            raise AtcError("E16001", "The model has no input node.")
+        for index, one in enumerate(inputs):
+            value = self.values[one.name]
+            if value.dtype not in DATA_TYPES:
+                raise AtcError(
+                    "E13014",
+                    f"Value {_kind(one)} of parameter data type for Op {one.name} is invalid. "
+                    "Reason: GE graphs hold tensors of numbers.",
+                )
+            self.tensors[one.name] = self.graph.data(one.name, value.dtype, value.shape, index)
+
+    def _output(self, name: str) -> tuple[Tensor, str]:
+        tensor = self._tensor(name)
+        assert tensor is not None
+        return tensor, f"{tensor.made.name}:{tensor.port}:{name}"
+
+    def _tensor(self, name: str) -> Tensor | None:
+        """The tensor that has this name in the model, None of the empty name."""
+        if not name:
+            return None
+        if name not in self.tensors:
+            if name not in self.initializers:
+                raise AtcError("E19999", f"The value '{name}' is read, and no node of the model writes it.")
+            place = sorted(self.initializers).index(name)
+            self.tensors[name] = self._const(f"{name}_Initializer_{place}", self.constants.of(name), name)
+        return self.tensors[name]
+
+    def _const(self, called: str, value: np.ndarray[Any, Any] | None, name: str) -> Tensor:
+        if value is None or value.dtype.kind in "OUS" or (value.dtype.name not in OF_NUMPY):
+            kind = "text" if value is None or value.dtype.kind in "OUS" else value.dtype.name
+            raise AtcError(
+                "E13014",
+                f"Value {kind} of parameter data type for Op {name} is invalid. "
+                "Reason: GE graphs hold tensors of numbers.",
+            )
+        return self.graph.const(called, value)
+
+    def _convert(self, proto: Any, called: str) -> None:
+        from ophook_npu.sim.atc import onnx_operators
+
+        self.constants.add(proto)
+        if proto.op_type == "If" and proto.domain in ("", "ai.onnx"):
+            self._branch(proto, called)
+            return
+        if proto.op_type == "Constant" and proto.domain in ("", "ai.onnx"):
+            self.tensors[proto.output[0]] = self._const(called, self.constants.of(proto.output[0]), called)
+            return
+        domain = proto.domain or "ai.onnx"
+        if domain not in self.versions:
+            raise AtcError("E19999", f"The opset of domain[{domain}] has no responding version.")
+        version = self.versions[domain]
+        schema = _schema(proto, version)
+        convert = onnx_operators.converter(proto, version, self.opsets, known=schema is not None)
+        inputs = [self._tensor(one) for one in proto.input]
+        if schema is not None:
+            self._complete(proto, inputs)
+        outputs = [self.values.setdefault(one, Value()) for one in proto.output]
+        node = Node(proto, called, version, self.graph, inputs, outputs, schema, self.constants.of)
+        results = convert(node)
+        _all_asked(node)
+        self._name(node, [results] if isinstance(results, Tensor) else list(results))
+
+    def _branch(self, proto: Any, called: str) -> None:
+        """The branch of an If whose condition is known; the engine has no If."""
+        condition = self.constants.of(proto.input[0])
+        if condition is None:
+            raise AtcError(
+                "E10501",
+                f"IR for Op {called} with optype If is not registered.",
+                todo="CANN converts If; the simulated graph engine has none, and takes one whose condition is a constant",
+            )
+        name = "then_branch" if bool(condition) else "else_branch"
+        branch = next(one.g for one in proto.attribute if one.name == name)
+        self.initializers.update({one.name: one for one in branch.initializer})
+        for info in [*branch.value_info, *branch.output]:
+            self.values[info.name] = value_of(info)
+        for node in branch.node:
+            self._convert(node, f"{called}/{node.name or node.op_type}")
+        for output, inner in zip(proto.output, branch.output, strict=True):
+            tensor = self._tensor(inner.name)
+            if tensor is not None:
+                self.tensors[output] = tensor
+            self.constants.same(output, inner.name)
+
+    def _complete(self, proto: Any, inputs: Sequence[Tensor | None]) -> None:
+        """Infers for this node again what is not known of its outputs: the values of its inputs may be known by now."""
+        for name in proto.output:
+            known = self.values.get(name, Value())
+            if name and (known.dtype is None or known.shape is None or -1 in known.shape):
+                break
+        else:
+            return
+        for name, value in self.constants.inferred(proto, inputs).items():
+            known = self.values.setdefault(name, Value())
+            known.dtype = known.dtype or value.dtype
+            if known.shape is None or (value.shape is not None and known.shape.count(-1) > value.shape.count(-1)):
+                known.shape = value.shape
+        target = {"Reshape": 1, "ConstantOfShape": 0}.get(proto.op_type)
+        known = self.values.setdefault(proto.output[0], Value())
+        if target is not None and known.shape is None and len(inputs) > target:
+            by = inputs[target]  # as many dimensions as it has numbers
+            if by is not None and by.shape and by.shape[0] >= 0:
+                known.shape = (-1,) * by.shape[0]
+
+    def _name(self, node: Node, results: list[Tensor]) -> None:
+        missing = [i for i, name in enumerate(node.proto.output) if name and i >= len(results)]
+        if missing:
+            node.refuse(f"its output '{node.proto.output[missing[0]]}' is not converted")
+        if not any(one.made in node.made for one in results):  # one that does nothing is still a node of the graph
+            results[0] = node.add("Identity", results[0])
+        last = next(one.made for one in results if one.made in node.made)
+        self.graph.names.discard(last.name)
+        last.name = self.graph.unique(node.name)
+        for output, tensor, value in zip(node.proto.output, results, node.outputs, strict=False):
+            # A tensor that others know by another name keeps what is known of it.
+            dtype, shape = value.dtype or tensor.dtype, value.shape if value.shape is not None else tensor.shape
+            self.tensors[output] = Tensor(tensor.made, tensor.port, dtype, shape)
+
+
+def _kind(info: Any) -> str:
+    import onnx
+
+    if info.type.HasField("tensor_type"):
+        return str(onnx.TensorProto.DataType.Name(info.type.tensor_type.elem_type))
+    return (info.type.WhichOneof("value") or "none").removesuffix("_type")
+
+
+def _schema(proto: Any, version: int) -> Any:
+    import onnx
+
+    try:
+        return onnx.defs.get_schema(proto.op_type, version, "" if proto.domain == "ai.onnx" else proto.domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def _all_asked(node: Node) -> None:
+    """Refuses an attribute that its conversion does not read and that is not the default: it would be lost unseen."""
+    for one in node.proto.attribute:
+        if one.name not in node.asked:
+            given = node.attribute(one.name)
+            default = (
+                node.schema.attributes[one.name].default_value
+                if node.schema and one.name in node.schema.attributes
+                else None
+            )
+            import onnx
+
+            if (
+                default is None
+                or not default.type
+                or onnx.helper.get_attribute_value(default) != onnx.helper.get_attribute_value(one)
+            ):
+                node.refuse_attribute(one.name, given, "the conversion does not take it")
+
+
+def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int]], initializers: Container[str]) -> Any:
+    """A copy of the model in which the inputs have these shapes and every value the shape that follows."""
+    import onnx
+
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    inputs = {one.name: one for one in copy.graph.input if one.name not in initializers}
+    for name, shape in input_shapes.items():
+        if name not in inputs:
+            raise AtcError(
+                "E10016",
+                f"Op name {name} specified in --input_shape is not found in the model. Confirm whether this node name "
+                "exists, or whether the node is not split with the specified delimiter ';'.",
+                todo=f"the inputs are {', '.join(inputs)}",
+            )
+        known = value_of(inputs[name]).shape
+        if known is not None and len(known) != len(shape):
+            raise AtcError(
+                "E10049",
+                f"Dimension count {len(shape)} configured in --input_shape does not match dimension count {len(known)} "
+                "of the node.",
+                todo=f"input {name} has the shape {shown(known)}",
+            )
+        dims = inputs[name].type.tensor_type.shape
+        del dims.dim[:]
+        for size in shape:
+            dims.dim.add(**({"dim_value": int(size)} if size >= 0 else {}))
+    if input_shapes:  # what was told of other values followed from other shapes
+        del copy.graph.value_info[:]
+    try:
+        return onnx.shape_inference.infer_shapes(copy, data_prop=True)
+    except Exception:  # what cannot be inferred is not known; the engine infers for itself
+        return copy
