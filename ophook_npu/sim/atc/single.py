@@ -51,7 +51,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Tensor:
+class DescribedTensor:
     """One of `input_desc` or `output_desc`; sizes that are not known are -1, of an unknown rank there is one, -2."""
 
     dtype: int
@@ -83,8 +83,8 @@ class SingleOperator:
 
     type: str
     name: str
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[DescribedTensor, ...]
+    outputs: tuple[DescribedTensor, ...]
     attributes: tuple[tuple[str, str, str], ...] = ()
     generalized: bool = False
 
@@ -219,7 +219,7 @@ def _operator(told: dict[str, Any], generalized: bool) -> SingleOperator:
                     tuple(_attribute(one, type_) for one in attributes), generalized)  # fmt: skip
 
 
-def _tensor(told: dict[str, Any], type_: str, where: str, side: str, index: int) -> Tensor:
+def _tensor(told: dict[str, Any], type_: str, where: str, side: str, index: int) -> DescribedTensor:
     what = f"{side} {index} of {type_}"
     dims = _numbers(told, "shape", what)
     dtype_name, format_name = (_at(told, key, str, what).lower() for key in ("type", "format"))
@@ -240,7 +240,7 @@ def _tensor(told: dict[str, Any], type_: str, where: str, side: str, index: int)
     if "origin_format" in told or told.get("origin_shape"):
         origin = (_FORMATS[origin_name], _numbers(told, "origin_shape", what) if told.get("origin_shape") else dims)
         origin = None if origin == (format, dims) else origin
-    return Tensor(dtype, format, dims, _ranges(told, dims, where, what), origin, _constant(told, pack, what),
+    return DescribedTensor(dtype, format, dims, _ranges(told, dims, where, what), origin, _constant(told, pack, what),
                   _of(told.get("dynamic_input", ""), str, f"'dynamic_input' of {what}"))  # fmt: skip
 
 

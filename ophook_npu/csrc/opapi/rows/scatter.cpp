@@ -1,7 +1,6 @@
 // Slices taken and put by index, and gradients that are such a move.
 #include "kernels/scatter.h"
 
-#include "kernels/matmul.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
