@@ -131,7 +131,8 @@ def judged(case: Any, opsets: Any) -> tuple[str, str]:
             return REFUSED, str(error)
         dtypes = [DATA_TYPES[one.type.tensor_type.elem_type][0] for one in model.graph.output]
         try:
-            results = run(graph, [array_of(one) for one in fed], dtypes)
+            ranks = [array_of(one).ndim for one in expected]
+            results = run(graph, [array_of(one) for one in fed], list(zip(dtypes, ranks, strict=True)))
         except RuntimeError as error:
             return ENGINE, str(error)
         for result, value in zip(results, expected, strict=True):

@@ -155,7 +155,9 @@ def test_models_without_a_graph_an_input_or_an_output() -> None:
 
 
 def test_what_would_be_lost() -> None:
-    assert "Value Sigmoid of parameter activation for Op Relu_0 is invalid" in refused(one("Relu", activation="Sigmoid"))
+    assert "Value Sigmoid of parameter activation for Op Relu_0 is invalid" in refused(
+        one("Relu", activation="Sigmoid")
+    )
     assert "Value max of parameter mode for Op RoiAlign_0" in refused(
         model_of(
             [helper.make_node("RoiAlign", ["x", "r", "i"], ["y"], mode="max")],
