@@ -32,8 +32,10 @@ def to_tensor(array: Any) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
-def run(graph: Any, inputs: Sequence[Any], dtypes: Sequence[int]) -> list[torch.Tensor]:
-    """What the graph makes of numpy arrays; ``dtypes``: of its outputs, as ``ge::DataType`` numbers them.
+def run(graph: Any, inputs: Sequence[Any], outputs: Sequence[tuple[int, int]]) -> list[torch.Tensor]:
+    """What the graph makes of numpy arrays.
+
+    outputs: of each the data type, as ``ge::DataType`` numbers them, and the number of dimensions
 
     Raises RuntimeError, with what the engine said.
     """
@@ -41,12 +43,14 @@ def run(graph: Any, inputs: Sequence[Any], dtypes: Sequence[int]) -> list[torch.
     model.graph.add().CopyFrom(graph)
     runner = _binding()(f"{graph.name}")
     tensors = [to_tensor(one).npu() for one in inputs]
-    runner.load(model.SerializeToString(), {}, [1] * len(tensors), list(dtypes), 1)
+    runner.load(model.SerializeToString(), {}, [1] * len(tensors), [dtype for dtype, _ in outputs], 1)
     shapes = [list(op.output_desc[0].shape.dim) for op in graph.op if op.type == "Data"]
-    runner.set_hint_shape(shapes, [list(one.shape.dim) for one in graph.op[-1].input_desc])
+    results = [list(one.shape.dim) for one in graph.op[-1].input_desc]
+    # A number of dimensions that is not known is no hint.
+    results = [[-1] * rank if told == [-2] else told for told, (_, rank) in zip(results, outputs, strict=True)]
+    runner.set_hint_shape(shapes, results)
     runner.compile()
-    outputs = runner.run((tensors, [], None))
-    return [one.cpu() for one in outputs]
+    return [one.cpu() for one in runner.run((tensors, [], None))]
 
 
 def to_array(tensor: torch.Tensor, dtype: Any) -> Any:

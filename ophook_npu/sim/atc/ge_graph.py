@@ -76,7 +76,7 @@ class Graph:
         self.names.add(one)
         return one
 
-    def data(self, name: str, dtype: int, shape: tuple[int, ...], index: int) -> Tensor:
+    def data(self, name: str, dtype: int, shape: tuple[int, ...] | None, index: int) -> Tensor:
         made = Made("Data", self.unique(name), [], ["y"], {"index": index, "dtype": dtype, "shape": shape})
         self.nodes.append(made)
         return Tensor(made, 0, dtype, shape)

@@ -1,7 +1,7 @@
 """The values of a model that are known while it is converted: constants, and what is computed of nothing else.
 
-Shapes are computed of shapes by chains of small nodes, whose end is an attribute of a GE operator. The nodes stay in the
-graph; here they are only looked through, with the reference implementation of ONNX.
+Shapes are computed of shapes by chains of small nodes, whose end is an attribute of a GE operator. The nodes stay in
+the graph; here they are only looked through, with the reference implementation of ONNX.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ophook_npu.sim.atc.ge_graph import Tensor
-from ophook_npu.sim.atc.onnx_node import Value
+from ophook_npu.sim.atc.onnx_node import Array, Value
 
 # The most numbers that a value may have to be computed here.
 _MOST = 4096
@@ -32,7 +32,7 @@ class Constants:
         self._initializers = initializers
         self._values = values
         self._writers: dict[str, Any] = {}
-        self._known: dict[str, np.ndarray[Any, Any] | None] = {}
+        self._known: dict[str, Array | None] = {}
 
     def add(self, proto: Any) -> None:
         """A node that the model has."""
@@ -43,13 +43,13 @@ class Constants:
         """Another name of a value."""
         self._known[name] = self.of(other)
 
-    def of(self, name: str) -> np.ndarray[Any, Any] | None:
+    def of(self, name: str) -> Array | None:
         """The value of that name, None where it is not known."""
         if name not in self._known:
             self._known[name] = self._find(name)
         return self._known[name]
 
-    def _find(self, name: str) -> np.ndarray[Any, Any] | None:
+    def _find(self, name: str) -> Array | None:
         import onnx
 
         if name in self._initializers:
@@ -73,10 +73,11 @@ class Constants:
         return self._computed(proto, name, inputs)
 
     def inferred(self, proto: Any, inputs: Sequence[Tensor | None]) -> dict[str, Value]:
-        """What ONNX infers of the outputs of a node by itself, where constants stand for inputs whose value is known."""
+        """What ONNX infers of the outputs of a node by itself, with constants for inputs whose value is known."""
         import onnx
 
-        given, values = [], []
+        given: list[Any] = []
+        values: list[Any] = []
         for name, tensor in zip(proto.input, inputs, strict=True):
             if tensor is None or name in {one.name for one in given}:
                 continue
@@ -98,7 +99,7 @@ class Constants:
             return {}
         return {one.name: value_of(one) for one in graph.output}
 
-    def _computed(self, proto: Any, name: str, inputs: list[Any]) -> np.ndarray[Any, Any] | None:
+    def _computed(self, proto: Any, name: str, inputs: list[Any]) -> Array | None:
         import onnx
         from onnx.reference import ReferenceEvaluator
 
@@ -111,9 +112,10 @@ class Constants:
             [onnx.helper.make_empty_tensor_value_info(name)],
         )  # fmt: skip
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", self._opset)])
-        fed = dict(zip(names, [one for one in inputs if one is not None], strict=True))
+        fed: Any = dict(zip(names, [one for one in inputs if one is not None], strict=True))
         try:
-            return np.asarray(ReferenceEvaluator(model).run(None, fed)[0])
+            found: Any = ReferenceEvaluator(model).run(None, fed)
+            return np.asarray(found[0])
         except Exception:  # what the reference cannot compute is not known
             return None
 
@@ -129,7 +131,7 @@ def value_of(info: Any) -> Value:
     return Value(tensor.elem_type or None, shape)
 
 
-def _constant(proto: Any) -> np.ndarray[Any, Any] | None:
+def _constant(proto: Any) -> Array | None:
     import onnx
 
     for one in proto.attribute:

@@ -1,8 +1,8 @@
 """ONNX models as GE graphs: ``graph_of``.
 
-Names are those of CANN's parser: a Data node has the name of the model's input, an operator's last node that of the ONNX
-node, or its type and a number where the node has none; what is made on the way there has it in front. NetOutput has an
-attribute ``_output_names``, a list of ``node:port:output``, whose last part is the name in the model.
+Names are those of CANN's parser: a Data node has the name of the model's input, an operator's last node that of the
+ONNX node, or its type and a number where the node has none; what is made on the way there has it in front. NetOutput
+has an attribute ``_output_names``, a list of ``node:port:output``, whose last part is the name in the model.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.ge_graph import DATA_TYPES, OF_NUMPY, Graph, Tensor
 from ophook_npu.sim.atc.onnx_constants import Constants, value_of
-from ophook_npu.sim.atc.onnx_node import Node, Value, shown
+from ophook_npu.sim.atc.onnx_node import Array, Node, Value, shown
 
 if TYPE_CHECKING:
     import onnx
@@ -113,7 +111,7 @@ class _Conversion:
             self.tensors[name] = self._const(f"{name}_Initializer_{place}", self.constants.of(name), name)
         return self.tensors[name]
 
-    def _const(self, called: str, value: np.ndarray[Any, Any] | None, name: str) -> Tensor:
+    def _const(self, called: str, value: Array | None, name: str) -> Tensor:
         if value is None or value.dtype.kind in "OUS" or (value.dtype.name not in OF_NUMPY):
             kind = "text" if value is None or value.dtype.kind in "OUS" else value.dtype.name
             raise AtcError(
@@ -155,7 +153,7 @@ class _Conversion:
             raise AtcError(
                 "E10501",
                 f"IR for Op {called} with optype If is not registered.",
-                todo="CANN converts If; the simulated graph engine has none, and takes one whose condition is a constant",
+                todo="CANN converts If; the simulated engine has none, and takes one whose condition is a constant",
             )
         name = "then_branch" if bool(condition) else "else_branch"
         branch = next(one.g for one in proto.attribute if one.name == name)
@@ -224,22 +222,16 @@ def _schema(proto: Any, version: int) -> Any:
 
 def _all_asked(node: Node) -> None:
     """Refuses an attribute that its conversion does not read and that is not the default: it would be lost unseen."""
-    for one in node.proto.attribute:
-        if one.name not in node.asked:
-            given = node.attribute(one.name)
-            default = (
-                node.schema.attributes[one.name].default_value
-                if node.schema and one.name in node.schema.attributes
-                else None
-            )
-            import onnx
+    import onnx
 
-            if (
-                default is None
-                or not default.type
-                or onnx.helper.get_attribute_value(default) != onnx.helper.get_attribute_value(one)
-            ):
-                node.refuse_attribute(one.name, given, "the conversion does not take it")
+    known = node.schema.attributes if node.schema else {}
+    for one in node.proto.attribute:
+        if one.name in node.asked:
+            continue
+        default = known[one.name].default_value if one.name in known else None
+        given = onnx.helper.get_attribute_value(one)
+        if default is None or not default.type or onnx.helper.get_attribute_value(default) != given:
+            node.refuse_attribute(one.name, node.attribute(one.name), "the conversion does not take it")
 
 
 def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int]], initializers: Container[str]) -> Any:

@@ -65,12 +65,10 @@ def layer_normal(node: Node) -> list[Tensor]:
     axis, rank = node.attribute("axis"), node.rank(x)
     node.attribute("stash_type")
     assert x.shape is not None
-    normalized = x.shape[axis % rank :]
+    count = rank - axis % rank
     weights = []
     for weight, otherwise in ((scale, 1), (bias, 0)):
-        if weight is not None and (weight.shape == normalized and -1 not in normalized):
-            weights.append(weight)
-        elif weight is not None and weight.shape is not None and len(weight.shape) == len(normalized):
+        if weight is not None and weight.shape is not None and len(weight.shape) == count:
             weights.append(weight)
         else:
             fill = node.const(otherwise, x.dtype) if weight is None else weight
