@@ -22,7 +22,8 @@ _MOST = 4096
 _RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
 
-def _small(shape: tuple[int, ...] | None) -> bool:
+def small(shape: Sequence[int] | None) -> bool:
+    """Whether what has this shape is looked at here."""
     return shape is not None and -1 not in shape and int(np.prod(shape)) <= _MOST
 
 
@@ -85,7 +86,7 @@ class Constants:
                 return {}
             shape = None if tensor.shape is None else [None if size < 0 else size for size in tensor.shape]
             given.append(onnx.helper.make_tensor_value_info(name, tensor.dtype, shape))
-            value = self.of(name) if _small(tensor.shape) else None
+            value = self.of(name) if small(tensor.shape) else None
             if value is not None:
                 values.append(onnx.numpy_helper.from_array(value, name))
         outputs = [onnx.helper.make_empty_tensor_value_info(one) for one in proto.output if one]

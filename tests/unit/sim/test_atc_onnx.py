@@ -181,6 +181,18 @@ def test_texts_and_values_that_nobody_writes() -> None:
     assert refused(missing) == "E19999: The value 'z' is read, and no node of the model writes it."
 
 
+def test_what_does_not_fit_the_schema() -> None:
+    assert "Unrecognized attribute: activation" in refused(one("Relu", activation="Sigmoid"))
+    assert "Required attribute 'kernel_shape' is missing" in refused(one("MaxPool", shape=(1, 1, 4, 4)))
+    few = model_of([helper.make_node("Conv", ["x"], ["y"])], {"x": (1, 1, 4, 4)}, ["y"])
+    assert "E14001: Argument for Op Conv_0 with optype Conv is invalid. Reason: Node" in refused(few)
+    odd = model_of(
+        [helper.make_node("Resize", ["x", "", "s"], ["y"])], {"x": (1, 1, 4, 4)}, ["y"],
+        constants={"s": np.ones(3, np.float32)},
+    )  # fmt: skip
+    assert "its shapes, or the values of its constants and attributes, do not fit" in refused(odd)
+
+
 def test_lacking_operators_are_named() -> None:
     told = refused(one("RandomUniformLike"))
     assert told == "E10501: IR for Op RandomUniformLike_0 with optype RandomUniform is not registered."
