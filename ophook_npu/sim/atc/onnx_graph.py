@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.ge_graph import DATA_TYPES, OF_NUMPY, Graph, Tensor
 from ophook_npu.sim.atc.onnx_constants import Constants, small, value_of
-from ophook_npu.sim.atc.onnx_node import Array, Convert, Node, Value, shown
+from ophook_npu.sim.atc.onnx_node import Array, Convert, Inferred, Node, shown
 
 if TYPE_CHECKING:
     import onnx
@@ -63,7 +63,7 @@ class _Conversion:
         self.places = {name: place for place, name in enumerate(sorted(self.initializers))}
         self.model = _with_shapes(model, input_shapes, self.initializers)
         self.graph = Graph()
-        self.values: dict[str, Value] = {}
+        self.values: dict[str, Inferred] = {}
         self.tensors: dict[str, Tensor] = {}
         self.constants = Constants(self.versions.get("ai.onnx", 0), self.initializers, self.values)
 
@@ -141,7 +141,7 @@ class _Conversion:
         inputs = [self._tensor(one) for one in proto.input]
         if schema is not None:
             self._complete(proto, inputs)
-        outputs = [self.values.setdefault(one, Value()) for one in proto.output]
+        outputs = [self.values.setdefault(one, Inferred()) for one in proto.output]
         node = Node(proto, called, version, self.graph, inputs, outputs, schema, self.constants.of)
         results = _converted(convert, node)
         _all_asked(node)
@@ -172,18 +172,18 @@ class _Conversion:
     def _complete(self, proto: Any, inputs: Sequence[Tensor | None]) -> None:
         """Infers for this node again what is not known of its outputs: the values of its inputs may be known by now."""
         for name in proto.output:
-            known = self.values.get(name, Value())
+            known = self.values.get(name, Inferred())
             if name and (known.dtype is None or known.shape is None or -1 in known.shape):
                 break
         else:
             return
         for name, value in self.constants.inferred(proto, inputs).items():
-            known = self.values.setdefault(name, Value())
+            known = self.values.setdefault(name, Inferred())
             known.dtype = known.dtype or value.dtype
             if known.shape is None or (value.shape is not None and known.shape.count(-1) > value.shape.count(-1)):
                 known.shape = value.shape
         target = {"Reshape": 1, "ConstantOfShape": 0}.get(proto.op_type)
-        known = self.values.setdefault(proto.output[0], Value())
+        known = self.values.setdefault(proto.output[0], Inferred())
         if target is not None and known.shape is None and len(inputs) > target:
             by = inputs[target]  # as many dimensions as it has numbers
             if by is not None and by.shape and by.shape[0] >= 0:

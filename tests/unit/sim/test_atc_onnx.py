@@ -155,8 +155,9 @@ def test_models_without_a_graph_an_input_or_an_output() -> None:
 
 
 def test_what_would_be_lost() -> None:
-    assert "Value Sigmoid of parameter activation for Op Relu_0 is invalid" in refused(
-        one("Relu", activation="Sigmoid")
+    fast = helper.make_node("NPUFastGelu", ["x"], ["y"], domain="npu", exact=1)
+    assert refused(model_of([fast], {"x": (2,)}, ["y"])) == (
+        "E13014: Value 1 of parameter exact for Op NPUFastGelu_0 is invalid. Reason: the conversion does not take it."
     )
     assert "Value max of parameter mode for Op RoiAlign_0" in refused(
         model_of(
@@ -168,7 +169,7 @@ def test_what_would_be_lost() -> None:
     dropped = helper.make_node("Dropout", ["x", "r", "t"], ["y"])
     model = model_of([dropped], {"x": (2,)}, ["y"], constants={"r": np.float32(0.5), "t": np.asarray(True)})
     assert "its training_mode has to be false" in refused(model)
-    two = helper.make_node("Relu", ["x"], ["y", "z"])
+    two = helper.make_node("NPUFastGelu", ["x"], ["y", "z"], domain="npu")
     assert "its output 'z' is not converted" in refused(model_of([two], {"x": (2,)}, ["y"]))
 
 
