@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ophook_npu.sim.atc.ge_graph import Tensor
-from ophook_npu.sim.atc.onnx_node import Array, Value
+from ophook_npu.sim.atc.onnx_node import Array, Inferred
 
 # The most numbers that a value may have to be computed here.
 _MOST = 4096
@@ -22,12 +22,13 @@ _MOST = 4096
 _RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
 
-def _small(shape: tuple[int, ...] | None) -> bool:
+def small(shape: Sequence[int] | None) -> bool:
+    """Whether what has this shape is looked at here."""
     return shape is not None and -1 not in shape and int(np.prod(shape)) <= _MOST
 
 
 class Constants:
-    def __init__(self, opset: int, initializers: Mapping[str, Any], values: Mapping[str, Value]) -> None:
+    def __init__(self, opset: int, initializers: Mapping[str, Any], values: Mapping[str, Inferred]) -> None:
         self._opset = opset
         self._initializers = initializers
         self._values = values
@@ -72,7 +73,7 @@ class Constants:
             return None
         return self._computed(proto, name, inputs)
 
-    def inferred(self, proto: Any, inputs: Sequence[Tensor | None]) -> dict[str, Value]:
+    def inferred(self, proto: Any, inputs: Sequence[Tensor | None]) -> dict[str, Inferred]:
         """What ONNX infers of the outputs of a node by itself, with constants for inputs whose value is known."""
         import onnx
 
@@ -85,7 +86,7 @@ class Constants:
                 return {}
             shape = None if tensor.shape is None else [None if size < 0 else size for size in tensor.shape]
             given.append(onnx.helper.make_tensor_value_info(name, tensor.dtype, shape))
-            value = self.of(name) if _small(tensor.shape) else None
+            value = self.of(name) if small(tensor.shape) else None
             if value is not None:
                 values.append(onnx.numpy_helper.from_array(value, name))
         outputs = [onnx.helper.make_empty_tensor_value_info(one) for one in proto.output if one]
@@ -120,15 +121,15 @@ class Constants:
             return None
 
 
-def value_of(info: Any) -> Value:
+def value_of(info: Any) -> Inferred:
     """What a ``ValueInfoProto`` tells."""
     tensor = info.type.tensor_type
     if not info.type.HasField("tensor_type"):
-        return Value()
+        return Inferred()
     shape = None
     if tensor.HasField("shape"):
         shape = tuple(one.dim_value if one.HasField("dim_value") else -1 for one in tensor.shape.dim)
-    return Value(tensor.elem_type or None, shape)
+    return Inferred(tensor.elem_type or None, shape)
 
 
 def _constant(proto: Any) -> Array | None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.ge_graph import DATA_TYPES, OF_NUMPY, Graph, Tensor
-from ophook_npu.sim.atc.onnx_constants import Constants, value_of
-from ophook_npu.sim.atc.onnx_node import Array, Node, Value, shown
+from ophook_npu.sim.atc.onnx_constants import Constants, small, value_of
+from ophook_npu.sim.atc.onnx_node import Array, Convert, Inferred, Node, shown
 
 if TYPE_CHECKING:
     import onnx
@@ -60,9 +60,10 @@ class _Conversion:
         if not self.versions:
             raise AtcError("E16005", "The model has 0 --domain_version fields, but only one is allowed.")
         self.initializers = {one.name: one for one in model.graph.initializer}
+        self.places = {name: place for place, name in enumerate(sorted(self.initializers))}
         self.model = _with_shapes(model, input_shapes, self.initializers)
         self.graph = Graph()
-        self.values: dict[str, Value] = {}
+        self.values: dict[str, Inferred] = {}
         self.tensors: dict[str, Tensor] = {}
         self.constants = Constants(self.versions.get("ai.onnx", 0), self.initializers, self.values)
 
@@ -107,7 +108,7 @@ class _Conversion:
         if name not in self.tensors:
             if name not in self.initializers:
                 raise AtcError("E19999", f"The value '{name}' is read, and no node of the model writes it.")
-            place = sorted(self.initializers).index(name)
+            place = self.places.setdefault(name, len(self.places))
             self.tensors[name] = self._const(f"{name}_Initializer_{place}", self.constants.of(name), name)
         return self.tensors[name]
 
@@ -140,9 +141,9 @@ class _Conversion:
         inputs = [self._tensor(one) for one in proto.input]
         if schema is not None:
             self._complete(proto, inputs)
-        outputs = [self.values.setdefault(one, Value()) for one in proto.output]
+        outputs = [self.values.setdefault(one, Inferred()) for one in proto.output]
         node = Node(proto, called, version, self.graph, inputs, outputs, schema, self.constants.of)
-        results = convert(node)
+        results = _converted(convert, node)
         _all_asked(node)
         self._name(node, [results] if isinstance(results, Tensor) else list(results))
 
@@ -171,18 +172,18 @@ class _Conversion:
     def _complete(self, proto: Any, inputs: Sequence[Tensor | None]) -> None:
         """Infers for this node again what is not known of its outputs: the values of its inputs may be known by now."""
         for name in proto.output:
-            known = self.values.get(name, Value())
+            known = self.values.get(name, Inferred())
             if name and (known.dtype is None or known.shape is None or -1 in known.shape):
                 break
         else:
             return
         for name, value in self.constants.inferred(proto, inputs).items():
-            known = self.values.setdefault(name, Value())
+            known = self.values.setdefault(name, Inferred())
             known.dtype = known.dtype or value.dtype
             if known.shape is None or (value.shape is not None and known.shape.count(-1) > value.shape.count(-1)):
                 known.shape = value.shape
         target = {"Reshape": 1, "ConstantOfShape": 0}.get(proto.op_type)
-        known = self.values.setdefault(proto.output[0], Value())
+        known = self.values.setdefault(proto.output[0], Inferred())
         if target is not None and known.shape is None and len(inputs) > target:
             by = inputs[target]  # as many dimensions as it has numbers
             if by is not None and by.shape and by.shape[0] >= 0:
@@ -220,6 +221,24 @@ def _schema(proto: Any, version: int) -> Any:
         return None
 
 
+def _converted(convert: Convert, node: Node) -> Tensor | Sequence[Tensor]:
+    """What comes of a node that is as its schema says."""
+    import onnx
+
+    if node.schema is not None:
+        context = onnx.checker.C.CheckerContext()
+        context.ir_version = onnx.IR_VERSION
+        context.opset_imports = {"": node.opset}
+        try:
+            onnx.checker.check_node(node.proto, context)
+        except onnx.checker.ValidationError as error:
+            node.refuse(str(error).splitlines()[0].rstrip("."))
+    try:
+        return convert(node)
+    except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
+        node.refuse(f"its shapes, or the values of its constants and attributes, do not fit: {error}")
+
+
 def _all_asked(node: Node) -> None:
     """Refuses an attribute that its conversion does not read and that is not the default: it would be lost unseen."""
     import onnx
@@ -234,12 +253,30 @@ def _all_asked(node: Node) -> None:
             node.refuse_attribute(one.name, node.attribute(one.name), "the conversion does not take it")
 
 
+def _without_weights(model: Any) -> Any:
+    """A copy in which what is large is not copied: weights are only told by their types and shapes."""
+    import onnx
+
+    copy, graph = onnx.ModelProto(ir_version=max(model.ir_version, 4)), model.graph
+    copy.opset_import.extend(model.opset_import)
+    copy.graph.name = graph.name
+    copy.graph.node.extend(graph.node)
+    copy.graph.input.extend(graph.input)
+    copy.graph.output.extend(graph.output)
+    copy.graph.value_info.extend(graph.value_info)
+    for one in graph.initializer:
+        if small(one.dims):
+            copy.graph.initializer.append(one)
+        elif all(one.name != other.name for other in graph.input):
+            copy.graph.input.append(onnx.helper.make_tensor_value_info(one.name, one.data_type, one.dims))
+    return copy
+
+
 def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int]], initializers: Container[str]) -> Any:
     """A copy of the model in which the inputs have these shapes and every value the shape that follows."""
     import onnx
 
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
+    copy = _without_weights(model)
     inputs = {one.name: one for one in copy.graph.input if one.name not in initializers}
     for name, shape in input_shapes.items():
         if name not in inputs:

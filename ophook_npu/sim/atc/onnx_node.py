@@ -9,14 +9,14 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from ophook_npu.sim.atc.errors import AtcError
-from ophook_npu.sim.atc.ge_graph import FLOAT, NUMPY, Graph, Made, Tensor, TypeAttribute, ge_type
+from ophook_npu.sim.atc.ge_graph import FLOAT, NUMPY, GeNode, Graph, Tensor, TypeAttribute, ge_type
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Given: TypeAlias = "Tensor | Sequence[Tensor] | None"
 
 
 @dataclass
-class Value:
+class Inferred:
     """What is known of a value of the model: its data type and shape, with -1 where a dimension is not known."""
 
     dtype: int | None = None
@@ -35,10 +35,10 @@ class Node:
     opset: int
     graph: Graph
     inputs: list[Tensor | None]
-    outputs: list[Value]
+    outputs: list[Inferred]
     schema: Any
     value_of: Callable[[str], Array | None]
-    made: list[Made] = field(default_factory=list)
+    made: list[GeNode] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
 
     # ---- what it has -------------------------------------------------------------------------------------------------

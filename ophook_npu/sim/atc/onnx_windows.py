@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.ge_graph import FLOATING, NUMPY, Tensor
 from ophook_npu.sim.atc.onnx_node import Array, Convert, Node, like
 
@@ -36,7 +37,7 @@ class Windows:
 def windows_of(node: Node, x: Tensor, kernel: Sequence[int]) -> Windows:
     axes = len(kernel)
     if axes not in (1, 2, 3):
-        node.refuse(f"its windows have {axes} dimensions, CANN takes 1, 2 and 3")
+        node.refuse(f"its windows are of {counted(axes, 'dimension')}, CANN takes 1, 2 and 3")
     stride = list(node.attribute("strides") or [1] * axes)
     dilation = list(node.attribute("dilations") or [1] * axes)
     pads = list(node.attribute("pads") or [0] * 2 * axes)
@@ -103,7 +104,7 @@ def transposed_convolution(node: Node) -> Tensor:
         [0] * axes, [0] * axes,
     )  # fmt: skip
     if axes not in (1, 2, 3):
-        node.refuse(f"its windows have {axes} dimensions, CANN takes 1, 2 and 3")
+        node.refuse(f"its windows are of {counted(axes, 'dimension')}, CANN takes 1, 2 and 3")
     if x.shape is None or len(x.shape) != axes + 2 or -1 in x.shape[2:]:
         node.sizes(x)
     assert x.shape is not None

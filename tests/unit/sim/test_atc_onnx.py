@@ -155,8 +155,9 @@ def test_models_without_a_graph_an_input_or_an_output() -> None:
 
 
 def test_what_would_be_lost() -> None:
-    assert "Value Sigmoid of parameter activation for Op Relu_0 is invalid" in refused(
-        one("Relu", activation="Sigmoid")
+    fast = helper.make_node("NPUFastGelu", ["x"], ["y"], domain="npu", exact=1)
+    assert refused(model_of([fast], {"x": (2,)}, ["y"])) == (
+        "E13014: Value 1 of parameter exact for Op NPUFastGelu_0 is invalid. Reason: the conversion does not take it."
     )
     assert "Value max of parameter mode for Op RoiAlign_0" in refused(
         model_of(
@@ -168,7 +169,7 @@ def test_what_would_be_lost() -> None:
     dropped = helper.make_node("Dropout", ["x", "r", "t"], ["y"])
     model = model_of([dropped], {"x": (2,)}, ["y"], constants={"r": np.float32(0.5), "t": np.asarray(True)})
     assert "its training_mode has to be false" in refused(model)
-    two = helper.make_node("Relu", ["x"], ["y", "z"])
+    two = helper.make_node("NPUFastGelu", ["x"], ["y", "z"], domain="npu")
     assert "its output 'z' is not converted" in refused(model_of([two], {"x": (2,)}, ["y"]))
 
 
@@ -179,6 +180,18 @@ def test_texts_and_values_that_nobody_writes() -> None:
     )
     missing = model_of([helper.make_node("Relu", ["z"], ["y"])], {"x": (2,)}, ["y"])
     assert refused(missing) == "E19999: The value 'z' is read, and no node of the model writes it."
+
+
+def test_what_does_not_fit_the_schema() -> None:
+    assert "Unrecognized attribute: activation" in refused(one("Relu", activation="Sigmoid"))
+    assert "Required attribute 'kernel_shape' is missing" in refused(one("MaxPool", shape=(1, 1, 4, 4)))
+    few = model_of([helper.make_node("Conv", ["x"], ["y"])], {"x": (1, 1, 4, 4)}, ["y"])
+    assert "E14001: Argument for Op Conv_0 with optype Conv is invalid. Reason: Node" in refused(few)
+    odd = model_of(
+        [helper.make_node("Resize", ["x", "", "s"], ["y"])], {"x": (1, 1, 4, 4)}, ["y"],
+        constants={"s": np.ones(3, np.float32)},
+    )  # fmt: skip
+    assert "its shapes, or the values of its constants and attributes, do not fit" in refused(odd)
 
 
 def test_lacking_operators_are_named() -> None:
