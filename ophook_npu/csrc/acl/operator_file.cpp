@@ -12,12 +12,12 @@ struct Wrong : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct Head {
+struct OmHead {
   char magic[8];
   uint32_t version, kind;
   uint64_t text, model;
 };
-static_assert(sizeof(Head) == 32);
+static_assert(sizeof(OmHead) == 32);
 constexpr char kOmMagic[] = "OPHOOKOM";
 constexpr uint32_t kOperator = 1;
 constexpr size_t kMostDims = 16, kMostTensors = 4096;
@@ -162,7 +162,7 @@ void line(std::string_view text, OperatorModel& model, bool& generalized) {
 }  // namespace
 
 std::string read_operator(std::string_view file, OperatorModel& model, bool& generalized, int& code) {
-  Head head;
+  OmHead head;
   code = ACL_ERROR_PARSE_MODEL;
   if (file.starts_with("IMOD"))
     return "was made by CANN's atc and holds a device's code: convert it with the simulator's atc";

@@ -116,7 +116,10 @@ def write_models(file: Path, folder: Path, soc: str) -> list[Path]:
         AtcError: the file, or an operator in it, is refused.
     """
     told = operators(file)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AtcError("E13004", f"--output={folder} cannot be made: {error.strerror}") from error
     written: list[Path] = []
     failed: AtcError | None = None
     for index, one in enumerate(told):
