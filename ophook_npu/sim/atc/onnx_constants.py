@@ -18,6 +18,10 @@ from ophook_npu.sim.atc.onnx_node import Array, Inferred
 _MOST = 4096
 
 
+# What only moves numbers: weights go through it on their way to a recurrent layer, which takes constants.
+_MOVES = {"Concat", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"}
+_MOST_MOVED = 1 << 26
+
 # What another run would compute anew.
 _RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
@@ -64,12 +68,13 @@ class Constants:
         if proto.op_type in ("Shape", "Size") and of and of.shape is not None and -1 not in of.shape:
             return self._computed(proto, name, [np.broadcast_to(np.float32(0), of.shape)])
         inputs = [self.of(one) if one else None for one in proto.input]
+        most = _MOST_MOVED if proto.op_type in _MOVES else _MOST
         if not inputs or any(
-            one is None or one.size > _MOST for one, told in zip(inputs, proto.input, strict=True) if told
+            one is None or one.size > most for one, told in zip(inputs, proto.input, strict=True) if told
         ):
             return None
         shape = self._values[name].shape if name in self._values else None
-        if shape is not None and -1 not in shape and int(np.prod(shape)) > _MOST:
+        if shape is not None and -1 not in shape and int(np.prod(shape)) > most:
             return None
         return self._computed(proto, name, inputs)
 
