@@ -18,9 +18,12 @@ _VIEWS = {"bfloat16": torch.bfloat16, "float8_e4m3fn": torch.float8_e4m3fn, "flo
 
 @functools.cache
 def _binding() -> Any:
-    from torchair.core import _backend, _torchair
+    """The engine is initialized once a process, so as torchair does it where nothing is configured."""
+    from torchair._ge_concrete_graph.fx2ge_converter import GeConcreteGraph
+    from torchair.configs.compiler_config import CompilerConfig
+    from torchair.core import _torchair
 
-    _backend.initialize_graph_engine()
+    GeConcreteGraph(CompilerConfig())
     return _torchair.TorchNpuGraphBase
 
 
