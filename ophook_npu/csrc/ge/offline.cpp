@@ -40,7 +40,7 @@ int looked_up(const Table& table, const std::string& key, int otherwise) {
   return found == std::end(table) ? otherwise : found->second;
 }
 
-std::vector<std::string> split(const std::string& text, char at) {
+std::vector<std::string> parts_of(const std::string& text, char at) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
@@ -49,7 +49,7 @@ std::vector<std::string> split(const std::string& text, char at) {
 
 std::map<std::string, std::string> read_text(const std::string& text) {
   std::map<std::string, std::string> out;
-  for (const std::string& line : split(text, '\n'))
+  for (const std::string& line : parts_of(text, '\n'))
     if (const size_t equal = line.find('='); equal != std::string::npos)
       out[line.substr(0, equal)] = line.substr(equal + 1);
   return out;
@@ -116,7 +116,8 @@ void om_model::describe_inputs(const std::map<std::string, std::string>& text) {
         if (name == port.name) port.dims = dims;
       const auto limits = text.find("range:" + port.name);
       if (limits != text.end())
-        for (const std::string& number : split(limits->second, ',')) port.range.push_back(std::atoll(number.c_str()));
+        for (const std::string& number : parts_of(limits->second, ','))
+          port.range.push_back(std::atoll(number.c_str()));
       else if (!geared)
         for (const int64_t size : port.dims)
           port.range.insert(port.range.end(), {size < 0 ? 0 : size, size < 0 ? kNoLimit : size});
@@ -137,7 +138,7 @@ void om_model::describe_inputs(const std::map<std::string, std::string>& text) {
 
 void om_model::describe_outputs(const std::map<std::string, std::string>& text) {
   const auto names = text.find("outputs");
-  const std::vector<std::string> told = names == text.end() ? std::vector<std::string>() : split(names->second, ';');
+  const std::vector<std::string> told = names == text.end() ? std::vector<std::string>() : parts_of(names->second, ';');
   const gesim::Compiled& first = *loaded.compiled[0];
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     const gesim::Edge& edge = first.outputs[i];
