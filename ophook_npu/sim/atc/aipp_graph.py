@@ -224,7 +224,7 @@ def _set_gears(network: _Input, aipp: Aipp, dims: list[int], placed: Placed) -> 
         if odd:
             raise refused(f"a gear of --dynamic_image_size is {odd[0]}; of YUV420SP_U8 the sizes have to be even")
         if not placed.lines:
-            placed.lines.append(("gears.told", ";".join(",".join(map(str, row)) for row in gears.sizes)))
+            placed.lines.append(("gears.told", ",".join(str(size) for row in gears.sizes for size in row)))
         rows = [[size * 3 // 2 if i == place else size for i, size in enumerate(row)] for row in gears.sizes]
         placed.gears = Gears(gears.kind, rows)
 

@@ -34,10 +34,10 @@ Dim used(const Call& call, const char* size, const Dim& source, int64_t network)
 void aipp_rule(Shaper& s) {
   const Dims network = network_of(s);
   const Shape x = s.shape(0);
-  if (x && x->size() != 4) throw Refused("its images have 4 dimensions, they are " + s.describe(0));
+  if (!x || x->size() != 4) throw Refused("its images have 4 dimensions, they are " + s.describe(0));
   if (s.dtype(0) != kUint8) throw Refused("its images are uint8, they are " + s.describe(0));
   if (is_static(s) == s.has(1)) throw Refused("dynamic AIPP reads parameters, static AIPP none");
-  Dim height = x ? (*x)[1] : unknown, width = x ? (*x)[2] : unknown;
+  Dim height = (*x)[1], width = (*x)[2];
   if (is_static(s)) {
     if (s.integer("input_format") == int64_t(ImageFormat::yuv420sp)) height = height * 2 / 3;
     height = used(s, "crop_size_h", height, network[1]);
@@ -48,8 +48,8 @@ void aipp_rule(Shaper& s) {
     }
   }
   const int32_t type = int32_t(s.integer("dst_type"));
-  if (channels_last(s)) return s.out(type, known({x ? (*x)[0] : unknown, height, width, network[0]}));
-  s.out(type, known({x ? (*x)[0] : unknown, network[0], height, width}));
+  if (channels_last(s)) return s.out(type, known({(*x)[0], height, width, network[0]}));
+  s.out(type, known({(*x)[0], network[0], height, width}));
 }
 
 AippSource source_of(const Args& a) {
