@@ -19,7 +19,7 @@ def test_options_are_written_in_both_ways() -> None:
         (["net.onnx"], "E10001", "'net.onnx' is no option"),
         (["--modle=net.onnx"], "E10001", "unknown command line flag 'modle'"),
         (["--model"], "E10004", "Value for --model is empty"),
-        (["--insert_op_conf=aipp.cfg"], "E10055", "AIPP"),
+        (["--compress_weight_conf=some.cfg"], "E10055", "compressed weights"),
     ],
 )
 def test_options_that_are_not_there(given: list[str], code: str, says: str) -> None:
