@@ -18,7 +18,7 @@ from typing import Any
 
 from ophook_npu import soc
 from ophook_npu.errors import OphookError
-from ophook_npu.sim.atc import model, options, precision
+from ophook_npu.sim.atc import aipp, aipp_graph, model, options, precision
 from ophook_npu.sim.atc.engine import Engine
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.messages import messages
@@ -59,17 +59,23 @@ def convert(given: Mapping[str, str]) -> list[Path]:
         raise AtcError("E10055", f"--mode={given['mode']} is not simulated.", todo="leave it out: 0 makes an .om file")
     output = _needed(given, "output")
     if given.get("singleop"):
+        if given.get("insert_op_conf"):
+            raise AtcError("E10001", f"Value {given['singleop']} for parameter --singleop is invalid. Reason: When "
+                           "--singleop is specified, --insert_op_conf is not supported.")  # fmt: skip
         return write_models(Path(given["singleop"]), Path(output), chip)
     os.environ["OPHOOK_SIM_SOC"] = chip
     shapes = model.input_shapes(given.get("input_shape", "") or given.get("input_shape_range", ""))
     gears = model.gears(given, shapes)
+    images = _aipp(given)
     graph, names = _graph(given, shapes)
     model.set_inputs(graph, shapes, given.get("input_format", "NCHW" if _is_onnx(given) else "ND"))
     names = model.choose_outputs(graph, given.get("out_nodes", ""), names)
-    lines = [("soc", chip), *(gears.text(shapes) if gears else [])]
+    half_inputs = [name for name in given.get("input_fp16_nodes", "").split(";") if name]
+    placed = aipp_graph.insert(graph, images, shapes, gears, chip, half_inputs)
+    lines = [("soc", chip), *(placed.gears.text(placed.shapes) if placed.gears else []), *placed.lines]
     lines += [
         (f"range:{name}", ",".join(f"{least},{most}" for least, most in shape.ranges))
-        for name, shape in shapes.items()
+        for name, shape in placed.shapes.items()
         if shape.ranged
     ]
     lines.append(("outputs", ";".join(names)))
@@ -84,6 +90,14 @@ def convert(given: Mapping[str, str]) -> list[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes_)
     return [path]
+
+
+def _aipp(given: Mapping[str, str]) -> list[aipp.Aipp]:
+    path = given.get("insert_op_conf", "")
+    if path and given.get("dynamic_dims"):
+        raise AtcError("E10001", f"Value {path} for parameter --insert_op_conf is invalid. Reason: The dynamic dims "
+                       "function does not support AIPP.")  # fmt: skip
+    return aipp.read(Path(path)) if path else []
 
 
 def _typed(engine: Engine, graph: Any, given: Mapping[str, str], lines: list[tuple[str, str]], names: list[str]) -> Any:
