@@ -6,8 +6,8 @@ usage: ophook-npu run --device sim -- scripts/onnx_models.py [--size N…] FILE.
 Needs the package onnxruntime. Inputs are drawn with a seed; a dimension without a size is 1 in front, and otherwise the
 first of --size (320 640 48 224 96 64 16000 512 1 2) with which ONNX Runtime runs the model. Each model is converted as
 it is (--precision_mode_v2=origin) and in float16, which is atc's default. The table has the largest difference of any
-output, relative to that output's largest number where that is above 1; a text is why there is none. Exit status 1: a model differs by more
-than --most (1e-4) in its own types.
+output, relative to that output's largest number where that is above 1; a text is why there is none. Exit status 1: a
+model differs by more than --most (1e-4) in its own types.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ void om_model::describe_gears(const std::map<std::string, std::string>& text) {
   std::vector<std::vector<int64_t>> rows = loaded.gears.sizes;
   if (told != text.end()) {
     size_t next = 0;
-    const std::vector<std::string> numbers = split(told->second, ',');
+    const std::vector<std::string> numbers = gesim::split(told->second, ',');
     for (std::vector<int64_t>& row : rows)
       for (int64_t& size : row)
         if (next < numbers.size()) size = std::atoll(numbers[next++].c_str());
