@@ -113,8 +113,10 @@ class Graph:
     def message(self, name: str, outputs: Sequence[tuple[Tensor, str]]) -> Any:
         """The ``GraphDef``; of the outputs the tensor, and the name that ``_output_names`` of NetOutput has for it."""
         graph = messages().GraphDef(name=name)
+        read = {id(one.made) for made in self.nodes for _, one in made.inputs} | {id(one.made) for one, _ in outputs}
         for made in self.nodes:
-            _write(graph.op.add(), made)
+            if made.type != "Const" or id(made) in read:  # some have become an attribute
+                _write(graph.op.add(), made)
         last = GeNode(
             "NetOutput", self.unique("Node_Output"), [(f"x{i}", one) for i, (one, _) in enumerate(outputs)], []
         )

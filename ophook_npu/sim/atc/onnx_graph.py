@@ -7,7 +7,7 @@ has an attribute ``_output_names``, a list of ``node:port:output``, whose last p
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ophook_npu.sim.atc.errors import AtcError
@@ -59,6 +59,7 @@ class _Conversion:
         self.versions = {one.domain or "ai.onnx": one.version for one in model.opset_import}
         if not self.versions:
             raise AtcError("E16005", "The model has 0 --domain_version fields, but only one is allowed.")
+        self._check(model.graph.node)
         self.initializers = {one.name: one for one in model.graph.initializer}
         self.places = {name: place for place, name in enumerate(sorted(self.initializers))}
         self.model = _with_shapes(model, input_shapes, self.initializers)
@@ -67,6 +68,28 @@ class _Conversion:
         self.tensors: dict[str, Tensor] = {}
         self.constants = Constants(self.versions.get("ai.onnx", 0), self.initializers, self.values)
 
+    def _check(self, nodes: Sequence[Any]) -> None:
+        for called, node in _named(nodes):
+            self._converter(node)
+            branches = [one.g.node for one in node.attribute if one.HasField("g")]
+            for branch in branches:
+                self._check(branch)
+            version = self.versions.get(node.domain or "ai.onnx", 0)
+            if not branches and _schema(node, version) is not None:
+                _check(node, called, version)
+
+    def _converter(self, proto: Any) -> Convert | None:
+        """What converts the node, None of those of which no operator comes."""
+        from ophook_npu.sim.atc import onnx_operators
+
+        domain = proto.domain or "ai.onnx"
+        if domain == "ai.onnx" and proto.op_type in ("Constant", "If"):
+            return None
+        if domain not in self.versions:
+            raise AtcError("E19999", f"The opset of domain[{domain}] has no responding version.")
+        version = self.versions[domain]
+        return onnx_operators.converter(proto, version, self.opsets, known=_schema(proto, version) is not None)
+
     def graph_def(self, name: str) -> Any:
         graph = self.model.graph
         if not graph.output:
@@ -74,11 +97,7 @@ class _Conversion:
         for info in [*graph.value_info, *graph.output, *graph.input]:
             self.values[info.name] = value_of(info)
         self._inputs()
-        unnamed = 0
-        for node in graph.node:
-            called = node.name
-            if not called:
-                called, unnamed = f"{node.op_type}_{unnamed}", unnamed + 1
+        for called, node in _named(graph.node):
             self._convert(node, called)
         return self.graph.message(name, [self._output(one.name) for one in graph.output])
 
@@ -123,21 +142,16 @@ class _Conversion:
         return self.graph.const(called, value)
 
     def _convert(self, proto: Any, called: str) -> None:
-        from ophook_npu.sim.atc import onnx_operators
-
         self.constants.add(proto)
-        if proto.op_type == "If" and proto.domain in ("", "ai.onnx"):
+        convert = self._converter(proto)
+        if convert is None and proto.op_type == "If":
             self._branch(proto, called)
             return
-        if proto.op_type == "Constant" and proto.domain in ("", "ai.onnx"):
+        if convert is None:
             self.tensors[proto.output[0]] = self._const(called, self.constants.of(proto.output[0]), called)
             return
-        domain = proto.domain or "ai.onnx"
-        if domain not in self.versions:
-            raise AtcError("E19999", f"The opset of domain[{domain}] has no responding version.")
-        version = self.versions[domain]
+        version = self.versions[proto.domain or "ai.onnx"]
         schema = _schema(proto, version)
-        convert = onnx_operators.converter(proto, version, self.opsets, known=schema is not None)
         inputs = [self._tensor(one) for one in proto.input]
         if schema is not None:
             self._complete(proto, inputs)
@@ -149,15 +163,25 @@ class _Conversion:
 
     def _branch(self, proto: Any, called: str) -> None:
         """The branch of an If whose condition is known; the engine has no If."""
+        branches = {one.name: one.g for one in proto.attribute if one.HasField("g")}
+        if len(proto.input) != 1 or {*branches} != {"then_branch", "else_branch"}:
+            raise AtcError(
+                "E14001",
+                f"Argument for Op {called} with optype If is invalid. Reason: it has a condition and two branches.",
+            )
         condition = self.constants.of(proto.input[0])
-        if condition is None:
+        if condition is None or condition.size != 1:
             raise AtcError(
                 "E10501",
                 f"IR for Op {called} with optype If is not registered.",
                 todo="CANN converts If; the simulated engine has none, and takes one whose condition is a constant",
             )
-        name = "then_branch" if bool(condition) else "else_branch"
-        branch = next(one.g for one in proto.attribute if one.name == name)
+        branch = branches["then_branch" if bool(condition) else "else_branch"]
+        if len(branch.output) != len(proto.output):
+            raise AtcError(
+                "E14001",
+                f"Argument for Op {called} with optype If is invalid. Reason: its branches have other outputs than it.",
+            )
         self.initializers.update({one.name: one for one in branch.initializer})
         for info in [*branch.value_info, *branch.output]:
             self.values[info.name] = value_of(info)
@@ -204,6 +228,17 @@ class _Conversion:
             self.tensors[output] = Tensor(tensor.made, tensor.port, dtype, shape)
 
 
+def _named(nodes: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Each node with its name; those that have none are counted."""
+    unnamed = 0
+    for node in nodes:
+        if node.name:
+            yield node.name, node
+        else:
+            yield f"{node.op_type}_{unnamed}", node
+            unnamed += 1
+
+
 def _kind(info: Any) -> str:
     import onnx
 
@@ -221,18 +256,23 @@ def _schema(proto: Any, version: int) -> Any:
         return None
 
 
-def _converted(convert: Convert, node: Node) -> Tensor | Sequence[Tensor]:
-    """What comes of a node that is as its schema says."""
+def _check(proto: Any, called: str, version: int) -> None:
+    """Refuses a node that is not as its schema says: ONNX's own inference may not survive it."""
     import onnx
 
-    if node.schema is not None:
-        context = onnx.checker.C.CheckerContext()
-        context.ir_version = onnx.IR_VERSION
-        context.opset_imports = {"": node.opset}
-        try:
-            onnx.checker.check_node(node.proto, context)
-        except onnx.checker.ValidationError as error:
-            node.refuse(str(error).splitlines()[0].rstrip("."))
+    context = onnx.checker.C.CheckerContext()
+    context.ir_version = onnx.IR_VERSION
+    context.opset_imports = {"": version}
+    try:
+        onnx.checker.check_node(proto, context)
+    except onnx.checker.ValidationError as error:
+        why = str(error).splitlines()[0].rstrip(".")
+        raise AtcError(
+            "E14001", f"Argument for Op {called} with optype {proto.op_type} is invalid. Reason: {why}."
+        ) from None
+
+
+def _converted(convert: Convert, node: Node) -> Tensor | Sequence[Tensor]:
     try:
         return convert(node)
     except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
