@@ -117,10 +117,9 @@ def converted(model: Any, inputs: list[Any], opsets: Any) -> tuple[Any, list[Any
 def judged(case: Any, opsets: Any) -> tuple[str, str]:
     """What became of a test, and why."""
     import onnx
-    from graph_runs import run, to_array
+    from offline import graph_run
 
     from ophook_npu.sim.atc.errors import AtcError
-    from ophook_npu.sim.atc.ge_graph import DATA_TYPES
 
     for inputs, expected in data_of(case):
         model = onnx.ModelProto()
@@ -129,15 +128,12 @@ def judged(case: Any, opsets: Any) -> tuple[str, str]:
             graph, fed = converted(model, list(inputs), opsets)
         except AtcError as error:
             return REFUSED, str(error)
-        dtypes = [DATA_TYPES[one.type.tensor_type.elem_type][0] for one in model.graph.output]
         try:
-            ranks = [array_of(one).ndim for one in expected]
-            results = run(graph, [array_of(one) for one in fed], list(zip(dtypes, ranks, strict=True)))
+            results = graph_run(graph, *(array_of(one) for one in fed))
         except RuntimeError as error:
             return ENGINE, str(error)
-        for result, value in zip(results, expected, strict=True):
+        for found, value in zip(results, expected, strict=True):
             wanted = array_of(value)
-            found = to_array(result, wanted.dtype)
             if found.dtype != wanted.dtype or found.shape != wanted.shape:
                 return DIFFERS, f"{found.dtype}{list(found.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
             kind = np.float64 if wanted.dtype.kind not in "biuc" else wanted.dtype

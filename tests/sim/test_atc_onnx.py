@@ -10,16 +10,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import graph_runs
 import interfaces
 import numpy as np
+import offline
 import onnx
 import pytest
 import torch
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from ophook_npu.sim.atc.ge_graph import DATA_TYPES
 from ophook_npu.sim.atc.onnx_graph import graph_of
 from ophook_npu.sim.atc.prototypes import PROTOTYPES
 
@@ -149,11 +148,6 @@ OTHERWISE = {
 }
 
 
-def like(wanted: Sequence[Any]) -> list[tuple[int, int]]:
-    """Data types and numbers of dimensions."""
-    return [(DATA_TYPES[helper.np_dtype_to_tensor_dtype(one.dtype)][0], one.ndim) for one in map(np.asarray, wanted)]
-
-
 @pytest.mark.numbers
 @pytest.mark.parametrize(
     ("of", "opset", "inputs", "outputs", "attributes"), CASES, ids=[f"{i}-{case[0]}" for i, case in enumerate(CASES)]
@@ -175,9 +169,11 @@ def test_an_operator(of: str, opset: int, inputs: list[Any], outputs: int, attri
     wanted: Sequence[Any] = ReferenceEvaluator(model).run(None, fed)
     if (of, opset) in OTHERWISE and (outputs == 2 or of != "MaxPool"):
         wanted = [one.numpy() for one in OTHERWISE[of, opset](torch.from_numpy(inputs[0]))]
-    found = graph_runs.run(graph_of(model), [*fed.values()], like(wanted))
+    found = offline.graph_run(graph_of(model), *fed.values())
     for got, want in zip(found, wanted, strict=True):
-        torch.testing.assert_close(got, torch.from_numpy(np.array(want)), rtol=1e-4, atol=1e-5, equal_nan=True)
+        torch.testing.assert_close(
+            torch.from_numpy(got), torch.from_numpy(np.array(want)), rtol=1e-4, atol=1e-5, equal_nan=True
+        )
 
 
 def test_ports_are_those_of_the_engine() -> None:
@@ -266,5 +262,5 @@ def test_a_model(name: str) -> None:
     exported = onnx.load_from_string(file.getvalue())
     for shapes in ({}, {"x": shape}):
         graph = graph_of(exported, input_shapes=shapes)
-        found = graph_runs.run(graph, [x.numpy()], [(0, one.dim()) for one in wanted])
+        found = [torch.from_numpy(one) for one in offline.graph_run(graph, x.numpy())]
         torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-5)

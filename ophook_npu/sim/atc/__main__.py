@@ -81,7 +81,7 @@ def convert(given: Mapping[str, str]) -> list[Path]:
     lines.append(("outputs", ";".join(names)))
     engine = Engine(_root())
     graph = _typed(engine, graph, given, lines, names)
-    bytes_ = _om(graph, lines)
+    bytes_ = om_of(graph, lines)
     compiled = engine.compile(bytes_)
     if gears and not compiled.is_static:
         raise AtcError("E10009", "A shape within the model depends on values, so that gears cannot be compiled.")
@@ -105,12 +105,17 @@ def _typed(engine: Engine, graph: Any, given: Mapping[str, str], lines: list[tup
     half_inputs = [name for name in given.get("input_fp16_nodes", "").split(";") if name]
     if mode != "keep" or half_inputs:
         clips = given.get("is_weight_clip", "1") != "0"
-        graph = precision.apply(graph, engine.compile(_om(graph, lines)), mode, half_inputs, clips=clips)
+        graph = precision.apply(graph, engine.compile(om_of(graph, lines)), mode, half_inputs, clips=clips)
     wanted = model.output_types(given.get("output_type", ""), names)
-    return precision.set_output_types(graph, engine.compile(_om(graph, lines)), wanted) if wanted else graph
+    return precision.set_output_types(graph, engine.compile(om_of(graph, lines)), wanted) if wanted else graph
 
 
-def _om(graph: Any, lines: list[tuple[str, str]]) -> bytes:
+def om_of(graph: Any, lines: list[tuple[str, str]]) -> bytes:
+    """The .om file of a GraphDef, with these lines of text.
+
+    Raises:
+        AtcError: E10055, it is too large.
+    """
     whole = messages().ModelDef(name=graph.name)
     whole.graph.append(graph)
     if whole.ByteSize() >= _MOST_BYTES:
