@@ -18,7 +18,7 @@ struct Head {
   uint64_t text, model;
 };
 static_assert(sizeof(Head) == 32);
-constexpr char kMagic[] = "OPHOOKOM";
+constexpr char kOmMagic[] = "OPHOOKOM";
 constexpr uint32_t kOperator = 1;
 constexpr size_t kMostDims = 16, kMostTensors = 4096;
 
@@ -168,7 +168,7 @@ std::string read_operator(std::string_view file, OperatorModel& model, bool& gen
     return "was made by CANN's atc and holds a device's code: convert it with the simulator's atc";
   if (file.size() <= sizeof head) return "has " + std::to_string(file.size()) + " bytes, fewer than its head";
   std::memcpy(&head, file.data(), sizeof head);
-  if (std::memcmp(head.magic, kMagic, sizeof head.magic)) return "is no .om file of the simulator";
+  if (std::memcmp(head.magic, kOmMagic, sizeof head.magic)) return "is no .om file of the simulator";
   if (head.version != 1) return "has version " + std::to_string(head.version) + " of the format; allowed: 1";
   if (head.text > file.size() || head.model > file.size() || sizeof head + head.text + head.model != file.size())
     return "has " + std::to_string(file.size()) + " bytes, not as many as its head says";

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <sstream>
 
 #include "acl/error_codes/ge_error_codes.h"
 #include "core/sim.h"
@@ -41,16 +40,9 @@ int looked_up(const Table& table, const std::string& key, int otherwise) {
   return found == std::end(table) ? otherwise : found->second;
 }
 
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
-  return parts;
-}
-
 std::map<std::string, std::string> read_text(const std::string& text) {
   std::map<std::string, std::string> out;
-  for (const std::string& line : split(text, '\n'))
+  for (const std::string& line : gesim::split(text, '\n'))
     if (const size_t equal = line.find('='); equal != std::string::npos)
       out[line.substr(0, equal)] = line.substr(equal + 1);
   return out;
@@ -123,7 +115,8 @@ void om_model::describe_inputs(const std::map<std::string, std::string>& text) {
         if (name == port.name) port.dims = dims;
       const auto limits = text.find("range:" + port.name);
       if (limits != text.end())
-        for (const std::string& number : split(limits->second, ',')) port.range.push_back(std::atoll(number.c_str()));
+        for (const std::string& number : gesim::split(limits->second, ','))
+          port.range.push_back(std::atoll(number.c_str()));
       else if (!geared)
         for (const int64_t size : port.dims)
           port.range.insert(port.range.end(), {size < 0 ? 0 : size, size < 0 ? kNoLimit : size});
@@ -150,7 +143,8 @@ void om_model::describe_inputs(const std::map<std::string, std::string>& text) {
 
 void om_model::describe_outputs(const std::map<std::string, std::string>& text) {
   const auto names = text.find("outputs");
-  const std::vector<std::string> told = names == text.end() ? std::vector<std::string>() : split(names->second, ';');
+  const std::vector<std::string> told =
+      names == text.end() ? std::vector<std::string>() : gesim::split(names->second, ';');
   const gesim::Compiled& first = *loaded.compiled[0];
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     const gesim::Edge& edge = first.outputs[i];
@@ -178,7 +172,7 @@ void om_model::describe_gears(const std::map<std::string, std::string>& text) {
   std::vector<std::vector<int64_t>> rows = loaded.gears.sizes;
   if (told != text.end()) {
     size_t next = 0;
-    const std::vector<std::string> numbers = split(told->second, ',');
+    const std::vector<std::string> numbers = gesim::split(told->second, ',');
     for (std::vector<int64_t>& row : rows)
       for (int64_t& size : row)
         if (next < numbers.size()) size = std::atoll(numbers[next++].c_str());

@@ -33,7 +33,7 @@ int within(const char* caller, std::initializer_list<Number> numbers) {
                       one.least, one.most);
   return ACL_SUCCESS;
 }
-#define NUMBER(name, least, most) \
+#define AIPP_NUMBER(name, least, most) \
   Number { #name, double(name), double(least), double(most) }
 
 int common_of(const char* caller, aclmdlAIPP* of, aipp::Common** out) {
@@ -230,7 +230,7 @@ SIM_API aclError aclmdlGetAippDataSize(uint64_t batch, size_t* size) {
 SIM_API aclError aclmdlSetAIPPInputFormat(aclmdlAIPP* of, aclAippInputFormat format) {
   aipp::Common* common;
   if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {NUMBER(format, ACL_YUV420SP_U8, ACL_RAW24)})) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(format, ACL_YUV420SP_U8, ACL_RAW24)})) return code;
   common->format = uint8_t(format);  // which of them there are is said when the parameters are used
   return ACL_SUCCESS;
 }
@@ -240,7 +240,7 @@ SIM_API aclError aclmdlSetAIPPCscParams(aclmdlAIPP* of, int8_t on, int16_t r0c0,
                                         uint8_t in1, uint8_t in2) {
   aipp::Common* common;
   if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {NUMBER(on, 0, 1)})) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
   common->converts = on;
   if (!on) return ACL_SUCCESS;
   const int16_t matrix[] = {r0c0, r0c1, r0c2, r1c0, r1c1, r1c2, r2c0, r2c1, r2c2};
@@ -255,21 +255,21 @@ SIM_API aclError aclmdlSetAIPPCscParams(aclmdlAIPP* of, int8_t on, int16_t r0c0,
 SIM_API aclError aclmdlSetAIPPRbuvSwapSwitch(aclmdlAIPP* of, int8_t on) {
   aipp::Common* common;
   if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {NUMBER(on, 0, 1)})) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
   common->swapped = on;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPAxSwapSwitch(aclmdlAIPP* of, int8_t on) {
   aipp::Common* common;
   if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {NUMBER(on, 0, 1)})) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
   common->alpha_first = on;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPSrcImageSize(aclmdlAIPP* of, int32_t width, int32_t height) {
   aipp::Common* common;
   if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {NUMBER(width, 2, 4096), NUMBER(height, 1, 4096)})) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(width, 2, 4096), AIPP_NUMBER(height, 1, 4096)})) return code;
   common->width = width, common->height = height;
   return ACL_SUCCESS;
 }
@@ -277,11 +277,11 @@ SIM_API aclError aclmdlSetAIPPScfParams(aclmdlAIPP* of, int8_t on, int32_t in_wi
                                         int32_t out_width, int32_t out_height, uint64_t index) {
   aipp::Image* image;
   if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {NUMBER(on, 0, 1)})) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
   image->scales = on;
   if (!on) return ACL_SUCCESS;
-  if (int code = within(__func__, {NUMBER(in_width, 16, 4096), NUMBER(in_height, 16, 4096), NUMBER(out_width, 16, 1920),
-                                   NUMBER(out_height, 16, 4096)}))
+  if (int code = within(__func__, {AIPP_NUMBER(in_width, 16, 4096), AIPP_NUMBER(in_height, 16, 4096),
+                                   AIPP_NUMBER(out_width, 16, 1920), AIPP_NUMBER(out_height, 16, 4096)}))
     return code;
   const int32_t sizes[] = {in_width, in_height, out_width, out_height};
   std::copy(std::begin(sizes), std::end(sizes), image->scaled);
@@ -291,11 +291,11 @@ SIM_API aclError aclmdlSetAIPPCropParams(aclmdlAIPP* of, int8_t on, int32_t left
                                          int32_t height, uint64_t index) {
   aipp::Image* image;
   if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {NUMBER(on, 0, 1)})) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
   image->crops = on;
   if (!on) return ACL_SUCCESS;
-  if (int code = within(__func__,
-                        {NUMBER(left, 0, 4095), NUMBER(top, 0, 4095), NUMBER(width, 1, 4096), NUMBER(height, 1, 4096)}))
+  if (int code = within(__func__, {AIPP_NUMBER(left, 0, 4095), AIPP_NUMBER(top, 0, 4095), AIPP_NUMBER(width, 1, 4096),
+                                   AIPP_NUMBER(height, 1, 4096)}))
     return code;
   image->left = left, image->top = top, image->width = width, image->height = height;
   return ACL_SUCCESS;
@@ -304,11 +304,11 @@ SIM_API aclError aclmdlSetAIPPPaddingParams(aclmdlAIPP* of, int8_t on, int32_t t
                                             int32_t right, uint64_t index) {
   aipp::Image* image;
   if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {NUMBER(on, 0, 1)})) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
   image->pads = on;
   if (!on) return ACL_SUCCESS;
-  if (int code =
-          within(__func__, {NUMBER(top, 0, 32), NUMBER(bottom, 0, 32), NUMBER(left, 0, 32), NUMBER(right, 0, 32)}))
+  if (int code = within(__func__, {AIPP_NUMBER(top, 0, 32), AIPP_NUMBER(bottom, 0, 32), AIPP_NUMBER(left, 0, 32),
+                                   AIPP_NUMBER(right, 0, 32)}))
     return code;
   image->padding_top = top, image->padding_bottom = bottom, image->padding_left = left, image->padding_right = right;
   return ACL_SUCCESS;
@@ -317,8 +317,8 @@ SIM_API aclError aclmdlSetAIPPDtcPixelMean(aclmdlAIPP* of, int16_t mean0, int16_
                                            uint64_t index) {
   aipp::Image* image;
   if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__,
-                        {NUMBER(mean0, 0, 255), NUMBER(mean1, 0, 255), NUMBER(mean2, 0, 255), NUMBER(mean3, 0, 255)}))
+  if (int code = within(__func__, {AIPP_NUMBER(mean0, 0, 255), AIPP_NUMBER(mean1, 0, 255), AIPP_NUMBER(mean2, 0, 255),
+                                   AIPP_NUMBER(mean3, 0, 255)}))
     return code;
   const int16_t means[] = {mean0, mean1, mean2, mean3};
   std::copy(std::begin(means), std::end(means), image->mean);
@@ -328,8 +328,8 @@ SIM_API aclError aclmdlSetAIPPDtcPixelMin(aclmdlAIPP* of, float min0, float min1
                                           uint64_t index) {
   aipp::Image* image;
   if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code =
-          within(__func__, {NUMBER(min0, 0, 255), NUMBER(min1, 0, 255), NUMBER(min2, 0, 255), NUMBER(min3, 0, 255)}))
+  if (int code = within(__func__, {AIPP_NUMBER(min0, 0, 255), AIPP_NUMBER(min1, 0, 255), AIPP_NUMBER(min2, 0, 255),
+                                   AIPP_NUMBER(min3, 0, 255)}))
     return code;
   const float least[] = {min0, min1, min2, min3};
   std::transform(std::begin(least), std::end(least), image->least, half);
@@ -339,8 +339,8 @@ SIM_API aclError aclmdlSetAIPPPixelVarReci(aclmdlAIPP* of, float factor0, float 
                                            uint64_t index) {
   aipp::Image* image;
   if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {NUMBER(factor0, -65504, 65504), NUMBER(factor1, -65504, 65504),
-                                   NUMBER(factor2, -65504, 65504), NUMBER(factor3, -65504, 65504)}))
+  if (int code = within(__func__, {AIPP_NUMBER(factor0, -65504, 65504), AIPP_NUMBER(factor1, -65504, 65504),
+                                   AIPP_NUMBER(factor2, -65504, 65504), AIPP_NUMBER(factor3, -65504, 65504)}))
     return code;
   const float factors[] = {factor0, factor1, factor2, factor3};
   std::transform(std::begin(factors), std::end(factors), image->factor, half);
