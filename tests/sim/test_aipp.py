@@ -403,6 +403,7 @@ SIZES = "src_image_size_w: 10 src_image_size_h: 12"
         (RGB, ("--input_fp16_nodes=x0",), "E10034", "must not be of type FP16"),
         (RGB, ("--input_format=ND",), "E10001", "NCHW or NHWC"),
         (RGB, ("--input_shape=x0:1,3,1~6,8",), "E10052", "is not known"),
+        ("aipp_mode: dynamic max_src_image_size: 99", ("--input_shape=x0:1,3,1~6,8",), "E10055", "is not known"),
         (RGB, ("--input_shape=x0:-1,3,6,8", "--dynamic_dims=1;2"), "E10001", "does not support AIPP"),
         (f"{RGB} {SIZES} crop: true", ("--input_shape=x0:1,3,-1,-1", "--dynamic_image_size=6,8;8,8"), "E10052",
          "crop and padding"),
