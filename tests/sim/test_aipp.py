@@ -287,8 +287,8 @@ def test_a_run_says_the_parameters(tmp_path: Path) -> None:
                 wanted(images[1], "YUV420SP_U8", crop=(6, 4, 5, 3), mean=(10, 1, 2), least=(0.25, 0, 0),
                        factor=(1, 0.00392157, -3.3), **both),
             )  # fmt: skip
-        images = bytes_of("XRGB8888_U8", 6, 8, 2)
-        with model.datasets([room(images), size], [2 * 3 * 48 * 4]) as (read, output):
+        images = bytes_of("XRGB8888_U8", 6, 8, 2)  # in a buffer of their own size, which no device looks at
+        with model.datasets([images, size], [2 * 3 * 48 * 4]) as (read, output):
             with parameters("XRGB8888_U8", 6, 8, 2) as made:
                 assert acl.mdl.set_aipp_ax_swap_switch(made, 1) == 0
                 assert acl.mdl.set_aipp_by_input_index(model.number, read, 0, made) == 0

@@ -282,8 +282,10 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
                    " outputs were given, the model has " + std::to_string(about.input_count) + " and " +
                    std::to_string(about.output_count),
                error, capacity);
-  // The buffers of a model with gears are not looked at; its kernels reach for what the gear needs.
-  const bool looks = about.gear_kind == om_no_gears;
+  // The buffers of a model with gears, or with dynamic AIPP, are not looked at; its kernels reach for what they need.
+  const bool looks = about.gear_kind == om_no_gears &&
+                     std::none_of(about.inputs, about.inputs + about.input_count,
+                                  [](const om_tensor& one) { return one.aipp == om_aipp_parameters; });
   std::vector<ge::Tensor> in, out(output_count);
   for (size_t i = 0; i < compiled->inputs.size(); ++i) {
     in.emplace_back();
@@ -300,10 +302,9 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
                  "input " + std::to_string(i) + " is " + gesim::describe(tensor) +
                      "; aclmdlSetDatasetTensorDesc has to say its shape",
                  error, capacity);
-    const int64_t asked = about.inputs[i].aipp == om_dynamic_aipp ? int64_t(about.inputs[i].size) : needed;
-    if (looks && int64_t(inputs[i].size) + kAligned < asked)
+    if (looks && int64_t(inputs[i].size) + kAligned < needed)
       return say(kFailure,
-                 "input " + std::to_string(i) + " is " + gesim::describe(tensor) + ", " + std::to_string(asked) +
+                 "input " + std::to_string(i) + " is " + gesim::describe(tensor) + ", " + std::to_string(needed) +
                      " bytes; its buffer has " + std::to_string(inputs[i].size),
                  error, capacity);
     ge::Tensor& made = in.back();
