@@ -297,6 +297,18 @@ def test_a_run_says_the_parameters(tmp_path: Path) -> None:
                 assert np.array_equal(one, wanted(image, "XRGB8888_U8", alpha_first=True))
 
 
+def test_buffers_as_small_as_the_images(tmp_path: Path) -> None:
+    """A device looks at no buffer of such a model, and programs give the images' own size."""
+    images = bytes_of("RGB888_U8", 64, 64)
+    with loaded(dynamic(tmp_path, size=14000, shape=(1, 3, 64, 64))) as model:
+        assert model.inputs()[0][2] == 14000
+        with model.datasets([images, 160], [images.size * 4]) as (read, output):
+            with parameters("RGB888_U8", 64, 64) as made:
+                assert acl.mdl.set_input_aipp(model.number, read, 1, made) == 0
+            assert acl.mdl.execute(model.number, read, output) == 0, acl.get_recent_err_msg()
+            assert np.array_equal(model.read(output).reshape(3, 64, 64), wanted(images[0], "RGB888_U8"))
+
+
 def test_dynamic_parameters_with_gears(tmp_path: Path) -> None:
     """The parameters are those of the largest gear, and so are images where their size is a gear's."""
     batches = dynamic(tmp_path, "--input_shape=x0:-1,3,6,8", "--dynamic_batch_size=1,2", shape=("n", 3, 6, 8))
