@@ -287,14 +287,26 @@ def test_a_run_says_the_parameters(tmp_path: Path) -> None:
                 wanted(images[1], "YUV420SP_U8", crop=(6, 4, 5, 3), mean=(10, 1, 2), least=(0.25, 0, 0),
                        factor=(1, 0.00392157, -3.3), **both),
             )  # fmt: skip
-        images = bytes_of("XRGB8888_U8", 6, 8, 2)
-        with model.datasets([room(images), size], [2 * 3 * 48 * 4]) as (read, output):
+        images = bytes_of("XRGB8888_U8", 6, 8, 2)  # in a buffer of their own size, which no device looks at
+        with model.datasets([images, size], [2 * 3 * 48 * 4]) as (read, output):
             with parameters("XRGB8888_U8", 6, 8, 2) as made:
                 assert acl.mdl.set_aipp_ax_swap_switch(made, 1) == 0
                 assert acl.mdl.set_aipp_by_input_index(model.number, read, 0, made) == 0
             assert acl.mdl.execute(model.number, read, output) == 0
             for one, image in zip(model.read(output).reshape(2, 3, 6, 8), images, strict=True):
                 assert np.array_equal(one, wanted(image, "XRGB8888_U8", alpha_first=True))
+
+
+def test_buffers_as_small_as_the_images(tmp_path: Path) -> None:
+    """A device looks at no buffer of such a model, and programs give the images' own size."""
+    images = bytes_of("RGB888_U8", 64, 64)
+    with loaded(dynamic(tmp_path, size=14000, shape=(1, 3, 64, 64))) as model:
+        assert model.inputs()[0][2] == 14000
+        with model.datasets([images, 160], [images.size * 4]) as (read, output):
+            with parameters("RGB888_U8", 64, 64) as made:
+                assert acl.mdl.set_input_aipp(model.number, read, 1, made) == 0
+            assert acl.mdl.execute(model.number, read, output) == 0, acl.get_recent_err_msg()
+            assert np.array_equal(model.read(output).reshape(3, 64, 64), wanted(images[0], "RGB888_U8"))
 
 
 def test_dynamic_parameters_with_gears(tmp_path: Path) -> None:
@@ -403,6 +415,7 @@ SIZES = "src_image_size_w: 10 src_image_size_h: 12"
         (RGB, ("--input_fp16_nodes=x0",), "E10034", "must not be of type FP16"),
         (RGB, ("--input_format=ND",), "E10001", "NCHW or NHWC"),
         (RGB, ("--input_shape=x0:1,3,1~6,8",), "E10052", "is not known"),
+        ("aipp_mode: dynamic max_src_image_size: 99", ("--input_shape=x0:1,3,1~6,8",), "E10055", "is not known"),
         (RGB, ("--input_shape=x0:-1,3,6,8", "--dynamic_dims=1;2"), "E10001", "does not support AIPP"),
         (f"{RGB} {SIZES} crop: true", ("--input_shape=x0:1,3,-1,-1", "--dynamic_image_size=6,8;8,8"), "E10052",
          "crop and padding"),

@@ -9,7 +9,7 @@
 
 namespace {
 
-struct Described {
+struct CopyCall {
   void* to;
   const void* from;
   size_t size;
@@ -35,7 +35,7 @@ int move(const char* caller, const char* problem, void* to, const void* from, si
 // The description is read when the stream comes to it, as a device reads it.
 int run(void* what) {
   const void* description = *static_cast<void**>(what);
-  Described copy{};
+  CopyCall copy{};
   const char* problem = sim_memory_problem("desc", description, sizeof copy);
   if (!problem) {
     sim_order_touched(0, description, sizeof copy);
@@ -119,7 +119,7 @@ SIM_API aclError aclrtSetMemcpyDesc(void* description, aclrtMemcpyKind kind, voi
   REQUIRE(to);
   if (int code = within_a_device(__func__, kind)) return code;
   if (settings) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: config has to be null", __func__);
-  const Described copy{to, from, size};
+  const CopyCall copy{to, from, size};
   return aclrtMemcpy(description, sizeof copy, &copy, sizeof copy, ACL_MEMCPY_HOST_TO_DEVICE);
 }
 SIM_API aclError aclrtCmoGetDescSize(size_t* size) {
@@ -131,7 +131,7 @@ SIM_API aclError aclrtCmoSetDesc(void* description, void* source, size_t size) {
   REQUIRE(description);
   REQUIRE(source);
   if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: size is 0", __func__);
-  const Described fetch{nullptr, source, size};
+  const CopyCall fetch{nullptr, source, size};
   return aclrtMemcpy(description, sizeof fetch, &fetch, sizeof fetch, ACL_MEMCPY_HOST_TO_DEVICE);
 }
 SIM_API aclError aclrtCmoAsyncWithDesc(void* description, aclrtCmoType kind, aclrtStream stream, const void* reserve) {
@@ -142,7 +142,7 @@ SIM_API aclError aclrtCmoAsyncWithDesc(void* description, aclrtCmoType kind, acl
                     int(kind));
   return launch_blind(stream, __func__, description, [](void* what) {
     const void* address = *static_cast<void**>(what);
-    Described fetch{};
+    CopyCall fetch{};
     const char* problem = sim_memory_problem("cmoDesc", address, sizeof fetch);
     if (!problem) {
       sim_order_touched(0, address, sizeof fetch);

@@ -71,7 +71,10 @@ struct om_model {
   std::vector<int64_t> gears;
   std::string soc;
   om_description description{};
+  std::map<size_t, std::shared_ptr<void>> rooms;  // by input: memory for images whose buffer is smaller than a tensor
 
+  // What the engine reads of images whose size a run says. Returns "" or the reason.
+  std::string roomy(void* stream, size_t index, const om_buffer& given, void** out);
   const ge_tensor& known(const gesim::Compiled& one, size_t index) const {
     const gesim::Edge& edge = one.outputs[index];
     return one.known[edge.node][edge.port].tensor;
@@ -139,6 +142,21 @@ void om_model::describe_inputs(const std::map<std::string, std::string>& text) {
     if (inputs[i].aipp.other >= 0) input_views.back().aipp_with = input_of(inputs[i].aipp.other);
   }
   if (geared) input_views.push_back(view(inputs.back(), ge::DT_INT32, 2, sizeof(int32_t) * description.gear_width));
+}
+
+// The tensor of such images holds the largest that fit into the network's pixels; the caller's buffer may be as small
+// as the images are.
+std::string om_model::roomy(void* stream, size_t index, const om_buffer& given, void** out) {
+  uint64_t most = 0;
+  for (const auto& one : loaded.compiled) most = std::max(most, size_of(one->known[one->inputs[index]][0].tensor));
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<void>& room = rooms[index];
+  void* taken = nullptr;
+  if (!room && sim_malloc_by("aclmdlExecute", nullptr, most, most, &taken)) return gesim::last_error();
+  if (!room) room = std::shared_ptr<void>(taken, [](void* pointer) { sim_free(pointer); });
+  *out = room.get();
+  return gesim::launch_copy(stream, "MemcpyD2D", "input " + std::to_string(index),
+                            {room.get(), given.data, size_t(std::min(given.size, most))}, {});
 }
 
 void om_model::describe_outputs(const std::map<std::string, std::string>& text) {
@@ -282,8 +300,10 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
                    " outputs were given, the model has " + std::to_string(about.input_count) + " and " +
                    std::to_string(about.output_count),
                error, capacity);
-  // The buffers of a model with gears are not looked at; its kernels reach for what the gear needs.
-  const bool looks = about.gear_kind == om_no_gears;
+  // The buffers of a model with gears, or with dynamic AIPP, are not looked at; its kernels reach for what they need.
+  const bool looks = about.gear_kind == om_no_gears &&
+                     std::none_of(about.inputs, about.inputs + about.input_count,
+                                  [](const om_tensor& one) { return one.aipp == om_aipp_parameters; });
   std::vector<ge::Tensor> in, out(output_count);
   for (size_t i = 0; i < compiled->inputs.size(); ++i) {
     in.emplace_back();
@@ -300,10 +320,9 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
                  "input " + std::to_string(i) + " is " + gesim::describe(tensor) +
                      "; aclmdlSetDatasetTensorDesc has to say its shape",
                  error, capacity);
-    const int64_t asked = about.inputs[i].aipp == om_dynamic_aipp ? int64_t(about.inputs[i].size) : needed;
-    if (looks && int64_t(inputs[i].size) + kAligned < asked)
+    if (looks && int64_t(inputs[i].size) + kAligned < needed)
       return say(kFailure,
-                 "input " + std::to_string(i) + " is " + gesim::describe(tensor) + ", " + std::to_string(asked) +
+                 "input " + std::to_string(i) + " is " + gesim::describe(tensor) + ", " + std::to_string(needed) +
                      " bytes; its buffer has " + std::to_string(inputs[i].size),
                  error, capacity);
     ge::Tensor& made = in.back();
@@ -311,7 +330,11 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
     made.SetShapeDimNum(size_t(tensor.rank));
     for (int32_t dim = 0; dim < tensor.rank; ++dim) made.SetShapeDim(size_t(dim), tensor.dims[dim]);
     made.SetPlacement(ge::kPlacementDevice);
-    made.SetData(static_cast<uint8_t*>(inputs[i].data), size_t(needed), [](uint8_t*) {});
+    void* data = inputs[i].data;
+    if (about.inputs[i].aipp == om_dynamic_aipp && int64_t(inputs[i].size) < needed)
+      if (const std::string problem = model->roomy(stream, i, inputs[i], &data); !problem.empty())
+        return say(ACL_ERROR_GE_INTERNAL_ERROR, problem, error, capacity);
+    made.SetData(static_cast<uint8_t*>(data), size_t(needed), [](uint8_t*) {});
   }
   for (size_t i = 0; i < output_count; ++i) {
     if (!outputs[i].data) continue;

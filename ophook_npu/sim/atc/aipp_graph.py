@@ -90,6 +90,9 @@ def _input(op: Any, shapes: Mapping[str, Shape], gears: Gears | None, aipp: Aipp
                        "it.")  # fmt: skip
     found = _Input(op, desc.layout, sizes, list(sizes))
     if -1 in sizes:
+        if gears is None and aipp.dynamic:
+            raise AtcError("E10055", f"AIPP: the shape of input {op.name} is not known; the simulator does not have "
+                           "that.", todo="use sizes, or gears of them")  # fmt: skip
         if gears is None:
             raise refused(f"the shape of input {op.name} is not known", "AIPP needs sizes, or gears of them")
         start = sum(shape.sizes.count(-1) for shape in _before(shapes, op.name))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.messages import messages
 
@@ -103,7 +104,8 @@ def gears(options: Mapping[str, str], shapes: Mapping[str, Shape]) -> Gears | No
         )
         raise AtcError(
             code,
-            f"--dynamic_batch_size, --dynamic_image_size, or --dynamic_dims has {len(rows)} profiles, which is {what}.",
+            "--dynamic_batch_size, --dynamic_image_size, or --dynamic_dims has "
+            f"{counted(len(rows), 'profile')}, which is {what}.",
         )
     if len({tuple(row) for row in rows}) < len(rows):
         raise AtcError(
@@ -170,8 +172,8 @@ def _dims(rows: list[list[int]], unknown: _Unknown, shapes: _Shapes, options: Ma
             raise AtcError(
                 "E10037",
                 "The profiles configured in --dynamic_batch_size, --dynamic_image_size, or --dynamic_dims have "
-                f"inconsistent dimension counts. A profile has {len(row)} dimensions while --input_shape has {count} "
-                "of size -1.",
+                f"inconsistent dimension counts. A profile has {counted(len(row), 'dimension')} while --input_shape has "
+                f"{count} of size -1.",
             )
     return Gears("dims", rows)
 
@@ -195,7 +197,7 @@ def set_inputs(graph: Any, shapes: Mapping[str, Shape], layout: str) -> None:
         declared = data[name].output_desc[0].shape
         if len(declared.dim) != len(shape.sizes) and list(declared.dim) != [-2]:
             raise AtcError("E10014", f"Value {shape.sizes} for parameter --input_shape is invalid: {name} has "
-                           f"{len(declared.dim)} dimensions.")  # fmt: skip
+                           f"{counted(len(declared.dim), 'dimension')}.")  # fmt: skip
         del declared.dim[:]
         declared.dim.extend(shape.sizes)
     for op in data.values():
