@@ -170,8 +170,9 @@ FIELD(PicDesc, Picture, PicDescHeightStride, uint32_t, height_stride)
 FIELD(PicDesc, Picture, PicDescRetCode, uint32_t, ret_code)
 
 acldvppBatchPicDesc* acldvppCreateBatchPicDesc(uint32_t size) {
-  if (!size) {
-    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchSize is 0", __func__);
+  constexpr uint32_t kMost = 256;  // regions and pictures that a call takes
+  if (!size || size > kMost) {
+    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchSize %u; allowed: 1 to %u", __func__, size, kMost);
     return nullptr;
   }
   auto batch = std::make_shared<Batch>();

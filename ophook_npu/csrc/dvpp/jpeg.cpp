@@ -1,6 +1,7 @@
 // libacl_dvpp: JPEG. Its pixels are decoded and encoded by libturbojpeg where the machine has it.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "dvpp/codecs.h"
 #include "dvpp/jpeg_file.h"
@@ -22,6 +23,8 @@ struct Turbo {
   void* (*begin_encoding)() = function<void*()>("tjInitCompress");
   int (*end)(void*) = function<int(void*)>("tjDestroy");
   char* (*reason)(void*) = function<char*(void*)>("tjGetErrorStr2");
+  int (*header)(void*, const unsigned char*, unsigned long, int*, int*, int*, int*) =
+      function<int(void*, const unsigned char*, unsigned long, int*, int*, int*, int*)>("tjDecompressHeader3");
   int (*decode)(void*, const unsigned char*, unsigned long, unsigned char**, int, int*, int, int) =
       function<int(void*, const unsigned char*, unsigned long, unsigned char**, int, int*, int, int)>(
           "tjDecompressToYUVPlanes");
@@ -29,7 +32,9 @@ struct Turbo {
       function<int(void*, const unsigned char**, int, const int*, int, int, unsigned char**, unsigned long*, int, int)>(
           "tjCompressFromYUVPlanes");
   void (*release)(unsigned char*) = function<void(unsigned char*)>("tjFree");
-  bool there() const { return begin_decoding && begin_encoding && end && reason && decode && encode && release; }
+  bool there() const {
+    return begin_decoding && begin_encoding && end && reason && header && decode && encode && release;
+  }
   static const Turbo& all() {
     static const auto* found = new Turbo;
     return *found;
@@ -64,6 +69,10 @@ const Layout* result(const char* caller, int code, const JpegFile& file, acldvpp
   const Sampling* own = sampling_of(file.format);
   if (file.why || !own) {
     sim_fail(code, "%s: a chip does not decode this JPEG: %s", caller, file.why ? file.why : "its sampling");
+    return nullptr;
+  }
+  if (file.width < 32 || file.height < 32 || file.width > 8192 || file.height > 8192) {
+    sim_fail(code, "%s: the JPEG is %u by %u; allowed: 32 by 32 to 8192 by 8192", caller, file.width, file.height);
     return nullptr;
   }
   if (wanted == PIXEL_FORMAT_UNKNOWN) wanted = own->own;
@@ -116,18 +125,33 @@ int decode(const char* caller, const uint8_t* data, size_t size, const JpegFile&
   const Sampling& own = *sampling_of(file.format);
   const int width = int(file.width), height = int(file.height);
   *out = Image{file.format == ACL_JPEG_CSS_GRAY ? Colours::kGrey : Colours::kYuv, own.x, own.y, {}};
+  // It writes whole groups, of four by four pixels at most.
+  const int stride = int(up(file.width, 4)), rows = int(up(file.height, 4));
+  std::vector<uint8_t> bytes(size_t(stride) * size_t(rows) * size_t(out->components()));
   unsigned char* planes[3] = {};
   int strides[3] = {};
   for (int i = 0; i < out->components(); ++i) {
-    // Its planes are padded to whole groups.
-    const int columns = (width + own.x - 1) / own.x, rows = (height + own.y - 1) / own.y;
-    out->plane[i] = i ? Plane(columns, rows) : Plane(columns * own.x, rows * own.y);
-    planes[i] = out->plane[i].bytes.data(), strides[i] = out->plane[i].width;
+    planes[i] = bytes.data() + size_t(stride) * size_t(rows) * size_t(i);
+    strides[i] = stride;
   }
   void* decoder = turbo.begin_decoding();
-  const int failed = turbo.decode(decoder, data, size, planes, 0, strides, 0, 0);
-  const int code = failed ? sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION, "%s: %s", caller, turbo.reason(decoder)) : 0;
+  int its_width = 0, its_height = 0, its_sampling = 0, colours = 0, code = ACL_SUCCESS;
+  if (turbo.header(decoder, data, size, &its_width, &its_height, &its_sampling, &colours))
+    code = sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION, "%s: %s", caller, turbo.reason(decoder));
+  else if (its_width != width || its_height != height || its_sampling != own.code)
+    code =
+        sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION, "%s: the JPEG is %d by %d of sampling %d to libturbojpeg, not %d by %d",
+                 caller, its_width, its_height, its_sampling, width, height);
+  else if (turbo.decode(decoder, data, size, planes, 0, strides, 0, 0))
+    code = sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION, "%s: %s", caller, turbo.reason(decoder));
   turbo.end(decoder);
+  for (int i = 0; i < out->components() && !code; ++i) {
+    const int x = i ? own.x : 1, y = i ? own.y : 1;
+    Plane& plane = out->plane[i] = Plane((width + x - 1) / x, (height + y - 1) / y);
+    for (int row = 0; row < plane.height; ++row)
+      for (int column = 0; column < plane.width; ++column)
+        plane.at(column, row) = planes[i][size_t(row) * size_t(stride) + size_t(column)];
+  }
   return code;
 }
 
@@ -230,7 +254,8 @@ int run_encode(void* what) {
   return code;
 }
 
-// hiascend.com, "Functions and Restrictions" of JPEGE (CANN 9.1.0).
+// hiascend.com, "Functions and Restrictions" of JPEGE (CANN 9.1.0). Without a channel: not the strides, of which the
+// size that is predicted does not depend.
 int check_input(const char* caller, const Picture& picture, const Channel* channel) {
   const Layout* format = layout(picture.format);
   const bool packed = format && format->unit == 2;
@@ -243,6 +268,7 @@ int check_input(const char* caller, const Picture& picture, const Channel* chann
     return sim_fail(ACL_ERROR_INVALID_PARAM,
                     "%s: %u wide and %u high; allowed: 32 by 32 to %u by %u, even where the format shares colours",
                     caller, picture.width, picture.height, most_width, most_height);
+  if (!channel) return ACL_SUCCESS;
   if (picture.width_stride < picture.width * uint32_t(format->unit) || picture.width_stride % 16)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: widthStride %u; allowed: multiples of 16 from %u on", caller,
                     picture.width_stride, picture.width * uint32_t(format->unit));
