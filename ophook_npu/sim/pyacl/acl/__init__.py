@@ -7,11 +7,12 @@ ret)``; a function that writes nothing returns ``ret`` alone.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from acl import blas, mdl, media, op, rt, util
-from acl._library import FLOAT, HALF, INT32, INT64, POINTER, SIZE, TEXT, Out, absent, array, bind, value
+from acl._library import FLOAT, HALF, INT32, INT64, POINTER, SIZE, TEXT, UINT32, Out, absent, array, bind, value
 
 __all__ = ["blas", "finalize", "init", "mdl", "media", "op", "rt", "util"]
 
@@ -39,6 +40,15 @@ def get_recent_err_msg() -> str | None:
     """Why the last call of this thread failed; None if none did since it was asked."""
     found = _message()
     return found.decode() if found else None
+
+
+_app_log = value("aclAppLog", None, INT32, TEXT, TEXT, UINT32, TEXT, TEXT)
+
+
+def app_log(log_level: int, message: str) -> None:
+    """Write a line into CANN's log: 0 debug, 1 info, 2 warning, 3 error."""
+    caller = sys._getframe(1)
+    _app_log(log_level, caller.f_code.co_name, caller.f_code.co_filename, caller.f_lineno, "%s", message)
 
 
 # ---- data types ----
