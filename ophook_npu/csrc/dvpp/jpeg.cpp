@@ -61,11 +61,10 @@ const Sampling* sampling_of(acldvppJpegFormat format) {
   return nullptr;
 }
 
-constexpr uint32_t kWidthUnit = 64, kHeightUnit = 16;
-uint32_t up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr uint32_t kJpegWidthUnit = 64, kJpegHeightUnit = 16;
 
 // What is decoded to: as the file is sampled, or YUV420SP. Null: not that, and the reason is told.
-const Layout* result(const char* caller, int code, const JpegFile& file, acldvppPixelFormat wanted) {
+const Layout* jpeg_result(const char* caller, int code, const JpegFile& file, acldvppPixelFormat wanted) {
   const Sampling* own = sampling_of(file.format);
   if (file.why || !own) {
     sim_fail(code, "%s: a chip does not decode this JPEG: %s", caller, file.why ? file.why : "its sampling");
@@ -85,7 +84,7 @@ const Layout* result(const char* caller, int code, const JpegFile& file, acldvpp
 }
 
 // A file in host memory.
-int read(const char* caller, const void* data, uint32_t size, JpegFile* out) {
+int read_jpeg(const char* caller, const void* data, uint32_t size, JpegFile* out) {
   if (!data || !size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p of %u bytes", caller, data, size);
   if (sim_memory_device(data, nullptr) >= 0)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data has to be host memory: %s", caller, sim_memory_text(data, size));
@@ -120,13 +119,13 @@ Image turned(const Image& image, int orientation) {
   return result;
 }
 
-int decode(const char* caller, const uint8_t* data, size_t size, const JpegFile& file, Image* out) {
+int decode_jpeg(const char* caller, const uint8_t* data, size_t size, const JpegFile& file, Image* out) {
   const Turbo& turbo = Turbo::all();
   const Sampling& own = *sampling_of(file.format);
   const int width = int(file.width), height = int(file.height);
   *out = Image{file.format == ACL_JPEG_CSS_GRAY ? Colours::kGrey : Colours::kYuv, own.x, own.y, {}};
   // It writes whole groups, of four by four pixels at most.
-  const int stride = int(up(file.width, 4)), rows = int(up(file.height, 4));
+  const int stride = int(aligned(file.width, 4)), rows = int(aligned(file.height, 4));
   std::vector<uint8_t> bytes(size_t(stride) * size_t(rows) * size_t(out->components()));
   unsigned char* planes[3] = {};
   int strides[3] = {};
@@ -155,7 +154,7 @@ int decode(const char* caller, const uint8_t* data, size_t size, const JpegFile&
   return code;
 }
 
-struct Decode {
+struct JpegDecode {
   const uint8_t* data;
   uint32_t size;
   Picture to;
@@ -167,16 +166,16 @@ struct Decode {
   }
 };
 
-int run_decode(const Decode& task) {
+int run_jpeg_decode(const JpegDecode& task) {
   constexpr auto kCall = "acldvppJpegDecodeAsync";
   if (int code = still_there(kCall, "data", task.data, task.size)) return code;
   JpegFile file;
   if (!parse(task.data, task.size, &file))
     return sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION, "%s: these %u bytes are no JPEG", kCall, task.size);
-  const Layout* to = result(kCall, ACL_ERROR_RT_AICPU_EXCEPTION, file, task.to.format);
+  const Layout* to = jpeg_result(kCall, ACL_ERROR_RT_AICPU_EXCEPTION, file, task.to.format);
   if (!to) return ACL_ERROR_RT_AICPU_EXCEPTION;
   Image image;
-  if (int code = decode(kCall, task.data, task.size, file, &image)) return code;
+  if (int code = decode_jpeg(kCall, task.data, task.size, file, &image)) return code;
   image = turned(image, file.orientation);
 
   Picture written = task.to;
@@ -186,8 +185,8 @@ int run_decode(const Decode& task) {
   const bool more = task.precision == ACL_YUVOUT_ALIGN_UP;
   if (written.width % uint32_t(to->x)) written.width = more ? written.width + 1 : written.width - 1;
   if (written.height % uint32_t(to->y)) written.height = more ? written.height + 1 : written.height - 1;
-  if (!written.width_stride) written.width_stride = up(written.width, kWidthUnit);
-  if (!written.height_stride) written.height_stride = up(written.height, kHeightUnit);
+  if (!written.width_stride) written.width_stride = aligned(written.width, kJpegWidthUnit);
+  if (!written.height_stride) written.height_stride = aligned(written.height, kJpegHeightUnit);
   const uint64_t needed = bytes_of(*to, written.width_stride, written.height_stride);
   if (written.width_stride < written.width || written.height_stride < written.height || written.size < needed)
     return sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION,
@@ -213,7 +212,7 @@ int run_decode(const Decode& task) {
   return ACL_SUCCESS;
 }
 
-struct Encode {
+struct JpegEncode {
   Picture from;
   uint8_t* data;
   uint32_t* size;
@@ -227,7 +226,7 @@ struct Encode {
 
 int run_encode(void* what) {
   constexpr auto kCall = "acldvppJpegEncodeAsync";
-  const auto& task = *static_cast<const Encode*>(what);
+  const auto& task = *static_cast<const JpegEncode*>(what);
   if (int code = still_there(kCall, "the input picture", task.from)) return code;
   if (int code = still_there(kCall, "data", task.data, task.room)) return code;
   const Turbo& turbo = Turbo::all();
@@ -272,7 +271,7 @@ int check_input(const char* caller, const Picture& picture, const Channel* chann
   if (picture.width_stride < picture.width * uint32_t(format->unit) || picture.width_stride % 16)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: widthStride %u; allowed: multiples of 16 from %u on", caller,
                     picture.width_stride, picture.width * uint32_t(format->unit));
-  if (picture.height_stride != picture.height && picture.height_stride != up(picture.height, kHeightUnit))
+  if (picture.height_stride != picture.height && picture.height_stride != aligned(picture.height, kJpegHeightUnit))
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: heightStride %u; allowed: %u, and the next multiple of 16", caller,
                     picture.height_stride, picture.height);
   return ACL_SUCCESS;
@@ -285,13 +284,13 @@ extern "C" {
 aclError acldvppJpegGetImageInfo(const void* data, uint32_t size, uint32_t* width, uint32_t* height,
                                  int32_t* components) {
   JpegFile file;
-  if (int code = read(__func__, data, size, &file)) return code;
+  if (int code = read_jpeg(__func__, data, size, &file)) return code;
   return describe(__func__, file, width, height, components);
 }
 aclError acldvppJpegGetImageInfoV2(const void* data, uint32_t size, uint32_t* width, uint32_t* height,
                                    int32_t* components, acldvppJpegFormat* format) {
   JpegFile file;
-  if (int code = read(__func__, data, size, &file)) return code;
+  if (int code = read_jpeg(__func__, data, size, &file)) return code;
   if (int code = describe(__func__, file, width, height, components)) return code;
   if (format) *format = file.format;
   return ACL_SUCCESS;
@@ -300,12 +299,13 @@ aclError acldvppJpegGetImageInfoV2(const void* data, uint32_t size, uint32_t* wi
 aclError acldvppJpegPredictDecSize(const void* data, uint32_t size, acldvppPixelFormat format, uint32_t* out) {
   JpegFile file;
   if (!out) return sim::acl::missing(__func__, "decSize", ACL_ERROR_INVALID_PARAM);
-  if (int code = read(__func__, data, size, &file)) return code;
-  const Layout* to = result(__func__, file.why ? ACL_ERROR_UNSUPPORTED_JPEG : ACL_ERROR_INVALID_PARAM, file, format);
+  if (int code = read_jpeg(__func__, data, size, &file)) return code;
+  const Layout* to =
+      jpeg_result(__func__, file.why ? ACL_ERROR_UNSUPPORTED_JPEG : ACL_ERROR_INVALID_PARAM, file, format);
   if (!to) return file.why ? ACL_ERROR_UNSUPPORTED_JPEG : ACL_ERROR_INVALID_PARAM;
   const bool turns = file.orientation > 4;
-  *out = uint32_t(bytes_of(*to, up(turns ? file.height : file.width, kWidthUnit),
-                           up(turns ? file.width : file.height, kHeightUnit)));
+  *out = uint32_t(bytes_of(*to, aligned(turns ? file.height : file.width, kJpegWidthUnit),
+                           aligned(turns ? file.width : file.height, kJpegHeightUnit)));
   return ACL_SUCCESS;
 }
 // The page says only that more is predicted than is needed: this is what libturbojpeg says a JPEG has at most.
@@ -314,7 +314,7 @@ aclError acldvppJpegPredictEncSize(const acldvppPicDesc* input, const acldvppJpe
   DESCRIBED(JpegSettings, level, settings);
   if (!out) return sim::acl::missing(__func__, "size", ACL_ERROR_INVALID_PARAM);
   if (int code = check_input(__func__, *picture, nullptr)) return code;
-  *out = up(picture->width, 16) * up(picture->height, 16) * 4 + 2048;
+  *out = aligned(picture->width, 16) * aligned(picture->height, 16) * 4 + 2048;
   return ACL_SUCCESS;
 }
 aclError acldvppJpegDecodeAsync(acldvppChannelDesc* handle, const void* data, uint32_t size, acldvppPicDesc* output,
@@ -325,16 +325,17 @@ aclError acldvppJpegDecodeAsync(acldvppChannelDesc* handle, const void* data, ui
   if (!data || !size || !to->data)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p of %u bytes into %p; none may be 0", __func__, data, size,
                     to->data);
-  if (to->width_stride % kWidthUnit || to->height_stride % kHeightUnit)
+  if (to->width_stride % kJpegWidthUnit || to->height_stride % kJpegHeightUnit)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: strides %u and %u; allowed: multiples of %u and %u", __func__,
-                    to->width_stride, to->height_stride, kWidthUnit, kHeightUnit);
+                    to->width_stride, to->height_stride, kJpegWidthUnit, kJpegHeightUnit);
   if (to->format != PIXEL_FORMAT_UNKNOWN)
     if (int code = check_format(__func__, "output picture", *to)) return code;
   if (!Turbo::all().there()) return no_turbo(__func__);
   return sim::acl::launch(stream, __func__,
-                          Decode{static_cast<const uint8_t*>(data), size, *to, channel->precision, to}, [](void* what) {
-                            const auto& task = *static_cast<const Decode*>(what);
-                            const int code = run_decode(task);
+                          JpegDecode{static_cast<const uint8_t*>(data), size, *to, channel->precision, to},
+                          [](void* what) {
+                            const auto& task = *static_cast<const JpegDecode*>(what);
+                            const int code = run_jpeg_decode(task);
                             task.told->ret_code = uint32_t(code);
                             return code;
                           });
@@ -352,8 +353,8 @@ aclError acldvppJpegEncodeAsync(acldvppChannelDesc* handle, acldvppPicDesc* inpu
   if (int code = check_memory(__func__, "input picture", *from)) return code;
   if (!Turbo::all().there()) return no_turbo(__func__);
   auto* room = static_cast<uint8_t*>(const_cast<void*>(data));
-  return sim::acl::launch(stream, __func__, Encode{*from, room, size, *size, level->level ? int(level->level) : 100},
-                          run_encode);
+  return sim::acl::launch(stream, __func__,
+                          JpegEncode{*from, room, size, *size, level->level ? int(level->level) : 100}, run_encode);
 }
 
 }  // extern "C"

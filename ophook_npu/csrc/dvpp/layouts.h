@@ -33,6 +33,8 @@ struct Rect {
   uint32_t left, top, width, height;
 };
 
+inline uint32_t aligned(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
+
 // Bytes of a picture with these strides: the formula of the pages.
 inline uint64_t bytes_of(const Layout& layout, uint64_t width_stride, uint64_t height_stride) {
   const uint64_t first = width_stride * height_stride;

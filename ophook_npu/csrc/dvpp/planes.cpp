@@ -7,7 +7,8 @@ namespace sim::dvpp {
 
 namespace {
 
-int up(int value, int unit) { return (value + unit - 1) / unit; }
+// How many groups of `unit` pixels it takes.
+int groups(int value, int unit) { return (value + unit - 1) / unit; }
 
 uint8_t grey(double value) { return uint8_t(std::clamp(std::lround(value), 0l, 255l)); }
 
@@ -121,7 +122,7 @@ Image load(const Layout& layout, const Picture& picture, const Rect& from) {
     const int x = i ? layout.x : 1, y = i ? layout.y : 1;
     const int left = int(from.left) / x, top = int(from.top) / y;
     Plane& plane = image.plane[i] =
-        Plane(up(int(from.left + from.width), x) - left, up(int(from.top + from.height), y) - top);
+        Plane(groups(int(from.left + from.width), x) - left, groups(int(from.top + from.height), y) - top);
     const Rows rows = rows_of(layout, picture, i);
     for (int row = 0; row < plane.height; ++row) {
       const uint8_t* line = rows.begin + size_t(top + row) * rows.stride;
@@ -158,11 +159,11 @@ Image converted(const Image& image, const Layout& to, int width, int height, Fil
   Image sized{image.colours, x, y, {}};
   for (int i = 0; i < image.components(); ++i) {
     if (i && same && to.colours == Colours::kGrey) break;
-    sized.plane[i] = resized(image.plane[i], i ? up(width, x) : width, i ? up(height, y) : height, filter);
+    sized.plane[i] = resized(image.plane[i], i ? groups(width, x) : width, i ? groups(height, y) : height, filter);
   }
   for (int i = 0; i < result.components(); ++i) {
     if (same && i < image.components()) result.plane[i] = std::move(sized.plane[i]);
-    else result.plane[i] = Plane(i ? up(width, to.x) : width, i ? up(height, to.y) : height, 128);
+    else result.plane[i] = Plane(i ? groups(width, to.x) : width, i ? groups(height, to.y) : height, 128);
   }
   if (!same && to.colours == Colours::kRgb) to_rgb(sized, result, Matrix(matrix));
   if (!same && to.colours != Colours::kRgb) to_yuv(sized, result, Matrix(matrix));
@@ -175,8 +176,8 @@ Image bordered(const Image& image, const Border& border) {
     const int x = i ? image.x : 1, y = i ? image.y : 1;
     const Plane& from = image.plane[i];
     const int left = int(border.left) / x, top = int(border.top) / y;
-    const int width = up(int(border.left + border.right) + image.plane[0].width, x);
-    const int height = up(int(border.top + border.bottom) + image.plane[0].height, y);
+    const int width = groups(int(border.left + border.right) + image.plane[0].width, x);
+    const int height = groups(int(border.top + border.bottom) + image.plane[0].height, y);
     Plane& to = result.plane[i] = Plane(width, height, grey(border.value[size_t(i)]));
     for (int row = 0; row < height; ++row)
       for (int column = 0; column < width; ++column) {

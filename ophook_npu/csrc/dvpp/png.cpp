@@ -10,8 +10,7 @@ namespace {
 
 using namespace sim::dvpp;
 
-constexpr uint32_t kWidthUnit = 128, kHeightUnit = 16;
-uint32_t up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr uint32_t kPngWidthUnit = 128, kPngHeightUnit = 16;
 
 // What libpng's simplified interface reads into, by its manual (section V).
 struct PngImage {
@@ -45,7 +44,7 @@ struct PngFile {
 };
 
 // The signature, and the header that follows it.
-const char* parse(const uint8_t* data, size_t size, PngFile* out) {
+const char* parse_png(const uint8_t* data, size_t size, PngFile* out) {
   const auto four = [&](size_t at) {
     return uint32_t(data[at]) << 24 | uint32_t(data[at + 1]) << 16 | uint32_t(data[at + 2]) << 8 | data[at + 3];
   };
@@ -62,17 +61,17 @@ const char* parse(const uint8_t* data, size_t size, PngFile* out) {
   return nullptr;
 }
 
-int read(const char* caller, const void* data, uint32_t size, PngFile* out) {
+int read_png(const char* caller, const void* data, uint32_t size, PngFile* out) {
   if (!data || !size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p of %u bytes", caller, data, size);
   if (sim_memory_device(data, nullptr) >= 0)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data has to be host memory: %s", caller, sim_memory_text(data, size));
-  const char* why = parse(static_cast<const uint8_t*>(data), size, out);
+  const char* why = parse_png(static_cast<const uint8_t*>(data), size, out);
   return why ? sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a chip does not decode these %u bytes: %s", caller, size, why)
              : int(ACL_SUCCESS);
 }
 
 // RGB_888 of all, RGBA_8888 of what has alpha; null: neither was asked for.
-const Layout* result(const char* caller, int code, const PngFile& file, acldvppPixelFormat wanted) {
+const Layout* png_result(const char* caller, int code, const PngFile& file, acldvppPixelFormat wanted) {
   const bool alpha = file.components % 2 == 0;
   if (wanted == PIXEL_FORMAT_UNKNOWN) wanted = alpha ? PIXEL_FORMAT_RGBA_8888 : PIXEL_FORMAT_RGB_888;
   if (wanted == PIXEL_FORMAT_RGB_888 || (alpha && wanted == PIXEL_FORMAT_RGBA_8888)) return layout(wanted);
@@ -81,7 +80,7 @@ const Layout* result(const char* caller, int code, const PngFile& file, acldvppP
   return nullptr;
 }
 
-struct Decode {
+struct PngDecode {
   const uint8_t* data;
   uint32_t size;
   Picture to;
@@ -92,19 +91,19 @@ struct Decode {
   }
 };
 
-int run(const Decode& task) {
+int run_png_decode(const PngDecode& task) {
   constexpr auto kCall = "acldvppPngDecodeAsync";
   if (int code = still_there(kCall, "data", task.data, task.size)) return code;
   PngFile file;
-  if (const char* why = parse(task.data, task.size, &file))
+  if (const char* why = parse_png(task.data, task.size, &file))
     return sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION, "%s: a chip does not decode these %u bytes: %s", kCall, task.size,
                     why);
-  const Layout* to = result(kCall, ACL_ERROR_RT_AICPU_EXCEPTION, file, task.to.format);
+  const Layout* to = png_result(kCall, ACL_ERROR_RT_AICPU_EXCEPTION, file, task.to.format);
   if (!to) return ACL_ERROR_RT_AICPU_EXCEPTION;
   Picture written = task.to;
   written.format = to->format, written.width = file.width, written.height = file.height;
-  if (!written.width_stride) written.width_stride = up(file.width, kWidthUnit) * uint32_t(to->unit);
-  if (!written.height_stride) written.height_stride = up(file.height, kHeightUnit);
+  if (!written.width_stride) written.width_stride = aligned(file.width, kPngWidthUnit) * uint32_t(to->unit);
+  if (!written.height_stride) written.height_stride = aligned(file.height, kPngHeightUnit);
   const uint64_t needed = bytes_of(*to, written.width_stride, written.height_stride);
   if (written.width_stride < file.width * uint32_t(to->unit) || written.height_stride < file.height ||
       written.size < needed)
@@ -140,7 +139,7 @@ extern "C" {
 aclError acldvppPngGetImageInfo(const void* data, uint32_t size, uint32_t* width, uint32_t* height,
                                 int32_t* components) {
   PngFile file;
-  if (int code = read(__func__, data, size, &file)) return code;
+  if (int code = read_png(__func__, data, size, &file)) return code;
   if (width) *width = file.width;
   if (height) *height = file.height;
   if (components) *components = file.components;
@@ -149,10 +148,10 @@ aclError acldvppPngGetImageInfo(const void* data, uint32_t size, uint32_t* width
 aclError acldvppPngPredictDecSize(const void* data, uint32_t size, acldvppPixelFormat format, uint32_t* out) {
   PngFile file;
   if (!out) return sim::acl::missing(__func__, "decSize", ACL_ERROR_INVALID_PARAM);
-  if (int code = read(__func__, data, size, &file)) return code;
-  const Layout* to = result(__func__, ACL_ERROR_INVALID_PARAM, file, format);
+  if (int code = read_png(__func__, data, size, &file)) return code;
+  const Layout* to = png_result(__func__, ACL_ERROR_INVALID_PARAM, file, format);
   if (!to) return ACL_ERROR_INVALID_PARAM;
-  *out = up(file.width, kWidthUnit) * uint32_t(to->unit) * up(file.height, kHeightUnit);
+  *out = aligned(file.width, kPngWidthUnit) * uint32_t(to->unit) * aligned(file.height, kPngHeightUnit);
   return ACL_SUCCESS;
 }
 aclError acldvppPngDecodeAsync(acldvppChannelDesc* handle, const void* data, uint32_t size, acldvppPicDesc* output,
@@ -163,17 +162,18 @@ aclError acldvppPngDecodeAsync(acldvppChannelDesc* handle, const void* data, uin
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p of %u bytes into %p; none may be 0", __func__, data, size,
                     to->data);
   const Layout* format = layout(to->format);
-  const uint32_t unit = kWidthUnit * uint32_t(format ? format->unit : 1);
-  if (to->width_stride % unit || to->height_stride % kHeightUnit)
+  const uint32_t unit = kPngWidthUnit * uint32_t(format ? format->unit : 1);
+  if (to->width_stride % unit || to->height_stride % kPngHeightUnit)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: strides %u and %u; allowed: multiples of %u and %u", __func__,
-                    to->width_stride, to->height_stride, unit, kHeightUnit);
+                    to->width_stride, to->height_stride, unit, kPngHeightUnit);
   if (!Png::all().there()) return no_codec(__func__, "libpng16.so.16", "libpng16-16");
-  return sim::acl::launch(stream, __func__, Decode{static_cast<const uint8_t*>(data), size, *to, to}, [](void* what) {
-    const auto& task = *static_cast<const Decode*>(what);
-    const int code = run(task);
-    task.told->ret_code = uint32_t(code);
-    return code;
-  });
+  return sim::acl::launch(stream, __func__, PngDecode{static_cast<const uint8_t*>(data), size, *to, to},
+                          [](void* what) {
+                            const auto& task = *static_cast<const PngDecode*>(what);
+                            const int code = run_png_decode(task);
+                            task.told->ret_code = uint32_t(code);
+                            return code;
+                          });
 }
 
 }  // extern "C"
