@@ -126,6 +126,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library("libascend_hal.so", _every("hal"), exported, (core,), here),
         Library("libascend_ml.so", _every("ml"), exported, (core,), here),
         Library("libacl_rtc.so", _every("rtc"), exported, (core,), here),
+        Library("libacl_dvpp.so", _every("dvpp", "dvpp/refused"), exported, (core,), here, unit=_UNIT),
         Library(
             "libopapi.so",
             _every("kernels", "opapi", "opapi/rows", "ge/rows"),

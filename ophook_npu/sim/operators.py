@@ -33,7 +33,8 @@ def operators(root: Path) -> dict[str, list[str]]:
 
 
 _OF_ACL = tuple(
-    f"lib{name}.so" for name in ("ascendcl", "acl_op_compiler", "acl_tdt_channel", "acl_tdt_queue", "msprofiler")
+    f"lib{name}.so"
+    for name in ("ascendcl", "acl_dvpp", "acl_op_compiler", "acl_tdt_channel", "acl_tdt_queue", "msprofiler")
 )
 _REFUSED = re.compile(r"^// (\w+\.h|[a-z ]+)$|^(?:REFUSED\w*|UNIMPLEMENTED)\((acl\w+)[,)]", re.MULTILINE)
 
@@ -47,7 +48,7 @@ def api(root: Path) -> dict[str, tuple[str, str]]:
         OphookError: a library cannot be read.
     """
     refused: dict[str, str] = {}
-    for source in sorted((CSRC / "acl" / "refused").iterdir()):
+    for source in sorted([*(CSRC / "acl" / "refused").iterdir(), *(CSRC / "dvpp" / "refused").iterdir()]):
         group = ""
         for heading, name in _REFUSED.findall(source.read_text()):
             group = heading or group

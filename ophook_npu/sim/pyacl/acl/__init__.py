@@ -1,4 +1,5 @@
-"""pyACL over the simulated Ascend: ``acl.init``, ``acl.rt``, ``acl.util``, ``acl.op``, ``acl.blas``, ``acl.mdl``.
+"""pyACL over the simulated Ascend: ``acl.init``, ``acl.rt``, ``acl.util``, ``acl.op``, ``acl.blas``, ``acl.mdl``,
+``acl.media``.
 
 As in CANN's: handles and addresses are int; what a C function writes is returned before its error code, ``(value,
 ret)``; a function that writes nothing returns ``ret`` alone.
@@ -13,7 +14,7 @@ from typing import Any
 from acl import blas, mdl, op, rt, util
 from acl._library import FLOAT, HALF, INT32, INT64, POINTER, SIZE, TEXT, UINT32, Out, absent, array, bind, value
 
-__all__ = ["blas", "finalize", "init", "mdl", "op", "rt", "util"]
+__all__ = ["blas", "finalize", "init", "mdl", "media", "op", "rt", "util"]
 
 _init = bind("aclInit", TEXT)
 finalize = bind("aclFinalize")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 POINTER, SIZE, TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
-INT32, UINT32, INT64, UINT64, FLOAT, BYTE, HALF = (
-    ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_float, ctypes.c_uint8, ctypes.c_uint16,
+INT32, UINT32, INT64, UINT64, FLOAT, DOUBLE, BYTE, HALF = (
+    ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_float, ctypes.c_double, ctypes.c_uint8,
+    ctypes.c_uint16,
 )  # fmt: skip
 
 runtime = ctypes.CDLL("libascendcl.so")
@@ -46,9 +47,11 @@ def bind(name: str, *parameters: type[Any] | Out, library: ctypes.CDLL = runtime
     return call
 
 
-def value(name: str, result: type[Any] | None, *parameters: type[Any]) -> Callable[..., Any]:
+def value(
+    name: str, result: type[Any] | None, *parameters: type[Any], library: ctypes.CDLL = runtime
+) -> Callable[..., Any]:
     """The Python function of one that returns a value and no error code; a null pointer is 0."""
-    function = getattr(runtime, name)
+    function = getattr(library, name)
     function.restype, function.argtypes = result, list(parameters)
 
     def call(*given: Any) -> Any:

@@ -1,0 +1,19 @@
+// What the calls of libacl_dvpp share: channels, and tasks over the memory of pictures.
+#pragma once
+
+#include "acl/tasks.h"
+#include "dvpp/layouts.h"
+
+namespace sim::dvpp {
+
+// Null, and the reason told, where the handle is no channel that was created for this.
+std::shared_ptr<Channel> channel_for(const char* caller, const void* handle, acldvppChannelMode mode);
+
+// Tells that a task reads or writes this part of a picture.
+void touch(sim_listener* listener, bool writes, const Picture& picture, const Rect& part);
+
+// Why a task cannot use a picture's memory: a code, told. It may have been freed since the launch.
+int still_there(const char* caller, const char* what, const Picture& picture);
+int still_there(const char* caller, const char* what, const void* data, size_t size);
+
+}  // namespace sim::dvpp
