@@ -87,6 +87,22 @@ ROWS = (
             "zh": "{equal} 个与 CPU 相等，{differ} 个不同，{stopped} 个中止",
         },
     ),
+    (
+        "offline-models.md",
+        "onnx/onnx",
+        r"(1\.23\.2)",
+        r"has (?P<all>[\d,]+) models of one operator .* (?P<equal>[\d,]+) are equal, (?P<refused>[\d,]+) are refused",
+        {"en": "its backend tests, through atc and aclmdl", "zh": "其 backend 测试，经 atc 与 aclmdl"},
+        {"en": "{equal} of {all} equal, none differs", "zh": "{all} 个中 {equal} 个相等，没有不同的"},
+    ),
+    (
+        "offline-models.md",
+        "models of PyPI",
+        r"(2026)",
+        r"^\| trained models .* \| (?P<all>\d+) \| (?P<equal>\d+) within",
+        {"en": "trained models through atc and aclmdl", "zh": "训练好的模型，经 atc 与 aclmdl"},
+        {"en": "{equal} of {all} equal ONNX Runtime", "zh": "{all} 个中 {equal} 个与 ONNX Runtime 相等"},
+    ),
 )  # fmt: skip
 EXAMPLES = r"^(?P<project>ops-\w+) at (?P<version>\w+): (?P<all>\d+) programs are for Ascend910B, (?P<ended>\d+) end"
 

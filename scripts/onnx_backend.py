@@ -5,13 +5,13 @@
     ophook-npu run --device sim -- scripts/onnx_backend.py --opsets cann         # refused as CANN refuses other opsets
     ophook-npu run --device sim -- scripts/onnx_backend.py --log LOG --tests test_relu test_abs
 
-The tests come with the package onnx: models of one operator, of a few, and those that PyTorch once exported. An operator
-is converted whatever the opset of its model is, unless --opsets says otherwise: most of these models have a later one than
-CANN takes. An input that has to be a constant becomes one, with the value that the test feeds.
+The tests come with the package onnx: models of one operator, of a few, and those that PyTorch once exported. Any opset
+is converted, unless --opsets says otherwise: most of these models have a later one than CANN takes. An input that has
+to be a constant becomes one, with the value that the test feeds.
 
-A test is equal; or refused while the model is converted, by an error of atc; or refused by the engine; or it differs. The
-table has a line for each operator, which is the test's own: the first that is not in every second model. A process that
-ends in a test is started again behind it. Exit status: 0 no test differs, 1 some do.
+A test is equal; or refused while the model is converted, by an error of atc; or refused by the engine, when it compiles
+the graph or runs it; or it differs. The table has a line for each operator: the model's only one, or that which its
+name has. A process that ends in a test is started again behind it. Exit status: 0 no test differs, 1 some do.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -99,8 +100,6 @@ def frozen(model: Any, name: str, inputs: list[Any]) -> list[Any]:
 
 def converted(model: Any, inputs: list[Any], opsets: Any) -> tuple[Any, list[Any]]:
     """The graph, and its inputs: those that have to be constants are made so, one after the other."""
-    import re
-
     from ophook_npu.sim.atc.errors import AtcError
     from ophook_npu.sim.atc.onnx_graph import graph_of
 
@@ -118,28 +117,23 @@ def converted(model: Any, inputs: list[Any], opsets: Any) -> tuple[Any, list[Any
 def judged(case: Any, opsets: Any) -> tuple[str, str]:
     """What became of a test, and why."""
     import onnx
-    from graph_runs import run, to_array
+    from offline import graph_run
 
     from ophook_npu.sim.atc.errors import AtcError
-    from ophook_npu.sim.atc.ge_graph import DATA_TYPES
 
     for inputs, expected in data_of(case):
         model = onnx.ModelProto()
         model.CopyFrom(model_of(case))
-        names = [one.name for one in model.graph.input]
         try:
             graph, fed = converted(model, list(inputs), opsets)
         except AtcError as error:
             return REFUSED, str(error)
-        del names
-        dtypes = [DATA_TYPES[one.type.tensor_type.elem_type][0] for one in model.graph.output]
         try:
-            results = run(graph, [array_of(one) for one in fed], dtypes)
+            results = graph_run(graph, *(array_of(one) for one in fed))
         except RuntimeError as error:
             return ENGINE, str(error)
-        for result, value in zip(results, expected, strict=True):
+        for found, value in zip(results, expected, strict=True):
             wanted = array_of(value)
-            found = to_array(result, wanted.dtype)
             if found.dtype != wanted.dtype or found.shape != wanted.shape:
                 return DIFFERS, f"{found.dtype}{list(found.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
             kind = np.float64 if wanted.dtype.kind not in "biuc" else wanted.dtype
@@ -189,7 +183,7 @@ def results_of(names: list[str], given: argparse.Namespace) -> dict[str, tuple[s
 
 def table(results: dict[str, tuple[str, str]], operators: dict[str, str]) -> str:
     lines = [f"| operator | {' | '.join(_STATES)} | what |", "|---|---|---|---|---|---|"]
-    for operator in sorted(set(operators[name] for name in results)):
+    for operator in sorted({operators[name] for name in results}):
         own = {name: results[name] for name in results if operators[name] == operator}
         count = Counter(became for became, _ in own.values())
         whys = dict.fromkeys(why.splitlines()[0] for became, why in own.values() if became != EQUAL and why)

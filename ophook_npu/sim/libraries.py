@@ -176,7 +176,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libge_runner.so",
             sources(
                 *("ge", "infer", "compile", "aclnn_call", "custom", "eager_call", "execute", "gears"),
-                *("loaded", "offline", "session", "tasks"),
+                *("loaded", "offline", "offline_aipp", "session", "tasks"),
             ),
             engine,
             (core, "libgraph.so"),

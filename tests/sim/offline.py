@@ -11,7 +11,7 @@ import acl
 import ml_dtypes
 import numpy as np
 
-from ophook_npu.sim.atc.__main__ import convert
+from ophook_npu.sim.atc.__main__ import convert, om_of
 from ophook_npu.sim.atc.options import read
 
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
@@ -93,21 +93,51 @@ class Loaded:
         return out.view(NUMPY[acl.mdl.get_output_data_type(self.about, index)])
 
     def run(self, *given: Any) -> list[Any]:
-        """Its outputs, in memory that the run takes."""
-        with self.datasets(given) as (read, written):
-            assert acl.mdl.execute(self.number, read, written) == 0, acl.get_recent_err_msg()
-            return [
-                self.read(written, i).reshape([size if size >= 0 else -1 for size in shape])
-                for i, (_, shape, _) in enumerate(self.outputs())
-            ]
+        """Its outputs, in memory that the run takes; a shape that the model leaves open is the array's.
+
+        Raises RuntimeError: the run is refused.
+        """
+        arrays = [np.ascontiguousarray(one) for one in given]
+        with self.datasets(arrays) as (read, written):
+            for i, (_, shape, _) in enumerate(self.inputs()[: len(arrays)]):
+                if any(size < 0 for size in shape):
+                    desc = acl.create_tensor_desc(0, list(arrays[i].shape), 2)
+                    acl.mdl.set_dataset_tensor_desc(read, desc, i)
+                    acl.destroy_tensor_desc(desc)
+            if acl.mdl.execute(self.number, read, written):
+                raise RuntimeError(acl.get_recent_err_msg())
+            return [self.read(written, i).reshape(self._shape(written, i)) for i in range(len(self.outputs()))]
+
+    def _shape(self, written: int, index: int) -> list[int]:
+        desc = acl.mdl.get_dataset_tensor_desc(written, index)
+        if not desc:
+            return list(acl.mdl.get_output_dims(self.about, index)[0]["dims"])
+        return [acl.get_tensor_desc_dim_v2(desc, i)[0] for i in range(acl.get_tensor_desc_num_dims(desc))]
+
+
+def graph_run(graph: Any, *given: Any) -> list[Any]:
+    """What a GraphDef makes of these arrays.
+
+    Raises RuntimeError: it does not compile, or its run is refused.
+    """
+    om = np.frombuffer(om_of(graph, []), np.uint8)
+    assert acl.init() == 0 and acl.rt.set_device(0) == 0
+    with _until_unloaded(*acl.mdl.load_from_mem(om.ctypes.data, om.size)) as model:
+        return model.run(*given)
 
 
 @contextmanager
 def loaded(path: str) -> Iterator[Loaded]:
     """A model, until the end of the block."""
     assert acl.init() == 0 and acl.rt.set_device(0) == 0
-    number, code = acl.mdl.load_from_file(path)
-    assert code == 0, acl.get_recent_err_msg()
+    with _until_unloaded(*acl.mdl.load_from_file(path)) as model:
+        yield model
+
+
+@contextmanager
+def _until_unloaded(number: int, code: int) -> Iterator[Loaded]:
+    if code:
+        raise RuntimeError(acl.get_recent_err_msg())
     model = Loaded(number)
     try:
         yield model

@@ -73,7 +73,7 @@ TOLD_BY_VALUES = {
         "Gather.x", "GatherElements.x", "GatherV2.x", "Index.x", "IndexByTensor.x", "IndexPutV2.x",
         "InplaceIndexAdd.var", "MaskedScatter.updates", "MoeFinalizeRouting.bias", "MoeFinalizeRoutingV2.bias",
         "MoeFinalizeRoutingV2.expanded_x", "Scatter.var", "ScatterElements.data", "ScatterNdAdd.var",
-        "ScatterUpdate.var",
+        "ScatterNdMax.var", "ScatterNdMin.var", "ScatterUpdate.var",
     ),
     "sizes, strides and an offset": ("AsStrided.x", "ViewCopy.dst", "ViewCopy.src"),
     "lengths and labels": (

@@ -275,7 +275,7 @@ def test_what_is_refused_and_how(tmp_path: Path) -> None:
         (["--out_nodes=nothing:0"], "E10016"),
         (["--output_type=FP7"], "E10001"),
         (["--precision_mode=fast"], "E10001"),
-        (["--insert_op_conf=aipp.cfg"], "E10055"),
+        (["--insert_op_conf=nowhere.cfg"], "E13000"),
         (["--mode=1"], "E10055"),
     ],
 )

@@ -194,10 +194,15 @@ def test_images_with_their_channels_last(shapes: tuple[tuple[int, ...], tuple[in
     acl.op.destroy_attr(attr)
 
 
+def test_a_program_writes_into_the_log(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("ASCEND_LOG_PRINT_TO_STDOUT", "1")
+    script = "import acl; acl.app_log(3, '100 % of it')"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "100 % of it" in done.stdout and "<string>:1" in done.stdout
+
+
 def test_what_is_not_simulated_fails_by_name() -> None:
-    with pytest.raises(NotImplementedError, match=r"acl\.mdl\.load_from_file is not implemented"):
-        acl.mdl.load_from_file("model.om")
-    for module in (acl, acl.rt, acl.op, acl.util):
+    for module in (acl, acl.rt, acl.op, acl.util, acl.mdl):
         with pytest.raises(AttributeError, match=rf"{module.__name__}\.no_such_function is not implemented"):
             module.no_such_function()
 

@@ -363,6 +363,8 @@ def test_what_the_converter_refuses(tmp_path: Path) -> None:
     with pytest.raises(AtcError, match="EZ3003: AddDsl, of type AddDsl: the aclop operator AddDsl is not implemented"):
         models(tmp_path, {**good, "op": "AddDsl"}, good)
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["1_Exp_0_2_2_0_2_2.om"]  # as CANN's goes on
+    with pytest.raises(AtcError, match="E13004: --output="):
+        write_models(tmp_path / "operators.json", tmp_path / "operators.json", "Ascend910B4")
     with pytest.raises(AtcError, match=r"E13014: Exp, of type Exp: .*of data type 0 and shape \[3\], not of"):
         models(tmp_path, {**good, "output_desc": [tensor("float", 3)]})
 

@@ -59,8 +59,8 @@ void put_in_blocks(aclTensorDesc& desc, aclFormat format, std::vector<int64_t> s
 constexpr int64_t kBlock = 16, kBytes = 32;
 
 // What the program's call finds it by, and what that stands for.
-struct Described {
-  explicit Described(const Product& it) {
+struct DescribedProduct {
+  explicit DescribedProduct(const Product& it) {
     const int64_t wide_a = it.a == ACL_INT8 ? kBytes : kBlock, wide_b = it.b == ACL_INT8 ? kBytes : kBlock;
     const aclTensorDesc scalar{it.c, {}, ACL_FORMAT_ND, {}, ACL_FORMAT_ND, {}};
     call.type = "GEMM";
@@ -106,7 +106,7 @@ int multiply(const char* caller, const Product& it, const Given& given, const in
   if (steps[0] != -1 || steps[1] != -1 || steps[2] != -1)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the leading dimensions or steps are %d, %d and %d; allowed: -1",
                     caller, steps[0], steps[1], steps[2]);
-  Described told(it);
+  DescribedProduct told(it);
   const auto buffer = [](const void* data, const aclTensorDesc& desc) {
     return aclDataBuffer{const_cast<void*>(data), aclGetTensorDescSize(&desc)};
   };
@@ -120,7 +120,7 @@ int multiply(const char* caller, const Product& it, const Given& given, const in
 int handle_of(const char* caller, const Product& it, aclopHandle** handle) {
   if (!handle) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: where the handle goes is null", caller);
   if (const int code = problem_of(caller, it)) return code;
-  Described told(it);
+  DescribedProduct told(it);
   return sim::acl::make_handle(caller, told.call.view(), handle, &told.meant);
 }
 
@@ -179,3 +179,7 @@ OF_TYPES(H, aclFloat16, aclFloat16, ACL_FLOAT16, ACL_FLOAT16)
 OF_TYPES(S8, int32_t, int8_t, ACL_INT32, ACL_INT8)
 
 }  // extern "C"
+
+#undef PRODUCT
+#undef VECTOR
+#undef OF_TYPES

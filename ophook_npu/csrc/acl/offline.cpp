@@ -22,6 +22,7 @@ struct Engine {
   decltype(&ophook_om_output_dims) output_dims;
   decltype(&ophook_om_load) load;
   decltype(&ophook_om_run) run;
+  decltype(&ophook_om_aipp) aipp;
 };
 
 template <typename F>
@@ -35,7 +36,8 @@ const Engine* engine() {
     static Engine made;
     return look_up("ophook_om_open", made.open) && look_up("ophook_om_close", made.close) &&
                    look_up("ophook_om_describe", made.describe) && look_up("ophook_om_output_dims", made.output_dims) &&
-                   look_up("ophook_om_load", made.load) && look_up("ophook_om_run", made.run)
+                   look_up("ophook_om_load", made.load) && look_up("ophook_om_run", made.run) &&
+                   look_up("ophook_om_aipp", made.aipp)
                ? &made
                : nullptr;
   }();
@@ -185,6 +187,8 @@ int Offline::output_dims(size_t one, size_t index, int64_t sizes[16]) const {
   return engine()->output_dims(model, one, index, sizes);
 }
 
+void Offline::aipp(size_t input, aclAippInfo* out) const { engine()->aipp(model, input, out); }
+
 size_t Offline::largest_gear() const {
   const om_description& all = about();
   size_t largest = 0;
@@ -223,8 +227,9 @@ int read_model(const char* caller, const void* bytes, size_t size, std::shared_p
 
 int read_model_file(const char* caller, const char* path, std::shared_ptr<Offline>* out) {
   if (!path) return missing(caller, "modelPath", ACL_ERROR_INVALID_PARAM);
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  std::string bytes(file ? size_t(std::max<std::streamoff>(file.tellg(), 0)) : 0, '\0');
+  file.seekg(0).read(bytes.data(), std::streamsize(bytes.size()));
   if (!file || bytes.empty())
     return sim_fail(ACL_ERROR_GE_EXEC_MODEL_PATH_INVALID, "%s: %s cannot be read, or is empty", caller, path);
   return read_model((std::string(caller) + ": " + path).c_str(), bytes.data(), bytes.size(), out);
@@ -399,23 +404,6 @@ SIM_API aclError aclmdlSetInputDynamicDims(uint32_t id, aclmdlDataset* dataset, 
     return sim_fail(ACL_ERROR_GE_DYNAMIC_INPUT_LENGTH_INVALID, "%s: %zu dimensions; the inputs have %zu", __func__,
                     dims->dimCount, at);
   return set_gear(__func__, id, dataset, index, om_dims, {}, chosen);
-}
-
-// ---- AIPP, which no model of atc has here ----
-SIM_API aclError aclmdlGetAippType(uint32_t id, size_t index, aclmdlInputAippType* type, size_t* attached) {
-  std::shared_ptr<Offline> model;
-  if (!type || !attached) return missing(__func__, type ? "dynamicAttachedDataIndex" : "type", ACL_ERROR_INVALID_PARAM);
-  if (int code = find_model(__func__, id, &model)) return code;
-  if (index >= model->about().input_count)
-    return sim_fail(ACL_ERROR_GE_PARAM_INVALID, "%s: input %zu of %zu", __func__, index, model->about().input_count);
-  *type = ACL_DATA_WITHOUT_AIPP, *attached = ACL_INVALID_NODE_INDEX;
-  return ACL_SUCCESS;
-}
-SIM_API aclError aclmdlGetFirstAippInfo(uint32_t id, size_t index, aclAippInfo* info) {
-  std::shared_ptr<Offline> model;
-  if (!info) return missing(__func__, "aippInfo", ACL_ERROR_INVALID_PARAM);
-  if (int code = find_model(__func__, id, &model)) return code;
-  return sim_fail(ACL_ERROR_GE_AIPP_NOT_EXIST, "%s: input %zu of model %u has no AIPP", __func__, index, id);
 }
 
 }  // extern "C"

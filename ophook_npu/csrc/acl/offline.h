@@ -23,6 +23,7 @@ struct Offline {
 
   const om_description& about() const;
   int output_dims(size_t gear, size_t index, int64_t sizes[16]) const;  // the rank, -1 where it is not known
+  void aipp(size_t input, aclAippInfo* out) const;                      // of one that has it
   size_t largest_gear() const;                                          // what runs where nobody set one
   // The gear that a caller describes by these numbers; none where there is no such gear.
   std::optional<size_t> gear_of(const std::vector<uint64_t>& numbers) const;

@@ -41,14 +41,15 @@ void write_dims(const std::string& name, const int64_t* sizes, int32_t rank, acl
   std::copy_n(sizes, out->dimCount, out->dims);
 }
 
-int dims(const char* caller, const aclmdlDesc* desc, Side side, size_t index, aclmdlIODims* out) {
+// `stored`: of an image, as it lies in memory.
+int dims(const char* caller, const aclmdlDesc* desc, Side side, size_t index, aclmdlIODims* out, bool stored = false) {
   if (!out) return missing(caller, "dims", ACL_ERROR_INVALID_PARAM);
   const om_tensor* tensor = port(caller, desc, side, index);
   if (!tensor) return ACL_ERROR_INVALID_PARAM;
   const int64_t unknown_rank = -2;
   const bool known = tensor->rank >= 0;
-  write_dims(shown_name(*desc, side, index, *tensor), known ? tensor->dims : &unknown_rank, known ? tensor->rank : 1,
-             out);
+  write_dims(shown_name(*desc, side, index, *tensor), known ? stored ? tensor->stored : tensor->dims : &unknown_rank,
+             known ? tensor->rank : 1, out);
   return ACL_SUCCESS;
 }
 
@@ -116,7 +117,7 @@ SIM_API aclError aclmdlGetInputDims(const aclmdlDesc* desc, size_t index, aclmdl
   return dims(__func__, desc, Side::input, index, out);
 }
 SIM_API aclError aclmdlGetInputDimsV2(const aclmdlDesc* desc, size_t index, aclmdlIODims* out) {
-  return dims(__func__, desc, Side::input, index, out);  // the same without AIPP
+  return dims(__func__, desc, Side::input, index, out, true);
 }
 SIM_API aclError aclmdlGetInputDimsRange(const aclmdlDesc* desc, size_t index, aclmdlIODimsRange* out) {
   if (!out) return missing(__func__, "dimsRange", ACL_ERROR_INVALID_PARAM);

@@ -89,10 +89,10 @@ struct Call {
 };
 
 // The task has its part of a call, and so has the caller that waits for the sizes.
-using Shared = std::shared_ptr<Call>;
+using SharedCall = std::shared_ptr<Call>;
 
 void tell(const void* self, sim_listener* listener) {
-  const Shared& call = *static_cast<const Shared*>(self);
+  const SharedCall& call = *static_cast<const SharedCall*>(self);
   listener->type(listener, call->type.c_str());
   ge_tell(listener, false, call->inputs.data(), call->inputs.size());
   ge_tell(listener, true, call->outputs.data(), call->outputs.size());
@@ -159,7 +159,7 @@ struct AttributeWriter {
 };
 
 int run_call(void* pointer) {
-  const Shared& call = *static_cast<Shared*>(pointer);
+  const SharedCall& call = *static_cast<SharedCall*>(pointer);
   for (const auto* buffers : {&call->read, &call->written})
     for (const aclDataBuffer& buffer : *buffers)
       if (const char* problem = sim_memory_problem("a buffer", buffer.data, buffer.size))
@@ -448,7 +448,7 @@ int check(const Operator& op) {
 }
 
 int execute(const Operator& op, const Memory& memory, void* stream, aclTensorDesc* const told[]) {
-  Shared found;
+  SharedCall found;
   const int code = as_in_table(op, [&](const Operator& ordered) {
     auto call = std::make_shared<Call>();
     if (int code = describe_inputs(ordered, memory.inputs, *call)) return code;
@@ -457,8 +457,8 @@ int execute(const Operator& op, const Memory& memory, void* stream, aclTensorDes
     if (int code = describe_outputs(ordered, memory.outputs, *call)) return code;
     if (!in_table(ordered.type)) return launch_of_package(*call, stream);
     const char* const name = call->type.c_str();  // as long as the task
-    return sim_launch_about(stream, name, &kCall, run_call, new Shared(std::move(call)),
-                            [](void* pointer) { delete static_cast<Shared*>(pointer); });
+    return sim_launch_about(stream, name, &kCall, run_call, new SharedCall(std::move(call)),
+                            [](void* pointer) { delete static_cast<SharedCall*>(pointer); });
   });
   if (code || !found) return code;
   if (const int failed = sim_stream_synchronize(stream, -1)) return failed;

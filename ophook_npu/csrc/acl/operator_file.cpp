@@ -12,13 +12,13 @@ struct Wrong : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct Head {
+struct OmHead {
   char magic[8];
   uint32_t version, kind;
   uint64_t text, model;
 };
-static_assert(sizeof(Head) == 32);
-constexpr char kMagic[] = "OPHOOKOM";
+static_assert(sizeof(OmHead) == 32);
+constexpr char kOmMagic[] = "OPHOOKOM";
 constexpr uint32_t kOperator = 1;
 constexpr size_t kMostDims = 16, kMostTensors = 4096;
 
@@ -162,13 +162,13 @@ void line(std::string_view text, OperatorModel& model, bool& generalized) {
 }  // namespace
 
 std::string read_operator(std::string_view file, OperatorModel& model, bool& generalized, int& code) {
-  Head head;
+  OmHead head;
   code = ACL_ERROR_PARSE_MODEL;
   if (file.starts_with("IMOD"))
     return "was made by CANN's atc and holds a device's code: convert it with the simulator's atc";
   if (file.size() <= sizeof head) return "has " + std::to_string(file.size()) + " bytes, fewer than its head";
   std::memcpy(&head, file.data(), sizeof head);
-  if (std::memcmp(head.magic, kMagic, sizeof head.magic)) return "is no .om file of the simulator";
+  if (std::memcmp(head.magic, kOmMagic, sizeof head.magic)) return "is no .om file of the simulator";
   if (head.version != 1) return "has version " + std::to_string(head.version) + " of the format; allowed: 1";
   if (head.text > file.size() || head.model > file.size() || sizeof head + head.text + head.model != file.size())
     return "has " + std::to_string(file.size()) + " bytes, not as many as its head says";

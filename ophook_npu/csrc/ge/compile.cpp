@@ -193,18 +193,23 @@ std::string add_const(Compiled& graph, int index) {
   Known& known = graph.known[index][0];
   std::string problem = to_tensor(value->desc, known.tensor);
   if (!problem.empty()) return problem;
+  static const Bytes none = [] {
+    auto made = std::make_shared<Buffer>();
+    made->reserve(1);  // data() of an empty value must not be NULL
+    return made;
+  }();
+  known.value = value->data ? value->data : none;
   if (known.tensor.dtype == ge::DT_STRING) {  // for operators that run eagerly; C++ reads up to the zero behind it
-    known.value = std::make_shared<Buffer>(value->s.c_str(), value->s.c_str() + value->s.size() + 1);
+    auto text = std::make_shared<Buffer>(*known.value);
+    text->push_back(0);
+    known.value = text;
     return "";
   }
   int64_t size = byte_size(known.tensor);
   if (size < 0) return "constants of " + describe(known.tensor) + " are not simulated";
-  if (value->s.size() < static_cast<size_t>(size))
-    return "its value has " + std::to_string(value->s.size()) + " bytes, " + describe(known.tensor) + " needs " +
+  if (known.value->size() < static_cast<size_t>(size))
+    return "its value has " + std::to_string(known.value->size()) + " bytes, " + describe(known.tensor) + " needs " +
            std::to_string(size);
-  auto bytes = std::make_shared<Buffer>(value->s.begin(), value->s.begin() + size);
-  bytes->reserve(1);
-  known.value = bytes;
   return "";
 }
 

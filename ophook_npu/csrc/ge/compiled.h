@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -10,25 +9,6 @@
 #include "kernels.h"
 
 namespace gesim {
-
-constexpr size_t kDeviceAlignment = 512;  // what aclrtMalloc promises
-
-// A tensor's contents on the host. Its memory is aligned as a device's is: how a kernel sums up may depend on it.
-template <typename T>
-struct DeviceAligned {
-  using value_type = T;
-  DeviceAligned() = default;
-  template <typename U>
-  DeviceAligned(const DeviceAligned<U>&) {}
-  T* allocate(size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(kDeviceAlignment)));
-  }
-  void deallocate(T* memory, size_t) { ::operator delete(memory, std::align_val_t(kDeviceAlignment)); }
-  friend bool operator==(DeviceAligned, DeviceAligned) { return true; }
-  friend bool operator!=(DeviceAligned, DeviceAligned) { return false; }
-};
-using Buffer = std::vector<uint8_t, DeviceAligned<uint8_t>>;
-using Bytes = std::shared_ptr<const Buffer>;
 
 // An output as inference knows it; `value` where its contents are known on the host.
 struct Known {

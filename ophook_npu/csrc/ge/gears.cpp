@@ -6,9 +6,6 @@
 #include <sstream>
 
 namespace gesim {
-namespace {
-
-constexpr size_t kMostGears = 100;  // as torchair and CANN's ATC document it
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -16,6 +13,10 @@ std::vector<std::string> split(const std::string& text, char at) {
   for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
   return parts;
 }
+
+namespace {
+
+constexpr size_t kMostGears = 100;  // as torchair and CANN's ATC document it
 
 // "-1,4" as numbers; false where a part is none.
 bool numbers(const std::string& text, std::vector<int64_t>& out) {

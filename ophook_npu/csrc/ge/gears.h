@@ -11,6 +11,9 @@
 
 namespace gesim {
 
+// The parts of a text between these characters.
+std::vector<std::string> split(const std::string& text, char at);
+
 struct Gears {
   // By input: its dimensions, -1 where a gear says the size.
   std::vector<std::pair<std::string, std::vector<int64_t>>> inputs;

@@ -3,10 +3,31 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 namespace gesim {
+
+constexpr size_t kDeviceAlignment = 512;  // what aclrtMalloc promises
+
+// A tensor's contents on the host. Its memory is aligned as a device's is: how a kernel sums up may depend on it.
+template <typename T>
+struct DeviceAligned {
+  using value_type = T;
+  DeviceAligned() = default;
+  template <typename U>
+  DeviceAligned(const DeviceAligned<U>&) {}
+  T* allocate(size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(kDeviceAlignment)));
+  }
+  void deallocate(T* memory, size_t) { ::operator delete(memory, std::align_val_t(kDeviceAlignment)); }
+  friend bool operator==(DeviceAligned, DeviceAligned) { return true; }
+  friend bool operator!=(DeviceAligned, DeviceAligned) { return false; }
+};
+using Buffer = std::vector<uint8_t, DeviceAligned<uint8_t>>;
+using Bytes = std::shared_ptr<const Buffer>;
 
 struct Desc {
   std::string name;
@@ -36,7 +57,8 @@ struct Attr {
   Kind kind = kNone;
   int64_t i = 0;
   float f = 0;
-  std::string s;              // string, or the bytes of a tensor
+  std::string s;
+  Bytes data;                 // of a tensor: graphs that are copied share it
   std::vector<int64_t> ints;  // lists of int, bool and type
   std::vector<float> floats;
   std::vector<std::string> strings;

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <sstream>
 
 #include "acl/error_codes/ge_error_codes.h"
 #include "core/sim.h"
 #include "loaded.h"
+#include "offline_aipp.h"
 #include "registry.h"
 #include "tasks.h"
 
@@ -40,16 +40,9 @@ int looked_up(const Table& table, const std::string& key, int otherwise) {
   return found == std::end(table) ? otherwise : found->second;
 }
 
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
-  return parts;
-}
-
 std::map<std::string, std::string> read_text(const std::string& text) {
   std::map<std::string, std::string> out;
-  for (const std::string& line : split(text, '\n'))
+  for (const std::string& line : gesim::split(text, '\n'))
     if (const size_t equal = line.find('='); equal != std::string::npos)
       out[line.substr(0, equal)] = line.substr(equal + 1);
   return out;
@@ -66,6 +59,8 @@ struct om_model {
   struct Port {
     std::string name;
     std::vector<int64_t> dims, range;
+    std::vector<int64_t> stored;  // where it is an image: as it lies in memory
+    gesim::AippInput aipp;
   };
 
   gesim::Graph graph;
@@ -85,7 +80,8 @@ struct om_model {
   // The text says which numbers are limits of the dimensions of an input: "1,8,3,3,1,-1".
   void describe_inputs(const std::map<std::string, std::string>& text);
   void describe_outputs(const std::map<std::string, std::string>& text);
-  void describe_gears(const std::string& kind);
+  void describe_gears(const std::map<std::string, std::string>& text);
+  size_t input_of(int node) const;
 };
 
 namespace {
@@ -97,7 +93,10 @@ om_tensor view(const om_model::Port& port, int32_t dtype, int32_t format, uint64
           port.dims == std::vector<int64_t>{-2} ? -1 : int32_t(port.dims.size()),
           port.dims.data(),
           port.range.empty() ? nullptr : port.range.data(),
-          size};
+          size,
+          port.stored.empty() ? port.dims.data() : port.stored.data(),
+          port.aipp.type,
+          SIZE_MAX};
 }
 
 uint64_t size_of(const ge_tensor& tensor) { return uint64_t(std::max<int64_t>(gesim::byte_size(tensor), 0)); }
@@ -116,10 +115,14 @@ void om_model::describe_inputs(const std::map<std::string, std::string>& text) {
         if (name == port.name) port.dims = dims;
       const auto limits = text.find("range:" + port.name);
       if (limits != text.end())
-        for (const std::string& number : split(limits->second, ',')) port.range.push_back(std::atoll(number.c_str()));
+        for (const std::string& number : gesim::split(limits->second, ','))
+          port.range.push_back(std::atoll(number.c_str()));
       else if (!geared)
         for (const int64_t size : port.dims)
           port.range.insert(port.range.end(), {size < 0 ? 0 : size, size < 0 ? kNoLimit : size});
+      port.aipp = gesim::aipp_of(first.graph, node);
+      if (port.aipp.type == om_static_aipp) port.stored = port.dims;
+      port.dims = gesim::image_dims(port.aipp, port.dims);
     }
     inputs.push_back(std::move(port));
   }
@@ -129,15 +132,19 @@ void om_model::describe_inputs(const std::map<std::string, std::string>& text) {
     uint64_t size = 0;
     for (const auto& one : loaded.compiled)
       if (node >= 0) size = std::max(size, size_of(one->known[node][0].tensor));
+    // The engine's bytes are a multiple of the network's pixels; what was asked for may be less.
+    if (inputs[i].aipp.type == om_dynamic_aipp) size = gesim::most_bytes(inputs[i].aipp);
     input_views.push_back(view(inputs[i], node < 0 ? -1 : first.known[node][0].tensor.dtype,
                                node < 0 ? 2 : looked_up(kFormats, graph.nodes[node].output_desc[0].layout, 2), size));
+    if (inputs[i].aipp.other >= 0) input_views.back().aipp_with = input_of(inputs[i].aipp.other);
   }
   if (geared) input_views.push_back(view(inputs.back(), ge::DT_INT32, 2, sizeof(int32_t) * description.gear_width));
 }
 
 void om_model::describe_outputs(const std::map<std::string, std::string>& text) {
   const auto names = text.find("outputs");
-  const std::vector<std::string> told = names == text.end() ? std::vector<std::string>() : split(names->second, ';');
+  const std::vector<std::string> told =
+      names == text.end() ? std::vector<std::string>() : gesim::split(names->second, ';');
   const gesim::Compiled& first = *loaded.compiled[0];
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     const gesim::Edge& edge = first.outputs[i];
@@ -151,15 +158,31 @@ void om_model::describe_outputs(const std::map<std::string, std::string>& text) 
     output_views.push_back(view(outputs[i], loaded.output(i).dtype, 2, size_of(loaded.output(i))));
 }
 
-// What a caller sets: one size for all batches, a height and a width, or the sizes one by one.
-void om_model::describe_gears(const std::string& kind) {
+size_t om_model::input_of(int node) const {
+  const std::vector<int>& all = loaded.compiled[0]->inputs;
+  return size_t(std::find(all.begin(), all.end(), node) - all.begin());
+}
+
+// What a caller sets: one size for all batches, a height and a width, or the sizes one by one. Those of an image that
+// lies in memory in another shape are told for themselves.
+void om_model::describe_gears(const std::map<std::string, std::string>& text) {
   if (loaded.gears.sizes.empty()) return;
+  const auto found = text.find("gears"), told = text.find("gears.told");
+  const std::string kind = found == text.end() ? "" : found->second;
+  std::vector<std::vector<int64_t>> rows = loaded.gears.sizes;
+  if (told != text.end()) {
+    size_t next = 0;
+    const std::vector<std::string> numbers = gesim::split(told->second, ',');
+    for (std::vector<int64_t>& row : rows)
+      for (int64_t& size : row)
+        if (next < numbers.size()) size = std::atoll(numbers[next++].c_str());
+  }
   description.gear_kind = looked_up(kGearKinds, kind, om_dims);
   description.gear_count = loaded.gears.sizes.size();
   description.gear_width = description.gear_kind == om_batch   ? 1
                            : description.gear_kind == om_image ? 2
                                                                : loaded.gears.sizes[0].size();
-  for (const std::vector<int64_t>& sizes : loaded.gears.sizes)
+  for (const std::vector<int64_t>& sizes : rows)
     gears.insert(gears.end(), sizes.begin(), sizes.begin() + std::ptrdiff_t(description.gear_width));
   description.gears = gears.data();
 }
@@ -195,8 +218,7 @@ int ophook_om_open(const void* bytes, size_t size, om_model** model, char* error
   gesim::load_custom_protos();
   if (problem.empty()) problem = made->loaded.compile(made->graph);
   if (!problem.empty()) return say(ACL_ERROR_GE_LOAD_MODEL, problem, error, capacity);
-  const auto kind = text.find("gears");
-  made->describe_gears(kind == text.end() ? "" : kind->second);
+  made->describe_gears(text);
   made->describe_inputs(text);
   made->describe_outputs(text);
   om_description& about = made->description;
@@ -219,6 +241,11 @@ int ophook_om_output_dims(const om_model* model, size_t gear, size_t index, int6
   const ge_tensor& tensor = model->known(*model->loaded.compiled[gear], index);
   std::copy_n(tensor.dims, std::max(tensor.rank, 0), dims);
   return tensor.rank;
+}
+
+void ophook_om_aipp(const om_model* model, size_t index, aclAippInfo* out) {
+  gesim::describe_aipp(model->inputs[index].aipp, model->loaded.compiled, model->loaded.compiled[0]->inputs[index],
+                       *out);
 }
 
 int ophook_om_load(om_model* model, void* stream, void* work, size_t work_size, void* weights, size_t weights_size,
@@ -273,9 +300,10 @@ int ophook_om_run(om_model* model, void* stream, size_t gear, om_buffer* inputs,
                  "input " + std::to_string(i) + " is " + gesim::describe(tensor) +
                      "; aclmdlSetDatasetTensorDesc has to say its shape",
                  error, capacity);
-    if (looks && int64_t(inputs[i].size) + kAligned < needed)
+    const int64_t asked = about.inputs[i].aipp == om_dynamic_aipp ? int64_t(about.inputs[i].size) : needed;
+    if (looks && int64_t(inputs[i].size) + kAligned < asked)
       return say(kFailure,
-                 "input " + std::to_string(i) + " is " + gesim::describe(tensor) + ", " + std::to_string(needed) +
+                 "input " + std::to_string(i) + " is " + gesim::describe(tensor) + ", " + std::to_string(asked) +
                      " bytes; its buffer has " + std::to_string(inputs[i].size),
                  error, capacity);
     ge::Tensor& made = in.back();

@@ -16,6 +16,10 @@ extern "C" {
 
 typedef struct om_model om_model;
 
+// AIPP in front of an input: none; of a configuration; of parameters that are an input, too; that input.
+enum { om_no_aipp, om_static_aipp, om_dynamic_aipp, om_aipp_parameters };
+struct aclAippInfo;
+
 typedef struct om_tensor {
   const char* name;
   int32_t dtype;  // ACL's number
@@ -25,6 +29,9 @@ typedef struct om_tensor {
   const int64_t*
       range;      // two for each dimension, the second -1 where there is no limit; NULL where gears say the sizes
   uint64_t size;  // in bytes, with gears the largest; 0 where it is not known
+  const int64_t* stored;  // of an image: its dimensions as it lies in memory; `dims` otherwise
+  int32_t aipp;
+  size_t aipp_with;  // of an image the input with its parameters, of these the image; SIZE_MAX where there is none
 } om_tensor;
 
 enum { om_no_gears, om_batch, om_image, om_dims };
@@ -56,6 +63,8 @@ GE_OFFLINE_API void ophook_om_close(om_model* model);
 GE_OFFLINE_API const om_description* ophook_om_describe(const om_model* model);
 // The sizes of an output in one gear; returns its rank, -1 where it is not known.
 GE_OFFLINE_API int ophook_om_output_dims(const om_model* model, size_t gear, size_t index, int64_t dims[16]);
+// The AIPP in front of an input that has one.
+GE_OFFLINE_API void ophook_om_aipp(const om_model* model, size_t index, struct aclAippInfo* out);
 GE_OFFLINE_API int ophook_om_load(om_model* model, void* stream, void* work, size_t work_size, void* weights,
                                   size_t weights_size, char* error, size_t capacity);
 // Launches the model on the stream. Memory that the engine takes for an output is the caller's to free (sim_free).

@@ -74,6 +74,14 @@ class Reader {
     if (wire_ != 2) throw Bad("field " + std::to_string(field_) + " holds no bytes");
     return std::string(reinterpret_cast<const char*>(bytes_), length_);
   }
+  // The same, where a device may compute.
+  Bytes copied() const {
+    if (wire_ != 2) throw Bad("field " + std::to_string(field_) + " holds no bytes");
+    auto out = std::make_shared<Buffer>();
+    out->reserve(length_ + 1);  // data() of an empty value must not be NULL
+    out->assign(bytes_, bytes_ + length_);
+    return out;
+  }
   // A proto3 string is UTF-8; these reach error messages, which Python decodes.
   std::string text() const {
     std::string out = bytes();
@@ -229,7 +237,7 @@ Attr read_attr(Reader in) {
         out.kind = Attr::kTensor;
         for (Reader tensor = in.message(); tensor.next();) {
           if (tensor.field() == 1) out.desc = read_desc(tensor.message());
-          if (tensor.field() == 2) out.s = tensor.bytes();
+          if (tensor.field() == 2) out.data = tensor.copied();
         }
         break;
       case 14:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ophook_npu import soc
 from ophook_npu.errors import OphookError
-from ophook_npu.sim.atc import model, options, precision
+from ophook_npu.sim.atc import aipp, aipp_graph, model, options, precision
 from ophook_npu.sim.atc.engine import Engine
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.messages import messages
@@ -59,23 +59,29 @@ def convert(given: Mapping[str, str]) -> list[Path]:
         raise AtcError("E10055", f"--mode={given['mode']} is not simulated.", todo="leave it out: 0 makes an .om file")
     output = _needed(given, "output")
     if given.get("singleop"):
+        if given.get("insert_op_conf"):
+            raise AtcError("E10001", f"Value {given['singleop']} for parameter --singleop is invalid. Reason: When "
+                           "--singleop is specified, --insert_op_conf is not supported.")  # fmt: skip
         return write_models(Path(given["singleop"]), Path(output), chip)
     os.environ["OPHOOK_SIM_SOC"] = chip
     shapes = model.input_shapes(given.get("input_shape", "") or given.get("input_shape_range", ""))
     gears = model.gears(given, shapes)
+    images = _aipp(given)
     graph, names = _graph(given, shapes)
     model.set_inputs(graph, shapes, given.get("input_format", "NCHW" if _is_onnx(given) else "ND"))
     names = model.choose_outputs(graph, given.get("out_nodes", ""), names)
-    lines = [("soc", chip), *(gears.text(shapes) if gears else [])]
+    half_inputs = [name for name in given.get("input_fp16_nodes", "").split(";") if name]
+    placed = aipp_graph.insert(graph, images, shapes, gears, chip, half_inputs)
+    lines = [("soc", chip), *(placed.gears.text(placed.shapes) if placed.gears else []), *placed.lines]
     lines += [
         (f"range:{name}", ",".join(f"{least},{most}" for least, most in shape.ranges))
-        for name, shape in shapes.items()
+        for name, shape in placed.shapes.items()
         if shape.ranged
     ]
     lines.append(("outputs", ";".join(names)))
     engine = Engine(_root())
     graph = _typed(engine, graph, given, lines, names)
-    bytes_ = _om(graph, lines)
+    bytes_ = om_of(graph, lines)
     compiled = engine.compile(bytes_)
     if gears and not compiled.is_static:
         raise AtcError("E10009", "A shape within the model depends on values, so that gears cannot be compiled.")
@@ -86,17 +92,30 @@ def convert(given: Mapping[str, str]) -> list[Path]:
     return [path]
 
 
+def _aipp(given: Mapping[str, str]) -> list[aipp.Aipp]:
+    path = given.get("insert_op_conf", "")
+    if path and given.get("dynamic_dims"):
+        raise AtcError("E10001", f"Value {path} for parameter --insert_op_conf is invalid. Reason: The dynamic dims "
+                       "function does not support AIPP.")  # fmt: skip
+    return aipp.read(Path(path)) if path else []
+
+
 def _typed(engine: Engine, graph: Any, given: Mapping[str, str], lines: list[tuple[str, str]], names: list[str]) -> Any:
     mode = precision.chosen(given)
     half_inputs = [name for name in given.get("input_fp16_nodes", "").split(";") if name]
     if mode != "keep" or half_inputs:
         clips = given.get("is_weight_clip", "1") != "0"
-        graph = precision.apply(graph, engine.compile(_om(graph, lines)), mode, half_inputs, clips=clips)
+        graph = precision.apply(graph, engine.compile(om_of(graph, lines)), mode, half_inputs, clips=clips)
     wanted = model.output_types(given.get("output_type", ""), names)
-    return precision.set_output_types(graph, engine.compile(_om(graph, lines)), wanted) if wanted else graph
+    return precision.set_output_types(graph, engine.compile(om_of(graph, lines)), wanted) if wanted else graph
 
 
-def _om(graph: Any, lines: list[tuple[str, str]]) -> bytes:
+def om_of(graph: Any, lines: list[tuple[str, str]]) -> bytes:
+    """The .om file of a GraphDef, with these lines of text.
+
+    Raises:
+        AtcError: E10055, it is too large.
+    """
     whole = messages().ModelDef(name=graph.name)
     whole.graph.append(graph)
     if whole.ByteSize() >= _MOST_BYTES:

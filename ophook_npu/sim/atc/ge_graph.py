@@ -38,7 +38,7 @@ class TypeAttribute(int):
 
 
 @dataclass(eq=False)
-class Made:
+class GeNode:
     """A node of the graph."""
 
     type: str
@@ -53,7 +53,7 @@ class Tensor:
     """An output of a node; what is known of it: ONNX's data type, the shape, with -1 where a dimension is not known,
     and the value of a constant."""
 
-    made: Made
+    made: GeNode
     port: int = 0
     dtype: int | None = None
     shape: tuple[int, ...] | None = None
@@ -64,7 +64,7 @@ class Graph:
     """Nodes in the order in which they are made: every one reads what stands before it."""
 
     def __init__(self) -> None:
-        self.nodes: list[Made] = []
+        self.nodes: list[GeNode] = []
         self.names: set[str] = set()
 
     def unique(self, name: str) -> str:
@@ -76,13 +76,13 @@ class Graph:
         self.names.add(one)
         return one
 
-    def data(self, name: str, dtype: int, shape: tuple[int, ...], index: int) -> Tensor:
-        made = Made("Data", self.unique(name), [], ["y"], {"index": index, "dtype": dtype, "shape": shape})
+    def data(self, name: str, dtype: int, shape: tuple[int, ...] | None, index: int) -> Tensor:
+        made = GeNode("Data", self.unique(name), [], ["y"], {"index": index, "dtype": dtype, "shape": shape})
         self.nodes.append(made)
         return Tensor(made, 0, dtype, shape)
 
     def const(self, name: str, value: np.ndarray[Any, Any]) -> Tensor:
-        made = Made("Const", self.unique(name), [], ["y"], {"value": value})
+        made = GeNode("Const", self.unique(name), [], ["y"], {"value": value})
         self.nodes.append(made)
         return Tensor(made, 0, OF_NUMPY[value.dtype.name], value.shape, value)
 
@@ -93,7 +93,7 @@ class Graph:
         inputs: Sequence[Tensor | Sequence[Tensor] | None],
         parts: int,
         attributes: dict[str, Any],
-    ) -> Made:
+    ) -> GeNode:
         """Inputs are those of the prototype in its order, None where one is not fed, a list where one is dynamic;
         ``parts``: of a dynamic output."""
         takes, _, gives = PROTOTYPES[of].partition("->")
@@ -106,16 +106,20 @@ class Graph:
         outputs = [
             one for out in gives.split() for one in ([f"{out[:-1]}{i}" for i in range(parts)] if "*" in out else [out])
         ]
-        made = Made(of, self.unique(name), ports, outputs, attributes)
+        made = GeNode(of, self.unique(name), ports, outputs, attributes)
         self.nodes.append(made)
         return made
 
     def message(self, name: str, outputs: Sequence[tuple[Tensor, str]]) -> Any:
         """The ``GraphDef``; of the outputs the tensor, and the name that ``_output_names`` of NetOutput has for it."""
         graph = messages().GraphDef(name=name)
+        read = {id(one.made) for made in self.nodes for _, one in made.inputs} | {id(one.made) for one, _ in outputs}
         for made in self.nodes:
-            _write(graph.op.add(), made)
-        last = Made("NetOutput", self.unique("Node_Output"), [(f"x{i}", one) for i, (one, _) in enumerate(outputs)], [])
+            if made.type != "Const" or id(made) in read:  # some have become an attribute
+                _write(graph.op.add(), made)
+        last = GeNode(
+            "NetOutput", self.unique("Node_Output"), [(f"x{i}", one) for i, (one, _) in enumerate(outputs)], []
+        )
         last.attributes["_output_names"] = [told for _, told in outputs]
         _write(graph.op.add(), last)
         return graph
@@ -128,7 +132,7 @@ def _describe(desc: Any, name: str, dtype: int | None, shape: tuple[int, ...] | 
     desc.shape.dim.extend([-2] if shape is None else shape)
 
 
-def _write(op: Any, made: Made) -> None:
+def _write(op: Any, made: GeNode) -> None:
     op.name, op.type = made.name, made.type
     for port, tensor in made.inputs:
         op.input.append(f"{tensor.made.name}:{tensor.port}")
@@ -142,7 +146,7 @@ def _write(op: Any, made: Made) -> None:
         _write_attribute(op.attr[key], value)
 
 
-def _write_source(op: Any, made: Made) -> None:
+def _write_source(op: Any, made: GeNode) -> None:
     if made.type == "Data":
         op.attr["index"].i = made.attributes["index"]
         _describe(op.output_desc.add(), "y", made.attributes["dtype"], made.attributes["shape"])

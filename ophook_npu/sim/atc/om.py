@@ -20,6 +20,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 from ophook_npu.untrusted import content
 
 MAGIC, VERSION = b"OPHOOKOM", 1
@@ -28,11 +29,14 @@ _CANN = b"IMOD"
 _MOST = 2 << 40  # bytes: of both parts together no file has more
 
 
-class Kind(IntEnum):
+class OmKind(IntEnum):
     """What a file holds."""
 
     MODEL = 0
     OPERATOR = 1
+
+
+Kind = OmKind
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def parse(data: bytes, where: str) -> Om:
     if kind not in list(Kind):
         raise OphookError("om", f"{where} is of kind {kind}", allowed="0 (a model), 1 (a single operator)")
     if _HEAD.size + told + size != len(data):
-        raise OphookError("om", f"{where} has {len(data)} bytes, its head says {_HEAD.size + told + size}")
+        raise OphookError("om", f"{where} has {counted(len(data), 'byte')}, its head says {_HEAD.size + told + size:,}")
     try:
         text = data[_HEAD.size : _HEAD.size + told].decode()
     except UnicodeDecodeError as error:

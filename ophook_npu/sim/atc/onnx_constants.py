@@ -1,7 +1,7 @@
 """The values of a model that are known while it is converted: constants, and what is computed of nothing else.
 
-Shapes are computed of shapes by chains of small nodes, whose end is an attribute of a GE operator. The nodes stay in the
-graph; here they are only looked through, with the reference implementation of ONNX.
+Shapes are computed of shapes by chains of small nodes, whose end is an attribute of a GE operator. The nodes stay in
+the graph; here they are only looked through, with the reference implementation of ONNX.
 """
 
 from __future__ import annotations
@@ -12,27 +12,32 @@ from typing import Any
 import numpy as np
 
 from ophook_npu.sim.atc.ge_graph import Tensor
-from ophook_npu.sim.atc.onnx_node import Value
+from ophook_npu.sim.atc.onnx_node import Array, Inferred
 
 # The most numbers that a value may have to be computed here.
 _MOST = 4096
 
 
+# What only moves numbers: weights go through it on their way to a recurrent layer, which takes constants.
+_MOVES = {"Concat", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"}
+_MOST_MOVED = 1 << 26
+
 # What another run would compute anew.
 _RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
 
-def _small(shape: tuple[int, ...] | None) -> bool:
+def small(shape: Sequence[int] | None) -> bool:
+    """Whether what has this shape is looked at here."""
     return shape is not None and -1 not in shape and int(np.prod(shape)) <= _MOST
 
 
 class Constants:
-    def __init__(self, opset: int, initializers: Mapping[str, Any], values: Mapping[str, Value]) -> None:
+    def __init__(self, opset: int, initializers: Mapping[str, Any], values: Mapping[str, Inferred]) -> None:
         self._opset = opset
         self._initializers = initializers
         self._values = values
         self._writers: dict[str, Any] = {}
-        self._known: dict[str, np.ndarray[Any, Any] | None] = {}
+        self._known: dict[str, Array | None] = {}
 
     def add(self, proto: Any) -> None:
         """A node that the model has."""
@@ -43,13 +48,13 @@ class Constants:
         """Another name of a value."""
         self._known[name] = self.of(other)
 
-    def of(self, name: str) -> np.ndarray[Any, Any] | None:
+    def of(self, name: str) -> Array | None:
         """The value of that name, None where it is not known."""
         if name not in self._known:
             self._known[name] = self._find(name)
         return self._known[name]
 
-    def _find(self, name: str) -> np.ndarray[Any, Any] | None:
+    def _find(self, name: str) -> Array | None:
         import onnx
 
         if name in self._initializers:
@@ -63,20 +68,22 @@ class Constants:
         if proto.op_type in ("Shape", "Size") and of and of.shape is not None and -1 not in of.shape:
             return self._computed(proto, name, [np.broadcast_to(np.float32(0), of.shape)])
         inputs = [self.of(one) if one else None for one in proto.input]
+        most = _MOST_MOVED if proto.op_type in _MOVES else _MOST
         if not inputs or any(
-            one is None or one.size > _MOST for one, told in zip(inputs, proto.input, strict=True) if told
+            one is None or one.size > most for one, told in zip(inputs, proto.input, strict=True) if told
         ):
             return None
         shape = self._values[name].shape if name in self._values else None
-        if shape is not None and -1 not in shape and int(np.prod(shape)) > _MOST:
+        if shape is not None and -1 not in shape and int(np.prod(shape)) > most:
             return None
         return self._computed(proto, name, inputs)
 
-    def inferred(self, proto: Any, inputs: Sequence[Tensor | None]) -> dict[str, Value]:
-        """What ONNX infers of the outputs of a node by itself, where constants stand for inputs whose value is known."""
+    def inferred(self, proto: Any, inputs: Sequence[Tensor | None]) -> dict[str, Inferred]:
+        """What ONNX infers of the outputs of a node by itself, with constants for inputs whose value is known."""
         import onnx
 
-        given, values = [], []
+        given: list[Any] = []
+        values: list[Any] = []
         for name, tensor in zip(proto.input, inputs, strict=True):
             if tensor is None or name in {one.name for one in given}:
                 continue
@@ -84,7 +91,7 @@ class Constants:
                 return {}
             shape = None if tensor.shape is None else [None if size < 0 else size for size in tensor.shape]
             given.append(onnx.helper.make_tensor_value_info(name, tensor.dtype, shape))
-            value = self.of(name) if _small(tensor.shape) else None
+            value = self.of(name) if small(tensor.shape) else None
             if value is not None:
                 values.append(onnx.numpy_helper.from_array(value, name))
         outputs = [onnx.helper.make_empty_tensor_value_info(one) for one in proto.output if one]
@@ -98,7 +105,7 @@ class Constants:
             return {}
         return {one.name: value_of(one) for one in graph.output}
 
-    def _computed(self, proto: Any, name: str, inputs: list[Any]) -> np.ndarray[Any, Any] | None:
+    def _computed(self, proto: Any, name: str, inputs: list[Any]) -> Array | None:
         import onnx
         from onnx.reference import ReferenceEvaluator
 
@@ -111,25 +118,26 @@ class Constants:
             [onnx.helper.make_empty_tensor_value_info(name)],
         )  # fmt: skip
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", self._opset)])
-        fed = dict(zip(names, [one for one in inputs if one is not None], strict=True))
+        fed: Any = dict(zip(names, [one for one in inputs if one is not None], strict=True))
         try:
-            return np.asarray(ReferenceEvaluator(model).run(None, fed)[0])
+            found: Any = ReferenceEvaluator(model).run(None, fed)
+            return np.asarray(found[0])
         except Exception:  # what the reference cannot compute is not known
             return None
 
 
-def value_of(info: Any) -> Value:
+def value_of(info: Any) -> Inferred:
     """What a ``ValueInfoProto`` tells."""
     tensor = info.type.tensor_type
     if not info.type.HasField("tensor_type"):
-        return Value()
+        return Inferred()
     shape = None
     if tensor.HasField("shape"):
         shape = tuple(one.dim_value if one.HasField("dim_value") else -1 for one in tensor.shape.dim)
-    return Value(tensor.elem_type or None, shape)
+    return Inferred(tensor.elem_type or None, shape)
 
 
-def _constant(proto: Any) -> np.ndarray[Any, Any] | None:
+def _constant(proto: Any) -> Array | None:
     import onnx
 
     for one in proto.attribute:

@@ -146,7 +146,8 @@ def dropout(node: Node) -> list[Tensor]:
 
 _SAME = """
     Abs Acos Acosh Add Asin Asinh Atan Atanh BitwiseAnd BitwiseOr BitwiseXor Ceil Cos Cosh Equal Erf Exp Floor Greater
-    HardSwish Identity Less Log Mish Mul Neg Reciprocal Relu Round Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Tan Tanh
+    HardSwish Identity Less Log Mish Mul Neg Reciprocal Relu Round Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Tan
+    Tanh
 """
 OPERATORS: dict[str, Convert] = {
     **{name: plain(name) for name in _SAME.split()},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.ge_graph import FLOAT, INT32, INT64, Tensor
 from ophook_npu.sim.atc.onnx_node import Convert, Node, like
 
@@ -144,7 +145,7 @@ def non_max_suppression(node: Node) -> Tensor:
 def columns_to_image(node: Node) -> Tensor:
     x, image, block = node.input(0), node.constant(1), node.constant(2)
     if len(image) != 2:
-        node.refuse(f"its image has {len(image)} dimensions, CANN takes 2")
+        node.refuse(f"its image has {counted(len(image), 'dimension')}, CANN takes 2")
     pads = node.attribute("pads", [0, 0, 0, 0])
     if pads[:2] != pads[2:]:
         node.refuse_attribute("pads", pads, "CANN's Col2im pads both sides alike")

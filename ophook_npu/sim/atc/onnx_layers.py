@@ -6,6 +6,7 @@ import string
 
 import numpy as np
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.ge_graph import FLOAT, INT32, INT64, Tensor, ge_type
 from ophook_npu.sim.atc.onnx_node import Convert, Node
 
@@ -65,12 +66,10 @@ def layer_normal(node: Node) -> list[Tensor]:
     axis, rank = node.attribute("axis"), node.rank(x)
     node.attribute("stash_type")
     assert x.shape is not None
-    normalized = x.shape[axis % rank :]
+    count = rank - axis % rank
     weights = []
     for weight, otherwise in ((scale, 1), (bias, 0)):
-        if weight is not None and (weight.shape == normalized and -1 not in normalized):
-            weights.append(weight)
-        elif weight is not None and weight.shape is not None and len(weight.shape) == len(normalized):
+        if weight is not None and weight.shape is not None and len(weight.shape) == count:
             weights.append(weight)
         else:
             fill = node.const(otherwise, x.dtype) if weight is None else weight
@@ -102,7 +101,9 @@ def _all_letters(node: Node, equation: str, inputs: list[Tensor]) -> str:
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(inputs):
-        node.refuse_attribute("equation", equation, f"it has {len(terms)} terms for {len(inputs)} inputs")
+        node.refuse_attribute(
+            "equation", equation, f"it has {counted(len(terms), 'term')} for {counted(len(inputs), 'input')}"
+        )
     if not arrow:
         once = sorted({one for one in left if one.isalpha() and left.count(one) == 1})
         right = ("..." if "..." in left else "") + "".join(once)

@@ -9,13 +9,14 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from ophook_npu.sim.atc.errors import AtcError
-from ophook_npu.sim.atc.ge_graph import NUMPY, Graph, Made, Tensor, TypeAttribute, ge_type
+from ophook_npu.sim.atc.ge_graph import FLOAT, NUMPY, GeNode, Graph, Tensor, TypeAttribute, ge_type
 
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Given: TypeAlias = "Tensor | Sequence[Tensor] | None"
 
 
 @dataclass
-class Value:
+class Inferred:
     """What is known of a value of the model: its data type and shape, with -1 where a dimension is not known."""
 
     dtype: int | None = None
@@ -34,10 +35,10 @@ class Node:
     opset: int
     graph: Graph
     inputs: list[Tensor | None]
-    outputs: list[Value]
+    outputs: list[Inferred]
     schema: Any
-    value_of: Callable[[str], np.ndarray[Any, Any] | None]
-    made: list[Made] = field(default_factory=list)
+    value_of: Callable[[str], Array | None]
+    made: list[GeNode] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
 
     # ---- what it has -------------------------------------------------------------------------------------------------
@@ -76,14 +77,14 @@ class Node:
         if value != taken:
             self.refuse_attribute(name, value, why)
 
-    def constant(self, index: int) -> np.ndarray[Any, Any]:
+    def constant(self, index: int) -> Array:
         """The value of an input, which has to be known while the model is converted."""
         found = self.value(index)
         if found is None:
             self.refuse(f"its input {self.port(index)} has to be a constant, '{self.proto.input[index]}' is none")
         return found
 
-    def value(self, index: int) -> np.ndarray[Any, Any] | None:
+    def value(self, index: int) -> Array | None:
         """The same, None where it is not known."""
         return self.value_of(self.proto.input[index]) if self.given(index) is not None else None
 
@@ -123,10 +124,9 @@ class Node:
 
     def const(self, value: Any, dtype: int | None = None) -> Tensor:
         """A constant: of one of ONNX's data types, or of whole numbers, which are int64."""
-        array = np.asarray(value, dtype=NUMPY[dtype] if dtype in NUMPY else np.int64 if dtype is None else None)
-        if dtype is not None and dtype not in NUMPY:
-            cast = self.add("Cast", self.const(value, 1), dst_type=ge_type(dtype))
-            return Tensor(cast.made, 0, dtype, array.shape)
+        if dtype is not None and dtype not in NUMPY:  # numpy itself does not compute in it
+            return self.cast(self.const(value, FLOAT), dtype)
+        array = np.asarray(value, dtype=np.int64 if dtype is None else NUMPY[dtype])
         return self.graph.const(f"{self.name}/Const", array)
 
     def cast(self, tensor: Tensor, dtype: int | None) -> Tensor:

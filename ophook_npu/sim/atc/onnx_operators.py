@@ -1,8 +1,8 @@
 """The ONNX operators that CANN converts, by name.
 
-The names and the GE types are those of the plugins in CANN's repositories ops-math, ops-nn and ops-cv; they are registered
-for opsets 8 to 18. A name that no plugin has is refused as CANN refuses it; what the simulated graph engine has no operator
-for is refused with the type that it lacks.
+The names and the GE types are those of the plugins in CANN's repositories ops-math, ops-nn and ops-cv; they are
+registered for opsets 8 to 18. A name that no plugin has is refused as CANN refuses it; what the simulated graph engine
+has no operator for is refused with the type that it lacks.
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ OPERATORS: dict[str, Convert] = {
 CUSTOM: dict[tuple[str, str], Convert] = {**onnx_custom.OPERATORS}
 
 # Fewer opsets than the others have.
-_LAST_OPSET = {"ReduceL1": 17, "ReduceL2": 17}
-_FIRST_OPSET = {"Mish": 18}
+_OPSETS = {"Mish": range(18, 19), "ReduceL1": range(8, 18), "ReduceL2": range(8, 18)}
 
 
 def converter(proto: Any, version: int, opsets: Container[int], *, known: bool) -> Convert:
@@ -76,13 +75,16 @@ def converter(proto: Any, version: int, opsets: Container[int], *, known: bool) 
     found = CUSTOM.get((domain, proto.op_type)) or (
         OPERATORS.get(proto.op_type) if domain == "ai.onnx" and known else None
     )
-    last, first = _LAST_OPSET.get(proto.op_type, version), _FIRST_OPSET.get(proto.op_type, version)
-    if found is None or (domain == "ai.onnx" and version not in opsets) or not first <= version <= last:
+    of_it = _OPSETS.get(proto.op_type, opsets)
+    if found is None or (domain == "ai.onnx" and version not in of_it):
         raise AtcError(
             "E16002",
             f"No ONNX parser is registered for optype {domain}::{version}::{proto.op_type}.",
-            todo="CANN has parsers for opsets 8 to 18"
-            if found and version not in opsets
-            else "replace the operator, or write a plugin for it and run the model on a device",
+            todo="replace the operator; no plugin of CANN has it" if found is None else _other_opset(of_it),
         )
     return found
+
+
+def _other_opset(opsets: Container[int]) -> str:
+    named = [one for one in range(1, 100) if one in opsets]
+    return f"export the model with an opset from {named[0]} to {named[-1]}, which CANN has the operator's plugin for"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ophook_npu.sim.atc.ge_graph import Tensor
-from ophook_npu.sim.atc.onnx_node import Convert, Node, like
+from ophook_npu.sim.atc.onnx_node import Array, Convert, Node, like
 
 _END = np.iinfo(np.int64).max
 
@@ -102,7 +102,7 @@ def _last(node: Node, y: Tensor, backwards: bool) -> Tensor:
     return _part(node, y, 0, 1) if backwards else _part(node, y, -1, _END)
 
 
-def _gates(matrix: np.ndarray, order: list[int]) -> np.ndarray:
+def _gates(matrix: Array, order: list[int]) -> Array:
     """Rows of gates in another order."""
     parts = np.split(matrix, len(order), axis=0)
     return np.concatenate([parts[i] for i in order], axis=0)
@@ -120,7 +120,7 @@ def lstm(node: Node) -> list[Tensor]:
 
     def run(x: Tensor, one: Direction, states: list[Tensor | None]) -> Result:
         weight = np.concatenate([_gates(w[one.number], order), _gates(r[one.number], order)], axis=1).T
-        bias = np.zeros(weight.shape[1], w.dtype) if b is None else sum(np.split(b[one.number], 2))
+        bias = np.zeros(weight.shape[1], w.dtype) if b is None else np.sum(np.split(b[one.number], 2), axis=0)
         y, h, c, *_ = node.add_all(
             "DynamicRNN", x, node.const(weight, x.dtype), node.const(_gates(bias, order), x.dtype), None, *states,
             gate_order="ijfo", direction="REDIRECTIONAL" if one.backwards else "UNIDIRECTIONAL", is_training=False,

@@ -1,7 +1,7 @@
 """Images resized, along any of their dimensions.
 
-Where GE's operator computes just what the model asks for, it is used; the others are a gathering of rows, or a product with
-a matrix that holds what each row of the result takes of the rows of the input.
+Where GE's operator computes just what the model asks for, it is used; the others are a gathering of rows, or a product
+with a matrix that holds what each row of the result takes of the rows of the input.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ophook_npu.sim.atc.ge_graph import FLOAT, FLOATING, INT32, Tensor
-from ophook_npu.sim.atc.onnx_node import Convert, Node, like
+from ophook_npu.sim.atc.onnx_node import Array, Convert, Node, like
 
 # A place in the result, the scale, both sizes: the place in the input.
-_PLACES: dict[str, Callable[[np.ndarray, float, int, int], np.ndarray]] = {
+_PLACES: dict[str, Callable[[Array, float, int, int], Array]] = {
     "half_pixel": lambda at, scale, size, out: (at + 0.5) / scale - 0.5,
     "half_pixel_symmetric": lambda at, scale, size, out: (
         size / 2 * (1 - out / (scale * size)) + (at + 0.5) / scale - 0.5
@@ -26,7 +26,7 @@ _PLACES: dict[str, Callable[[np.ndarray, float, int, int], np.ndarray]] = {
     "asymmetric": lambda at, scale, size, out: at / scale,
     "tf_half_pixel_for_nn": lambda at, scale, size, out: (at + 0.5) / scale,
 }
-_ROUNDED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+_ROUNDED: dict[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
     "round_prefer_ceil": lambda x: np.floor(x + 0.5),
     "floor": np.floor,
@@ -43,15 +43,15 @@ class Resizing:
     out: int
     scale: float
 
-    def places(self, how: str) -> np.ndarray:
-        return np.asarray(_PLACES[how](np.arange(self.out, dtype=np.float64), self.scale, self.size, self.out))
+    def places(self, how: str) -> Array:
+        return _PLACES[how](np.arange(self.out, dtype=np.float64), self.scale, self.size, self.out)
 
 
-def _nearest(one: Resizing, how: str, rounded: str) -> np.ndarray:
+def _nearest(one: Resizing, how: str, rounded: str) -> Array:
     return np.clip(_ROUNDED[rounded](one.places(how)), 0, one.size - 1).astype(np.int64)
 
 
-def _linear(one: Resizing, how: str) -> np.ndarray:
+def _linear(one: Resizing, how: str) -> Array:
     places = np.clip(one.places(how), 0, one.size - 1)
     first = np.minimum(np.floor(places).astype(int), max(one.size - 2, 0))
     rest = places - first
@@ -62,7 +62,7 @@ def _linear(one: Resizing, how: str) -> np.ndarray:
     return matrix
 
 
-def _cubic(one: Resizing, how: str, a: float, exclude: bool) -> np.ndarray:
+def _cubic(one: Resizing, how: str, a: float, exclude: bool) -> Array:
     places = one.places(how)
     first = np.floor(places).astype(int)
     matrix = np.zeros((one.out, one.size))
@@ -159,8 +159,8 @@ def _of_unknown_sizes(node: Node, x: Tensor, mode: str, how: str, rounded: str) 
     linear = mode == "linear" and how in ("half_pixel", "pytorch_half_pixel", "align_corners")
     if not nearest and not linear:
         node.refuse(
-            f"with sizes that are not known, mode {mode} by {how} is not converted: nearest by asymmetric and floor is, "
-            "and linear by half_pixel or align_corners"
+            f"with sizes that are not known, mode {mode} by {how} is not converted; nearest by asymmetric and floor "
+            "is, linear by half_pixel or align_corners"
         )
     if linear:
         node.asked |= {"nearest_mode", "cubic_coeff_a", "exclude_outside"}
@@ -206,7 +206,7 @@ def _by_nearest(node: Node, x: Tensor, changed: list[Resizing], how: str, rounde
     return x
 
 
-def _bilinear(node: Node, x: Tensor, changed: list[Resizing], matrices: list[np.ndarray]) -> Tensor | None:
+def _bilinear(node: Node, x: Tensor, changed: list[Resizing], matrices: list[Array]) -> Tensor | None:
     if not changed or not _of_images(x, changed) or x.dtype not in FLOATING:
         return None
     for how in ("half_pixel", "align_corners"):
@@ -217,7 +217,7 @@ def _bilinear(node: Node, x: Tensor, changed: list[Resizing], matrices: list[np.
     return None
 
 
-def _product(node: Node, x: Tensor, axis: int, matrix: np.ndarray, rank: int) -> Tensor:
+def _product(node: Node, x: Tensor, axis: int, matrix: Array, rank: int) -> Tensor:
     """The axis is brought to the end, and back."""
     dtype = x.dtype
     order = [i for i in range(rank) if i != axis] + [axis]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ophook_npu.sim.atc.ge_graph import FLOAT, FLOATING, INT32, INT64, Tensor, ge_type
 from ophook_npu.sim.atc.onnx_elementwise import plain
-from ophook_npu.sim.atc.onnx_node import Convert, Node, like
+from ophook_npu.sim.atc.onnx_node import Array, Convert, Node, like
 
 _INT64 = ge_type(INT64)
 # What CANN's operator makes; others are cast.
@@ -38,12 +38,12 @@ def reshape(node: Node) -> Tensor:
     if zeros and 0 in sizes:
         if x.shape is not None:
             sizes = [x.shape[i] if one == 0 and i < len(x.shape) else one for i, one in enumerate(sizes)]
-        if 0 in [int(one) for one in known] and sizes.count(-1) > 1 or x.shape is None:
+        if x.shape is None or sizes.count(-1) > 1:
             return node.add("Reshape", x, _zeros_replaced(node, x, target, known))
     return node.add("Reshape", x, node.const(sizes))
 
 
-def _zeros_replaced(node: Node, x: Tensor, target: Tensor, known: np.ndarray | None) -> Tensor:
+def _zeros_replaced(node: Node, x: Tensor, target: Tensor, known: Array | None) -> Tensor:
     count = len(known) if known is not None else target.shape[0] if target.shape else -1
     if x.shape is None or count < 1 or not x.shape:
         return target

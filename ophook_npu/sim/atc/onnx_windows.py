@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.ge_graph import FLOATING, NUMPY, Tensor
-from ophook_npu.sim.atc.onnx_node import Convert, Node, like
+from ophook_npu.sim.atc.onnx_node import Array, Convert, Node, like
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Windows:
 def windows_of(node: Node, x: Tensor, kernel: Sequence[int]) -> Windows:
     axes = len(kernel)
     if axes not in (1, 2, 3):
-        node.refuse(f"its windows have {axes} dimensions, CANN takes 1, 2 and 3")
+        node.refuse(f"its windows are of {counted(axes, 'dimension')}, CANN takes 1, 2 and 3")
     stride = list(node.attribute("strides") or [1] * axes)
     dilation = list(node.attribute("dilations") or [1] * axes)
     pads = list(node.attribute("pads") or [0] * 2 * axes)
@@ -103,7 +104,7 @@ def transposed_convolution(node: Node) -> Tensor:
         [0] * axes, [0] * axes,
     )  # fmt: skip
     if axes not in (1, 2, 3):
-        node.refuse(f"its windows have {axes} dimensions, CANN takes 1, 2 and 3")
+        node.refuse(f"its windows are of {counted(axes, 'dimension')}, CANN takes 1, 2 and 3")
     if x.shape is None or len(x.shape) != axes + 2 or -1 in x.shape[2:]:
         node.sizes(x)
     assert x.shape is not None
@@ -150,9 +151,10 @@ def _pads_of_transposed(
 ) -> list[int]:
     """Fills in what is cut off in front and behind, and gives the sizes of the result."""
     axes = len(whole)
-    auto, asked = node.attribute("auto_pad"), node.attribute("output_shape")
-    if asked is not None:
-        asked = list(asked)[-axes:]
+    auto, given = node.attribute("auto_pad"), node.attribute("output_shape")
+    asked: list[int] | None = None
+    if given is not None:
+        asked = list(given)[-axes:]
     elif auto in ("SAME_UPPER", "SAME_LOWER"):
         asked = [size * step for size, step in zip(sizes, window.stride, strict=True)]
     if asked is None:
@@ -219,7 +221,7 @@ def _averaged(node: Node, x: Tensor, window: Windows, counted: bool) -> Tensor:
     return _pooled(node, x, window, "AvgPoolV2", ceil_mode=window.ceil, exclusive=not counted)
 
 
-def _factors(window: Windows, sizes: Sequence[int], counts: Sequence[int], counted: bool) -> np.ndarray:
+def _factors(window: Windows, sizes: Sequence[int], counts: Sequence[int], counted: bool) -> Array:
     """What a mean over whole windows is multiplied by to be one over what counts of each."""
     factor = np.ones([1, 1] + [1] * len(counts))
     for i, (size, count) in enumerate(zip(sizes, counts, strict=True)):

@@ -15,8 +15,8 @@ def _names(text: str) -> frozenset[str]:
 USED = _names(
     """
     dynamic_batch_size dynamic_dims dynamic_image_size framework input_format input_fp16_nodes input_shape
-    input_shape_range is_weight_clip mode model out_nodes output output_type precision_mode precision_mode_v2 singleop
-    soc_version
+    input_shape_range insert_op_conf is_weight_clip mode model out_nodes output output_type precision_mode
+    precision_mode_v2 singleop soc_version
     """
 )
 
@@ -44,7 +44,6 @@ REFUSED = {
     "enable_compress_weight": "compressed weights",
     "external_weight": "weights in files of their own",
     "hccl_sub_comm_config": "models that are divided among devices",
-    "insert_op_conf": "AIPP, the preprocessing of images",
     "is_input_adjust_hw_layout": "inputs in NC1HWC0",
     "is_output_adjust_hw_layout": "outputs in NC1HWC0",
     "json": "a model as JSON",
@@ -58,6 +57,13 @@ REFUSED = {
     "sparsity": "sparse weights",
     "weight": "Caffe's weights",
     "check_report": "the report of a check",
+}  # fmt: skip
+
+# What switches these off, as it is without the option.
+_OFF = {
+    "external_weight": ("0",), "sparsity": ("0",), "enable_compress_weight": ("false",), "keep_dtype": ("",),
+    "enable_attr_compression": ("false", "0"), "is_input_adjust_hw_layout": ("false",),
+    "is_output_adjust_hw_layout": ("false",),
 }  # fmt: skip
 
 
@@ -80,7 +86,7 @@ def read(arguments: Sequence[str]) -> dict[str, str]:
             if not rest or rest[0].startswith("--"):
                 raise AtcError("E10004", f"Value for --{name} is empty.")
             value = rest.pop(0)
-        if name in REFUSED:
+        if name in REFUSED and value.strip().lower() not in _OFF.get(name, ()):
             raise AtcError(
                 "E10055", f"--{name}: {REFUSED[name]}: the simulator does not have it.", todo="leave the option out"
             )

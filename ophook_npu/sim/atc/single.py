@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ophook_npu.plural import counted
 from ophook_npu.sim import active, build
 from ophook_npu.sim.atc import om
 from ophook_npu.sim.atc.errors import AtcError
@@ -50,7 +51,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Tensor:
+class DescribedTensor:
     """One of `input_desc` or `output_desc`; sizes that are not known are -1, of an unknown rank there is one, -2."""
 
     dtype: int
@@ -77,13 +78,13 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Operator:
+class SingleOperator:
     """One of the file's operators; `attributes`: name, kind and value as the `.om` file has them."""
 
     type: str
     name: str
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[DescribedTensor, ...]
+    outputs: tuple[DescribedTensor, ...]
     attributes: tuple[tuple[str, str, str], ...] = ()
     generalized: bool = False
 
@@ -115,7 +116,10 @@ def write_models(file: Path, folder: Path, soc: str) -> list[Path]:
         AtcError: the file, or an operator in it, is refused.
     """
     told = operators(file)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AtcError("E13004", f"--output={folder} cannot be made: {error.strerror}") from error
     written: list[Path] = []
     failed: AtcError | None = None
     for index, one in enumerate(told):
@@ -136,14 +140,14 @@ def write_models(file: Path, folder: Path, soc: str) -> list[Path]:
     return written
 
 
-def operators(file: Path) -> list[Operator]:
+def operators(file: Path) -> list[SingleOperator]:
     """What the file says, checked as far as the file alone decides.
 
     Raises:
         AtcError: E10023 to E10030, E10032, E13006, E13014.
     """
     document = _document(file)
-    found: list[Operator] = []
+    found: list[SingleOperator] = []
     generalized = False
     for one in document:
         try:
@@ -202,7 +206,7 @@ def _numbers(of: dict[str, Any], key: str, what: str) -> tuple[int, ...]:
     return tuple(_of(one, int, f"'{key}' of {what}") for one in _at(of, key, list, what))
 
 
-def _operator(told: dict[str, Any], generalized: bool) -> Operator:
+def _operator(told: dict[str, Any], generalized: bool) -> SingleOperator:
     type_ = _of(told.get("op", ""), str, "'op'")
     name = _of(told.get("name", ""), str, "'name'")
     sides = {}
@@ -214,11 +218,11 @@ def _operator(told: dict[str, Any], generalized: bool) -> Operator:
         raise AtcError("E10026", "an operator in the file of --singleop has no type ('op')")
     where = name or type_
     inputs, outputs = ([_tensor(one, type_, where, side, i) for i, one in enumerate(sides[side])] for side in sides)
-    return Operator(type_, name, tuple(inputs), tuple(outputs),
+    return SingleOperator(type_, name, tuple(inputs), tuple(outputs),
                     tuple(_attribute(one, type_) for one in attributes), generalized)  # fmt: skip
 
 
-def _tensor(told: dict[str, Any], type_: str, where: str, side: str, index: int) -> Tensor:
+def _tensor(told: dict[str, Any], type_: str, where: str, side: str, index: int) -> DescribedTensor:
     what = f"{side} {index} of {type_}"
     dims = _numbers(told, "shape", what)
     dtype_name, format_name = (_at(told, key, str, what).lower() for key in ("type", "format"))
@@ -239,7 +243,7 @@ def _tensor(told: dict[str, Any], type_: str, where: str, side: str, index: int)
     if "origin_format" in told or told.get("origin_shape"):
         origin = (_FORMATS[origin_name], _numbers(told, "origin_shape", what) if told.get("origin_shape") else dims)
         origin = None if origin == (format, dims) else origin
-    return Tensor(dtype, format, dims, _ranges(told, dims, where, what), origin, _constant(told, pack, what),
+    return DescribedTensor(dtype, format, dims, _ranges(told, dims, where, what), origin, _constant(told, pack, what),
                   _of(told.get("dynamic_input", ""), str, f"'dynamic_input' of {what}"))  # fmt: skip
 
 
@@ -258,7 +262,9 @@ def _ranges(told: dict[str, Any], dims: Sequence[int], where: str, what: str) ->
         return ()
     unknown = sum(size < 0 for size in dims)
     if len(given) != unknown:
-        raise refuse(f"'shape_range' has {len(given)} ranges for {unknown} unknown sizes in 'shape'")
+        raise refuse(
+            f"'shape_range' has {counted(len(given), 'range')} for {counted(unknown, 'unknown size')} in 'shape'"
+        )
     for one in given:
         if len(one) != 2:
             raise refuse(f"a range is {one}; allowed: [lowest, highest], where -1 is no highest")
@@ -331,7 +337,7 @@ def _word(text: str) -> str:
     return "".join(shown()) or "%"
 
 
-def _check(one: Operator, path: Path) -> None:
+def _check(one: SingleOperator, path: Path) -> None:
     library = ctypes.CDLL(str((active() or build()) / "lib64" / "libascendcl.so"))
     library.aclGetRecentErrMsg.restype = ctypes.c_char_p
     library.ophook_check_operator.argtypes = [ctypes.c_char_p, ctypes.c_size_t]

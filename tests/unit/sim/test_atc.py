@@ -9,8 +9,8 @@ from ophook_npu.sim.atc.errors import AtcError
 
 
 def test_options_are_written_in_both_ways() -> None:
-    given = options.read(["--model=net.onnx", "--output", "net", "--framework=5", "--log=error"])
-    assert given == {"model": "net.onnx", "output": "net", "framework": "5", "log": "error"}
+    given = options.read(["--model=net.onnx", "--output", "net", "--framework=5", "--external_weight=0"])
+    assert given == {"model": "net.onnx", "output": "net", "framework": "5", "external_weight": "0"}
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ def test_options_are_written_in_both_ways() -> None:
         (["net.onnx"], "E10001", "'net.onnx' is no option"),
         (["--modle=net.onnx"], "E10001", "unknown command line flag 'modle'"),
         (["--model"], "E10004", "Value for --model is empty"),
-        (["--insert_op_conf=aipp.cfg"], "E10055", "AIPP"),
+        (["--external_weight=1"], "E10055", "weights in files of their own"),
     ],
 )
 def test_options_that_are_not_there(given: list[str], code: str, says: str) -> None:

@@ -55,6 +55,8 @@ void pad_by(Shaper& s, const Values& paddings) {
   if (shape && paddings) {
     if (paddings->size() != 2 * shape->size())
       throw Refused("it has " + std::to_string(paddings->size()) + " paddings for " + s.describe(0));
+    if (std::any_of(paddings->begin(), paddings->end(), [](int64_t size) { return size < 0; }))
+      throw Refused("a padding below 0, of " + s.describe(0));
     for (size_t i = 0; i < shape->size(); ++i)
       (*shape)[i] = (*shape)[i] + paddings->at(2 * i) + paddings->at(2 * i + 1);
   } else {

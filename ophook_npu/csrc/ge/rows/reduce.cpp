@@ -115,7 +115,10 @@ void topk_shape(Shaper& s) {
   Values k = s.values(1);
   if (shape && !shape->empty()) {
     int64_t axis = wrap(s.integer("dim"), static_cast<int64_t>(shape->size()));
-    (*shape)[static_cast<size_t>(axis)] = at_or_unknown(k, 0);
+    Dim& size = (*shape)[static_cast<size_t>(axis)];
+    if (k && !k->empty() && Dim(k->at(0)) > size)
+      throw Refused(c10::str("the first ", k->at(0), " along dimension ", axis, " of ", s.describe(0)));
+    size = at_or_unknown(k, 0);
   }
   s.out(0, s.dtype(0), shape);
   s.out(1, kInt32, shape);

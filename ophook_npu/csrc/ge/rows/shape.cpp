@@ -300,6 +300,9 @@ void reversed_sequences_rule(Shaper& s) {
     const int64_t dim = wrap(s.integer("seq_dim"), rank_of(x)), batch = wrap(s.integer("batch_dim"), rank_of(x));
     if (dim == batch) throw Refused("seq_dim and batch_dim are one dimension");
     require_shape(s, 1, known({(*x)[size_t(batch)]}), "has to be a length for each sequence");
+    const Values lengths = s.values(1);
+    if (lengths && !lengths->empty() && Dim(*std::max_element(lengths->begin(), lengths->end())) > (*x)[size_t(dim)])
+      throw Refused(c10::str("lengths ", *lengths, " of sequences along dimension ", dim, " of ", s.describe(0)));
   }
   same(s);
 }

@@ -108,6 +108,13 @@ void write_svd(const at::Tensor& s, const at::Tensor& u, const at::Tensor& v, co
   if (result.u.defined()) write(u, result.u), write(v, result.v);
 }
 
+// Of a product without numbers CANN asks that the output has none, whatever its shape.
+void general_product_like(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
+  const bool some = a.dim() != 2 || b.dim() != 2 || out.numel() || (a.size(0) && b.size(1));
+  const at::Tensor product = some ? out : at::empty({a.size(0), b.size(1)}, out.options());
+  matrix(product, a, b), into(product, {c});
+}
+
 }  // namespace
 
 // products
@@ -120,6 +127,9 @@ ACLNN(MatmulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, se
       write(out, kernels::batch_product(self, mat2)))
 ACLNN(BatchMatMulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
       write(out, kernels::batch_product(self, mat2)))
+ACLNN(Gemm, (In, a, In, b, In, c, float, alpha, float, beta, int64_t, turn_a, int64_t, turn_b, Out, out, Cube, mode),
+      general_product_like(out, turn_a ? a.t() : a, turn_b ? b.t() : b, c),
+      if (out.numel()) write(out, kernels::general_product(a, b, c, alpha, beta, turn_a, turn_b)))
 ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), , at::mv_out(out, self, vec))
 ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), shapes<"n, n ->">(self, other, out)),
       write(out, at::dot(self, other)))

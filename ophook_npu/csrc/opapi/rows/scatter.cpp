@@ -1,7 +1,6 @@
 // Slices taken and put by index, and gradients that are such a move.
 #include "kernels/scatter.h"
 
-#include "kernels/matmul.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -32,13 +31,6 @@ void scatter_list_like(const Tensors& list, const at::Tensor& indices, const at:
       SIM_CHECK(dim == at ? updates.size(dim) <= each.size(dim - 1) : updates.size(dim) == each.size(dim - 1),
                 "a tensor ", each.sizes(), " for updates ", updates.sizes(), " along axis ", axis);
   }
-}
-
-// Of a product without numbers CANN asks that the output has none, whatever its shape.
-void general_product_like(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
-  const bool some = a.dim() != 2 || b.dim() != 2 || out.numel() || (a.size(0) && b.size(1));
-  const at::Tensor product = some ? out : at::empty({a.size(0), b.size(1)}, out.options());
-  matrix(product, a, b), into(product, {c});
 }
 
 // "ab,bc->ac"
@@ -107,9 +99,6 @@ ACLNN(ChamferDistanceBackward,
                 kernels::chamfer_backward(first, second, nearest_second, nearest_first, grad_first, grad_second)))
 ACLNN(Einsum, (List, tensors, Text, equation, Out, out),
       (kept(out, tensors.front()), summed_like(out, tensors, equation)), write(out, at::einsum(equation, tensors)))
-ACLNN(Gemm, (In, a, In, b, In, c, float, alpha, float, beta, int64_t, turn_a, int64_t, turn_b, Out, out, Cube, mode),
-      general_product_like(out, turn_a ? a.t() : a, turn_b ? b.t() : b, c),
-      if (out.numel()) write(out, kernels::general_product(a, b, c, alpha, beta, turn_a, turn_b)))
 // rows combined with updates in place
 #define COMBINE_ROWS(Op, how)                                                                                 \
   ACLNN(Op, (Ref, self, In, indices, In, updates, bool, locking), kernels::rows_like(self, indices, updates), \

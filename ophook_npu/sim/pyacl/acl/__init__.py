@@ -42,13 +42,13 @@ def get_recent_err_msg() -> str | None:
     return found.decode() if found else None
 
 
-_app_log = value("aclAppLog", None, INT32, TEXT, TEXT, UINT32, TEXT, TEXT)
+_log = value("aclAppLog", None, INT32, TEXT, TEXT, UINT32, TEXT, TEXT)
 
 
 def app_log(log_level: int, message: str) -> None:
-    """Write a line into CANN's log: 0 debug, 1 info, 2 warning, 3 error."""
+    """Write a line of the program's own into CANN's log: 0 debug, 1 information, 2 warning, 3 error."""
     caller = sys._getframe(1)
-    _app_log(log_level, caller.f_code.co_name, caller.f_code.co_filename, caller.f_lineno, "%s", message)
+    _log(log_level, caller.f_code.co_name, caller.f_code.co_filename, caller.f_lineno, "%s", message)
 
 
 # ---- data types ----

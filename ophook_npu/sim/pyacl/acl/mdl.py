@@ -6,34 +6,46 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from acl._aipp import (  # noqa: F401
+    create_aipp,
+    destroy_aipp,
+    get_aipp_data_size,
+    get_aipp_type,
+    get_first_aipp_info,
+    set_aipp_ax_swap_switch,
+    set_aipp_by_input_index,
+    set_aipp_crop_params,
+    set_aipp_csc_params,
+    set_aipp_dtc_pixel_mean,
+    set_aipp_dtc_pixel_min,
+    set_aipp_input_format,
+    set_aipp_padding_params,
+    set_aipp_pixel_var_reci,
+    set_aipp_rbuv_swap_switch,
+    set_aipp_scf_params,
+    set_aipp_src_image_size,
+    set_input_aipp,
+)
+from acl._dims import MOST, Dims
 from acl._library import INT32, INT64, POINTER, SIZE, TEXT, UINT32, UINT64, Out, absent, bind, runtime, value
-
-_NAME, _MOST = 128, 128  # bytes of a name; dimensions, and gears
-
-
-class _Dims(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char * _NAME), ("dimCount", SIZE), ("dims", INT64 * _MOST)]
-
-    def told(self) -> dict[str, Any]:
-        return {"name": self.name.decode(), "dimCount": self.dimCount, "dims": list(self.dims[: self.dimCount])}
 
 
 class _Range(ctypes.Structure):
-    _fields_ = [("rangeCount", SIZE), ("range", (INT64 * 2) * _MOST)]
+    _fields_ = [("rangeCount", SIZE), ("range", (INT64 * 2) * MOST)]
 
     def told(self) -> dict[str, Any]:
         return {"rangeCount": self.rangeCount, "range": [list(one) for one in self.range[: self.rangeCount]]}
 
 
 class _Batch(ctypes.Structure):
-    _fields_ = [("batchCount", SIZE), ("batch", UINT64 * _MOST)]
+    _fields_ = [("batchCount", SIZE), ("batch", UINT64 * MOST)]
 
     def told(self) -> dict[str, Any]:
         return {"batchCount": self.batchCount, "batch": list(self.batch[: self.batchCount])}
 
 
 class _Size(ctypes.Structure):
-    _fields_ = [("hwCount", SIZE), ("hw", (UINT64 * 2) * _MOST)]
+    _fields_ = [("hwCount", SIZE), ("hw", (UINT64 * 2) * MOST)]
 
     def told(self) -> dict[str, Any]:
         return {"hwCount": self.hwCount, "hw": [list(one) for one in self.hw[: self.hwCount]]}
@@ -95,11 +107,11 @@ get_output_data_type = value("aclmdlGetOutputDataType", INT32, POINTER, SIZE)
 get_input_index_by_name = bind("aclmdlGetInputIndexByName", POINTER, TEXT, Out(SIZE))
 get_output_index_by_name = bind("aclmdlGetOutputIndexByName", POINTER, TEXT, Out(SIZE))
 get_input_dynamic_gear_count = bind("aclmdlGetInputDynamicGearCount", POINTER, SIZE, Out(SIZE))
-get_input_dims = _telling("aclmdlGetInputDims", _Dims, POINTER, SIZE)
-get_input_dims_v2 = _telling("aclmdlGetInputDimsV2", _Dims, POINTER, SIZE)
+get_input_dims = _telling("aclmdlGetInputDims", Dims, POINTER, SIZE)
+get_input_dims_v2 = _telling("aclmdlGetInputDimsV2", Dims, POINTER, SIZE)
 get_input_dims_range = _telling("aclmdlGetInputDimsRange", _Range, POINTER, SIZE)
-get_output_dims = _telling("aclmdlGetOutputDims", _Dims, POINTER, SIZE)
-get_cur_output_dims = _telling("aclmdlGetCurOutputDims", _Dims, POINTER, SIZE)
+get_output_dims = _telling("aclmdlGetOutputDims", Dims, POINTER, SIZE)
+get_cur_output_dims = _telling("aclmdlGetCurOutputDims", Dims, POINTER, SIZE)
 get_dynamic_batch = _telling("aclmdlGetDynamicBatch", _Batch, POINTER)
 get_dynamic_hw = _telling("aclmdlGetDynamicHW", _Size, POINTER, SIZE)
 _input_name = value("aclmdlGetInputNameByIndex", TEXT, POINTER, SIZE)
@@ -120,7 +132,7 @@ def set_dataset_tensor_desc(dataset: int, desc: int, index: int) -> tuple[int, i
 
 def set_input_dynamic_dims(model_id: int, dataset: int, index: int, dims: Mapping[str, Any]) -> int:
     """Choose a gear by the sizes of all inputs, ``{"dimCount": 3, "dims": [1, 3, 8]}``; gives the error code."""
-    given = _Dims()
+    given = Dims()
     given.dimCount = dims["dimCount"]
     given.dims[: len(dims["dims"])] = dims["dims"]
     code: int = _set_dims(model_id, dataset, index, ctypes.addressof(given))
@@ -129,7 +141,7 @@ def set_input_dynamic_dims(model_id: int, dataset: int, index: int, dims: Mappin
 
 def get_input_dynamic_dims(desc: int, index: int, gear_count: int) -> tuple[list[dict[str, Any]], int]:
     """The sizes of all inputs in each gear, and the error code."""
-    gears = (_Dims * max(gear_count, 1))()
+    gears = (Dims * max(gear_count, 1))()
     code: int = _dynamic_dims(desc, index, ctypes.addressof(gears), gear_count)
     return [one.told() for one in gears[:gear_count]], code
 

@@ -1,0 +1,368 @@
+// libascendcl: AIPP of offline models: what it is, and its parameters where a run says them. hicann/ge,
+// docs/zh/api/graph_engine_api/c/acl, and the checks of api/acl/acl_model/model/{acl_aipp,aipp_param_check}.cpp there.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "acl/offline.h"
+#include "acl/tasks.h"
+#include "core/sim.h"
+#include "ge/aipp_parameters.h"
+
+struct aclmdlAIPP {
+  sim::aipp::Common common{};
+  std::vector<sim::aipp::Image> images;
+};
+
+namespace sim::acl::offline {
+namespace {
+
+constexpr uint16_t kHalfOne = 0x3c00;
+constexpr int64_t kWidestPadded = 1080;  // on every product, though atc takes wider ones on some
+constexpr int kMaxMatrix = 32676, kMinMatrix = -32677;
+
+struct Number {
+  const char* name;
+  double value, least, most;
+};
+int within(const char* caller, std::initializer_list<Number> numbers) {
+  for (const Number& one : numbers)
+    if (!(one.value >= one.least && one.value <= one.most))
+      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s is %g; allowed: %g to %g", caller, one.name, one.value,
+                      one.least, one.most);
+  return ACL_SUCCESS;
+}
+#define AIPP_NUMBER(name, least, most) \
+  Number { #name, double(name), double(least), double(most) }
+
+int common_of(const char* caller, aclmdlAIPP* of, aipp::Common** out) {
+  if (!of) return missing(caller, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
+  *out = &of->common;
+  return ACL_SUCCESS;
+}
+int image_of(const char* caller, aclmdlAIPP* of, uint64_t index, aipp::Image** out) {
+  if (!of) return missing(caller, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
+  if (index >= of->images.size())
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchIndex is %llu; allowed: below %zu, the batch size", caller,
+                    (unsigned long long)index, of->images.size());
+  *out = &of->images[index];
+  return ACL_SUCCESS;
+}
+
+// To the nearest, ties to even; what is too small for a normal number keeps the bits that are left.
+uint16_t half(float value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const double size = std::fabs(double(value));
+  if (size == 0) return sign;
+  int exponent = std::max(std::ilogb(size), -14);
+  long mantissa = std::lrint(std::ldexp(size, 10 - exponent));
+  if (mantissa == 2048) mantissa = 1024, ++exponent;
+  const bool normal = mantissa >= 1024;
+  return uint16_t(sign | (normal ? (exponent + 15) << 10 | (mantissa - 1024) : mantissa));
+}
+
+int index_of(const char* caller, const Offline& model, size_t index) {
+  if (index < model.about().input_count) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: input %zu of %zu", caller, index, model.about().input_count);
+}
+
+struct Size {
+  int64_t width, height;
+};
+Size result_of(const aipp::Common& common, const aipp::Image& image) {
+  Size size{common.width, common.height};
+  if (image.crops) size = {image.width, image.height};
+  if (image.scales) size = {image.scaled[2], image.scaled[3]};
+  if (image.pads)
+    size = {size.width + image.padding_left + image.padding_right,
+            size.height + image.padding_top + image.padding_bottom};
+  return size;
+}
+
+uint64_t bytes_of(const aclmdlAIPP& of) {
+  const uint64_t pixels = uint64_t(of.common.width) * uint64_t(of.common.height) * of.images.size();
+  switch (of.common.format) {
+    case ACL_YUV420SP_U8: return pixels * 3 / 2;
+    case ACL_XRGB8888_U8: return pixels * 4;
+    case ACL_RGB888_U8: return pixels * 3;
+    default: return pixels;
+  }
+}
+
+int check_image(const char* caller, const aipp::Common& common, const aipp::Image& image, size_t index) {
+  if (image.scales)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: image %zu is scaled, which no product supports", caller, index);
+  if (image.pads && result_of(common, image).width > kWidestPadded)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: image %zu has a width of %lld with its padding; allowed: %lld",
+                    caller, index, (long long)result_of(common, image).width, (long long)kWidestPadded);
+  if (!image.crops) return ACL_SUCCESS;
+  if (image.left + image.width > common.width || image.top + image.height > common.height)
+    return sim_fail(ACL_ERROR_INVALID_PARAM,
+                    "%s: of image %zu, %d by %d at %d, %d are cut out of %d by %d (width by height)", caller, index,
+                    image.width, image.height, image.left, image.top, common.width, common.height);
+  if (common.format == ACL_YUV420SP_U8 && (image.left % 2 || image.top % 2))
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: image %zu is cut at %d, %d; of YUV420SP_U8 both have to be even",
+                    caller, index, image.left, image.top);
+  return ACL_SUCCESS;
+}
+
+int check_parameters(const char* caller, const aclmdlAIPP& given) {
+  const aipp::Common& common = given.common;
+  if (common.format < ACL_YUV420SP_U8 || common.format > ACL_YUV400_U8)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the image format is %d%s; allowed: 1 to 4", caller, common.format,
+                    common.format ? "" : ", none was set (aclmdlSetAIPPInputFormat)");
+  if (common.format == ACL_YUV400_U8 && common.converts)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: YUV400_U8 has no colors to convert", caller);
+  if (!common.width || !common.height)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the images' size was not set (aclmdlSetAIPPSrcImageSize)", caller);
+  if (common.format == ACL_YUV420SP_U8 && (common.width % 2 || common.height % 2))
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: images of %d by %d; of YUV420SP_U8 both have to be even", caller,
+                    common.width, common.height);
+  const Size first = result_of(common, given.images[0]);
+  for (size_t i = 0; i < given.images.size(); ++i) {
+    if (int code = check_image(caller, common, given.images[i], i)) return code;
+    const Size one = result_of(common, given.images[i]);
+    if (one.width != first.width || one.height != first.height)
+      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: image %zu becomes %lld by %lld, the first one %lld by %lld", caller,
+                      i, (long long)one.width, (long long)one.height, (long long)first.width, (long long)first.height);
+  }
+  return ACL_SUCCESS;
+}
+
+// What the images become is what the network reads: of gears, the largest.
+int check_result(const char* caller, const Offline& model, size_t image, const aclmdlAIPP& given) {
+  const om_tensor& port = model.about().inputs[image];
+  if (bytes_of(given) > port.size)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the images have %llu bytes; allowed: max_src_image_size, %llu",
+                    caller, (unsigned long long)bytes_of(given), (unsigned long long)port.size);
+  const auto info = std::make_unique<aclAippInfo>();
+  model.aipp(image, info.get());
+  const aclmdlIODims& dims = info->outDims[std::min(model.largest_gear(), info->shapeCount - 1)].srcDims;
+  const size_t height = info->srcFormat == ACL_FORMAT_NHWC ? 1 : 2;
+  const Size made = result_of(given.common, given.images[0]);
+  if (int64_t(given.images.size()) == dims.dims[0] && made.height == dims.dims[height] &&
+      made.width == dims.dims[height + 1])
+    return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %zu images become %lld by %lld, the network reads %lld of %lld by %lld",
+                  caller, given.images.size(), (long long)made.height, (long long)made.width, (long long)dims.dims[0],
+                  (long long)dims.dims[height], (long long)dims.dims[height + 1]);
+}
+
+int set_input(const char* caller, uint32_t id, aclmdlDataset* dataset, size_t index, const aclmdlAIPP* given) {
+  std::shared_ptr<Offline> model;
+  if (!dataset || !given) return missing(caller, dataset ? "aippParmsSet" : "dataset", ACL_ERROR_INVALID_PARAM);
+  if (int code = find_model(caller, id, &model)) return code;
+  if (int code = index_of(caller, *model, index)) return code;
+  const om_tensor& port = model->about().inputs[index];
+  if (port.aipp != om_aipp_parameters)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: input %zu, %s, has no parameters of dynamic AIPP", caller, index,
+                    port.name);
+  if (int code = check_result(caller, *model, port.aipp_with, *given)) return code;
+  if (int code = check_parameters(caller, *given)) return code;
+  const aclDataBuffer* const buffer = index < dataset->blobs.size() ? dataset->blobs[index].buffer : nullptr;
+  if (!buffer || !buffer->data)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the dataset has no memory for input %zu", caller, index);
+  const size_t images = given->images.size() * sizeof(aipp::Image);
+  if (buffer->size < sizeof given->common + images)
+    return sim_fail(ACL_ERROR_GE_DYNAMIC_INPUT_LENGTH_INVALID, "%s: input %zu has %zu bytes; %zu are written", caller,
+                    index, size_t(buffer->size), sizeof given->common + images);
+  char* const to = static_cast<char*>(buffer->data);
+  if (int code = aclrtMemcpy(to, buffer->size, &given->common, sizeof given->common, ACL_MEMCPY_HOST_TO_DEVICE))
+    return code;
+  return aclrtMemcpy(to + sizeof given->common, buffer->size - sizeof given->common, given->images.data(), images,
+                     ACL_MEMCPY_HOST_TO_DEVICE);
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- what a model has ----
+SIM_API aclError aclmdlGetAippType(uint32_t id, size_t index, aclmdlInputAippType* type, size_t* attached) {
+  std::shared_ptr<Offline> model;
+  if (!type || !attached) return missing(__func__, type ? "dynamicAttachedDataIndex" : "type", ACL_ERROR_INVALID_PARAM);
+  if (int code = find_model(__func__, id, &model)) return code;
+  if (int code = index_of(__func__, *model, index)) return code;
+  const om_tensor& port = model->about().inputs[index];
+  static_assert(int(om_static_aipp) == ACL_DATA_WITH_STATIC_AIPP && int(om_aipp_parameters) == ACL_DYNAMIC_AIPP_NODE);
+  *type = aclmdlInputAippType(port.aipp);
+  *attached = port.aipp == om_dynamic_aipp ? port.aipp_with : ACL_INVALID_NODE_INDEX;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlGetFirstAippInfo(uint32_t id, size_t index, aclAippInfo* info) {
+  std::shared_ptr<Offline> model;
+  if (!info) return missing(__func__, "aippInfo", ACL_ERROR_INVALID_PARAM);
+  if (int code = find_model(__func__, id, &model)) return code;
+  if (int code = index_of(__func__, *model, index)) return code;
+  const int32_t type = model->about().inputs[index].aipp;
+  if (type != om_static_aipp && type != om_dynamic_aipp)
+    return sim_fail(ACL_ERROR_GE_AIPP_NOT_EXIST, "%s: input %zu of model %u has no AIPP", __func__, index, id);
+  model->aipp(index, info);
+  return ACL_SUCCESS;
+}
+
+// ---- parameters ----
+SIM_API aclmdlAIPP* aclmdlCreateAIPP(uint64_t batch) {
+  if (!batch || batch > INT8_MAX) {
+    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchSize is %llu; allowed: 1 to %d", __func__, (unsigned long long)batch,
+             INT8_MAX);
+    return nullptr;
+  }
+  auto* made = new aclmdlAIPP;
+  made->common.batch = int8_t(batch);
+  made->images.resize(batch);
+  for (aipp::Image& image : made->images) std::fill(std::begin(image.factor), std::end(image.factor), kHalfOne);
+  return made;
+}
+SIM_API aclError aclmdlDestroyAIPP(const aclmdlAIPP* of) {
+  if (!of) return missing(__func__, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
+  delete of;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlGetAippDataSize(uint64_t batch, size_t* size) {
+  if (!size) return missing(__func__, "size", ACL_ERROR_INVALID_PARAM);
+  if (!batch || batch > (SIZE_MAX - sizeof(aipp::Common)) / sizeof(aipp::Image))
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchSize is %llu", __func__, (unsigned long long)batch);
+  *size = sizeof(aipp::Common) + batch * sizeof(aipp::Image);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPInputFormat(aclmdlAIPP* of, aclAippInputFormat format) {
+  aipp::Common* common;
+  if (int code = common_of(__func__, of, &common)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(format, ACL_YUV420SP_U8, ACL_RAW24)})) return code;
+  common->format = uint8_t(format);  // which of them there are is said when the parameters are used
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPCscParams(aclmdlAIPP* of, int8_t on, int16_t r0c0, int16_t r0c1, int16_t r0c2,
+                                        int16_t r1c0, int16_t r1c1, int16_t r1c2, int16_t r2c0, int16_t r2c1,
+                                        int16_t r2c2, uint8_t out0, uint8_t out1, uint8_t out2, uint8_t in0,
+                                        uint8_t in1, uint8_t in2) {
+  aipp::Common* common;
+  if (int code = common_of(__func__, of, &common)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  common->converts = on;
+  if (!on) return ACL_SUCCESS;
+  const int16_t matrix[] = {r0c0, r0c1, r0c2, r1c0, r1c1, r1c2, r2c0, r2c1, r2c2};
+  for (const int16_t number : matrix)
+    if (int code = within(__func__, {{"a number of the matrix", double(number), kMinMatrix, kMaxMatrix}})) return code;
+  std::copy(std::begin(matrix), std::end(matrix), common->matrix);
+  const uint8_t output[] = {out0, out1, out2}, input[] = {in0, in1, in2};
+  std::copy(std::begin(output), std::end(output), common->output_bias);
+  std::copy(std::begin(input), std::end(input), common->input_bias);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPRbuvSwapSwitch(aclmdlAIPP* of, int8_t on) {
+  aipp::Common* common;
+  if (int code = common_of(__func__, of, &common)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  common->swapped = on;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPAxSwapSwitch(aclmdlAIPP* of, int8_t on) {
+  aipp::Common* common;
+  if (int code = common_of(__func__, of, &common)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  common->alpha_first = on;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPSrcImageSize(aclmdlAIPP* of, int32_t width, int32_t height) {
+  aipp::Common* common;
+  if (int code = common_of(__func__, of, &common)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(width, 2, 4096), AIPP_NUMBER(height, 1, 4096)})) return code;
+  common->width = width, common->height = height;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPScfParams(aclmdlAIPP* of, int8_t on, int32_t in_width, int32_t in_height,
+                                        int32_t out_width, int32_t out_height, uint64_t index) {
+  aipp::Image* image;
+  if (int code = image_of(__func__, of, index, &image)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  image->scales = on;
+  if (!on) return ACL_SUCCESS;
+  if (int code = within(__func__, {AIPP_NUMBER(in_width, 16, 4096), AIPP_NUMBER(in_height, 16, 4096),
+                                   AIPP_NUMBER(out_width, 16, 1920), AIPP_NUMBER(out_height, 16, 4096)}))
+    return code;
+  const int32_t sizes[] = {in_width, in_height, out_width, out_height};
+  std::copy(std::begin(sizes), std::end(sizes), image->scaled);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPCropParams(aclmdlAIPP* of, int8_t on, int32_t left, int32_t top, int32_t width,
+                                         int32_t height, uint64_t index) {
+  aipp::Image* image;
+  if (int code = image_of(__func__, of, index, &image)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  image->crops = on;
+  if (!on) return ACL_SUCCESS;
+  if (int code = within(__func__, {AIPP_NUMBER(left, 0, 4095), AIPP_NUMBER(top, 0, 4095), AIPP_NUMBER(width, 1, 4096),
+                                   AIPP_NUMBER(height, 1, 4096)}))
+    return code;
+  image->left = left, image->top = top, image->width = width, image->height = height;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPPaddingParams(aclmdlAIPP* of, int8_t on, int32_t top, int32_t bottom, int32_t left,
+                                            int32_t right, uint64_t index) {
+  aipp::Image* image;
+  if (int code = image_of(__func__, of, index, &image)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  image->pads = on;
+  if (!on) return ACL_SUCCESS;
+  if (int code = within(__func__, {AIPP_NUMBER(top, 0, 32), AIPP_NUMBER(bottom, 0, 32), AIPP_NUMBER(left, 0, 32),
+                                   AIPP_NUMBER(right, 0, 32)}))
+    return code;
+  image->padding_top = top, image->padding_bottom = bottom, image->padding_left = left, image->padding_right = right;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPDtcPixelMean(aclmdlAIPP* of, int16_t mean0, int16_t mean1, int16_t mean2, int16_t mean3,
+                                           uint64_t index) {
+  aipp::Image* image;
+  if (int code = image_of(__func__, of, index, &image)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(mean0, 0, 255), AIPP_NUMBER(mean1, 0, 255), AIPP_NUMBER(mean2, 0, 255),
+                                   AIPP_NUMBER(mean3, 0, 255)}))
+    return code;
+  const int16_t means[] = {mean0, mean1, mean2, mean3};
+  std::copy(std::begin(means), std::end(means), image->mean);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPDtcPixelMin(aclmdlAIPP* of, float min0, float min1, float min2, float min3,
+                                          uint64_t index) {
+  aipp::Image* image;
+  if (int code = image_of(__func__, of, index, &image)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(min0, 0, 255), AIPP_NUMBER(min1, 0, 255), AIPP_NUMBER(min2, 0, 255),
+                                   AIPP_NUMBER(min3, 0, 255)}))
+    return code;
+  const float least[] = {min0, min1, min2, min3};
+  std::transform(std::begin(least), std::end(least), image->least, half);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclmdlSetAIPPPixelVarReci(aclmdlAIPP* of, float factor0, float factor1, float factor2, float factor3,
+                                           uint64_t index) {
+  aipp::Image* image;
+  if (int code = image_of(__func__, of, index, &image)) return code;
+  if (int code = within(__func__, {AIPP_NUMBER(factor0, -65504, 65504), AIPP_NUMBER(factor1, -65504, 65504),
+                                   AIPP_NUMBER(factor2, -65504, 65504), AIPP_NUMBER(factor3, -65504, 65504)}))
+    return code;
+  const float factors[] = {factor0, factor1, factor2, factor3};
+  std::transform(std::begin(factors), std::end(factors), image->factor, half);
+  return ACL_SUCCESS;
+}
+
+// ---- and where they go ----
+SIM_API aclError aclmdlSetInputAIPP(uint32_t id, aclmdlDataset* dataset, size_t index, const aclmdlAIPP* given) {
+  return set_input(__func__, id, dataset, index, given);
+}
+SIM_API aclError aclmdlSetAIPPByInputIndex(uint32_t id, aclmdlDataset* dataset, size_t index, const aclmdlAIPP* given) {
+  std::shared_ptr<Offline> model;
+  if (!given) return missing(__func__, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
+  if (!dataset || index >= dataset->blobs.size())
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the dataset has no input %zu", __func__, index);
+  if (int code = find_model(__func__, id, &model)) return code;
+  if (int code = index_of(__func__, *model, index)) return code;
+  const om_tensor& port = model->about().inputs[index];
+  if (port.aipp != om_dynamic_aipp)
+    return sim_fail(ACL_ERROR_FAILURE, "%s: input %zu, %s, has no dynamic AIPP", __func__, index, port.name);
+  return set_input(__func__, id, dataset, port.aipp_with, given);
+}
+
+}  // extern "C"
+}  // namespace sim::acl::offline
