@@ -172,8 +172,8 @@ def _dims(rows: list[list[int]], unknown: _Unknown, shapes: _Shapes, options: Ma
             raise AtcError(
                 "E10037",
                 "The profiles configured in --dynamic_batch_size, --dynamic_image_size, or --dynamic_dims have "
-                f"inconsistent dimension counts. A profile has {counted(len(row), 'dimension')} while --input_shape has "
-                f"{count} of size -1.",
+                f"inconsistent dimension counts. A profile has {counted(len(row), 'dimension')} while --input_shape "
+                f"has {count} of size -1.",
             )
     return Gears("dims", rows)
 

@@ -32,13 +32,23 @@ Dim used(const Call& call, const char* size, const Dim& source, int64_t network)
 // Static: the images are (n, height, width, channels), of YUV420SP (n, height * 3/2, width, 1). Dynamic: they have the
 // network's sizes, and so many bytes for each of its pixels that the largest images fit (sim/atc/aipp_graph.py).
 void aipp_rule(Shaper& s) {
+  if (!s.text("aipp_config_path").empty()) throw Refused("atc reads the file of aipp_config_path, a graph does not");
   const Dims network = network_of(s);
   const Shape x = s.shape(0);
-  if (!x || x->size() != 4) throw Refused("its images have 4 dimensions, they are " + s.describe(0));
+  if (x && x->size() != 4) throw Refused("its images have 4 dimensions, they are " + s.describe(0));
   if (s.dtype(0) != kUint8) throw Refused("its images are uint8, they are " + s.describe(0));
   if (is_static(s) == s.has(1)) throw Refused("dynamic AIPP reads parameters, static AIPP none");
+  const int32_t type = int32_t(s.integer("dst_type"));
+  if (!x) return s.out(type, known({unknown, unknown, unknown, unknown}));
   Dim height = (*x)[1], width = (*x)[2];
   if (is_static(s)) {
+    const auto format = ImageFormat(s.integer("input_format"));
+    const int64_t channels = format == ImageFormat::xrgb8888 ? 4 : format == ImageFormat::rgb888 ? 3 : 1;
+    if (!may_be(known({(*x)[3]}), known({channels})))
+      throw Refused(c10::str("images of input_format ", s.integer("input_format"), " with ", channels,
+                             " channels; they are ", s.describe(0)));
+    if (format == ImageFormat::yuv400 && network[0] != 1)
+      throw Refused("images of YUV400_U8 for a network with 3 channels are not simulated");
     if (s.integer("input_format") == int64_t(ImageFormat::yuv420sp)) height = height * 2 / 3;
     height = used(s, "crop_size_h", height, network[1]);
     width = used(s, "crop_size_w", width, network[2]);
@@ -47,7 +57,6 @@ void aipp_rule(Shaper& s) {
       width = width + sum(s, "left_padding_size", "right_padding_size");
     }
   }
-  const int32_t type = int32_t(s.integer("dst_type"));
   if (channels_last(s)) return s.out(type, known({(*x)[0], height, width, network[0]}));
   s.out(type, known({(*x)[0], network[0], height, width}));
 }
@@ -163,7 +172,7 @@ const Family aipp_rows = {
   "var_reci_chn_2:Float=1.0 var_reci_chn_3:Float=1.0 "
     ROW(Aipp,
         "images params? -> features | aipp_mode:Int related_input_rank:Int=0 input_format:Int=0 "
-        "max_src_image_size:Int=0 "
+        "max_src_image_size:Int=0 aipp_config_path:String= "
         "support_rotation:Bool=false " SIZES COLORS NORMALIZATION
         "network:ListInt layout:String=NCHW dst_type:Int=1 src_type:Int=0",
         aipp_rule, aipp_run(a)),
