@@ -99,7 +99,7 @@ def done(code: int, stream: int) -> None:
     assert acl.rt.synchronize_stream(stream) == 0, acl.get_recent_err_msg()
 
 
-def bilinear(plane: Pixels, width: int, height: int) -> Pixels:
+def bilinear(plane: Pixels, width: int, height: int) -> Any:
     def places(size: int, to: int) -> tuple[Any, Any, Any]:
         at = numpy.clip((numpy.arange(to) + 0.5) * size / to - 0.5, 0, size - 1)
         first = at.astype(int)
