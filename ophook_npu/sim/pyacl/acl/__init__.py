@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from acl import blas, mdl, op, rt, util
+from acl import blas, mdl, media, op, rt, util
 from acl._library import FLOAT, HALF, INT32, INT64, POINTER, SIZE, TEXT, UINT32, Out, absent, array, bind, value
 
 __all__ = ["blas", "finalize", "init", "mdl", "media", "op", "rt", "util"]
