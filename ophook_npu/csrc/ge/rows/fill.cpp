@@ -55,8 +55,6 @@ void pad_by(Shaper& s, const Values& paddings) {
   if (shape && paddings) {
     if (paddings->size() != 2 * shape->size())
       throw Refused("it has " + std::to_string(paddings->size()) + " paddings for " + s.describe(0));
-    if (std::any_of(paddings->begin(), paddings->end(), [](int64_t size) { return size < 0; }))
-      throw Refused("a padding below 0, of " + s.describe(0));
     for (size_t i = 0; i < shape->size(); ++i)
       (*shape)[i] = (*shape)[i] + paddings->at(2 * i) + paddings->at(2 * i + 1);
   } else {
@@ -92,7 +90,11 @@ void any_pad(Shaper& s) {
   const std::string mode = s.text("mode");
   if (mode != "constant" && mode != "reflect" && mode != "symmetric" && mode != "edge" && mode != "circular")
     throw Refused("mode '" + mode + "'; allowed: constant, reflect, symmetric, edge, circular");
-  pad_by(s, pairs_of(s, s.values(1)));
+  const Values paddings = pairs_of(s, s.values(1));
+  if (paddings && mode != "constant" &&
+      std::any_of(paddings->begin(), paddings->end(), [](int64_t size) { return size < 0; }))
+    throw Refused("mode '" + mode + "' with a padding below 0, of " + s.describe(0));
+  pad_by(s, paddings);
 }
 at::Tensor any_padded(const Args& a) {
   const Dims pads = *pairs_of(a, a.need(1));
