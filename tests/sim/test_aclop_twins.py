@@ -233,7 +233,9 @@ def test_it_is_what_the_cpu_computes(types: str, tensors: str, call: str, ran: l
         expected = run(call, tensors, "cpu")
     ran.clear()
     got = run(call, tensors, "npu")
-    assert {*types.split(", ")} <= {*ran}
+    # CANN runs nothing whose outputs are all empty (IsAllTensorEmpty in its aclopCompileAndExecute).
+    empty = isinstance(got, torch.Tensor) and not got.numel() and types == "NonZero" and "f(())" in tensors
+    assert {*types.split(", ")} <= {*ran} or (empty and not ran)
     torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)
 
 
