@@ -80,7 +80,7 @@ def convert(given: Mapping[str, str]) -> list[Path]:
     ]
     lines.append(("outputs", ";".join(names)))
     engine = Engine(_root())
-    graph = _typed(engine, graph, given, lines, names)
+    graph = _typed(engine, graph, given, lines, names, half_inputs)
     bytes_ = om_of(graph, lines)
     compiled = engine.compile(bytes_)
     if gears and not compiled.is_static:
@@ -100,9 +100,15 @@ def _aipp(given: Mapping[str, str]) -> list[aipp.Aipp]:
     return aipp.read(Path(path)) if path else []
 
 
-def _typed(engine: Engine, graph: Any, given: Mapping[str, str], lines: list[tuple[str, str]], names: list[str]) -> Any:
+def _typed(
+    engine: Engine,
+    graph: Any,
+    given: Mapping[str, str],
+    lines: list[tuple[str, str]],
+    names: list[str],
+    half_inputs: list[str],
+) -> Any:
     mode = precision.chosen(given)
-    half_inputs = [name for name in given.get("input_fp16_nodes", "").split(";") if name]
     if mode != "keep" or half_inputs:
         clips = given.get("is_weight_clip", "1") != "0"
         graph = precision.apply(graph, engine.compile(om_of(graph, lines)), mode, half_inputs, clips=clips)

@@ -37,20 +37,9 @@ def graph_of(
 
     Raises AtcError: the first thing that is not converted, with CANN's code.
     """
-    _needs_onnx()
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
         raise AtcError("E16004", "ONNX model has no graph.")
     return _Conversion(model, input_shapes, opsets).graph_def(name or model.graph.name or "graph")
-
-
-def _needs_onnx() -> None:
-    try:
-        import onnx  # noqa: F401
-    except ImportError:
-        raise AtcError(
-            "E19999", "ONNX models are read by the package onnx, which is not installed.",
-            todo="pip install 'ophook-npu[atc]'",
-        ) from None  # fmt: skip
 
 
 class _Conversion:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from ophook_npu.sim.atc.__main__ import convert
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.onnx_graph import graph_of
 
@@ -199,11 +201,15 @@ def test_lacking_operators_are_named() -> None:
     assert told == "E10501: IR for Op RandomUniformLike_0 with optype RandomUniform is not registered."
 
 
-def test_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = one("Relu")
+def test_without_onnx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(one("Relu").SerializeToString())
     monkeypatch.setitem(sys.modules, "onnx", None)
+    given = {"framework": "5", "model": str(path), "output": str(tmp_path / "net"), "soc_version": "Ascend910B4"}
+    monkeypatch.setenv("OPHOOK_SIM_SOC", given["soc_version"])  # which the conversion sets: undone after the test
     with pytest.raises(AtcError, match=r"Next: pip install 'ophook-npu\[atc\]'"):
-        graph_of(model)
+        convert(given)
+    assert not [*tmp_path.glob("*.om")]
 
 
 def test_no_torch_is_imported() -> None:
