@@ -14,17 +14,35 @@ enum class Side { input, output };
 
 const char* name_of(Side side) { return side == Side::input ? "input" : "output"; }
 
+struct Ports {
+  const om_tensor* first;
+  size_t count;
+  const om_tensor* begin() const { return first; }
+  const om_tensor* end() const { return first + count; }
+};
+
+Ports ports(const om_description& about, Side side) {
+  return side == Side::input ? Ports{about.inputs, about.input_count} : Ports{about.outputs, about.output_count};
+}
+
 // Null, with the reason, where there is none.
+const om_description* about_of(const char* caller, const aclmdlDesc* desc) {
+  if (desc && desc->model) return &desc->model->about();
+  sim_fail(ACL_ERROR_INVALID_PARAM, "%s: modelDesc %s", caller,
+           desc ? "describes nothing yet (aclmdlGetDesc)" : "is null");
+  return nullptr;
+}
+const om_description* about_of(const char* caller, const aclmdlDesc* desc, const char* what, const void* out) {
+  if (out) return about_of(caller, desc);
+  missing(caller, what, ACL_ERROR_INVALID_PARAM);
+  return nullptr;
+}
 const om_tensor* port(const char* caller, const aclmdlDesc* desc, Side side, size_t index) {
-  if (!desc || !desc->model) {
-    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: modelDesc %s", caller,
-             desc ? "describes nothing yet (aclmdlGetDesc)" : "is null");
-    return nullptr;
-  }
-  const om_description& about = desc->model->about();
-  const size_t count = side == Side::input ? about.input_count : about.output_count;
-  if (index < count) return (side == Side::input ? about.inputs : about.outputs) + index;
-  sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s %zu of %zu", caller, name_of(side), index, count);
+  const om_description* about = about_of(caller, desc);
+  if (!about) return nullptr;
+  const Ports all = ports(*about, side);
+  if (index < all.count) return all.first + index;
+  sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s %zu of %zu", caller, name_of(side), index, all.count);
   return nullptr;
 }
 
@@ -54,13 +72,15 @@ int dims(const char* caller, const aclmdlDesc* desc, Side side, size_t index, ac
 }
 
 int index_of(const char* caller, const aclmdlDesc* desc, Side side, const char* name, size_t* index) {
-  if (!desc || !desc->model || !name || !index) return missing(caller, "an argument", ACL_ERROR_INVALID_PARAM);
-  const om_description& about = desc->model->about();
-  const om_tensor* const first = side == Side::input ? about.inputs : about.outputs;
-  const om_tensor* const end = first + (side == Side::input ? about.input_count : about.output_count);
-  const om_tensor* found = std::find_if(first, end, [&](const om_tensor& one) { return !strcmp(one.name, name); });
-  if (found == end) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the model has no %s %s", caller, name_of(side), name);
-  *index = size_t(found - first);
+  if (!name) return missing(caller, "name", ACL_ERROR_INVALID_PARAM);
+  const om_description* about = about_of(caller, desc, "index", index);
+  if (!about) return ACL_ERROR_INVALID_PARAM;
+  const Ports all = ports(*about, side);
+  const om_tensor* found =
+      std::find_if(all.begin(), all.end(), [&](const om_tensor& one) { return !strcmp(one.name, name); });
+  if (found == all.end())
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the model has no %s %s", caller, name_of(side), name);
+  *index = size_t(found - all.begin());
   return ACL_SUCCESS;
 }
 
@@ -176,19 +196,20 @@ SIM_API aclError aclmdlGetOutputIndexByName(const aclmdlDesc* desc, const char* 
 }
 SIM_API const char* aclmdlGetTensorRealName(const aclmdlDesc* desc, const char* name) {
   if (!desc || !desc->model || !name) return nullptr;
-  const om_description& about = desc->model->about();
-  for (const Side side : {Side::input, Side::output})
-    for (size_t i = 0; i < (side == Side::input ? about.input_count : about.output_count); ++i) {
-      const om_tensor& tensor = (side == Side::input ? about.inputs : about.outputs)[i];
-      if (!strcmp(tensor.name, name) || shown_name(*desc, side, i, tensor) == name) return tensor.name;
-    }
+  for (const Side side : {Side::input, Side::output}) {
+    const Ports all = ports(desc->model->about(), side);
+    for (const om_tensor& tensor : all)
+      if (!strcmp(tensor.name, name) || shown_name(*desc, side, size_t(&tensor - all.first), tensor) == name)
+        return tensor.name;
+  }
   return nullptr;
 }
 
 // ---- gears ----
 SIM_API aclError aclmdlGetDynamicBatch(const aclmdlDesc* desc, aclmdlBatch* out) {
-  if (!desc || !desc->model || !out) return missing(__func__, "an argument", ACL_ERROR_INVALID_PARAM);
-  const om_description& about = desc->model->about();
+  const om_description* found = about_of(__func__, desc, "batch", out);
+  if (!found) return ACL_ERROR_INVALID_PARAM;
+  const om_description& about = *found;
   *out = {};
   if (about.gear_kind != om_batch) return ACL_SUCCESS;
   out->batchCount = std::min<size_t>(about.gear_count, ACL_MAX_BATCH_NUM);
@@ -196,8 +217,9 @@ SIM_API aclError aclmdlGetDynamicBatch(const aclmdlDesc* desc, aclmdlBatch* out)
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlGetDynamicHW(const aclmdlDesc* desc, size_t, aclmdlHW* out) {
-  if (!desc || !desc->model || !out) return missing(__func__, "an argument", ACL_ERROR_INVALID_PARAM);
-  const om_description& about = desc->model->about();
+  const om_description* found = about_of(__func__, desc, "hw", out);
+  if (!found) return ACL_ERROR_INVALID_PARAM;
+  const om_description& about = *found;
   *out = {};
   if (about.gear_kind != om_image) return ACL_SUCCESS;
   out->hwCount = std::min<size_t>(about.gear_count, ACL_MAX_HW_NUM);
@@ -205,14 +227,16 @@ SIM_API aclError aclmdlGetDynamicHW(const aclmdlDesc* desc, size_t, aclmdlHW* ou
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlGetInputDynamicGearCount(const aclmdlDesc* desc, size_t, size_t* count) {
-  if (!desc || !desc->model || !count) return missing(__func__, "an argument", ACL_ERROR_INVALID_PARAM);
-  const om_description& about = desc->model->about();
+  const om_description* found = about_of(__func__, desc, "gearCount", count);
+  if (!found) return ACL_ERROR_INVALID_PARAM;
+  const om_description& about = *found;
   *count = about.gear_kind == om_dims ? about.gear_count : 0;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlGetInputDynamicDims(const aclmdlDesc* desc, size_t, aclmdlIODims* out, size_t count) {
-  if (!desc || !desc->model || !out) return missing(__func__, "an argument", ACL_ERROR_INVALID_PARAM);
-  const om_description& about = desc->model->about();
+  const om_description* found = about_of(__func__, desc, "dims", out);
+  if (!found) return ACL_ERROR_INVALID_PARAM;
+  const om_description& about = *found;
   const size_t there = about.gear_kind == om_dims ? about.gear_count : 0;
   if (count < there)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: room for %zu gears, the model has %zu", __func__, count, there);

@@ -41,6 +41,25 @@ int still_there(const char* caller, const char* what, const Picture& picture) {
   return still_there(caller, what, picture.data, size_t(bytes));
 }
 
+int place(const char* caller, const Layout& layout, uint32_t width_unit, uint32_t height_unit, Picture& picture) {
+  const uint32_t line = picture.width * uint32_t(layout.unit);
+  if (!picture.width_stride) picture.width_stride = aligned(line, width_unit);
+  if (!picture.height_stride) picture.height_stride = aligned(picture.height, height_unit);
+  const uint64_t needed = bytes_of(layout, picture.width_stride, picture.height_stride);
+  if (picture.width_stride < line || picture.height_stride < picture.height || picture.size < needed)
+    return sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION,
+                    "%s: %u by %u as %s into strides %u and %u and %u bytes; these strides need %llu", caller,
+                    picture.width, picture.height, layout.name, picture.width_stride, picture.height_stride,
+                    picture.size, static_cast<unsigned long long>(needed));
+  return still_there(caller, "the output picture", picture);
+}
+
+void tell(const Picture& written, Picture& told) {
+  told.format = written.format;
+  told.width = written.width, told.height = written.height;
+  told.width_stride = written.width_stride, told.height_stride = written.height_stride;
+}
+
 }  // namespace sim::dvpp
 
 using namespace sim::dvpp;

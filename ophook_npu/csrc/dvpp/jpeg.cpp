@@ -185,15 +185,7 @@ int run_jpeg_decode(const JpegDecode& task) {
   const bool more = task.precision == ACL_YUVOUT_ALIGN_UP;
   if (written.width % uint32_t(to->x)) written.width = more ? written.width + 1 : written.width - 1;
   if (written.height % uint32_t(to->y)) written.height = more ? written.height + 1 : written.height - 1;
-  if (!written.width_stride) written.width_stride = aligned(written.width, kJpegWidthUnit);
-  if (!written.height_stride) written.height_stride = aligned(written.height, kJpegHeightUnit);
-  const uint64_t needed = bytes_of(*to, written.width_stride, written.height_stride);
-  if (written.width_stride < written.width || written.height_stride < written.height || written.size < needed)
-    return sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION,
-                    "%s: %u by %u as %s into strides %u and %u and %u bytes; these strides need %llu", kCall,
-                    written.width, written.height, to->name, written.width_stride, written.height_stride, written.size,
-                    static_cast<unsigned long long>(needed));
-  if (int code = still_there(kCall, "the output picture", written)) return code;
+  if (int code = place(kCall, *to, kJpegWidthUnit, kJpegHeightUnit, written)) return code;
   // Cut or padded to even sides, then with the groups of the result.
   for (int i = 0; i < image.components(); ++i) {
     const int x = i ? image.x : 1, y = i ? image.y : 1;
@@ -206,9 +198,7 @@ int run_jpeg_decode(const JpegDecode& task) {
   }
   image = converted(image, *to, int(written.width), int(written.height), Filter::kBilinear, 0);
   store(*to, written, {0, 0, written.width, written.height}, image);
-  task.told->format = written.format;
-  task.told->width = written.width, task.told->height = written.height;
-  task.told->width_stride = written.width_stride, task.told->height_stride = written.height_stride;
+  tell(written, *task.told);
   return ACL_SUCCESS;
 }
 

@@ -102,16 +102,7 @@ int run_png_decode(const PngDecode& task) {
   if (!to) return ACL_ERROR_RT_AICPU_EXCEPTION;
   Picture written = task.to;
   written.format = to->format, written.width = file.width, written.height = file.height;
-  if (!written.width_stride) written.width_stride = aligned(file.width, kPngWidthUnit) * uint32_t(to->unit);
-  if (!written.height_stride) written.height_stride = aligned(file.height, kPngHeightUnit);
-  const uint64_t needed = bytes_of(*to, written.width_stride, written.height_stride);
-  if (written.width_stride < file.width * uint32_t(to->unit) || written.height_stride < file.height ||
-      written.size < needed)
-    return sim_fail(ACL_ERROR_RT_AICPU_EXCEPTION,
-                    "%s: %u by %u as %s into strides %u and %u and %u bytes; these strides need %llu", kCall,
-                    file.width, file.height, to->name, written.width_stride, written.height_stride, written.size,
-                    static_cast<unsigned long long>(needed));
-  if (int code = still_there(kCall, "the output picture", written)) return code;
+  if (int code = place(kCall, *to, kPngWidthUnit * uint32_t(to->unit), kPngHeightUnit, written)) return code;
 
   const Png& png = Png::all();
   PngImage image;
@@ -126,9 +117,7 @@ int run_png_decode(const PngDecode& task) {
     for (size_t column = 0; column < file.width; ++column)
       memcpy(static_cast<uint8_t*>(written.data) + row * written.width_stride + column * size_t(to->unit),
              pixels.data() + (row * file.width + column) * 4, size_t(to->unit));
-  task.told->format = written.format;
-  task.told->width = written.width, task.told->height = written.height;
-  task.told->width_stride = written.width_stride, task.told->height_stride = written.height_stride;
+  tell(written, *task.told);
   return ACL_SUCCESS;
 }
 

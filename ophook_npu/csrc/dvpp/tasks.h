@@ -16,4 +16,11 @@ void touch(sim_listener* listener, bool writes, const Picture& picture, const Re
 int still_there(const char* caller, const char* what, const Picture& picture);
 int still_there(const char* caller, const char* what, const void* data, size_t size);
 
+// Where a decoder writes a picture whose size is known: strides of 0 become the next multiples of these units. A code,
+// told, where the memory is too small or gone.
+int place(const char* caller, const Layout& layout, uint32_t width_unit, uint32_t height_unit, Picture& picture);
+
+// The caller's description gets what was decoded; its memory is the caller's affair.
+void tell(const Picture& written, Picture& told);
+
 }  // namespace sim::dvpp

@@ -6,6 +6,7 @@ the graph; here they are only looked through, with the reference implementation 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,10 @@ import numpy as np
 from ophook_npu.sim.atc.ge_graph import Tensor
 from ophook_npu.sim.atc.onnx_node import Array, Inferred
 
+_log = logging.getLogger(__name__)
+
 # The most numbers that a value may have to be computed here.
 _MOST = 4096
-
 
 # What only moves numbers: weights go through it on their way to a recurrent layer, which takes constants.
 _MOVES = {"Concat", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"}
@@ -99,11 +101,7 @@ class Constants:
             onnx.helper.make_graph([proto], "one", given, outputs, values),
             opset_imports=[onnx.helper.make_opsetid("", self._opset)],
         )
-        try:
-            graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
-        except Exception:  # what cannot be inferred is not known
-            return {}
-        return {one.name: value_of(one) for one in graph.output}
+        return {one.name: value_of(one) for one in with_inferred_shapes(model).graph.output}
 
     def _computed(self, proto: Any, name: str, inputs: list[Any]) -> Array | None:
         import onnx
@@ -122,8 +120,19 @@ class Constants:
         try:
             found: Any = ReferenceEvaluator(model).run(None, fed)
             return np.asarray(found[0])
-        except Exception:  # what the reference cannot compute is not known
+        except Exception as error:  # NumPy's and its own, which are not documented: the value is not known
+            _log.debug("ONNX's reference does not compute %s: %s", proto.op_type, error)
             return None
+
+
+def with_inferred_shapes(model: Any) -> Any:
+    """A copy of the model with what ONNX infers of its values; the model, where ONNX refuses it."""
+    import onnx
+
+    try:
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, IndexError, ValueError):
+        return model  # what cannot be inferred is not known; the engine infers for itself
 
 
 def value_of(info: Any) -> Inferred:

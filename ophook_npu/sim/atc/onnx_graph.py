@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.ge_graph import DATA_TYPES, OF_NUMPY, Graph, Tensor
-from ophook_npu.sim.atc.onnx_constants import Constants, small, value_of
+from ophook_npu.sim.atc.onnx_constants import Constants, small, value_of, with_inferred_shapes
 from ophook_npu.sim.atc.onnx_node import Array, Convert, Inferred, Node, shown
 
 if TYPE_CHECKING:
@@ -303,7 +303,6 @@ def _without_weights(model: Any) -> Any:
 
 def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int]], initializers: Container[str]) -> Any:
     """A copy of the model in which the inputs have these shapes and every value the shape that follows."""
-    import onnx
 
     copy = _without_weights(model)
     inputs = {one.name: one for one in copy.graph.input if one.name not in initializers}
@@ -329,7 +328,4 @@ def _with_shapes(model: Any, input_shapes: Mapping[str, Sequence[int]], initiali
             dims.dim.add(**({"dim_value": int(size)} if size >= 0 else {}))
     if input_shapes:  # what was told of other values followed from other shapes
         del copy.graph.value_info[:]
-    try:
-        return onnx.shape_inference.infer_shapes(copy, data_prop=True)
-    except Exception:  # what cannot be inferred is not known; the engine infers for itself
-        return copy
+    return with_inferred_shapes(copy)

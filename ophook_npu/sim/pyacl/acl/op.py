@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from acl._library import (
@@ -42,11 +42,7 @@ _list_list_int = bind("aclopSetAttrListListInt", POINTER, TEXT, INT32, POINTER, 
 # and their buffers.
 _DESCRIBED = (TEXT, INT32, POINTER, INT32, POINTER, POINTER)
 _GIVEN = (TEXT, INT32, POINTER, POINTER, INT32, POINTER, POINTER, POINTER)
-_compile_and_execute = bind("aclopCompileAndExecute", *_GIVEN, INT32, INT32, TEXT, POINTER, library=_compiler)
-_compile_and_execute_v2 = bind("aclopCompileAndExecuteV2", *_GIVEN, INT32, INT32, TEXT, POINTER, library=_compiler)
 _compile = bind("aclopCompile", *_DESCRIBED, INT32, INT32, TEXT, library=_compiler)
-_execute = bind("aclopExecute", *_GIVEN, POINTER)
-_execute_v2 = bind("aclopExecuteV2", *_GIVEN, POINTER)
 _infer_shape = bind("aclopInferShape", TEXT, INT32, POINTER, POINTER, INT32, POINTER, POINTER)
 _create_handle = bind("aclopCreateHandle", *_DESCRIBED, Out(POINTER))
 _execute_with_handle = bind("aclopExecWithHandle", POINTER, INT32, POINTER, INT32, POINTER, POINTER)
@@ -124,32 +120,27 @@ def compile(
     return code
 
 
-def execute(
-    op_type: str,
-    input_desc: Sequence[int],
-    inputs: Sequence[int],
-    output_desc: Sequence[int],
-    outputs: Sequence[int],
-    attr: int,
-    stream: int,
-) -> int:
-    """Run an operator that was loaded or compiled; gives the error code."""
-    code: int = _execute(op_type, *_given(input_desc, inputs, output_desc, outputs), attr, stream)
-    return code
+def _running(name: str) -> Callable[..., int]:
+    function: Callable[..., int] = bind(name, *_GIVEN, POINTER)
+
+    def run(
+        op_type: str,
+        input_desc: Sequence[int],
+        inputs: Sequence[int],
+        output_desc: Sequence[int],
+        outputs: Sequence[int],
+        attr: int,
+        stream: int,
+    ) -> int:
+        """Run an operator that was loaded or compiled; gives the error code."""
+        return function(op_type, *_given(input_desc, inputs, output_desc, outputs), attr, stream)
+
+    return run
 
 
-def execute_v2(
-    op_type: str,
-    input_desc: Sequence[int],
-    inputs: Sequence[int],
-    output_desc: Sequence[int],
-    outputs: Sequence[int],
-    attr: int,
-    stream: int,
-) -> int:
-    """As `execute`; descriptions of outputs get the sizes that only running tells."""
-    code: int = _execute_v2(op_type, *_given(input_desc, inputs, output_desc, outputs), attr, stream)
-    return code
+execute = _running("aclopExecute")
+# It gives the descriptions of outputs the sizes that only running tells, too.
+execute_v2 = _running("aclopExecuteV2")
 
 
 def create_handle(op_type: str, input_desc: Sequence[int], output_desc: Sequence[int], op_attr: int) -> tuple[int, int]:
@@ -178,40 +169,30 @@ def infer_shape(
     return code
 
 
-def compile_and_execute(
-    op_type: str,
-    input_desc: Sequence[int],
-    inputs: Sequence[int],
-    output_desc: Sequence[int],
-    outputs: Sequence[int],
-    attr: int,
-    engine_type: int,
-    compile_flag: int,
-    op_path: str | None,
-    stream: int,
-) -> int:
-    """Run an operator on a stream. ``inputs`` and ``outputs`` are data buffers; gives the error code."""
-    given = _given(input_desc, inputs, output_desc, outputs)
-    code: int = _compile_and_execute(op_type, *given, attr, engine_type, compile_flag, op_path or None, stream)
-    return code
+def _compiling(name: str) -> Callable[..., int]:
+    function: Callable[..., int] = bind(name, *_GIVEN, INT32, INT32, TEXT, POINTER, library=_compiler)
+
+    def run(
+        op_type: str,
+        input_desc: Sequence[int],
+        inputs: Sequence[int],
+        output_desc: Sequence[int],
+        outputs: Sequence[int],
+        attr: int,
+        engine_type: int,
+        compile_flag: int,
+        op_path: str | None,
+        stream: int,
+    ) -> int:
+        """Run an operator on a stream. ``inputs`` and ``outputs`` are data buffers; gives the error code."""
+        given = _given(input_desc, inputs, output_desc, outputs)
+        return function(op_type, *given, attr, engine_type, compile_flag, op_path or None, stream)
+
+    return run
 
 
-def compile_and_execute_v2(
-    op_type: str,
-    input_desc: Sequence[int],
-    inputs: Sequence[int],
-    output_desc: Sequence[int],
-    outputs: Sequence[int],
-    attr: int,
-    engine_type: int,
-    compile_flag: int,
-    op_path: str | None,
-    stream: int,
-) -> int:
-    """As `compile_and_execute`; descriptions of outputs get the sizes that only running tells."""
-    given = _given(input_desc, inputs, output_desc, outputs)
-    code: int = _compile_and_execute_v2(op_type, *given, attr, engine_type, compile_flag, op_path or None, stream)
-    return code
+compile_and_execute = _compiling("aclopCompileAndExecute")
+compile_and_execute_v2 = _compiling("aclopCompileAndExecuteV2")  # as execute_v2
 
 
 def __getattr__(name: str) -> Any:
