@@ -250,17 +250,22 @@ def test_what_is_refused_and_how(tmp_path: Path) -> None:
                 assert code_of(model, read, written)[0] == code, (given, room)
     assert acl.mdl.unload(model.number) == 145003
     content = Path(path).read_bytes()
-    for name, damaged, code in (
-        ("cut", content[:-1], 145006),
-        ("short", content[:8], 145006),
-        ("other", b"x" * 300, 145006),
-        ("hardware", b"IMOD" + content[4:], 200001),
-        ("empty", b"", 145002),
-        ("model", content[:32] + content[32:].replace(b"MatMulV2", b"MatMulXX"), 545001),
+    for name, damaged, code, says in (
+        ("cut", content[:-1], 145006, "is not whole"),
+        ("longer", content + b"x", 145006, "is not whole"),
+        ("short", content[:8], 145006, "has 8 bytes that are no .om file"),
+        ("head", content[:32], 145006, "has 32 bytes that are no .om file"),
+        ("other", b"x" * 300, 145006, "has 300 bytes that are no .om file"),
+        ("version", content[:8] + b"\2" + content[9:], 145006, "has version 2 of the format; allowed: 1"),
+        ("operator", content[:12] + b"\1" + content[13:], 145006, "of a single operator, for aclopLoad"),
+        ("hardware", b"IMOD" + content[4:], 200001, "was made by CANN's atc"),
+        ("empty", b"", 145002, "is empty"),
+        ("model", content[:32] + content[32:].replace(b"MatMulV2", b"MatMulXX"), 545001, "MatMulXX"),
     ):
         file = tmp_path / f"{name}.om"
         file.write_bytes(damaged)
         assert acl.mdl.load_from_file(str(file))[1] == code, name
+        assert says in acl.get_recent_err_msg(), name
     assert acl.mdl.load_from_file(str(tmp_path / "nowhere.om"))[1] == 145002
     other = tmp_path / "model.om"
     other.write_bytes(content.replace(b"soc=Ascend910B4", b"soc=Ascend310P3"))

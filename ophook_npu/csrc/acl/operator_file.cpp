@@ -2,8 +2,9 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
+
+#include "core/om_file.h"
 
 namespace sim::acl {
 namespace {
@@ -12,14 +13,6 @@ struct Wrong : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct OmHead {
-  char magic[8];
-  uint32_t version, kind;
-  uint64_t text, model;
-};
-static_assert(sizeof(OmHead) == 32);
-constexpr char kOmMagic[] = "OPHOOKOM";
-constexpr uint32_t kOperator = 1;
 constexpr size_t kMostDims = 16, kMostTensors = 4096;
 
 // Up to the separator, which is taken as well.
@@ -162,22 +155,14 @@ void line(std::string_view text, OperatorModel& model, bool& generalized) {
 }  // namespace
 
 std::string read_operator(std::string_view file, OperatorModel& model, bool& generalized, int& code) {
-  OmHead head;
+  OmFile read;
   code = ACL_ERROR_PARSE_MODEL;
-  if (file.starts_with("IMOD"))
-    return "was made by CANN's atc and holds a device's code: convert it with the simulator's atc";
-  if (file.size() <= sizeof head) return "has " + std::to_string(file.size()) + " bytes, fewer than its head";
-  std::memcpy(&head, file.data(), sizeof head);
-  if (std::memcmp(head.magic, kOmMagic, sizeof head.magic)) return "is no .om file of the simulator";
-  if (head.version != 1) return "has version " + std::to_string(head.version) + " of the format; allowed: 1";
-  if (head.text > file.size() || head.model > file.size() || sizeof head + head.text + head.model != file.size())
-    return "has " + std::to_string(file.size()) + " bytes, not as many as its head says";
+  if (std::string problem = read_om(file, read); !problem.empty()) return problem;
   code = ACL_ERROR_MODEL_MISSING_ATTR;
-  if (head.kind != kOperator) return "is a model of a network: load it by aclmdlLoadFromFile";
-  std::string_view text = file.substr(sizeof head, head.text);
+  if (read.kind != OmKind::single_operator) return "is a model of a network: load it by aclmdlLoadFromFile";
   code = ACL_ERROR_DESERIALIZE_MODEL;
   try {
-    while (!text.empty()) line(cut(text, '\n'), model, generalized);
+    while (!read.text.empty()) line(cut(read.text, '\n'), model, generalized);
   } catch (const Wrong& wrong) {
     return std::string("cannot be read: ") + wrong.what();
   }

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "acl/error_codes/ge_error_codes.h"
+#include "core/om_file.h"
 #include "core/sim.h"
 #include "loaded.h"
 #include "offline_aipp.h"
@@ -15,9 +16,6 @@
 
 namespace {
 
-constexpr char kMagic[] = "OPHOOKOM";
-constexpr char kHardware[] = "IMOD";  // what CANN's own atc writes first
-constexpr uint32_t kVersion = 1, kModel = 0;
 constexpr int kNotSimulated = 200001;  // ACL_ERROR_API_NOT_SUPPORT
 constexpr int kInvalid = 100000;       // ACL_ERROR_INVALID_PARAM
 constexpr int kFailure = 500002;       // ACL_ERROR_GE_FAILURE: what CANN makes of a check that fails within its engine
@@ -26,12 +24,6 @@ constexpr int64_t kNoLimit = -1;
 constexpr std::pair<const char*, int32_t> kFormats[] = {{"NCHW", 0},  {"NHWC", 1},   {"ND", 2},
                                                         {"HWCN", 16}, {"NDHWC", 27}, {"NCDHW", 30}};
 constexpr std::pair<const char*, int> kGearKinds[] = {{"batch", om_batch}, {"image", om_image}, {"dims", om_dims}};
-
-struct Head {
-  char magic[8];
-  uint32_t version, kind;
-  uint64_t text_size, model_size;
-};
 
 template <typename Table>
 int looked_up(const Table& table, const std::string& key, int otherwise) {
@@ -208,30 +200,17 @@ void om_model::describe_gears(const std::map<std::string, std::string>& text) {
 extern "C" {
 
 int ophook_om_open(const void* bytes, size_t size, om_model** model, char* error, size_t capacity) {
-  const char* at = static_cast<const char*>(bytes);
-  Head head{};
-  if (size >= sizeof kHardware - 1 && !std::memcmp(at, kHardware, sizeof kHardware - 1))
-    return say(kNotSimulated,
-               "CANN's atc compiled this model for hardware; the simulated Ascend runs what its own atc makes of the "
-               "same ONNX or AIR file",
-               error, capacity);
-  if (size >= sizeof head) std::memcpy(&head, at, sizeof head);
-  if (size < sizeof head || std::memcmp(head.magic, kMagic, sizeof head.magic) || head.version != kVersion)
-    return say(ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID,
-               "these " + std::to_string(size) + " bytes are no model that atc of this release wrote", error, capacity);
-  if (head.kind != kModel)
+  const std::string_view content(static_cast<const char*>(bytes), size);
+  sim::OmFile file;
+  if (const std::string wrong = sim::read_om(content, file); !wrong.empty())
+    return say(sim::is_om_of_cann(content) ? kNotSimulated : int(ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID),
+               "the model " + wrong, error, capacity);
+  if (file.kind != sim::OmKind::model)
     return say(ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID, "this is the model of a single operator, for aclopLoad",
                error, capacity);
-  const size_t left = size - sizeof head;
-  if (head.text_size > left || head.model_size != left - head.text_size)
-    return say(ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID,
-               "the model is not whole: " + std::to_string(size) + " bytes, its head says " +
-                   std::to_string(sizeof head) + " + " + std::to_string(head.text_size) + " + " +
-                   std::to_string(head.model_size),
-               error, capacity);
-  const auto text = read_text(std::string(at + sizeof head, head.text_size));
+  const auto text = read_text(std::string(file.text));
   auto made = std::make_unique<om_model>();
-  std::string problem = gesim::parse_model(at + sizeof head + head.text_size, size_t(head.model_size), made->graph);
+  std::string problem = gesim::parse_model(file.model.data(), file.model.size(), made->graph);
   if (problem.empty()) problem = gesim::read_gears(text, made->graph, made->loaded.gears);
   gesim::load_custom_protos();
   if (problem.empty()) problem = made->loaded.compile(made->graph);
