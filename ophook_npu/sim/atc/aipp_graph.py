@@ -13,6 +13,7 @@ from typing import Any
 
 from ophook_npu.sim.atc.aipp import FORMATS, Aipp, refused
 from ophook_npu.sim.atc.errors import AtcError
+from ophook_npu.sim.atc.ge_graph import add_cast, unused, write_attribute
 from ophook_npu.sim.atc.messages import messages
 from ophook_npu.sim.atc.model import Gears, Shape
 
@@ -119,28 +120,22 @@ def _place(graph: Any, network: _Input, aipp: Aipp, placed: Placed, soc: str) ->
     of = op.output_desc[0].dtype
     number = {kind.DT_FLOAT: _FLOAT, kind.DT_FLOAT16: _HALF, kind.DT_UINT8: _UINT8}[of]
     dims = _dynamic_dims(network, aipp) if aipp.dynamic else _static_dims(network, aipp, soc)
-    made = graph.op.add(name=_unused(graph, f"{op.name}_0_aipp"), type="Aipp")
+    made = graph.op.add(name=unused({op.name for op in graph.op}, f"{op.name}_0_aipp"), type="Aipp")
     for name, value in aipp.values.items():
-        _write(made.attr[name], value)
+        write_attribute(made.attr[name], value)
     made.attr["layout"].s = network.layout.encode()
     made.attr["dst_type"].i = _UINT8 if number == _UINT8 else _HALF
     made.attr["src_type"].i = number
-    made.attr["network"].list.val_type = messages().AttrDef.ListValue.ListValueType.Value("VT_LIST_INT")
-    made.attr["network"].list.i.extend(network[axis] for axis in "CHW")
+    write_attribute(made.attr["network"], [network[axis] for axis in "CHW"])
     made.output_desc.add(name="features", layout=network.layout)
-    result = made.name
+    result = f"{made.name}:0"
     if of == kind.DT_FLOAT:  # Aipp writes float16, and the network reads what it was made for
-        cast = graph.op.add(name=_unused(graph, f"{op.name}_0_aipp_cast"), type="Cast")
-        cast.input.append(f"{made.name}:0")
-        cast.input_desc.add(name="x", dtype=kind.DT_FLOAT16)
-        cast.output_desc.add(name="y", dtype=of)
-        cast.attr["dst_type"].i = _FLOAT
-        result = cast.name
+        name = unused({op.name for op in graph.op}, f"{op.name}_0_aipp_cast")
+        result = add_cast(graph, name, result, kind.DT_FLOAT16, of)
     for reader in graph.op:
-        if reader.name not in (made.name, result):
-            for i, key in enumerate(reader.input):
-                if key == f"{op.name}:0":
-                    reader.input[i] = f"{result}:0"
+        for i, key in enumerate(reader.input):
+            if key == f"{op.name}:0":
+                reader.input[i] = result
     made.input.append(f"{op.name}:0")
     made.input_desc.add(name="images", dtype=kind.DT_UINT8)
     if aipp.dynamic:
@@ -230,19 +225,3 @@ def _set_gears(network: _Input, aipp: Aipp, dims: list[int], placed: Placed) -> 
             placed.lines.append(("gears.told", ",".join(str(size) for row in gears.sizes for size in row)))
         rows = [[size * 3 // 2 if i == place else size for i, size in enumerate(row)] for row in gears.sizes]
         placed.gears = Gears(gears.kind, rows)
-
-
-def _unused(graph: Any, stem: str) -> str:
-    names, name = {op.name for op in graph.op}, stem
-    while name in names:
-        name += "_"
-    return name
-
-
-def _write(attribute: Any, value: Any) -> None:
-    if isinstance(value, bool):
-        attribute.b = value
-    elif isinstance(value, float):
-        attribute.f = value
-    else:
-        attribute.i = value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,21 @@ NUMPY = {number: name for name, number in OF_NUMPY.items() if name != "bfloat16"
 def ge_type(dtype: int) -> int:
     """The number that ``dst_type`` and ``dtype`` of GE's operators take."""
     return DATA_TYPES[dtype][0]
+
+
+def from_proto(dtype: int) -> int:
+    """ge::DataType's number of ge.proto's."""
+    name = messages().DataType.Name(dtype).removeprefix("DT_")
+    return next(number for number, known in DATA_TYPES.values() if known == name)
+
+
+def unused(names: Container[str], stem: str) -> str:
+    """The name, or with a number behind it where it is taken."""
+    count, name = 0, stem
+    while name in names:
+        count += 1
+        name = f"{stem}_{count}"
+    return name
 
 
 class TypeAttribute(int):
@@ -69,10 +84,7 @@ class Graph:
 
     def unique(self, name: str) -> str:
         """The name, or with a number behind it where a node has it."""
-        count, one = 0, name
-        while one in self.names:
-            count += 1
-            one = f"{name}_{count}"
+        one = unused(self.names, name)
         self.names.add(one)
         return one
 
@@ -143,7 +155,7 @@ def _write(op: Any, made: GeNode) -> None:
     for out in made.outputs:
         _describe(op.output_desc.add(), out, None, None)
     for key, value in made.attributes.items():
-        _write_attribute(op.attr[key], value)
+        write_attribute(op.attr[key], value)
 
 
 def _write_source(op: Any, made: GeNode) -> None:
@@ -160,7 +172,18 @@ def _write_source(op: Any, made: GeNode) -> None:
     op.output_desc[0].name = "y"
 
 
-def _write_attribute(attribute: Any, value: Any) -> None:
+def add_cast(graph: Any, name: str, source: str, of: int, to: int) -> str:
+    """Add a Cast of an output to a GraphDef, between ge.proto's data types; gives the name of what it writes."""
+    op = graph.op.add(name=name, type="Cast")
+    op.input.append(source)
+    op.input_desc.add(name="x", dtype=of)
+    op.output_desc.add(name="y", dtype=to)
+    op.attr["dst_type"].i = from_proto(to)
+    return f"{name}:0"
+
+
+def write_attribute(attribute: Any, value: Any) -> None:
+    """Write a value into an ``AttrDef``, by what it is in Python."""
     if isinstance(value, bool):
         attribute.b = value
     elif isinstance(value, TypeAttribute):

@@ -53,10 +53,6 @@ def custom(of: str, **attributes: Told) -> Convert:
     return convert
 
 
-def add_rms_norm(node: Node) -> list[Tensor]:
-    return node.add_all("AddRmsNorm", *node.inputs, epsilon=node.attribute("epsilon", 1e-6))
-
-
 def group_norm_silu(node: Node) -> list[Tensor]:
     groups = node.attribute("group", node.attribute("num_groups"))
     if groups is None:
@@ -84,7 +80,7 @@ def format_cast(node: Node) -> Tensor:
 _BOXES = {"trans": flag("trans"), "mode": choice("mode", "iou", "iof")}
 _MEANS = {"means": four("means", 0.0), "stds": four("stds", 1.0)}
 _NAMED: dict[str, Convert] = {
-    "NPUAddRmsNorm": add_rms_norm,
+    "NPUAddRmsNorm": custom("AddRmsNorm", epsilon=real("epsilon", 1e-6)),
     "NPUBoundingBoxDecode": custom(
         "BoundingBoxDecode", **_MEANS, max_shape=number("max_shapes"), wh_ratio_clip=real("wh_ratio_clip", 0.016)
     ),

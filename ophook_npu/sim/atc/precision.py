@@ -15,6 +15,7 @@ import numpy
 
 from ophook_npu.sim.atc.engine import Compiled
 from ophook_npu.sim.atc.errors import AtcError
+from ophook_npu.sim.atc.ge_graph import add_cast, from_proto, unused
 from ophook_npu.sim.atc.messages import messages
 from ophook_npu.sim.atc.model import net_output
 
@@ -82,6 +83,10 @@ class _Source:
     versions: dict[int, str] = field(default_factory=dict)
 
 
+def _in_proto(kind: int) -> int:
+    return int(messages().DataType.DT_FLOAT16 if kind == FLOAT16 else messages().DataType.DT_FLOAT)
+
+
 def _in_half(op: Any, mode: str) -> bool:
     if mode == "keep" or op.type in (*_DATA, *_CONST, "NetOutput") or op.type.startswith(_KEPT):
         return False
@@ -109,32 +114,21 @@ class _Casts:
         source = self.sources[key]
         if wanted not in source.versions:
             constant = self.constants.get(key.rpartition(":")[0])
-            made = self._converted(constant, wanted) if constant is not None else self.cast(key, source.native, wanted)
-            source.versions[wanted] = f"{made}:0"
+            if constant is not None:
+                source.versions[wanted] = f"{self._converted(constant, wanted)}:0"
+            else:
+                source.versions[wanted] = self.cast(key, _in_proto(source.native), _in_proto(wanted))
         return source.versions[wanted]
 
     def _new_name(self, stem: str) -> str:
-        name, number = stem, 0
-        while name in self.names:
-            number += 1
-            name = f"{stem}_{number}"
+        name = unused(self.names, stem)
         self.names.add(name)
         return name
 
-    def cast(self, key: str, native: int, wanted: int) -> str:
-        kind = messages().DataType
-        of, to = (kind.DT_FLOAT16 if one == FLOAT16 else kind.DT_FLOAT for one in (native, wanted))
-        return self.cast_to(key, of, to, wanted)
-
-    def cast_to(self, key: str, of: int, to: int, number: int) -> str:
-        """A Cast; `of` and `to` are ge.proto's numbers, `number` is ge::DataType's."""
+    def cast(self, key: str, of: int, to: int) -> str:
+        """A Cast's output; `of` and `to` are ge.proto's numbers."""
         node, _, port = key.rpartition(":")
-        op = self.out.op.add(name=self._new_name(f"trans_Cast_{node}_{port}"), type="Cast")
-        op.input.append(key)
-        op.input_desc.add(name="x", dtype=of)
-        op.output_desc.add(name="y", dtype=to)
-        op.attr["dst_type"].i = number
-        return str(op.name)
+        return add_cast(self.out, self._new_name(f"trans_Cast_{node}_{port}"), key, of, to)
 
     def _converted(self, constant: Any, wanted: int) -> str:
         made = messages().OpDef()
@@ -145,7 +139,7 @@ class _Casts:
         if wanted == FLOAT16 and self.clips:
             limit = numpy.finfo(numpy.float16).max
             values = numpy.clip(values, -limit, limit)
-        kind = messages().DataType.DT_FLOAT16 if wanted == FLOAT16 else messages().DataType.DT_FLOAT
+        kind = _in_proto(wanted)
         with numpy.errstate(over="ignore"):  # without clipping, infinity is what was asked for
             made.attr["value"].t.data = values.astype(to).tobytes()
         made.attr["value"].t.desc.dtype = kind
@@ -230,17 +224,8 @@ def set_output_types(graph: Any, compiled: Compiled, wanted: Mapping[int, int]) 
     casts = _Casts(graph)
     casts.out.CopyFrom(graph)
     output = net_output(casts.out)
-    from_proto = _ge_numbers()
     for place, kind in wanted.items():
         key = output.input[place]
-        if compiled.dtype(*_place(key)) != from_proto[kind]:
-            output.input[place] = f"{casts.cast_to(key, 0, kind, from_proto[kind])}:0"
+        if compiled.dtype(*_place(key)) != from_proto(kind):
+            output.input[place] = casts.cast(key, messages().DataType.DT_UNDEFINED, kind)
     return casts.out
-
-
-def _ge_numbers() -> dict[int, int]:
-    """ge::DataType by ge.proto's, of what --output_type may say."""
-    kind = messages().DataType
-    numbers = {"FLOAT": 0, "FLOAT16": 1, "INT8": 2, "INT32": 3, "UINT8": 4, "INT16": 6, "UINT16": 7, "UINT32": 8,
-               "INT64": 9, "UINT64": 10, "DOUBLE": 11, "BF16": 27}  # fmt: skip
-    return {kind.Value(f"DT_{name}"): number for name, number in numbers.items()}
