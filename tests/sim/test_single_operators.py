@@ -15,7 +15,7 @@ import numpy
 import pytest
 
 from ophook_npu.sim.atc.errors import AtcError
-from ophook_npu.sim.atc.om import Kind, packed
+from ophook_npu.sim.atc.om import FileKind, packed
 from ophook_npu.sim.atc.single import write_models
 
 FLOAT, HALF, INT8, INT32, INT64 = 0, 1, 2, 3, 9
@@ -318,7 +318,7 @@ def load_blocks(ins: Sequence[int], result: int) -> None:
 
     lines = [("type", "GEMM"), *(("input", told(one)) for one in ins), *[("input", f"{result} 2 -")] * 2]
     lines += [("output", told(ins[2])), ("attribute", "transpose_a bool 0"), ("attribute", "transpose_b bool 0")]
-    data = packed(Kind.OPERATOR, lines)
+    data = packed(FileKind.OPERATOR, lines)
     assert acl.op.load(acl.util.bytes_to_ptr(data), len(data)) == 0
 
 
@@ -356,7 +356,7 @@ def test_files_that_are_no_operators(tmp_path: Path) -> None:
     for wrong in (("input", "0 2 2,x"), ("output", "99999999999999999999 2 2"), ("attribute", "a ints 1,,2"),
                   ("input", "0 2 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"), ("attribute", "%zz int 1"),
                   ("input", "0 2 2 const:0"), ("input", "0 2 2 odd:1"), ("attribute", "a what 1")):  # fmt: skip
-        data = packed(Kind.OPERATOR, [("type", "Sqrt"), wrong])
+        data = packed(FileKind.OPERATOR, [("type", "Sqrt"), wrong])
         assert acl.op.load(acl.util.bytes_to_ptr(data), len(data)) == 100012, wrong
     assert acl.op.load(0, 8) == acl.op.load(acl.util.bytes_to_ptr(good), 0) == INVALID
     assert acl.op.set_max_op_queue_num(0) == INVALID and acl.op.set_max_op_queue_num(20000) == 0

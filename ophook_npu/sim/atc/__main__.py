@@ -22,7 +22,7 @@ from ophook_npu.sim.atc import aipp, aipp_graph, model, options, precision
 from ophook_npu.sim.atc.engine import Engine
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.messages import messages
-from ophook_npu.sim.atc.om import Kind, packed
+from ophook_npu.sim.atc.om import FileKind, packed
 from ophook_npu.sim.atc.single import write_models
 
 _AIR, _ONNX = "1", "5"
@@ -126,7 +126,7 @@ def om_of(graph: Any, lines: list[tuple[str, str]]) -> bytes:
     whole.graph.append(graph)
     if whole.ByteSize() >= _MOST_BYTES:
         raise AtcError("E10055", f"The model has {whole.ByteSize()} bytes; more than 2 GiB are not simulated.")
-    return packed(Kind.MODEL, lines, whole.SerializeToString())
+    return packed(FileKind.MODEL, lines, whole.SerializeToString())
 
 
 def _soc(given: Mapping[str, str]) -> str:

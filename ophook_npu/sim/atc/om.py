@@ -21,14 +21,14 @@ _MAGIC, _VERSION = b"OPHOOKOM", 1
 _HEAD = struct.Struct("<8sIIQQ")
 
 
-class Kind(IntEnum):
+class FileKind(IntEnum):
     """What a file holds."""
 
     MODEL = 0
     OPERATOR = 1
 
 
-def packed(kind: Kind, lines: Iterable[tuple[str, str]], model: bytes = b"") -> bytes:
+def packed(kind: FileKind, lines: Iterable[tuple[str, str]], model: bytes = b"") -> bytes:
     """The bytes of a file.
 
     Raises:

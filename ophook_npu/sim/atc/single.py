@@ -18,7 +18,7 @@ from typing import Any
 from ophook_npu.plural import counted
 from ophook_npu.sim import active, build
 from ophook_npu.sim.atc.errors import AtcError
-from ophook_npu.sim.atc.om import Kind, packed
+from ophook_npu.sim.atc.om import FileKind, packed
 
 _NAME = 128  # characters of a file's name, without its suffix
 _UNDEFINED, _RESERVED = 28, 40  # GE's numbers of no data type and no format, as names of files have them; ACL's are -1
@@ -125,7 +125,7 @@ def write_models(file: Path, folder: Path, soc: str) -> list[Path]:
     for index, one in enumerate(told):
         path = folder / one.file_name(index)
         try:
-            path.write_bytes(packed(Kind.OPERATOR, [("soc", soc), *one.lines()]))
+            path.write_bytes(packed(FileKind.OPERATOR, [("soc", soc), *one.lines()]))
         except OSError as error:
             raise AtcError("E13004", f"{path} cannot be written: {error.strerror}") from error
         try:
