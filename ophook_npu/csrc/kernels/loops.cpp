@@ -22,6 +22,7 @@ namespace sim::loops {
 
 constexpr float kRoot = 0.7978845608028654f;  // sqrt(2 / pi)
 constexpr float kCube = 0.044715f;
+constexpr float kPower = -2 * kRoot * 1.44269504088896341f;  // of 2, not of e
 constexpr int64_t kPart = 8192;  // so many numbers are added in float; a row may have millions
 
 #if defined(__x86_64__)
