@@ -1,10 +1,11 @@
 """``atc``: convert a model to an .om file that the simulated AscendCL loads.
 
     atc --framework=5 --model=net.onnx --output=net --soc_version=Ascend910B4
+    atc --framework=0 --model=net.prototxt --weight=net.caffemodel --output=net --soc_version=Ascend910B4
     atc --framework=1 --model=export.air --output=net --soc_version=Ascend910B4
     atc --singleop=ops.json --output=folder --soc_version=Ascend910B4
 
-Options, messages and codes are those of CANN's atc; --framework=0 (Caffe) and 3 (TensorFlow) are not simulated.
+Options, messages and codes are those of CANN's atc; --framework=3 (TensorFlow) is not simulated.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,7 @@ from ophook_npu.sim.atc.messages import messages
 from ophook_npu.sim.atc.om import FileKind, packed
 from ophook_npu.sim.atc.single import write_models
 
-_AIR, _ONNX = "1", "5"
-_FRAMEWORKS = {"0": "Caffe", "3": "TensorFlow"}
+_CAFFE, _AIR, _TENSORFLOW, _ONNX = "0", "1", "3", "5"
 _MOST_BYTES = 2 << 30  # of a message of protobuf
 
 
@@ -68,7 +68,7 @@ def convert(given: Mapping[str, str]) -> list[Path]:
     gears = model.gears(given, shapes)
     images = _aipp(given)
     graph, names = _graph(given, shapes)
-    model.set_inputs(graph, shapes, given.get("input_format", "NCHW" if _is_onnx(given) else "ND"))
+    model.set_inputs(graph, shapes, given.get("input_format", "ND" if given.get("framework") == _AIR else "NCHW"))
     names = model.choose_outputs(graph, given.get("out_nodes", ""), names)
     half_inputs = [name for name in given.get("input_fp16_nodes", "").split(";") if name]
     placed = aipp_graph.insert(graph, images, shapes, gears, chip, half_inputs)
@@ -146,40 +146,51 @@ def _needed(given: Mapping[str, str], name: str) -> str:
     return given[name]
 
 
-def _is_onnx(given: Mapping[str, str]) -> bool:
-    return given.get("framework") == _ONNX
-
-
 def _graph(given: Mapping[str, str], shapes: Mapping[str, model.Shape]) -> tuple[Any, list[str]]:
     """The graph of the model's file, and the names of its outputs."""
     framework = given.get("framework", "")
     path = Path(_needed(given, "model"))
-    if framework in _FRAMEWORKS:
-        raise AtcError("E10055", f"--framework={framework}: models of {_FRAMEWORKS[framework]} are not simulated.",
+    if framework == _TENSORFLOW:
+        raise AtcError("E10055", "--framework=3: models of TensorFlow are not simulated.",
                        todo="export the model as ONNX")  # fmt: skip
-    if framework not in (_AIR, _ONNX):
+    if framework not in (_CAFFE, _AIR, _ONNX):
         raise AtcError(
             "E10007", "--framework is required. The value must be 0(Caffe) or 1(MindSpore) or 3(TensorFlow) or 5(Onnx)."
         )
+    if given.get("weight") and framework != _CAFFE:
+        raise AtcError("E10055", "--weight is for models of Caffe.", todo="leave the option out")
     if not path.is_file():
         raise AtcError("E10041", f"Failed to load the model from {path}: there is no such file.")
-    return _onnx(path, shapes) if framework == _ONNX else _air(path)
-
-
-def _onnx(path: Path, shapes: Mapping[str, model.Shape]) -> tuple[Any, list[str]]:
+    if framework == _AIR:
+        return _air(path)
     try:
-        import onnx
+        import onnx  # noqa: F401
     except ImportError:
-        raise AtcError("E19999", "ONNX models are read by the package onnx, which is not installed.",
+        raise AtcError("E19999", "Models of Caffe and ONNX are read with the package onnx, which is not installed.",
                        todo="pip install 'ophook-npu[atc]'") from None  # fmt: skip
+    sizes = {name: shape.sizes for name, shape in shapes.items()}
+    return _onnx(path, sizes) if framework == _ONNX else _caffe(path, Path(_needed(given, "weight")), sizes)
+
+
+def _onnx(path: Path, shapes: Mapping[str, Sequence[int]]) -> tuple[Any, list[str]]:
+    import onnx
+
     from ophook_npu.sim.atc.onnx_graph import graph_of
 
     try:
         whole = onnx.load(path)
     except Exception as error:
         raise AtcError("E16001", f"Failed to load the model from {path}: it is no ONNX model ({error}).") from error
-    graph = graph_of(whole, input_shapes={name: shape.sizes for name, shape in shapes.items()})
+    graph = graph_of(whole, input_shapes=shapes)
     return graph, [one.decode() for one in model.net_output(graph).attr["_output_names"].list.s]
+
+
+def _caffe(path: Path, weights: Path, shapes: Mapping[str, Sequence[int]]) -> tuple[Any, list[str]]:
+    from ophook_npu.sim.atc.caffe import onnx_of
+    from ophook_npu.sim.atc.onnx_graph import graph_of
+
+    whole, names = onnx_of(path, weights, shapes)
+    return graph_of(whole, input_shapes=shapes), names
 
 
 def _air(path: Path) -> tuple[Any, list[str]]:

@@ -16,7 +16,7 @@ USED = _names(
     """
     dynamic_batch_size dynamic_dims dynamic_image_size framework input_format input_fp16_nodes input_shape
     input_shape_range insert_op_conf is_weight_clip mode model out_nodes output output_type precision_mode
-    precision_mode_v2 singleop soc_version
+    precision_mode_v2 singleop soc_version weight
     """
 )
 
@@ -55,7 +55,6 @@ REFUSED = {
     "raw_ge_options_ignore_unsupported": "options of the graph engine",
     "shape_generalized_build_mode": "an option of older releases",
     "sparsity": "sparse weights",
-    "weight": "Caffe's weights",
     "check_report": "the report of a check",
 }  # fmt: skip
 

@@ -148,6 +148,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [("a=b", ""), ("", "x"), ("a", "b\nc")])
 def test_what_could_not_be_read_back_is_not_written(wrong: tuple[str, str]) -> None:
-    assert packed(FileKind.OPERATOR, [("type", "Add"), ("input", ""), ("input", "a=b")]).endswith(b"\ninput=\ninput=a=b\n")
+    assert packed(FileKind.OPERATOR, [("type", "Add"), ("input", ""), ("input", "a=b")]).endswith(
+        b"\ninput=\ninput=a=b\n"
+    )
     with pytest.raises(ValueError, match="is no line"):
         packed(FileKind.MODEL, [wrong])
