@@ -268,3 +268,14 @@ def test_quantize(dtype: torch.dtype, lowest: int, highest: int, per_channel: bo
     got = torch_npu.npu_quantize(x.npu(), scales.npu(), zeros.npu(), dtype, 0 if per_channel else 1).cpu()
     want = (x.double() / scales.double()[:, None]).round() + zeros[:, None]
     torch.testing.assert_close(got.to(torch.int64), want.clamp(lowest, highest).to(torch.int64))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_floors_are_those_of_the_quotient_in_float(dtype: torch.dtype) -> None:
+    """As CANN's kernels compute them; torch's CPU takes the floor of the exact quotient, in steps of 16 bits."""
+    generator = torch.Generator().manual_seed(2)
+    x, y = (torch.randn(4096, generator=generator).mul(scale).to(dtype) for scale in (100, 1))
+    quotient = x.float() / y.float()
+    assert torch.equal(torch.floor_divide(x.npu(), y.npu()).cpu(), quotient.floor().to(dtype))
+    assert torch.equal(torch.div(x.npu(), y.npu(), rounding_mode="trunc").cpu(), quotient.trunc().to(dtype))
+    assert torch.equal(torch.floor_divide(x.npu(), 3).cpu(), (x.float() / 3).floor().to(dtype))

@@ -38,13 +38,17 @@ static std::optional<std::string_view> rounding(int mode, at::ScalarType result)
 at::Tensor quotient(const at::Tensor& self, const at::Tensor& other, at::ScalarType result, int mode) {
   const auto rounded = rounding(mode, result);
   if (!rounded) return at::div(self, other);
-  return by_zero(self, other, at::zeros({}, at::result_type(self, other)),
-                 [&](const at::Tensor& by) { return at::div(self, by, rounded); });
+  const at::ScalarType type = at::result_type(self, other);
+  if (at::isFloatingType(type)) {
+    // As CANN's kernel does it, in float: at::div's floor is that of the exact quotient, and takes steps of 16 bits.
+    at::Tensor found = at::div(wide(self), wide(other));
+    return (*rounded == "floor" ? found.floor_() : found.trunc_()).to(type);
+  }
+  return by_zero(self, other, at::zeros({}, type), [&](const at::Tensor& by) { return at::div(self, by, rounded); });
 }
 at::Tensor quotient(const at::Tensor& self, const at::Scalar& other, at::ScalarType result, int mode) {
-  const bool whole = at::isIntegralType(at::result_type(self, other), true);
-  if (whole) return quotient(self, as_tensor(other, self), result, mode);
-  const at::Tensor found = at::div(self, other, rounding(mode, result));
+  if (!rounding(mode, result)) return at::div(self, other);
+  const at::Tensor found = quotient(self, as_tensor(other, self), result, mode);
   return at::isIntegralType(result, true) ? found.to(result) : found;
 }
 

@@ -8,8 +8,8 @@ from ophook_npu.sim.atc import model, options, precision
 from ophook_npu.sim.atc.errors import AtcError
 
 
-def test_options_are_written_in_both_ways() -> None:
-    given = options.read(["--model=net.onnx", "--output", "net", "--framework=5", "--external_weight=0"])
+def test_options_are_written_in_each_way_of_gflags() -> None:
+    given = options.read(["--model=net.onnx", "--output", "net", "-framework=5", "-external_weight", "0"])
     assert given == {"model": "net.onnx", "output": "net", "framework": "5", "external_weight": "0"}
 
 
