@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc import caffe_shapes as shapes
 from ophook_npu.sim.atc import caffe_windows as windows
 from ophook_npu.sim.atc.caffe_network import CaffeLayer, CaffeNetwork, ConvertLayer, Fields, Sizes, names
@@ -224,7 +225,7 @@ def _eltwise(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
     of = {"PROD": "Mul", "SUM": "Add", "MAX": "Max", 0: "Mul", 1: "Add", 2: "Max"}.get(told)
     factors = said.many("coeff")
     if of is None or len(values) < 2 or (factors and (of != "Add" or len(factors) != len(values))):
-        layer.refuse(f"operation {told} with {len(values)} bottoms and {len(factors)} factors")
+        layer.refuse(f"operation {told} with {counted(len(values), 'bottom')} and {counted(len(factors), 'factor')}")
     for i, factor in enumerate(factors):
         if factor != 1:
             values[i] = net.add(layer, "Mul", values[i], net.const(layer, factor))

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.ge_graph import unused
 
@@ -59,7 +60,7 @@ class CaffeLayer:
     def axis(self, axis: int, rank: int) -> int:
         """One of `rank` dimensions, counted from the first."""
         if not -rank <= axis < rank:
-            self.refuse(f"axis {axis} for {rank} dimensions")
+            self.refuse(f"axis {axis} for {counted(rank, 'dimension')}")
         return axis % rank
 
     def known(self, size: int | None, what: str) -> int:
@@ -71,7 +72,7 @@ class CaffeLayer:
         if not self.blobs:
             raise AtcError("E11029", f"Op {self.name} exists in the model file but is not found in weight file.")
         if index >= len(self.blobs):
-            self.refuse(f"it has {len(self.blobs)} blobs in the file of weights")
+            self.refuse(f"it has {counted(len(self.blobs), 'blob')} in the file of weights")
         return self.blobs[index]
 
     def pair(self, said: Fields, name: str, default: int | None, stem: str = "") -> list[int]:
@@ -84,7 +85,7 @@ class CaffeLayer:
             self.refuse(f"{name} is missing")
         told = told or [default]
         if len(told) not in (1, 2):
-            self.refuse(f"{name} has {len(told)} numbers; allowed: 1 or 2")
+            self.refuse(f"{name} has {counted(len(told), 'number')}; allowed: 1 or 2")
         return [int(one) for one in (told * 2)[:2]]
 
 
@@ -104,7 +105,7 @@ class CaffeNetwork:
 
     def shape(self, layer: CaffeLayer, bottom: int = 0) -> Sizes:
         if bottom >= len(layer.bottoms):
-            layer.refuse(f"it takes {bottom + 1} bottoms, and has {len(layer.bottoms)}")
+            layer.refuse(f"it takes {counted(bottom + 1, 'bottom')}, and has {len(layer.bottoms)}")
         return self.shapes[layer.bottoms[bottom]]
 
     def images(self, layer: CaffeLayer) -> Sizes:

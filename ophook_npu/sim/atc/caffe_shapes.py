@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.caffe_network import CaffeLayer, CaffeNetwork, Sizes
 
 
@@ -57,7 +58,7 @@ def reshape(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
     first = axis if axis >= 0 else len(shape) + 1 + axis
     last = len(shape) if count == -1 else first + count
     if not 0 <= first <= last <= len(shape) or any(one == 0 and first + i >= last for i, one in enumerate(wanted)):
-        layer.refuse(f"axis {axis} and num_axes {count} with {wanted} for {len(shape)} dimensions")
+        layer.refuse(f"axis {axis} and num_axes {count} with {wanted} for {counted(len(shape), 'dimension')}")
     behind = [layer.known(size, "a dimension behind num_axes") for size in shape[last:]]
     inner = [shape[first + i] if one == 0 else one for i, one in enumerate(wanted)]
     made: Sizes = (*shape[:first], *inner, *behind)
@@ -95,7 +96,7 @@ def crop(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
     begins = (offsets * len(axes))[: len(axes)] if len(offsets) == 1 else offsets
     sizes = [layer.known(like[i], "what is cropped to") for i in axes]
     if len(begins) != len(axes):
-        layer.refuse(f"{len(begins)} offsets for {len(axes)} dimensions")
+        layer.refuse(f"{counted(len(begins), 'offset')} for {counted(len(axes), 'dimension')}")
     ends = [begin + size for begin, size in zip(begins, sizes, strict=True)]
     if any(shape[i] is not None and (shape[i] or 0) < end for i, end in zip(axes, ends, strict=True)):
         layer.refuse(f"it crops to {ends} of {shape}")

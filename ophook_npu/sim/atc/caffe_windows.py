@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.caffe_network import CaffeLayer, CaffeNetwork, Sizes
 
 
@@ -160,7 +161,7 @@ def prior_box(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
         ("step_h", "step_w"), image, (height, width), strict=True)]  # fmt: skip
     least, most = said.many("min_size"), said.many("max_size")
     if not least or (most and len(most) != len(least)):
-        layer.refuse(f"{len(least)} min_size and {len(most)} max_size")
+        layer.refuse(f"min_size {least} and max_size {most}")
     ratios = [1.0]
     for ratio in said.many("aspect_ratio"):
         if all(abs(ratio - one) >= 1e-6 for one in ratios):
@@ -181,7 +182,7 @@ def prior_box(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
         boxes = boxes.clip(0, 1)
     told = said.many("variance") or [0.1]
     if len(told) not in (1, 4):
-        layer.refuse(f"{len(told)} variances; allowed: 1 or 4")
+        layer.refuse(f"{counted(len(told), 'variance')}; allowed: 1 or 4")
     variances = np.broadcast_to(np.array(told if len(told) == 4 else told * 4), boxes.shape)
     value = np.stack([boxes.reshape(-1), variances.reshape(-1)])[None]
     net.add(layer, "Identity", net.const(layer, value), tops=layer.tops)

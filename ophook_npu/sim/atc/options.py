@@ -78,7 +78,8 @@ def read(arguments: Sequence[str]) -> dict[str, str]:
         option = rest.pop(0)
         if not option.startswith("-"):
             raise AtcError("E10001", f"{option!r} is no option.", todo="write --name=value")
-        name, given, value = option.removeprefix("-").removeprefix("-").partition("=")  # one dash or two, as gflags does
+        # One dash or two, as gflags takes them.
+        name, given, value = option.removeprefix("-").removeprefix("-").partition("=")
         if name not in USED | WITHOUT_EFFECT | REFUSED.keys():
             raise AtcError("E10001", f"unknown command line flag '{name}'.", todo="atc --help lists them")
         if not given:

@@ -130,7 +130,7 @@ WEIGHT, BIAS = np.zeros((2, 4, 3, 3), np.float32), np.zeros(2, np.float32)
         ),
         (X + layer("Slice", "slice_param { slice_point: 5 }", "x", tops=["a", "b"]), "4 are cut at [5] into 2"),
         (X + layer("Softmax", "softmax_param { axis: 4 }", "x"), "axis 4 for 4 dimensions"),
-        (X + layer("Eltwise", "", "x"), "operation SUM with 1 bottoms and 0 factors"),
+        (X + layer("Eltwise", "", "x"), "operation SUM with 1 bottom and 0 factors"),
         (X + layer("Reshape", "reshape_param { shape { dim: [1, 1, 1, 1, 0] } }", "x"), "for 4 dimensions"),
         (X + layer("Crop", "crop_param { offset: 1 }", "x", "x"), "it crops to [7, 7] of (2, 4, 6, 6)"),
     ],
@@ -142,7 +142,7 @@ def test_what_is_refused(text: str, said: str, tmp_path: Path) -> None:
 def test_weights_that_do_not_fit(tmp_path: Path) -> None:
     net = X + CONVOLUTION
     assert "cannot reshape array of size 8" in refused(tmp_path, net, {"l": [WEIGHT[:, :, 0, 0], BIAS]})
-    assert "it has 1 blobs in the file of weights" in refused(tmp_path, net, {"l": [WEIGHT]})
+    assert "it has 1 blob in the file of weights" in refused(tmp_path, net, {"l": [WEIGHT]})
     assert onnx(tmp_path, net, {"l": [WEIGHT, BIAS]}).graph.node[0].op_type == "Conv"
 
 
