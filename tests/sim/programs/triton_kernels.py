@@ -34,6 +34,15 @@ def add_in_tiles(x, y, out, n, BLOCK: tl.constexpr, TILE: tl.constexpr):
 
 
 @triton.jit
+def add_blocks(x, y, out, M, N, BLOCK: tl.constexpr):
+    first = tl.program_id(0) * BLOCK
+    a = tl.load(tl.make_block_ptr(x, (M, N), (N, 1), (first, 0), (BLOCK, BLOCK), (1, 0)), boundary_check=(0, 1))
+    b = tl.load(tl.make_block_ptr(y, (M, N), (N, 1), (first, 0), (BLOCK, BLOCK), (1, 0)), boundary_check=(0, 1))
+    to = tl.make_block_ptr(out, (M, N), (N, 1), (first, 0), (BLOCK, BLOCK), (1, 0))
+    tl.store(to, a + b, boundary_check=(0, 1))
+
+
+@triton.jit
 def product(a, b, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr):
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, TILE)
     total = tl.zeros((M, N), dtype=tl.float32)
@@ -281,11 +290,20 @@ def too_many():
     return False
 
 
+def added_in_blocks(block):
+    x, y = torch.randn(100, 60).npu(), torch.randn(100, 60).npu()
+    out = torch.empty_like(x)
+    add_blocks[(triton.cdiv(100, block),)](x, y, out, 100, 60, BLOCK=block)
+    return torch.equal(out, x + y)
+
+
 CASES = {
     "add": lambda: added(add, BLOCK=1024),
     "add too large": lambda: added(add, BLOCK=65536),
     "tiles": lambda: added(add_in_tiles, BLOCK=65536, TILE=16384),
     "tiles too large": lambda: added(add_in_tiles, BLOCK=65536, TILE=32768),
+    "blocks": lambda: added_in_blocks(64),
+    "blocks too large": lambda: added_in_blocks(256),
     "product": lambda: multiplied(64),
     "product too large": lambda: multiplied(256),
     "softmax": lambda: normalized(1000, 1024),

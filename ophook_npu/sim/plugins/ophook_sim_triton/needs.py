@@ -84,7 +84,7 @@ class ProgramTrace:
             size = _bytes(result)
             if name in _MEMORY:
                 kind = "MEMORY"
-                if "DATA" not in kinds and "MEMORY" not in kinds and _scattered(given[0], result):
+                if given and "DATA" not in kinds and "MEMORY" not in kinds and _scattered(given[0], result):
                     size = _ALIGNED * result.data.size
                 self.loads[line] = self.loads.get(line, 0) + 1
             elif name == "splat" or not (kinds & {"MEMORY", "CUBE", "DATA"} or name in _NEW):
