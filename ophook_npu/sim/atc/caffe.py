@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ophook_npu.plural import counted
 from ophook_npu.sim.atc.caffe_network import Array, CaffeLayer, CaffeNetwork, Fields, names
 from ophook_npu.sim.atc.errors import AtcError
 
@@ -192,15 +193,19 @@ def onnx_of(model: Path, weights: Path, input_shapes: Mapping[str, Sequence[int]
         convert = LAYERS.get(layer.type)
         if convert is None:
             _refuse_type(layer)
+        if not layer.bottoms:
+            layer.refuse("it has no bottom")
         layer.blobs = blobs.get(layer.name, [])
         for i, bottom in enumerate(layer.bottoms):
             if bottom not in network.shapes:
                 raise AtcError("E11012", f"Unknown bottom blob {bottom} at layer {layer.name}. The bottom blob is "
                                f"indexed {i}.")  # fmt: skip
         try:
-            made = convert(layer, network)
+            made = list(convert(layer, network))
         except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             layer.refuse(f"its shapes or parameters do not fit: {error}")
+        if len(made) != len(layer.tops):
+            layer.refuse(f"it has {counted(len(layer.tops), 'top')}; allowed: {len(made)}")
         network.shapes.update(zip(layer.tops, made, strict=True))
         _all_read(layer)
     if not inputs:
@@ -220,7 +225,7 @@ def onnx_of(model: Path, weights: Path, input_shapes: Mapping[str, Sequence[int]
 
 def _inputs(net: Fields, input_shapes: Mapping[str, Sequence[int]]) -> list[CaffeLayer]:
     """The layers of inputs that stand beside the layers."""
-    called, dims, shapes = net.many("input"), net.many("input_dim"), net.many("input_shape")
+    called, dims, shapes = net.many("input"), net.many("input_dim"), net.messages("input_shape")
     if called and dims and shapes:
         raise AtcError("E11001", "input_dim and input_shape are mutually exclusive in NetParameter for Caffe model "
                        "conversion.")  # fmt: skip
@@ -243,8 +248,8 @@ def _inputs(net: Fields, input_shapes: Mapping[str, Sequence[int]]) -> list[Caff
 
 def _layers(net: Fields) -> list[CaffeLayer]:
     counted, found = _Counted(), []
-    for one in net.many("layer"):
-        if any(rule.one("phase") in ("TRAIN", 0) for rule in one.many("include")):
+    for one in net.messages("layer"):
+        if any(rule.one("phase") in ("TRAIN", 0) for rule in one.messages("include")):
             continue
         name = one.one("name", "")
         if not re.fullmatch(r"[A-Za-z0-9./_-]+", name):
@@ -260,7 +265,7 @@ def _share(layers: Sequence[CaffeLayer], blobs: dict[str, list[Array]]) -> None:
     """Layers whose parameters have the same names have the blobs of the one that stands in the file."""
     known: dict[tuple[str, ...], list[str]] = {}
     for layer in layers:
-        if shared := tuple(param.one("name") for param in layer.said.many("param") if "name" in param):
+        if shared := tuple(param.one("name") for param in layer.said.messages("param") if "name" in param):
             known.setdefault(shared, []).append(layer.name)
     for together in known.values():
         there = next((blobs[name] for name in together if blobs.get(name)), None)

@@ -240,9 +240,8 @@ def _reduction(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
     axis = layer.axis(said.one("axis", 0), len(shape))
     told = said.one("operation", "SUM")
     of = {1: "SUM", 2: "ASUM", 3: "SUMSQ", 4: "MEAN"}.get(told, told)
-    names = {"SUM": "ReduceSum", "ASUM": "ReduceSum", "SUMSQ": "ReduceSum", "MEAN": "ReduceMean"}
-    if of not in names:
-        layer.refuse(f"operation {told}; allowed: {', '.join(names)}")
+    if of not in (known := ("SUM", "ASUM", "SUMSQ", "MEAN")):
+        layer.refuse(f"operation {told}; allowed: {', '.join(known)}")
     value, axes = layer.bottoms[0], list(range(axis, len(shape)))
     if of == "ASUM":
         value = net.add(layer, "Abs", value)
@@ -266,9 +265,10 @@ def _arg_max(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
     net.add(layer, "TopK", source, net.const(layer, [count], "int64"), tops=[best, places], axis=at)
     net.nodes[-1].name = net.unique(f"{layer.name}/TopK")
     if axis is not None:
-        net.add(layer, "Identity", best, tops=layer.tops) if values else net.add(
-            layer, "Cast", places, tops=layer.tops, to=1
-        )
+        if values:
+            net.add(layer, "Identity", best, tops=layer.tops)
+        else:
+            net.add(layer, "Cast", places, tops=layer.tops, to=1)
         return [(*shape[:at], count, *shape[at + 1 :])]
     parts = [net.add(layer, "Cast", places, to=1), *([best] if values else [])]
     rows = [net.add(layer, "Unsqueeze", one, net.const(layer, [1], "int64")) for one in parts]

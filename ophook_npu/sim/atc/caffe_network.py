@@ -35,9 +35,12 @@ class Fields:
         found = self.many(name)
         return found[-1] if found else default
 
+    def messages(self, name: str) -> list[Fields]:
+        return [one for one in self.many(name) if isinstance(one, Fields)]
+
     def message(self, name: str) -> Fields:
-        found = self.one(name)
-        return found if isinstance(found, Fields) else Fields({})
+        found = self.messages(name)
+        return found[-1] if found else Fields({})
 
     def __contains__(self, name: str) -> bool:
         return name in self.values

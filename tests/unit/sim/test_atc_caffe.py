@@ -130,6 +130,8 @@ WEIGHT, BIAS = np.zeros((2, 4, 3, 3), np.float32), np.zeros(2, np.float32)
         ),
         (X + layer("Slice", "slice_param { slice_point: 5 }", "x", tops=["a", "b"]), "4 are cut at [5] into 2"),
         (X + layer("Softmax", "softmax_param { axis: 4 }", "x"), "axis 4 for 4 dimensions"),
+        (X + layer("Sigmoid", "", "x", tops=["a", "b"]), "it has 2 tops; allowed: 1"),
+        (X + layer("Sigmoid", ""), "Op l with optype Sigmoid is invalid. Reason: it has no bottom."),
         (X + layer("Eltwise", "", "x"), "operation SUM with 1 bottom and 0 factors"),
         (X + layer("Reshape", "reshape_param { shape { dim: [1, 1, 1, 1, 0] } }", "x"), "for 4 dimensions"),
         (X + layer("Crop", "crop_param { offset: 1 }", "x", "x"), "it crops to [7, 7] of (2, 4, 6, 6)"),
