@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx_models import MODES, difference, run
+from onnx_models import MODES, by_mode, table
 
 from ophook_npu.sim.atc import caffe, caffe_layers
 from ophook_npu.sim.atc.caffe_network import CaffeLayer, CaffeNetwork, Fields
@@ -91,12 +91,10 @@ def draw(path: Path, weights: Path) -> None:
 
 
 def results(path: Path, folder: Path) -> Iterator[tuple[str, float | str]]:
-    """By mode, the difference or why there is none."""
+    """The shapes of the inputs, and by mode the difference or why there is none."""
     import cv2
 
-    from ophook_npu.sim.atc.__main__ import convert
     from ophook_npu.sim.atc.errors import AtcError
-    from ophook_npu.sim.atc.options import read
 
     weights = path.with_suffix(".caffemodel")
     try:
@@ -122,13 +120,7 @@ def results(path: Path, folder: Path) -> Iterator[tuple[str, float | str]]:
     except cv2.error as error:
         yield MODES[0], f"OpenCV: {str(error).splitlines()[0][-80:]}"
         return
-    for mode in MODES:
-        options = ["--framework=0", f"--model={path}", f"--weight={weights}", f"--output={folder / 'model'}"]
-        options += ["--soc_version=Ascend910B4", f"--precision_mode_v2={mode}"]
-        try:
-            yield mode, difference(run(str(convert(read(options))[0]), list(given.values())), wanted)
-        except (AtcError, RuntimeError) as error:
-            yield mode, str(error)
+    yield from by_mode(folder, list(given.values()), wanted, "--framework=0", f"--model={path}", f"--weight={weights}")
 
 
 def main() -> int:
@@ -136,15 +128,8 @@ def main() -> int:
     parser.add_argument("networks", nargs="+", type=Path, metavar="NET.prototxt")
     parser.add_argument("--most", type=float, default=1e-4)
     given = parser.parse_args()
-    wrong = 0
-    print(f"| network | inputs | {' | '.join(MODES)} |\n|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for path in given.networks:
-            told = dict(results(path, Path(folder)))
-            wrong += isinstance(told.get("origin"), float) and float(told["origin"]) > given.most
-            cells = [f"{one:.1e}" if isinstance(one, float) else one for one in (told.get(mode, "–") for mode in MODES)]
-            print(f"| {path.stem} | {told.get('shapes', '–')} | {' | '.join(cells)} |", flush=True)
-    return int(wrong > 0)
+        return int(table("network", given.networks, lambda path: results(path, Path(folder)), given.most) > 0)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import argparse
 import itertools
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import numpy as np
 MODES = ("origin", "fp16")
 SIZES = (320, 640, 48, 224, 96, 64, 16000, 512, 1, 2)
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
+Cells = Iterator[tuple[str, float | str]]
 _ONNX = {"float": "float32", "double": "float64"}
 _NUMPY = {0: "float32", 1: "float16", 2: "int8", 3: "int32", 4: "uint8", 6: "int16", 7: "uint16", 8: "uint32",
           9: "int64", 10: "uint64", 11: "float64", 12: "bool"}  # fmt: skip
@@ -133,12 +134,37 @@ def difference(found: list[Any], wanted: list[Any]) -> float:
     return most
 
 
-def results(path: Path, sizes: list[int], folder: Path) -> Iterator[tuple[str, float | str]]:
-    """By mode, the difference or why there is none."""
+def by_mode(folder: Path, given: list[Any], wanted: list[Any], *options: str) -> Cells:
+    """Converts in each mode, and gives the difference or why there is none."""
     from ophook_npu.sim.atc.__main__ import convert
     from ophook_npu.sim.atc.errors import AtcError
     from ophook_npu.sim.atc.options import read
 
+    for mode in MODES:
+        told = [*options, f"--output={folder / 'model'}", "--soc_version=Ascend910B4", f"--precision_mode_v2={mode}"]
+        try:
+            yield mode, difference(run(str(convert(read(told))[0]), given), wanted)
+        except AtcError as error:
+            yield mode, f"atc: {error}"
+            return
+        except RuntimeError as error:
+            yield mode, str(error)
+
+
+def table(what: str, paths: Iterable[Path], of: Callable[[Path], Cells], most: float) -> int:
+    """Prints a row for each file, and gives how many differ by more than ``most`` in their own types."""
+    wrong = 0
+    print(f"| {what} | inputs | {' | '.join(MODES)} |\n|---|---|---|---|", flush=True)
+    for path in paths:
+        told = dict(of(path))
+        wrong += isinstance(told.get("origin"), float) and float(told["origin"]) > most
+        cells = [f"{one:.1e}" if isinstance(one, float) else one for one in (told.get(mode, "–") for mode in MODES)]
+        print(f"| {path.name} | {told.get('shapes', '–')} | {' | '.join(cells)} |", flush=True)
+    return wrong
+
+
+def results(path: Path, sizes: list[int], folder: Path) -> Cells:
+    """The shapes of the inputs, and by mode the difference or why there is none."""
     try:
         given, wanted = reference(path, sizes)
     except Exception as error:
@@ -146,18 +172,9 @@ def results(path: Path, sizes: list[int], folder: Path) -> Iterator[tuple[str, f
         return
     yield "shapes", " ".join(str(list(array.shape)) for array in given.values())
     shape = ";".join(f"{name}:{','.join(map(str, array.shape))}" for name, array in given.items())
-    for mode in MODES:
-        options: Mapping[str, str] = read(
-            ["--framework=5", f"--model={path}", f"--output={folder / 'model'}", "--soc_version=Ascend910B4",
-             f"--precision_mode_v2={mode}", f"--input_shape={shape}"]
-        )  # fmt: skip
-        try:
-            yield mode, difference(run(str(convert(options)[0]), list(given.values())), wanted)
-        except AtcError as error:
-            yield mode, f"atc: {error}"
-            return
-        except RuntimeError as error:
-            yield mode, str(error)
+    yield from by_mode(
+        folder, list(given.values()), wanted, "--framework=5", f"--model={path}", f"--input_shape={shape}"
+    )
 
 
 def main() -> int:
@@ -166,15 +183,9 @@ def main() -> int:
     parser.add_argument("--size", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--most", type=float, default=1e-4)
     given = parser.parse_args()
-    wrong = 0
-    print(f"| model | inputs | {' | '.join(MODES)} |\n|---|---|---|---|", flush=True)
+    paths = [path for path, _ in itertools.groupby(given.models)]
     with tempfile.TemporaryDirectory() as folder:
-        for path, _ in itertools.groupby(given.models):
-            told = dict(results(path, given.size, Path(folder)))
-            wrong += isinstance(told.get("origin"), float) and float(told["origin"]) > given.most
-            cells = [f"{one:.1e}" if isinstance(one, float) else one for one in (told.get(mode, "–") for mode in MODES)]
-            print(f"| {path.name} | {told.get('shapes', '–')} | {' | '.join(cells)} |", flush=True)
-    return int(wrong > 0)
+        return int(table("model", paths, lambda path: results(path, given.size, Path(folder)), given.most) > 0)
 
 
 if __name__ == "__main__":

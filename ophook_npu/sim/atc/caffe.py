@@ -138,8 +138,8 @@ def read_weights(path: Path) -> dict[str, list[Array]]:
                        "unsupported by ATC.", todo="convert it with Caffe's upgrade_net_proto_binary")  # fmt: skip
     if not net.layer:
         raise AtcError("E11024", "Invalid Caffe weight file.", todo=f"{path} has no layer")
-    counted = _Counted()
-    return {counted.of(layer.name): [_blob(layer.name, one) for one in layer.blobs] for layer in net.layer}
+    distinct = _Distinct()
+    return {distinct.of(layer.name): [_blob(layer.name, one) for one in layer.blobs] for layer in net.layer}
 
 
 def _blob(name: str, blob: Any) -> Array:
@@ -155,7 +155,7 @@ def _blob(name: str, blob: Any) -> Array:
     return values.reshape(dims)
 
 
-class _Counted:
+class _Distinct:
     """CANN's names for layers whose name comes again."""
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ def onnx_of(model: Path, weights: Path, input_shapes: Mapping[str, Sequence[int]
 
     net = read_text(model)
     blobs = read_weights(weights)
-    layers = [*_inputs(net, input_shapes), *_layers(net)]
+    layers = [*_inputs(net), *_layers(net)]
     _share(layers, blobs)
     _name_values(layers)
     network = CaffeNetwork()
@@ -223,7 +223,7 @@ def onnx_of(model: Path, weights: Path, input_shapes: Mapping[str, Sequence[int]
     ), told
 
 
-def _inputs(net: Fields, input_shapes: Mapping[str, Sequence[int]]) -> list[CaffeLayer]:
+def _inputs(net: Fields) -> list[CaffeLayer]:
     """The layers of inputs that stand beside the layers."""
     called, dims, shapes = net.many("input"), net.many("input_dim"), net.messages("input_shape")
     if called and dims and shapes:
@@ -237,24 +237,21 @@ def _inputs(net: Fields, input_shapes: Mapping[str, Sequence[int]]) -> list[Caff
                        f"inputs {len(called)}.")  # fmt: skip
     found = []
     for i, name in enumerate(called):
-        shape = list(dims[4 * i : 4 * i + 4]) or (shapes[i].many("dim") if shapes else list(input_shapes.get(name, [])))
-        if not shape:
-            raise AtcError("E11005", f"The shape of input {name} is not defined in the model.",
-                           todo=f"give --input_shape='{name}:…'")  # fmt: skip
+        shape = shapes[i].many("dim") if shapes else dims[4 * i : 4 * i + 4]
         parameter = Fields({"shape": [Fields({"dim": shape})]})
         found.append(CaffeLayer(name, "Input", [], [name], Fields({"input_param": [parameter], "top": [name]})))
     return found
 
 
 def _layers(net: Fields) -> list[CaffeLayer]:
-    counted, found = _Counted(), []
+    distinct, found = _Distinct(), []
     for one in net.messages("layer"):
         if any(rule.one("phase") in ("TRAIN", 0) for rule in one.messages("include")):
             continue
         name = one.one("name", "")
         if not re.fullmatch(r"[A-Za-z0-9./_-]+", name):
             raise AtcError("E11018", f"Op name {name} contains invalid characters.")
-        layer = CaffeLayer(counted.of(name), one.one("type", ""), list(one.many("bottom")), list(one.many("top")), one)
+        layer = CaffeLayer(distinct.of(name), one.one("type", ""), list(one.many("bottom")), list(one.many("top")), one)
         if not layer.tops and layer.type != "Silence":
             raise AtcError("E11037", f"Op {name} has zero outputs.")
         found.append(layer)
@@ -292,11 +289,10 @@ def _data(layer: CaffeLayer, network: CaffeNetwork, input_shapes: Mapping[str, S
     if layer.tops[0] in network.shapes:
         raise AtcError("E11036", f"Data nodes have duplicate top blobs {layer.tops[0]}.")
     parameter = layer.said.message("input_param" if layer.type == "Input" else "dummy_data_param")
-    dims = parameter.message("shape").many("dim") or list(input_shapes.get(layer.name, []))
+    dims = list(input_shapes.get(layer.name, parameter.message("shape").many("dim")))
     if not dims:
         raise AtcError("E11005", f"The shape of input {layer.name} is not defined in the model.",
                        todo=f"give --input_shape='{layer.name}:…'")  # fmt: skip
-    dims = list(input_shapes.get(layer.name, dims))
     if any(size == 0 for size in dims):
         raise AtcError("E11027", f"Op {layer.name} with optype {layer.type} in the Caffe model has an input node with "
                        "shape size 0.")  # fmt: skip

@@ -57,10 +57,10 @@ def pooling(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
     up = said.one("round_mode", "CEIL") in ("CEIL", 0) and said.one("ceil_mode", True)
     if any(p >= k for p, k in zip(pad, kernel, strict=True)):
         layer.refuse(f"a padding of {pad} for a kernel of {kernel}")
-    counted: dict[str, Any] = {} if kind == "MAX" else {"count_include_pad": 1}
+    padding: dict[str, Any] = {} if kind == "MAX" else {"count_include_pad": 1}
     net.add(
         layer, name, layer.bottoms[0], tops=layer.tops, kernel_shape=kernel, strides=stride, pads=[*pad, *pad],
-        ceil_mode=int(up), **counted,
+        ceil_mode=int(up), **padding,
     )  # fmt: skip
     sizes: list[int | None] = []
     for size, k, p, s in zip(shape[2:], kernel, pad, stride, strict=True):
@@ -162,11 +162,10 @@ def prior_box(layer: CaffeLayer, net: CaffeNetwork) -> list[Sizes]:
     least, most = said.many("min_size"), said.many("max_size")
     if not least or (most and len(most) != len(least)):
         layer.refuse(f"min_size {least} and max_size {most}")
-    ratios = [1.0]
+    ratios, flip = [1.0], said.one("flip", True)
     for ratio in said.many("aspect_ratio"):
         if all(abs(ratio - one) >= 1e-6 for one in ratios):
-            ratios += [ratio, 1 / ratio] if said.one("flip", True) else [ratio]
-    said.one("flip")
+            ratios += [ratio, 1 / ratio] if flip else [ratio]
     sizes = []
     for i, small in enumerate(least):
         sizes.append((small, small))
