@@ -139,7 +139,10 @@ def venv(place: Path) -> Path:
     venv = place / "v env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     (site,) = venv.glob("lib/python*/site-packages")
-    (site / "parent.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n{REPOSITORY}\n")
+    # The stand-in for the tree needs none of the room that a real build needs: the disk here need not have it.
+    usage = "type(shutil.disk_usage('/'))(10**12, 0, 10**12)"
+    room = f"import shutil; shutil.disk_usage = (lambda usage: lambda folder: usage)({usage})"
+    (site / "parent.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n{REPOSITORY}\n{room}\n")
     _package(
         site, "torch", "2.13.0+cpu", "__version__ = '2.13.0+cpu'\ndef compiled_with_cxx11_abi():\n    return True\n"
     )
