@@ -30,7 +30,7 @@ from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
-from ophook_npu.sim import core_kinds, launches
+from ophook_npu.sim import core_kinds, launches, threads
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
@@ -38,6 +38,7 @@ _WHERE = "bisheng"
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
 # --npu-arch: Atlas A2 and A3; Ascend950; Ascend310P
 _ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310, "dav-2002": 200}
+_OF_THREADS = "dav-3510"
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
 _DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer|-X(?:host|aicore)-(?:start|end)")
 
@@ -53,6 +54,7 @@ class _Job:
     shared: bool = False
     archive: bool = False  # -lib
     asc: bool = False  # -x asc
+    threads: bool = False  # --enable-simt
     twin: bool = False  # kernels are functions of the program: CMAKE_ASC_RUN_MODE=cpu
     launches: Path | None = None  # where the headers of launches go; nothing is compiled then
     expressions: dict[str, str] = field(default_factory=dict)  # kernels that programs find by another name
@@ -81,7 +83,7 @@ def _job(arguments: Sequence[str]) -> _Job:
         elif one.startswith("--ophook-launches="):
             job.launches = Path(one.partition("=")[2])
         elif one == "--enable-simt":
-            raise OphookError(_WHERE, f"{one}: threads of SIMT are Ascend950's, and not simulated")
+            job.threads = True
         elif one == "-x" or one in ("-xasc", "-xcce"):
             job.asc = (value(one) if one == "-x" else one[2:]) in ("asc", "cce")
         elif one == "-mllvm":
@@ -117,6 +119,8 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.inputs.append(one)
     if of_soc and not any(one.startswith("-D__CCE_AICORE__") for one in job.seen):  # --npu-arch comes first
         job.seen.append(of_soc)
+    if job.threads and f"-D__CCE_AICORE__={_ARCHITECTURES[_OF_THREADS]}" not in job.seen:
+        raise OphookError(_WHERE, "--enable-simt: threads of SIMT are Ascend 950's", todo=f"--npu-arch={_OF_THREADS}")
     if not job.sources and not any(not one.startswith("-") for one in job.inputs):
         raise OphookError(_WHERE, "no input file", allowed="sources (.asc, .cpp), objects and libraries")
     for source in job.sources:
@@ -247,10 +251,13 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     workspace = _workspace(job)
 
     def compiled(text: str, name: str) -> Path:
-        made = translated(build.without_aicore(text), source.name, job.expressions, workspace)
+        plain, watched = build.without_aicore(text), list[str]()
+        if job.threads or "__simt_vf__" in plain:
+            plain, watched = threads.translated(plain), threads.WATCHED
+        made = translated(plain, source.name, job.expressions, workspace, threads=job.threads)
         (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
-        taken = [*how, *optimize, "-g", "-w", build.ALIASING, "-x", "c++-cpp-output"]
+        taken = [*how, *optimize, "-g", "-w", build.ALIASING, *watched, "-x", "c++-cpp-output"]
         if toolchain.is_gcc(compiler):
             taken.append("-fpreprocessed")
         _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed)
@@ -381,8 +388,9 @@ _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b_
 # `__ubuf__ float x[64], y[64];`: arrays of the C interface, in the local memory of a position.
 _SPACES = {"ubuf": "VECCALC", "cbuf": "A1", "ca": "A2", "cb": "B2", "cc": "CO1", "fbuf": "C2PIPE2GM"}
 _SPACE = "|".join(_SPACES)
+_ARRAY = r"\w+(?:\s*\[[^\[\];=]+\])+"
 _ARRAYS = re.compile(
-    rf"\b__({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+)\s+(\w+\s*\[[^\[\];=]*\](?:\s*,\s*\w+\s*\[[^\[\];=]*\])*)\s*;"
+    rf"\b__({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+({_ARRAY}(?:\s*,\s*{_ARRAY})*)\s*;"
 )
 
 
@@ -390,10 +398,10 @@ def _arrays(found: re.Match[str]) -> str:
     """Of a declaration: each array is a reference to where the runtime has its place."""
     space, kind, names = found.groups()
     made = []
-    for name, length in re.findall(r"(\w+)\s*\[([^\[\]]*)\]", names):
-        position, array = f"int(::AscendC::TPosition::{_SPACES[space]})", f"{kind}[{length}]"
+    for name, sizes in re.findall(r"(\w+)((?:\s*\[[^\[\]]*\])+)", names):
+        position, array = f"int(::AscendC::TPosition::{_SPACES[space]})", f"{kind}{sizes}"
         place = f'::ophook::rt::local_array({position}, sizeof({array}), "{name}", ::ophook::rt::At::here())'
-        made.append(f"{kind} (&{name})[{length}] = *static_cast<{kind} (*)[{length}]>({place});")
+        made.append(f"{kind} (&{name}){sizes} = *static_cast<{kind} (*){sizes}>({place});")
     return " ".join(made) + "\n" * found[0].count("\n")
 
 
@@ -401,9 +409,16 @@ _C_LINKAGE = re.compile(r'\bextern\s*"C"')
 _TRAP = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"trap"\s*\)')  # the AI core's instruction
 
 
-def translated(text: str, name: str, expressions: Mapping[str, str] | None = None, workspace: int = 0) -> str:
+def translated(
+    text: str,
+    name: str,
+    expressions: Mapping[str, str] | None = None,
+    workspace: int = 0,
+    *,
+    threads: bool = False,
+) -> str:
     """A preprocessed source as g++ takes it. ``expressions``: by name, kernels that are found by it (``add<float>``);
-    ``workspace``: see `launches.definition`.
+    ``workspace``: see `launches.definition`; ``threads``: kernels may be functions of threads (``--enable-simt``).
 
     Raises:
         OphookError: a launch that cannot be read; with its line.
@@ -427,7 +442,7 @@ def translated(text: str, name: str, expressions: Mapping[str, str] | None = Non
                 if found.by_name:
                     named[kernel] = found.kernel
             continue
-        short, begin, replacement, end = _launch(text, token.start(), name)
+        short, begin, replacement, end = _launch(text, token.start(), name, threads)
         launched.add(short)
         pieces += [text[at:begin], replacement]
         at = end
@@ -509,7 +524,7 @@ def _kernel(text: str, at: int) -> _Found | None:
     return _Found(kernel, -1, by_name)
 
 
-def _launch(text: str, at: int, name: str) -> tuple[str, int, str, int]:
+def _launch(text: str, at: int, name: str, threads: bool) -> tuple[str, int, str, int]:
     """(the kernel's name, where it begins, what takes the place of all before the arguments, where they begin)."""
     end = at
     while text[end - 1].isspace():
@@ -540,15 +555,18 @@ def _launch(text: str, at: int, name: str) -> tuple[str, int, str, int]:
     if not re.match(r"\s*\(", text[after:]):
         raise _unreadable(text, at, name, "no arguments behind >>>")
     parts = _split(settings)
-    if not 1 <= len(parts) <= 3:
+    of_threads = threads and len(parts) == 4
+    if not of_threads and not 1 <= len(parts) <= 3:
+        allowed = "blocks, l2ctrl, stream" + ("; or" if threads else "; with --enable-simt also") + " blocks, threads,"
         raise _unreadable(
-            text, at, name, f"<<<{settings.strip()}>>> has {counted(len(parts), 'value')}; allowed: blocks, l2ctrl,"
-            " stream (threads of SIMT are Ascend950's)",
+            text, at, name, f"<<<{settings.strip()}>>> has {counted(len(parts), 'value')}; allowed: {allowed}"
+            " bytes of UB, stream",
         )  # fmt: skip
     lines = "\n" * text.count("\n", begin, after)  # what follows keeps its line
     short = re.sub(r"<.*", "", re.sub(r"\s", "", kernel), flags=re.DOTALL).rsplit("::", 1)[-1]
     call = f"[=](auto... ophook_a) {{ {' '.join(kernel.split())}(ophook_a...); }}"
-    return short, begin, f'::ophook::program::launch("{short}", {call}, {" ".join(settings.split())}){lines}', after
+    function = "launch_threads" if of_threads else "launch"
+    return short, begin, f'::ophook::program::{function}("{short}", {call}, {" ".join(settings.split())}){lines}', after
 
 
 def _split(text: str) -> list[str]:

@@ -226,6 +226,22 @@ uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, 
   return uint32_t(failed);
 }
 
+uint32_t enqueue_threads(const char* kernel, const ThreadSizes& sizes, void* stream, Bound work, int architecture) {
+  constexpr uint64_t kMostThreads = 2048, kMostBytes = (256 - 8 - 32) * 1024;  // UB without what is reserved and cache
+  auto total = [](const uint32_t(&each)[3]) { return uint64_t(each[0]) * each[1] * each[2]; };
+  const uint64_t threads = total(sizes.threads);
+  int failed = 0;
+  if (!threads || threads > kMostThreads)
+    failed = sim_fail(107000, "%s<<<…>>>: %llu threads in a block; allowed: 1 to %llu", kernel,
+                      (unsigned long long)threads, (unsigned long long)kMostThreads);
+  else if (sizes.bytes > kMostBytes)
+    failed = sim_fail(107000, "%s<<<…>>>: %llu bytes of dynamic UB; allowed: up to %llu", kernel,
+                      (unsigned long long)sizes.bytes, (unsigned long long)kMostBytes);
+  if (!failed) return enqueue(kernel, total(sizes.blocks), stream, std::move(work), architecture);
+  std::fprintf(stderr, "%s\n", sim_error_message());
+  return uint32_t(failed);
+}
+
 int run_now(const char* kernel, uint64_t blocks, int kind, uint64_t tiling_key, Bound work) {
   Task task{kernel, blocks, std::move(work), tiling_key, kind};
   return run(&task);

@@ -12,9 +12,13 @@
 #include <utility>
 #include <vector>
 
+#if defined(__CCE_AICORE__) && __CCE_AICORE__ == 310
+#include "ascendc/simt.h"
+#else
 namespace ophook::rt {
 __attribute__((visibility("default"))) bool is_vector_core();
 }
+#endif
 
 // Hidden: each library of kernels has its own, also where a program loads several (aclrtBinaryLoadFromFile).
 #pragma GCC visibility push(hidden)
@@ -101,6 +105,13 @@ constexpr int kArchitecture = 0;
 // 0, or the code with which the launch failed.
 uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, int architecture = kArchitecture);
 
+// The same for a kernel of threads: how many blocks and threads in each of three dimensions, and bytes of UB.
+struct ThreadSizes {
+  uint32_t blocks[3], threads[3];
+  uint64_t bytes;
+};
+uint32_t enqueue_threads(const char* kernel, const ThreadSizes& sizes, void* stream, Bound work, int architecture);
+
 // What is left of a workspace behind the bytes of the system, as a kernel sees it of which HAVE_WORKSPACE is defined.
 inline uint8_t* user_workspace(void* workspace) {
   constexpr size_t kSystem = 16 * 1024 * 1024;  // PlatformAscendC::GetLibApiWorkSpaceSize
@@ -123,11 +134,45 @@ struct Launch {
   }
 };
 
-// The second and third may be left out: no special use of the second-level cache, the default stream.
-template <typename Kernel, typename L2 = std::nullptr_t>
-Launch<Kernel> launch(const char* name, Kernel kernel, uint64_t blocks, L2 = {}, void* stream = nullptr) {
-  return {name, blocks, stream, std::move(kernel)};
+// The second and third may be left out: no special use of the second-level cache, the default stream. On Ascend 950 the
+// second is how many bytes of UB the `extern __ubuf__` arrays of its threads have.
+template <typename Kernel, typename Second = std::nullptr_t>
+auto launch(const char* name, Kernel kernel, uint64_t blocks, Second second = {}, void* stream = nullptr) {
+#if defined(__CCE_AICORE__) && __CCE_AICORE__ == 310
+  if constexpr (std::is_integral_v<Second>) {
+    auto with = [kernel, second](auto... arguments) { rt::simt_dynamic(uint64_t(second)), kernel(arguments...); };
+    return Launch<decltype(with)>{name, blocks, stream, std::move(with)};
+  } else
+#endif
+    return Launch<Kernel>{name, blocks, stream, std::move(kernel)};
 }
+
+#if defined(__CCE_AICORE__) && __CCE_AICORE__ == 310
+// A kernel of threads: `kernel<<<blocks, threads, bytes of UB, stream>>>(arguments)`.
+template <typename Kernel>
+struct ThreadLaunch {
+  const char* name;
+  rt::SimtLaunch sizes;
+  void* stream;
+  Kernel kernel;
+
+  template <typename... T>
+  uint32_t operator()(T... arguments) const {
+    const auto body = [kernel = kernel, arguments...] { kernel(arguments...); };
+    const auto run = [name = name, sizes = sizes, body] {
+      rt::simt_kernel(name, sizes, rt::simt_body(body));
+    };
+    const dim3 &b = sizes.blocks, &t = sizes.threads;
+    const ThreadSizes told{{b.x, b.y, b.z}, {t.x, t.y, t.z}, sizes.dynamic};
+    return enqueue_threads(name, told, stream, {run, pointers_in(arguments...)}, kArchitecture);
+  }
+};
+template <typename Kernel>
+ThreadLaunch<Kernel> launch_threads(const char* name, Kernel kernel, dim3 blocks, dim3 threads, uint64_t bytes = 0,
+                                    void* stream = nullptr) {
+  return {name, {blocks, threads, bytes}, stream, std::move(kernel)};
+}
+#endif
 
 }  // namespace ophook::program
 #pragma GCC visibility pop

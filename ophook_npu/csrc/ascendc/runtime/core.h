@@ -133,7 +133,9 @@ struct Pending {
   std::function<void()> run;
 };
 
+struct Stopped {};  // thrown through the kernel to end a core
 struct Launch;
+class SimtShadow;
 class Fiber;
 // What a core needs while it runs, too large to be made for each: one that has ended leaves it to the next.
 struct Workplace {
@@ -254,6 +256,8 @@ struct Launch {
   int blocks = 1, subs = 1;
   std::map<std::pair<int, int>, std::vector<Message>> between;  // IBSet, by core and event
   std::map<uint64_t, Message> written_back;                     // by line: what its writers had done
+  std::shared_ptr<SimtShadow> simt;                             // where it has threads
+  uint64_t dynamic_ub = 0;                                      // bytes that <<<>>> gave `extern __ubuf__` arrays
   bool failed = false;
   std::string output;  // of printf and DumpTensor
   std::vector<std::unique_ptr<Workplace>> spare;

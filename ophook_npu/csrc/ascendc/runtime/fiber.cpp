@@ -13,12 +13,28 @@ constexpr size_t kStack = 1 << 20;
 Fiber::Fiber(void (*function)()) : function_(function) {
   stack_ = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (stack_ == MAP_FAILED) std::abort();
+  prepare();
+}
+
+void Fiber::prepare() {
   getcontext(&context_);
   context_.uc_stack.ss_sp = stack_;
   context_.uc_stack.ss_size = kStack;
   context_.uc_link = nullptr;
   const auto self = reinterpret_cast<uintptr_t>(this);  // makecontext hands on numbers of 32 bits
   makecontext(&context_, reinterpret_cast<void (*)()>(main), 2, uint32_t(self >> 32), uint32_t(self));
+}
+
+void Fiber::restart() {
+  prepare();
+#if !OPHOOK_FIBER_SWAPS
+  begun_ = false;
+#endif
+}
+
+bool Fiber::holds(const void* p) const {
+  const auto at = reinterpret_cast<uintptr_t>(p), begin = reinterpret_cast<uintptr_t>(stack_);
+  return at >= begin && at < begin + kStack;
 }
 
 Fiber::~Fiber() { munmap(stack_, kStack); }

@@ -23,9 +23,13 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
   void enter();  // until the fiber leaves
   void leave();  // on the fiber's own stack: until it is entered
+  void restart();  // what it was doing when it left is given up
+  bool holds(const void* p) const;  // on its stack
+  const void* stack() const { return stack_; }
 
  private:
   static void main(uint32_t high, uint32_t low);
+  void prepare();
   void (*const function_)();
   void* stack_;
   ucontext_t context_{};

@@ -7,11 +7,10 @@
 #include "core.h"
 #include "division.h"
 #include "fiber.h"
+#include "simt.h"
 
 namespace ophook::rt {
 namespace {
-
-struct Stopped {};  // thrown through the kernel to end a core
 
 void call(void* entry, uint8_t* const* a, int n, const float* f) {
   using B = uint8_t*;
@@ -308,7 +307,7 @@ int print_list(bool named, const char* format, va_list arguments) {
   if (!c) return std::vprintf(format, arguments);
   char buffer[2048];
   const int length = std::vsnprintf(buffer, sizeof buffer, format, arguments);
-  if (named)
+  if (named && !simt())
     c->launch.output += text("[%s Block %lld/%lld] ", c->is_vector ? "AIV" : "AIC", (long long)block_index(),
                              (long long)c->launch.blocks * (c->is_vector ? c->launch.subs : 1));
   c->launch.output += buffer;
@@ -467,6 +466,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   job = &now;
   survive_divisions();
   schedule(launch);
+  if (launch.simt) launch.simt->fold(launch);
   leave_places(launch);
   job = outer;
   if (o.checks)

@@ -349,11 +349,5 @@ namespace AscendC {
 namespace MicroAPI = Reg;  // the older name
 }
 
-// A vector function is called as any other.
-template <auto funcPtr, typename... Args>
-__aicore__ inline void asc_vf_call(Args&&... args) {
-  funcPtr(static_cast<Args&&>(args)...);
-}
-
 #undef OPHOOK_HEAD
 #undef OPHOOK_AT

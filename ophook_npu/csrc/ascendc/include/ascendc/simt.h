@@ -1,0 +1,105 @@
+// Threads of Ascend 950 (SIMT): what the device's compiler has built in for them, and the calls of the runtime.
+//
+// A thread block runs on one vector core. Its threads take turns on the core's stack of time: each runs until it ends or
+// waits for others. How they meet, and what they may do with memory, is the runtime's business (runtime/simt.cpp).
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "runtime.h"
+
+#ifndef OPHOOK_ASC_PROGRAM  // there the translation looks for it (ophook_npu.sim.program)
+#define __simt_vf__
+#define __launch_bounds__(threads)
+#endif
+#define __simt_callee__
+#ifndef __callee__
+#define __callee__
+#endif
+
+struct dim3 {
+  unsigned int x, y, z;
+  constexpr dim3(unsigned int x, unsigned int y = 1, unsigned int z = 1) : x(x), y(y), z(z) {}
+};
+constexpr int32_t warpSize = 32;
+
+namespace ophook::rt {
+
+struct SimtLaunch {
+  dim3 blocks = dim3(1), threads = dim3(1);
+  uint64_t dynamic = 0;  // bytes of UB for `extern __ubuf__` arrays
+};
+struct SimtBody {  // what each thread does, with what it is given
+  void (*call)(const void*);
+  const void* data;
+  size_t bytes;
+};
+template <typename F>
+SimtBody simt_body(const F& body) {
+  return {[](const void* data) { (*static_cast<const F*>(data))(); }, &body, sizeof body};
+}
+// Runs a function by so many threads on the core that calls it.
+OPHOOK_RT void simt_call(dim3 threads, SimtBody body, At at);
+// The same for a kernel that is one: its blocks are the cores of the launch.
+OPHOOK_RT void simt_kernel(const char* name, const SimtLaunch& launch, SimtBody body);
+// What <<<>>> gave a kernel that calls such functions itself.
+OPHOOK_RT void simt_dynamic(uint64_t bytes);
+OPHOOK_RT void* simt_dynamic_array();
+// The first thing that a thread does, where its function says how many threads it takes.
+OPHOOK_RT void simt_bound(uint64_t most, const char* function, At at);
+
+OPHOOK_RT void simt_barrier(At at);
+OPHOOK_RT void simt_fence(bool of_block);
+// A read or write past the core's data cache, which other blocks see.
+OPHOOK_RT void simt_uncached(const void* address, uint32_t bytes, bool write, At at);
+OPHOOK_RT void simt_cache_line(const void* address, At at);
+
+enum class Meet : uint8_t { shfl, shfl_up, shfl_down, shfl_xor, add, max, min, ballot, active };
+// What the lanes of a warp do together; all that are active come to the same place.
+OPHOOK_RT void simt_meet(Meet what, const char* call, Dtype dtype, const void* value, uint32_t bytes, int64_t lane,
+                         int32_t width, void* result, At at);
+
+enum class Atomic : uint8_t { add, sub, exchange, max, min, inc, dec, compare, bit_and, bit_or, bit_xor };
+// On `count` elements in a row, each by itself; *before: what was there.
+OPHOOK_RT void simt_atomic(Atomic what, const char* call, void* address, Dtype dtype, uint32_t count, const void* value,
+                           const void* compared, void* before, At at);
+OPHOOK_RT uint64_t simt_clock();
+enum class Space : uint8_t { global, ubuf, local };
+OPHOOK_RT bool simt_in(Space space, const void* address);
+OPHOOK_RT const void* simt_base(Space space);
+
+}  // namespace ophook::rt
+
+// Where the running thread stands: what the device's compiler has as variables. The runtime sets them whenever another
+// thread goes on, so that they are constants to each.
+struct OphookIndex {
+  unsigned int x, y, z;
+  operator dim3() const { return dim3(x, y, z); }
+};
+extern OPHOOK_RT __thread const OphookIndex threadIdx, blockIdx, blockDim, gridDim;
+
+// A function of threads, as `asc_vf_call<function>(dim3(…), arguments…)` has it; a vector function of registers is
+// called as any other.
+namespace ophook::rt {
+struct SimtCall {  // how many threads, and where that is said
+  SimtCall(const dim3& threads, At at = At::here()) : threads(threads), at(at) {}
+  dim3 threads;
+  At at;
+};
+template <typename T>
+using OtherThanDim3 = std::enable_if_t<!std::is_same_v<std::decay_t<T>, dim3>>;
+}  // namespace ophook::rt
+template <auto funcPtr>
+__aicore__ inline void asc_vf_call() {
+  funcPtr();
+}
+template <auto funcPtr, typename First, typename... Args, typename = ophook::rt::OtherThanDim3<First>>
+__aicore__ inline void asc_vf_call(First&& first, Args&&... args) {
+  funcPtr(static_cast<First&&>(first), static_cast<Args&&>(args)...);
+}
+template <auto funcPtr, typename... Args>
+__aicore__ inline void asc_vf_call(ophook::rt::SimtCall call, Args&&... args) {
+  const auto body = [&] { funcPtr(args...); };
+  ::ophook::rt::simt_call(call.threads, ::ophook::rt::simt_body(body), call.at);
+}
