@@ -42,7 +42,7 @@ from ophook_npu.npu import autoload
 from ophook_npu.sim import program
 from ophook_npu.sim.variables import apply, environment
 
-PARTS = ("01_simd_cpp_api", "02_simd_c_api")  # SIMT and hybrid programs are Ascend950's; AI CPU is not simulated
+PARTS = ("01_simd_cpp_api", "02_simd_c_api", "03_simt_api", "05_simd_simt_hybrid")  # AI CPU is not simulated
 STATES = ("equal", "ran", "differs", "stopped", "build", "no block")
 PRODUCTS = {"Atlas A2": ("Ascend910B4", "dav-2201"), "Ascend 950": ("Ascend950PR_9589", "dav-3510")}
 # OK is unittest's.
@@ -111,15 +111,16 @@ def shown(readme: str) -> list[str]:
 
 
 def _missing(lines: list[str], said: str) -> str:
-    """The first line that was not printed, in this order; empty if all were. ``...`` and ``**`` stand for anything."""
-    at = 0
+    """The first line that was not printed, each as often as it is there; empty if all were. Blocks and threads print in
+    any order. ``...`` and ``**`` stand for anything.
+    """
     printed = [line.strip() for line in said.splitlines()]
     for line in filter(str.strip, lines):
         pattern = ".*".join(re.escape(part.rstrip()) for part in re.split(r"\.\.\.+|\*\*", line.strip()))
-        found = next((i for i in range(at, len(printed)) if re.fullmatch(pattern, printed[i])), None)
+        found = next((i for i, one in enumerate(printed) if re.fullmatch(pattern, one)), None)
         if found is None:
             return line.strip()
-        at = found + 1
+        del printed[found]
     return ""
 
 

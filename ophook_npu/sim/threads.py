@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import re
+from collections.abc import Callable
 
 # The compiler calls the runtime before each access to memory: runtime/simt_memory.cpp has what it calls.
 WATCHED = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
@@ -11,6 +13,8 @@ _HEAD = re.compile(r"\b__(?:global|simt_vf)__\b")
 _OTHER_KERNEL = re.compile(r"\b__(?:vector|cube|mix|aicore)__\b|\[aicore\]")
 _BOUND = re.compile(r"\b__launch_bounds__\s*\(")
 _DYNAMIC = re.compile(r"\bextern\s+__ubuf__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+(\w+)\s*\[\s*\]\s*;")
+_FIXED = re.compile(r"(?<!extern )\b__ubuf__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+(\w+)((?:\s*\[[^\[\];=]+\])+)\s*;")
+_NAMESPACE = re.compile(r"(?:\bnamespace(?:\s+[\w:]+)?|\bextern\s+\"C(?:\+\+)?\")\s*$")
 
 
 def translated(text: str) -> str:
@@ -34,7 +38,47 @@ def translated(text: str) -> str:
         at = end + 1
     text = "".join([*pieces, text[at:]])
     text = _without_bounds(re.sub(r"\b__simt_vf__\b", "", text))
-    return _DYNAMIC.sub(lambda it: f"{it[1]}* {it[2]} = static_cast<{it[1]}*>(::ophook::rt::simt_dynamic_array());", text)
+    return _arrays(text)
+
+
+def _arrays(text: str) -> str:
+    """``extern __ubuf__ T name[];`` as a pointer to what the launch gave; outside of functions, where no core runs yet
+    and arrays of a known size stand as well, as what becomes one where it is used.
+    """
+    outside = _outside(text)
+
+    def dynamic(found: re.Match[str]) -> str:
+        kind, name = found.groups()
+        if outside(found.start()):
+            return f'static const ::ophook::rt::UbArray<{kind}[]> {name}{{"{name}"}};'
+        return f"{kind}* {name} = static_cast<{kind}*>(::ophook::rt::simt_dynamic_array());"
+
+    def fixed(found: re.Match[str]) -> str:
+        kind, name, sizes = found.groups()
+        if not outside(found.start()):
+            return found[0]
+        return f'static const ::ophook::rt::UbArray<{kind}{sizes}> {name}{{"{name}"}};'
+
+    return _FIXED.sub(fixed, _DYNAMIC.sub(dynamic, text)) if _FIXED.search(text) or _DYNAMIC.search(text) else text
+
+
+def _outside(text: str) -> Callable[[int], bool]:
+    """Whether a place is in no braces but those of namespaces."""
+    opened: list[tuple[int, bool]] = []  # from where on, and what holds there
+    within: list[bool] = []
+    for brace in re.finditer(r"[{}]", text):
+        if brace[0] == "{":
+            within.append(_NAMESPACE.search(text, max(0, brace.start() - 200), brace.start()) is None)
+        elif within:
+            within.pop()
+        opened.append((brace.end(), not any(within)))
+    places = [place for place, _ in opened]
+
+    def outside(at: int) -> bool:
+        before = bisect.bisect_right(places, at) - 1
+        return before < 0 or opened[before][1]
+
+    return outside
 
 
 def _body(text: str, at: int) -> tuple[int, str]:

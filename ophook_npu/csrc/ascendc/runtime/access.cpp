@@ -86,21 +86,25 @@ void Operation::fills(const Local& tensor, uint64_t first, uint64_t bytes, const
         core.describe(tensor));
 }
 
+// Just before the argument that is nearest, or nowhere.
+std::string near(const Launch& launch, const uint8_t* data, uint64_t bytes) {
+  std::string found;
+  for (const Argument& each : launch.memory.arguments)
+    if (data < each.data && data + bytes > each.data - 4096)
+      found = text(", %llu bytes before %s", (unsigned long long)(each.data - data), each.name.c_str());
+    else if (data >= each.data + each.allocated && data < each.data + each.allocated + (1 << 20))
+      found = text(", %llu bytes after the end of %s", (unsigned long long)(data - each.data - each.bytes),
+                   each.name.c_str());
+  return found;
+}
+
 uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argument** out) {
   Argument* a = core.launch.memory.find(data, bytes);
   *out = a;
   if (!a) {
-    // Just before the argument that is nearest, or nowhere.
-    std::string near;
-    for (const Argument& each : core.launch.memory.arguments)
-      if (data < each.data && data + bytes > each.data - 4096)
-        near = text(", %llu bytes before %s", (unsigned long long)(each.data - data), each.name.c_str());
-      else if (data >= each.data + each.allocated && data < each.data + each.allocated + (1 << 20))
-        near = text(", %llu bytes after the end of %s", (unsigned long long)(data - each.data - each.bytes),
-                    each.name.c_str());
     core.report(Kind::global_bounds, call, at,
                 text("%s %llu bytes of device memory that belong to no argument%s", write ? "writes" : "reads",
-                     (unsigned long long)bytes, near.c_str()));
+                     (unsigned long long)bytes, near(core.launch, data, bytes).c_str()));
     return 0;
   }
   const uint64_t first = uint64_t(data - a->data);

@@ -46,6 +46,9 @@ struct Operation {
   uint64_t device(const uint8_t* data, uint64_t bytes, bool write, Argument** argument);
 };
 
+// Where an address is that belongs to no argument: ", 4 bytes after the end of x".
+std::string near(const Launch& launch, const uint8_t* data, uint64_t bytes);
+
 // Runs a copy now, or when somebody waits for it.
 template <typename F>
 void when_due(Operation& op, F run) {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "access.h"
+#include "simt.h"
 
 namespace ophook::rt {
 
@@ -271,6 +272,7 @@ void write_global(const char* call, Global tensor, uint64_t index, uint32_t size
 
 // A line that a core writes back tells the core that fetches it what was done before.
 void cache_clean(Global tensor, bool whole, At at) {
+  if (Simt* const threads = simt()) return threads->fetch(tensor.data, at);
   Core& c = core();
   c.settle_all();
   c.begin(Pipe::S, "DataCacheCleanAndInvalid", at);

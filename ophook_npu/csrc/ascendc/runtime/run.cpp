@@ -466,7 +466,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   job = &now;
   survive_divisions();
   schedule(launch);
-  if (launch.simt) launch.simt->fold(launch);
+  if (launch.simt) launch.simt->fold();
   leave_places(launch);
   job = outer;
   if (o.checks)

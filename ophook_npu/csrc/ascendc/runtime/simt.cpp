@@ -1,5 +1,6 @@
-// Threads of Ascend 950: each on a stack of its own, one at a time. A warp's go first to where all of them wait or have
-// ended; what they do together takes place there, of those that stand in the first such place of the source.
+// Threads of Ascend 950: each on a stack of its own, one at a time. The lanes of a warp go in step from one access to
+// memory to the next, those behind first, until all of them wait or have ended; then another warp goes. What the lanes
+// do together takes place where all wait, of those that stand in the first such place of the source.
 #include "simt.h"
 
 #include <chrono>
@@ -72,7 +73,7 @@ Simt::Simt(Core& c, dim3 sizes, SimtBody body, At where)
   LocalMemory& ub = c.memory->at(Memory::ub);
   ub_ = ub.data(0, 0), ub_end_ = ub_ + ub.size();
   touched_.assign(ub.size() / kBlock, 0);
-  if (!c.launch.simt) c.launch.simt = std::make_shared<SimtShadow>();
+  if (!c.launch.simt) c.launch.simt = std::make_shared<SimtShadow>(c.launch);
   c.launch.simt->fenced.resize(c.launch.cores.size());
   interval_ = c.launch.simt->next(c.index);
 }
@@ -135,26 +136,44 @@ void Simt::idles(uint32_t how) {
 }
 
 void Simt::fence() {
+  current->fenced = interval_;
   core.launch.simt->fenced[size_t(core.index)] = true;
 }
 
-// Until each of its lanes waits at a barrier, spins or has ended; whether any of them ran.
-bool Simt::run_warp(size_t first) {
+void Simt::step(const void* pc) {
+  if (alone_) return;
+  SimtThread& mine = *current;
+  mine.state = SimtThread::kAccess, mine.pc = pc;
+  mine.fiber->leave();
+}
+
+// Until each of its lanes waits at a barrier, spins or has ended.
+void Simt::run_warp(size_t first) {
   const size_t end = std::min(first + kLanes, threads.size());
-  bool ran = false;
-  while (true) {
-    bool meets = false, on_its_way = false;
+  while (!stopped_) {
     for (size_t i = first; i < end && !stopped_; ++i) {
       SimtThread& t = threads[i];
-      if (t.state == SimtThread::kNew || t.state == SimtThread::kReady) enter(t), ran = true;
+      if (t.state == SimtThread::kNew || t.state == SimtThread::kReady) enter(t);
     }
+    size_t meets = 0, spins = 0, live = 0;
+    const void* behind = nullptr;
     for (size_t i = first; i < end; ++i) {
-      meets |= threads[i].state == SimtThread::kMeets;
-      on_its_way |= threads[i].state == SimtThread::kSpins;
+      const SimtThread& t = threads[i];
+      live += t.state != SimtThread::kDone, meets += t.state == SimtThread::kMeets;
+      spins += t.state == SimtThread::kSpins;
+      if (t.state == SimtThread::kAccess && (!behind || t.pc < behind)) behind = t.pc;
     }
-    if (stopped_ || !meets || (on_its_way && !impatient_)) return ran;
-    meet(first);
+    alone_ = live == 1;
+    if (behind) {
+      for (size_t i = first; i < end && !stopped_; ++i)
+        if (threads[i].state == SimtThread::kAccess && threads[i].pc == behind) enter(threads[i]);
+    } else if (meets && (!spins || impatient_)) {
+      meet(first);
+    } else {
+      break;
+    }
   }
+  alone_ = false;
 }
 
 // All threads are at the barrier: they go on. False where some have ended.

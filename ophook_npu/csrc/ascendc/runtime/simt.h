@@ -25,7 +25,9 @@ namespace ophook::rt {
 struct SimtThread {
   explicit SimtThread(const dim3& where) : index(where) {}
   dim3 index;
-  enum State : uint8_t { kNew, kReady, kSpins, kBarrier, kMeets, kDone } state = kNew;
+  enum State : uint8_t { kNew, kReady, kAccess, kSpins, kBarrier, kMeets, kDone } state = kNew;
+  const void* pc = nullptr;  // kAccess: of the instruction
+  uint32_t fenced = 0;       // the interval in which it last made its work visible to others
   std::unique_ptr<Fiber> fiber;
   At at{nullptr, 0};  // where it waits
   uint32_t idle = 0;  // reads since it last changed something
@@ -71,27 +73,34 @@ class SimtShadow {
   Page& page(const void* address, uint32_t bytes) {
     const auto at = reinterpret_cast<uintptr_t>(address);
     if (at / kPage != last_page_) {
+      if (cells_ > kMostCells) make_room();
       last_page_ = at / kPage;
-      last_ = &pages_[last_page_];
+      const auto [it, fresh] = pages_.try_emplace(last_page_);
+      last_ = &it->second;
+      if (fresh) cells_ += last_->cells.size();
     }
-    if (last_->unit > 1 && (at | bytes) % 4) refine(*last_);
+    if (last_->unit > 1 && (at | bytes) % 4) refine(*last_), cells_ += kPage;
     return *last_;
   }
   uint32_t next(int block) {  // an interval
-    if (blocks_.size() > SimtCell::kIntervals) pages_.clear(), blocks_.clear(), last_page_ = ~uint64_t{0};
+    if (blocks_.size() > SimtCell::kIntervals) make_room(), blocks_.clear();
     if (blocks_.empty()) blocks_.push_back(-1);
     blocks_.push_back(block);
     return uint32_t(blocks_.size() - 1);
   }
-  int block(uint32_t interval) const { return blocks_[interval]; }
+  int block(uint32_t interval) const { return interval < blocks_.size() ? blocks_[interval] : -1; }
   std::vector<bool> fenced;  // by block: it made what it wrote visible to others
-  // Tells the arguments what was read and written.
-  void fold(Launch& launch);
+  explicit SimtShadow(Launch& launch) : launch_(launch) {}
+  void fold();  // tells the arguments what was read and written
 
  private:
+  static constexpr size_t kMostCells = 32 << 20;  // 256 MiB of them; then what was seen before is forgotten
   static void refine(Page& page);
+  void make_room();
   std::unordered_map<uint64_t, Page> pages_;
   std::vector<int> blocks_;
+  Launch& launch_;
+  size_t cells_ = 0;
   uint64_t last_page_ = ~uint64_t{0};
   Page* last_ = nullptr;
 };
@@ -110,16 +119,18 @@ class Simt {
   [[noreturn]] void abandon();  // the running thread, and with it the block: nothing of it runs again
   void wait(SimtThread::State state, At where);
   void access(const void* address, uint32_t bytes, bool write, bool atomic, const void* pc, const At* where = nullptr);
+  void step(const void* pc);  // goes on when it is the turn of this instruction in the warp
   void settle();  // looks at the doubtful write of the running thread
   void idles(uint32_t how);  // the running thread did nothing that others see
   void fence();
+  void fetch(const uint8_t* address, At where);  // drops a line of the data cache
   void changed() { current->idle = 0, ++changes_; }
   uint32_t interval() const { return interval_; }
 
  private:
   friend void simt_main();
   std::string shown(const dim3& thread) const;
-  bool run_warp(size_t first);
+  void run_warp(size_t first);
   void enter(SimtThread& thread);
   void meet(size_t first);
   bool release();
@@ -135,7 +146,7 @@ class Simt {
   const dim3 sizes_, block_, blocks_;
   const SimtBody body_;
   uint32_t interval_ = 0;
-  bool stopped_ = false, impatient_ = false;
+  bool stopped_ = false, impatient_ = false, alone_ = false;  // alone_: no other lane of the warp is there
   uint64_t changes_ = 0;  // writes, ends and meetings so far
   // Known ranges, so that most accesses look nothing up.
   uint8_t *ub_ = nullptr, *ub_end_ = nullptr;

@@ -87,7 +87,7 @@ void simt_atomic(Atomic what, const char* call, void* address, Dtype dtype, uint
     s->core.report(Kind::data_type, call, at, "64 bits in UB; allowed: in global memory alone");
     s->abandon();
   }
-  s->access(address, bytes, true, true, nullptr, &at);
+  s->access(address, bytes, true, true, __builtin_return_address(0), &at);
   auto* const data = static_cast<uint8_t*>(address);
   uint8_t old[16];
   std::memcpy(old, data, bytes);

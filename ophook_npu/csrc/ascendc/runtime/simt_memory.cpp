@@ -99,7 +99,7 @@ bool Simt::in_global(uint8_t* data, uint32_t bytes, bool write, At where) {
   const char* const does = write ? "writes" : "reads";
   if (!a) {
     core.report(Kind::global_bounds, "thread", where,
-                data ? text("%s %u bytes at %p, which is no device memory", does, bytes, static_cast<void*>(data))
+                data ? text("%s %u bytes of no device memory%s", does, bytes, near(core.launch, data, bytes).c_str())
                      : text("%s %u bytes at the null pointer", does, bytes));
     return false;
   }
@@ -125,16 +125,21 @@ void Simt::race(const uint8_t* data, uint32_t bytes, bool write, bool atomic, co
   const auto mine = uint32_t(current - threads.data());
   const uint32_t stamp = SimtCell::stamp(interval_, mine, atomic);
   const uint8_t* const end = data + bytes;
-  // Blocks that both made their work visible to others may have agreed on who comes first.
-  auto elsewhere = [&](uint32_t other) {
-    const int block = shadow.block(SimtCell::interval(other));
-    return block >= 0 && block != core.index &&
-           !(shadow.fenced[size_t(block)] && shadow.fenced[size_t(core.index)]);
-  };
+  const bool in_ub = data >= ub_ && data < ub_end_;
+  // Who made its work visible to others, as the other one did, may have agreed on who comes first.
   auto meets = [&](uint32_t other) {
     if (!other) return false;
-    if (SimtCell::interval(other) == interval_) return SimtCell::thread(other) != mine;
-    return elsewhere(other);
+    const uint32_t when = SimtCell::interval(other), who = SimtCell::thread(other);
+    if (when == interval_)
+      return who != mine && !(current->fenced == when && who < threads.size() && threads[who].fenced == when);
+    const int block = shadow.block(when);
+    return !in_ub && block >= 0 && block != core.index &&
+           !(shadow.fenced[size_t(block)] && shadow.fenced[size_t(core.index)]);
+  };
+  // Lanes of one warp go in step, while none of them takes another branch.
+  auto kind = [&](uint32_t other) {
+    if (SimtCell::interval(other) != interval_) return Kind::missing_sync_all;
+    return SimtCell::thread(other) / warpSize == mine / warpSize ? Kind::missing_warp_sync : Kind::missing_sync_threads;
   };
   SimtShadow::Page* page = nullptr;
   uint64_t at = 0;  // in the page
@@ -144,10 +149,11 @@ void Simt::race(const uint8_t* data, uint32_t bytes, bool write, bool atomic, co
       at = reinterpret_cast<uintptr_t>(p) % SimtShadow::kPage;
     }
     SimtCell& cell = page->cells[at / page->unit];
+    if ((write ? cell.write : cell.read) == stamp) continue;
     // A plain read of what atomic operations change, as of a flag, takes what is there.
     if (meets(cell.write) && !(SimtCell::atomic(cell.write) && (atomic || !write))) {
       if (!write)
-        told(SimtCell::interval(cell.write) == interval_ ? Kind::missing_sync_threads : Kind::missing_sync_all, pc, where,
+        told(kind(cell.write), pc, where,
              text("reads what %s writes, and nothing makes it wait for that", who(cell.write).c_str()), p);
       else if (bytes <= sizeof current->doubtful.before && !atomic && !current->doubtful.data) {
         auto& doubt = current->doubtful;
@@ -155,7 +161,7 @@ void Simt::race(const uint8_t* data, uint32_t bytes, bool write, bool atomic, co
         std::memcpy(doubt.before, data, bytes);
       }
     } else if (write && !atomic && meets(cell.read)) {
-      told(SimtCell::interval(cell.read) == interval_ ? Kind::missing_sync_threads : Kind::missing_sync_all, pc, where,
+      told(kind(cell.read), pc, where,
            text("writes what %s reads, and nothing makes it wait for that", who(cell.read).c_str()), p);
     }
     if (write) {
@@ -190,6 +196,7 @@ void Simt::access(const void* address, uint32_t bytes, bool write, bool atomic, 
   SimtThread& thread = *current;
   if (thread.fiber->holds(data) || given(data)) return;
   if (thread.doubtful.data) settle();
+  step(pc);
   if (data >= ub_ && data < ub_end_) {
     // Places are looked up where something is wrong alone: the whole runs again with its place.
     const At at = where ? *where : At{nullptr, 0};
@@ -213,8 +220,14 @@ void SimtShadow::refine(Page& page) {
   page.unit = 1;
 }
 
+void SimtShadow::make_room() {
+  fold();
+  pages_.clear();
+  cells_ = 0, last_page_ = ~uint64_t{0};
+}
+
 // What of the launch's arguments threads read and wrote, for those who look at the whole of it.
-void SimtShadow::fold(Launch& launch) {
+void SimtShadow::fold() {
   for (const auto& [number, page] : pages_) {
     const auto* const begin = reinterpret_cast<const uint8_t*>(number * kPage);
     const size_t count = page.cells.size();
@@ -224,7 +237,7 @@ void SimtShadow::fold(Launch& launch) {
         for (e = i; e < count && used(e); ++e) continue;
         if (e == i) continue;
         const uint8_t *from = begin + i * page.unit, *to = begin + e * page.unit;
-        for (Argument& a : launch.memory.arguments) {
+        for (Argument& a : launch_.memory.arguments) {
           const uint8_t* const first = std::max<const uint8_t*>(from, a.data);
           const uint8_t* const last = std::min<const uint8_t*>(to, a.data + a.bytes);
           if (first >= last) continue;
@@ -241,17 +254,15 @@ void SimtShadow::fold(Launch& launch) {
 void simt_uncached(const void* address, uint32_t bytes, bool write, At at) {
   Simt* const s = simt();
   if (!s) return;
-  s->access(address, bytes, write, true, nullptr, &at);
+  s->access(address, bytes, write, true, __builtin_return_address(0), &at);
   s->fence();
   if (!write) s->idles(64);
 }
-void simt_cache_line(const void* address, At at) {
-  Simt* const s = simt();
-  if (!s) return;
-  if (address && s->core.memory->at(Memory::ub).holds(static_cast<const uint8_t*>(address)))
-    s->core.report(Kind::position, "asc_dcci", at, "the address is in UB; allowed: global memory");
-  s->fence();
-  s->idles(64);
+void Simt::fetch(const uint8_t* address, At where) {
+  if (address >= ub_ && address < ub_end_)
+    core.report(Kind::position, "asc_dcci", where, "the address is in UB; allowed: global memory");
+  fence();
+  idles(64);
 }
 
 bool simt_in(Space space, const void* address) {

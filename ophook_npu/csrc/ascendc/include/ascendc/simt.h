@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "enums.h"
 #include "runtime.h"
 
 #ifndef OPHOOK_ASC_PROGRAM  // there the translation looks for it (ophook_npu.sim.program)
@@ -14,6 +15,9 @@
 #define __launch_bounds__(threads)
 #endif
 #define __simt_callee__
+#ifndef __host__
+#define __host__
+#endif
 #ifndef __callee__
 #define __callee__
 #endif
@@ -53,7 +57,6 @@ OPHOOK_RT void simt_barrier(At at);
 OPHOOK_RT void simt_fence(bool of_block);
 // A read or write past the core's data cache, which other blocks see.
 OPHOOK_RT void simt_uncached(const void* address, uint32_t bytes, bool write, At at);
-OPHOOK_RT void simt_cache_line(const void* address, At at);
 
 enum class Meet : uint8_t { shfl, shfl_up, shfl_down, shfl_xor, add, max, min, ballot, active };
 // What the lanes of a warp do together; all that are active come to the same place.
@@ -68,6 +71,19 @@ OPHOOK_RT uint64_t simt_clock();
 enum class Space : uint8_t { global, ubuf, local };
 OPHOOK_RT bool simt_in(Space space, const void* address);
 OPHOOK_RT const void* simt_base(Space space);
+
+// An array of UB outside of functions, which each core has for itself: what its name stands for. `Array` is T[] where
+// <<<>>> says how long it is.
+template <typename Array>
+struct UbArray {
+  const char* name;
+  At at = At::here();
+  operator std::decay_t<Array>() const {
+    if constexpr (std::extent_v<Array> == 0) return static_cast<std::decay_t<Array>>(simt_dynamic_array());
+    else
+      return *static_cast<Array*>(local_array(int(AscendC::TPosition::VECCALC), sizeof(Array), name, at));
+  }
+};
 
 }  // namespace ophook::rt
 

@@ -1,6 +1,7 @@
 // What threads call of the device: meetings of a warp, barriers, atomic operations, and memory past the data cache.
 #pragma once
 
+#include "cache_line.h"
 #include "simt.h"
 #include "simt_vectors.h"
 
@@ -153,8 +154,7 @@ inline void asc_stwt(T* address, ophook::simt::Value<T> val, OPHOOK_AT) {
   ophook::rt::simt_uncached(address, sizeof(T), true, at);
   __builtin_memcpy(address, &val, sizeof val);
 }
-inline void asc_dcci_single(void* dst, OPHOOK_AT) { ophook::rt::simt_cache_line(dst, at); }
-inline void asc_dcci_entire(void* dst, OPHOOK_AT) { ophook::rt::simt_cache_line(dst, at); }
+inline void asc_dcci_entire(void* dst, OPHOOK_AT) { asc_dcci_single(dst, at); }
 inline void asc_nop() {}
 
 // Which memory an address is of, as SIMT alone asks. An address of one memory is its distance from the memory's begin.

@@ -7,7 +7,10 @@
   struct alignas(2 * sizeof(type)) name##2 {                                                           \
     type x, y;                                                                                         \
   };                                                                                                   \
-  struct alignas(4 * sizeof(type)) name##4 {                        \
+  struct alignas(4 * sizeof(type)) name##3 {                                                           \
+    type x, y, z;                                                                                      \
+  };                                                                                                   \
+  struct alignas(4 * sizeof(type)) name##4 {                                                           \
     type x, y, z, w;                                                                                   \
   };                                                                                                   \
   inline name##2 make_##name##2(type x, type y) { return {x, y}; }                                     \
@@ -31,6 +34,32 @@ struct alignas(4) half2 {
 struct alignas(4) bfloat16x2_t {
   bfloat16_t x, y;
 };
+// Sums and the like of pairs; each part by itself.
+#define OPHOOK_PAIR_OPERATOR(Pair, op)                                       \
+  inline Pair operator op(const Pair& a, const Pair& b) { return {decltype(a.x)(a.x op b.x), decltype(a.y)(a.y op b.y)}; } \
+  inline Pair& operator op##=(Pair& a, const Pair& b) { return a = a op b; }
+#define OPHOOK_PAIR_OPERATORS(Pair, one)                                     \
+  OPHOOK_PAIR_OPERATOR(Pair, +)                                              \
+  OPHOOK_PAIR_OPERATOR(Pair, -)                                              \
+  OPHOOK_PAIR_OPERATOR(Pair, *)                                              \
+  OPHOOK_PAIR_OPERATOR(Pair, /)                                              \
+  inline Pair operator-(const Pair& a) { return {decltype(a.x)(-a.x), decltype(a.y)(-a.y)}; }              \
+  inline Pair& operator++(Pair& a) { return a = a + Pair{one, one}; }        \
+  inline Pair& operator--(Pair& a) { return a = a - Pair{one, one}; }        \
+  inline Pair operator++(Pair& a, int) {                                     \
+    const Pair before = a;                                                   \
+    ++a;                                                                     \
+    return before;                                                           \
+  }                                                                          \
+  inline Pair operator--(Pair& a, int) {                                     \
+    const Pair before = a;                                                   \
+    --a;                                                                     \
+    return before;                                                           \
+  }
+OPHOOK_PAIR_OPERATORS(half2, half(1.0f))
+OPHOOK_PAIR_OPERATORS(bfloat16x2_t, bfloat16_t(1.0f))
+#undef OPHOOK_PAIR_OPERATORS
+#undef OPHOOK_PAIR_OPERATOR
 inline half2 make_half2(half x, half y) { return {x, y}; }
 inline bfloat16x2_t make_bfloat162(bfloat16_t x, bfloat16_t y) { return {x, y}; }
 

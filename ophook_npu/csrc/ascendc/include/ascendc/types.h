@@ -105,6 +105,28 @@ struct bfloat16_t {
   constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
   uint16_t bits;
 };
+#if __NPU_ARCH__ == 3510  // whose compiler computes with it
+template <typename T>
+using OphookBfloat16 = std::enable_if_t<std::is_same_v<T, bfloat16_t>, T>;  // and nothing that becomes one
+#define OPHOOK_COMPUTED(op)                                       \
+  template <typename T>                                           \
+  constexpr OphookBfloat16<T> operator op(T a, T b) {             \
+    return T(float(a) op float(b));                               \
+  }                                                               \
+  template <typename T>                                           \
+  constexpr OphookBfloat16<T>& operator op##=(T& a, bfloat16_t b) { \
+    return a = a op b;                                            \
+  }
+OPHOOK_COMPUTED(+)
+OPHOOK_COMPUTED(-)
+OPHOOK_COMPUTED(*)
+OPHOOK_COMPUTED(/)
+#undef OPHOOK_COMPUTED
+template <typename T>
+constexpr OphookBfloat16<T> operator-(T a) {
+  return T(-float(a));
+}
+#else
 // The device's compiler converts it, and computes nothing with it.
 #define OPHOOK_NOT_COMPUTED(op)                                                                          \
   template <typename A, typename B,                                                                      \
@@ -121,6 +143,7 @@ OPHOOK_NOT_COMPUTED(>=)
 OPHOOK_NOT_COMPUTED(==)
 OPHOOK_NOT_COMPUTED(!=)
 #undef OPHOOK_NOT_COMPUTED
+#endif
 
 struct int4b_t {
   int4b_t() = default;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "../ascendc/cache_line.h"
 #include "../kernel_operator.h"
 
 namespace ophook::c {
@@ -348,7 +349,6 @@ inline void asc_set_store_atomic_config_v1(uint16_t type, uint16_t op, OPHOOK_AT
 inline void asc_get_store_atomic_config(asc_store_atomic_config& config) {
   AscendC::GetStoreAtomicConfig(config.atomic_type, config.atomic_op);
 }
-inline void asc_dcci_single(void* dst, OPHOOK_AT) { ophook::rt::cache_clean(ophook::c::global(dst), false, where); }
 inline void asc_dcci_entire_all(OPHOOK_AT) { ophook::rt::cache_clean({}, true, where); }
 inline void asc_dcci_entire_out(OPHOOK_AT) { ophook::rt::cache_clean({}, true, where); }
 inline void asc_datacache_preload(uint64_t*, int64_t) {}
