@@ -359,7 +359,9 @@ def run(
         program, told = Path(name) / source.stem, Path(name) / "reports"
         architecture = find(settings.soc).architecture
         arch = next((name for name, number in _ARCHITECTURES.items() if number == architecture), None)
-        compile(["-x", "asc", str(source), *([f"--npu-arch={arch}"] if arch else []), *flags, "-o", str(program)])
+        target = [f"--npu-arch={arch}"] if arch else []
+        target += ["--enable-simt"] if arch == _OF_THREADS else []
+        compile(["-x", "asc", str(source), *target, *flags, "-o", str(program)])
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
         environ["OPHOOK_KERNEL_CHECKS"] = str(int(settings.checks))
         environ["OPHOOK_KERNEL_STRICT"] = str(int(settings.strict))

@@ -6,6 +6,8 @@ import bisect
 import re
 from collections.abc import Callable
 
+from ophook_npu.errors import OphookError
+
 # The compiler calls the runtime before each access to memory: runtime/simt_memory.cpp has what it calls.
 WATCHED = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
 
@@ -14,6 +16,7 @@ _OTHER_KERNEL = re.compile(r"\b__(?:vector|cube|mix|aicore)__\b|\[aicore\]")
 _BOUND = re.compile(r"\b__launch_bounds__\s*\(")
 _DYNAMIC = re.compile(r"\bextern\s+__ubuf__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+(\w+)\s*\[\s*\]\s*;")
 _FIXED = re.compile(r"(?<!extern )\b__ubuf__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+(\w+)((?:\s*\[[^\[\];=]+\])+)\s*;")
+_SINGLE = re.compile(r"(?<!extern )\b__ubuf__\s+((?!volatile\b)(?:\w+::)*\w+(?:<[^<>;]*>)?)\s+(\w+)\s*;")
 _NAMESPACE = re.compile(r"(?:\bnamespace(?:\s+[\w:]+)?|\bextern\s+\"C(?:\+\+)?\")\s*$")
 
 
@@ -45,6 +48,8 @@ def _arrays(text: str) -> str:
     """``extern __ubuf__ T name[];`` as a pointer to what the launch gave; outside of functions, where no core runs yet
     and arrays of a known size stand as well, as what becomes one where it is used.
     """
+    if "__ubuf__" not in text:
+        return text
     outside = _outside(text)
 
     def dynamic(found: re.Match[str]) -> str:
@@ -59,7 +64,16 @@ def _arrays(text: str) -> str:
             return found[0]
         return f'static const ::ophook::rt::UbArray<{kind}{sizes}> {name}{{"{name}"}};'
 
-    return _FIXED.sub(fixed, _DYNAMIC.sub(dynamic, text)) if _FIXED.search(text) or _DYNAMIC.search(text) else text
+    def single(found: re.Match[str]) -> str:
+        kind, name = found.groups()
+        if outside(found.start()):
+            raise OphookError(
+                "bisheng", f"__ubuf__ {kind} {name}: a variable of UB outside of functions is not simulated",
+                todo="declare it in the kernel, or as an array of one",
+            )  # fmt: skip
+        return f"__ubuf__ {kind} ophook_{name}[1]; {kind}& {name} = ophook_{name}[0];"
+
+    return _SINGLE.sub(single, _FIXED.sub(fixed, _DYNAMIC.sub(dynamic, text)))
 
 
 def _outside(text: str) -> Callable[[int], bool]:

@@ -90,7 +90,8 @@ void Operation::fills(const Local& tensor, uint64_t first, uint64_t bytes, const
 std::string near(const Launch& launch, const uint8_t* data, uint64_t bytes) {
   std::string found;
   for (const Argument& each : launch.memory.arguments)
-    if (data < each.data && data + bytes > each.data - 4096)
+    if (!found.empty()) break;
+    else if (data < each.data && data + bytes > each.data - 4096)
       found = text(", %llu bytes before %s", (unsigned long long)(each.data - data), each.name.c_str());
     else if (data >= each.data + each.allocated && data < each.data + each.allocated + (1 << 20))
       found = text(", %llu bytes after the end of %s", (unsigned long long)(data - each.data - each.bytes),

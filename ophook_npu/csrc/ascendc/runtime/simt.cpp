@@ -67,7 +67,8 @@ Simt::Simt(Core& c, dim3 sizes, SimtBody body, At where)
       sizes_(sizes),
       block_(at_of(uint64_t(c.block) * uint64_t(c.launch.subs) + uint64_t(c.sub), blocks_of(c.launch))),
       blocks_(blocks_of(c.launch)),
-      body_(body) {
+      body_(body),
+      whole_(kernel_launch != nullptr) {
   threads.reserve(total(sizes));
   for (uint64_t i = 0; i < total(sizes); ++i) threads.emplace_back(at_of(i, sizes));
   LocalMemory& ub = c.memory->at(Memory::ub);
@@ -141,9 +142,10 @@ void Simt::fence() {
 }
 
 void Simt::step(const void* pc) {
-  if (alone_) return;
   SimtThread& mine = *current;
-  mine.state = SimtThread::kAccess, mine.pc = pc;
+  mine.pc = pc;
+  if (alone_) return;
+  mine.state = SimtThread::kAccess;
   mine.fiber->leave();
 }
 
@@ -183,6 +185,12 @@ bool Simt::release() {
   for (const SimtThread& t : threads) {
     if (t.state == SimtThread::kDone) ++ended, done = &t;
     else waits = &t;
+    if (t.state == SimtThread::kBarrier && t.group_count) {
+      core.report(Kind::deadlock, "sync", t.at,
+                  text("thread %s waits for its group of %u threads, of which some never come here",
+                       shown(t.index).c_str(), t.group_count));
+      return false;
+    }
   }
   if (ended) {
     core.report(Kind::deadlock, "asc_syncthreads", waits->at,
@@ -195,9 +203,28 @@ bool Simt::release() {
   return true;
 }
 
+// Those groups of several warps go on of which all threads are there.
+bool Simt::release_groups() {
+  bool released = false;
+  for (size_t i = 0; i < threads.size(); ++i) {
+    const SimtThread& t = threads[i];
+    if (t.state != SimtThread::kBarrier || !t.group_count || t.group != i) continue;
+    const auto begin = threads.begin() + ptrdiff_t(i), end = begin + t.group_count;
+    const uint32_t group = t.group, count = t.group_count;
+    if (!std::all_of(begin, end, [&](const SimtThread& one) {
+          return one.state == SimtThread::kBarrier && one.group == group && one.group_count == count;
+        }))
+      continue;
+    for (auto one = begin; one != end; ++one) one->state = SimtThread::kReady;
+    released = true;
+  }
+  if (released) interval_ = core.launch.simt->next(core.index), ++changes_;
+  return released;
+}
+
 void Simt::stuck() {
   const auto one = std::find_if(threads.begin(), threads.end(), [](const SimtThread& t) { return t.state == SimtThread::kSpins; });
-  core.report(Kind::deadlock, "a loop", at,
+  core.report(Kind::deadlock, "thread", one->pc ? place_of(one->pc) : at,
               text("thread %s reads in a loop what no other thread changes", shown(one->index).c_str()));
 }
 
@@ -211,6 +238,7 @@ void Simt::run() {
     for (const SimtThread& t : threads)
       done += t.state == SimtThread::kDone, spinning += t.state == SimtThread::kSpins;
     if (done == threads.size()) break;
+    if (release_groups()) continue;
     if (!spinning) {
       if (!release()) stopped_ = true;
       continue;
@@ -298,6 +326,17 @@ void Simt::meet(size_t first) {
       each([&](SimtThread& t, int64_t) { std::memcpy(t.takes, values[0], t.bytes); });
       break;
     }
+    case Meet::gather:
+      each([&](SimtThread& t, int64_t) {
+        if (const uint32_t missing = uint32_t(t.lane) & ~active)
+          core.report(Kind::deadlock, t.call, where,
+                      text("lane %d of the group is not here; allowed: all threads of a group come to the same call",
+                           __builtin_ctz(missing)));
+        each([&](const SimtThread& other, int64_t lane) {
+          std::memcpy(t.everybody + lane * 16, other.brings, other.bytes);
+        });
+      });
+      break;
     default:
       each([&](SimtThread& t, int64_t lane) {
         const int64_t group = lane / t.width * t.width, last = std::min<int64_t>(group + t.width, kLanes) - 1;
@@ -339,6 +378,23 @@ void simt_meet(Meet what, const char* call, Dtype dtype, const void* value, uint
   if (value) std::memcpy(t.brings, value, bytes);
   s->wait(SimtThread::kMeets, at);
   std::memcpy(result, t.takes, bytes);
+}
+
+void simt_gather(const char* call, const void* value, uint32_t bytes, void* everybody, uint32_t lanes, At at) {
+  if (running) running->current->everybody = static_cast<uint8_t*>(everybody);
+  uint8_t none[16];
+  simt_meet(Meet::gather, call, Dtype::other, value, bytes, lanes, warpSize, none, at);
+}
+
+void simt_tile(uint32_t first, uint32_t count, At at) {
+  SimtThread& mine = *running->current;
+  mine.group = first, mine.group_count = count;
+  running->wait(SimtThread::kBarrier, at);
+  mine.group_count = 0;
+}
+void simt_bring(const void* value, uint32_t bytes) { std::memcpy(running->current->brings, value, bytes); }
+void simt_brought(uint32_t thread, void* value, uint32_t bytes) {
+  std::memcpy(value, running->threads[thread].brings, bytes);
 }
 
 // ---- calls of kernels ----

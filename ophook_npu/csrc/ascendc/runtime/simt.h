@@ -39,6 +39,8 @@ struct SimtThread {
   int64_t lane = 0;
   int32_t width = 0;
   uint8_t brings[16] = {}, takes[16] = {};
+  uint8_t* everybody = nullptr;         // Meet::gather
+  uint32_t group = 0, group_count = 0;  // whom a barrier is for: threads from this number on; 0: the whole block
   // A write to where another thread writes, before it takes effect: the same value does no harm.
   struct {
     uint8_t* data = nullptr;
@@ -134,6 +136,8 @@ class Simt {
   void enter(SimtThread& thread);
   void meet(size_t first);
   bool release();
+  bool release_groups();
+  bool is_stopped() const { return stopped_; }
   void stuck();
   void forget(SimtThread& thread);
   bool given(const uint8_t* data) const;
@@ -145,6 +149,7 @@ class Simt {
 
   const dim3 sizes_, block_, blocks_;
   const SimtBody body_;
+  const bool whole_;  // the kernel is one of threads: it has no other local memory than arrays
   uint32_t interval_ = 0;
   bool stopped_ = false, impatient_ = false, alone_ = false;  // alone_: no other lane of the warp is there
   uint64_t changes_ = 0;  // writes, ends and meetings so far

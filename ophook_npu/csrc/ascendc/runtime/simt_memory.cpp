@@ -74,7 +74,7 @@ bool Simt::in_ub(const uint8_t* data, uint32_t bytes, bool write, bool atomic, A
       if (b.memory == Memory::ub && offset >= b.offset && offset + bytes <= b.offset + b.bytes) inside = &b;
     if (inside) {
       buffer_ = inside->offset, buffer_end_ = inside->offset + inside->bytes;
-    } else if (!core.buffers.empty() || data + bytes > ub_end_) {
+    } else if (whole_ || !core.buffers.empty() || data + bytes > ub_end_) {
       core.report(Kind::local_bounds, "thread", where,
                   text("%s %u bytes at byte %u of UB, which are in no array of the block", write ? "writes" : "reads",
                        bytes, offset));
@@ -97,7 +97,7 @@ bool Simt::in_ub(const uint8_t* data, uint32_t bytes, bool write, bool atomic, A
 bool Simt::in_global(uint8_t* data, uint32_t bytes, bool write, At where) {
   Argument* const a = core.launch.memory.find(data, bytes);
   const char* const does = write ? "writes" : "reads";
-  if (!a) {
+  if (!a || data >= a->data + a->allocated) {
     core.report(Kind::global_bounds, "thread", where,
                 data ? text("%s %u bytes of no device memory%s", does, bytes, near(core.launch, data, bytes).c_str())
                      : text("%s %u bytes at the null pointer", does, bytes));
@@ -138,7 +138,7 @@ void Simt::race(const uint8_t* data, uint32_t bytes, bool write, bool atomic, co
   };
   // Lanes of one warp go in step, while none of them takes another branch.
   auto kind = [&](uint32_t other) {
-    if (SimtCell::interval(other) != interval_) return Kind::missing_sync_all;
+    if (SimtCell::interval(other) != interval_) return Kind::missing_block_order;
     return SimtCell::thread(other) / warpSize == mine / warpSize ? Kind::missing_warp_sync : Kind::missing_sync_threads;
   };
   SimtShadow::Page* page = nullptr;
@@ -180,8 +180,7 @@ void Simt::settle() {
   if (!doubt.data) return;
   uint8_t* const data = std::exchange(doubt.data, nullptr);
   if (!std::memcmp(data, doubt.before, doubt.bytes)) return;
-  const bool here = SimtCell::interval(doubt.other) == interval_;
-  told(here ? Kind::threads_overlap : Kind::cores_overlap, doubt.pc, nullptr,
+  told(Kind::threads_overlap, doubt.pc, nullptr,
        text("writes what %s writes as well, another value", who(doubt.other).c_str()), data);
 }
 

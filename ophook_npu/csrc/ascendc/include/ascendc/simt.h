@@ -58,10 +58,18 @@ OPHOOK_RT void simt_fence(bool of_block);
 // A read or write past the core's data cache, which other blocks see.
 OPHOOK_RT void simt_uncached(const void* address, uint32_t bytes, bool write, At at);
 
-enum class Meet : uint8_t { shfl, shfl_up, shfl_down, shfl_xor, add, max, min, ballot, active };
+enum class Meet : uint8_t { shfl, shfl_up, shfl_down, shfl_xor, add, max, min, ballot, active, gather };
 // What the lanes of a warp do together; all that are active come to the same place.
 OPHOOK_RT void simt_meet(Meet what, const char* call, Dtype dtype, const void* value, uint32_t bytes, int64_t lane,
                          int32_t width, void* result, At at);
+
+// Of all lanes of a group: `everybody` has room for 16 bytes of each of 32.
+OPHOOK_RT void simt_gather(const char* call, const void* value, uint32_t bytes, void* everybody, uint32_t lanes, At at);
+// A group of several warps, which begins with a thread of this number: all wait for each other; what a thread leaves for
+// the others, and what another one left.
+OPHOOK_RT void simt_tile(uint32_t first, uint32_t count, At at);
+OPHOOK_RT void simt_bring(const void* value, uint32_t bytes);
+OPHOOK_RT void simt_brought(uint32_t thread, void* value, uint32_t bytes);
 
 enum class Atomic : uint8_t { add, sub, exchange, max, min, inc, dec, compare, bit_and, bit_or, bit_xor };
 // On `count` elements in a row, each by itself; *before: what was there.

@@ -23,10 +23,16 @@ constexpr bool is_shuffled =
 template <typename T>
 constexpr bool is_reduced = one_of<T, int32_t, uint32_t, float, half>;
 // A number that is none of these becomes the one that C++ makes of it: a short an int.
+template <typename T, bool direct, typename = void>
+struct TakenAs {
+  using type = T;
+};
 template <typename T>
-using Promoted = decltype(+std::declval<T>());
+struct TakenAs<T, false, std::enable_if_t<std::is_arithmetic_v<T>>> {
+  using type = decltype(+T());
+};
 template <typename T, bool direct>
-using Taken = typename std::conditional_t<direct, std::common_type<T>, std::common_type<Promoted<T>>>::type;
+using Taken = typename TakenAs<T, direct>::type;
 
 inline uint64_t votes(rt::Meet what, const char* call, int32_t predicate, rt::At at) {
   uint64_t both;  // the mask of those who say so, and of those who are here
