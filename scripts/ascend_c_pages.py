@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -23,8 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "ascend-c-api.md"
 HEADERS = PAGES.with_name("page_headers.txt")
 _PRODUCTS = {"910b": "A2", "A3": "A3", "950": "950"}
-# What these chapters describe runs on an Ascend950 alone, or not on an AI Core.
-_CHAPTERS = ("SIMD-API", "Utils-API")
+_CHAPTERS = ("SIMD-API", "SIMT-API", "Utils-API")  # the others describe what does not run on an AI Core
 _METADEF = ("ge_namespace", "gert_namespace")
 # Chapters of the advanced interface, and the folders of their headers.
 _ADVANCED = {
@@ -87,7 +86,7 @@ def write(tree: Path, metadef: Path) -> None:
 def write_headers(tree: Path) -> None:
     """The headers that pages name, and those of the advanced interface, whose names are its functions'.
 
-    Of what is not simulated (SIMT, tensors with a layout, convolutions, HCCL) there is none: the compiler names it.
+    Of what is not simulated (tensors with a layout, convolutions, HCCL) there is none: the compiler names it.
     """
     named: set[str] = set()
     for page in (tree / "docs" / "zh" / "api" / "SIMD-API").rglob("*.md"):
@@ -116,7 +115,8 @@ def document() -> str:
     there = {page for page in every if has(page)}
     here = [page for page in every if "A2" in page.products]
     source = PAGES.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").split(":")[0].replace(", ", ",\n")
-    have = sum(page in there for page in here)
+    newer = [page for page in every if "950" in page.products and "A2" not in page.products]
+    have, have_newer = (sum(page in there for page in those) for those in (here, newer))
     lines = [
         "# Which names of Ascend C are there",
         "",
@@ -125,19 +125,24 @@ def document() -> str:
         f"The reference has {len(every)} pages of functions, types and macros; {len(here)} of them list an Atlas A2.",
         f"Of these, {have} are simulated and {len(here) - have} are refused: a kernel that uses one does not compile,",
         "and the message names it and its page. Of a simulated name an overload may be missing, which the compiler",
-        "then says. The other",
-        f"{len(every) - len(here)} pages are of other products, and not applicable; SIMT and AI CPU are not",
-        "simulated.",
+        f"then says. {len(newer)} pages list an Ascend 950 and no Atlas A2; {have_newer} of them are simulated.",
+        f"The other {len(every) - len(here) - len(newer)} pages are of other products, and not applicable; AI CPU is",
+        "not simulated.",
         "",
-        "| chapter | pages for an Atlas A2 | simulated | refused by name |",
-        "|---|---|---|---|",
     ]
-    for chapter, group in groupby(here, key=lambda page: page.chapter):
-        those = list(group)
-        names = ", ".join(f"`{name}`" for name in sorted({page.name for page in those if page not in there})) or "–"
-        simulated = sum(page in there for page in those)
-        lines.append(f"| {chapter.replace('SIMD-API/', '')} | {len(those)} | {simulated} | {names} |")
-    return "\n".join(lines) + "\n"
+    for product, those in (("an Atlas A2", here), ("an Ascend 950 alone", newer)):
+        lines += [f"| chapter | pages for {product} | simulated | refused by name |", "|---|---|---|---|"]
+        lines += _rows(those, there)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _rows(those: Sequence[Page], there: Collection[Page]) -> Iterator[str]:
+    for chapter, group in groupby(those, key=lambda page: page.chapter):
+        rows = list(group)
+        names = ", ".join(f"`{name}`" for name in sorted({page.name for page in rows if page not in there})) or "–"
+        simulated = sum(page in there for page in rows)
+        yield f"| {chapter.replace('SIMD-API/', '')} | {len(rows)} | {simulated} | {names} |"
 
 
 def main() -> None:

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from ophook_npu.errors import OphookError
 
 # The compiler calls the runtime before each access to memory: runtime/simt_memory.cpp has what it calls.
-WATCHED = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
+WATCHED = ["-fsanitize=thread"]
 
 _HEAD = re.compile(r"\b__(?:global|simt_vf)__\b")
 _OTHER_KERNEL = re.compile(r"\b__(?:vector|cube|mix|aicore)__\b|\[aicore\]")
 _BOUND = re.compile(r"\b__launch_bounds__\s*\(")
-_DYNAMIC = re.compile(r"\bextern\s+__ubuf__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+(\w+)\s*\[\s*\]\s*;")
-_FIXED = re.compile(r"(?<!extern )\b__ubuf__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+(\w+)((?:\s*\[[^\[\];=]+\])+)\s*;")
+_TYPE = r"(?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?"
+_DYNAMIC = re.compile(rf"\bextern\s+__ubuf__\s+({_TYPE})\s+(\w+)\s*\[\s*\]\s*;")
+_FIXED = re.compile(rf"(?<!extern )\b__ubuf__\s+({_TYPE})\s+(\w+)((?:\s*\[[^\[\];=]+\])+)\s*;")
 _SINGLE = re.compile(r"(?<!extern )\b__ubuf__\s+((?!volatile\b)(?:\w+::)*\w+(?:<[^<>;]*>)?)\s+(\w+)\s*;")
 _NAMESPACE = re.compile(r"(?:\bnamespace(?:\s+[\w:]+)?|\bextern\s+\"C(?:\+\+)?\")\s*$")
 

@@ -159,9 +159,7 @@ struct ThreadLaunch {
   template <typename... T>
   uint32_t operator()(T... arguments) const {
     const auto body = [kernel = kernel, arguments...] { kernel(arguments...); };
-    const auto run = [name = name, sizes = sizes, body] {
-      rt::simt_kernel(name, sizes, rt::simt_body(body));
-    };
+    const auto run = [name = name, sizes = sizes, body] { rt::simt_kernel(name, sizes, rt::simt_body(body)); };
     const dim3 &b = sizes.blocks, &t = sizes.threads;
     const ThreadSizes told{{b.x, b.y, b.z}, {t.x, t.y, t.z}, sizes.dynamic};
     return enqueue_threads(name, told, stream, {run, pointers_in(arguments...)}, kArchitecture);

@@ -21,9 +21,9 @@ class Fiber {
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
-  void enter();  // until the fiber leaves
-  void leave();  // on the fiber's own stack: until it is entered
-  void restart();  // what it was doing when it left is given up
+  void enter();                     // until the fiber leaves
+  void leave();                     // on the fiber's own stack: until it is entered
+  void restart();                   // what it was doing when it left is given up
   bool holds(const void* p) const;  // on its stack
   const void* stack() const { return stack_; }
 

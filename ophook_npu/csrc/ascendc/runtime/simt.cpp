@@ -27,8 +27,7 @@ thread_local std::unique_ptr<std::vector<std::unique_ptr<Fiber>>> fibers;
 
 uint64_t total(const dim3& d) { return uint64_t(d.x) * d.y * d.z; }
 dim3 at_of(uint64_t index, const dim3& sizes) {
-  return dim3(unsigned(index % sizes.x), unsigned(index / sizes.x % sizes.y),
-              unsigned(index / sizes.x / sizes.y));
+  return dim3(unsigned(index % sizes.x), unsigned(index / sizes.x % sizes.y), unsigned(index / sizes.x / sizes.y));
 }
 
 // The blocks of the launch as the kernel sees them, where it is one of threads.
@@ -64,11 +63,11 @@ void simt_main() {
 Simt::Simt(Core& c, dim3 sizes, SimtBody body, At where)
     : core(c),
       at(where),
+      whole(kernel_launch != nullptr),
       sizes_(sizes),
       block_(at_of(uint64_t(c.block) * uint64_t(c.launch.subs) + uint64_t(c.sub), blocks_of(c.launch))),
       blocks_(blocks_of(c.launch)),
-      body_(body),
-      whole_(kernel_launch != nullptr) {
+      body_(body) {
   threads.reserve(total(sizes));
   for (uint64_t i = 0; i < total(sizes); ++i) threads.emplace_back(at_of(i, sizes));
   LocalMemory& ub = c.memory->at(Memory::ub);
@@ -223,7 +222,8 @@ bool Simt::release_groups() {
 }
 
 void Simt::stuck() {
-  const auto one = std::find_if(threads.begin(), threads.end(), [](const SimtThread& t) { return t.state == SimtThread::kSpins; });
+  const auto one =
+      std::find_if(threads.begin(), threads.end(), [](const SimtThread& t) { return t.state == SimtThread::kSpins; });
   core.report(Kind::deadlock, "thread", one->pc ? place_of(one->pc) : at,
               text("thread %s reads in a loop what no other thread changes", shown(one->index).c_str()));
 }
@@ -235,8 +235,7 @@ void Simt::run() {
     for (size_t first = 0; first < threads.size() && !stopped_; first += kLanes) run_warp(first);
     if (stopped_) break;
     size_t done = 0, spinning = 0;
-    for (const SimtThread& t : threads)
-      done += t.state == SimtThread::kDone, spinning += t.state == SimtThread::kSpins;
+    for (const SimtThread& t : threads) done += t.state == SimtThread::kDone, spinning += t.state == SimtThread::kSpins;
     if (done == threads.size()) break;
     if (release_groups()) continue;
     if (!spinning) {
@@ -283,8 +282,7 @@ void Simt::meet(size_t first) {
   const size_t end = std::min(first + kLanes, threads.size());
   const SimtThread* earliest = nullptr;
   for (size_t i = first; i < end; ++i)
-    if (threads[i].state == SimtThread::kMeets &&
-        (!earliest || threads[i].at.line < earliest->at.line))
+    if (threads[i].state == SimtThread::kMeets && (!earliest || threads[i].at.line < earliest->at.line))
       earliest = &threads[i];
   const auto what = earliest->what;
   const At where = earliest->at;
@@ -350,9 +348,9 @@ void Simt::meet(size_t first) {
           return;
         }
         std::memset(t.takes, 0xff, sizeof t.takes);  // a register that nobody wrote
-        core.report(Kind::uninitialized, t.call, where,
-                    text("lane %lld takes the value of lane %lld, which is not active here", (long long)lane,
-                         (long long)from));
+        core.report(
+            Kind::uninitialized, t.call, where,
+            text("lane %lld takes the value of lane %lld, which is not active here", (long long)lane, (long long)from));
       });
   }
   ++changes_;
@@ -451,9 +449,9 @@ void simt_fence(bool of_block) {
   if (running && !of_block) running->fence();
 }
 uint64_t simt_clock() {
-  return uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                      std::chrono::steady_clock::now().time_since_epoch())
-                      .count());
+  return uint64_t(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
 }
 
 }  // namespace ophook::rt

@@ -115,6 +115,7 @@ class Simt {
 
   Core& core;
   const At at;
+  const bool whole;  // the kernel is one of threads: it has no other local memory than arrays
   SimtThread* current = nullptr;
   std::vector<SimtThread> threads;
 
@@ -122,8 +123,8 @@ class Simt {
   void wait(SimtThread::State state, At where);
   void access(const void* address, uint32_t bytes, bool write, bool atomic, const void* pc, const At* where = nullptr);
   void step(const void* pc);  // goes on when it is the turn of this instruction in the warp
-  void settle();  // looks at the doubtful write of the running thread
-  void idles(uint32_t how);  // the running thread did nothing that others see
+  void settle();              // looks at the doubtful write of the running thread
+  void idles(uint32_t how);   // the running thread did nothing that others see
   void fence();
   void fetch(const uint8_t* address, At where);  // drops a line of the data cache
   void changed() { current->idle = 0, ++changes_; }
@@ -149,16 +150,15 @@ class Simt {
 
   const dim3 sizes_, block_, blocks_;
   const SimtBody body_;
-  const bool whole_;  // the kernel is one of threads: it has no other local memory than arrays
   uint32_t interval_ = 0;
   bool stopped_ = false, impatient_ = false, alone_ = false;  // alone_: no other lane of the warp is there
-  uint64_t changes_ = 0;  // writes, ends and meetings so far
+  uint64_t changes_ = 0;                                      // writes, ends and meetings so far
   // Known ranges, so that most accesses look nothing up.
   uint8_t *ub_ = nullptr, *ub_end_ = nullptr;
   uint8_t *argument_ = nullptr, *argument_end_ = nullptr;  // the last that was read or written
   bool argument_written_ = false;                          // may be
   uint32_t buffer_ = 0, buffer_end_ = 0;                   // the last of UB
-  std::vector<uint8_t> touched_;  // of UB by block of 32 bytes: 1 read, 2 written
+  std::vector<uint8_t> touched_;                           // of UB by block of 32 bytes: 1 read, 2 written
 };
 
 Simt* simt();  // that runs now, or nullptr

@@ -25,7 +25,8 @@ At place_of(const void* pc) {
   std::string quoted;
   for (const char* p = info.dli_fname; *p; ++p) *p == '\'' ? quoted += "'\\''" : quoted += *p;
   const auto offset = reinterpret_cast<uintptr_t>(pc) - 1 - reinterpret_cast<uintptr_t>(info.dli_fbase);
-  const std::string command = text("addr2line -i -e '%s' 0x%llx 2>/dev/null", quoted.c_str(), (unsigned long long)offset);
+  const std::string command =
+      text("addr2line -i -e '%s' 0x%llx 2>/dev/null", quoted.c_str(), (unsigned long long)offset);
   std::FILE* told = popen(command.c_str(), "r");  // of binutils, which a compiler needs, too
   if (!told) return it->second;
   char line[4096];
@@ -74,7 +75,7 @@ bool Simt::in_ub(const uint8_t* data, uint32_t bytes, bool write, bool atomic, A
       if (b.memory == Memory::ub && offset >= b.offset && offset + bytes <= b.offset + b.bytes) inside = &b;
     if (inside) {
       buffer_ = inside->offset, buffer_end_ = inside->offset + inside->bytes;
-    } else if (whole_ || !core.buffers.empty() || data + bytes > ub_end_) {
+    } else if (whole || !core.buffers.empty() || data + bytes > ub_end_) {
       core.report(Kind::local_bounds, "thread", where,
                   text("%s %u bytes at byte %u of UB, which are in no array of the block", write ? "writes" : "reads",
                        bytes, offset));
@@ -200,8 +201,9 @@ void Simt::access(const void* address, uint32_t bytes, bool write, bool atomic, 
     // Places are looked up where something is wrong alone: the whole runs again with its place.
     const At at = where ? *where : At{nullptr, 0};
     const auto offset = uint32_t(data - ub_);
-    const bool plain = offset >= buffer_ && offset + bytes <= buffer_end_ && (write || !core.launch.checks() ||
-                       all_written(core.memory->at(Memory::ub).written(offset, bytes), bytes));
+    const bool plain =
+        offset >= buffer_ && offset + bytes <= buffer_end_ &&
+        (write || !core.launch.checks() || all_written(core.memory->at(Memory::ub).written(offset, bytes), bytes));
     if (!in_ub(data, bytes, write, atomic, plain || where ? at : place_of(pc))) abandon();
   } else if (data < argument_ || data + bytes > argument_end_ || (write && !argument_written_)) {
     const At at = where ? *where : core.launch.memory.holds(data, bytes) ? At{nullptr, 0} : place_of(pc);
@@ -264,6 +266,15 @@ void Simt::fetch(const uint8_t* address, At where) {
   idles(64);
 }
 
+void simt_only(const char* call, bool whole, At at) {
+  Simt* const s = simt();
+  if (!s || s->whole == whole) return;
+  s->core.report(Kind::parameter, call, at,
+                 whole ? "called by asc_vf_call; allowed: in kernels that are launched with their threads"
+                       : "in a kernel that is launched with its threads; allowed: in functions that asc_vf_call calls");
+  s->abandon();
+}
+
 bool simt_in(Space space, const void* address) {
   Simt* const s = simt();
   if (!s || !address) return false;
@@ -283,43 +294,45 @@ const void* simt_base(Space space) {
 // ---- what the compiler calls ----
 
 using ophook::rt::simt;
-#define OPHOOK_ACCESSES(bytes)                                                                                        \
-  OPHOOK_RT void __tsan_read##bytes(void* p) {                                                                        \
-    if (auto* s = simt()) s->access(p, bytes, false, false, __builtin_return_address(0));                             \
-  }                                                                                                                   \
-  OPHOOK_RT void __tsan_write##bytes(void* p) {                                                                       \
-    if (auto* s = simt()) s->access(p, bytes, true, false, __builtin_return_address(0));                              \
-  }                                                                                                                   \
-  OPHOOK_RT void __tsan_unaligned_read##bytes(void* p) {                                                              \
-    if (auto* s = simt()) s->access(p, bytes, false, false, __builtin_return_address(0));                             \
-  }                                                                                                                   \
-  OPHOOK_RT void __tsan_unaligned_write##bytes(void* p) {                                                             \
-    if (auto* s = simt()) s->access(p, bytes, true, false, __builtin_return_address(0));                              \
+#define OPHOOK_ACCESSES(bytes)                                                            \
+  OPHOOK_RT void __tsan_read##bytes(void* p) {                                            \
+    if (auto* s = simt()) s->access(p, bytes, false, false, __builtin_return_address(0)); \
+  }                                                                                       \
+  OPHOOK_RT void __tsan_write##bytes(void* p) {                                           \
+    if (auto* s = simt()) s->access(p, bytes, true, false, __builtin_return_address(0));  \
+  }                                                                                       \
+  OPHOOK_RT void __tsan_unaligned_read##bytes(void* p) {                                  \
+    if (auto* s = simt()) s->access(p, bytes, false, false, __builtin_return_address(0)); \
+  }                                                                                       \
+  OPHOOK_RT void __tsan_unaligned_write##bytes(void* p) {                                 \
+    if (auto* s = simt()) s->access(p, bytes, true, false, __builtin_return_address(0));  \
   }
 // Host code of the same source counts its references, and the like.
-#define OPHOOK_ATOMICS(bits, type)                                                                                    \
-  OPHOOK_RT type __tsan_atomic##bits##_load(const volatile type* p, int) { return __atomic_load_n(p, 5); }            \
-  OPHOOK_RT void __tsan_atomic##bits##_store(volatile type* p, type v, int) { __atomic_store_n(p, v, 5); }            \
-  OPHOOK_RT type __tsan_atomic##bits##_exchange(volatile type* p, type v, int) { return __atomic_exchange_n(p, v, 5); } \
-  OPHOOK_FETCH(bits, type, add)                                                                                       \
-  OPHOOK_FETCH(bits, type, sub)                                                                                       \
-  OPHOOK_FETCH(bits, type, and)                                                                                       \
-  OPHOOK_FETCH(bits, type, or)                                                                                        \
-  OPHOOK_FETCH(bits, type, xor)                                                                                       \
-  OPHOOK_FETCH(bits, type, nand)                                                                                      \
-  OPHOOK_RT int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* c, type v, int, int) {          \
-    return __atomic_compare_exchange_n(p, c, v, 0, 5, 5);                                                             \
-  }                                                                                                                   \
-  OPHOOK_RT int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* c, type v, int, int) {            \
-    return __atomic_compare_exchange_n(p, c, v, 1, 5, 5);                                                             \
-  }                                                                                                                   \
-  OPHOOK_RT type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type c, type v, int, int) {             \
-    __atomic_compare_exchange_n(p, &c, v, 0, 5, 5);                                                                   \
-    return c;                                                                                                         \
+#define OPHOOK_ATOMICS(bits, type)                                                                           \
+  OPHOOK_RT type __tsan_atomic##bits##_load(const volatile type* p, int) { return __atomic_load_n(p, 5); }   \
+  OPHOOK_RT void __tsan_atomic##bits##_store(volatile type* p, type v, int) { __atomic_store_n(p, v, 5); }   \
+  OPHOOK_RT type __tsan_atomic##bits##_exchange(volatile type* p, type v, int) {                             \
+    return __atomic_exchange_n(p, v, 5);                                                                     \
+  }                                                                                                          \
+  OPHOOK_FETCH(bits, type, add)                                                                              \
+  OPHOOK_FETCH(bits, type, sub)                                                                              \
+  OPHOOK_FETCH(bits, type, and)                                                                              \
+  OPHOOK_FETCH(bits, type, or)                                                                               \
+  OPHOOK_FETCH(bits, type, xor)                                                                              \
+  OPHOOK_FETCH(bits, type, nand)                                                                             \
+  OPHOOK_RT int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* c, type v, int, int) { \
+    return __atomic_compare_exchange_n(p, c, v, 0, 5, 5);                                                    \
+  }                                                                                                          \
+  OPHOOK_RT int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* c, type v, int, int) {   \
+    return __atomic_compare_exchange_n(p, c, v, 1, 5, 5);                                                    \
+  }                                                                                                          \
+  OPHOOK_RT type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type c, type v, int, int) {    \
+    __atomic_compare_exchange_n(p, &c, v, 0, 5, 5);                                                          \
+    return c;                                                                                                \
   }
-#define OPHOOK_FETCH(bits, type, op)                                                            \
-  OPHOOK_RT type __tsan_atomic##bits##_fetch_##op(volatile type* p, type v, int) {              \
-    return __atomic_fetch_##op(p, v, 5);                                                        \
+#define OPHOOK_FETCH(bits, type, op)                                               \
+  OPHOOK_RT type __tsan_atomic##bits##_fetch_##op(volatile type* p, type v, int) { \
+    return __atomic_fetch_##op(p, v, 5);                                           \
   }
 
 extern "C" {

@@ -1,7 +1,7 @@
 // Threads of Ascend 950 (SIMT): what the device's compiler has built in for them, and the calls of the runtime.
 //
-// A thread block runs on one vector core. Its threads take turns on the core's stack of time: each runs until it ends or
-// waits for others. How they meet, and what they may do with memory, is the runtime's business (runtime/simt.cpp).
+// A thread block runs on one vector core. Its threads take turns on the core's stack of time: each runs until it ends
+// or waits for others. How they meet, and what they may do with memory, is the runtime's business (runtime/simt.cpp).
 #pragma once
 
 #include <cstring>
@@ -65,8 +65,8 @@ OPHOOK_RT void simt_meet(Meet what, const char* call, Dtype dtype, const void* v
 
 // Of all lanes of a group: `everybody` has room for 16 bytes of each of 32.
 OPHOOK_RT void simt_gather(const char* call, const void* value, uint32_t bytes, void* everybody, uint32_t lanes, At at);
-// A group of several warps, which begins with a thread of this number: all wait for each other; what a thread leaves for
-// the others, and what another one left.
+// A group of several warps, which begins with a thread of this number: all wait for each other; what a thread leaves
+// for the others, and what another one left.
 OPHOOK_RT void simt_tile(uint32_t first, uint32_t count, At at);
 OPHOOK_RT void simt_bring(const void* value, uint32_t bytes);
 OPHOOK_RT void simt_brought(uint32_t thread, void* value, uint32_t bytes);
@@ -76,6 +76,8 @@ enum class Atomic : uint8_t { add, sub, exchange, max, min, inc, dec, compare, b
 OPHOOK_RT void simt_atomic(Atomic what, const char* call, void* address, Dtype dtype, uint32_t count, const void* value,
                            const void* compared, void* before, At at);
 OPHOOK_RT uint64_t simt_clock();
+// Ends the block where its kernel is one of threads and must not be, or the other way round.
+OPHOOK_RT void simt_only(const char* call, bool whole, At at);
 enum class Space : uint8_t { global, ubuf, local };
 OPHOOK_RT bool simt_in(Space space, const void* address);
 OPHOOK_RT const void* simt_base(Space space);
@@ -88,8 +90,7 @@ struct UbArray {
   At at = At::here();
   operator std::decay_t<Array>() const {
     if constexpr (std::extent_v<Array> == 0) return static_cast<std::decay_t<Array>>(simt_dynamic_array());
-    else
-      return *static_cast<Array*>(local_array(int(AscendC::TPosition::VECCALC), sizeof(Array), name, at));
+    else return *static_cast<Array*>(local_array(int(AscendC::TPosition::VECCALC), sizeof(Array), name, at));
   }
 };
 

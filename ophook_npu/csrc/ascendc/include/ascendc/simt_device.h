@@ -17,9 +17,8 @@ T meet(rt::Meet what, const char* call, T value, int64_t lane, int32_t width, rt
   return result;
 }
 template <typename T>
-constexpr bool is_shuffled =
-    one_of<T, int32_t, uint32_t, float, int64_t, uint64_t, long long, unsigned long long, half, half2, bfloat16_t,
-           bfloat16x2_t>;
+constexpr bool is_shuffled = one_of<T, int32_t, uint32_t, float, int64_t, uint64_t, long long, unsigned long long, half,
+                                    half2, bfloat16_t, bfloat16x2_t>;
 template <typename T>
 constexpr bool is_reduced = one_of<T, int32_t, uint32_t, float, half>;
 // A number that is none of these becomes the one that C++ makes of it: a short an int.
@@ -66,14 +65,15 @@ inline int32_t lanemask_le() { return lanemask_lt() | lanemask_eq(); }
 inline int32_t lanemask_ge() { return ~lanemask_lt(); }
 inline int32_t lanemask_gt() { return ~lanemask_le(); }
 
-#define OPHOOK_SHUFFLE(name, kind, lane_type)                                                                    \
-  template <typename T>                                                                                          \
-  inline auto name(T var, lane_type lane, int32_t width = warpSize, OPHOOK_AT)                                   \
-      ->ophook::simt::Taken<T, ophook::simt::is_shuffled<T>> {                                                   \
-    using U = ophook::simt::Taken<T, ophook::simt::is_shuffled<T>>;                                              \
-    static_assert(ophook::simt::is_shuffled<U>, #name " takes int32_t, uint32_t, float, int64_t, uint64_t, half, " \
-                                                      "half2, bfloat16_t and bfloat16x2_t");                     \
-    return ophook::simt::meet<U>(ophook::rt::Meet::kind, #name, U(var), int64_t(lane), width, at);                \
+#define OPHOOK_SHUFFLE(name, kind, lane_type)                                                      \
+  template <typename T>                                                                            \
+  inline auto name(T var, lane_type lane, int32_t width = warpSize, OPHOOK_AT)                     \
+      -> ophook::simt::Taken<T, ophook::simt::is_shuffled<T>> {                                    \
+    using U = ophook::simt::Taken<T, ophook::simt::is_shuffled<T>>;                                \
+    static_assert(ophook::simt::is_shuffled<U>, #name                                              \
+                  " takes int32_t, uint32_t, float, int64_t, uint64_t, half, "                     \
+                  "half2, bfloat16_t and bfloat16x2_t");                                           \
+    return ophook::simt::meet<U>(ophook::rt::Meet::kind, #name, U(var), int64_t(lane), width, at); \
   }
 OPHOOK_SHUFFLE(asc_shfl, shfl, int32_t)
 OPHOOK_SHUFFLE(asc_shfl_up, shfl_up, uint32_t)
@@ -81,12 +81,12 @@ OPHOOK_SHUFFLE(asc_shfl_down, shfl_down, uint32_t)
 OPHOOK_SHUFFLE(asc_shfl_xor, shfl_xor, int32_t)
 #undef OPHOOK_SHUFFLE
 
-#define OPHOOK_REDUCE(name, kind)                                                                                \
-  template <typename T>                                                                                          \
-  inline auto name(T val, OPHOOK_AT)->ophook::simt::Taken<T, ophook::simt::is_reduced<T>> {                      \
-    using U = ophook::simt::Taken<T, ophook::simt::is_reduced<T>>;                                               \
-    static_assert(ophook::simt::is_reduced<U>, #name " takes int32_t, uint32_t, float and half");                 \
-    return ophook::simt::meet<U>(ophook::rt::Meet::kind, #name, U(val), 0, warpSize, at);                         \
+#define OPHOOK_REDUCE(name, kind)                                                                 \
+  template <typename T>                                                                           \
+  inline auto name(T val, OPHOOK_AT) -> ophook::simt::Taken<T, ophook::simt::is_reduced<T>> {     \
+    using U = ophook::simt::Taken<T, ophook::simt::is_reduced<T>>;                                \
+    static_assert(ophook::simt::is_reduced<U>, #name " takes int32_t, uint32_t, float and half"); \
+    return ophook::simt::meet<U>(ophook::rt::Meet::kind, #name, U(val), 0, warpSize, at);         \
   }
 OPHOOK_REDUCE(asc_reduce_add, add)
 OPHOOK_REDUCE(asc_reduce_max, max)
@@ -113,10 +113,10 @@ inline void asc_threadfence() { ophook::rt::simt_fence(false); }
 inline void asc_threadfence_block() { ophook::rt::simt_fence(true); }
 
 // ---- atomic operations: which types each takes, in UB and global memory; 64 bits in global memory alone ----
-#define OPHOOK_ATOMIC(name, kind, ...)                                                                              \
-  template <typename T, typename = ophook::simt::Only<T, __VA_ARGS__>>                                              \
-  inline T asc_atomic_##name(T* address, ophook::simt::Value<T> val, OPHOOK_AT) {                                   \
-    return ophook::simt::atomic<T>(ophook::rt::Atomic::kind, "asc_atomic_" #name, address, val, nullptr, at);       \
+#define OPHOOK_ATOMIC(name, kind, ...)                                                                        \
+  template <typename T, typename = ophook::simt::Only<T, __VA_ARGS__>>                                        \
+  inline T asc_atomic_##name(T* address, ophook::simt::Value<T> val, OPHOOK_AT) {                             \
+    return ophook::simt::atomic<T>(ophook::rt::Atomic::kind, "asc_atomic_" #name, address, val, nullptr, at); \
   }
 #define OPHOOK_WHOLE int32_t, uint32_t, int64_t, uint64_t, long long, unsigned long long
 #define OPHOOK_HALVES half, bfloat16_t, half2, bfloat16x2_t
@@ -163,20 +163,25 @@ inline void asc_stwt(T* address, ophook::simt::Value<T> val, OPHOOK_AT) {
 inline void asc_dcci_entire(void* dst, OPHOOK_AT) { asc_dcci_single(dst, at); }
 inline void asc_nop() {}
 
-// Which memory an address is of, as SIMT alone asks. An address of one memory is its distance from the memory's begin.
-inline unsigned int __isGlobal(const void* ptr) { return ophook::rt::simt_in(ophook::rt::Space::global, ptr); }
-inline unsigned int __isUbuf(const void* ptr) { return ophook::rt::simt_in(ophook::rt::Space::ubuf, ptr); }
-inline unsigned int __isLocal(const void* ptr) { return ophook::rt::simt_in(ophook::rt::Space::local, ptr); }
-#define OPHOOK_SPACE(name, space)                                                                                  \
-  inline size_t __cvta_generic_to_##name(const void* ptr) {                                                        \
-    return reinterpret_cast<size_t>(ptr) - reinterpret_cast<size_t>(ophook::rt::simt_base(ophook::rt::Space::space)); \
+// Which memory an address is of, as kernels of threads alone may ask. An address of one memory is its distance from the
+// memory's begin.
+#define OPHOOK_SPACE(Name, name, space)                                                                            \
+  inline unsigned int __is##Name(const void* ptr, OPHOOK_AT) {                                                     \
+    ophook::rt::simt_only("__is" #Name, true, at);                                                                 \
+    return ophook::rt::simt_in(ophook::rt::Space::space, ptr);                                                     \
   }                                                                                                                \
-  inline void* __cvta_##name##_to_generic(size_t rawbits) {                                                        \
-    return reinterpret_cast<void*>(reinterpret_cast<size_t>(ophook::rt::simt_base(ophook::rt::Space::space)) + rawbits); \
+  inline size_t __cvta_generic_to_##name(const void* ptr, OPHOOK_AT) {                                             \
+    ophook::rt::simt_only("__cvta_generic_to_" #name, true, at);                                                   \
+    return size_t(static_cast<const char*>(ptr) -                                                                  \
+                  static_cast<const char*>(ophook::rt::simt_base(ophook::rt::Space::space)));                      \
+  }                                                                                                                \
+  inline void* __cvta_##name##_to_generic(size_t rawbits, OPHOOK_AT) {                                             \
+    ophook::rt::simt_only("__cvta_" #name "_to_generic", true, at);                                                \
+    return const_cast<char*>(static_cast<const char*>(ophook::rt::simt_base(ophook::rt::Space::space)) + rawbits); \
   }
-OPHOOK_SPACE(global, global)
-OPHOOK_SPACE(ubuf, ubuf)
-OPHOOK_SPACE(local, local)
+OPHOOK_SPACE(Global, global, global)
+OPHOOK_SPACE(Ubuf, ubuf, ubuf)
+OPHOOK_SPACE(Local, local, local)
 #undef OPHOOK_SPACE
 
 #undef OPHOOK_AT

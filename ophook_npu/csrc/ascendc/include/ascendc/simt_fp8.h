@@ -1,4 +1,4 @@
-// Floating point of 8 bits for threads. hifloat8 is not simulated.
+// Floating point of 8 bits, for threads of a kernel that calls them by asc_vf_call. hifloat8 is not simulated.
 #pragma once
 
 #include "simt_numbers.h"
@@ -48,14 +48,19 @@ inline uint8_t to_eight(float value, const Eight& format) {
 
 }  // namespace ophook::simt
 
+#define OPHOOK_AT ::ophook::rt::At at = ::ophook::rt::At::here()
 inline __asc_fp8x2_storage_t __asc_cvt_float2_to_fp8x2(const float2 x, const __asc_saturation_t,
-                                                       const __asc_fp8_interpretation_t fp8_interpretation) {
+                                                       const __asc_fp8_interpretation_t fp8_interpretation, OPHOOK_AT) {
+  ophook::rt::simt_only("__asc_cvt_float2_to_fp8x2", false, at);
   const auto& format = fp8_interpretation == __ASC_E4M3 ? ophook::simt::kE4M3 : ophook::simt::kE5M2;
   return __asc_fp8x2_storage_t(ophook::simt::to_eight(x.x, format) | ophook::simt::to_eight(x.y, format) << 8);
 }
-inline float2 __e4m3x22float2(const float8_e4m3x2_t x) {
+inline float2 __e4m3x22float2(const float8_e4m3x2_t x, OPHOOK_AT) {
+  ophook::rt::simt_only("__e4m3x22float2", false, at);
   return {ophook::simt::of_eight(x.x, ophook::simt::kE4M3), ophook::simt::of_eight(x.y, ophook::simt::kE4M3)};
 }
-inline float2 __e5m2x22float2(const float8_e5m2x2_t x) {
+inline float2 __e5m2x22float2(const float8_e5m2x2_t x, OPHOOK_AT) {
+  ophook::rt::simt_only("__e5m2x22float2", false, at);
   return {ophook::simt::of_eight(x.x, ophook::simt::kE5M2), ophook::simt::of_eight(x.y, ophook::simt::kE5M2)};
 }
+#undef OPHOOK_AT

@@ -93,8 +93,9 @@ class Lanes {
   }
   template <typename T>
   T of(T var, int rank, const char* call, ophook::rt::At at) const {
-    static_assert(ophook::simt::is_shuffled<T>,
-                  "a group exchanges half, int32_t, uint32_t, float, half2, int64_t, uint64_t, bfloat16_t, bfloat16x2_t");
+    static_assert(
+        ophook::simt::is_shuffled<T>,
+        "a group exchanges half, int32_t, uint32_t, float, half2, int64_t, uint64_t, bfloat16_t, bfloat16x2_t");
     int32_t everybody[warpSize][4];
     ophook::rt::simt_gather(call, &var, sizeof var, everybody, mask_, at);
     T value;
@@ -182,7 +183,8 @@ class thread_block_tile<Size, ParentT, false> {
 
 namespace details {
 inline void divides(unsigned int size, unsigned int parent, ophook::rt::At at) {
-  if (!size || parent % size) ophook::rt::refuse("tiled_partition", "the parent's threads are no multiple of the size", at);
+  if (!size || parent % size)
+    ophook::rt::refuse("tiled_partition", "the parent's threads are no multiple of the size", at);
 }
 // Lanes [rank / size * size, … + size) of the warp.
 inline uint32_t part_of_warp(unsigned int size) {
@@ -206,7 +208,8 @@ thread_block_tile<Size, thread_block> tiled_partition(const thread_block& g, OPH
 }
 template <unsigned int Size, unsigned int Of, typename ParentT>
 thread_block_tile<Size, thread_block_tile<Of, ParentT>> tiled_partition(const thread_block_tile<Of, ParentT>& g) {
-  static_assert(Size && Size < Of && (Size & (Size - 1)) == 0, "tiled_partition: a power of two below the parent's size");
+  static_assert(Size && Size < Of && (Size & (Size - 1)) == 0,
+                "tiled_partition: a power of two below the parent's size");
   if constexpr (Size <= 32) return {details::part_of_warp(Size), g.thread_rank() / Size, Of / Size};
   else return {};
 }

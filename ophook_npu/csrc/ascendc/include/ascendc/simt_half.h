@@ -52,68 +52,68 @@ inline half __ushort_as_half(const unsigned short int x) { return __builtin_bit_
 inline bfloat16_t __ushort_as_bfloat16(const unsigned short int x) { return __builtin_bit_cast(bfloat16_t, x); }
 
 // ---- one number ----
-#define OPHOOK_OF_NUMBER(T)                                                                                          \
-  inline T __hadd(const T x, const T y) {                                                                            \
-    return ophook::simt::computed<T>(ophook::simt::wide(x) + ophook::simt::wide(y));                                 \
-  }                                                                                                                  \
-  inline T __hsub(const T x, const T y) {                                                                            \
-    return ophook::simt::computed<T>(ophook::simt::wide(x) - ophook::simt::wide(y));                                 \
-  }                                                                                                                  \
-  inline T __hmul(const T x, const T y) {                                                                            \
-    return ophook::simt::computed<T>(ophook::simt::wide(x) * ophook::simt::wide(y));                                 \
-  }                                                                                                                  \
-  inline T __hdiv(const T x, const T y) {                                                                            \
-    return ophook::simt::computed<T>(ophook::simt::wide(x) / ophook::simt::wide(y));                                 \
-  }                                                                                                                  \
-  inline T __habs(T x) { return ophook::simt::computed<T>(std::fabs(ophook::simt::wide(x))); }                       \
-  inline T __hneg(const T x) { return ophook::simt::computed<T>(-ophook::simt::wide(x)); }                           \
-  inline T __hfma(T x, T y, T z) { return ophook::simt::fused_in<T>(x, y, z); }                                      \
-  inline T __hfma_relu(const T x, const T y, const T z) {                                                            \
-    return T(ophook::simt::positive(ophook::simt::wide(ophook::simt::fused_in<T>(x, y, z))));                        \
-  }                                                                                                                  \
-  inline T __hmax(T x, T y) { return T(ophook::simt::larger(ophook::simt::wide(x), ophook::simt::wide(y))); }        \
-  inline T __hmin(T x, T y) { return T(ophook::simt::lesser(ophook::simt::wide(x), ophook::simt::wide(y))); }        \
-  inline T __hmax_nan(const T x, const T y) {                                                                        \
-    return ophook::simt::any_nan(ophook::simt::wide(x), ophook::simt::wide(y)) ? T(NAN) : __hmax(x, y);              \
-  }                                                                                                                  \
-  inline T __hmin_nan(const T x, const T y) {                                                                        \
-    return ophook::simt::any_nan(ophook::simt::wide(x), ophook::simt::wide(y)) ? T(NAN) : __hmin(x, y);              \
-  }                                                                                                                  \
-  inline bool __hisnan(T x) { return ophook::simt::wide(x) != ophook::simt::wide(x); }                               \
+#define OPHOOK_OF_NUMBER(T)                                                                                   \
+  inline T __hadd(const T x, const T y) {                                                                     \
+    return ophook::simt::computed<T>(ophook::simt::wide(x) + ophook::simt::wide(y));                          \
+  }                                                                                                           \
+  inline T __hsub(const T x, const T y) {                                                                     \
+    return ophook::simt::computed<T>(ophook::simt::wide(x) - ophook::simt::wide(y));                          \
+  }                                                                                                           \
+  inline T __hmul(const T x, const T y) {                                                                     \
+    return ophook::simt::computed<T>(ophook::simt::wide(x) * ophook::simt::wide(y));                          \
+  }                                                                                                           \
+  inline T __hdiv(const T x, const T y) {                                                                     \
+    return ophook::simt::computed<T>(ophook::simt::wide(x) / ophook::simt::wide(y));                          \
+  }                                                                                                           \
+  inline T __habs(T x) { return ophook::simt::computed<T>(std::fabs(ophook::simt::wide(x))); }                \
+  inline T __hneg(const T x) { return ophook::simt::computed<T>(-ophook::simt::wide(x)); }                    \
+  inline T __hfma(T x, T y, T z) { return ophook::simt::fused_in<T>(x, y, z); }                               \
+  inline T __hfma_relu(const T x, const T y, const T z) {                                                     \
+    return T(ophook::simt::positive(ophook::simt::wide(ophook::simt::fused_in<T>(x, y, z))));                 \
+  }                                                                                                           \
+  inline T __hmax(T x, T y) { return T(ophook::simt::larger(ophook::simt::wide(x), ophook::simt::wide(y))); } \
+  inline T __hmin(T x, T y) { return T(ophook::simt::lesser(ophook::simt::wide(x), ophook::simt::wide(y))); } \
+  inline T __hmax_nan(const T x, const T y) {                                                                 \
+    return ophook::simt::any_nan(ophook::simt::wide(x), ophook::simt::wide(y)) ? T(NAN) : __hmax(x, y);       \
+  }                                                                                                           \
+  inline T __hmin_nan(const T x, const T y) {                                                                 \
+    return ophook::simt::any_nan(ophook::simt::wide(x), ophook::simt::wide(y)) ? T(NAN) : __hmin(x, y);       \
+  }                                                                                                           \
+  inline bool __hisnan(T x) { return ophook::simt::wide(x) != ophook::simt::wide(x); }                        \
   inline bool __hisinf(T x) { return std::isinf(ophook::simt::wide(x)); }
 OPHOOK_OF_NUMBER(half)
 OPHOOK_OF_NUMBER(bfloat16_t)
 #undef OPHOOK_OF_NUMBER
 
 // The second of each is true where a number is nan, too.
-#define OPHOOK_COMPARE(T, Pair, name, op)                                                                       \
-  inline bool __h##name(T x, T y) { return ophook::simt::wide(x) op ophook::simt::wide(y); }                    \
-  inline bool __h##name##u(T x, T y) {                                                                          \
-    return ophook::simt::any_nan(ophook::simt::wide(x), ophook::simt::wide(y)) || __h##name(x, y);              \
-  }                                                                                                             \
-  OPHOOK_COMPARE_PAIR(T, Pair, name, __h##name)                                                                 \
+#define OPHOOK_COMPARE(T, Pair, name, op)                                                          \
+  inline bool __h##name(T x, T y) { return ophook::simt::wide(x) op ophook::simt::wide(y); }       \
+  inline bool __h##name##u(T x, T y) {                                                             \
+    return ophook::simt::any_nan(ophook::simt::wide(x), ophook::simt::wide(y)) || __h##name(x, y); \
+  }                                                                                                \
+  OPHOOK_COMPARE_PAIR(T, Pair, name, __h##name)                                                    \
   OPHOOK_COMPARE_PAIR(T, Pair, name##u, __h##name##u)
-#define OPHOOK_COMPARE_PAIR(T, Pair, name, one)                                                     \
-  inline bool __hb##name##x2(Pair x, Pair y) { return one(x.x, y.x) && one(x.y, y.y); }             \
+#define OPHOOK_COMPARE_PAIR(T, Pair, name, one)                                                            \
+  inline bool __hb##name##x2(Pair x, Pair y) { return one(x.x, y.x) && one(x.y, y.y); }                    \
   inline Pair __h##name##x2(Pair x, Pair y) { return {T(float(one(x.x, y.x))), T(float(one(x.y, y.y)))}; } \
-  inline unsigned int __h##name##x2_mask(Pair x, Pair y) {                                          \
-    return (one(x.x, y.x) ? 0xffffu : 0u) | (one(x.y, y.y) ? 0xffff0000u : 0u);                     \
+  inline unsigned int __h##name##x2_mask(Pair x, Pair y) {                                                 \
+    return (one(x.x, y.x) ? 0xffffu : 0u) | (one(x.y, y.y) ? 0xffff0000u : 0u);                            \
   }
-#define OPHOOK_COMPARES(T, Pair)   \
-  OPHOOK_COMPARE(T, Pair, eq, ==)  \
-  OPHOOK_COMPARE_NE(T, Pair)       \
-  OPHOOK_COMPARE(T, Pair, lt, <)   \
-  OPHOOK_COMPARE(T, Pair, le, <=)  \
-  OPHOOK_COMPARE(T, Pair, gt, >)   \
+#define OPHOOK_COMPARES(T, Pair)  \
+  OPHOOK_COMPARE(T, Pair, eq, ==) \
+  OPHOOK_COMPARE_NE(T, Pair)      \
+  OPHOOK_COMPARE(T, Pair, lt, <)  \
+  OPHOOK_COMPARE(T, Pair, le, <=) \
+  OPHOOK_COMPARE(T, Pair, gt, >)  \
   OPHOOK_COMPARE(T, Pair, ge, >=)
 // Unequal and both numbers; C++ calls nan unequal to everything.
-#define OPHOOK_COMPARE_NE(T, Pair)                                                             \
-  inline bool __hne(T x, T y) {                                                                \
-    const float a = ophook::simt::wide(x), b = ophook::simt::wide(y);                          \
-    return a != b && !ophook::simt::any_nan(a, b);                                             \
-  }                                                                                            \
-  inline bool __hneu(T x, T y) { return ophook::simt::wide(x) != ophook::simt::wide(y); }      \
-  OPHOOK_COMPARE_PAIR(T, Pair, ne, __hne)                                                      \
+#define OPHOOK_COMPARE_NE(T, Pair)                                                        \
+  inline bool __hne(T x, T y) {                                                           \
+    const float a = ophook::simt::wide(x), b = ophook::simt::wide(y);                     \
+    return a != b && !ophook::simt::any_nan(a, b);                                        \
+  }                                                                                       \
+  inline bool __hneu(T x, T y) { return ophook::simt::wide(x) != ophook::simt::wide(y); } \
+  OPHOOK_COMPARE_PAIR(T, Pair, ne, __hne)                                                 \
   OPHOOK_COMPARE_PAIR(T, Pair, neu, __hneu)
 OPHOOK_COMPARES(half, half2)
 OPHOOK_COMPARES(bfloat16_t, bfloat16x2_t)
@@ -122,14 +122,14 @@ OPHOOK_COMPARES(bfloat16_t, bfloat16x2_t)
 #undef OPHOOK_COMPARE_PAIR
 #undef OPHOOK_COMPARE
 
-#define OPHOOK_FUNCTION(name, value)                                                        \
-  OPHOOK_FUNCTION_OF(half, half2, name, value)                                              \
+#define OPHOOK_FUNCTION(name, value)           \
+  OPHOOK_FUNCTION_OF(half, half2, name, value) \
   OPHOOK_FUNCTION_OF(bfloat16_t, bfloat16x2_t, name, value)
-#define OPHOOK_FUNCTION_OF(T, Pair, name, value)                                            \
-  inline T h##name(T given) {                                                               \
-    const double x = ophook::simt::wide(given);                                             \
-    return ophook::simt::kept<T>(float(value));                                             \
-  }                                                                                         \
+#define OPHOOK_FUNCTION_OF(T, Pair, name, value) \
+  inline T h##name(T given) {                    \
+    const double x = ophook::simt::wide(given);  \
+    return ophook::simt::kept<T>(float(value));  \
+  }                                              \
   inline Pair h2##name(Pair x) { return {h##name(x.x), h##name(x.y)}; }
 OPHOOK_FUNCTION(tanh, std::tanh(x))
 OPHOOK_FUNCTION(exp, std::exp(x))
@@ -151,40 +151,40 @@ OPHOOK_FUNCTION(trunc, std::trunc(x))
 #undef OPHOOK_FUNCTION
 
 // ---- pairs ----
-#define OPHOOK_PAIRS(T, Pair)                                                                                  \
-  inline Pair __haddx2(const Pair x, const Pair y) { return {__hadd(x.x, y.x), __hadd(x.y, y.y)}; }            \
-  inline Pair __hsubx2(const Pair x, const Pair y) { return {__hsub(x.x, y.x), __hsub(x.y, y.y)}; }            \
-  inline Pair __hmulx2(const Pair x, const Pair y) { return {__hmul(x.x, y.x), __hmul(x.y, y.y)}; }            \
-  inline Pair __hdivx2(const Pair x, const Pair y) { return {__hdiv(x.x, y.x), __hdiv(x.y, y.y)}; }            \
-  inline Pair __habsx2(const Pair x) { return {__habs(x.x), __habs(x.y)}; }                                    \
-  inline Pair __hnegx2(const Pair x) { return {__hneg(x.x), __hneg(x.y)}; }                                    \
-  inline Pair __hfmax2(const Pair x, const Pair y, const Pair z) {                                             \
-    return {__hfma(x.x, y.x, z.x), __hfma(x.y, y.y, z.y)};                                                     \
-  }                                                                                                            \
-  inline Pair __hfmax2_relu(const Pair x, const Pair y, const Pair z) {                                        \
-    return {__hfma_relu(x.x, y.x, z.x), __hfma_relu(x.y, y.y, z.y)};                                           \
-  }                                                                                                            \
-  inline Pair __hcmadd(const Pair x, const Pair y, const Pair z) {                                             \
-    return {__hfma(__hneg(x.y), y.y, __hfma(x.x, y.x, z.x)), __hfma(x.y, y.x, __hfma(x.x, y.y, z.y))};         \
-  }                                                                                                            \
-  inline Pair __hmaxx2(const Pair x, const Pair y) { return {__hmax(x.x, y.x), __hmax(x.y, y.y)}; }            \
-  inline Pair __hminx2(const Pair x, const Pair y) { return {__hmin(x.x, y.x), __hmin(x.y, y.y)}; }            \
+#define OPHOOK_PAIRS(T, Pair)                                                                                   \
+  inline Pair __haddx2(const Pair x, const Pair y) { return {__hadd(x.x, y.x), __hadd(x.y, y.y)}; }             \
+  inline Pair __hsubx2(const Pair x, const Pair y) { return {__hsub(x.x, y.x), __hsub(x.y, y.y)}; }             \
+  inline Pair __hmulx2(const Pair x, const Pair y) { return {__hmul(x.x, y.x), __hmul(x.y, y.y)}; }             \
+  inline Pair __hdivx2(const Pair x, const Pair y) { return {__hdiv(x.x, y.x), __hdiv(x.y, y.y)}; }             \
+  inline Pair __habsx2(const Pair x) { return {__habs(x.x), __habs(x.y)}; }                                     \
+  inline Pair __hnegx2(const Pair x) { return {__hneg(x.x), __hneg(x.y)}; }                                     \
+  inline Pair __hfmax2(const Pair x, const Pair y, const Pair z) {                                              \
+    return {__hfma(x.x, y.x, z.x), __hfma(x.y, y.y, z.y)};                                                      \
+  }                                                                                                             \
+  inline Pair __hfmax2_relu(const Pair x, const Pair y, const Pair z) {                                         \
+    return {__hfma_relu(x.x, y.x, z.x), __hfma_relu(x.y, y.y, z.y)};                                            \
+  }                                                                                                             \
+  inline Pair __hcmadd(const Pair x, const Pair y, const Pair z) {                                              \
+    return {__hfma(__hneg(x.y), y.y, __hfma(x.x, y.x, z.x)), __hfma(x.y, y.x, __hfma(x.x, y.y, z.y))};          \
+  }                                                                                                             \
+  inline Pair __hmaxx2(const Pair x, const Pair y) { return {__hmax(x.x, y.x), __hmax(x.y, y.y)}; }             \
+  inline Pair __hminx2(const Pair x, const Pair y) { return {__hmin(x.x, y.x), __hmin(x.y, y.y)}; }             \
   inline Pair __hmaxx2_nan(const Pair x, const Pair y) { return {__hmax_nan(x.x, y.x), __hmax_nan(x.y, y.y)}; } \
   inline Pair __hminx2_nan(const Pair x, const Pair y) { return {__hmin_nan(x.x, y.x), __hmin_nan(x.y, y.y)}; } \
-  inline Pair __isnanx2(Pair x) { return {T(float(__hisnan(x.x))), T(float(__hisnan(x.y)))}; }                 \
-  inline float __low2float(const Pair x) { return ophook::simt::wide(x.x); }                                   \
-  inline float __high2float(const Pair x) { return ophook::simt::wide(x.y); }                                  \
+  inline Pair __isnanx2(Pair x) { return {T(float(__hisnan(x.x))), T(float(__hisnan(x.y)))}; }                  \
+  inline float __low2float(const Pair x) { return ophook::simt::wide(x.x); }                                    \
+  inline float __high2float(const Pair x) { return ophook::simt::wide(x.y); }                                   \
   inline Pair __lowhigh2highlow(const Pair x) { return {x.y, x.x}; }
 OPHOOK_PAIRS(half, half2)
 OPHOOK_PAIRS(bfloat16_t, bfloat16x2_t)
 #undef OPHOOK_PAIRS
-#define OPHOOK_HALVES(T, Pair, one, two)                                            \
-  inline T __low2##one(const Pair x) { return x.x; }                                \
-  inline T __high2##one(const Pair x) { return x.y; }                               \
-  inline Pair __low2##two(const Pair x) { return {x.x, x.x}; }                      \
-  inline Pair __high2##two(const Pair x) { return {x.y, x.y}; }                     \
-  inline Pair __lows2##two(const Pair x, const Pair y) { return {x.x, y.x}; }       \
-  inline Pair __highs2##two(const Pair x, const Pair y) { return {x.y, y.y}; }      \
+#define OPHOOK_HALVES(T, Pair, one, two)                                       \
+  inline T __low2##one(const Pair x) { return x.x; }                           \
+  inline T __high2##one(const Pair x) { return x.y; }                          \
+  inline Pair __low2##two(const Pair x) { return {x.x, x.x}; }                 \
+  inline Pair __high2##two(const Pair x) { return {x.y, x.y}; }                \
+  inline Pair __lows2##two(const Pair x, const Pair y) { return {x.x, y.x}; }  \
+  inline Pair __highs2##two(const Pair x, const Pair y) { return {x.y, y.y}; } \
   inline Pair __halves2##two(const T x, const T y) { return {x, y}; }
 OPHOOK_HALVES(half, half2, half, half2)
 OPHOOK_HALVES(bfloat16_t, bfloat16x2_t, bfloat16, bfloat162)
@@ -192,19 +192,19 @@ OPHOOK_HALVES(bfloat16_t, bfloat16x2_t, bfloat16, bfloat162)
 inline bfloat16x2_t __bfloat162bfloat162(const bfloat16_t x) { return {x, x}; }
 
 // ---- from type to type ----
-#define OPHOOK_SATURATED(how, name, from, to)                                                                       \
-  OPHOOK_CONVERT(how, name, from, to)                                                                               \
+#define OPHOOK_SATURATED(how, name, from, to) \
+  OPHOOK_CONVERT(how, name, from, to)         \
   inline to name##_##how##_sat(const from x) { return ophook::simt::converted<to, ophook::simt::Round::how>(x); }
 // What exceeds half here is infinite, unless the name says otherwise.
-#define OPHOOK_FROM_INT(how, name, from, to)                                                                        \
-  inline to name##_##how(const from x) { return ophook::simt::converted<to, ophook::simt::Round::how, false>(x); }  \
+#define OPHOOK_FROM_INT(how, name, from, to)                                                                       \
+  inline to name##_##how(const from x) { return ophook::simt::converted<to, ophook::simt::Round::how, false>(x); } \
   inline to name##_##how##_sat(const from x) { return ophook::simt::converted<to, ophook::simt::Round::how>(x); }
-#define OPHOOK_PAIR(how, name, one, Pair)                                                     \
-  inline Pair name##_##how(const float2 x) { return {one##_##how(x.x), one##_##how(x.y)}; }    \
+#define OPHOOK_PAIR(how, name, one, Pair)                                                   \
+  inline Pair name##_##how(const float2 x) { return {one##_##how(x.x), one##_##how(x.y)}; } \
   inline Pair name##_##how##_sat(const float2 x) { return {one##_##how##_sat(x.x), one##_##how##_sat(x.y)}; }
-#define OPHOOK_WHOLE_HALF(how, name, T)                                                                             \
-  inline T name##_##how(const T x) {                                                                                \
-    return ophook::simt::kept<T>(ophook::simt::whole<ophook::simt::Round::how>(ophook::simt::wide(x)));             \
+#define OPHOOK_WHOLE_HALF(how, name, T)                                                                 \
+  inline T name##_##how(const T x) {                                                                    \
+    return ophook::simt::kept<T>(ophook::simt::whole<ophook::simt::Round::how>(ophook::simt::wide(x))); \
   }
 OPHOOK_ROUNDS(OPHOOK_SATURATED, __float2half, float, half)
 OPHOOK_SATURATED(ro, __float2half, float, half)

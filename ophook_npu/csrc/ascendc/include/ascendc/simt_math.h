@@ -42,7 +42,17 @@
 #define ASCRT_MIN_VAL_S (-2147483647 - 1)
 #define ASCRT_MAX_VAL_S 2147483647
 
-// ---- float: what <cmath> does not have ----
+// ---- float ----
+namespace ophook::simt::c {  // C's own, which the pages list as well
+using ::acosf, ::acoshf, ::asinf, ::asinhf, ::atan2f, ::atanf, ::atanhf, ::cbrtf, ::ceilf, ::copysignf, ::cosf, ::coshf,
+    ::erfcf, ::erff, ::exp10f, ::exp2f, ::expf, ::expm1f, ::fabsf, ::fdimf, ::floorf, ::fmaf, ::fmaxf, ::fminf, ::fmodf,
+    ::frexpf, ::hypotf, ::ilogbf, ::j0f, ::j1f, ::jnf, ::ldexpf, ::lgammaf, ::llrintf, ::llroundf, ::log10f, ::log1pf,
+    ::log2f, ::logbf, ::logf, ::lrintf, ::lroundf, ::modff, ::nearbyintf, ::nextafterf, ::powf, ::remainderf, ::remquof,
+    ::rintf, ::roundf, ::scalblnf, ::scalbnf, ::sincosf, ::sinf, ::sinhf, ::sqrtf, ::tanf, ::tanhf, ::tgammaf, ::truncf,
+    ::y0f, ::y1f, ::ynf, ::labs, ::llabs;
+using std::isfinite, std::isinf, std::isnan, std::signbit;
+}  // namespace ophook::simt::c
+
 namespace ophook::simt {
 inline double square(float x) { return double(x) * double(x); }
 inline double sum_of_squares(int n, const float* a) {
@@ -61,8 +71,7 @@ inline double inverse_normal(double p) {  // of the cumulative distribution, by 
 }
 inline double bessel_i(int n, double x) {  // the series; all of its terms are of one sign
   double term = n ? x / 2 : 1, sum = term;
-  for (int k = 1; k < 1000 && std::abs(term) > 1e-17 * std::abs(sum); ++k)
-    sum += term *= x * x / 4 / k / (k + n);
+  for (int k = 1; k < 1000 && std::abs(term) > 1e-17 * std::abs(sum); ++k) sum += term *= x * x / 4 / k / (k + n);
   return sum;
 }
 // exp(x²) erfc(x): beyond 25 the factors leave double.
@@ -77,7 +86,8 @@ inline bool is_whole(float x) { return std::trunc(x) == x; }
 
 #define OPHOOK_FLOAT(name, value) \
   inline float name(float x) { return float(value); }
-OPHOOK_FLOAT(cospif, ophook::simt::is_whole(x * 2) && !ophook::simt::is_whole(x) ? 0.0 : std::cos(ophook::simt::turn(x)))
+OPHOOK_FLOAT(cospif,
+             ophook::simt::is_whole(x * 2) && !ophook::simt::is_whole(x) ? 0.0 : std::cos(ophook::simt::turn(x)))
 OPHOOK_FLOAT(sinpif, ophook::simt::is_whole(x) ? std::copysign(0.0, x) : std::sin(ophook::simt::turn(x)))
 OPHOOK_FLOAT(tanpif, sinpif(x) / cospif(x))
 OPHOOK_FLOAT(cyl_bessel_i0f, ophook::simt::bessel_i(0, x))
@@ -124,10 +134,10 @@ T reversed(T x) {
 }
 inline int32_t low24(int32_t x) { return int32_t(uint32_t(x) << 8) >> 8; }
 }  // namespace ophook::simt
-#define OPHOOK_BITS(type, clz, ffs, popc)                                                            \
-  inline unsigned type __brev(unsigned type x) { return ophook::simt::reversed(x); }                 \
-  inline int __clz(type x) { return x ? clz(static_cast<unsigned type>(x)) : int(sizeof(x) * 8); }   \
-  inline int __ffs(type x) { return ffs(x); }                                                        \
+#define OPHOOK_BITS(type, clz, ffs, popc)                                                          \
+  inline unsigned type __brev(unsigned type x) { return ophook::simt::reversed(x); }               \
+  inline int __clz(type x) { return x ? clz(static_cast<unsigned type>(x)) : int(sizeof(x) * 8); } \
+  inline int __ffs(type x) { return ffs(x); }                                                      \
   inline int __popc(unsigned type x) { return popc(x); }
 OPHOOK_BITS(int, __builtin_clz, __builtin_ffs, __builtin_popcount)
 OPHOOK_BITS(long, __builtin_clzl, __builtin_ffsl, __builtin_popcountl)

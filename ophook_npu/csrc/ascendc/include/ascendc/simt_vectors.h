@@ -3,17 +3,11 @@
 
 #include "types.h"
 
-#define OPHOOK_VECTORS(name, type)                                                              \
-  struct alignas(2 * sizeof(type)) name##2 {                                                           \
-    type x, y;                                                                                         \
-  };                                                                                                   \
-  struct alignas(4 * sizeof(type)) name##3 {                                                           \
-    type x, y, z;                                                                                      \
-  };                                                                                                   \
-  struct alignas(4 * sizeof(type)) name##4 {                                                           \
-    type x, y, z, w;                                                                                   \
-  };                                                                                                   \
-  inline name##2 make_##name##2(type x, type y) { return {x, y}; }                                     \
+#define OPHOOK_VECTORS(name, type)                                 \
+  struct alignas(2 * sizeof(type)) name##2 { type x, y; };         \
+  struct alignas(4 * sizeof(type)) name##3 { type x, y, z; };      \
+  struct alignas(4 * sizeof(type)) name##4 { type x, y, z, w; };   \
+  inline name##2 make_##name##2(type x, type y) { return {x, y}; } \
   inline name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 OPHOOK_VECTORS(char, signed char)
 OPHOOK_VECTORS(uchar, unsigned char)
@@ -35,26 +29,28 @@ struct alignas(4) bfloat16x2_t {
   bfloat16_t x, y;
 };
 // Sums and the like of pairs; each part by itself.
-#define OPHOOK_PAIR_OPERATOR(Pair, op)                                       \
-  inline Pair operator op(const Pair& a, const Pair& b) { return {decltype(a.x)(a.x op b.x), decltype(a.y)(a.y op b.y)}; } \
-  inline Pair& operator op##=(Pair& a, const Pair& b) { return a = a op b; }
-#define OPHOOK_PAIR_OPERATORS(Pair, one)                                     \
-  OPHOOK_PAIR_OPERATOR(Pair, +)                                              \
-  OPHOOK_PAIR_OPERATOR(Pair, -)                                              \
-  OPHOOK_PAIR_OPERATOR(Pair, *)                                              \
-  OPHOOK_PAIR_OPERATOR(Pair, /)                                              \
-  inline Pair operator-(const Pair& a) { return {decltype(a.x)(-a.x), decltype(a.y)(-a.y)}; }              \
-  inline Pair& operator++(Pair& a) { return a = a + Pair{one, one}; }        \
-  inline Pair& operator--(Pair& a) { return a = a - Pair{one, one}; }        \
-  inline Pair operator++(Pair& a, int) {                                     \
-    const Pair before = a;                                                   \
-    ++a;                                                                     \
-    return before;                                                           \
-  }                                                                          \
-  inline Pair operator--(Pair& a, int) {                                     \
-    const Pair before = a;                                                   \
-    --a;                                                                     \
-    return before;                                                           \
+#define OPHOOK_PAIR_OPERATOR(Pair, op)                             \
+  inline Pair operator op(const Pair& a, const Pair& b) {          \
+    return {decltype(a.x)(a.x op b.x), decltype(a.y)(a.y op b.y)}; \
+  }                                                                \
+  inline Pair& operator op## = (Pair & a, const Pair& b) { return a = a op b; }
+#define OPHOOK_PAIR_OPERATORS(Pair, one)                                                      \
+  OPHOOK_PAIR_OPERATOR(Pair, +)                                                               \
+  OPHOOK_PAIR_OPERATOR(Pair, -)                                                               \
+  OPHOOK_PAIR_OPERATOR(Pair, *)                                                               \
+  OPHOOK_PAIR_OPERATOR(Pair, /)                                                               \
+  inline Pair operator-(const Pair& a) { return {decltype(a.x)(-a.x), decltype(a.y)(-a.y)}; } \
+  inline Pair& operator++(Pair& a) { return a = a + Pair{one, one}; }                         \
+  inline Pair& operator--(Pair& a) { return a = a - Pair{one, one}; }                         \
+  inline Pair operator++(Pair& a, int) {                                                      \
+    const Pair before = a;                                                                    \
+    ++a;                                                                                      \
+    return before;                                                                            \
+  }                                                                                           \
+  inline Pair operator--(Pair& a, int) {                                                      \
+    const Pair before = a;                                                                    \
+    --a;                                                                                      \
+    return before;                                                                            \
   }
 OPHOOK_PAIR_OPERATORS(half2, half(1.0f))
 OPHOOK_PAIR_OPERATORS(bfloat16x2_t, bfloat16_t(1.0f))
@@ -71,10 +67,10 @@ struct Parts {
   using type = T;
   static constexpr uint32_t count = 1;
 };
-#define OPHOOK_PARTS(name, of)                                \
-  template <>                                                 \
-  struct Parts<name> {                                        \
-    using type = of;                                          \
+#define OPHOOK_PARTS(name, of)                                   \
+  template <>                                                    \
+  struct Parts<name> {                                           \
+    using type = of;                                             \
     static constexpr uint32_t count = sizeof(name) / sizeof(of); \
   };
 OPHOOK_PARTS(char2, signed char)

@@ -108,14 +108,14 @@ struct bfloat16_t {
 #if __NPU_ARCH__ == 3510  // whose compiler computes with it
 template <typename T>
 using OphookBfloat16 = std::enable_if_t<std::is_same_v<T, bfloat16_t>, T>;  // and nothing that becomes one
-#define OPHOOK_COMPUTED(op)                                       \
-  template <typename T>                                           \
-  constexpr OphookBfloat16<T> operator op(T a, T b) {             \
-    return T(float(a) op float(b));                               \
-  }                                                               \
-  template <typename T>                                           \
-  constexpr OphookBfloat16<T>& operator op##=(T& a, bfloat16_t b) { \
-    return a = a op b;                                            \
+#define OPHOOK_COMPUTED(op)                                            \
+  template <typename T>                                                \
+  constexpr OphookBfloat16<T> operator op(T a, T b) {                  \
+    return T(float(a) op float(b));                                    \
+  }                                                                    \
+  template <typename T>                                                \
+  constexpr OphookBfloat16<T>& operator op## = (T & a, bfloat16_t b) { \
+    return a = a op b;                                                 \
   }
 OPHOOK_COMPUTED(+)
 OPHOOK_COMPUTED(-)
