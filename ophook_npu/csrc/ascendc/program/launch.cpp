@@ -228,7 +228,7 @@ uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, 
 
 uint32_t enqueue_threads(const char* kernel, const ThreadSizes& sizes, void* stream, Bound work, int architecture) {
   constexpr uint64_t kMostThreads = 2048, kMostBytes = (256 - 8 - 32) * 1024;  // UB without what is reserved and cache
-  auto total = [](const uint32_t(&each)[3]) { return uint64_t(each[0]) * each[1] * each[2]; };
+  auto total = [](const uint32_t (&each)[3]) { return uint64_t(each[0]) * each[1] * each[2]; };
   const uint64_t threads = total(sizes.threads);
   int failed = 0;
   if (!threads || threads > kMostThreads)
