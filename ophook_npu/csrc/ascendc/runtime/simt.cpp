@@ -30,10 +30,9 @@ dim3 at_of(uint64_t index, const dim3& sizes) {
   return dim3(unsigned(index % sizes.x), unsigned(index / sizes.x % sizes.y), unsigned(index / sizes.x / sizes.y));
 }
 
-// The blocks of the launch as the kernel sees them, where it is one of threads.
-thread_local const SimtLaunch* kernel_launch = nullptr;
-dim3 blocks_of(const Launch& launch) {
-  return kernel_launch ? kernel_launch->blocks : dim3(unsigned(launch.blocks * launch.subs));
+// The blocks as the kernel sees them; `kernel`: how it was launched, where it is one of threads.
+dim3 blocks_of(const Launch& launch, const SimtLaunch* kernel) {
+  return kernel ? kernel->blocks : dim3(unsigned(launch.blocks * launch.subs));
 }
 void set(OphookIndex& index, const dim3& to) { index = {to.x, to.y, to.z}; }
 
@@ -60,13 +59,13 @@ void simt_main() {
   ++s.changes_;
 }
 
-Simt::Simt(Core& c, dim3 sizes, SimtBody body, At where)
+Simt::Simt(Core& c, const SimtLaunch* kernel, dim3 sizes, SimtBody body, At where)
     : core(c),
       at(where),
-      whole(kernel_launch != nullptr),
+      whole(kernel),
       sizes_(sizes),
-      block_(at_of(uint64_t(c.block) * uint64_t(c.launch.subs) + uint64_t(c.sub), blocks_of(c.launch))),
-      blocks_(blocks_of(c.launch)),
+      block_(at_of(uint64_t(c.block) * uint64_t(c.launch.subs) + uint64_t(c.sub), blocks_of(c.launch, kernel))),
+      blocks_(blocks_of(c.launch, kernel)),
       body_(body) {
   threads.reserve(total(sizes));
   for (uint64_t i = 0; i < total(sizes); ++i) threads.emplace_back(at_of(i, sizes));
@@ -397,7 +396,8 @@ void simt_brought(uint32_t thread, void* value, uint32_t bytes) {
 
 // ---- calls of kernels ----
 
-void simt_call(dim3 threads, SimtBody body, At at) {
+namespace {
+void call(const SimtLaunch* kernel, dim3 threads, SimtBody body, At at) {
   Core& c = core();
   if (running) refuse("asc_vf_call", "a thread cannot start others", at);
   if (!has_unit(c, true, "asc_vf_call", at)) return;
@@ -409,17 +409,14 @@ void simt_call(dim3 threads, SimtBody body, At at) {
                 (unsigned long long)total(threads), kMostThreads)
                .c_str(),
            at);
-  Simt(c, threads, body, at).run();
+  Simt(c, kernel, threads, body, at).run();
 }
+}  // namespace
 
+void simt_call(dim3 threads, SimtBody body, At at) { call(nullptr, threads, body, at); }
 void simt_kernel(const char* name, const SimtLaunch& launch, SimtBody body) {
-  struct Restore {
-    const SimtLaunch* before = std::exchange(kernel_launch, nullptr);
-    ~Restore() { kernel_launch = before; }
-  } restore;
-  kernel_launch = &launch;
   simt_dynamic(launch.dynamic);
-  simt_call(launch.threads, body, {name, 0});
+  call(&launch, launch.threads, body, {name, 0});
 }
 
 void simt_dynamic(uint64_t bytes) { core().launch.dynamic_ub = bytes; }
@@ -431,7 +428,7 @@ void* simt_dynamic_array() {
 }
 
 void simt_bound(uint64_t most, const char* function, At at) {
-  if (!running) return;
+  if (!running) refuse(function, "it is a function of threads: launch it with them, or by asc_vf_call", at);
   const uint64_t have = running->threads.size();
   if (!most) most = kUsualBound;
   if (have <= most) return;

@@ -109,7 +109,7 @@ class SimtShadow {
 
 class Simt {
  public:
-  Simt(Core& core, dim3 threads, SimtBody body, At at);
+  Simt(Core& core, const SimtLaunch* kernel, dim3 threads, SimtBody body, At at);  // kernel: one of threads, or NULL
   ~Simt();
   void run();
 
