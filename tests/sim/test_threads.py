@@ -80,7 +80,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_a_fault_is_told_with_its_line(faults: Path, fault: str, finding: str) -> None:
     done = ran(faults, fault)
-    marked = [i for i, line in enumerate(FAULTS.read_text().splitlines(), 1) if line.endswith(f"// FAULT {fault}")]
+    marked = [i for i, line in enumerate(FAULTS.read_text().splitlines(), 1) if f"// FAULT {fault}: " in line]
     lines = [line for line in done.stderr.splitlines() if line.endswith(finding)]
     assert lines and lines[0].startswith(f"thread_faults.asc:{marked[0]}: "), done.stderr
     assert done.stdout == "status 507015\n"

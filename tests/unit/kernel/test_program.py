@@ -59,7 +59,7 @@ def test_which_cores_a_kernel_runs_on(declaration: str, kind: int) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("f<<<1, 2, 3, 4>>>(x);", "has 4 values.*SIMT"),
+        ("f<<<1, 2, 3, 4>>>(x);", "has 4 values.*--enable-simt"),
         ("f<<<1, 2;", "<<< without >>>"),
         ("f<<<1>>>;", "no arguments"),
         (" + <<<1>>>(x);", "no kernel's name"),
