@@ -48,12 +48,6 @@ Registry& registry() {
   return *instance;
 }
 
-Comm find(HcclComm handle) {
-  std::lock_guard lock(registry().mutex);
-  auto found = registry().comms.find(handle);
-  return found == registry().comms.end() ? nullptr : found->second;
-}
-
 thread_local bool run_here = false;  // see here.h
 
 struct Job {
@@ -101,6 +95,12 @@ int run(void* argument) {
 
 }  // namespace
 
+Comm find(HcclComm handle) {
+  std::lock_guard lock(registry().mutex);
+  auto found = registry().comms.find(handle);
+  return found == registry().comms.end() ? nullptr : found->second;
+}
+
 Communicator::Communicator(const Meeting& meeting_, const std::vector<uint32_t>& members_, uint32_t rank_)
     : ranks(uint32_t(members_.size())),
       rank(rank_),
@@ -108,6 +108,7 @@ Communicator::Communicator(const Meeting& meeting_, const std::vector<uint32_t>&
       twins(twins_of(members_)),
       meeting(meeting_),
       timeout(execution_timeout()),
+      buffer(buffer_size()),
       link(std::make_unique<Link>(meeting_, twins, rank_, connect_timeout())) {}
 
 bool Communicator::all_run() const {
@@ -201,6 +202,8 @@ HcclResult make(const char* name, const Meeting& meeting, const std::string& id,
     comm->name = config && config->hcclCommName[0]
                      ? std::string(config->hcclCommName, strnlen(config->hcclCommName, COMM_NAME_MAX_LENGTH - 1))
                      : id;
+    if (config && config->hcclBufferSize > 0 && config->hcclBufferSize != HCCL_COMM_BUFFSIZE_CONFIG_NOT_SET)
+      comm->buffer = uint64_t(config->hcclBufferSize) << 20;
     if (config && config->hcclExecTimeOut > 0) comm->timeout = std::chrono::seconds(config->hcclExecTimeOut);
     *out = comm.get();
     std::lock_guard lock(registry().mutex);
