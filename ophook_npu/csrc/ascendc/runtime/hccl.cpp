@@ -175,7 +175,7 @@ bool fits(const Group& group, const HcclClient& client, const char* call, const 
     return wrong(call, at, text("SetCcTilingV2 gave no tiling of command %u (HcclCMDType) before", task.command));
   if (tiling->step)
     return wrong(call, at, text("SetStepSize(%u): communication by steps (Iterate) is not implemented", tiling->step));
-  if (client.prepared >= kMostCalls || group.calls >= kMostCalls)
+  if (client.prepared >= kMostCalls || (tells(client) && group.calls >= kMostCalls))
     return wrong(call, at, text("a task after %d others of the group; allowed: up to %d", kMostCalls, kMostCalls));
   if (task.command == HCCL_CMD_BATCH_WRITE) return true;
   if (!task.repeat) return wrong(call, at, "repeat is 0; allowed: from 1");
@@ -447,8 +447,11 @@ int32_t hccl_query(HcclClient& client, int8_t handle, At at) {
   constexpr int kOften = 10000;  // that nothing is under way, and no other core has done anything
   Core& c = core();
   Group* group = group_of(client, kCall, at);
-  if (!group || !handle_given(client, kCall, handle, at)) return HCCL_FAILED;
-  if (group->told.product == k950) return wrong(kCall, at, "an Ascend950 has no such function"), HCCL_FAILED;
+  if (!group || !handle_given(client, kCall, handle, at) ||
+      (group->told.product == k950 && !wrong(kCall, at, "an Ascend950 has no such function"))) {
+    if (++client.asked >= kOften) c.stop();
+    return HCCL_FAILED;
+  }
   c.settle_all();
   c.begin(Pipe::S, kCall, at);
   yield_core();  // kernels ask in a loop

@@ -214,7 +214,7 @@ bool serve(Launch& launch, bool idle) {
   for (auto& each : launch.cores)
     if (each->state == Core::kTask && (!communication->failed.empty() || each->until()))
       each->state = Core::kReady, ready = true;
-  if (ready || !idle) return ready;
+  if (ready || !idle || !communication->failed.empty()) return ready;
   constexpr unsigned kMoment = 5;  // milliseconds
   bool under_way = false;
   for (Group& group : communication->groups) under_way = group.server.rest(kMoment) || under_way;
@@ -257,8 +257,12 @@ void looks_at(Core& c, const char* call, const uint8_t* data, uint64_t bytes, At
   yield_core();
   constexpr auto kMoment = std::chrono::microseconds(50);  // for the other ranks, which may share this processor
   std::this_thread::sleep_for(kMoment);
+  // What a kernel with an error left undone may be what it waits for.
+  constexpr std::chrono::seconds kAfterAnError{3};
   const auto patience = std::chrono::seconds(c.launch.communication->groups.front().told.patience);
-  if (std::chrono::steady_clock::now() - look.since < patience) return;
+  if (std::chrono::steady_clock::now() - look.since < (c.launch.failed ? std::min(patience, kAfterAnError) : patience))
+    return;
+  if (c.launch.failed) c.stop();
   c.report(Kind::deadlock, call, at,
            text("core %d has looked at %s for %lld s (HCCL_EXEC_TIMEOUT), and no rank has changed it", c.index,
                 a->name.c_str(), (long long)patience.count()));
