@@ -1,4 +1,4 @@
-"""An operator package whose kernel communicates (Hccl, MC2): called through its aclnn functions by the ranks of a group."""
+"""An operator package whose kernel communicates (Hccl, MC2): ranks of a group call its aclnn functions."""
 
 from __future__ import annotations
 

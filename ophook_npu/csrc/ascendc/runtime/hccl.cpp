@@ -9,7 +9,7 @@ using namespace AscendC;
 
 namespace {
 
-constexpr uint32_t kA2 = 2, kA3 = 3, k950 = 950;
+constexpr uint32_t kAny = 0, kA2 = 2, kA3 = 3, k950 = 950;
 constexpr int kMostCalls = 63;  // of one group, of all functions that prepare
 constexpr uint64_t kMostOf950 = 256u << 20;
 constexpr uint32_t kMostRanksOfA3 = 128, kMostItems = 2047;
@@ -41,16 +41,20 @@ bool reducible(uint32_t dtype) {
   }
 }
 
+bool listed(uint32_t product, bool on_a2, bool on_a3, bool on_950) {
+  return product == kAny || (product == kA2 ? on_a2 : product == kA3 ? on_a3 : on_950);
+}
+
 const char* product_name(uint32_t product) {
   return product == kA2 ? "an Atlas A2" : product == kA3 ? "an Atlas A3" : "an Ascend950";
 }
 
-// A kernel that runs without ranks (`kernel check`, `kernel.load`) is alone in its groups.
+// A kernel that runs without ranks (`kernel check`, `kernel.load`) is alone in its groups, and on no certain product.
 constexpr uint8_t kAlone[2] = {};
 constexpr uint64_t kWindowAlone = 1 << 20;
 int alone_group(const void* context, ascendc_group* out) {
   if (context != &kAlone[0] && context != &kAlone[1]) return 0;
-  *out = {"", 0, 1, kA2, 60, kWindowAlone};
+  *out = {"", 0, 1, kAny, 60, kWindowAlone};
   return 1;
 }
 void* alone_window(const void*, uint32_t, int out) {
@@ -168,7 +172,7 @@ void commit(Core& c, Group& group, CommTask& task, const char* call, At at) {
 bool fits(const Group& group, const HcclClient& client, const char* call, const HcclTask& task, At at) {
   const ascendc_group& told = group.told;
   const Rule& rule = rule_of(task.command);
-  if (!(told.product == kA2 ? rule.on_a2 : told.product == kA3 ? rule.on_a3 : rule.on_950))
+  if (!listed(told.product, rule.on_a2, rule.on_a3, rule.on_950))
     return wrong(call, at, text("%s has no such function", product_name(told.product)));
   const hccl::CcTiling* tiling = client.tilings[task.command];
   if (!tiling)
@@ -194,7 +198,7 @@ bool fits(const Group& group, const HcclClient& client, const char* call, const 
     return wrong(call, at, text("%u ranks; allowed: up to %u", told.ranks, kMostRanksOfA3));
   if (task.command == HCCL_CMD_ALLTOALLV && (!task.sent || !task.sent_at || !task.received || !task.received_at))
     return wrong(call, at, "a list is null; sendCounts, sdispls, recvCounts and rdispls have a number for each rank");
-  if (tiling->from_window == 2 && told.product == kA2) {
+  if (tiling->from_window == 2 && listed(told.product, true, false, false)) {
     if (task.command != HCCL_CMD_ALLREDUCE && task.command != HCCL_CMD_ALLTOALL)
       return wrong(call, at, "SetSkipBufferWindowCopy(2); allowed: for AllReduce and AlltoAll");
     const Argument* a = core().launch.memory.find(task.from);
@@ -244,7 +248,7 @@ void hccl_init(HcclClient& client, const char* call, const void* context, const 
     return;
   }
   const auto server = HcclServerType(client.server);
-  if (server != (told.product == k950 ? HCCL_SERVER_TYPE_CCU : HCCL_SERVER_TYPE_AICPU)) {
+  if (told.product != kAny && server != (told.product == k950 ? HCCL_SERVER_TYPE_CCU : HCCL_SERVER_TYPE_AICPU)) {
     wrong(call, at,
           text("serverType is %d; allowed on %s: %s", client.server, product_name(told.product),
                told.product == k950 ? "HCCL_SERVER_TYPE_CCU" : "HCCL_SERVER_TYPE_AICPU"));
@@ -323,7 +327,7 @@ int8_t hccl_prepare(HcclClient& client, const char* call, const HcclTask& asked,
   }
   const hccl::CcTiling& tiling = *client.tilings[asked.command];
   const bool gathers = asked.command == HCCL_CMD_ALLGATHER || asked.command == HCCL_CMD_ALLTOALL;
-  task.skips_own = group->told.product == kA2 && gathers && tiling.skips_own == 1;
+  task.skips_own = listed(group->told.product, true, false, false) && gathers && tiling.skips_own == 1;
   task.silent = tiling.debug == 1;
   const int8_t handle = given(client, asked.repeat);
   if (commits)
@@ -474,7 +478,7 @@ void hccl_finalize(HcclClient& client, bool waits, At at) {
   if (!group) return;
   const bool batches = std::all_of(group->tasks.begin(), group->tasks.end(),
                                    [](const CommTask& one) { return one.asked.command == HCCL_CMD_BATCH_WRITE; });
-  if (!waits && (group->told.product == kA2 || (group->told.product == kA3 && !batches))) {
+  if (!waits && !listed(group->told.product, false, batches, true)) {
     wrong(kCall, at, text("Finalize<false> on %s; allowed: Finalize<true>%s", product_name(group->told.product),
                           group->told.product == kA3 ? ", or Finalize<false> where all tasks are BatchWrite's" : ""));
     waits = true;
@@ -503,7 +507,7 @@ void hccl_after(HcclClient& client, int8_t of, int8_t handle, At at) {
   constexpr const char* kCall = "InterHcclGroupSync";
   Group* group = group_of(client, kCall, at);
   if (!group) return;
-  if (group->told.product != kA3) {
+  if (!listed(group->told.product, false, true, false)) {
     wrong(kCall, at, text("%s has no such function", product_name(group->told.product)));
     return;
   }
@@ -553,7 +557,7 @@ uint8_t* hccl_window(HcclClient& client, const char* call, uint32_t rank, bool o
 uint16_t hccl_queues(HcclClient& client, At at) {
   const Group* group = group_of(client, "GetQueueNum", at);
   if (!group) return 0;
-  if (group->told.product != kA3)
+  if (!listed(group->told.product, false, true, false))
     return wrong("GetQueueNum", at, text("%s has no such function", product_name(group->told.product))), uint16_t(0);
   const hccl::CcTiling* tiling = client.tilings[HCCL_CMD_BATCH_WRITE];
   return tiling ? std::max<uint16_t>(tiling->queues, 1) : 0;
@@ -564,7 +568,7 @@ void hccl_queue_barrier(HcclClient& client, int scope, uint16_t queue, At at) {
   constexpr const char* kCall = "QueueBarrier";
   const Group* group = group_of(client, kCall, at);
   if (!group) return;
-  if (group->told.product != kA3)
+  if (!listed(group->told.product, false, true, false))
     wrong(kCall, at, text("%s has no such function", product_name(group->told.product)));
   else if (scope != int(ScopeType::ALL)) wrong(kCall, at, text("ScopeType is %d; allowed: ScopeType::ALL", scope));
   else if (queue >= hccl_queues(client, at)) wrong(kCall, at, text("queueID is %u; allowed: less than %u", queue,
