@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from ophook_npu import sim, toolchain
 
 PROJECT = Path(__file__).parents[1] / "unit" / "kernel" / "communication"
 PROGRAM = "group_kernels.py"
@@ -23,6 +27,26 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_ranks_communicate_within_a_kernel(launch, package: str, ranks: int) -> None:
     done = launch(PROGRAM, ranks, GROUP_PACKAGE=package, ONLY="collectives")
     assert done.returncode == 0 and done.stdout.count("is done") == ranks, done.stdout + done.stderr
+
+
+def test_a_product_of_rows_that_are_gathered_in_rounds(launch, package: str) -> None:
+    done = launch(PROGRAM, 2, GROUP_PACKAGE=package, ONLY="products")
+    assert done.returncode == 0 and done.stdout.count("is done") == 2, done.stdout + done.stderr
+
+
+def test_devices_of_one_process_communicate(package: str, tmp_path: Path) -> None:
+    """As the guide of fused operators has it: HcclCommInitAll, and a thread for each device."""
+    root, program = sim.active(), tmp_path / "program"
+    source = Path(__file__).parent / "programs" / "group_kernels.cpp"
+    assert root is not None
+    place = [f"-I{root / 'include'}", f"-L{root / 'lib64'}", "-lascendcl", "-lhccl", "-lnnopbase", "-ldl", "-lpthread"]
+    command = [*toolchain.compiler(), "-std=c++17", "-O0", str(source), *place, "-o", str(program)]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert built.returncode == 0, built.stderr[-3000:]
+    start = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--devices", "3", "--", str(program)]
+    library = f"{package}/op_api/lib/libcust_opapi.so"
+    done = subprocess.run([*start, library], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "".join(f"device {i}: 0 wrong\n" for i in range(3)), done.stdout + done.stderr
 
 
 def test_what_only_an_atlas_a3_has(launch, package: str) -> None:

@@ -60,6 +60,7 @@ struct Communicator {
   bool all_run() const;
   uint64_t stated = 0;  // by command, a bit: that what it gives is derived
   std::string name;
+  int device = -1;               // in this process, which may have other ranks of the same name
   std::chrono::seconds timeout;  // of one collective
   uint64_t buffer;               // bytes of each of its two buffers (HCCL_BUFFSIZE)
 

@@ -124,11 +124,9 @@ extern "C" {
 
 SIM_API const ascendc_wires* ophook_hccl_wires() { return &kWires; }
 
-SIM_API const void* ophook_hccl_context(const char* name, void** held) {
+SIM_API const void* ophook_hccl_context(void* handle, void** held) {
   constexpr const char* kName = "the context of a kernel's group";
   const void* out = nullptr;
-  const HcclComm handle = ophook_hccl_find(name);
-  if (!handle) return refuse(HCCL_E_NOT_FOUND, kName, "there is no group '" + std::string(name) + "'"), nullptr;
   const HcclResult code = entry(kName, handle, [&](const Comm& comm) {
     const Here here;
     return launch(

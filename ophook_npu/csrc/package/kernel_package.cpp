@@ -89,10 +89,10 @@ ascendc_tensor describe(const at::Tensor& tensor) {
 
 // The groups of a call while its kernel runs.
 struct Groups {
-  explicit Groups(const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
+  explicit Groups(const std::vector<HcclComm>& communicators) {
+    for (HcclComm communicator : communicators) {
       void* held = nullptr;
-      const void* context = ophook_hccl_context(name.c_str(), &held);
+      const void* context = ophook_hccl_context(communicator, &held);
       TORCH_CHECK(context, sim_error_message());
       contexts.push_back(context), holds.emplace_back(held, ophook_hccl_release);
     }
@@ -121,8 +121,9 @@ struct KernelCall final : PendingCall {
     for (size_t i = 0; i < op->group_count; ++i) {
       const char* name = attributes[op->groups[i]].text;
       TORCH_CHECK(name && *name, "the name of group ", i, " is null or empty; allowed: what HcclGetCommName gives");
-      TORCH_CHECK(ophook_hccl_find(name), "there is no group '", name, "' in this process; make its communicator first");
-      groups.emplace_back(name);
+      const HcclComm communicator = ophook_hccl_find(name);
+      TORCH_CHECK(communicator, "there is no group '", name, "' in this process; make its communicator first");
+      groups.push_back(communicator);
     }
     // Attributes and shapes as the host side reads them.
     std::vector<ascendc_attr> attrs(attribute_count);
@@ -238,7 +239,7 @@ struct KernelCall final : PendingCall {
   const Loaded* code = nullptr;
   void *entry = nullptr, *cube_entry = nullptr;
   std::vector<at::Tensor> inputs, outputs;
-  std::vector<std::string> groups;
+  std::vector<HcclComm> groups;
   uint32_t block_dim = 0;
   bool need_atomic = false;
   uint64_t tiling_key = 0;

@@ -17,7 +17,7 @@ acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
 opapi.aclCreateTensor.restype = ctypes.c_void_p
 package = ctypes.CDLL(str(Path(os.environ["GROUP_PACKAGE"], "op_api", "lib", "libcust_opapi.so")))
 ONLY = os.environ["ONLY"]
-FLOAT, ND = 0, 2
+DTYPES, ND = {torch.float32: 0, torch.float16: 1}, 2
 
 
 def described(tensor: torch.Tensor) -> ctypes.c_void_p:
@@ -25,24 +25,37 @@ def described(tensor: torch.Tensor) -> ctypes.c_void_p:
     steps = (ctypes.c_int64 * tensor.dim())(*tensor.stride())
     data = ctypes.c_void_p(tensor.data_ptr())
     rank = ctypes.c_uint64(tensor.dim())
-    made = opapi.aclCreateTensor(shape, rank, FLOAT, steps, ctypes.c_int64(0), ND, shape, rank, data)
+    made = opapi.aclCreateTensor(shape, rank, DTYPES[tensor.dtype], steps, ctypes.c_int64(0), ND, shape, rank, data)
     return ctypes.c_void_p(made)
+
+
+def as_argument(value: object) -> object:
+    match value:
+        case torch.Tensor():
+            return described(value)
+        case str():
+            return value.encode()
+        case _:
+            return ctypes.c_int64(value)
+
+
+def invoke(operator: str, *values: object) -> str:
+    """What went wrong, or nothing."""
+    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    torch.npu.synchronize()
+    first = getattr(package, f"aclnn{operator}GetWorkspaceSize")
+    code = first(*map(as_argument, values), ctypes.byref(size), ctypes.byref(executor))
+    if code == 0:
+        room = torch.empty(max(1, size.value), dtype=torch.uint8, device="npu")
+        stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+        second = getattr(package, f"aclnn{operator}")
+        code = second(ctypes.c_void_p(room.data_ptr()), size, executor, stream) or acl.aclrtSynchronizeStream(stream)
+    return f"{code}: {(acl.aclGetRecentErrMsg() or b'').decode()}" if code else ""
 
 
 def call(group: str, x: torch.Tensor, y: torch.Tensor, mode: int, command: int, length: int, tiles: int = 1,
          blocks: int = 2, setting: int = 0) -> str:  # fmt: skip
-    """What went wrong, or nothing."""
-    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
-    numbers = [ctypes.c_int64(n) for n in (mode, length, tiles, blocks, command, y.numel(), setting)]
-    code = package.aclnnGroupDemoGetWorkspaceSize(
-        described(x), group.encode(), *numbers, described(y), ctypes.byref(size), ctypes.byref(executor)
-    )
-    if code == 0:
-        room = torch.empty(max(1, size.value), dtype=torch.uint8, device="npu")
-        stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
-        code = package.aclnnGroupDemo(ctypes.c_void_p(room.data_ptr()), size, executor, stream)
-        code = code or acl.aclrtSynchronizeStream(stream)
-    return f"{code}: {(acl.aclGetRecentErrMsg() or b'').decode()}" if code else ""
+    return invoke("GroupDemo", x, group, mode, length, tiles, blocks, command, y.numel(), setting, y)
 
 
 def real(*shape: int, seed: int) -> torch.Tensor:
@@ -52,7 +65,6 @@ def real(*shape: int, seed: int) -> torch.Tensor:
 def check(name: str, x: list[torch.Tensor], want: torch.Tensor, *how: int, **more: int) -> None:
     want = want.flatten()
     y = torch.full_like(want, 7).npu()
-    torch.npu.synchronize()
     problem = call(GROUP, x[RANK].npu(), y, *how, **more)
     assert not problem, f"{name}: {problem}"
     torch.testing.assert_close(y.cpu(), want, msg=lambda text: f"{name}, rank {RANK}: {text}")
@@ -79,6 +91,19 @@ def collectives() -> None:
     check("a large AllReduce", large, sum(large), 0, ALL_REDUCE, 200_000, blocks=1)
 
 
+def products() -> None:
+    """Gathered in rounds and multiplied on cube cores while the next round is under way."""
+    x = [real(32, 64, seed=rank).half() for rank in range(RANKS)]
+    weight = real(64, 48, seed=RANKS).half()
+    product = torch.empty(32 * RANKS, 48).npu()
+    gathered = torch.empty(32 * RANKS, 64, dtype=torch.float16).npu()
+    problem = invoke("GatherProductDemo", x[RANK].npu(), weight.npu(), GROUP, RANKS, 2, product, gathered)
+    assert not problem, problem
+    rows = torch.cat(x)
+    assert torch.equal(gathered.cpu(), rows)
+    torch.testing.assert_close(product.cpu().double(), rows.double() @ weight.double(), rtol=1e-4, atol=1e-3)
+
+
 def of_a3() -> None:
     count = [[source + 1 + to for to in range(RANKS)] for source in range(RANKS)]
     x = [real(sum(count[rank]), seed=rank) for rank in range(RANKS)]
@@ -87,6 +112,15 @@ def of_a3() -> None:
     small = [real(64, seed=rank) for rank in range(RANKS)]
     for _ in range(2):
         check("BatchWrite", small, small[RANK - 1], 6, BATCH_WRITE, 64, setting=2)
+    second = dist.new_group(list(range(RANKS)))
+    dist.barrier(second)  # makes its communicator
+    name = second._get_backend(torch.device("npu")).get_hccl_comm_name(RANK)
+    blocks = [real(RANKS, 16, seed=rank) for rank in range(RANKS)]
+    exchanged, gathered = torch.empty(RANKS, 16).npu(), torch.empty(RANKS * RANKS * 16).npu()
+    problem = invoke("TwoGroupsDemo", blocks[RANK].npu(), GROUP, name, 16, exchanged, gathered)
+    assert not problem, problem
+    turned = torch.stack(blocks).transpose(0, 1)
+    assert torch.equal(exchanged.cpu(), turned[RANK]) and torch.equal(gathered.cpu(), turned.flatten())
 
 
 def refused() -> None:
@@ -102,7 +136,6 @@ def refused() -> None:
     problem = call(GROUP, x, y, 6, BATCH_WRITE, 8)
     assert "on an Atlas A2 it writes between servers only" in problem, problem
     own = torch.full((8 * RANKS,), 3.0).npu()
-    torch.npu.synchronize()
     problem = call(GROUP, x, own, 9, ALL_GATHER, 8, setting=1)
     assert not problem, problem
     kept = own.cpu().reshape(RANKS, 8)
