@@ -70,9 +70,9 @@ void* window(const void* address, uint32_t rank, int out) {
   const Comm comm = context ? context->of.lock() : nullptr;
   if (!comm) return nullptr;
   const auto other = context->others.find(rank);
-  const Window* found = rank == comm->rank                 ? context->own.get()
+  const Window* found = rank == comm->rank               ? context->own.get()
                         : other == context->others.end() ? nullptr
-                                                            : other->second.get();
+                                                         : other->second.get();
   return found ? found->memory() + (out ? comm->buffer : 0) : nullptr;
 }
 
@@ -104,7 +104,8 @@ int run(const void* address, const ascendc_collective* asked, char* reason, size
   const auto context = find(address);
   const Comm comm = context ? context->of.lock() : nullptr;
   ascendc_collective c = *asked;
-  if (c.dtype == HCCL_DATA_TYPE_HIF8 || c.dtype == HCCL_DATA_TYPE_FP8E8M0) c.dtype = HCCL_DATA_TYPE_UINT8;  // moved only
+  if (c.dtype == HCCL_DATA_TYPE_HIF8 || c.dtype == HCCL_DATA_TYPE_FP8E8M0)
+    c.dtype = HCCL_DATA_TYPE_UINT8;  // moved only
   const Here here;
   const HcclResult code = comm ? collective(comm, c) : HCCL_E_PARA;
   if (!code) return 0;

@@ -6,8 +6,8 @@
 
 extern "C" {
 SIM_API const ascendc_wires* ophook_hccl_wires(void);
-// What GetHcclContext gives of a communicator; made when its first kernel runs, which every rank of the group has to do.
-// NULL, with a reason (sim_error_message), where that fails.
+// What GetHcclContext gives of a communicator; made when its first kernel runs, which every rank of the group has to
+// do. NULL, with a reason (sim_error_message), where that fails.
 SIM_API const void* ophook_hccl_context(void* communicator, void** held);
 // `held`: the context lives so long.
 SIM_API void ophook_hccl_release(void* held);

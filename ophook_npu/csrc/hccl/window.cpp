@@ -168,7 +168,8 @@ SIM_API HcclResult HcclCommExchangeMem(HcclComm handle, void* window, uint32_t* 
     need(!sim_synchronize_device(-1), HCCL_E_RUNTIME, "what ran on the device before failed");
     const Here here;
     return launch(
-        comm, nullptr, "HcclCommExchangeMem", {}, [&](Communicator& c) {
+        comm, nullptr, "HcclCommExchangeMem", {},
+        [&](Communicator& c) {
           for (auto& [rank, found] : exchange_windows(c, *own, others)) keep(c, rank, std::move(found));
         },
         false);

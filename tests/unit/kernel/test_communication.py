@@ -142,7 +142,8 @@ def test_a_task_waits_for_one_of_another_group() -> None:
 
 def test_cube_cores_multiply_what_was_gathered() -> None:
     one = kernel.load(PROJECT, "GatherProductDemo")
-    x, weight = (np.random.default_rng(i).normal(size=size).astype(np.float16) for i, size in enumerate([(64, 32), (32, 48)]))
+    made = np.random.default_rng(0)
+    x, weight = (made.normal(size=size).astype(np.float16) for size in ((64, 32), (32, 48)))
     product, gathered = one(x, weight, group="g", ranks=1, rounds=2)
     assert not one.findings and np.array_equal(gathered, x)
     assert np.allclose(product, x.astype(np.float64) @ weight, rtol=1e-4, atol=1e-3)

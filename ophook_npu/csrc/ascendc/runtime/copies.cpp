@@ -288,7 +288,8 @@ void cache_clean(Global tensor, bool whole, At at) {
   }
   if (whole) cache.all_fresh = true, cache.fetched.clear();
   else cache.fresh.insert(line);
-  if (!whole) comm::looks_at(c, "DataCacheCleanAndInvalid", reinterpret_cast<const uint8_t*>(line), CacheLines::kBytes, at);
+  if (!whole)
+    comm::looks_at(c, "DataCacheCleanAndInvalid", reinterpret_cast<const uint8_t*>(line), CacheLines::kBytes, at);
   yield_core();  // who waits for another core's value calls this in a loop
 }
 

@@ -171,8 +171,8 @@ class Core {
   bool syncs_vectors = false;  // kSyncAll: without the cube cores
   int phase = 0;               // how many SyncAll lie behind it
   At waits_at{nullptr, 0};
-  std::function<bool()> until;             // kTask: whether it is over
-  std::function<std::string()> never;      // kTask: why it never will be, where nothing is under way
+  std::function<bool()> until;         // kTask: whether it is over
+  std::function<std::string()> never;  // kTask: why it never will be, where nothing is under way
   Look look;
 
   std::unique_ptr<Workplace> place;  // while it runs

@@ -190,7 +190,8 @@ bool fits(const Group& group, const HcclClient& client, const char* call, const 
     return wrong(call, at, text("op is %u; allowed: HCCL_REDUCE_SUM, HCCL_REDUCE_MAX, HCCL_REDUCE_MIN", task.op));
   const uint32_t size = element_size(task.dtype);
   if (!size)
-    return wrong(call, at, text("dataType is %u; allowed: those of HcclDataType but HCCL_DATA_TYPE_INT128", task.dtype));
+    return wrong(call, at,
+                 text("dataType is %u; allowed: those of HcclDataType but HCCL_DATA_TYPE_INT128", task.dtype));
   if (told.product == k950 && task.count * size > kMostOf950)
     return wrong(call, at, text("%llu bytes at once; allowed: up to 256 MB", (unsigned long long)(task.count * size)));
   const bool exchanges = task.command == HCCL_CMD_ALLTOALL || task.command == HCCL_CMD_ALLTOALLV;
@@ -213,10 +214,11 @@ bool is_the_one(Group& group, const char* call, At at) {
   const Core& c = core();
   if (group.poster < 0) group.poster = c.index;
   if (group.poster == c.index) return true;
-  return wrong(call, at,
-               text("cores %d and %d both prepare tasks; allowed: cube cores or vector cores, or give the Hccl object a "
-                    "HcclServerConfig",
-                    group.poster, c.index));
+  return wrong(
+      call, at,
+      text("cores %d and %d both prepare tasks; allowed: cube cores or vector cores, or give the Hccl object a "
+           "HcclServerConfig",
+           group.poster, c.index));
 }
 
 int8_t given(HcclClient& client, uint8_t repeat) {
@@ -268,9 +270,10 @@ void hccl_init(HcclClient& client, const char* call, const void* context, const 
   hccl::InitTiling begin{};
   std::memcpy(&begin, tiling, sizeof begin.is);
   if (begin.is != hccl::kInitTiling) {
-    wrong(call, at,
-          "the tiling does not begin with a Mc2InitTiling that Mc2CcTilingConfig::GetTiling has filled: it has to be the "
-          "first member");
+    wrong(
+        call, at,
+        "the tiling does not begin with a Mc2InitTiling that Mc2CcTilingConfig::GetTiling has filled: it has to be the "
+        "first member");
     return;
   }
   auto is_it = [&](const Group& one) { return one.context == context && one.finalized_by < 0; };
@@ -395,8 +398,9 @@ void hccl_commit(HcclClient& client, int8_t handle, At at) {
   CommTask* task = task_of(client, *group, handle);
   if (!client.own[handle] && (!tells(client) || !task)) return;
   if (task->committed == task->asked.repeat) {
-    wrong(kCall, at, text("handle %d is committed %d times; allowed: as often as its repeat, %d", handle,
-                          task->committed + 1, task->asked.repeat));
+    wrong(kCall, at,
+          text("handle %d is committed %d times; allowed: as often as its repeat, %d", handle, task->committed + 1,
+               task->asked.repeat));
     return;
   }
   commit(core(), *group, *task, kCall, at);
@@ -414,16 +418,18 @@ int32_t hccl_wait(HcclClient& client, int8_t handle, At at) {
            HCCL_FAILED;
   const int wanted = client.waited[handle] + 1;
   if (wanted > client.repeats[handle])
-    return wrong(kCall, at, text("handle %d is waited for %d times; allowed: as often as its repeat, %d", handle, wanted,
-                                 client.repeats[handle])),
+    return wrong(kCall, at,
+                 text("handle %d is waited for %d times; allowed: as often as its repeat, %d", handle, wanted,
+                      client.repeats[handle])),
            HCCL_FAILED;
   client.newest = handle, client.waited[handle] = uint8_t(wanted);
   auto is_late = [&] {
     if (group->finalized_by < 0 || group->finalized_by == c.index) return false;
-    c.report(Kind::missing_sync_all, kCall, at,
-             text("core %d waits for handle %d, and core %d may have called Finalize, which ends the server; SyncAll has "
-                  "to stand before Finalize",
-                  c.index, handle, group->finalized_by));
+    c.report(
+        Kind::missing_sync_all, kCall, at,
+        text("core %d waits for handle %d, and core %d may have called Finalize, which ends the server; SyncAll has "
+             "to stand before Finalize",
+             c.index, handle, group->finalized_by));
     return true;
   };
   if (is_late()) return HCCL_FAILED;
@@ -438,9 +444,10 @@ int32_t hccl_wait(HcclClient& client, int8_t handle, At at) {
         if (!task) return text("core %d waits for handle %d, which no core has prepared", c.index, handle);
         for (const CommTask& one : group->tasks)
           if (one.committed < one.asked.repeat && (&one != task || one.committed < wanted))
-            return text("core %d waits for round %d of handle %d; round %d of %s in line %d was not committed, and the "
-                        "server goes through the tasks in order",
-                        c.index, wanted, handle, one.committed + 1, one.call, one.at.line);
+            return text(
+                "core %d waits for round %d of handle %d; round %d of %s in line %d was not committed, and the "
+                "server goes through the tasks in order",
+                c.index, wanted, handle, one.committed + 1, one.call, one.at.line);
         return text("core %d waits for handle %d, whose group waits for a task of another group", c.index, handle);
       });
   return is_late() ? HCCL_FAILED : HCCL_SUCCESS;
@@ -479,8 +486,9 @@ void hccl_finalize(HcclClient& client, bool waits, At at) {
   const bool batches = std::all_of(group->tasks.begin(), group->tasks.end(),
                                    [](const CommTask& one) { return one.asked.command == HCCL_CMD_BATCH_WRITE; });
   if (!waits && !listed(group->told.product, false, batches, true)) {
-    wrong(kCall, at, text("Finalize<false> on %s; allowed: Finalize<true>%s", product_name(group->told.product),
-                          group->told.product == kA3 ? ", or Finalize<false> where all tasks are BatchWrite's" : ""));
+    wrong(kCall, at,
+          text("Finalize<false> on %s; allowed: Finalize<true>%s", product_name(group->told.product),
+               group->told.product == kA3 ? ", or Finalize<false> where all tasks are BatchWrite's" : ""));
     waits = true;
   }
   client.over = true;
@@ -543,7 +551,8 @@ uint8_t* hccl_window(HcclClient& client, const char* call, uint32_t rank, bool o
   if (group->told.product == k950) return wrong(call, at, "an Ascend950 has no such function"), nullptr;
   Launch& launch = core().launch;
   auto* data = static_cast<uint8_t*>(launch.communication->wires->window(group->context, rank, out));
-  if (!data) return wrong(call, at, text("the window of rank %u, on another machine, is not implemented", rank)), nullptr;
+  if (!data)
+    return wrong(call, at, text("the window of rank %u, on another machine, is not implemented", rank)), nullptr;
   auto& arguments = launch.memory.arguments;
   if (std::none_of(arguments.begin(), arguments.end(), [&](const Argument& one) { return one.data == data; })) {
     Argument window;
@@ -571,8 +580,8 @@ void hccl_queue_barrier(HcclClient& client, int scope, uint16_t queue, At at) {
   if (!listed(group->told.product, false, true, false))
     wrong(kCall, at, text("%s has no such function", product_name(group->told.product)));
   else if (scope != int(ScopeType::ALL)) wrong(kCall, at, text("ScopeType is %d; allowed: ScopeType::ALL", scope));
-  else if (queue >= hccl_queues(client, at)) wrong(kCall, at, text("queueID is %u; allowed: less than %u", queue,
-                                                                   hccl_queues(client, at)));
+  else if (queue >= hccl_queues(client, at))
+    wrong(kCall, at, text("queueID is %u; allowed: less than %u", queue, hccl_queues(client, at)));
 }
 
 }  // namespace ophook::rt::comm

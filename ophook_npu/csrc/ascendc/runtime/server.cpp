@@ -41,8 +41,7 @@ bool Server::rest(unsigned milliseconds) {
   std::unique_lock lock(mutex_);
   if (!failed_.empty()) return true;
   if (!works_ && todo_.empty() && over_.empty()) return false;
-  changed_.wait_for(lock, std::chrono::milliseconds(milliseconds),
-                    [&] { return !over_.empty() || !failed_.empty(); });
+  changed_.wait_for(lock, std::chrono::milliseconds(milliseconds), [&] { return !over_.empty() || !failed_.empty(); });
   return true;
 }
 
@@ -61,9 +60,14 @@ void Server::serve() {
     works_ = true;
     lock.unlock();
     const HcclTask& asked = round.task->asked;
-    const ascendc_collective collective{asked.command,     asked.dtype, asked.op,
-                                        round.from.data(), round.to.data(), asked.count,
-                                        round.task->sent.data(), round.task->received.data()};
+    const ascendc_collective collective{asked.command,
+                                        asked.dtype,
+                                        asked.op,
+                                        round.from.data(),
+                                        round.to.data(),
+                                        asked.count,
+                                        round.task->sent.data(),
+                                        round.task->received.data()};
     char reason[1024] = "";
     const int failed = wires_->run(context_, &collective, reason, sizeof reason);
     lock.lock();

@@ -11,9 +11,9 @@ extern "C" {
 typedef struct ascendc_group {
   char name[129];  // HcclGetCommName; "" for a kernel that runs without ranks
   uint32_t rank, ranks;
-  uint32_t product;     // 2 and 3: Atlas A2 and A3; 950; 0: whatever lists a function
-  uint32_t patience;    // seconds that a rank waits for the others
-  uint64_t window;      // bytes of each window
+  uint32_t product;   // 2 and 3: Atlas A2 and A3; 950; 0: whatever lists a function
+  uint32_t patience;  // seconds that a rank waits for the others
+  uint64_t window;    // bytes of each window
 } ascendc_group;
 
 // What every rank does at once. The blocks of the ranks lie one after the other in `from` and `to`.

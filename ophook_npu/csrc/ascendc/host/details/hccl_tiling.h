@@ -16,8 +16,8 @@ namespace AscendC {
 // 0, or not 0 where the pages do not list the value; the reason goes to standard error.
 class Mc2CcTilingConfig {
  public:
-  Mc2CcTilingConfig(const std::string& groupName, uint32_t opType, const std::string& algConfig, uint32_t reduceType = 0,
-                    uint8_t dstDataType = 0, uint8_t srcDataType = 0, uint8_t commEngine = 0) {
+  Mc2CcTilingConfig(const std::string& groupName, uint32_t opType, const std::string& algConfig,
+                    uint32_t reduceType = 0, uint8_t dstDataType = 0, uint8_t srcDataType = 0, uint8_t commEngine = 0) {
     SetGroupName(groupName), SetOpType(opType), SetAlgConfig(algConfig);
     SetReduceType(reduceType, dstDataType, srcDataType), SetCommEngine(commEngine);
   }
@@ -71,8 +71,8 @@ class Mc2CcTilingConfig {
   }
   static uint32_t known(const char* name, uint8_t value, uint8_t least, uint8_t most, uint8_t& to) {
     if (value < least || value > most)
-      return refuse(std::string(name) + " is " + std::to_string(value) + "; allowed: " + std::to_string(least) + " to " +
-                    std::to_string(most));
+      return refuse(std::string(name) + " is " + std::to_string(value) + "; allowed: " + std::to_string(least) +
+                    " to " + std::to_string(most));
     to = value;
     return 0;
   }
@@ -106,7 +106,7 @@ class Mc2CcTilingConfig {
       return 0;
     }
     return refuse("opType is " + std::to_string(told_.command) + "; allowed on " +
-                  (a3       ? "an Atlas A3: 2, 6, 7, 8, 10, 18"
+                  (a3      ? "an Atlas A3: 2, 6, 7, 8, 10, 18"
                    : newer ? "an Ascend950: 2, 6, 7, 8, 10, 20"
                            : "an Atlas A2: 2, 6, 7, 10, 18") +
                   " (HcclCMDType)");

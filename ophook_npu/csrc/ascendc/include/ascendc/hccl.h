@@ -98,8 +98,8 @@ class Hccl {
     return ophook::rt::comm::hccl_set_tiling(client_, "SetCcTiling", ccOpTilingData, at);
   }
   __aicore__ inline int32_t SetCcTilingV2(uint64_t offset, At at = At::here()) {
-    return ophook::rt::comm::hccl_set_tiling(client_, "SetCcTilingV2", client_.tiling ? client_.tiling + offset : nullptr,
-                                       at);
+    return ophook::rt::comm::hccl_set_tiling(client_, "SetCcTilingV2",
+                                             client_.tiling ? client_.tiling + offset : nullptr, at);
   }
   template <bool commit = false>
   __aicore__ inline HcclHandle AllReduce(GM_ADDR sendBuf, GM_ADDR recvBuf, uint64_t count, HcclDataType dataType,

@@ -117,7 +117,8 @@ class Matmul {
   __aicore__ void Init(const TCubeTiling* tiling, TPipe* = nullptr, At at = At::here()) {
     Take(tiling, at);
     if (!registered_)
-      ophook::rt::matmul_register(cube_only_, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
+      ophook::rt::matmul_register(cube_only_, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(),
+                                  at);
     Begin();
   }
   // False: this core is done. Without a tiling, Init brings one.
@@ -490,8 +491,8 @@ class Matmul {
   int next_ = 0, tile_m_ = 0, tile_n_ = 0, tile_k_ = 0, batch_a_ = 1, batch_b_ = 1;
   int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
   DstT* workspace_ = nullptr;
-  uint64_t taken_ = 0;       // of IterateNBatch's results
-  bool fetched_ = false;     // the tile of the last Iterate
+  uint64_t taken_ = 0;                          // of IterateNBatch's results
+  bool fetched_ = false;                        // the tile of the last Iterate
   bool registered_ = false, cube_only_ = true;  // which cores ask is settled
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
