@@ -85,8 +85,9 @@ def collectives() -> None:
     check("compute, AllReduce, compute", small, 4 * sum(small), 7, ALL_REDUCE, 64, blocks=3)
     least = torch.stack(small).amin(0).repeat(RANKS)
     check("AllReduce, AllGather", small, least, 8, ALL_REDUCE, 64)
-    for _ in range(3):  # a window keeps what was written, and the flags are taken down
+    for _ in range(3):  # a window keeps what was written, and each rank takes its own flag down
         check("windows", small, small[RANK - 1], 5, ALL_REDUCE, 64)
+        dist.barrier(OTHER)  # before another one raises it again
     large = [real(200_000, seed=rank) for rank in range(RANKS)]
     check("a large AllReduce", large, sum(large), 0, ALL_REDUCE, 200_000, blocks=1)
 
@@ -112,6 +113,7 @@ def of_a3() -> None:
     small = [real(64, seed=rank) for rank in range(RANKS)]
     for _ in range(2):
         check("BatchWrite", small, small[RANK - 1], 6, BATCH_WRITE, 64, setting=2)
+        dist.barrier(OTHER)
     second = dist.new_group(list(range(RANKS)))
     dist.barrier(second)  # makes its communicator
     name = second._get_backend(torch.device("npu")).get_hccl_comm_name(RANK)
