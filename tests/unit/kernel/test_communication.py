@@ -21,9 +21,10 @@ ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL_V, ALL_TO_ALL = 2, 6, 7, 8, 1
 X = np.arange(8, dtype=np.float32)
 
 
-def run(mode: int, command: int = ALL_REDUCE, length: int = 8, tiles: int = 1, size: int = 8, setting: int = 0) -> Any:
+def run(mode: int, command: int = ALL_REDUCE, length: int = 8, tiles: int = 1, size: int = 8, setting: int = 0,
+        strict: bool = False) -> Any:  # fmt: skip
     """The result, with the findings: kind, and what."""
-    one = kernel.load(PROJECT, "GroupDemo", cores=2)
+    one = kernel.load(PROJECT, "GroupDemo", cores=2, strict=strict)
     given = {"group": "g", "mode": mode, "length": length, "tiles": tiles, "blocks": 2}
     y = one(X[:size], command=command, size=size, setting=setting, **given)
     return y, [(found.kind, found.what) for found in one.findings if found.severity == "error"]
@@ -39,6 +40,7 @@ def run(mode: int, command: int = ALL_REDUCE, length: int = 8, tiles: int = 1, s
         (5, ALL_REDUCE, {}, 1),
         (7, ALL_REDUCE, {}, 4),
         (8, ALL_REDUCE, {}, 1),
+        (10, ALL_REDUCE, {}, 1),
     ],
 )
 def test_a_kernel_alone_gets_what_it_sends(mode: int, command: int, how: dict[str, int], times: int) -> None:
@@ -59,7 +61,6 @@ MISTAKES = {
     27: ("parameter", "handle 5 was given by no function that prepares a task; allowed: none yet"),
     28: ("parameter", "handle 0 after handle 1; allowed: in the order in which they were prepared"),
     29: ("deadlock", "no Finalize follows"),
-    30: ("missing_sync_all", "core 0 may have called Finalize"),
     31: ("parameter", "handle 0 is committed 2 times; allowed: as often as its repeat, 1"),
     32: ("deadlock", "AllReduce in line .* was committed 1 times of 2"),
     33: ("missing_sync_all", "core 1 reads what core 0 writes"),
@@ -67,6 +68,7 @@ MISTAKES = {
     35: ("global_bounds", "reads elements 0 to 1048576 of x, which has 8"),
     36: ("parameter", "handle 0 is waited for 2 times; allowed: as often as its repeat, 1"),
     37: ("parameter", "a second Hccl object of the same context"),
+    38: ("parameter", "initTiling is in device memory"),
     39: ("deadlock", "core 0 asks again and again for handle 0, of which 0 rounds of 1 are committed"),
     40: ("uninitialized", ""),
 }
@@ -77,6 +79,14 @@ def test_a_mistake_is_told(mode: int) -> None:
     kind, what = MISTAKES[mode]
     _, findings = run(mode)
     assert findings and findings[0][0] == kind and re.search(what, findings[0][1]), findings
+
+
+def test_strict_wants_sync_all_before_finalize() -> None:
+    y, findings = run(30)
+    assert np.array_equal(y, X) and not findings
+    _, findings = run(30, strict=True)
+    assert findings and findings[0][0] == "missing_sync_all" and "core 1 may still wait" in findings[0][1]
+    assert not run(0, strict=True)[1]
 
 
 def test_debug_mode_1_moves_nothing() -> None:

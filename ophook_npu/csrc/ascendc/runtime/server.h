@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -78,7 +79,12 @@ struct Group {
   const CommTask* after = nullptr;  // InterHcclGroupSync: of all tasks from now on
   int calls = 0;                    // that the limit of prepared tasks counts
   int poster = -1, finalized_by = -1;
-  std::set<int> cores;  // that have an Hccl object of it
+  struct Waited {
+    uint32_t seq;
+    int phase;
+  };
+  std::map<int, Waited> waits;  // by core: its last Wait
+  std::set<int> cores;          // that have an Hccl object of it
   Server server;
 };
 

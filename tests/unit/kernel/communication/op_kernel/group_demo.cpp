@@ -97,6 +97,20 @@ extern "C" __global__ __aicore__ void group_demo(GM_ADDR x, GM_ADDR y, GM_ADDR w
         hccl.AllReduce<true>(x, y, length, type, HCCL_REDUCE_SUM);
         return;
     }
+    if (mode == 38) { // the tiling as it lies in device memory
+        hccl.InitV2(context, tiling);
+        return;
+    }
+    if (mode == 10) { // the older calls, which take it from there
+        __gm__ GroupDemoTiling* there = reinterpret_cast<__gm__ GroupDemoTiling*>(tiling);
+        hccl.Init(context, &there->init);
+        if (hccl.SetCcTiling(&there->first) == HCCL_SUCCESS) {
+            hccl.Wait(hccl.AllReduce<true>(x, y, length, type, HCCL_REDUCE_SUM));
+            SyncAll();
+        }
+        hccl.Finalize();
+        return;
+    }
     hccl.InitV2(context, &data);
     if (mode == 21) { // no SetCcTilingV2
         hccl.AllReduce<true>(x, y, length, type, HCCL_REDUCE_SUM);
@@ -159,7 +173,8 @@ extern "C" __global__ __aicore__ void group_demo(GM_ADDR x, GM_ADDR y, GM_ADDR w
         }
         case 5: // through the window of the next rank
             if (GetBlockIdx() == 0) {
-                Move(hccl.GetWindowsInAddr(next), x, length, buffer);
+                Move(hccl.GetWindowsOutAddr(rank), x, length, buffer);
+                Move(hccl.GetWindowsInAddr(next), hccl.GetWindowsOutAddr(rank), length, buffer);
                 Raise(hccl.GetWindowsInAddr(next) + kFlag, 1.0f, buffer);
                 Await(hccl.GetWindowsInAddr(rank) + kFlag, 1.0f, buffer);
                 Move(y, hccl.GetWindowsInAddr(rank), length, buffer);
@@ -292,8 +307,6 @@ extern "C" __global__ __aicore__ void group_demo(GM_ADDR x, GM_ADDR y, GM_ADDR w
             other.InitV2(context, &data);
             break;
         }
-        case 38: // the tiling as it lies in device memory
-            break;
         case 39: // asks for ever
             handle = hccl.AllReduce(x, y, length, type, HCCL_REDUCE_SUM);
             while (hccl.Query(handle) < 1) {
