@@ -86,7 +86,7 @@ def write(tree: Path, metadef: Path) -> None:
 def write_headers(tree: Path) -> None:
     """The headers that pages name, and those of the advanced interface, whose names are its functions'.
 
-    Of what is not simulated (tensors with a layout, convolutions, HCCL) there is none: the compiler names it.
+    Of what is not simulated (tensors with a layout, convolutions) there is none: the compiler names it.
     """
     named: set[str] = set()
     for page in (tree / "docs" / "zh" / "api" / "SIMD-API").rglob("*.md"):

@@ -195,6 +195,7 @@ def aclnn(prototype: Prototype, variants: Sequence[Variant], kind: int) -> str:
     )
     choices = row([f'{{k{type_}Types{i}, "{v.file}"}}' for i, v in enumerate(variants)])
     names = row([f'"{p.name}"' for p in parameters])
+    groups = [[a.name for a in prototype.attrs].index(name) for name in prototype.groups]
     attributes = "".join(
         f"    attributes[{i}].kind = {_ATTRIBUTES[a.type][0]}, attributes[{i}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
         for i, a in enumerate(prototype.attrs)
@@ -210,8 +211,10 @@ namespace {{
 {dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
 const char* const k{type_}Names[] = {{{names}}};
 const int32_t k{type_}Same[] = {{{row(same)}}}, k{type_}Zero[] = {{{row([int(bool(p.initial)) for p in prototype.outputs])}}};
+const size_t k{type_}Groups[] = {{{row([*groups, 0])}}};
 const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(prototype.inputs)}, {len(prototype.outputs)},
-    {len(variants)}, k{type_}Names, k{type_}Same, k{type_}Zero, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names}};
+    {len(variants)}, k{type_}Names, k{type_}Same, k{type_}Zero, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names,
+    k{type_}Groups, {len(groups)}}};
 }}
 extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})
 {{

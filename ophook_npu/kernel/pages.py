@@ -112,6 +112,8 @@ _FREE = {"MakeLayout", "MakeShape", "MakeStride", "is_layout"}
 # By the end of a chapter: the class that it describes where it is not named after it.
 _OWNERS = {
     **{f"{kind}-Tiling侧接口": f"{kind}Tiling" for kind in ("Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropInput")},
+    "HCCL-Kernel侧接口": "Hccl",
+    "HCCL-Tiling侧接口": "Mc2CcTilingConfig",
     "ge_namespace/tensor": "ge::Tensor",  # gert's has a chapter of its own
 }
 

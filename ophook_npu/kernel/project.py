@@ -62,6 +62,8 @@ class Prototype:
     infers: bool
     launches_empty: bool = False
     """Whether a call whose outputs are all empty runs the kernel."""
+    groups: tuple[str, ...] = ()
+    """The attributes that name the groups in which the kernel communicates."""
 
     @property
     def snake(self) -> str:
@@ -94,6 +96,21 @@ def _sources(folder: Path) -> list[Path]:
         return sorted(path for path in found if path.suffix in _CPP)
 
     return of("*", "arch22/*") or of("*/*")
+
+
+_MOST_GROUPS = 2
+
+
+def _groups(row: dict[str, Any]) -> tuple[str, ...]:
+    names = {a["name"] for a in row["attrs"] if a["type"] == "String" and a["required"]}
+    if other := [name for name in row["groups"] if name not in names]:
+        what = f"{row['type']}: MC2().HcclGroup names {', '.join(other)}"
+        todo = "declare it: Attr(…).AttrType(REQUIRED).String()"
+        raise OphookError("kernel", what, allowed="required attributes of type String", todo=todo)
+    if len(row["groups"]) > _MOST_GROUPS:
+        what = f"{row['type']}: MC2().HcclGroup names {counted(len(row['groups']), 'group')}"
+        raise OphookError("kernel", what, allowed=f"up to {_MOST_GROUPS}")
+    return tuple(row["groups"])
 
 
 class Project:
@@ -153,7 +170,7 @@ class Project:
             row["type"]: Prototype(
                 row["type"], parameters(row["inputs"]), parameters(row["outputs"]),
                 tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
-                tuple(row["socs"]), row["infer"], row["launches_empty"],
+                tuple(row["socs"]), row["infer"], row["launches_empty"], _groups(row),
             )
             for row in json.loads(self.host.ascendc_describe())
         }  # fmt: skip

@@ -158,7 +158,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libophook_kernel.so",  # for packages that run their own Ascend C kernels
             sources("package", "kernel_package"),
             (*exported, *aten),
-            (core, "libopapi.so"),
+            (core, "libopapi.so", "libhccl.so"),
             (*here, *torch_link),
             prefix=CSRC / "opapi" / "prefix.h",  # libopapi's own: compiled once for both
             needs=(aten_header,),

@@ -49,7 +49,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 # The tests that set them see what they do; of TASK_QUEUE_ENABLE, test_runtime.py asks torch_npu.
 LATE = frozenset(
     {"COLUMNS", "HCCL_EXEC_TIMEOUT", "ON_HOSTS", "ON_HOSTS_SERVERS", "ON_HOSTS_TABLE",
-     "COMMON", "ONLY", "TURNS",
+     "COMMON", "GROUP_PACKAGE", "ONLY", "TURNS",
      "OPHOOK_SIM_AFTER_FAILURE", "OPHOOK_SIM_DEVICES", "OPHOOK_SIM_HCCL_CONNECT_TIMEOUT",
      "OPHOOK_SIM_HCCL_SECRET", "OPHOOK_SIM_LEDGER",
      "OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SOC", "OPHOOK_SIM_STRICT_MEMORY", "OPHOOK_SIM_SYNC", "TASK_QUEUE_ENABLE"}

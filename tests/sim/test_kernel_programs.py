@@ -203,3 +203,31 @@ def test_a_profile_says_what_each_kernel_moves_and_which_pipes_work(tmp_path: Pa
         check=False,
     )
     assert refused.returncode == 2 and "--aic-metrics is not simulated" in refused.stderr
+
+
+_NO_GROUP = """
+#include "acl/acl.h"
+#include "kernel_operator.h"
+
+__global__ __vector__ void joins(uint32_t unused)
+{
+    Mc2InitTiling tiling = {};
+    AscendC::Hccl hccl;
+    hccl.InitV2(AscendC::GetHcclContext<0>(), &tiling);
+}
+
+int main()
+{
+    aclInit(nullptr);
+    aclrtSetDevice(0);
+    joins<<<1, nullptr, nullptr>>>(0);
+    return aclrtSynchronizeStream(nullptr);
+}
+"""
+
+
+def test_a_kernel_of_a_program_has_no_group(tmp_path: Path) -> None:
+    (tmp_path / "joins.asc").write_text(_NO_GROUP)
+    done = kernel_run(str(tmp_path / "joins.asc"))
+    told = "joins.asc:9: error: InitV2: the context is null: the operator's host side has no MC2().HcclGroup for it"
+    assert done.returncode and told in done.stderr, done

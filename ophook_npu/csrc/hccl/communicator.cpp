@@ -48,12 +48,6 @@ Registry& registry() {
   return *instance;
 }
 
-Comm find(HcclComm handle) {
-  std::lock_guard lock(registry().mutex);
-  auto found = registry().comms.find(handle);
-  return found == registry().comms.end() ? nullptr : found->second;
-}
-
 thread_local bool run_here = false;  // see here.h
 
 struct Job {
@@ -101,6 +95,12 @@ int run(void* argument) {
 
 }  // namespace
 
+Comm find(HcclComm handle) {
+  std::lock_guard lock(registry().mutex);
+  auto found = registry().comms.find(handle);
+  return found == registry().comms.end() ? nullptr : found->second;
+}
+
 Communicator::Communicator(const Meeting& meeting_, const std::vector<uint32_t>& members_, uint32_t rank_)
     : ranks(uint32_t(members_.size())),
       rank(rank_),
@@ -108,6 +108,7 @@ Communicator::Communicator(const Meeting& meeting_, const std::vector<uint32_t>&
       twins(twins_of(members_)),
       meeting(meeting_),
       timeout(execution_timeout()),
+      buffer(buffer_size()),
       link(std::make_unique<Link>(meeting_, twins, rank_, connect_timeout())) {}
 
 bool Communicator::all_run() const {
@@ -201,7 +202,10 @@ HcclResult make(const char* name, const Meeting& meeting, const std::string& id,
     comm->name = config && config->hcclCommName[0]
                      ? std::string(config->hcclCommName, strnlen(config->hcclCommName, COMM_NAME_MAX_LENGTH - 1))
                      : id;
+    if (config && config->hcclBufferSize > 0 && config->hcclBufferSize != HCCL_COMM_BUFFSIZE_CONFIG_NOT_SET)
+      comm->buffer = uint64_t(config->hcclBufferSize) << 20;
     if (config && config->hcclExecTimeOut > 0) comm->timeout = std::chrono::seconds(config->hcclExecTimeOut);
+    if (sim_get_device(&comm->device)) comm->device = -1;
     *out = comm.get();
     std::lock_guard lock(registry().mutex);
     registry().comms[comm.get()] = comm;
@@ -409,6 +413,7 @@ SIM_API HcclResult HcclCommInitAll(uint32_t count, int32_t* devices, HcclComm* o
   for (uint32_t i = 0; i < count; ++i)
     threads.emplace_back([&, i] {
       codes[i] = make(kName, count, &root, i, nullptr, &out[i]);
+      if (!codes[i]) find(out[i])->device = devices[i];
       const char* reason = sim_error_message();
       if (codes[i] && reason) reasons[i] = reason;
     });
@@ -496,10 +501,16 @@ SIM_API HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue* value) {
 }
 
 SIM_API HcclComm ophook_hccl_find(const char* name) {
+  int device = -1;
+  if (sim_get_device(&device)) device = -1;
   std::lock_guard lock(registry().mutex);
-  for (const auto& [handle, comm] : registry().comms)
-    if (comm->name == name) return handle;
-  return nullptr;
+  HcclComm found = nullptr;
+  for (const auto& [handle, comm] : registry().comms) {
+    if (comm->name != name) continue;
+    if (comm->device == device) return handle;
+    found = handle;
+  }
+  return found;
 }
 
 SIM_API void ophook_hccl_here(int on) { run_here = on; }

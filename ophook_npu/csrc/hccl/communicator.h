@@ -23,6 +23,7 @@ namespace sim::hccl {
 // Memory of a rank that the others write, as this process has it.
 class Window {
  public:
+  explicit Window(uint64_t size);  // memory of its own
   // Of a rank's own device memory: makes its pages such that other processes can map them. Throws std::runtime_error.
   Window(void* memory, uint64_t size);
   // What another rank told of its own.
@@ -43,7 +44,7 @@ class Window {
  private:
   int file_ = -1;  // of the own
   size_t offset_ = 0;
-  void* mapped_ = nullptr;  // of another rank's
+  void* mapped_ = nullptr;  // of another rank's, or memory of its own
   size_t mapped_size_ = 0;
   char* memory_;
   uint64_t size_;
@@ -59,7 +60,9 @@ struct Communicator {
   bool all_run() const;
   uint64_t stated = 0;  // by command, a bit: that what it gives is derived
   std::string name;
+  int device = -1;               // in this process, which may have other ranks of the same name
   std::chrono::seconds timeout;  // of one collective
+  uint64_t buffer;               // bytes of each of its two buffers (HCCL_BUFFSIZE)
 
   std::mutex mutex;  // of what follows
   std::unique_ptr<Link> link;
@@ -71,8 +74,14 @@ struct Communicator {
 
   std::mutex windows_mutex;  // of what follows, by rank; a rank that writes meets no other
   std::map<uint32_t, std::shared_ptr<Window>> windows;
+  std::shared_ptr<void> kernel_context;  // kernels.cpp
 };
 using Comm = std::shared_ptr<Communicator>;
+using Windows = std::map<uint32_t, std::shared_ptr<Window>>;
+// Tells the peers of a window of this rank and maps theirs. None goes on before its peers have mapped its own.
+Windows exchange_windows(Communicator& comm, const Window& own, const std::vector<uint32_t>& peers);
+// The communicator of this handle, or nullptr.
+Comm find(HcclComm handle);
 using Body = std::function<void(Communicator&)>;
 
 // Leaves the reason with the core and returns `code`.

@@ -6,7 +6,7 @@
 #include "hccl/hccl.h"
 
 extern "C" {
-// The communicator of this name (HcclGetCommName), or NULL.
+// The communicator of this name (HcclGetCommName), or NULL; of several in this process, that of the current device.
 SIM_API HcclComm ophook_hccl_find(const char* name);
 // Between the two, what this thread launches runs at once, whatever the stream, and on any memory.
 SIM_API void ophook_hccl_here(int on);

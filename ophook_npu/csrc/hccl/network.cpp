@@ -234,6 +234,12 @@ std::chrono::seconds execution_timeout() {
   return std::chrono::seconds(value > 0 ? int32_t(std::min<double>(std::ceil(value), kForEver)) : kForEver);
 }
 
+uint64_t buffer_size() {
+  constexpr uint64_t kDefault = 200;
+  const std::string text = variable("HCCL_BUFFSIZE");
+  return (text.empty() ? kDefault : number("HCCL_BUFFSIZE", text, 1, 1 << 20)) << 20;
+}
+
 std::vector<uint32_t> root_ports() {
   constexpr const char* kRange = "HCCL_HOST_SOCKET_PORT_RANGE";
   if (const std::string text = variable(kRange); !text.empty()) return ports_in(kRange, text);

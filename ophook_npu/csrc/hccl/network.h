@@ -42,6 +42,7 @@ int listening(const std::string& ip, const std::vector<uint32_t>& ports, uint32_
 constexpr std::chrono::seconds kExecutionTimeout{1836};  // where none is set
 std::chrono::seconds connect_timeout();
 std::chrono::seconds execution_timeout();
+uint64_t buffer_size();  // bytes: HCCL_BUFFSIZE
 
 // A new connection from an address of this machine, or -1 where none came about before `until`.
 int connected(const std::string& from, const Address& to, Clock::time_point until);

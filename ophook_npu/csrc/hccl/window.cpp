@@ -23,6 +23,18 @@ Window::Window(void* memory, uint64_t size) : memory_(static_cast<char*>(memory)
   sim_order_share(memory, size, told().inode, offset_);
 }
 
+Window::Window(uint64_t size) : file_(memfd_create("ophook-window", MFD_CLOEXEC)), mapped_size_(size), size_(size) {
+  mapped_ = file_ >= 0 && !ftruncate(file_, off_t(size))
+                ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0)
+                : MAP_FAILED;
+  if (mapped_ == MAP_FAILED) {
+    if (file_ >= 0) close(file_);
+    throw std::runtime_error("a window of " + std::to_string(size) + " bytes: " + std::strerror(errno));
+  }
+  memory_ = static_cast<char*>(mapped_);
+  sim_order_share(memory_, size_, told().inode, 0);
+}
+
 Window::Window(const Told& told) : mapped_size_(told.offset + told.size), size_(told.size) {
   const std::string path = "/proc/" + std::to_string(told.process) + "/fd/" + std::to_string(told.file);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -66,9 +78,10 @@ void keep(Communicator& comm, uint32_t rank, std::shared_ptr<Window> window) {
   comm.windows[rank] = std::move(window);
 }
 
-// Tells the peers of the own window and maps theirs. None goes on before its peers have mapped its own.
-void exchange_windows(Communicator& comm, const std::vector<uint32_t>& peers) {
-  Window::Told own = window_of(comm, comm.rank)->told();
+}  // namespace
+
+Windows exchange_windows(Communicator& comm, const Window& window, const std::vector<uint32_t>& peers) {
+  Window::Told own = window.told();
   std::vector<Window::Told> others(peers.size());
   const Tag tag{kExchangeWindows, HCCL_DATA_TYPE_UINT8};
   const auto meet = [&](uint64_t size) {
@@ -80,9 +93,13 @@ void exchange_windows(Communicator& comm, const std::vector<uint32_t>& peers) {
     comm.link->exchange(std::move(sends), std::move(receives), comm.timeout);
   };
   meet(sizeof own);
-  for (size_t i = 0; i < peers.size(); ++i) keep(comm, peers[i], std::make_shared<Window>(others[i]));
+  Windows found;
+  for (size_t i = 0; i < peers.size(); ++i) found[peers[i]] = std::make_shared<Window>(others[i]);
   meet(0);
+  return found;
 }
+
+namespace {
 
 // The window, which holds so many bytes from there on.
 std::shared_ptr<Window> room_in(const Comm& comm, uint32_t rank, uint64_t offset, uint64_t bytes) {
@@ -151,7 +168,11 @@ SIM_API HcclResult HcclCommExchangeMem(HcclComm handle, void* window, uint32_t* 
     need(!sim_synchronize_device(-1), HCCL_E_RUNTIME, "what ran on the device before failed");
     const Here here;
     return launch(
-        comm, nullptr, "HcclCommExchangeMem", {}, [&](Communicator& c) { exchange_windows(c, others); }, false);
+        comm, nullptr, "HcclCommExchangeMem", {},
+        [&](Communicator& c) {
+          for (auto& [rank, found] : exchange_windows(c, *own, others)) keep(c, rank, std::move(found));
+        },
+        false);
   });
 }
 

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "ascendc/runtime/options.h"
+#include "hccl/here.h"
+#include "hccl/kernels.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -85,6 +87,20 @@ ascendc_tensor describe(const at::Tensor& tensor) {
   return out;
 }
 
+// The groups of a call while its kernel runs.
+struct Groups {
+  explicit Groups(const std::vector<HcclComm>& communicators) {
+    for (HcclComm communicator : communicators) {
+      void* held = nullptr;
+      const void* context = ophook_hccl_context(communicator, &held);
+      TORCH_CHECK(context, sim_error_message());
+      contexts.push_back(context), holds.emplace_back(held, ophook_hccl_release);
+    }
+  }
+  std::vector<const void*> contexts;
+  std::vector<std::unique_ptr<void, decltype(&ophook_hccl_release)>> holds;
+};
+
 struct KernelCall final : PendingCall {
   KernelCall(const ophook_operator* which, const char* op_name) : PendingCall(op_name), op(which) {}
 
@@ -102,6 +118,13 @@ struct KernelCall final : PendingCall {
     for (size_t i = 0; i < op->output_count; ++i)
       TORCH_CHECK(outputs[i].defined(), op->names[op->input_count + i], " must be given");
     choose();
+    for (size_t i = 0; i < op->group_count; ++i) {
+      const char* name = attributes[op->groups[i]].text;
+      TORCH_CHECK(name && *name, "the name of group ", i, " is null or empty; allowed: what HcclGetCommName gives");
+      const HcclComm communicator = ophook_hccl_find(name);
+      TORCH_CHECK(communicator, "there is no group '", name, "' in this process; make its communicator first");
+      groups.push_back(communicator);
+    }
     // Attributes and shapes as the host side reads them.
     std::vector<ascendc_attr> attrs(attribute_count);
     std::vector<std::vector<int64_t>> whole_lists(attribute_count);
@@ -196,8 +219,10 @@ struct KernelCall final : PendingCall {
     memory.push_back(space);
     memory.push_back({"tiling", tiling.data(), tiling.size(), tiling.size(), 4, 1});
     char summary[1024] = "";
+    const Groups joined(groups);
     const ascendc_launch launch{entry, memory.data(), int32_t(memory.size()), int32_t(block_dim), tiling_key,
-                                ophook::rt::options_of(*sim_current_soc(), op->kind), summary, sizeof summary, cube_entry, nullptr, nullptr};
+                                ophook::rt::options_of(*sim_current_soc(), op->kind), summary, sizeof summary, cube_entry, nullptr, nullptr,
+                                ophook_hccl_wires(), joined.contexts.data(), joined.contexts.size()};
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -214,6 +239,7 @@ struct KernelCall final : PendingCall {
   const Loaded* code = nullptr;
   void *entry = nullptr, *cube_entry = nullptr;
   std::vector<at::Tensor> inputs, outputs;
+  std::vector<HcclComm> groups;
   uint32_t block_dim = 0;
   bool need_atomic = false;
   uint64_t tiling_key = 0;

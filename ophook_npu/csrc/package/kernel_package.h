@@ -30,6 +30,8 @@ typedef struct ophook_operator {
   int32_t launches_empty;        // also where every output is empty
   const ophook_choice* choices;
   const void* anchor;            // any address in the package's library: tells where the package is
+  const size_t* groups;          // attributes that name the groups in which the kernel communicates
+  size_t group_count;
 } ophook_operator;
 
 typedef struct ophook_attribute {

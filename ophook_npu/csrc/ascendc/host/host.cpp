@@ -163,6 +163,7 @@ const char* ascendc_describe() {
             ",\"attrs\":" + joined(op->attrs, [](const auto& a) { return attr(*a); }) +
             ",\"socs\":" + joined(op->core.socs, quoted) + ",\"tiling\":" + (f.tiling ? "true" : "false") +
             ",\"infer\":" + (f.infer_shape ? "true" : "false") +
+            ",\"groups\":" + joined(op->communication.groups, quoted) +
             ",\"launches_empty\":" + (op->core.launches_empty ? "true" : "false") + "}";
   }
   text += "]";

@@ -5,6 +5,7 @@
 #include "ascendc/advanced.h"
 #include "ascendc/copy.h"
 #include "ascendc/enums.h"
+#include "ascendc/hccl.h"
 #include "ascendc/layout.h"
 #include "ascendc/math.h"
 #include "ascendc/normalize.h"

@@ -98,6 +98,11 @@ size_t registered(const void* pointer) {
   return low;
 }
 
+// What `<<<>>>` launches belongs to no operator, so it has no group: as on a device, GetHcclContext gives nothing.
+constexpr ascendc_wires kNoGroups{[](const void*, ascendc_group*) { return 0; },
+                                  [](const void*, uint32_t, int) -> void* { return nullptr; },
+                                  [](const void*, const ascendc_collective*, char*, size_t) { return 1; }};
+
 thread_local const Task* running = nullptr;
 
 // `__gm__` variables of a kernel's source lie in the library that holds it, which is one that needs the runtime of
@@ -178,7 +183,10 @@ int run(void* argument) {
                               sizeof summary,
                               nullptr,
                               allocation,
-                              sim_order_touched};
+                              sim_order_touched,
+                              &kNoGroups,
+                              nullptr,
+                              0};
   const int failed = ascendc_run(&launch, std::getenv("OPHOOK_KERNEL_REPORT") ? &report : nullptr);
   tell(*task, report, summary);
   ascendc_release(report);

@@ -161,7 +161,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
     core.report(Kind::input_written, call, at, text("%s is an input", a->name.c_str()), a->name);
     return 0;
   }
-  if (!core.launch.checks()) return usable;
+  if (!core.launch.checks() || !a->tracked()) return usable;
   const uint64_t first = uint64_t(data - a->data);
   const bool atomic = core.atomic_kind != 0;
   Touch touch;
@@ -240,7 +240,7 @@ bool fills_l1(Core& c, const Local& to, const char* call, At at) {
 bool Operation::initialized(const uint8_t* data, uint64_t bytes) const {
   if (!core.launch.checks()) return true;
   Argument* a = core.launch.memory.find(data, bytes);
-  if (!a || a->role == 0 || a->role == 2 || a->role == 4) return true;
+  if (!a || (a->role != 1 && a->role != 3)) return true;
   const uint64_t first = uint64_t(data - a->data);
   return a->writes.covers(first, first + bytes);
 }

@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "simt.h"
+#include "server.h"
 
 namespace ophook::rt {
 
@@ -32,6 +33,7 @@ bool counts(Operation& op, const Blocks& b, bool padded) {
 void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* pad, At at) {
   Core& c = core();
   number_tile(c, at);
+  comm::looks_at(c, call, from.data, b.length, at);
   const bool to_l1 = to.memory == Memory::l1;
   Operation op(c, Pipe::MTE2, call, at);
   if (!c.usable(to, call, at)) return;
@@ -252,8 +254,9 @@ bool fetch_line(Core& c, const uint8_t* data) {
 
 void read_global(const char* call, Global tensor, uint64_t index, uint32_t size, void* out, At at) {
   Core& c = core();
-  Operation op(c, Pipe::S, call, at);
   const uint8_t* data = tensor.data + index * size;
+  comm::looks_at(c, call, data, size, at);
+  Operation op(c, Pipe::S, call, at);
   std::memset(out, 0, size);
   const bool fetches = fetch_line(c, data);
   const uint64_t usable = op.from_device(data, size, !fetches);
@@ -287,6 +290,8 @@ void cache_clean(Global tensor, bool whole, At at) {
   }
   if (whole) cache.all_fresh = true, cache.fetched.clear();
   else cache.fresh.insert(line);
+  if (!whole)
+    comm::looks_at(c, "DataCacheCleanAndInvalid", reinterpret_cast<const uint8_t*>(line), CacheLines::kBytes, at);
   yield_core();  // who waits for another core's value calls this in a loop
 }
 
@@ -303,6 +308,7 @@ uint64_t uncached(Core& c, const char* call, const Global& tensor, uint32_t size
 void read_global_uncached(const char* call, Global tensor, uint32_t size, void* out, At at) {
   Core& c = core();
   c.settle_all();
+  comm::looks_at(c, call, tensor.data, size, at);
   yield_core();
   c.begin(Pipe::S, call, at);
   Argument* a;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -134,8 +135,18 @@ struct Pending {
 };
 
 struct Stopped {};  // thrown through the kernel to end a core
+// What a core saw when it last looked at memory that other ranks write.
+struct Look {
+  const uint8_t* data = nullptr;
+  std::vector<uint8_t> seen;
+  std::chrono::steady_clock::time_point since;
+};
+
 struct Launch;
 class SimtShadow;
+namespace comm {
+struct Communication;
+}
 class Fiber;
 // What a core needs while it runs, too large to be made for each: one that has ended leaves it to the next.
 struct Workplace {
@@ -157,10 +168,14 @@ class Core {
   Launch& launch;
   const int index, block, sub;
   const bool is_vector;
-  enum State : uint8_t { kReady, kSyncAll, kCross, kDone } state = kReady;
+  // kTask: it waits for a task of communication.
+  enum State : uint8_t { kReady, kSyncAll, kCross, kTask, kDone } state = kReady;
   bool syncs_vectors = false;  // kSyncAll: without the cube cores
   int phase = 0;               // how many SyncAll lie behind it
   At waits_at{nullptr, 0};
+  std::function<bool()> until;         // kTask: whether it is over
+  std::function<std::string()> never;  // kTask: why it never will be, where nothing is under way
+  Look look;
 
   std::unique_ptr<Workplace> place;  // while it runs
   LocalMemories* memory = nullptr;   // of its place
@@ -253,6 +268,8 @@ struct Launch {
   const uint8_t* tiling = nullptr;
   uint64_t tiling_bytes = 0;
   uint8_t* workspace = nullptr;
+  const ascendc_wires* wires = nullptr;
+  std::vector<const void*> contexts;  // of its groups
   int blocks = 1, subs = 1;
   std::map<std::pair<int, int>, std::vector<Message>> between;  // IBSet, by core and event
   std::map<uint64_t, Message> written_back;                     // by line: what its writers had done
@@ -262,6 +279,7 @@ struct Launch {
   std::string output;  // of printf and DumpTensor
   std::vector<std::unique_ptr<Workplace>> spare;
   Counters counters{};
+  std::shared_ptr<comm::Communication> communication;  // nullptr: no Hccl object was used
 
   bool checks() const { return options.checks; }
   bool wanted(Severity severity) const { return severity != Severity::strict || options.strict; }

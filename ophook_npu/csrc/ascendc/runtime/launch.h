@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wires.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -46,6 +48,10 @@ typedef struct ascendc_launch {
   int (*allocation)(const void* address, void** begin, size_t* bytes);
   // NULL, or what is told, at the end, of the device memory that the kernel read and wrote.
   void (*touched)(int writes, const void* address, uint64_t bytes);
+  // NULL, or the ranks that it communicates with, and what GetHcclContext gives for each group of the operator.
+  const ascendc_wires* wires;
+  const void* const* contexts;
+  size_t context_count;
 } ascendc_launch;
 
 typedef struct ascendc_counters {

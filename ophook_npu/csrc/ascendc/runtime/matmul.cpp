@@ -227,6 +227,7 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
     c.stop();
   }
   if (!cube_only && !c.is_vector) return false;
+  if (!t) return true;  // Init brings the tiling
   Operation op(c, Pipe::S, call, at);
   const struct {
     const char* name;

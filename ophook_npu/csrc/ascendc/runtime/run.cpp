@@ -8,6 +8,7 @@
 #include "division.h"
 #include "fiber.h"
 #include "simt.h"
+#include "server.h"
 
 namespace ophook::rt {
 namespace {
@@ -153,6 +154,7 @@ bool meet(Launch& launch) {
 
 void schedule(Launch& launch) {
   while (true) {
+    comm::serve(launch, false);
     bool ran = false;
     for (auto& each : launch.cores) {
       Core& c = *each;
@@ -165,7 +167,8 @@ void schedule(Launch& launch) {
       if (c.state == Core::kDone) end(c);
     }
     if (ran) continue;
-    if (meet(launch)) continue;
+    if (meet(launch) || comm::serve(launch, true)) continue;
+    if (launch.communication && !launch.communication->failed.empty()) return;
     int waiting = 0, done = 0;
     bool stuck = false;
     for (auto& each : launch.cores) {
@@ -178,6 +181,10 @@ void schedule(Launch& launch) {
         else
           each->report(Kind::deadlock, "CrossCoreWaitFlag", each->waits_at,
                        text("core %d waits for flag %d, which nobody sets", each->index, each->waits_for));
+      }
+      if (each->state == Core::kTask) {
+        stuck = true;
+        each->report(Kind::deadlock, each->last_call, each->waits_at, each->never());
       }
       (each->state == Core::kSyncAll ? waiting : done) += 1;
     }
@@ -430,6 +437,8 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   Launch launch{o, sizes};
   launch.tiling_key = request->tiling_key;
   launch.memory.allocation = request->allocation;
+  launch.wires = request->wires;
+  launch.contexts.assign(request->contexts, request->contexts + request->context_count);
   Job now{request->entry, request->cube_entry ? request->cube_entry : request->entry, {}, {}};
   int reals = 0;
   for (int i = 0; i < request->argument_count; ++i) {
@@ -467,6 +476,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   survive_divisions();
   schedule(launch);
   if (launch.simt) launch.simt->fold();
+  comm::end_communication(launch);
   leave_places(launch);
   job = outer;
   if (o.checks)
@@ -482,8 +492,8 @@ int ascendc_run(const ascendc_launch* request, char** report) {
       a.writes.each([&](uint64_t begin, uint64_t end) { request->touched(1, a.data + begin, end - begin); });
     }
   if (request->summary) {
-    std::string summary;
-    int told = 0;
+    std::string summary = launch.communication ? launch.communication->failed : "";
+    int told = summary.empty() ? 0 : 1;
     for (const Finding& f : launch.findings) {
       if (severity_of(f.kind) != Severity::error || told++ == 3) continue;
       const size_t slash = f.file.rfind('/');

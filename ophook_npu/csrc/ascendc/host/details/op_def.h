@@ -206,6 +206,19 @@ class OpAICoreDef {
   bool launches_empty = false;
 };
 
+enum HcclServerType : uint32_t { AICPU = 0, AICORE, CCU, MAX };
+
+// An operator that communicates: the attributes that name its groups.
+class OpMC2Def {
+ public:
+  OpMC2Def& HcclGroup(const char* attribute) { return HcclGroup(std::vector<const char*>{attribute}); }
+  OpMC2Def& HcclGroup(std::vector<const char*> attributes) {
+    return groups.assign(attributes.begin(), attributes.end()), *this;
+  }
+  void HcclServerType(enum HcclServerType, const char* = nullptr) {}  // here one thread serves on every SoC
+  std::vector<std::string> groups;
+};
+
 class OpDef {
  public:
   explicit OpDef(const char* given) : type(given) {}
@@ -221,6 +234,7 @@ class OpDef {
     return *this;
   }
   OpAICoreDef& AICore() { return core; }
+  OpMC2Def& MC2() { return communication; }
   OpDef& EnableFallBack() { return *this; }
 
   std::string type;
@@ -229,6 +243,7 @@ class OpDef {
   ophook::host::InferShape infer_shape = nullptr;
   ophook::host::InferDataType infer_dtype = nullptr;
   OpAICoreDef core;
+  OpMC2Def communication;
 
  private:
   template <typename T>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../details/advanced_tiling.h"
+#include "../details/hccl_tiling.h"
 #include "../details/matmul_tiling.h"
 
 namespace optiling {

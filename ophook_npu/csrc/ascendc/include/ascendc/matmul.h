@@ -117,10 +117,16 @@ class Matmul {
   __aicore__ void Init(const TCubeTiling* tiling, TPipe* = nullptr, At at = At::here()) {
     Take(tiling, at);
     if (!registered_)
-      ophook::rt::matmul_register(true, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
+      ophook::rt::matmul_register(cube_only_, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(),
+                                  at);
     Begin();
   }
-  // False: this core is done.
+  // False: this core is done. Without a tiling, Init brings one.
+  __aicore__ bool OphookRegister(bool cube_only, At at) {
+    cube_only_ = cube_only;
+    return ophook::rt::matmul_register(cube_only, nullptr, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(),
+                                       at);
+  }
   __aicore__ bool OphookRegister(bool cube_only, const TCubeTiling* tiling, At at) {
     Take(tiling, at);
     Begin();
@@ -485,15 +491,19 @@ class Matmul {
   int next_ = 0, tile_m_ = 0, tile_n_ = 0, tile_k_ = 0, batch_a_ = 1, batch_b_ = 1;
   int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
   DstT* workspace_ = nullptr;
-  uint64_t taken_ = 0;       // of IterateNBatch's results
-  bool fetched_ = false;     // the tile of the last Iterate
-  bool registered_ = false;  // which cores ask is settled
+  uint64_t taken_ = 0;                          // of IterateNBatch's results
+  bool fetched_ = false;                        // the tile of the last Iterate
+  bool registered_ = false, cube_only_ = true;  // which cores ask is settled
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
   ophook::rt::Global scales_, index_;
 };
 
 namespace matmul_details {
+template <class MM>
+__aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm) {
+  return mm.OphookRegister(cube_only, at);
+}
 template <class MM>
 __aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeTiling* tiling) {
   return mm.OphookRegister(cube_only, tiling, at);

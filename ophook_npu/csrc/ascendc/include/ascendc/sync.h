@@ -149,10 +149,10 @@ constexpr int g_coreType = AIC;
 #elif defined(__DAV_VEC__)
 constexpr int g_coreType = AIV;
 #else
-struct CoreType {
+struct KindOfCore {
   operator int() const { return ophook::rt::is_vector_core() ? AIV : AIC; }
 };
-inline constexpr CoreType g_coreType{};
+inline constexpr KindOfCore g_coreType{};
 #endif
 
 // Where the flags between cores lie, which the simulated ones need not know.
