@@ -161,7 +161,7 @@ def run(folder: Path, root: Path, timeout: float, product: str) -> Result:
             return Result(name, "stopped", f"not over in {timeout:.0f} s", log=said)
         findings, more = findings_in(told)
         said += more
-    built = re.search(r"\[100%\]|Built target", said) is not None
+    built = re.search(r"\[100%\]|Built target", said) and not re.search(r"^g?make: \*\*\*", said, re.MULTILINE)
     if status and not built:
         return Result(name, "build", reason(said), dict(findings), said)
     if any(kind.startswith("error") for kind in findings):

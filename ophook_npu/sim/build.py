@@ -61,6 +61,7 @@ _OTHER_NAMES = {
             "ascend_dump",
         )
     ),
+    "libge_runner.so": ("libgert.so", "liblowering.so"),  # operators with C++ of their own link to them
     "libmsprofiler.so": ("libprofapi.so",),
     "libplatform.so": ("libtiling_api.so",),  # what tells of the processor; the rest stands in headers
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
@@ -68,7 +69,8 @@ _OTHER_NAMES = {
     "libascend_protobuf.so": tuple(
         f"lib{name}.so"
         for name in (
-            *("ascendalog", "ascendc_runtime", "error_manager", "graph_base", "mmpa", "register", "unified_dlog"),
+            *("ascendalog", "ascendc_runtime", "error_manager", "graph_base", "mmpa", "register", "rt2_registry"),
+            "unified_dlog",
         )
     ),
 }
@@ -356,7 +358,7 @@ def _lay_out_headers(include: Path) -> None:
     wheel.
     """
     shutil.copytree(CSRC / "include", include)
-    for folder in ("tiling", "platform"):  # what host code of programs asks, besides CANN's own headers
+    for folder in ("tiling", "platform", "exe_graph"):  # what host code asks, besides CANN's own headers
         (include / folder).symlink_to(CSRC / "ascendc" / "host" / folder)
     third_party = require()[1].path / "include" / "third_party"
     acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"
