@@ -346,7 +346,8 @@ def _lay_out_compiler(root: Path) -> None:
     twin.mkdir(parents=True)
     (twin / "cmake").symlink_to(Path("../../../cmake"))
     # The compiler's name in older releases, which sample projects of theirs ask for.
-    for name, module in (("atc", "atc"), ("bisheng", "driver"), ("ccec", "driver"), ("msopprof", "opprof")):
+    commands = {"bisheng": "driver", "ccec": "driver", "msopprof": "opprof"}
+    for name, module in ({name: name for name in ("atc", "op_package")} | commands).items():
         program = root / "bin" / name
         # Its modules are this package's, and Python's own variables may name other ones.
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.{module} "$@"\n')

@@ -15,7 +15,8 @@ def headers(folder: Path) -> list[str]:
     found = {file.relative_to(folder) for file in folder.rglob("*.h")}
     for link in folder.iterdir():
         if link.is_symlink() and link.is_dir():
-            found |= {link.relative_to(folder) / file.relative_to(link.resolve()) for file in link.resolve().rglob("*.h")}
+            there = link.resolve()
+            found |= {link.relative_to(folder) / file.relative_to(there) for file in there.rglob("*.h")}
     return sorted(str(one) for one in found)
 
 
