@@ -34,9 +34,9 @@ from ophook_npu import __version__, cache, prebuilt, soc, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
-from ophook_npu.sim import developer, headers, plugins
+from ophook_npu.sim import developer, headers, plugins, prototypes
 from ophook_npu.sim.libraries import FLAGS, libraries
-from ophook_npu.sim.operators import rows
+from ophook_npu.sim.operators import graph_rows, rows
 from ophook_npu.sim.variables import CANN_VERSIONS, SEARCHED, home, set_env_script
 from ophook_npu.toolchain import OnStep
 
@@ -119,7 +119,8 @@ def _states() -> Iterator[str]:
 def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
-    own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
+    own_headers = [*sorted((CSRC / "include").rglob("*.h")), headers.EXCEPTIONS]
+    own_headers += [Path(module.__file__) for module in (headers, prototypes)]
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
     rules = [*sorted((CSRC / "rules").glob("*.rules")), CSRC / "rules" / "shapes.txt"]
@@ -268,6 +269,8 @@ def _lay_out(root: Path) -> None:
             (root / "lib64" / other).symlink_to(name)
     _lay_out_headers(root / "include")
     headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
+    published, prototyped = root / "include" / "op_proto", root / "opp" / "built-in" / "op_proto" / "inc"
+    prototypes.write(prototyped, graph_rows(root / "lib64" / "libopapi.so"), published)
     (root / "set_env.sh").write_text(set_env_script())
     (root / "bin" / "setenv.bash").write_text(SETENV)
     shutil.copytree(CSRC / "rules", root / "rules")

@@ -167,7 +167,10 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libgraph.so",
             # torchair finds libc_sec's functions behind this one, also where a linker drops what looks unneeded.
-            (*sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print"), *_every("securec")),
+            (
+                *sources("ge", "parse", "graph_types", "operator", "registry", "graph", "graph_build", "print"),
+                *_every("securec"),
+            ),
             engine,
             (core, "libascendcl.so"),
             here,

@@ -9,6 +9,7 @@
 #include "core/sim.h"
 #include "include/graph/custom_op.h"
 #include "include/register/op_impl_registry.h"
+#include "graph_impl.h"
 #include "registry.h"
 
 namespace gesim {
@@ -78,48 +79,6 @@ std::vector<size_t> instances(const std::vector<ge::IrPort>& ports, const std::v
   return out;
 }
 
-// What a prototype presets, as a node has it. Lists of texts, of types and of tensors stay out: no inference reads
-// them.
-struct ToAttr {
-  Attr operator()(int64_t value) const { return whole(Attr::kInt, value); }
-  Attr operator()(bool value) const { return whole(Attr::kBool, value); }
-  Attr operator()(ge::DataType value) const { return whole(Attr::kType, value); }
-  Attr operator()(float value) const {
-    Attr out{Attr::kFloat};
-    return out.f = value, out;
-  }
-  Attr operator()(const std::string& value) const {
-    Attr out{Attr::kString};
-    return out.s = value, out;
-  }
-  Attr operator()(const std::vector<int64_t>& value) const {
-    Attr out{Attr::kInts};
-    return out.ints = value, out;
-  }
-  Attr operator()(const std::vector<bool>& value) const {
-    Attr out{Attr::kBools};
-    return out.ints.assign(value.begin(), value.end()), out;
-  }
-  Attr operator()(const std::vector<float>& value) const {
-    Attr out{Attr::kFloats};
-    return out.floats = value, out;
-  }
-  Attr operator()(const std::vector<std::vector<int64_t>>& value) const {
-    Attr out{Attr::kIntLists};
-    return out.lists = value, out;
-  }
-  template <typename T>
-  Attr operator()(const T&) const {
-    return {};
-  }
-
- private:
-  static Attr whole(Attr::Kind kind, int64_t value) {
-    Attr out{kind};
-    return out.i = value, out;
-  }
-};
-
 // The attributes that the prototype names, in its order, as the host side of an operator reads them.
 class Attributes {
  public:
@@ -129,7 +88,7 @@ class Attributes {
       const std::string& name = prototype.ir_attrs[i].name;
       const auto preset = prototype.attrs.find(name);
       if (const Attr* given = node.attr(name.c_str())) values_[i] = *given;
-      else if (preset != prototype.attrs.end()) values_[i] = std::visit(ToAttr(), preset->second);
+      else if (preset != prototype.attrs.end()) values_[i] = ge::attr_of(preset->second);
       all_.push_back(to_host(i));
     }
   }
