@@ -120,7 +120,7 @@ def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
     own_headers = [*sorted((CSRC / "include").rglob("*.h")), headers.EXCEPTIONS]
-    own_headers += [Path(module.__file__) for module in (headers, prototypes)]
+    own_headers += [Path(__file__).with_name(f"{name}.py") for name in ("headers", "prototypes")]
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
     rules = [*sorted((CSRC / "rules").glob("*.rules")), CSRC / "rules" / "shapes.txt"]
@@ -349,7 +349,7 @@ def _lay_out_compiler(root: Path) -> None:
     twin.mkdir(parents=True)
     (twin / "cmake").symlink_to(Path("../../../cmake"))
     # The compiler's name in older releases, which sample projects of theirs ask for.
-    commands = {"bisheng": "driver", "ccec": "driver", "msopprof": "opprof"}
+    commands = {"bisheng": "driver", "ccec": "driver", "msopprof": "opprof", "mssanitizer": "sanitizer"}
     for name, module in ({name: name for name in ("atc", "op_package")} | commands).items():
         program = root / "bin" / name
         # Its modules are this package's, and Python's own variables may name other ones.
