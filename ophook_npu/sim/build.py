@@ -63,14 +63,13 @@ _OTHER_NAMES = {
     ),
     "libge_runner.so": ("libgert.so", "liblowering.so"),  # operators with C++ of their own link to them
     "libmsprofiler.so": ("libprofapi.so",),
-    "libplatform.so": ("libtiling_api.so",),  # what tells of the processor; the rest stands in headers
+    "libgraph.so": ("libgraph_base.so",),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
         f"lib{name}.so"
         for name in (
-            *("ascendalog", "ascendc_runtime", "error_manager", "graph_base", "mmpa", "register", "rt2_registry"),
-            "unified_dlog",
+            *("ascendalog", "ascendc_runtime", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),
         )
     ),
 }
@@ -267,6 +266,8 @@ def _lay_out(root: Path) -> None:
     for name, others in _OTHER_NAMES.items():
         for other in others:
             (root / "lib64" / other).symlink_to(name)
+    # For the linker: tilings stand in headers, and take what tells of the processor, and shapes of the graph engine.
+    (root / "lib64" / "libtiling_api.so").write_text("INPUT ( libplatform.so AS_NEEDED ( libgraph.so ) )\n")
     _lay_out_headers(root / "include")
     headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
     published, prototyped = root / "include" / "op_proto", root / "opp" / "built-in" / "op_proto" / "inc"

@@ -186,7 +186,7 @@ def linked(root: Path) -> list[str]:
     """The linker's arguments that every program needs besides `launchers`."""
     runtime, lib = build.runtime(), root / "lib64"
     ours = ["-Wl,--no-as-needed", str(runtime), "-l:libophook_sim_core.so"]
-    ours += ["-Wl,--as-needed", "-lascendcl", "-lc_sec", "-lplatform", "-ldl", "-lpthread"]
+    ours += ["-Wl,--as-needed", "-lascendcl", "-lc_sec", "-lplatform", "-lgraph", "-ldl", "-lpthread"]
     return [f"-L{lib}", *ours, f"-Wl,-rpath,{runtime.parent}:{lib}"]
 
 

@@ -1,5 +1,6 @@
 """The toolkit's headers and those of Ascend C's host side: a program may include all of them, in any order."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from ophook_npu import sim, toolchain
 from ophook_npu.kernel import build
 from ophook_npu.sim import program
+from ophook_npu.sim.variables import apply, environment
+
+TILING = Path(__file__).parent / "programs" / "asc" / "host_tiling.asc"
 
 
 def headers(folder: Path) -> list[str]:
@@ -45,6 +49,21 @@ def test_a_program_with_kernels_includes_those_of_the_host_side_too(turned: bool
     forwarded = [name for name in headers(build.forwards()) if name.startswith(("graph/", "exe_graph/", "platform/"))]
     names = sorted({*headers(toolkit()), *host, *forwarded, "kernel_operator.h"}, reverse=turned)
     program.compile(["-fsyntax-only", "-c", including(names, tmp_path / "all.asc")])
+
+
+@pytest.mark.parametrize("compiler", ["bisheng", "g++"])
+def test_what_the_headers_take_of_the_graph_engine_is_linked(compiler: str, tmp_path: Path) -> None:
+    root, out = toolkit().parent, tmp_path / "tiling"
+    if compiler == "bisheng":
+        program.compile([str(TILING), "-o", str(out)])
+    else:
+        how = ["-x", "c++", "-std=c++17", f"-I{toolkit()}", str(TILING), f"-L{root / 'lib64'}", "-ltiling_api"]
+        done = toolchain.run([*toolchain.compiler(), *how, "-o", str(out)])
+        assert done.returncode == 0, done.stderr
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    done = subprocess.run([str(out)], env=environ, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "1 24 1 DT_FLOAT\n", done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("header", ["graph", "exe_graph", "tiling", "platform", "register"])
