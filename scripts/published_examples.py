@@ -81,7 +81,7 @@ def examples(checkout: Path, product: str) -> list[Path]:
 
 
 def _lists(readme: str, product: str) -> bool:
-    return re.search(rf"^\s*(?:\||- ).*{product}", readme, re.MULTILINE) is not None
+    return re.search(rf"^\s*(?:\||- (?=Atlas|Ascend)).*{product}", readme, re.MULTILINE) is not None
 
 
 def _readme(folder: Path) -> str:

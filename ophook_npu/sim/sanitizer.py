@@ -37,18 +37,18 @@ _SWITCHES = {"--leak-check": ("yes", "no"), "--check-unused-memory": ("no",), "-
 
 
 @dataclass
-class _Asked:
+class _Wanted:
     command: list[str] = field(default_factory=list)
     tool: str = "memcheck"
     leaks: bool = False
     log: Path | None = None
 
 
-def _asked(arguments: Sequence[str]) -> _Asked:
+def _asked(arguments: Sequence[str]) -> _Wanted:
     """The tool's own options are taken before the program's name and behind it, as its guides write them; behind ``--``
     everything is the program's.
     """
-    job, rest = _Asked(), list(arguments)
+    job, rest = _Wanted(), list(arguments)
     own = ("-t", "--tool", "--log-file", "--log-level", *_SWITCHES)
     while rest:
         one = rest.pop(0)
