@@ -63,7 +63,8 @@ _OTHER_NAMES = {
     ),
     "libge_runner.so": ("libgert.so", "liblowering.so"),  # operators with C++ of their own link to them
     "libmsprofiler.so": ("libprofapi.so",),
-    "libgraph.so": ("libgraph_base.so",),
+    # Tilings stand in headers; they take shapes of the graph engine, and what tells of the processor.
+    "libgraph.so": ("libgraph_base.so", "libtiling_api.so"),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
@@ -266,8 +267,6 @@ def _lay_out(root: Path) -> None:
     for name, others in _OTHER_NAMES.items():
         for other in others:
             (root / "lib64" / other).symlink_to(name)
-    # For the linker: tilings stand in headers, and take what tells of the processor, and shapes of the graph engine.
-    (root / "lib64" / "libtiling_api.so").write_text("INPUT ( libplatform.so AS_NEEDED ( libgraph.so ) )\n")
     _lay_out_headers(root / "include")
     headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
     published, prototyped = root / "include" / "op_proto", root / "opp" / "built-in" / "op_proto" / "inc"

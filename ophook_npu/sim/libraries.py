@@ -170,6 +170,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             (
                 *sources("ge", "parse", "graph_types", "operator", "registry", "graph", "graph_build", "print"),
                 *_every("securec"),
+                *sources("ascendc/program", "platform"),  # libtiling_api is another name of it
             ),
             engine,
             (core, "libascendcl.so"),
