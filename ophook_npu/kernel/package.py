@@ -1,7 +1,9 @@
 """A vendor package whose operators run their own kernels, for the simulated Ascend::
 
     op_api/lib/libcust_opapi.so                   aclnnXxxGetWorkspaceSize and aclnnXxx
+    op_api/include/aclnn_xxx.h                    what programs include for them
     op_proto/lib/linux/…/libcust_opsproto.so      REG_OP prototypes; inference is the operator's own
+    op_proto/inc/op_proto.h                       the prototypes, for programs that build graphs
     op_impl/cpu/                                  the host side, the runtime; for each choice of data types a library and
                                                   what aclrtBinaryLoadFromFile takes (`sim.packages`), NAME_0.o
     version.info
@@ -59,6 +61,7 @@ class Parts:
     host: Path
     api: Path  # generated sources
     prototypes: Path
+    headers: dict[str, str]  # by their places in the package
 
 
 def compile_parts(project: Project) -> Parts:
@@ -78,6 +81,8 @@ def compile_parts(project: Project) -> Parts:
         project.host_library(),
         _generated(api, _API),
         _generated("".join(map(proto, prototypes)), _PROTOTYPES),
+        {f"op_api/include/aclnn_{p.snake}.h": header(p) for p in prototypes}
+        | {"op_proto/inc/op_proto.h": _PROTO_HEADER.format("".join(map(_reg_op, prototypes)))},
     )
     libraries, roots, stamp = _libraries(parts, ())
     toolchain.compile_ahead(libraries, include_roots=roots, stamp=stamp)
@@ -129,6 +134,9 @@ def build_into(parts: Parts, folder: Path, lib: Path, link_flags: Sequence[str] 
             shutil.copy(variant.cube, cpu / variant.file.replace(".so", "_cube.so"))
     libraries, roots, stamp = _libraries(parts, (f"-L{lib}", f"-Wl,-rpath-link,{lib}", *link_flags))
     toolchain.build(libraries, folder, include_roots=roots, stamp=stamp)
+    for place, text in parts.headers.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(text)
     (folder / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
 
 
@@ -177,14 +185,38 @@ def _same_as(prototype: Prototype) -> list[int]:
     return [names.index(p.name) if p.name in names else -1 for p in prototype.outputs]
 
 
+def _signature(prototype: Prototype) -> list[str]:
+    """Of the first phase, but for its last two parameters. What is an input and an output is there once."""
+    outputs = [p.name for p, i in zip(prototype.outputs, _same_as(prototype), strict=True) if i < 0]
+    signature = [f"const aclTensor* {p.name}" for p in prototype.inputs]
+    signature += [f"{_ATTRIBUTES[a.type][1]} {a.name}" for a in prototype.attrs]
+    return signature + [f"const aclTensor* {name}" for name in outputs]
+
+
+def header(prototype: Prototype) -> str:
+    """What a program includes to call the two phases of one operator."""
+    type_ = prototype.type
+    first = ", ".join([*_signature(prototype), "uint64_t* workspaceSize", "aclOpExecutor** executor"])
+    return f"""// aclnn{type_} of an operator package. Written when the package was built; edits are lost.
+#pragma once
+#include "aclnn/acl_meta.h"
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+aclnnStatus aclnn{type_}GetWorkspaceSize({first});
+aclnnStatus aclnn{type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}}
+#endif
+"""
+
+
 def aclnn(prototype: Prototype, variants: Sequence[Variant], kind: int) -> str:
     """The two phases of one operator, in C++."""
     type_, same = prototype.type, _same_as(prototype)
-    parameters = [*prototype.inputs, *prototype.outputs]
-    outputs = [p.name for p, i in zip(prototype.outputs, same, strict=True) if i < 0]
-    signature = [f"const aclTensor* {p.name}" for p in prototype.inputs]
-    signature += [f"{_ATTRIBUTES[a.type][1]} {a.name}" for a in prototype.attrs]
-    signature += [f"const aclTensor* {name}" for name in outputs]
+    parameters, signature = [*prototype.inputs, *prototype.outputs], _signature(prototype)
 
     def row(values: Sequence[object]) -> str:
         return ", ".join(map(str, values))
@@ -278,8 +310,16 @@ COMMON_INFER_FUNC_REG(@, @Infer);
 """
 
 
-def proto(prototype: Prototype) -> str:
-    """REG_OP and inference of one operator, in C++."""
+_PROTO_HEADER = """// The prototypes of an operator package. Written when the package was built; edits are lost.
+#pragma once
+#include "graph/operator_reg.h"
+
+namespace ge {{
+{}}}  // namespace ge
+"""
+
+
+def _reg_op(prototype: Prototype) -> str:
     lines = []
     for kind, parameters in (("INPUT", prototype.inputs), ("OUTPUT", prototype.outputs)):
         for p in parameters:
@@ -293,6 +333,11 @@ def proto(prototype: Prototype) -> str:
             f"    .ATTR({a.name}, {ge}, {_literal(a)})"
         )  # fmt: skip
     body = "\n".join(lines)
+    return f"REG_OP({prototype.type})\n{body}\n    .OP_END_FACTORY_REG({prototype.type});\n"
+
+
+def proto(prototype: Prototype) -> str:
+    """REG_OP and inference of one operator, in C++."""
     infer = _INFER.replace("@InputNames", ", ".join(f'"{p.name}"' for p in prototype.inputs))
     infer = infer.replace("@OutputNames", ", ".join(f'"{p.name}"' for p in prototype.outputs))
     infer = infer.replace("@AttrSpace", str(max(1, len(prototype.attrs)))).replace(
@@ -309,10 +354,7 @@ def proto(prototype: Prototype) -> str:
 #include "graph/operator_reg.h"
 
 namespace ge {{
-REG_OP({prototype.type})
-{body}
-    .OP_END_FACTORY_REG({prototype.type});
-{infer.replace("@", prototype.type)}
+{_reg_op(prototype)}{infer.replace("@", prototype.type)}
 }}  // namespace ge
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,11 +126,41 @@ class Project:
 
     def __init__(self, path: str | Path, include: Sequence[Path] = ()) -> None:
         self.path = Path(path).resolve()
+        self._take(_sources(self.path / "op_host"), _sources(self.path / "op_kernel"), include)
+
+    @classmethod
+    def listed(
+        cls,
+        path: Path,
+        hosts: Sequence[Path],
+        kernels: Sequence[Path],
+        include: Sequence[Path] = (),
+        *,
+        of_types: Mapping[str, Path] | None = None,
+        defines: Mapping[str, str] | None = None,
+    ) -> Project:
+        """A project whose build lists its sources, wherever they are.
+
+        Args:
+            path: what messages name.
+            of_types: which of ``kernels`` is an operator's, where its name does not tell.
+            defines: macros of the kernels.
+
+        Raises:
+            OphookError: as the constructor.
+        """
+        project = cls.__new__(cls)
+        project.path = path
+        project._take(hosts, kernels, include)
+        project._by_type, project._defines = dict(of_types or {}), dict(defines or {})
+        return project
+
+    def _take(self, hosts: Sequence[Path], kernels: Sequence[Path], include: Sequence[Path]) -> None:
+        self._by_type: dict[str, Path] = {}
+        self._defines: dict[str, str] = {}
         self.include = [folder.resolve() for folder in include]
-        self.hosts, self.kernels = (_sources(self.path / name) for name in ("op_host", "op_kernel"))
-        self.hosts = [
-            one for one in self.hosts if not (one.is_file() and _OWN_API.search(one.read_text(errors="replace")))
-        ]
+        self.kernels = list(kernels)
+        self.hosts = [one for one in hosts if not (one.is_file() and _OWN_API.search(one.read_text(errors="replace")))]
         if not self.hosts or not self.kernels:
             missing = [name for name, found in (("op_host", self.hosts), ("op_kernel", self.kernels)) if not found]
             raise OphookError(
@@ -191,6 +221,8 @@ class Project:
         return self.prototypes[type]
 
     def kernel_source(self, prototype: Prototype) -> Path:
+        if prototype.type in self._by_type:
+            return self._by_type[prototype.type]
         if named := [source for source in self.kernels if source.stem == prototype.snake]:
             return named[0]
         function = re.compile(rf"\bvoid\s+{prototype.snake}\s*\(")
@@ -205,7 +237,7 @@ class Project:
 
     def macros(self, prototype: Prototype, choice: dict[str, int]) -> dict[str, str]:
         """What the kernel is compiled with for one choice of data types."""
-        macros: dict[str, str] = {}
+        macros = dict(self._defines)
         for name, dtype in choice.items():
             label, cpp, _ = DTYPES[dtype]
             macros[f"DTYPE_{name.upper()}"] = cpp

@@ -34,9 +34,9 @@ from ophook_npu import __version__, cache, prebuilt, soc, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
-from ophook_npu.sim import developer, headers, plugins
+from ophook_npu.sim import developer, headers, plugins, prototypes
 from ophook_npu.sim.libraries import FLAGS, libraries
-from ophook_npu.sim.operators import rows
+from ophook_npu.sim.operators import graph_rows, rows
 from ophook_npu.sim.variables import CANN_VERSIONS, SEARCHED, home, set_env_script
 from ophook_npu.toolchain import OnStep
 
@@ -61,14 +61,16 @@ _OTHER_NAMES = {
             "ascend_dump",
         )
     ),
+    "libge_runner.so": ("libgert.so", "liblowering.so"),  # operators with C++ of their own link to them
     "libmsprofiler.so": ("libprofapi.so",),
-    "libplatform.so": ("libtiling_api.so",),  # what tells of the processor; the rest stands in headers
+    # Tilings stand in headers; they take shapes of the graph engine, and what tells of the processor.
+    "libgraph.so": ("libgraph_base.so", "libtiling_api.so"),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
         f"lib{name}.so"
         for name in (
-            *("ascendalog", "ascendc_runtime", "error_manager", "graph_base", "mmpa", "register", "unified_dlog"),
+            *("ascendalog", "ascendc_runtime", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),
         )
     ),
 }
@@ -117,7 +119,8 @@ def _states() -> Iterator[str]:
 def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
-    own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
+    own_headers = [*sorted((CSRC / "include").rglob("*.h")), headers.EXCEPTIONS]
+    own_headers += [Path(__file__).with_name(f"{name}.py") for name in ("headers", "prototypes")]
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
     rules = [*sorted((CSRC / "rules").glob("*.rules")), CSRC / "rules" / "shapes.txt"]
@@ -266,6 +269,8 @@ def _lay_out(root: Path) -> None:
             (root / "lib64" / other).symlink_to(name)
     _lay_out_headers(root / "include")
     headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
+    published, prototyped = root / "include" / "op_proto", root / "opp" / "built-in" / "op_proto" / "inc"
+    prototypes.write(prototyped, graph_rows(root / "lib64" / "libopapi.so"), published)
     (root / "set_env.sh").write_text(set_env_script())
     (root / "bin" / "setenv.bash").write_text(SETENV)
     shutil.copytree(CSRC / "rules", root / "rules")
@@ -344,7 +349,8 @@ def _lay_out_compiler(root: Path) -> None:
     twin.mkdir(parents=True)
     (twin / "cmake").symlink_to(Path("../../../cmake"))
     # The compiler's name in older releases, which sample projects of theirs ask for.
-    for name, module in (("atc", "atc"), ("bisheng", "driver"), ("ccec", "driver"), ("msopprof", "opprof")):
+    commands = {"bisheng": "driver", "ccec": "driver", "msopprof": "opprof", "mssanitizer": "sanitizer"}
+    for name, module in ({name: name for name in ("atc", "op_package")} | commands).items():
         program = root / "bin" / name
         # Its modules are this package's, and Python's own variables may name other ones.
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.{module} "$@"\n')
@@ -356,7 +362,7 @@ def _lay_out_headers(include: Path) -> None:
     wheel.
     """
     shutil.copytree(CSRC / "include", include)
-    for folder in ("tiling", "platform"):  # what host code of programs asks, besides CANN's own headers
+    for folder in ("tiling", "platform", "exe_graph"):  # what host code asks, besides CANN's own headers
         (include / folder).symlink_to(CSRC / "ascendc" / "host" / folder)
     third_party = require()[1].path / "include" / "third_party"
     acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"

@@ -95,6 +95,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
     # torchair links the graph engine's C++ interface with the old string ABI, and all of it. As the rows, it is glue.
     engine = ("-std=c++17", "-O1", "-fPIC", *_WARNINGS, "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
+    engine += (f"-isystem{CSRC / 'ascendc' / 'host'}",)  # gert's tensors, as operators see them
     described = [
         Library(core, _every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library("libc_sec.so", _every("securec"), _COMMON),
@@ -166,7 +167,11 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libgraph.so",
             # torchair finds libc_sec's functions behind this one, also where a linker drops what looks unneeded.
-            (*sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print"), *_every("securec")),
+            (
+                *sources("ge", "parse", "graph_types", "operator", "registry", "graph", "graph_build", "print"),
+                *_every("securec"),
+                *sources("ascendc/program", "platform"),  # libtiling_api is another name of it
+            ),
             engine,
             (core, "libascendcl.so"),
             here,

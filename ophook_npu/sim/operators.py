@@ -29,7 +29,7 @@ def operators(root: Path) -> dict[str, list[str]]:
     boosted = exported(root / "lib64" / "libatb.so")
     made = {found[1] for name in boosted if (found := re.search(r"CreateOperationINS_5infer\d+(\w+Param)E", name))}
     atb = sorted(made) + sorted(name.removesuffix(suffix) for name in boosted if name.endswith(suffix))
-    return {"aclnn": aclnn, "graph": _graph_types(root / "lib64" / "libopapi.so"), "atb": atb}
+    return {"aclnn": aclnn, "graph": sorted(graph_rows(root / "lib64" / "libopapi.so")), "atb": atb}
 
 
 _OF_ACL = tuple(
@@ -79,16 +79,21 @@ print(json.dumps(answers))
     return found
 
 
-def _graph_types(libopapi: Path) -> list[str]:
+def graph_rows(libopapi: Path) -> dict[str, str]:
+    """Graph types with their prototypes, ``x1 x2 bias? -> y | transpose_x1:Bool=false``."""
     code = """
-table.ophook_ge_type.restype = ctypes.c_char_p
+import json
+table.ophook_ge_type.restype = table.ophook_ge_proto.restype = ctypes.c_char_p
 table.ophook_ge_type.argtypes = [ctypes.c_size_t]
-index = 0
+table.ophook_ge_proto.argtypes = [ctypes.c_char_p]
+answers, index = {}, 0
 while (name := table.ophook_ge_type(index)) is not None:
-    print(name.decode())
+    answers[name.decode()] = table.ophook_ge_proto(name).decode()
     index += 1
+print(json.dumps(answers))
 """
-    return sorted(_ask(libopapi, code).split())
+    found: dict[str, str] = json.loads(_ask(libopapi, code))
+    return found
 
 
 def _ask(libopapi: Path, code: str, given: str = "") -> str:

@@ -23,7 +23,11 @@ def build(path: Path, out: Path) -> list[Path]:
     Raises:
         OphookError: something does not compile, or ``out`` is something else.
     """
-    project = Project(path)
+    return build_project(Project(path), out)
+
+
+def build_project(project: Project, out: Path) -> list[Path]:
+    """`build` of a project that is known already."""
     if out.exists() and any(out.iterdir()) and not (out / "op_impl" / "cpu").is_dir():
         raise OphookError("kernel build", f"{out} is not empty and no such package", allowed="a new or empty folder")
     simulator = sim.active() or sim.build()

@@ -190,13 +190,15 @@ def linked(root: Path) -> list[str]:
     """The linker's arguments that every program needs besides `launchers`."""
     runtime, lib = build.runtime(), root / "lib64"
     ours = ["-Wl,--no-as-needed", str(runtime), "-l:libophook_sim_core.so"]
-    ours += ["-Wl,--as-needed", "-lascendcl", "-lc_sec", "-lplatform", "-ldl", "-lpthread"]
+    ours += ["-Wl,--as-needed", "-lascendcl", "-lc_sec", "-lplatform", "-lgraph", "-ldl", "-lpthread"]
     return [f"-L{lib}", *ours, f"-Wl,-rpath,{runtime.parent}:{lib}"]
 
 
 def folders(root: Path) -> list[Path]:
-    """Where the headers are of kernels, of their host side, and of CANN."""
-    return [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent, build.forwards(), root / "include"]
+    """Where the headers are of kernels, of CANN, and of the host side of kernels: where both have one, CANN's is meant.
+    Last, all of ours: folders of it are called as CANN's.
+    """
+    return [build.ROOT / "include", root / "include", build.ROOT / "host", build.forwards(), build.ROOT.parent]
 
 
 _ROOTS = (build.ROOT.parent, build.ROOT / "include", build.ROOT.parent / "include")
@@ -237,8 +239,8 @@ def _preprocessed(source: Path, job: _Job, root: Path, macros: Sequence[str] = (
 
 
 def _seen(job: _Job, root: Path) -> list[str]:
-    *own, toolkit = folders(root)
-    return [*job.seen, *(f"-I{one}" for one in own), f"-isystem{toolkit}"]
+    kernels, *others = folders(root)
+    return [*job.seen, f"-I{kernels}", *(f"-isystem{one}" for one in others)]
 
 
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:

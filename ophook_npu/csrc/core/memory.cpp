@@ -164,6 +164,7 @@ int sim_malloc_pages(const char* call, const void* caller, size_t size, size_t r
   size_t whole = size > SIZE_MAX - kAlignment ? size : round_up(size, kAlignment);
   if (sim::strict_memory() || reach < size) reach = pages = size;
   if (pages < reach) pages = reach;
+  sim::tell_leaks_at_exit();
   std::unique_lock lock(mutex);
   if (int code = book(call, device, whole)) return code;
   // Anonymous pages are committed on first use: a card's 32 GiB do not have to exist on a laptop.
@@ -428,11 +429,11 @@ const char* sim_memory_problem(const char* what, const void* pointer, size_t siz
   return problem.get();
 }
 
-void sim::protect_device_memory(bool open) {
+void sim::for_each_on_device(const std::function<void(const OnDevice&)>& visit) {
   std::shared_lock lock(mutex);
   for (const auto& [begin, block] : blocks)
     if (block.device >= 0)
-      mprotect(reinterpret_cast<void*>(begin), on_host(block), open ? PROT_READ | PROT_WRITE : PROT_NONE);
+      visit({begin, on_host(block), block.size, block.device, block.mapped, block.call, block.library});
 }
 
 // Makes the pages of a block a file's, with what they hold. Call with the mutex held exclusively.

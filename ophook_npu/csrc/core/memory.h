@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "sim.h"
 
@@ -21,8 +22,22 @@ void report_stray_accesses();
 
 // Whether somebody uses device memory, so that it has to be readable; in strict mode only.
 bool memory_is_open();
-// Makes all device memory readable and writable, or not; memory.cpp has the list.
+// Makes all device memory readable and writable, or not.
 void protect_device_memory(bool open);
+
+// What is allocated now; memory.cpp has the list.
+struct OnDevice {
+  uintptr_t begin;
+  size_t on_host, size;  // bytes that it takes of the host; as asked for
+  int device;
+  bool mapped;          // a part of a reserved range
+  const char* call;     // what made it
+  const char* library;  // where that was called from; null: not known
+};
+void for_each_on_device(const std::function<void(const OnDevice&)>& visit);
+
+// OPHOOK_SIM_LEAKS=FILE: when the process ends, what was never freed goes there, as lines "device bytes call library".
+void tell_leaks_at_exit();
 
 // What a range of addresses is to become once nobody uses it.
 enum class Bare { unmapped, reserved };

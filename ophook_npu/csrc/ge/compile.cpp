@@ -123,12 +123,14 @@ std::string choose_engine(Compiled& graph, int index) {
     graph.engine[index] = Engine::kEager;
     return "";
   }
-  if (aclnn_exists(node.type)) {
+  // Who repeats the prototype of one of the table's operators, as a program does that includes the toolkit's, gets the
+  // table's; a package that replaces one infers its shapes.
+  const bool in_table = kernels().proto(node.type.c_str()) != nullptr;
+  if (aclnn_exists(node.type) && (!in_table || infer_function(node.type))) {
     graph.engine[index] = Engine::kAclnn;
     return "";
   }
-  // A package that repeats the prototype of one of the table's operators gets the table's.
-  if (!kernels().proto(node.type.c_str()))
+  if (!in_table)
     return "its op_proto library is loaded, but no library of a custom operator package exports aclnn" + node.type +
            "GetWorkspaceSize (op_api/lib/libcust_opapi.so)";
   graph.engine[index] = Engine::kTable;

@@ -9,6 +9,7 @@
 #include "core/sim.h"
 #include "include/graph/custom_op.h"
 #include "include/register/op_impl_registry.h"
+#include "graph_impl.h"
 #include "registry.h"
 
 namespace gesim {
@@ -17,6 +18,7 @@ namespace {
 struct Registered {
   std::mutex mutex;
   std::map<std::string, ge::EagerExecuteOp* (*)()> makers;
+  std::map<std::string, ge::EagerOpInfer> inferences;
   std::map<std::string, std::set<size_t>> value_inputs;
 };
 
@@ -28,12 +30,105 @@ Registered& all() {
 
 gert::StorageShape to_shape(const ge_tensor& tensor) {
   gert::StorageShape out;
-  for (gert::Shape* shape : {&out.MutableOriginShape(), &out.MutableStorageShape()}) {
-    shape->SetDimNum(static_cast<size_t>(tensor.rank));
-    for (int32_t i = 0; i < tensor.rank; ++i) shape->SetDim(static_cast<size_t>(i), tensor.dims[i]);
+  for (gert::Shape* shape : {&out.MutableOriginShape(), &out.MutableStorageShape()})
+    for (int32_t i = 0; i < tensor.rank; ++i) shape->AppendDim(tensor.dims[i]);
+  return out;
+}
+
+// `size` in bytes: a string's cannot be told from its shape.
+gert::Tensor to_tensor(ge::DataType dtype, const gert::StorageShape& shape, const gert::StorageFormat& format,
+                       void* data, size_t size) {
+  gert::Tensor out(shape, format, gert::kOnDeviceHbm, dtype, data);
+  out.SetSize(size);
+  return out;
+}
+
+// The graph engine's number of a shape that is not known at all (-2 in its place), as inference reads and writes it.
+constexpr int64_t kUnknownRank = -2;
+
+ascendc_tensor describe_to_host(const ge_tensor& tensor) {
+  ascendc_tensor out{};
+  out.dtype = tensor.dtype;
+  out.rank = tensor.rank < 0 ? 1 : tensor.rank;
+  if (tensor.rank < 0) out.dims[0] = kUnknownRank;
+  for (int32_t i = 0; i < tensor.rank; ++i) out.dims[i] = tensor.dims[i];
+  out.data = tensor.data;
+  return out;
+}
+
+std::string take(const ascendc_tensor& told, ge_tensor& out) {
+  if (told.rank > ge_max_rank) return "its inference gives an output of rank " + std::to_string(told.rank);
+  out.dtype = told.dtype;
+  out.rank = told.rank == 1 && told.dims[0] == kUnknownRank ? static_cast<int32_t>(ge_unknown_rank) : told.rank;
+  for (int32_t i = 0; i < out.rank; ++i) out.dims[i] = told.dims[i];
+  return "";
+}
+
+// How many tensors each port of the prototype has in this node; what is absent still counts.
+std::vector<size_t> instances(const std::vector<ge::IrPort>& ports, const std::vector<Desc>& descs) {
+  std::vector<size_t> out;
+  size_t at = 0;
+  for (const ge::IrPort& port : ports) {
+    size_t count = 1;
+    if (port.kind == ge::IrPort::kDynamic)
+      for (count = 0; at + count < descs.size() && descs[at + count].name == port.name + std::to_string(count);)
+        ++count;
+    out.push_back(count);
+    at += count;
   }
   return out;
 }
+
+// The attributes that the prototype names, in its order, as the host side of an operator reads them.
+class Attributes {
+ public:
+  Attributes(const Node& node, const ge::OperatorImpl& prototype) : wholes_(prototype.ir_attrs.size()) {
+    lengths_.resize(wholes_.size()), values_.resize(wholes_.size());
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const std::string& name = prototype.ir_attrs[i].name;
+      const auto preset = prototype.attrs.find(name);
+      if (const Attr* given = node.attr(name.c_str())) values_[i] = *given;
+      else if (preset != prototype.attrs.end()) values_[i] = ge::attr_of(preset->second);
+      all_.push_back(to_host(i));
+    }
+  }
+  const std::vector<ascendc_attr>& all() const { return all_; }
+
+ private:
+  ascendc_attr to_host(size_t i) {
+    const Attr& attr = values_[i];
+    ascendc_attr out{};
+    switch (attr.kind) {
+      case Attr::kInt:
+      case Attr::kType: out.kind = gert::AttrValue::kInt, out.whole = attr.i; break;
+      case Attr::kBool: out.kind = gert::AttrValue::kBool, out.whole = attr.i; break;
+      case Attr::kFloat: out.kind = gert::AttrValue::kFloat, out.real = attr.f; break;
+      case Attr::kString: out.kind = gert::AttrValue::kText, out.text = attr.s.c_str(); break;
+      case Attr::kInts:
+      case Attr::kBools:
+        out.kind = attr.kind == Attr::kInts ? gert::AttrValue::kInts : gert::AttrValue::kBools;
+        out.wholes = attr.ints.data(), out.count = attr.ints.size();
+        break;
+      case Attr::kFloats:
+        out.kind = gert::AttrValue::kFloats, out.reals = attr.floats.data(), out.count = attr.floats.size();
+        break;
+      case Attr::kIntLists:
+        for (const auto& list : attr.lists) {
+          wholes_[i].insert(wholes_[i].end(), list.begin(), list.end());
+          lengths_[i].push_back(list.size());
+        }
+        out.kind = gert::AttrValue::kIntLists, out.wholes = wholes_[i].data(), out.count = wholes_[i].size();
+        out.lengths = lengths_[i].data(), out.lists = lengths_[i].size();
+        break;
+      default: break;
+    }
+    return out;
+  }
+  std::vector<ascendc_attr> all_;
+  std::vector<Attr> values_;
+  std::vector<std::vector<int64_t>> wholes_;  // of the lists of lists
+  std::vector<std::vector<size_t>> lengths_;
+};
 
 class Context final : public gert::EagerOpExecutionContext {
  public:
@@ -46,21 +141,17 @@ class Context final : public gert::EagerOpExecutionContext {
         made_(node.output_desc.size()) {
     for (const EagerInput& input : inputs) {
       bool absent = input.tensor.dtype == ge_absent;
-      inputs_.push_back(absent ? gert::Tensor()
-                               : gert::Tensor(static_cast<ge::DataType>(input.tensor.dtype), to_shape(input.tensor),
-                                              input.tensor.data, input.size));
+      if (absent) inputs_.emplace_back();
+      else
+        inputs_.push_back(to_tensor(static_cast<ge::DataType>(input.tensor.dtype), to_shape(input.tensor), {},
+                                    input.tensor.data, input.size));
       fed_.push_back(!absent);
     }
     ge::Operator op = create(node.name, node.type);
-    size_t at = 0;
-    for (const ge::IrPort& port : ge::OpDescUtils::impl(op)->outputs) {
-      size_t count = 1;
-      if (port.kind == ge::IrPort::kDynamic)
-        for (count = 0; at + count < node.output_desc.size() &&
-                        node.output_desc[at + count].name == port.name + std::to_string(count);)
-          ++count;
-      instances_.emplace_back(count);
-      at += count;
+    size_t start = 0;
+    for (size_t count : instances(ge::OpDescUtils::impl(op)->outputs, node.output_desc)) {
+      instances_.emplace_back(start, count);
+      start += count;
     }
   }
 
@@ -77,10 +168,10 @@ class Context final : public gert::EagerOpExecutionContext {
   const gert::Tensor* GetOutputTensor(size_t index) const override {
     return index < outputs_.size() && made_[index] ? &outputs_[index] : nullptr;
   }
-  const gert::InstanceInfo* GetIrOutputInstanceInfo(size_t ir) const override {
+  const gert::AnchorInstanceInfo* GetIrOutputInstanceInfo(size_t ir) const override {
     return ir < instances_.size() ? &instances_[ir] : nullptr;
   }
-  gert::Tensor* MallocOutputTensor(size_t index, const gert::StorageShape& shape, const gert::StorageFormat&,
+  gert::Tensor* MallocOutputTensor(size_t index, const gert::StorageShape& shape, const gert::StorageFormat& format,
                                    ge::DataType dtype) override {
     if (index >= outputs_.size()) return fail("it has no output " + std::to_string(index));
     const gert::Shape& dims = shape.GetStorageShape();
@@ -92,11 +183,11 @@ class Context final : public gert::EagerOpExecutionContext {
     for (size_t i = 0; i < dims.GetDimNum(); ++i) tensor.dims[i] = dims.GetDim(i);
     std::string problem = how_.allocate(index, tensor);
     if (!problem.empty()) return fail(problem);
-    outputs_[index] = gert::Tensor(dtype, shape, tensor.data, static_cast<size_t>(byte_size(tensor)));
+    outputs_[index] = to_tensor(dtype, shape, format, tensor.data, static_cast<size_t>(byte_size(tensor)));
     made_[index] = true;
     return &outputs_[index];
   }
-  ge::Status MakeOutputRefInput(size_t output, size_t input) override {
+  ge::graphStatus MakeOutputRefInput(size_t output, size_t input) override {
     if (output >= outputs_.size() || !GetInputTensor(input)) {
       fail("output " + std::to_string(output) + " cannot be input " + std::to_string(input));
       return ge::FAILED;
@@ -107,6 +198,12 @@ class Context final : public gert::EagerOpExecutionContext {
     return problem.empty() ? ge::SUCCESS : ge::FAILED;
   }
   void* GetStream() const override { return stream_; }
+  void* MallocWorkSpace(size_t size) override {
+    void* data = nullptr;
+    std::string problem = how_.workspace(size, &data);
+    if (!problem.empty()) fail(problem);
+    return data;
+  }
 
   std::string problem() const {
     if (!problem_.empty()) return problem_;
@@ -128,7 +225,7 @@ class Context final : public gert::EagerOpExecutionContext {
   const EagerOutputs& how_;
   std::vector<gert::Tensor> inputs_, outputs_;
   std::vector<bool> fed_, made_;
-  std::vector<gert::InstanceInfo> instances_;
+  std::vector<gert::AnchorInstanceInfo> instances_;
   std::string problem_;
 };
 
@@ -139,6 +236,43 @@ bool eager_exists(const std::string& type) {
   return all().makers.count(type) != 0;
 }
 
+bool eager_infers(const std::string& type) {
+  std::lock_guard<std::mutex> lock(all().mutex);
+  return all().inferences.count(type) != 0;
+}
+
+std::string eager_infer(const Node& node, const std::vector<ge_tensor>& inputs, std::vector<ge_tensor>& outputs) {
+  ge::EagerOpInfer infer = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(all().mutex);
+    infer = all().inferences[node.type];
+  }
+  const ge::Operator op = create(node.name, node.type);
+  const ge::OperatorImpl* prototype = ge::OpDescUtils::impl(op);
+  std::vector<ascendc_tensor> given, told;
+  std::vector<int32_t> input_counts, output_counts;
+  size_t at = 0;
+  for (size_t count : instances(prototype->inputs, node.input_desc)) {
+    input_counts.push_back(0);
+    for (size_t i = 0; i < count && at < inputs.size(); ++i, ++at)
+      if (inputs[at].dtype != ge_absent) given.push_back(describe_to_host(inputs[at])), ++input_counts.back();
+  }
+  for (size_t count : instances(prototype->outputs, node.output_desc))
+    output_counts.push_back(static_cast<int32_t>(count));
+  for (const Desc& desc : node.output_desc) told.emplace_back().dtype = desc.dtype;
+  const Attributes attributes(node, *prototype);
+  const ascendc_call call{
+      node.type.c_str(),    given.data(),         input_counts.data(),     input_counts.size(),     told.data(),
+      output_counts.data(), output_counts.size(), attributes.all().data(), attributes.all().size(), {}};
+  char error[512] = "";
+  if (infer(&call, error, sizeof error)) return error;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::string problem = take(told[i], outputs[i]);
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
 bool reads_value(const std::string& type, size_t ir_input) {
   std::lock_guard<std::mutex> lock(all().mutex);
   auto it = all().value_inputs.find(type);
@@ -147,18 +281,9 @@ bool reads_value(const std::string& type, size_t ir_input) {
 
 std::vector<size_t> ir_inputs(const Node& node) {
   ge::Operator op = create(node.name, node.type);
-  const std::vector<ge::IrPort>& ports = ge::OpDescUtils::impl(op)->inputs;
   std::vector<size_t> out;
-  for (size_t ir = 0; ir < ports.size(); ++ir) {
-    if (ports[ir].kind != ge::IrPort::kDynamic) {
-      out.push_back(ir);
-      continue;
-    }
-    for (size_t i = 0;
-         out.size() < node.input_desc.size() && node.input_desc[out.size()].name == ports[ir].name + std::to_string(i);
-         ++i)
-      out.push_back(ir);
-  }
+  const std::vector<size_t> counts = instances(ge::OpDescUtils::impl(op)->inputs, node.input_desc);
+  for (size_t ir = 0; ir < counts.size(); ++ir) out.insert(out.end(), counts[ir], ir);
   return out;
 }
 
@@ -191,9 +316,9 @@ std::string eager_launch(const Node& node, const std::vector<EagerInput>& inputs
 
 namespace ge {
 
-EagerOpRegister::EagerOpRegister(const char* type, EagerExecuteOp* (*make)()) {
+EagerOpRegister::EagerOpRegister(const char* type, EagerExecuteOp* (*make)(), EagerOpInfer infer) {
   std::lock_guard<std::mutex> lock(gesim::all().mutex);
-  gesim::all().makers.emplace(type, make);
+  if (gesim::all().makers.emplace(type, make).second && infer) gesim::all().inferences.emplace(type, infer);
 }
 
 void OpImplRegister::add_dependencies(const int* inputs, size_t count) const {

@@ -406,7 +406,15 @@ class Run {
       if (tensor.dtype != declared.dtype)
         return "its output " + std::to_string(i) + " is " + describe(tensor) + ", the graph was compiled for " +
                describe(declared);
+      if (graph_->is_static && describe(tensor) != describe(declared))
+        return "its output " + std::to_string(i) + " is " + describe(tensor) + ", its InferShape told " +
+               describe(declared);
       return place(index, i, tensor);
+    };
+    outputs.workspace = [&](size_t size, void** data) -> std::string {
+      if (sim_malloc_by("the graph engine", nullptr, std::max<size_t>(size, 1), size, data)) return last_error();
+      temporary.emplace_back(*data, [](void* pointer) { sim_free(pointer); });
+      return "";
     };
     outputs.refer = [&](size_t output, size_t input) -> std::string {
       slots_[index][output] = source(node.inputs[input]);

@@ -37,7 +37,7 @@ graphStatus GNode::GetName(AscendString& name) const {
 Graph::Graph(const char_t* name) : impl_(std::make_shared<GraphImpl>()) { impl_->name = name ? name : ""; }
 Graph::Graph(const std::string& name) : Graph(name.c_str()) {}
 
-bool Graph::IsValid() const { return impl_ && !impl_->graph.nodes.empty(); }
+bool Graph::IsValid() const { return impl_ && impl_->problem.empty() && !impl_->graph.nodes.empty(); }
 
 graphStatus Graph::GetName(AscendString& name) const {
   if (!impl_) return GRAPH_FAILED;
@@ -73,6 +73,10 @@ graphStatus Graph::LoadFromFile(const char_t* path) {
 }
 
 graphStatus Graph::SaveToFile(const char_t* path) const {
+  if (impl_ && impl_->serialized.empty()) {
+    sim_fail(ACL_ERROR_GE_PARAM_INVALID, "a graph that a program builds is not written to a file: not simulated");
+    return GRAPH_FAILED;
+  }
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   if (impl_) out.write(impl_->serialized.data(), static_cast<std::streamsize>(impl_->serialized.size()));
   if (impl_ && out.flush()) return GRAPH_SUCCESS;

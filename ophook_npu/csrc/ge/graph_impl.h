@@ -1,4 +1,4 @@
-// What stands behind ge::Graph: the parsed graph and the bytes that it came from.
+// What stands behind ge::Graph: the graph, and the bytes that it came from or the operators that it was built from.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "ir.h"
+#include "operator_impl.h"
 
 namespace ge {
 
@@ -14,7 +15,13 @@ class GraphImpl {
   std::string name;
   gesim::Graph graph;
   std::string serialized;
+  std::vector<std::shared_ptr<OperatorImpl>> inputs;
+  std::vector<IrSource> outputs;
+  std::string problem;  // why what was built is no graph
 };
+
+// An attribute's value as a node of the graph has it.
+gesim::Attr attr_of(const AttrData& value);
 
 // ge::Graph names this class as a friend.
 class GraphUtils {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "compiled.h"
+#include "eager_call.h"
 #include "registry.h"
 
 namespace gesim {
@@ -138,7 +139,9 @@ std::string infer(const Compiled& graph, int index, const std::vector<ge_tensor>
                   std::vector<ge_tensor>& outputs) {
   const Node& node = graph.graph.nodes[index];
   std::string problem;
-  if (graph.engine[index] == Engine::kEager) {
+  if (graph.engine[index] == Engine::kEager && eager_infers(node.type)) {
+    problem = eager_infer(node, inputs, outputs);
+  } else if (graph.engine[index] == Engine::kEager) {
     for (size_t i = 0; i < outputs.size();
          ++i) {  // torchair writes the FX graph's dtype; the shape comes with the result
       outputs[i].dtype = node.output_desc[i].dtype;

@@ -1,7 +1,7 @@
 // libgraph, second part: ge::Operator and ge::AttrValue, which the REG_OP macros write prototypes with.
 //
-// Building graphs from operators (SetInput, SetOutputs) is not part of the simulator: torchair serialises its graphs.
-// A program that needs it fails to link or load and names the missing symbol.
+// graph_build.cpp has what puts operators together. A program that needs what is not there fails to link or load and
+// names the missing symbol.
 #include <algorithm>
 
 #include "operator_impl.h"

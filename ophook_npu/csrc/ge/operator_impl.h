@@ -34,6 +34,14 @@ struct IrAttr {
   bool required;
 };
 
+class OperatorImpl;
+
+// An output of another operator, which an input reads.
+struct IrSource {
+  std::shared_ptr<OperatorImpl> from;
+  size_t port = 0;
+};
+
 class OperatorImpl {
  public:
   std::string name, type;
@@ -42,12 +50,17 @@ class OperatorImpl {
   std::map<std::string, AttrData> attrs;                       // defaults, then what was set
   std::vector<std::pair<std::string, TensorDesc>> input_desc;  // instances: dynamic ports spread out as x0, x1, …
   std::vector<std::pair<std::string, TensorDesc>> output_desc;
+  // Of a graph that a program builds (graph_build.cpp).
+  std::map<std::string, IrSource> sources;            // by the input's name
+  std::vector<std::shared_ptr<OperatorImpl>> before;  // what must run first
+  std::string problem;                                // why it cannot be part of a graph
 };
 
 // ge::Operator names these two as friends.
 class OpDescUtils {
  public:
   static OperatorImpl* impl(const Operator& op) { return op.operator_impl_.get(); }
+  static const std::shared_ptr<OperatorImpl>& shared(const Operator& op) { return op.operator_impl_; }
 };
 
 // "Int" of REQUIRED_ATTR(x, Int) -> "VT_INT".

@@ -148,9 +148,11 @@ void load_custom_protos() {
     utsname machine{};
     uname(&machine);
     for (const std::string& package : package_folders()) {
-      std::string folder = package + "/op_proto";
-      std::vector<std::string> libraries = shared_libraries(folder + "/lib/linux/" + machine.machine);
+      const std::string folder = package + "/op_proto", place = std::string("/lib/linux/") + machine.machine;
+      std::vector<std::string> libraries = shared_libraries(folder + place);
       if (libraries.empty()) libraries = shared_libraries(folder);  // where older packages put it
+      // Operators that newer packages have as C++ of their own (graph/custom_op.h), with prototypes or without.
+      for (const std::string& library : shared_libraries(package + "/op_graph" + place)) libraries.push_back(library);
       for (const std::string& library : libraries) {
         if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL)) continue;
         errors().push_back("op_proto library " + library + " cannot be loaded: " + dlerror());

@@ -182,6 +182,8 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
   auto entry = std::make_shared<Entry>();
   entry->graph = graph;
   entry->options = plain(options);
+  if (const GraphImpl* impl = GraphUtils::impl(graph); impl && !impl->problem.empty())
+    return refuse("graph " + std::to_string(id) + ": " + impl->problem);
   if (!graph.IsValid()) return refuse("graph " + std::to_string(id) + " has no nodes");
   std::string problem = gesim::read_gears(entry->options, GraphUtils::impl(graph)->graph, entry->loaded.gears);
   if (!problem.empty()) return refuse("graph " + std::to_string(id) + ": " + problem);

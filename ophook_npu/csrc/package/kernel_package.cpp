@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
@@ -37,7 +38,10 @@ struct Loaded {
   explicit Loaded(const ophook_operator* op) {
     Dl_info info;
     TORCH_CHECK(dladdr(op->anchor, &info) && info.dli_fname, "the package's folder is not known");
-    std::string folder = info.dli_fname;
+    // A program may have the library by a link.
+    char* real = realpath(info.dli_fname, nullptr);
+    std::string folder = real ? real : info.dli_fname;
+    std::free(real);
     for (int up = 0; up < 3; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
     folder += "/op_impl/cpu/";
     // One for the process: kernels bind to the first that is there, another package's or Python's.

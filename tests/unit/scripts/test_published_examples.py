@@ -70,6 +70,24 @@ def test_a_run_is_compared_with_what_the_readme_shows(script: ModuleType, printe
     assert script.shown(README) == [], "a block of commands shows no output"
 
 
+def test_an_assertion_that_the_readme_shows_is_no_difference(script: ModuleType) -> None:
+    line = "[ASSERT] /a/b.asc:40: : Assertion `M < 1' failed."
+    shown = "```\n[ASSERT] <your_path>/b.asc:<line>: : Assertion `M < 1' failed.\n```\n"
+    shows = README.partition("```bash\ncmake -DCMAKE")[0] + shown
+    found = script.Counter({"error assertion (b.asc:40)": 1, "error mask (b.asc:3)": 1})
+    assert script.without_what_it_shows(shows, found, f"x\n{line}\ny") == ({"error mask (b.asc:3)": 1}, "x\ny")
+    assert script.without_what_it_shows(shows, found, "x\ny") == (found, "x\ny"), "it was not printed"
+    assert script.without_what_it_shows(README, found, line) == (found, line), "it is not shown"
+
+
+def test_examples_that_are_needed_first_are_found(script: ModuleType, tmp_path: Path) -> None:
+    for name in ("call", "make"):
+        (tmp_path / name).mkdir()
+    text = "Before running this example, navigate to the [Project](../make) directory. See [docs](../make.md).\n"
+    (tmp_path / "call" / "README_en.md").write_text(text)
+    assert script.before(tmp_path / "call") == [tmp_path / "make"] and script.before(tmp_path / "make") == []
+
+
 def test_the_table_counts_and_names(script: ModuleType, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("<!-- examples of Atlas A2 -->\n<!-- end of examples of Atlas A2 -->\n")

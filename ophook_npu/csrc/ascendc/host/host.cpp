@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "details/call.h"
 #include "details/op_def.h"
 #include "details/platform.h"
 #include "details/tiling_data.h"
@@ -85,45 +86,6 @@ void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, s
   for (const auto& f : def.fields())
     out += "  " + f.type + " " + f.name + (f.count ? "[" + std::to_string(f.count) + "]" : "") + ";\n";
   out += "};\n";
-}
-
-void fill(const ascendc_tensor* tensors, const int32_t* counts, size_t parameters, std::vector<gert::Tensor>& out,
-          std::vector<gert::CompileTimeTensorDesc>& descs, std::vector<std::vector<int>>& ir) {
-  size_t at = 0;
-  for (size_t p = 0; p < parameters; ++p) {
-    ir.emplace_back();
-    for (int32_t i = 0; i < counts[p]; ++i, ++at) {
-      const ascendc_tensor& t = tensors[at];
-      gert::StorageShape shape;
-      for (int32_t d = 0; d < t.rank; ++d)
-        shape.MutableOriginShape().AppendDim(t.dims[d]), shape.MutableStorageShape().AppendDim(t.dims[d]);
-      ir.back().push_back(int(out.size()));
-      out.emplace_back(shape, gert::StorageFormat(), t.data ? gert::kOnHost : gert::kOnDeviceHbm, ge::DataType(t.dtype),
-                       const_cast<void*>(t.data));
-      descs.emplace_back().SetDataType(ge::DataType(t.dtype));
-    }
-  }
-}
-gert::Node node_of(const ascendc_call& call) {
-  gert::Node node;
-  node.name = node.type = call.type;
-  fill(call.inputs, call.input_counts, call.input_parameters, node.inputs, node.input_descs, node.ir_inputs);
-  fill(call.outputs, call.output_counts, call.output_parameters, node.outputs, node.output_descs, node.ir_outputs);
-  std::vector<gert::AttrValue> attrs;
-  for (size_t i = 0; i < call.attr_count; ++i) {
-    const ascendc_attr& a = call.attrs[i];
-    gert::AttrValue value;
-    value.kind = gert::AttrValue::Kind(a.kind);
-    value.whole = a.whole, value.flag = a.whole != 0, value.real = float(a.real), value.text = a.text ? a.text : "";
-    if (a.wholes) value.wholes.assign(a.wholes, a.wholes + a.count);
-    if (a.reals) value.reals.assign(a.reals, a.reals + a.count);
-    if (a.lengths) value.lengths.assign(a.lengths, a.lengths + a.lists);
-    attrs.push_back(std::move(value));
-  }
-  node.attrs = gert::RuntimeAttrs(std::move(attrs));
-  const ascendc_soc& s = call.soc;
-  node.platform = {s.name ? s.name : "", s.cube_cores, s.vector_cores, s.ub, s.l1, s.l0a, s.l0b, s.l0c, s.l2, s.hbm};
-  return node;
 }
 
 }  // namespace
@@ -236,12 +198,6 @@ int ascendc_infer(const ascendc_call* call, char* error, size_t capacity) {
   gert::InferShapeContext context(node);
   if (functions.infer_shape(&context) != ge::GRAPH_SUCCESS)
     return fail(error, capacity, "%s refuses these shapes", call->type);
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    ascendc_tensor& t = call->outputs[i];
-    const gert::Shape& shape = node.outputs[i].GetOriginShape();
-    t.rank = int32_t(shape.GetDimNum());
-    for (int32_t d = 0; d < t.rank; ++d) t.dims[d] = shape.GetDim(size_t(d));
-    if (functions.infer_dtype) t.dtype = int32_t(node.outputs[i].GetDataType());
-  }
+  take_inferred(node, *call, functions.infer_dtype != nullptr);
   return 0;
 }

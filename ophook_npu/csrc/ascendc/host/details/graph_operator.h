@@ -9,6 +9,10 @@
 
 #include "graph_types.h"
 
+#ifdef OPHOOK_CANN_GRAPH
+#include "graph/operator.h"
+#include "graph/tensor.h"
+#else
 namespace ge {
 
 class Shape {
@@ -86,7 +90,7 @@ class Operator {
   }
 
  private:
-  using Tensors = std::vector<std::pair<AscendString, TensorDesc>>;
+  using Tensors = std::vector<std::pair<AscendString, TensorDesc> >;
   static TensorDesc by_name(const Tensors& tensors, const char_t* name) {
     for (const auto& [own, desc] : tensors)
       if (own == name) return desc;
@@ -103,3 +107,4 @@ class Operator {
 };
 
 }  // namespace ge
+#endif

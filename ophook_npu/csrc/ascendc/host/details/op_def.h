@@ -300,7 +300,11 @@ using OpImplRegisterV2 = ophook::host::OpImpl;
 
 #define OP_ADD(type, ...) static const ophook::host::Registration ophook_op_##type(std::make_unique<type>(#type))
 #define OPHOOK_OP_IMPL(type, kind) static ophook::host::OpImpl ophook_impl_##kind##_##type = ophook::host::OpImpl(#type)
+#ifdef OPHOOK_CANN_GRAPH
+#include "register/op_impl_registry.h"  // a program's IMPL_OP speaks to the graph engine
+#else
 #define IMPL_OP(type) OPHOOK_OP_IMPL(type, all)
+#endif
 #define IMPL_OP_OPTILING(type) OPHOOK_OP_IMPL(type, tiling)
 #define IMPL_OP_INFERSHAPE(type) OPHOOK_OP_IMPL(type, shape)
 #define IMPL_OP_INFERDATATYPE(type) OPHOOK_OP_IMPL(type, dtype)

@@ -124,7 +124,7 @@ class Tensor : public TypeAndFormat {
   Tensor(const StorageShape& shape, const StorageFormat& format, TensorPlacement placement, ge::DataType type,
          TensorAddress addr, TensorAddrManager manager = nullptr)
       : TypeAndFormat(type, format), shape_(shape), data_(addr, manager, 0, placement) {
-    const int64_t bytes = ge::GetSizeInBytes(GetShapeSize(), type);
+    const int64_t bytes = ophook::host::bytes_of(GetShapeSize(), type);
     data_.SetSize(bytes > 0 ? static_cast<size_t>(bytes) : 0);
   }
   // The object and `tensor_size` bytes behind it.
@@ -138,7 +138,7 @@ class Tensor : public TypeAndFormat {
     return memory;
   }
   static std::unique_ptr<uint8_t[]> CreateFollowing(int64_t shape_size, ge::DataType type, size_t& total_size) {
-    const int64_t bytes = ge::GetSizeInBytes(shape_size, type);
+    const int64_t bytes = ophook::host::bytes_of(shape_size, type);
     return bytes < 0 ? nullptr : CreateFollowing(type, static_cast<size_t>(bytes), total_size);
   }
   const StorageShape& GetShape() const { return shape_; }

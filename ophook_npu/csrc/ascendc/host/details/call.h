@@ -1,0 +1,63 @@
+// Between the C interface of a call (host.h) and the contexts that functions of the host side are given.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "../host.h"
+#include "contexts.h"
+
+namespace ophook::host {
+
+inline void fill(const ascendc_tensor* tensors, const int32_t* counts, size_t parameters,
+                 std::vector<gert::Tensor>& out, std::vector<gert::CompileTimeTensorDesc>& descs,
+                 std::vector<std::vector<int>>& ir) {
+  size_t at = 0;
+  for (size_t p = 0; p < parameters; ++p) {
+    ir.emplace_back();
+    for (int32_t i = 0; i < counts[p]; ++i, ++at) {
+      const ascendc_tensor& t = tensors[at];
+      gert::StorageShape shape;
+      for (int32_t d = 0; d < t.rank; ++d)
+        shape.MutableOriginShape().AppendDim(t.dims[d]), shape.MutableStorageShape().AppendDim(t.dims[d]);
+      ir.back().push_back(int(out.size()));
+      out.emplace_back(shape, gert::StorageFormat(), t.data ? gert::kOnHost : gert::kOnDeviceHbm, ge::DataType(t.dtype),
+                       const_cast<void*>(t.data));
+      descs.emplace_back().SetDataType(ge::DataType(t.dtype));
+    }
+  }
+}
+inline gert::Node node_of(const ascendc_call& call) {
+  gert::Node node;
+  node.name = node.type = call.type;
+  fill(call.inputs, call.input_counts, call.input_parameters, node.inputs, node.input_descs, node.ir_inputs);
+  fill(call.outputs, call.output_counts, call.output_parameters, node.outputs, node.output_descs, node.ir_outputs);
+  std::vector<gert::AttrValue> attrs;
+  for (size_t i = 0; i < call.attr_count; ++i) {
+    const ascendc_attr& a = call.attrs[i];
+    gert::AttrValue value;
+    value.kind = gert::AttrValue::Kind(a.kind);
+    value.whole = a.whole, value.flag = a.whole != 0, value.real = float(a.real), value.text = a.text ? a.text : "";
+    if (a.wholes) value.wholes.assign(a.wholes, a.wholes + a.count);
+    if (a.reals) value.reals.assign(a.reals, a.reals + a.count);
+    if (a.lengths) value.lengths.assign(a.lengths, a.lengths + a.lists);
+    attrs.push_back(std::move(value));
+  }
+  node.attrs = gert::RuntimeAttrs(std::move(attrs));
+  const ascendc_soc& s = call.soc;
+  node.platform = {s.name ? s.name : "", s.cube_cores, s.vector_cores, s.ub, s.l1, s.l0a, s.l0b, s.l0c, s.l2, s.hbm};
+  return node;
+}
+
+// What inference has written goes back to the caller.
+inline void take_inferred(const gert::Node& node, const ascendc_call& call, bool dtypes) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    ascendc_tensor& t = call.outputs[i];
+    const gert::Shape& shape = node.outputs[i].GetOriginShape();
+    t.rank = int32_t(shape.GetDimNum());
+    for (int32_t d = 0; d < t.rank; ++d) t.dims[d] = shape.GetDim(size_t(d));
+    if (dtypes) t.dtype = int32_t(node.outputs[i].GetDataType());
+  }
+}
+
+}  // namespace ophook::host

@@ -1,0 +1,286 @@
+// libgraph, fourth part: a graph that a program builds from operators. SetInput notes what an input reads, SetOutputs
+// makes nodes of all operators that the outputs come from.
+#include <cstring>
+#include <set>
+
+#include "graph_impl.h"
+
+namespace ge {
+namespace {
+
+gesim::Bytes bytes_of(const Tensor& tensor) {
+  auto out = std::make_shared<gesim::Buffer>();
+  out->reserve(tensor.GetSize() + 1);  // data() of an empty value must not be NULL
+  out->resize(tensor.GetSize());
+  if (tensor.GetSize()) std::memcpy(out->data(), tensor.GetData(), tensor.GetSize());
+  return out;
+}
+
+gesim::Desc desc_of(const std::string& name, const TensorDesc& desc) {
+  static const std::set<Format> kPlain = {FORMAT_NCHW,  FORMAT_NHWC,  FORMAT_ND,    FORMAT_HWCN,    FORMAT_CHWN,
+                                          FORMAT_NDHWC, FORMAT_NCDHW, FORMAT_DHWCN, FORMAT_NC,      FORMAT_CN,
+                                          FORMAT_NCL,   FORMAT_ALL,   FORMAT_NULL,  FORMAT_RESERVED};
+  gesim::Desc out;
+  out.name = name;
+  out.dtype = desc.GetDataType();
+  out.dims = desc.GetShape().GetDims();
+  const char_t* layout = GetFormatName(desc.GetFormat());
+  out.layout = layout ? layout : "ND";
+  if (!kPlain.count(desc.GetFormat())) {
+    out.format = desc.GetFormat();
+    out.dims = desc.GetOriginShape().GetDims();
+  }
+  return out;
+}
+
+struct ToAttr {
+  gesim::Attr out;
+  void operator()(std::monostate) {}
+  void operator()(int64_t value) { out.kind = gesim::Attr::kInt, out.i = value; }
+  void operator()(bool value) { out.kind = gesim::Attr::kBool, out.i = value; }
+  void operator()(DataType value) { out.kind = gesim::Attr::kType, out.i = value; }
+  void operator()(float value) { out.kind = gesim::Attr::kFloat, out.f = value; }
+  void operator()(const std::string& value) { out.kind = gesim::Attr::kString, out.s = value; }
+  void operator()(const Tensor& value) {
+    out.kind = gesim::Attr::kTensor;
+    out.desc = desc_of("", value.GetTensorDesc());
+    out.data = bytes_of(value);
+  }
+  void operator()(const std::vector<int64_t>& value) { out.kind = gesim::Attr::kInts, out.ints = value; }
+  void operator()(const std::vector<float>& value) { out.kind = gesim::Attr::kFloats, out.floats = value; }
+  void operator()(const std::vector<bool>& value) {
+    out.kind = gesim::Attr::kBools, out.ints.assign(value.begin(), value.end());
+  }
+  void operator()(const std::vector<std::string>& value) { out.kind = gesim::Attr::kStrings, out.strings = value; }
+  void operator()(const std::vector<DataType>& value) {
+    out.kind = gesim::Attr::kTypes, out.ints.assign(value.begin(), value.end());
+  }
+  void operator()(const std::vector<std::vector<int64_t>>& value) {
+    out.kind = gesim::Attr::kIntLists, out.lists = value;
+  }
+  template <typename T>
+  void operator()(const T&) {}  // lists of tensors and bytes: no operator reads them
+};
+
+using Impl = std::shared_ptr<OperatorImpl>;
+
+std::string quoted(const OperatorImpl& op) { return "'" + op.name + "' (" + op.type + ")"; }
+
+void complain(OperatorImpl& op, const std::string& why) {
+  if (op.problem.empty()) op.problem = quoted(op) + ": " + why;
+}
+
+void connect(Operator& op, const std::string& input, const Operator& source, size_t port) {
+  const Impl& to = OpDescUtils::shared(op);
+  const Impl& from = OpDescUtils::shared(source);
+  if (!to) return;
+  if (!from) return complain(*to, "its input '" + input + "' is given an operator that is none");
+  bool known = false;
+  for (const auto& [name, desc] : to->input_desc) known |= name == input;
+  if (!known) return complain(*to, "it has no input '" + input + "'");
+  if (port == SIZE_MAX)
+    return complain(*to, "its input '" + input + "' reads no output of " + quoted(*from) + " that has this name");
+  if (port >= from->output_desc.size())
+    return complain(*to, "its input '" + input + "' reads output " + std::to_string(port) + " of " + quoted(*from) +
+                             ", which has " + std::to_string(from->output_desc.size()));
+  to->sources[input] = {from, port};
+}
+
+// The only output, where the program does not say which.
+void connect(Operator& op, const std::string& input, const Operator& source) {
+  const OperatorImpl* from = OpDescUtils::impl(source);
+  if (from && from->output_desc.size() > 1 && OpDescUtils::impl(op))
+    return complain(*OpDescUtils::impl(op), "its input '" + input + "' does not say which output of " + quoted(*from) +
+                                                " it reads, which has " + std::to_string(from->output_desc.size()));
+  connect(op, input, source, 0);
+}
+
+// SIZE_MAX where it has no such output.
+size_t output_named(const Operator& source, const char_t* name) {
+  const OperatorImpl* from = OpDescUtils::impl(source);
+  for (size_t i = 0; from && name && i < from->output_desc.size(); ++i)
+    if (from->output_desc[i].first == name) return i;
+  return SIZE_MAX;
+}
+
+std::string input_numbered(const Operator& op, uint32_t index) {
+  const OperatorImpl* to = OpDescUtils::impl(op);
+  return to && index < to->input_desc.size() ? to->input_desc[index].first : "number " + std::to_string(index);
+}
+
+std::string element(const char_t* dynamic, uint32_t index) { return dynamic + std::to_string(index); }
+
+// Makes nodes of operators, those first that others read.
+class Builder {
+ public:
+  explicit Builder(GraphImpl& impl) : impl_(impl) {}
+
+  void build() {
+    impl_.graph = {impl_.name, {}};
+    impl_.problem.clear();
+    for (size_t i = 0; i < impl_.inputs.size(); ++i) inputs_.emplace(impl_.inputs[i].get(), i);
+    for (const Impl& input : impl_.inputs) (void)add(input);
+    gesim::Node net;
+    net.type = "NetOutput";
+    for (const IrSource& output : impl_.outputs) {
+      const int node = add(output.from);
+      net.inputs.push_back({node, static_cast<int>(output.port)});
+      net.input_desc.push_back(
+          desc_of("input" + std::to_string(net.input_desc.size()), output.from->output_desc[output.port].second));
+    }
+    for (net.name = "NetOutput"; !names_.insert(net.name).second;) net.name += "_";
+    impl_.graph.nodes.push_back(std::move(net));
+    if (!impl_.problem.empty()) impl_.graph.nodes.clear();
+  }
+
+ private:
+  int add(const Impl& op) {
+    const auto found = index_.find(op.get());
+    if (found != index_.end()) {
+      if (found->second < 0) complain(quoted(*op) + ": it is part of a cycle");
+      return found->second;
+    }
+    index_[op.get()] = -1;
+    if (!op->problem.empty()) complain(op->problem);
+    gesim::Node node;
+    node.name = op->name, node.type = op->type;
+    if (!names_.insert(op->name).second) complain("two operators are named '" + op->name + "'");
+    for (const auto& [name, desc] : op->input_desc) {
+      const auto source = op->sources.find(name);
+      node.inputs.push_back(source == op->sources.end()
+                                ? gesim::Edge{}
+                                : gesim::Edge{add(source->second.from), static_cast<int>(source->second.port)});
+      node.input_desc.push_back(desc_of(name, desc));
+    }
+    for (const Impl& before : op->before) node.control.push_back(add(before));
+    for (const auto& [name, desc] : op->output_desc) node.output_desc.push_back(desc_of(name, desc));
+    for (const auto& [name, value] : op->attrs) node.attrs[name] = attr_of(value);
+    if (gesim::is_input(node)) as_input(*op, node);
+    impl_.graph.nodes.push_back(std::move(node));
+    return index_[op.get()] = static_cast<int>(impl_.graph.nodes.size()) - 1;
+  }
+
+  // What Data describes as its input is what it gives, if its output is not described.
+  void as_input(const OperatorImpl& op, gesim::Node& node) {
+    const auto place = inputs_.find(&op);
+    if (place == inputs_.end()) return complain(quoted(op) + ": it is not among the graph's inputs (SetInputs)");
+    node.attrs["index"].kind = gesim::Attr::kInt;
+    node.attrs["index"].i = static_cast<int64_t>(place->second);
+    if (!node.input_desc.empty() && node.output_desc[0].dims.empty() && !node.input_desc[0].dims.empty()) {
+      const std::string name = node.output_desc[0].name;
+      node.output_desc[0] = node.input_desc[0];
+      node.output_desc[0].name = name;
+    }
+    node.inputs.clear(), node.input_desc.clear();
+  }
+
+  void complain(const std::string& why) {
+    if (impl_.problem.empty()) impl_.problem = why;
+  }
+
+  GraphImpl& impl_;
+  std::map<const OperatorImpl*, int> index_;  // -1 while its inputs are looked at
+  std::map<const OperatorImpl*, size_t> inputs_;
+  std::set<std::string> names_;
+};
+
+void read_by(GraphImpl& impl, const Operator& op, size_t port) {
+  const Impl& from = OpDescUtils::shared(op);
+  if (from && port < from->output_desc.size()) impl.outputs.push_back({from, port});
+  else
+    impl.problem = "an output of the graph is output " + std::to_string(port) + " of " +
+                   (from ? quoted(*from) + ", which has " + std::to_string(from->output_desc.size()) : "no operator");
+}
+
+}  // namespace
+
+gesim::Attr attr_of(const AttrData& value) {
+  ToAttr to;
+  std::visit(to, value);
+  return std::move(to.out);
+}
+
+Operator& Operator::SetInput(const char_t* dst_name, const Operator& src_oprt) {
+  return connect(*this, dst_name, src_oprt), *this;
+}
+Operator& Operator::SetInput(const char_t* dst_name, const Operator& src_oprt, const char_t* name) {
+  return connect(*this, dst_name, src_oprt, output_named(src_oprt, name)), *this;
+}
+Operator& Operator::SetInput(const char_t* dst_name, const Operator& src_oprt, uint32_t index) {
+  return connect(*this, dst_name, src_oprt, index), *this;
+}
+Operator& Operator::SetInput(uint32_t dst_index, const Operator& src_oprt, uint32_t src_index) {
+  return connect(*this, input_numbered(*this, dst_index), src_oprt, src_index), *this;
+}
+Operator& Operator::SetInput(const char_t* dst_name, uint32_t dst_index, const Operator& src_oprt) {
+  return connect(*this, element(dst_name, dst_index), src_oprt), *this;
+}
+Operator& Operator::SetInput(const char_t* dst_name, uint32_t dst_index, const Operator& src_oprt, const char_t* name) {
+  return connect(*this, element(dst_name, dst_index), src_oprt, output_named(src_oprt, name)), *this;
+}
+Operator& Operator::SetInput(const std::string& dst_name, const Operator& src_oprt) {
+  return SetInput(dst_name.c_str(), src_oprt);
+}
+Operator& Operator::SetInput(const std::string& dst_name, const Operator& src_oprt, const std::string& name) {
+  return SetInput(dst_name.c_str(), src_oprt, name.c_str());
+}
+Operator& Operator::SetInput(const std::string& dst_name, const Operator& src_oprt, uint32_t index) {
+  return SetInput(dst_name.c_str(), src_oprt, index);
+}
+Operator& Operator::SetInput(const std::string& dst_name, uint32_t dst_index, const Operator& src_oprt) {
+  return SetInput(dst_name.c_str(), dst_index, src_oprt);
+}
+Operator& Operator::SetInput(const std::string& dst_name, uint32_t dst_index, const Operator& src_oprt,
+                             const std::string& name) {
+  return SetInput(dst_name.c_str(), dst_index, src_oprt, name.c_str());
+}
+Operator& Operator::AddControlInput(const Operator& src_oprt) {
+  if (operator_impl_ && src_oprt.operator_impl_) operator_impl_->before.push_back(src_oprt.operator_impl_);
+  return *this;
+}
+
+Graph& Graph::SetInputs(const std::vector<Operator>& inputs) {
+  if (!impl_) return *this;
+  impl_->inputs.clear();
+  for (const Operator& input : inputs)
+    if (OpDescUtils::shared(input)) impl_->inputs.push_back(OpDescUtils::shared(input));
+  if (!impl_->outputs.empty()) Builder(*impl_).build();
+  return *this;
+}
+// All outputs of each.
+Graph& Graph::SetOutputs(const std::vector<Operator>& outputs) {
+  std::vector<std::pair<Operator, std::vector<size_t>>> all;
+  for (const Operator& output : outputs) all.emplace_back(output, std::vector<size_t>());
+  return SetOutputs(all);
+}
+Graph& Graph::SetOutputs(const std::vector<std::pair<Operator, std::vector<size_t>>>& output_indexs) {
+  if (!impl_) return *this;
+  GraphImpl noted;
+  for (const auto& [op, ports] : output_indexs) {
+    for (const size_t port : ports) read_by(noted, op, port);
+    if (!ports.empty()) continue;
+    const OperatorImpl* from = OpDescUtils::impl(op);
+    if (!from || from->output_desc.empty()) read_by(noted, op, 0);
+    for (size_t port = 0; from && port < from->output_desc.size(); ++port) read_by(noted, op, port);
+  }
+  impl_->outputs = std::move(noted.outputs);
+  Builder(*impl_).build();
+  if (!noted.problem.empty()) impl_->problem = noted.problem;
+  return *this;
+}
+Graph& Graph::SetOutputs(const std::vector<std::pair<Operator, AscendString>>& outputs) {
+  std::vector<std::pair<Operator, std::vector<size_t>>> all;
+  for (const auto& [op, name] : outputs) {
+    std::vector<size_t> ports;
+    if (name.GetLength()) ports.push_back(output_named(op, name.GetString()));
+    all.emplace_back(op, ports);
+  }
+  return SetOutputs(all);
+}
+Graph& Graph::SetOutputs(const std::vector<std::pair<Operator, std::string>>& outputs) {
+  std::vector<std::pair<Operator, AscendString>> all;
+  for (const auto& [op, name] : outputs) all.emplace_back(op, AscendString(name.c_str()));
+  return SetOutputs(all);
+}
+
+}  // namespace ge

@@ -1,0 +1,188 @@
+"""What CMake's npu_op_package makes (csrc/package/cmake/OpPackage.cmake): an operator package, as a file that installs
+it (``custom_opp_*.run``), or as a library with a CMake package that programs link to.
+"""
+
+from __future__ import annotations
+
+import io
+import platform
+import shutil
+import sys
+import tarfile
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel.project import Project
+
+_WHERE = "npu_op_package"
+
+
+@dataclass(frozen=True)
+class Description:
+    """Lines ``key=value``, as OpPackage.cmake writes them."""
+
+    file: Path
+    values: dict[str, list[str]]
+
+    @classmethod
+    def read(cls, file: Path) -> Description:
+        values: dict[str, list[str]] = defaultdict(list)
+        for line in file.read_text().splitlines():
+            key, _, value = line.partition("=")
+            values[key].append(value)
+        return cls(file, values)
+
+    @property
+    def name(self) -> str:
+        return self.values["name"][0]
+
+    def project(self) -> Project:
+        """Raises:
+        OphookError: a source is not there, or an option means nothing here.
+        """
+        if not self.values["base"]:
+            raise OphookError(_WHERE, f"{self.name} has no kernels", todo="npu_op_kernel_library, npu_op_package_add")
+        if defined := [one for one in self.values["options"] if one.startswith("-D")]:
+            raise OphookError(_WHERE, f"{self.name}: {defined[0]} for the host side is not simulated")
+        base = Path(self.values["base"][0])
+        named: dict[str, Path] = {}
+        folders = [base]
+        for one in self.values["kernel"]:
+            op_type, folder, file = one.split(":")
+            folders.append(base / folder)
+            if file:
+                named[op_type] = base / folder / file
+        given = {Path(one) for one in self.values["include"]}
+        include = [folder for folder in dict.fromkeys([*folders, *sorted(given)]) if folder.is_dir()]
+        hosts = [Path(one) for one in self.values["hosts"]]
+        others = {file for folder in folders if folder.is_dir() for file in folder.glob("*.cpp")} - {*hosts}
+        kernels = sorted({*others, *named.values()})
+        return Project.listed(self.file.parent, hosts, kernels, include, of_types=named, defines=self._defines())
+
+    def _defines(self) -> dict[str, str]:
+        found = {}
+        for one in self.values["kernel_option"]:
+            for_type, _, option = one.partition(":")
+            if not option.startswith("-D"):
+                continue  # how the device's compiler works: here a kernel is compiled with -g anyway
+            if for_type != "ALL":
+                raise OphookError(_WHERE, f"{option} for {for_type} alone is not simulated", allowed="ALL")
+            name, _, value = option.removeprefix("-D").partition("=")
+            found[name] = value or "1"
+        return found
+
+
+def build(description: Description, out: Path) -> None:
+    """Compile the operators and lay the package out in ``out``."""
+    from ophook_npu.sim.packages import build_project
+
+    build_project(description.project(), out)
+    for one in description.values["files"]:
+        place, _, file = one.partition(":")
+        (out / place).mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, out / place)
+
+
+# Behind it: the package as a tar archive.
+_INSTALLER = r"""#!/bin/sh
+# Installs the operator package @NAME into $ASCEND_OPP_PATH/vendors, or below --install-path.
+set -e
+refuse() { echo "[ERROR] $1" >&2; exit 1; }
+opp="$ASCEND_OPP_PATH" given=""
+for one in "$@"; do
+    case "$one" in
+        --install-path=*) given="${one#--install-path=}" opp="$given" ;;
+        --quiet) ;;
+        *) refuse "$one is not simulated; allowed: --install-path=DIR, --quiet" ;;
+    esac
+done
+[ -n "$opp" ] || refuse "neither ASCEND_OPP_PATH nor --install-path says where to install"
+place="$opp/vendors/@NAME"
+[ ! -e "$place" ] || [ -d "$place/op_impl/cpu" ] || refuse "$place is no package of this simulator"
+rm -rf "$place"
+mkdir -p "$place"
+tail -n +@LINES "$0" | tar -x -C "$place"
+if [ -n "$given" ]; then
+    mkdir "$place/bin"
+    echo "export ASCEND_CUSTOM_OPP_PATH=$(cd "$place" && pwd):\${ASCEND_CUSTOM_OPP_PATH}" > "$place/bin/set_env.bash"
+else
+    config="$opp/vendors/config.ini"
+    others=$(sed -n 's/^load_priority=//p' "$config" 2>/dev/null | tr ',' '\n' | grep -vx '@NAME' | paste -sd, -)
+    echo "load_priority=@NAME${others:+,$others}" > "$config.new"
+    mv "$config.new" "$config"
+fi
+echo SUCCESS
+exit 0
+"""
+
+
+def pack(description: Description, package: Path, place: Path) -> Path:
+    """Write ``custom_opp_….run``: a script that installs the package, with the package behind it."""
+    script = _INSTALLER.replace("@NAME", description.name)
+    script = script.replace("@LINES", str(script.count("\n") + 1))
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.add(package, arcname=".")
+    place.mkdir(parents=True, exist_ok=True)
+    out = place / f"custom_opp_{sys.platform}_{platform.machine()}.run"
+    out.write_bytes(script.encode() + packed.getvalue())
+    out.chmod(0o755)
+    return out
+
+
+# The static library is the shared one under another name: operators find their kernels by where it lies.
+_CONFIG = """if(NOT TARGET @NAME::@NAME)
+    add_library(@NAME::@NAME SHARED IMPORTED)
+    get_filename_component(_place "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+    set_target_properties(@NAME::@NAME PROPERTIES
+        IMPORTED_LOCATION "${_place}/lib/libcust_opapi.so"
+        IMPORTED_SONAME libcust_opapi.so
+        INTERFACE_INCLUDE_DIRECTORIES "${_place}/include;$ENV{ASCEND_HOME_PATH}/include"
+        INTERFACE_LINK_DIRECTORIES "$ENV{ASCEND_HOME_PATH}/lib64")
+endif()
+"""
+
+
+def install(description: Description, package: Path, place: Path) -> None:
+    """What TYPE SHARED and STATIC install: headers, a library, and what find_package finds. The folder ``lib`` is the
+    package itself, so ASCEND_CUSTOM_OPP_PATH may name it.
+    """
+    name, lib, include = description.name, place / "lib", place / "include"
+    include.mkdir(parents=True, exist_ok=True)
+    lib.mkdir(exist_ok=True)
+    for header in (*package.glob("op_api/include/*.h"), *package.glob("op_proto/inc/*.h")):
+        shutil.copy(header, include)
+    for part in package.iterdir():
+        if part.is_dir():
+            shutil.copytree(part, lib / part.name, dirs_exist_ok=True)
+        else:
+            shutil.copy(part, lib)
+    static = description.values["type"] == ["STATIC"]
+    for other in ["libcust_opapi.so", *([f"lib{name}.a"] if static else [])]:
+        (lib / other).unlink(missing_ok=True)
+        (lib / other).symlink_to(Path("op_api") / "lib" / "libcust_opapi.so")
+    config = lib / "cmake" / name / f"{name}-config.cmake"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(_CONFIG.replace("@NAME", name))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``build FILE OUT``, ``run FILE OUT PLACE`` or ``install FILE OUT PLACE``."""
+    what, file, out, *places = arguments or sys.argv[1:]
+    try:
+        description, package = Description.read(Path(file)), Path(out)
+        if what == "build":
+            build(description, package)
+        else:
+            {"run": pack, "install": install}[what](description, package, Path(places[0]))
+    except OphookError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

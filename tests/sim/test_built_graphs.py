@@ -1,0 +1,56 @@
+"""Graphs that a C++ program builds from the toolkit's prototypes (graph/graph.h, op_proto/inc) and runs."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ophook_npu import sim, toolchain
+from ophook_npu.sim.variables import apply, environment
+
+SOURCE = Path(__file__).parent / "programs" / "graph_builder.cpp"
+RIGHT = "4 7 2 3 7 16 5 6 | 2 3 4 7 5 6 7 16 | status 0\n"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root, out = sim.active() or sim.build(), tmp_path_factory.mktemp("graph") / "builder"
+    folders = [root / "include", root / "opp" / "built-in" / "op_proto" / "inc"]
+    command = [*toolchain.compiler(), "-std=c++17", "-w", *(f"-I{folder}" for folder in folders), str(SOURCE)]
+    done = toolchain.run([*command, f"-L{root / 'lib64'}", "-lgraph", "-lge_runner", "-lgraph_base", "-o", str(out)])
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def run(program: Path, fault: str) -> subprocess.CompletedProcess[str]:
+    environ = dict(os.environ)
+    apply(environ, environment(sim.active() or sim.build()))
+    if fault not in ("", "half"):
+        environ["ASCEND_LOG_PRINT_TO_STDOUT"] = "1"
+    command = [str(program), fault]
+    return subprocess.run(
+        command, env=environ, cwd=program.parent, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("how", ["", "half"])
+def test_a_graph_that_a_program_builds_runs(program: Path, how: str) -> None:
+    done = run(program, how)
+    assert done.stdout.endswith(RIGHT) and not (program.parent / "graph.air").exists(), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("unfed", "its required input 'x2' is not fed"),
+        ("names", "two operators are named 'x'"),
+        ("output", "its input 'x1' does not say which output of 'halves' (SplitD) it reads, which has 2"),
+        ("port", "its input 'x1' reads no output of 'halves' (SplitD) that has this name"),
+        ("cycle", "it is part of a cycle"),
+        ("inputs", "'w' (Data): it is not among the graph's inputs (SetInputs)"),
+    ],
+)
+def test_what_is_no_graph_is_refused(program: Path, fault: str, told: str) -> None:
+    done = run(program, fault)
+    assert done.returncode == 1 and told in done.stdout, done.stdout + done.stderr

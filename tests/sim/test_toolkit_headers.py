@@ -1,0 +1,78 @@
+"""The toolkit's headers and those of Ascend C's host side: a program may include all of them, in any order."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ophook_npu import sim, toolchain
+from ophook_npu.kernel import build
+from ophook_npu.sim import program
+from ophook_npu.sim.variables import apply, environment
+
+TILING = Path(__file__).parent / "programs" / "asc" / "host_tiling.asc"
+
+
+def headers(folder: Path) -> list[str]:
+    """Their names as a program writes them; links are followed, as `tiling` is one."""
+    found = {file.relative_to(folder) for file in folder.rglob("*.h")}
+    for link in folder.iterdir():
+        if link.is_symlink() and link.is_dir():
+            there = link.resolve()
+            found |= {link.relative_to(folder) / file.relative_to(there) for file in there.rglob("*.h")}
+    return sorted(str(one) for one in found)
+
+
+def toolkit() -> Path:
+    return (sim.active() or sim.build()) / "include"
+
+
+def including(names: list[str], file: Path) -> str:
+    file.write_text("".join(f'#include "{name}"\n' for name in names))
+    return str(file)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_host_program_includes_all_headers_of_the_toolkit(turned: bool, tmp_path: Path) -> None:
+    names = sorted(headers(toolkit()), reverse=turned)
+    assert {"acl/acl.h", "graph/custom_op.h", "tiling/tiling_api.h", "exe_graph/runtime/tiling_context.h"} <= {*names}
+    source = including(names, tmp_path / "all.cpp")
+    done = toolchain.run([*toolchain.compiler(), "-std=c++17", "-fsyntax-only", f"-I{toolkit()}", source])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_program_with_kernels_includes_those_of_the_host_side_too(turned: bool, tmp_path: Path) -> None:
+    host = [name for name in headers(build.ROOT / "host") if not name.startswith("details/") and "/" in name]
+    assert {"graph/types.h", "graph/operator.h", "register/op_def_registry.h"} <= {*host}
+    forwarded = [name for name in headers(build.forwards()) if name.startswith(("graph/", "exe_graph/", "platform/"))]
+    names = sorted({*headers(toolkit()), *host, *forwarded, "kernel_operator.h"}, reverse=turned)
+    program.compile(["-fsyntax-only", "-c", including(names, tmp_path / "all.asc")])
+
+
+@pytest.mark.parametrize("compiler", ["bisheng", "g++"])
+def test_what_the_headers_take_of_the_graph_engine_is_linked(compiler: str, tmp_path: Path) -> None:
+    root, out = toolkit().parent, tmp_path / "tiling"
+    if compiler == "bisheng":
+        program.compile([str(TILING), "-o", str(out)])
+    else:
+        how = ["-x", "c++", "-std=c++17", f"-I{toolkit()}", str(TILING), f"-L{root / 'lib64'}", "-ltiling_api"]
+        done = toolchain.run([*toolchain.compiler(), *how, "-o", str(out)])
+        assert done.returncode == 0, done.stderr
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    done = subprocess.run([str(out)], env=environ, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "1 24 1 DT_FLOAT\n", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("header", ["graph", "exe_graph", "tiling", "platform", "register"])
+def test_each_of_them_stands_alone(header: str, tmp_path: Path) -> None:
+    names = [name for name in headers(toolkit()) if name.startswith(f"{header}/")]
+    for name in names:
+        source = including([name], tmp_path / "one.cpp")
+        done = subprocess.run(
+            [*toolchain.compiler(), "-std=c++17", "-fsyntax-only", f"-I{toolkit()}", source],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{name}: {done.stderr}"
