@@ -202,6 +202,7 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
 }
 
 void pad_value(uint64_t bits) { core().pad_value = bits; }
+CopyLoops& copy_loops(bool in) { return in ? core().loops_in : core().loops_out; }
 
 void atomic(int kind, Dtype dtype) {
   if (kind >= 0) core().atomic_kind = kind;

@@ -176,6 +176,9 @@ OPHOOK_RT uint64_t local_base(const char* call, At at);
 // ---- synchronization ----
 OPHOOK_RT void set_flag(Pipe from, Pipe to, int id, At at);
 OPHOOK_RT void wait_flag(Pipe from, Pipe to, int id, At at);
+// Between pipes of one core: what follows a lock waits for what came before every unlock of the same number.
+OPHOOK_RT void mutex_lock(Pipe pipe, int id, bool waits, At at);
+OPHOOK_RT void mutex_unlock(Pipe pipe, int id, bool waits, At at);
 OPHOOK_RT int event_fetch(Pipe from, Pipe to, bool hold, At at);
 OPHOOK_RT void event_release(Pipe from, Pipe to, int id, At at);
 OPHOOK_RT void barrier(Pipe pipe, At at);
@@ -186,6 +189,11 @@ OPHOOK_RT void between_set(int block, int id, At at);
 OPHOOK_RT void between_wait(int block, int id, At at);
 OPHOOK_RT void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at);
 OPHOOK_RT void pad_value(uint64_t bits);
+// How often a copy of the C interface of Ascend 950 runs, and how far apart, in bytes: the inner loop, the outer one.
+struct CopyLoops {
+  uint64_t size[2] = {1, 1}, local[2] = {}, global[2] = {};
+};
+OPHOOK_RT CopyLoops& copy_loops(bool in);
 OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min; -1 as it is
 OPHOOK_RT Dtype atomic_type();                 // other: no copy is atomic
 
