@@ -12,6 +12,7 @@ from ophook_npu.soc import CSRC
 
 ROOT = CSRC / "ascendc"
 PAGES = ROOT / "pages.txt"
+_NAMES = {"A2": "an Atlas A2", "A3": "an Atlas A3", "950": "Ascend950"}  # of products
 _FILE = re.compile(r'# \d+ "([^"]+)"')
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -141,26 +142,32 @@ def has(page: Page) -> bool:
     return page.name in declared() or page.name in _described()
 
 
-def page_of(name: str) -> Page | None:
-    """The page that describes a name. One of the C interface describes several: asc_dcci has asc_dcci_single."""
+def page_of(name: str, product: str = "A2") -> Page | None:
+    """The page that describes a name, one that lists the product if there is one. A page of the C interface describes
+    several names: asc_dcci has asc_dcci_single.
+    """
     those = [page for page in pages() if page.name == name]
     if not those and name.startswith("asc_"):
         those = [page for page in pages() if page.name.startswith("asc_") and name.startswith(f"{page.name}_")]
         those.sort(key=lambda page: -len(page.name))
-    return next((page for page in those if "A2" in page.products), those[0] if those else None)
+    return next((page for page in those if product in page.products), those[0] if those else None)
 
 
-def absent(name: str, owner: str | None = None) -> str | None:
+def absent(name: str, owner: str | None = None, product: str = "A2") -> str | None:
     """What to say of a name that did not compile; None where no page has it, or our headers know it.
 
-    ``owner``: the class that has no such member.
+    ``owner``: the class that has no such member. ``product``: what is compiled for.
     """
     own = next((one for one in pages() if owner and one.name == name and _class_of(one) == owner.lower()), None)
-    page = own or page_of(name)
-    if page is None or (has(own) if own else name in declared()):
+    page = own or page_of(name, product)
+    if page is None:
         return None
-    if "A2" in page.products:
+    here = product in page.products
+    # A function of the C interface is declared for the products that its page lists.
+    if (has(own) if own else name in declared()) and (here or not name.startswith("asc_")):
+        return None
+    if here:
         return f"{name} is documented ({page.chapter}) and not implemented here: docs/ascend-c-api.md lists what is"
-    products = " and ".join(f"Ascend{one}" if one == "950" else f"Atlas {one}" for one in page.products)
+    products = " and ".join(_NAMES[one].removeprefix("an ") for one in page.products)
     products = products or "none of the simulated products"
-    return f"{name} is documented ({page.chapter}) for {products} alone, not for an Atlas A2"
+    return f"{name} is documented ({page.chapter}) for {products} alone, not for {_NAMES[product]}"
