@@ -6,6 +6,7 @@ import functools
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from ophook_npu import toolchain
 from ophook_npu.soc import CSRC
@@ -59,27 +60,37 @@ def _headers() -> tuple[str, ...]:
 
     Each by itself, because they define some names twice.
     """
-    texts = []
-    for folder in ("include", "host", "program"):
-        headers = [word for header in sorted((ROOT / folder).rglob("*.h")) for word in ("-include", str(header))]
-        roots = (ROOT / "host", ROOT / "include", CSRC, CSRC / "include")
-        flags = ["-std=c++20", *(f"-I{root}" for root in roots)]
-        result = toolchain.run([*toolchain.compiler(), *flags, *headers, "-E", "-dD", "-x", "c++", os.devnull])
-        ours, lines = False, []
-        for line in result.stdout.splitlines():
-            if m := _FILE.match(line):
-                ours = m[1].startswith(str(ROOT))
-            elif ours:
-                lines.append(_STRING.sub(" ", line))
-        texts.append("\n".join(lines))
+    texts = [_preprocessed(sorted((ROOT / folder).rglob("*.h"))) for folder in ("include", "host", "program")]
     # By itself: it includes a header of the torch_npu wheel.
     return (*texts, (CSRC / "include" / "acl" / "acl_rt_compile.h").read_text())
+
+
+def _preprocessed(headers: list[Path], *macros: str) -> str:
+    """What is ours of them, without strings."""
+    included = [word for header in headers for word in ("-include", str(header))]
+    roots = (ROOT / "host", ROOT / "include", CSRC, CSRC / "include")
+    flags = ["-std=c++20", *(f"-I{root}" for root in roots), *macros]
+    result = toolchain.run([*toolchain.compiler(), *flags, *included, "-E", "-dD", "-x", "c++", os.devnull])
+    ours, lines = False, []
+    for line in result.stdout.splitlines():
+        if m := _FILE.match(line):
+            ours = m[1].startswith(str(ROOT))
+        elif ours:
+            lines.append(_STRING.sub(" ", line))
+    return "\n".join(lines)
 
 
 @functools.cache
 def declared() -> frozenset[str]:
     """Every identifier of our headers of Ascend C."""
     return frozenset(name for text in _headers() for name in _NAME.findall(text))
+
+
+@functools.cache
+def _interface(product: str) -> frozenset[str]:
+    """Every identifier of the C interface's header for a product: the cube unit's functions are an Atlas A2's alone."""
+    header = ROOT / "include" / "c_api" / "asc_simd.h"
+    return frozenset(_NAME.findall(_preprocessed([header], f"-D__CCE_AICORE__={310 if product == '950' else 220}")))
 
 
 @functools.cache
@@ -162,11 +173,10 @@ def absent(name: str, owner: str | None = None, product: str = "A2") -> str | No
     page = own or page_of(name, product)
     if page is None:
         return None
-    here = product in page.products
-    # A function of the C interface is declared for the products that its page lists.
-    if (has(own) if own else name in declared()) and (here or not name.startswith("asc_")):
+    known = _interface(product) if page.chapter.startswith("SIMD-API/C-API") else declared()
+    if has(own) if own else name in known:
         return None
-    if here:
+    if product in page.products:
         return f"{name} is documented ({page.chapter}) and not implemented here: docs/ascend-c-api.md lists what is"
     products = " and ".join(_NAMES[one].removeprefix("an ") for one in page.products)
     products = products or "none of the simulated products"

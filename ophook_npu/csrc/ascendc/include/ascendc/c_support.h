@@ -17,8 +17,8 @@ using Given = std::type_identity_t<T>;  // a scalar follows the operands' type
 
 // The tensor at an address, to the end of the array that it lies in.
 template <typename T>
-Local at(const char* call, T* address, At where) {
-  Local local = local_of(call, address, where);
+Local at(const char* call, T* address, At where, Memory in = Memory::ub) {
+  Local local = local_of(call, address, where, in);
   if constexpr (std::is_void_v<T>) local.dtype = Dtype::u8;
   else local.dtype = dtype_of<T>();
   return local;

@@ -8,6 +8,7 @@
 #include "../ascendc/c_copies_950.h"
 #include "../ascendc/c_registers.h"
 #else
+#include "../ascendc/c_cube.h"
 #include "../ascendc/c_memory.h"
 #endif
 

@@ -1,4 +1,4 @@
-"""The C interface of Ascend 950: vector functions on registers, copies, locks; and what has to be refused."""
+"""The C interface: registers, copies and locks of Ascend 950, an Atlas A2's cube unit; and what has to be refused."""
 
 import re
 import subprocess
@@ -13,13 +13,17 @@ from ophook_npu.sim import program
 SOURCE = Path(__file__).parent / "programs" / "asc" / "c_registers.asc"
 
 
+CUBE = SOURCE.with_name("c_cube.asc")
+OF_950 = ("--soc", "Ascend950PR_9589", str(SOURCE))
+
+
 def kernel_run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ophook_npu", "kernel", "run", *arguments, "--soc", "Ascend950PR_9589", str(SOURCE)]
+    command = [sys.executable, "-m", "ophook_npu", "kernel", "run", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_each_kind_of_function_computes_what_its_page_says() -> None:
-    done = kernel_run()
+    done = kernel_run(*OF_950)
     assert (done.returncode, done.stdout.strip()) == (0, f"status 0, wrong{' 0' * 14}"), done.stdout + done.stderr
 
 
@@ -33,10 +37,18 @@ def test_each_kind_of_function_computes_what_its_page_says() -> None:
     ],
 )
 def test_a_fault_is_told_with_the_line_of_the_call(fault: str, line: str, told: str) -> None:
-    done = kernel_run(f"-DFAULT={fault}")
+    done = kernel_run(f"-DFAULT={fault}", *OF_950)
     lines = [number for number, text in enumerate(SOURCE.read_text().splitlines(), 1) if line in text]
     assert done.returncode == 3 and done.stdout.startswith("status 507015"), done
     assert any(f"c_registers.asc:{number}: error: {told}" in done.stderr for number in lines), done.stderr
+
+
+def test_the_cube_unit_of_an_atlas_a2_multiplies_and_quantizes() -> None:
+    done = kernel_run(str(CUBE))
+    assert (done.returncode, done.stdout.strip()) == (0, "status 0, wrong 0 0 0"), done.stdout + done.stderr
+    done = kernel_run("-DFAULT", str(CUBE))
+    line = next(number for number, text in enumerate(CUBE.read_text().splitlines(), 1) if "asc_mmad(" in text)
+    assert done.returncode == 3 and f"c_cube.asc:{line}: error: Mmad: pipe M reads what pipe MTE1 writes" in done.stderr
 
 
 DECLARED = """
