@@ -30,7 +30,7 @@ from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
-from ophook_npu.sim import core_kinds, launches, threads
+from ophook_npu.sim import address_registers, core_kinds, launches, threads
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
@@ -251,7 +251,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     workspace = _workspace(job)
 
     def compiled(text: str, name: str) -> Path:
-        plain, watched = build.without_aicore(text), list[str]()
+        plain, watched = address_registers.translated(build.without_aicore(text)), list[str]()
         if job.threads or "__simt_vf__" in plain:
             plain, watched = threads.translated(plain), threads.WATCHED
         made = translated(plain, source.name, job.expressions, workspace, threads=job.threads)

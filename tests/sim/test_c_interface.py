@@ -31,7 +31,7 @@ def test_each_kind_of_function_computes_what_its_page_says() -> None:
     ("fault", "line", "told"),
     [
         ("1", "asc_loadalign(a, x);", "LoadAlign: the source begins at byte"),
-        ("2", "asc_storealign(out, b, i * step", "StoreAlign: the destination: bytes 0 to 256 of a tensor of"),
+        ("2", "asc_storealign(out, b, at", "StoreAlign: the destination: bytes 0 to 256 of a tensor of"),
         ("3", "asc_lock(PIPE_V, 0);", "Lock: mutex 0 is still locked, since line"),
         ("4", "asc_loadalign(a, x + i * step);", "LoadAlign: pipe V reads what pipe MTE2 writes"),
     ],

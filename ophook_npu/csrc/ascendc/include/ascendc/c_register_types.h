@@ -4,6 +4,8 @@
 #include "c_numbers_8.h"
 #include "reg_lanes.h"
 
+struct ophook::rt::CastsOfRegisters {};
+
 using vector_int8_t = AscendC::Reg::RegTensor<int8_t>;
 using vector_uint8_t = AscendC::Reg::RegTensor<uint8_t>;
 using vector_fp8_e8m0_t = AscendC::Reg::RegTensor<fp8_e8m0_t>;

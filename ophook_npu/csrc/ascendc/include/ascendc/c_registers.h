@@ -45,6 +45,8 @@ inline void mask_pieces(Mask& dst, const auto& src, int16_t part, uint32_t piece
     return refuse("asc_copy", "of uint16_t the parts are 0 to 15, of uint32_t 0 to 31", where);
   reg::details::mask_from(dst, src, uint32_t(part));
 }
+// What ophook_npu.sim.address_registers makes of asc_update_addr_reg: it gives the loop's variable.
+inline addr_reg address_in_loop(uint64_t index, uint32_t offset) { return {index * offset}; }
 inline uint32_t* later_mask(void* address, int64_t bytes) {  // offsets of masks are in bytes
   return reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(address) + bytes);
 }
@@ -221,6 +223,9 @@ inline uint32_t* later_mask(void* address, int64_t bytes) {  // offsets of masks
   inline void asc_deintlv_##name(vector_bool& dst0, vector_bool& dst1, vector_bool src0, vector_bool src1) { \
     OPHOOK_REG::DeInterleave<type>(dst0, dst1, src0, src1);                                                  \
   }
+addr_reg asc_update_addr_reg_b8(uint32_t offset) = delete;  // in a loop of a program alone: see address_in_loop
+addr_reg asc_update_addr_reg_b16(uint32_t offset) = delete;
+addr_reg asc_update_addr_reg_b32(uint32_t offset) = delete;
 OPHOOK_WIDTH(b8, uint8_t)
 OPHOOK_WIDTH(b16, uint16_t)
 OPHOOK_WIDTH(b32, uint32_t)

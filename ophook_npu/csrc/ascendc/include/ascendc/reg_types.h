@@ -28,6 +28,7 @@ OPHOOK_RT void reg_scatter(const char* call, void* base, const uint64_t* index, 
                            uint32_t size, const uint8_t* from, const uint8_t* known, At at);
 OPHOOK_RT void reg_convert(Dtype from, Dtype to, int mode, bool saturated, const void* in, void* out);
 OPHOOK_RT SqueezedBytes& squeezed();
+struct CastsOfRegisters;  // complete where the C interface is included
 }  // namespace ophook::rt
 
 namespace AscendC {
@@ -73,6 +74,12 @@ struct RegTensor {
   using ActualT = T;
   static constexpr uint32_t kBytes = VECTOR_REG_WIDTH * regTrait.REG_NUM, kLanes = kBytes / sizeof(T);
   RegTensor() { std::memset(known, 0, kBytes), std::memset(bytes, 0xa5, kBytes); }
+  // (vector_int32_t)reg: in the C interface a cast keeps the bits.
+  template <typename U>
+    requires(sizeof(std::conditional_t<true, ophook::rt::CastsOfRegisters, U>) > 0)
+  explicit RegTensor(const RegTensor<U, regTrait>& other) {
+    std::memcpy(bytes, other.bytes, kBytes), std::memcpy(known, other.known, kBytes);
+  }
   uint8_t bytes[kBytes], known[kBytes];
 };
 

@@ -47,10 +47,11 @@ inline void asc_sync_pipe(pipe_t pipe, OPHOOK_AT) {
   if (pipe == PIPE_S) return ophook::rt::refuse("asc_sync_pipe", "PIPE_S needs none, and is not supported", where);
   ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), where);
 }
-inline void asc_sync_notify(pipe_t pipe, pipe_t tpipe, event_t id, OPHOOK_AT) {
-  ophook::rt::set_flag(ophook::rt::Pipe(int(pipe)), ophook::rt::Pipe(int(tpipe)), int(id), where);
+// Of event_t; the vendor's programs give whole numbers as well.
+inline void asc_sync_notify(pipe_t pipe, pipe_t tpipe, int id, OPHOOK_AT) {
+  ophook::rt::set_flag(ophook::rt::Pipe(int(pipe)), ophook::rt::Pipe(int(tpipe)), id, where);
 }
-inline void asc_sync_wait(pipe_t pipe, pipe_t tpipe, event_t id, OPHOOK_AT) {
+inline void asc_sync_wait(pipe_t pipe, pipe_t tpipe, int id, OPHOOK_AT) {
   ophook::rt::wait_flag(ophook::rt::Pipe(int(pipe)), ophook::rt::Pipe(int(tpipe)), int(id), where);
 }
 enum class mem_dsb_t : uint64_t { DSB_ALL = 0, DSB_DDR, DSB_UB, DSB_SEQ };  // which accesses a barrier waits for
@@ -143,6 +144,14 @@ inline uint64_t asc_get_phy_buf_addr(uint64_t offset, OPHOOK_AT) {
 inline uint64_t asc_clear_nthbit(uint64_t bits, int64_t idx) { return bits & ~(uint64_t{1} << idx); }
 inline uint64_t asc_set_nthbit(uint64_t bits, int64_t idx) { return bits | uint64_t{1} << idx; }
 inline int64_t asc_clz(uint64_t value_in) { return AscendC::CountLeadingZero(value_in); }
+#if __NPU_ARCH__ == 3510
+// As the vendor's programs call the instruction; a kernel's own function of this name goes before it.
+template <typename T, typename... None>
+  requires(!sizeof...(None) && std::is_same_v<T, uint64_t>)
+int64_t clz(T value, None...) {
+  return asc_clz(value);
+}
+#endif
 inline int64_t asc_popc(uint64_t value) { return AscendC::GetBitCount<1>(value); }
 inline int64_t asc_zero_bits_cnt(uint64_t value) { return AscendC::GetBitCount<0>(value); }
 inline int64_t asc_ffs(uint64_t value) { return AscendC::GetSFFValue<1>(value); }
