@@ -1,7 +1,7 @@
 """Address registers of the C interface of Ascend 950: what the device's compiler makes of a loop around them.
 
-``asc_update_addr_reg_b16(step)`` gives ``i * step``, and ``i`` is the innermost loop's variable: nothing in the call says
-so. Of several dimensions the pages name the innermost one first, their example the outermost one: refused.
+``asc_update_addr_reg_b16(step)`` gives ``i * step``, and ``i`` is the innermost loop's variable: nothing in the call
+says so. Of several dimensions the pages name the innermost one first, their example the outermost one: refused.
 """
 
 from __future__ import annotations

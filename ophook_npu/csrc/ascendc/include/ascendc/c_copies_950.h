@@ -134,6 +134,8 @@ OPHOOK_CACHED(uint8_t, uint8_t)
 #undef OPHOOK_CACHED
 #undef OPHOOK_ALIGNED
 
+inline void asc_set_gm2ub_pad(uint32_t pad_val) { ophook::rt::pad_value(pad_val); }  // an older name of the value
+
 #define OPHOOK_LOOPS(name, in, size_type)                                                           \
   inline void asc_set_##name##_loop_size(size_type loop1_size, size_type loop2_size) {              \
     ophook::rt::CopyLoops& loops = ophook::rt::copy_loops(in);                                      \

@@ -47,6 +47,17 @@ inline void mask_pieces(Mask& dst, const auto& src, int16_t part, uint32_t piece
 }
 // What ophook_npu.sim.address_registers makes of asc_update_addr_reg: it gives the loop's variable.
 inline addr_reg address_in_loop(uint64_t index, uint32_t offset) { return {index * offset}; }
+// What SetVectorMask set: a bit for each of `lanes` elements.
+inline Mask set_before(uint32_t lanes) {
+  uint64_t bits[2];
+  read_mask_bits(bits[1], bits[0]);
+  Mask mask;
+  for (uint32_t bit = 0; bit < 256; ++bit) {
+    const uint32_t lane = bit / (256 / lanes);
+    mask.set(bit, bits[lane / 64] >> lane % 64 & 1);
+  }
+  return mask;
+}
 inline uint32_t* later_mask(void* address, int64_t bytes) {  // offsets of masks are in bytes
   return reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(address) + bytes);
 }
@@ -230,6 +241,8 @@ OPHOOK_WIDTH(b8, uint8_t)
 OPHOOK_WIDTH(b16, uint16_t)
 OPHOOK_WIDTH(b32, uint32_t)
 #undef OPHOOK_WIDTH
+inline vector_bool asc_get_mask_spr_b16() { return ophook::c::set_before(128); }
+inline vector_bool asc_get_mask_spr_b32() { return ophook::c::set_before(64); }
 inline void asc_not(vector_bool& dst, vector_bool src, vector_bool mask) { OPHOOK_REG::Not(dst, src, mask); }
 inline void asc_select(vector_bool& dst, vector_bool src0, vector_bool src1, vector_bool mask) {
   OPHOOK_REG::Select(dst, src0, src1, mask);

@@ -107,6 +107,7 @@ OPHOOK_RT void dequantize(Local dst, Local src, bool by_table, bool upper, Cover
 OPHOOK_RT void cast_scalar(float value, Dtype to, void* out, int mode, At at);
 OPHOOK_RT void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only);
 OPHOOK_RT void set_mask_bits(uint64_t high, uint64_t low);
+OPHOOK_RT void read_mask_bits(uint64_t& high, uint64_t& low);
 
 // ---- copies ----
 struct Blocks {  // `count` pieces of `length` bytes; gaps between them in bytes

@@ -145,6 +145,23 @@ inline uint64_t asc_clear_nthbit(uint64_t bits, int64_t idx) { return bits & ~(u
 inline uint64_t asc_set_nthbit(uint64_t bits, int64_t idx) { return bits | uint64_t{1} << idx; }
 inline int64_t asc_clz(uint64_t value_in) { return AscendC::CountLeadingZero(value_in); }
 #if __NPU_ARCH__ == 3510
+// A number of its own, rounded; and one into device memory past the cache.
+#define OPHOOK_ROUNDED(suffix, mode)                                                                              \
+  inline int32_t asc_float2int32_##suffix(float value) {                                                          \
+    int32_t whole;                                                                                                \
+    ophook::rt::reg_convert(ophook::rt::Dtype::f32, ophook::rt::Dtype::i32, int(AscendC::RoundMode::CAST_##mode), \
+                            true, &value, &whole);                                                                \
+    return whole;                                                                                                 \
+  }
+OPHOOK_ROUNDED(rn, RINT)
+OPHOOK_ROUNDED(rna, ROUND)
+OPHOOK_ROUNDED(rd, FLOOR)
+OPHOOK_ROUNDED(ru, CEIL)
+#undef OPHOOK_ROUNDED
+OPHOOK_OF(int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t)
+inline void asc_store_dev(T* addr, ophook::c::Given<T> value, OPHOOK_AT) {
+  ophook::rt::write_global_uncached("asc_store_dev", ophook::c::global(addr), sizeof(T), &value, where);
+}
 // As the vendor's programs call the instruction; a kernel's own function of this name goes before it.
 template <typename T, typename... None>
   requires(!sizeof...(None) && std::is_same_v<T, uint64_t>)
