@@ -27,6 +27,7 @@ using vector_bool = AscendC::Reg::MaskReg;
 using vector_load_unalign = AscendC::Reg::UnalignRegForLoad;
 using vector_store_unalign = AscendC::Reg::UnalignRegForStore;
 using addr_reg = AscendC::Reg::AddrReg;
+using iter_reg = addr_reg;  // its older name
 
 // Which elements a mask chooses.
 #define OPHOOK_PATTERN(name) inline constexpr auto PAT_##name = AscendC::Reg::MaskPattern::name;

@@ -234,9 +234,14 @@ inline uint32_t* later_mask(void* address, int64_t bytes) {  // offsets of masks
   inline void asc_deintlv_##name(vector_bool& dst0, vector_bool& dst1, vector_bool src0, vector_bool src1) { \
     OPHOOK_REG::DeInterleave<type>(dst0, dst1, src0, src1);                                                  \
   }
-addr_reg asc_update_addr_reg_b8(uint32_t offset) = delete;  // in a loop of a program alone: see address_in_loop
-addr_reg asc_update_addr_reg_b16(uint32_t offset) = delete;
-addr_reg asc_update_addr_reg_b32(uint32_t offset) = delete;
+// In a loop of a program alone: see address_in_loop. The second name is the older one.
+#define OPHOOK_STEPPED(width)                                     \
+  addr_reg asc_update_addr_reg_##width(uint32_t offset) = delete; \
+  addr_reg asc_create_iter_reg_##width(uint32_t offset) = delete;
+OPHOOK_STEPPED(b8)
+OPHOOK_STEPPED(b16)
+OPHOOK_STEPPED(b32)
+#undef OPHOOK_STEPPED
 OPHOOK_WIDTH(b8, uint8_t)
 OPHOOK_WIDTH(b16, uint16_t)
 OPHOOK_WIDTH(b32, uint32_t)
