@@ -51,6 +51,11 @@ def test_the_cube_unit_of_an_atlas_a2_multiplies_and_quantizes() -> None:
     assert done.returncode == 3 and f"c_cube.asc:{line}: error: Mmad: pipe M reads what pipe MTE1 writes" in done.stderr
 
 
+def test_types_and_repeats_mix_as_their_pages_list_them() -> None:
+    done = kernel_run(str(SOURCE.with_name("c_mixed.asc")))
+    assert (done.returncode, done.stdout.strip()) == (0, "status 0, wrong 0 0"), done.stdout + done.stderr
+
+
 DECLARED = """
 #include "c_api/asc_simd.h"
 void f(__ubuf__ float* at, __ubuf__ int4b_t* four, vector_float f, vector_half h, vector_int8_t b, vector_bfloat16_t bf,

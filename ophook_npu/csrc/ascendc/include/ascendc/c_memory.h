@@ -107,6 +107,16 @@ OPHOOK_AXPY inline void asc_axpy(D* dst, S* src, ophook::c::Given<S> value, OPHO
                           ophook::c::repeated(repeat), {dst_block, dst_repeat}, {src_block, src_repeat}, where);
 }
 
+// Halves into sums of float; those of one type are a row.
+OPHOOK_WITH_SYNC(asc_fma, , (float* dst, half* src0, half* src1, uint32_t count), (dst, src0, src1, count),
+                 ophook::rt::binary(ophook::rt::Op::MulAddDst, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0),
+                                    OPHOOK_LOCAL(src1), ophook::c::first(count), {}, {}, {}, where))
+inline void asc_fma(float* dst, half* src0, half* src1, OPHOOK_STEPS_3, OPHOOK_AT) {
+  ophook::rt::binary(ophook::rt::Op::MulAddDst, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), OPHOOK_LOCAL(src1),
+                     ophook::c::repeated(repeat), {dst_block, dst_repeat}, {src0_block, src0_repeat},
+                     {src1_block, src1_repeat}, where);
+}
+
 // ---- other vector instructions ----
 #define OPHOOK_B16_B32 OPHOOK_OF(int16_t, uint16_t, int32_t, uint32_t)
 #define OPHOOK_NUMBERS OPHOOK_OF(half, int16_t, uint16_t, bfloat16_t, float, int32_t, uint32_t)
@@ -133,6 +143,11 @@ OPHOOK_WITH_SYNC(asc_gather, OPHOOK_NUMBERS, (T * dst, T* src, uint32_t* src_off
                  (dst, src, src_offset, count),
                  ophook::rt::gather(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), OPHOOK_LOCAL(src_offset), 0,
                                     ophook::c::first(count), {}, where))
+OPHOOK_NUMBERS inline void asc_gather(T* dst, T* src, uint32_t* src_offset, uint16_t dst_repeat, uint8_t repeat,
+                                      OPHOOK_AT) {
+  ophook::rt::gather(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), OPHOOK_LOCAL(src_offset), 0, ophook::c::repeated(repeat),
+                     {1, dst_repeat}, where);
+}
 OPHOOK_WITH_SYNC(asc_gather_datablock, OPHOOK_OF(uint16_t, uint32_t),
                  (T * dst, T* src, uint32_t* src_offset, uint16_t dst_repeat, uint8_t dst_block, uint8_t repeat),
                  (dst, src, src_offset, dst_repeat, dst_block, repeat),
