@@ -85,7 +85,7 @@ def test_what_no_page_lists_does_not_compile(call: str, message: str, tmp_path: 
         program.compile(["--npu-arch=dav-3510", "-fsyntax-only", "-c", str(source)])
 
 
-@pytest.mark.parametrize("name", ["asc_half2int4x2_rn", "asc_e4m32float", "asc_mmad", "asc_ndim_copy_gm2ub"])
+@pytest.mark.parametrize("name", ["asc_half2int4x2_rn", "asc_e4m32float", "asc_mmad", "asc_sync_intra_wait"])
 def test_what_is_not_simulated_is_named_with_its_page(name: str, tmp_path: Path) -> None:
     source = tmp_path / "absent.asc"
     source.write_text(f"{DECLARED}  {name}(f, f, mask);\n}}\n")

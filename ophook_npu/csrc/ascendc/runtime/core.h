@@ -205,6 +205,7 @@ class Core {
   uint64_t gathered = 0;  // by the last GatherMask
   SqueezedBytes squeezed;
   CopyLoops loops_in, loops_out;
+  Dimensions dimensions;
   Mutex mutexes[kMutexes];
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};

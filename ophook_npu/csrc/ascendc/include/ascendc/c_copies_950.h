@@ -155,4 +155,52 @@ OPHOOK_LOOPS(gm2ub, true, uint64_t)
 OPHOOK_LOOPS(ub2gm, false, uint32_t)
 #undef OPHOOK_LOOPS
 
+// A copy of up to five dimensions: strides, padding and its value are told before it.
+constexpr uint64_t ASC_DEFAULT_NDIM_PAD_COUNT_CONFIG_VALUE = 0;
+union asc_ndim_pad_count_config {
+  uint64_t config = ASC_DEFAULT_NDIM_PAD_COUNT_CONFIG_VALUE;
+  struct {
+    uint8_t loop1_lp_count, loop1_rp_count, loop2_lp_count, loop2_rp_count;
+    uint8_t loop3_lp_count, loop3_rp_count, loop4_lp_count, loop4_rp_count;
+  };
+};
+inline void asc_set_ndim_pad_count(asc_ndim_pad_count_config& config) {
+  ophook::rt::Dimensions& told = ophook::rt::dimensions();
+  for (int d = 1; d < 5; ++d) {
+    told.before[d] = uint8_t(config.config >> (d - 1) * 16);
+    told.behind[d] = uint8_t(config.config >> ((d - 1) * 16 + 8));
+  }
+}
+OPHOOK_MOVED inline void asc_set_ndim_pad_value(T pad_value) {
+  ophook::rt::dimensions().value = 0;
+  std::memcpy(&ophook::rt::dimensions().value, &pad_value, sizeof pad_value);
+}
+#define OPHOOK_STRIDE(d)                                                                \
+  inline void asc_set_ndim_loop##d##_stride(uint64_t dst_stride, uint64_t src_stride) { \
+    ophook::rt::dimensions().to_step[d] = dst_stride;                                   \
+    ophook::rt::dimensions().from_step[d] = src_stride;                                 \
+  }
+OPHOOK_STRIDE(0)
+OPHOOK_STRIDE(1)
+OPHOOK_STRIDE(2)
+OPHOOK_STRIDE(3)
+OPHOOK_STRIDE(4)
+#undef OPHOOK_STRIDE
+#define OPHOOK_CACHED(cache)                                                                                      \
+  OPHOOK_OF(int8_t, uint8_t, fp4x2_e2m1_t, fp4x2_e1m2_t, fp8_e8m0_t, fp8_e5m2_t, fp8_e4m3fn_t, int16_t, uint16_t, \
+            half, bfloat16_t, int32_t, uint32_t, float)                                                           \
+  inline void asc_ndim_copy_gm2ub(T* dst, T* src, uint32_t loop0_size, uint32_t loop1_size, uint32_t loop2_size,  \
+                                  uint32_t loop3_size, uint32_t loop4_size, uint8_t loop0_lp_count,               \
+                                  uint8_t loop0_rp_count, bool padding_mode, cache, OPHOOK_AT) {                  \
+    ophook::rt::Dimensions all = ophook::rt::dimensions();                                                        \
+    const uint32_t sizes[] = {loop0_size, loop1_size, loop2_size, loop3_size, loop4_size};                        \
+    for (int d = 0; d < 5; ++d) all.size[d] = sizes[d];                                                           \
+    all.before[0] = loop0_lp_count, all.behind[0] = loop0_rp_count, all.constant = padding_mode;                  \
+    ophook::rt::copy_dimensions("asc_ndim_copy_gm2ub", OPHOOK_LOCAL(dst), ophook::c::global(src), sizeof(T), all, \
+                                where);                                                                           \
+  }
+OPHOOK_CACHED(asc_load_l2_cache_mode)
+OPHOOK_CACHED(uint8_t)
+#undef OPHOOK_CACHED
+
 #include "c_macros_end.inc"

@@ -195,6 +195,16 @@ struct CopyLoops {
   uint64_t size[2] = {1, 1}, local[2] = {}, global[2] = {};
 };
 OPHOOK_RT CopyLoops& copy_loops(bool in);
+// A copy of up to five dimensions, from the innermost one on: steps and padding in elements.
+struct Dimensions {
+  static constexpr int kMost = 5;
+  uint64_t from_step[kMost] = {}, to_step[kMost] = {}, value = 0;
+  uint32_t size[kMost] = {};
+  uint8_t before[kMost] = {}, behind[kMost] = {};
+  bool constant = false;  // what stands around: the value, else the nearest element
+};
+OPHOOK_RT Dimensions& dimensions();  // what the running core was told
+OPHOOK_RT void copy_dimensions(const char* call, Local to, Global from, uint32_t element, const Dimensions& all, At at);
 OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min; -1 as it is
 OPHOOK_RT Dtype atomic_type();                 // other: no copy is atomic
 
