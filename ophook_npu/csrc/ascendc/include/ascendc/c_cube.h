@@ -85,7 +85,18 @@ uint64_t bits_of(V value) {
       ophook::rt::mmad(OPHOOK_AT_IN(l0c, c_matrix), OPHOOK_AT_IN(l0a, a_matrix), OPHOOK_AT_IN(l0b, b_matrix), nullptr, \
                        ophook::c::product(left_height, n_dim, right_width, unit_flag, k_direction_align,               \
                                           c_matrix_source, c_matrix_init_val),                                         \
-                       where))
+                       where))                                                                                         \
+  OPHOOK_WITH_SYNC(name, OPHOOK_ALL head,                                                                              \
+                   (C * c_matrix, A * a_matrix, A * b_matrix, uint16_t left_height, uint16_t n_dim,                    \
+                    uint16_t right_width, uint8_t feat_offset, uint8_t smask_offset, uint8_t unit_flag,                \
+                    bool k_direction_align, bool is_weight_offset, bool c_matrix_source, bool c_matrix_init_val),      \
+                   (c_matrix, a_matrix, b_matrix, left_height, n_dim, right_width, feat_offset, smask_offset,          \
+                    unit_flag, k_direction_align, is_weight_offset, c_matrix_source, c_matrix_init_val),               \
+                   if (feat_offset || smask_offset || is_weight_offset) return ophook::rt::refuse(                     \
+                       #name, "offsets of the matrices are not simulated", where);                                     \
+                   name(c_matrix, a_matrix, b_matrix, left_height, n_dim, right_width, unit_flag, k_direction_align,   \
+                        c_matrix_source, c_matrix_init_val, where))
+// The longer form's offsets have to be 0.
 OPHOOK_PRODUCT(asc_mmad, (OPHOOK_FROM_TO(int32_t(int8_t), float(half), float(float), float(bfloat16_t))), D, S)
 OPHOOK_PRODUCT(asc_mmad_s4, (), int32_t, int4b_t)
 #undef OPHOOK_PRODUCT
