@@ -54,17 +54,17 @@ _NO_MEMBER = re.compile(
 )
 
 
-def hint(message: str) -> str | None:
-    """What to do about a compiler's message, where it is an idiom of Ascend C."""
+def hint(message: str, product: str = "A2") -> str | None:
+    """What to do about a compiler's message, where it is an idiom of Ascend C. ``product``: what is compiled for."""
     for pattern, text in _HINTS:
         found = pattern.search(message)
         if found:
             return text.format(*found.groups())
     for unknown in _UNKNOWN.finditer(message):
-        if told := pages.absent(next(filter(None, unknown.groups()))):
+        if told := pages.absent(next(filter(None, unknown.groups())), product=product):
             return told
     for owner, member in _NO_MEMBER.findall(message):
-        if told := pages.absent(member, owner):
+        if told := pages.absent(member, owner, product):
             return told
     if member := _MEMBER.search(message):
         return f"AscendC::{member[1]} is not implemented here: docs/ascend-c-api.md lists what is"

@@ -6,12 +6,14 @@ import functools
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from ophook_npu import toolchain
 from ophook_npu.soc import CSRC
 
 ROOT = CSRC / "ascendc"
 PAGES = ROOT / "pages.txt"
+_NAMES = {"A2": "an Atlas A2", "A3": "an Atlas A3", "950": "Ascend950"}  # of products
 _FILE = re.compile(r'# \d+ "([^"]+)"')
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -58,27 +60,37 @@ def _headers() -> tuple[str, ...]:
 
     Each by itself, because they define some names twice.
     """
-    texts = []
-    for folder in ("include", "host", "program"):
-        headers = [word for header in sorted((ROOT / folder).rglob("*.h")) for word in ("-include", str(header))]
-        roots = (ROOT / "host", ROOT / "include", CSRC, CSRC / "include")
-        flags = ["-std=c++20", *(f"-I{root}" for root in roots)]
-        result = toolchain.run([*toolchain.compiler(), *flags, *headers, "-E", "-dD", "-x", "c++", os.devnull])
-        ours, lines = False, []
-        for line in result.stdout.splitlines():
-            if m := _FILE.match(line):
-                ours = m[1].startswith(str(ROOT))
-            elif ours:
-                lines.append(_STRING.sub(" ", line))
-        texts.append("\n".join(lines))
+    texts = [_preprocessed(sorted((ROOT / folder).rglob("*.h"))) for folder in ("include", "host", "program")]
     # By itself: it includes a header of the torch_npu wheel.
     return (*texts, (CSRC / "include" / "acl" / "acl_rt_compile.h").read_text())
+
+
+def _preprocessed(headers: list[Path], *macros: str) -> str:
+    """What is ours of them, without strings."""
+    included = [word for header in headers for word in ("-include", str(header))]
+    roots = (ROOT / "host", ROOT / "include", CSRC, CSRC / "include")
+    flags = ["-std=c++20", *(f"-I{root}" for root in roots), *macros]
+    result = toolchain.run([*toolchain.compiler(), *flags, *included, "-E", "-dD", "-x", "c++", os.devnull])
+    ours, lines = False, []
+    for line in result.stdout.splitlines():
+        if m := _FILE.match(line):
+            ours = m[1].startswith(str(ROOT))
+        elif ours:
+            lines.append(_STRING.sub(" ", line))
+    return "\n".join(lines)
 
 
 @functools.cache
 def declared() -> frozenset[str]:
     """Every identifier of our headers of Ascend C."""
     return frozenset(name for text in _headers() for name in _NAME.findall(text))
+
+
+@functools.cache
+def _interface(product: str) -> frozenset[str]:
+    """Every identifier of the C interface's header for a product: the cube unit's functions are an Atlas A2's alone."""
+    header = ROOT / "include" / "c_api" / "asc_simd.h"
+    return frozenset(_NAME.findall(_preprocessed([header], f"-D__CCE_AICORE__={310 if product == '950' else 220}")))
 
 
 @functools.cache
@@ -143,26 +155,31 @@ def has(page: Page) -> bool:
     return page.name in declared() or page.name in _described()
 
 
-def page_of(name: str) -> Page | None:
-    """The page that describes a name. One of the C interface describes several: asc_dcci has asc_dcci_single."""
+def page_of(name: str, product: str = "A2") -> Page | None:
+    """The page that describes a name, one that lists the product if there is one. A page of the C interface describes
+    several names: asc_dcci has asc_dcci_single.
+    """
     those = [page for page in pages() if page.name == name]
     if not those and name.startswith("asc_"):
         those = [page for page in pages() if page.name.startswith("asc_") and name.startswith(f"{page.name}_")]
         those.sort(key=lambda page: -len(page.name))
-    return next((page for page in those if "A2" in page.products), those[0] if those else None)
+    return next((page for page in those if product in page.products), those[0] if those else None)
 
 
-def absent(name: str, owner: str | None = None) -> str | None:
+def absent(name: str, owner: str | None = None, product: str = "A2") -> str | None:
     """What to say of a name that did not compile; None where no page has it, or our headers know it.
 
-    ``owner``: the class that has no such member.
+    ``owner``: the class that has no such member. ``product``: what is compiled for.
     """
     own = next((one for one in pages() if owner and one.name == name and _class_of(one) == owner.lower()), None)
-    page = own or page_of(name)
-    if page is None or (has(own) if own else name in declared()):
+    page = own or page_of(name, product)
+    if page is None:
         return None
-    if "A2" in page.products:
+    known = _interface(product) if page.chapter.startswith("SIMD-API/C-API") else declared()
+    if has(own) if own else name in known:
+        return None
+    if product in page.products:
         return f"{name} is documented ({page.chapter}) and not implemented here: docs/ascend-c-api.md lists what is"
-    products = " and ".join(f"Ascend{one}" if one == "950" else f"Atlas {one}" for one in page.products)
+    products = " and ".join(_NAMES[one].removeprefix("an ") for one in page.products)
     products = products or "none of the simulated products"
-    return f"{name} is documented ({page.chapter}) for {products} alone, not for an Atlas A2"
+    return f"{name} is documented ({page.chapter}) for {products} alone, not for {_NAMES[product]}"

@@ -30,7 +30,7 @@ from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
-from ophook_npu.sim import core_kinds, launches, threads
+from ophook_npu.sim import address_registers, core_kinds, launches, threads
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
@@ -39,6 +39,7 @@ _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
 # --npu-arch: Atlas A2 and A3; Ascend950; Ascend310P
 _ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310, "dav-2002": 200}
 _OF_THREADS = "dav-3510"
+_OF_950 = f"-D__CCE_AICORE__={_ARCHITECTURES[_OF_THREADS]}"
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
 _DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer|-X(?:host|aicore)-(?:start|end)")
 
@@ -119,7 +120,7 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.inputs.append(one)
     if of_soc and not any(one.startswith("-D__CCE_AICORE__") for one in job.seen):  # --npu-arch comes first
         job.seen.append(of_soc)
-    if job.threads and f"-D__CCE_AICORE__={_ARCHITECTURES[_OF_THREADS]}" not in job.seen:
+    if job.threads and _OF_950 not in job.seen:
         raise OphookError(_WHERE, "--enable-simt: threads of SIMT are Ascend 950's", todo=f"--npu-arch={_OF_THREADS}")
     if not job.sources and not any(not one.startswith("-") for one in job.inputs):
         raise OphookError(_WHERE, "no input file", allowed="sources (.asc, .cpp), objects and libraries")
@@ -226,8 +227,7 @@ _OWN = re.compile(r'^# \d+ "([^"]*)"(?: [124])*$', re.MULTILINE)
 
 
 def _how(job: _Job) -> list[str]:
-    # GCC has one version, whatever is asked for: see build.standard.
-    gcc = toolchain.is_gcc(toolchain.kernel_compiler())
+    gcc = toolchain.is_gcc(toolchain.kernel_compiler())  # it has one version, whatever is asked for: build.standard
     return [build.standard(), "-fPIC", *(flag for flag in job.flags if not gcc or not flag.startswith("-std="))]
 
 
@@ -253,7 +253,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     workspace = _workspace(job)
 
     def compiled(text: str, name: str) -> Path:
-        plain, watched = build.without_aicore(text), list[str]()
+        plain, watched = address_registers.translated(build.without_aicore(text)), list[str]()
         if job.threads or "__simt_vf__" in plain:
             plain, watched = threads.translated(plain), threads.WATCHED
         made = translated(plain, source.name, job.expressions, workspace, threads=job.threads)
@@ -262,7 +262,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         taken = [*how, *optimize, "-g", "-w", build.ALIASING, *watched, "-x", "c++-cpp-output"]
         if toolchain.is_gcc(compiler):
             taken.append("-fpreprocessed")
-        _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed)
+        _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed, job.seen)
         return folder / f"{name}.o"
 
     text = _preprocessed(source, job, root)
@@ -296,10 +296,11 @@ def _write_launches(job: _Job, root: Path) -> Path:
     return job.launches
 
 
-def _run(command: Sequence[str], what: str) -> str:
+def _run(command: Sequence[str], what: str, seen: Sequence[str] = ()) -> str:
     result = toolchain.run(command)
     if result.returncode:
-        raise OphookError(_WHERE, build.explained(result.stderr, what, command), todo=build.hint(result.stderr))
+        todo = build.hint(result.stderr, "950" if _OF_950 in seen else "A2")
+        raise OphookError(_WHERE, build.explained(result.stderr, what, command), todo=todo)
     return result.stdout
 
 

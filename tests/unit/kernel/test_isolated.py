@@ -84,7 +84,10 @@ def test_hints() -> None:
     told = hint(f"error: ‘{lacking.name}’ is not a member of ‘AscendC’")
     assert told and f"{lacking.name} is documented ({lacking.chapter}) and not implemented here" in told
     assert "for Ascend950 alone" in (hint("error: ‘asc_mmad_mx’ was not declared in this scope") or "")
-    assert "cube_compute" in (hint("error: ‘asc_mmad_sync’ was not declared in this scope") or "")
+    assert "cube_datamove" in (hint("error: ‘asc_copy_l12l0c_sync’ was not declared in this scope") or "")
+    assert "for Atlas A2 and Atlas A3 alone, not for Ascend950" in (
+        hint("error: ‘asc_add_relu’ was not declared in this scope", "950") or ""
+    )
     assert "DTYPE_X" in (hint("error: ‘DTYPE_X’ was not declared in this scope") or "")
     told = hint("error: ‘class AscendC::TPipe’ has no member named ‘InitSpmBuffer’; did you mean ‘InitBuffer’?")
     assert told and told.startswith("InitSpmBuffer is documented (SIMD-API/基础API/资源管理/TPipe) and not")

@@ -1,4 +1,5 @@
 // DataCopy, DataCopyPad and scalar access.
+#include <algorithm>
 #include <vector>
 
 #include "access.h"
@@ -90,6 +91,58 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
       }
     });
   }
+}
+
+Dimensions& dimensions() { return core().dimensions; }
+
+void copy_dimensions(const char* call, Local to, Global from, uint32_t element, const Dimensions& all, At at) {
+  Core& c = core();
+  number_tile(c, at);
+  Operation op(c, Pipe::MTE2, call, at);
+  if (!c.usable(to, call, at) || !has_unit(c, true, call, at) || !op.aligned(to, kBlock, "the destination")) return;
+  ++c.launch.counters.copies;
+  uint64_t count = 1, last = 0;
+  uint32_t whole[Dimensions::kMost];
+  for (int d = 0; d < Dimensions::kMost; ++d) {
+    if (!all.size[d] || all.size[d] >= 1u << 20)
+      return c.report(Kind::parameter, call, at,
+                      text("dimension %d has %u elements; allowed: 1 to 1048575", d, all.size[d]));
+    whole[d] = all.before[d] + all.size[d] + all.behind[d];
+    count *= whole[d], last += (whole[d] - 1) * all.to_step[d];
+  }
+  if (!op.inside(to, 0, (last + 1) * element, "the destination")) return;
+  struct One {
+    uint64_t to;
+    const uint8_t* from;  // none: the value
+    bool known;
+  };
+  std::vector<One> elements(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t rest = i, target = 0, source = 0;
+    bool inside = true;
+    for (int d = 0; d < Dimensions::kMost; ++d) {
+      const int64_t place = int64_t(rest % whole[d]), at_source = place - all.before[d];
+      rest /= whole[d];
+      inside &= at_source >= 0 && at_source < int64_t(all.size[d]);
+      target += uint64_t(place) * all.to_step[d];
+      source += uint64_t(std::clamp<int64_t>(at_source, 0, all.size[d] - 1)) * all.from_step[d];
+    }
+    One& one = elements[i] = {target * element, from.data + source * element, true};
+    if (!inside && all.constant) one.from = nullptr;
+    const uint64_t usable = one.from ? op.from_device(one.from, element) : 0;
+    op.fills(to, one.to, element, one.from, usable);
+    if (one.from && usable < element) return;  // it was told
+    if (one.from) one.known = op.initialized(one.from, element);
+    c.launch.counters.copied_in += usable;
+  }
+  uint8_t *const data = op.data(to), *const written = op.written(to);
+  const uint64_t value = all.value;
+  when_due(op, [=] {
+    for (const One& one : elements) {
+      std::memcpy(data + one.to, one.from ? one.from : reinterpret_cast<const uint8_t*>(&value), element);
+      std::memset(written + one.to, one.known, element);
+    }
+  });
 }
 
 // Whether only the last bytes of blocks of 32 are missing: the values before them in the same block are there.
@@ -204,6 +257,7 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
 }
 
 void pad_value(uint64_t bits) { core().pad_value = bits; }
+CopyLoops& copy_loops(bool in) { return in ? core().loops_in : core().loops_out; }
 
 void atomic(int kind, Dtype dtype) {
   if (kind >= 0) core().atomic_kind = kind;

@@ -112,6 +112,14 @@ struct Flag {
   Clock clock{};
   At at{nullptr, 0};
 };
+// What pipes of a core hold by turns.
+struct Mutex {
+  int held = -1;  // by which pipe
+  bool waits = true;
+  Clock over{};  // what was done before its unlocks
+  At at{nullptr, 0};
+};
+constexpr int kMutexes = 32;
 // What CrossCoreSetFlag tells the cores that wait: which operations of every core are over.
 struct Message {
   std::vector<Clock> over;  // by core
@@ -211,6 +219,9 @@ class Core {
   uint32_t last_place = 0;
   uint64_t gathered = 0;  // by the last GatherMask
   SqueezedBytes squeezed;
+  CopyLoops loops_in, loops_out;
+  Dimensions dimensions;
+  Mutex mutexes[kMutexes];
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;

@@ -316,25 +316,39 @@ static void adopt(LocalMemory& memory, const Local& view) {
        ++hole)
     if (data[hole - written] != 0xff) *hole = 1;
 }
-Local local_of(const char* call, const void* address, At at) {
+Local local_of(const char* call, const void* address, At at, Memory in) {
+  struct Place {
+    TPosition position;
+    const char *name, *how;
+  };
+  static constexpr Place places[] = {
+      {TPosition::VECCALC, "the unified buffer", "__ubuf__, or use asc_get_phy_buf_addr"},
+      {TPosition::A1, "L1", "__cbuf__"},
+      {TPosition::A2, "L0A", "__ca__"},
+      {TPosition::B2, "L0B", "__cb__"},
+      {TPosition::CO1, "L0C", "__cc__"},
+      {TPosition::C2, "the bias table", ""},  // which has no arrays
+      {TPosition::C2PIPE2GM, "the fixpipe buffer", "__fbuf__"},
+  };
   Core& c = core();
+  const Place& place = places[int(in)];
   const auto* p = static_cast<const uint8_t*>(address);
-  LocalMemory& memory = c.memory->at(Memory::ub);
+  LocalMemory& memory = c.memory->at(in);
   if (!memory.holds(p)) {
     c.report(Kind::position, call, at,
-             "the address is not in the unified buffer: declare an array with __ubuf__, or use asc_get_phy_buf_addr");
+             text("the address is not in %s: declare an array with %s", place.name, place.how));
     c.stop();
   }
   Local view;
-  view.offset = uint32_t(p - memory.data(0, 0)), view.bytes = memory.size() - view.offset,
-  view.position = uint8_t(TPosition::VECCALC);
+  view.offset = uint32_t(p - memory.data(0, 0)), view.bytes = memory.size() - view.offset;
+  view.memory = in, view.position = uint8_t(place.position);
   for (size_t i = 0; i < c.buffers.size(); ++i) {
     const Buffer& b = c.buffers[i];
-    if (b.memory != Memory::ub || view.offset < b.offset || view.offset >= b.offset + b.bytes) continue;
+    if (b.memory != in || view.offset < b.offset || view.offset >= b.offset + b.bytes) continue;
     view.bytes = b.offset + b.bytes - view.offset, view.buffer = int32_t(i), view.generation = b.generation;
     break;
   }
-  if (c.launch.checks()) adopt(memory, view);
+  if (in == Memory::ub && c.launch.checks()) adopt(memory, view);
   return view;
 }
 uint64_t local_base(const char* call, At at) {

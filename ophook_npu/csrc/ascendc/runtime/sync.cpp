@@ -39,6 +39,31 @@ void wait_flag(Pipe from, Pipe to, int id, At at) {
   c.settle();
 }
 
+void mutex_lock(Pipe pipe, int id, bool waits, At at) {
+  Core& c = core();
+  if (id >= kMutexes) return c.report(Kind::event_id, "Lock", at, text("mutex %d; allowed: 0 to %d", id, kMutexes - 1));
+  c.begin(pipe, "Lock", at);
+  Mutex& mutex = c.mutexes[id];
+  if (mutex.held >= 0)
+    return c.report(Kind::set_twice, "Lock", at, text("mutex %d is still locked, since line %d", id, mutex.at.line));
+  mutex.held = int(pipe), mutex.waits = waits, mutex.at = at;
+  if (waits) c.join(pipe, mutex.over);
+  c.settle();
+}
+
+void mutex_unlock(Pipe pipe, int id, bool waits, At at) {
+  Core& c = core();
+  if (id >= kMutexes)
+    return c.report(Kind::event_id, "Unlock", at, text("mutex %d; allowed: 0 to %d", id, kMutexes - 1));
+  c.begin(pipe, "Unlock", at);
+  Mutex& mutex = c.mutexes[id];
+  if (mutex.held != int(pipe) || mutex.waits != waits)
+    return c.report(Kind::wait_without_set, "Unlock", at,
+                    text("pipe %s has not locked mutex %d in this way", name_of(pipe), id));
+  mutex.held = -1;
+  mutex.over.learn(c.snapshot(pipe));
+}
+
 int event_fetch(Pipe from, Pipe to, bool hold, At at) {
   Core& c = core();
   uint8_t& held = c.held_events[int(from)][int(to)];

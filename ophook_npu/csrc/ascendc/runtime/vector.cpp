@@ -429,6 +429,7 @@ void binary_cast(const char* call, Op code, Local dst, Local a, Local b, Cover c
 void set_deq_scale(float scale) { core().deq_scale = scale, core().has_deq_scale = true; }
 
 void set_mask_bits(uint64_t high, uint64_t low) { core().mask_high = high, core().mask_low = low; }
+void read_mask_bits(uint64_t& high, uint64_t& low) { high = core().mask_high, low = core().mask_low; }
 void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only) {
   Core& c = core();
   c.mask_by_count = by_count;

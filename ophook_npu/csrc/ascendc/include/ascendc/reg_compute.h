@@ -216,13 +216,16 @@ __simd_callee__ inline void Not(U& dstReg, U& srcReg, MaskReg& mask) {
     return value;
   });
 }
-// Shifts: the distance is signed and not negative; from the width on nothing is left, or the sign.
+// Shifts: the distance is signed and not negative. A signed number keeps its sign to either side; from the width on
+// nothing is left, to the right the sign.
 namespace details {
 template <typename T>
 T shifted(T value, int64_t by, bool left) {
   constexpr int64_t bits = int64_t(sizeof(T)) * 8;
   if (by >= bits) return left || value >= 0 ? T(0) : T(-1);
-  return left ? T(uint64_t(value) << by) : T(value >> by);
+  if (!left) return T(value >> by);
+  constexpr uint64_t sign = std::is_signed_v<T> ? uint64_t{1} << (bits - 1) : 0;
+  return T(((uint64_t(value) << by) & ~sign) | (uint64_t(value) & sign));
 }
 }  // namespace details
 #define OPHOOK_SHIFT(name, left)                                                                                \

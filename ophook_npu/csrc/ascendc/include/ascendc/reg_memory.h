@@ -450,15 +450,21 @@ __simd_callee__ inline void StoreAlign(__ubuf__ T* dstAddr, MaskReg& mask, AddrR
   details::store_mask<dist>(dstAddr + offset.elements, mask, at);
 }
 // One bit for each element; the address goes on by as many bytes.
+namespace details {
+template <typename T>
+void store_mask_unaligned(T*& to, const MaskReg& mask, UnalignRegForStore& ureg, At at) {
+  constexpr uint32_t bits = 256 / sizeof(T);
+  uint8_t bytes[32] = {}, known[32];
+  for (uint32_t i = 0; i < bits; ++i) bytes[i / 8] |= uint8_t(mask.get(uint32_t(i * sizeof(T))) << i % 8);
+  std::memset(known, 1, sizeof known);
+  store_unaligned(bytes_at(to), bytes, known, bits / 8, ureg, at);
+  to = reinterpret_cast<T*>(bytes_at(to) + bits / 8);
+}
+}  // namespace details
 template <typename T>
 __simd_callee__ inline void StoreUnAlign(__ubuf__ T*& dstAddr, MaskReg& mask, UnalignRegForStore& ureg, OPHOOK_AT) {
   static_assert(sizeof(T) == 2 || sizeof(T) == 4, "StoreUnAlign of a mask is for b16 and b32");
-  constexpr uint32_t bits = 256 / sizeof(T);
-  uint8_t bytes[16] = {}, known[16];
-  for (uint32_t i = 0; i < bits; ++i) bytes[i / 8] |= uint8_t(mask.get(uint32_t(i * sizeof(T))) << i % 8);
-  std::memset(known, 1, sizeof known);
-  details::store_unaligned(details::bytes_at(dstAddr), bytes, known, bits / 8, ureg, at);
-  dstAddr = reinterpret_cast<T*>(details::bytes_at(dstAddr) + bits / 8);
+  details::store_mask_unaligned(dstAddr, mask, ureg, at);
 }
 
 // ---- by numbers ----

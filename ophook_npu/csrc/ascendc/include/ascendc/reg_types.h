@@ -28,6 +28,7 @@ OPHOOK_RT void reg_scatter(const char* call, void* base, const uint64_t* index, 
                            uint32_t size, const uint8_t* from, const uint8_t* known, At at);
 OPHOOK_RT void reg_convert(Dtype from, Dtype to, int mode, bool saturated, const void* in, void* out);
 OPHOOK_RT SqueezedBytes& squeezed();
+struct CastsOfRegisters;  // complete where the C interface is included
 }  // namespace ophook::rt
 
 namespace AscendC {
@@ -73,6 +74,12 @@ struct RegTensor {
   using ActualT = T;
   static constexpr uint32_t kBytes = VECTOR_REG_WIDTH * regTrait.REG_NUM, kLanes = kBytes / sizeof(T);
   RegTensor() { std::memset(known, 0, kBytes), std::memset(bytes, 0xa5, kBytes); }
+  // (vector_int32_t)reg: in the C interface a cast keeps the bits.
+  template <typename U>
+    requires(sizeof(std::conditional_t<true, ophook::rt::CastsOfRegisters, U>) > 0)
+  explicit RegTensor(const RegTensor<U, regTrait>& other) {
+    std::memcpy(bytes, other.bytes, kBytes), std::memcpy(known, other.known, kBytes);
+  }
   uint8_t bytes[kBytes], known[kBytes];
 };
 
@@ -173,16 +180,20 @@ void each(U& dst, const MaskReg& mask, MaskMergeMode mode, F f) {
 }  // namespace details
 
 // ---- masks ----
-template <typename T, MaskPattern mode = MaskPattern::ALL, RegTrait regTrait = RegTraitNumOne>
-__simd_callee__ inline MaskReg CreateMask() {
-  constexpr uint32_t lanes = RegTensor<T, regTrait>::kLanes, step = 256 / lanes;
-  constexpr uint32_t firsts[] = {lanes, 1, 2, 3, 4, 8, 16, 32, 64, 128, 0, 0, lanes / 2, lanes / 4, 0, 0};
+namespace details {
+inline MaskReg pattern_mask(MaskPattern mode, uint32_t lanes) {
+  const uint32_t firsts[] = {lanes, 1, 2, 3, 4, 8, 16, 32, 64, 128, 0, 0, lanes / 2, lanes / 4, 0, 0};
   MaskReg mask;
   for (uint32_t lane = 0; lane < lanes; ++lane)
-    mask.set(lane * step, mode == MaskPattern::M3   ? lane % 3 == 0
-                          : mode == MaskPattern::M4 ? lane % 4 == 0
-                                                    : lane < firsts[int(mode)]);
+    mask.set(lane * (256 / lanes), mode == MaskPattern::M3   ? lane % 3 == 0
+                                   : mode == MaskPattern::M4 ? lane % 4 == 0
+                                                             : lane < firsts[int(mode)]);
   return mask;
+}
+}  // namespace details
+template <typename T, MaskPattern mode = MaskPattern::ALL, RegTrait regTrait = RegTraitNumOne>
+__simd_callee__ inline MaskReg CreateMask() {
+  return details::pattern_mask(mode, RegTensor<T, regTrait>::kLanes);
 }
 template <typename T, RegTrait regTrait = RegTraitNumOne>
 __simd_callee__ inline MaskReg UpdateMask(uint32_t& scalarValue) {
@@ -239,16 +250,24 @@ __simd_callee__ inline void DeInterleave(MaskReg& dst0, MaskReg& dst1, MaskReg& 
     results[i / sizeof(T) % 2].set(i / sizeof(T) / 2 * sizeof(T) + i % sizeof(T), sources[i / 256].get(i % 256));
   dst0 = results[0], dst1 = results[1];
 }
+namespace details {
+// A mask of the bits of one piece of a register: as many bits as it has lanes.
+template <AReg U>
+void mask_from(MaskReg& dst, const U& src, uint32_t piece) {
+  constexpr uint32_t size = sizeof(typename U::ActualT), lanes = 256 / size;
+  for (uint32_t bit = 0; bit < 256; ++bit) {
+    const uint32_t lane = bit / size;
+    dst.set(bit, src.bytes[piece * (lanes / 8) + lane / 8] >> lane % 8 & 1);
+  }
+}
+}  // namespace details
 template <typename T = DefaultType, int16_t offset, details::AReg U>
   requires details::Fits<T, U>
 __simd_callee__ inline void MaskGenWithRegTensor(MaskReg& dst, U& srcReg) {
-  constexpr uint32_t size = sizeof(typename U::ActualT), step = size, lanes = 256 / size;
+  constexpr uint32_t size = sizeof(typename U::ActualT);
   static_assert((size == 2 && offset >= 0 && offset < 16) || (size == 4 && offset >= 0 && offset < 32),
                 "MaskGenWithRegTensor: of b16 the pieces 0 to 15, of b32 0 to 31");
-  for (uint32_t bit = 0; bit < 256; ++bit) {
-    const uint32_t lane = bit / step;
-    dst.set(bit, srcReg.bytes[offset * (lanes / 8) + lane / 8] >> lane % 8 & 1);
-  }
+  details::mask_from(dst, srcReg, offset);
 }
 
 // ---- addresses ----

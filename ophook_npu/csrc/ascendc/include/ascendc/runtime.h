@@ -107,6 +107,7 @@ OPHOOK_RT void dequantize(Local dst, Local src, bool by_table, bool upper, Cover
 OPHOOK_RT void cast_scalar(float value, Dtype to, void* out, int mode, At at);
 OPHOOK_RT void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only);
 OPHOOK_RT void set_mask_bits(uint64_t high, uint64_t low);
+OPHOOK_RT void read_mask_bits(uint64_t& high, uint64_t& low);
 
 // ---- copies ----
 struct Blocks {  // `count` pieces of `length` bytes; gaps between them in bytes
@@ -170,12 +171,15 @@ OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes,
 // The C interface: an array that a kernel declares in local memory; what lies at an address; where the core's memory
 // begins.
 OPHOOK_RT void* local_array(int position, uint64_t bytes, const char* name, At at);
-OPHOOK_RT Local local_of(const char* call, const void* address, At at);
+OPHOOK_RT Local local_of(const char* call, const void* address, At at, Memory in = Memory::ub);
 OPHOOK_RT uint64_t local_base(const char* call, At at);
 
 // ---- synchronization ----
 OPHOOK_RT void set_flag(Pipe from, Pipe to, int id, At at);
 OPHOOK_RT void wait_flag(Pipe from, Pipe to, int id, At at);
+// Between pipes of one core: what follows a lock waits for what came before every unlock of the same number.
+OPHOOK_RT void mutex_lock(Pipe pipe, int id, bool waits, At at);
+OPHOOK_RT void mutex_unlock(Pipe pipe, int id, bool waits, At at);
 OPHOOK_RT int event_fetch(Pipe from, Pipe to, bool hold, At at);
 OPHOOK_RT void event_release(Pipe from, Pipe to, int id, At at);
 OPHOOK_RT void barrier(Pipe pipe, At at);
@@ -186,6 +190,21 @@ OPHOOK_RT void between_set(int block, int id, At at);
 OPHOOK_RT void between_wait(int block, int id, At at);
 OPHOOK_RT void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at);
 OPHOOK_RT void pad_value(uint64_t bits);
+// How often a copy of the C interface of Ascend 950 runs, and how far apart, in bytes: the inner loop, the outer one.
+struct CopyLoops {
+  uint64_t size[2] = {1, 1}, local[2] = {}, global[2] = {};
+};
+OPHOOK_RT CopyLoops& copy_loops(bool in);
+// A copy of up to five dimensions, from the innermost one on: steps and padding in elements.
+struct Dimensions {
+  static constexpr int kMost = 5;
+  uint64_t from_step[kMost] = {}, to_step[kMost] = {}, value = 0;
+  uint32_t size[kMost] = {};
+  uint8_t before[kMost] = {}, behind[kMost] = {};
+  bool constant = false;  // what stands around: the value, else the nearest element
+};
+OPHOOK_RT Dimensions& dimensions();  // what the running core was told
+OPHOOK_RT void copy_dimensions(const char* call, Local to, Global from, uint32_t element, const Dimensions& all, At at);
 OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min; -1 as it is
 OPHOOK_RT Dtype atomic_type();                 // other: no copy is atomic
 

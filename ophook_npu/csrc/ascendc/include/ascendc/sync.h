@@ -287,6 +287,8 @@ constexpr T operator+(T value, const Asserted<F>&) {
 }  // namespace ophook::rt
 #define ASCEND_IS_AIV (::ophook::rt::is_vector_core())
 #define ASCEND_IS_AIC (!::ophook::rt::is_vector_core())
+#define ASC_IS_AIV ASCEND_IS_AIV
+#define ASC_IS_AIC ASCEND_IS_AIC
 #undef assert
 #define assert(condition, ...) \
   ((condition) ? static_cast<void>(0) : ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()))
