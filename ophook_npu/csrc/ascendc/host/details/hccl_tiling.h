@@ -9,7 +9,14 @@
 #include "../../include/kernel_tiling/kernel_tiling.h"
 #include "platform.h"
 
-using namespace AscendC::hccl_types;  // tiling functions say HCCL_CMD_ALLREDUCE and the like without a namespace
+// Tiling functions say HCCL_CMD_ALLREDUCE and the like without a namespace. The toolkit's header has types of data and
+// reductions of the same names, which stand for these where it is there.
+using namespace AscendC::hccl_commands;
+#if __has_include(<hccl/hccl_types.h>)
+#include <hccl/hccl_types.h>
+#else
+using namespace AscendC::hccl_types;
+#endif
 
 namespace AscendC {
 

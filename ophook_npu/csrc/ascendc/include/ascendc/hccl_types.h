@@ -35,6 +35,9 @@ enum HcclReduceOp {
   HCCL_REDUCE_RESERVED
 };
 
+}  // namespace hccl_types
+inline namespace hccl_commands {
+
 enum HcclCMDType {
   HCCL_CMD_INVALID = 0,
   HCCL_CMD_BROADCAST = 1,
@@ -59,7 +62,7 @@ enum HcclCMDType {
   HCCL_CMD_ALL
 };
 
-}  // namespace hccl_types
+}  // namespace hccl_commands
 }  // namespace AscendC
 
 namespace ophook::hccl {
