@@ -125,6 +125,11 @@ __aicore__ inline void asc_vf_call(First&& first, Args&&... args) {
 }
 template <auto funcPtr, typename... Args>
 __aicore__ inline void asc_vf_call(ophook::rt::SimtCall call, Args&&... args) {
+#ifdef OPHOOK_ASC_PROGRAM
   const auto body = [&] { funcPtr(args...); };
   ::ophook::rt::simt_call(call.threads, ::ophook::rt::simt_body(body), call.at);
+#else  // nobody translates its arrays of UB, and nothing sees what it reads and writes
+  ::ophook::rt::refuse("asc_vf_call", "functions of threads are simulated in programs, not in operator projects",
+                       call.at);
+#endif
 }
