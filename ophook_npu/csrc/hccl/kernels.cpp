@@ -55,7 +55,7 @@ std::shared_ptr<Context> make(const Comm& comm) {
   return context;
 }
 
-int group(const void* address, ascendc_group* out) {
+int group_of(const void* address, ascendc_group* out) {
   const auto context = find(address);
   const Comm comm = context ? context->of.lock() : nullptr;
   if (!comm) return 0;
@@ -114,7 +114,7 @@ int run(const void* address, const ascendc_collective* asked, char* reason, size
   return 1;
 }
 
-constexpr ascendc_wires kWires{group, window, run};
+constexpr ascendc_wires kWires{group_of, window, run};
 
 }  // namespace
 }  // namespace sim::hccl
