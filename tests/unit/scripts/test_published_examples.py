@@ -70,6 +70,11 @@ def test_a_run_is_compared_with_what_the_readme_shows(script: ModuleType, printe
     assert script.shown(README) == [], "a block of commands shows no output"
 
 
+def test_threads_print_in_any_order_and_as_often_as_it_is_shown(script: ModuleType) -> None:
+    assert script._missing(["one", "two", "one"], "two\none\none\n", ordered=False) == ""
+    assert script._missing(["one", "two", "one"], "two\none\n", ordered=False) == "one"
+
+
 def test_an_assertion_that_the_readme_shows_is_no_difference(script: ModuleType) -> None:
     line = "[ASSERT] /a/b.asc:40: : Assertion `M < 1' failed."
     shown = "```\n[ASSERT] <your_path>/b.asc:<line>: : Assertion `M < 1' failed.\n```\n"
