@@ -165,5 +165,5 @@ OTHER = dist.new_group(backend="gloo")
 GROUP = dist.group.WORLD._get_backend(torch.device("npu")).get_hccl_comm_name(RANK)
 globals()[ONLY]()
 dist.barrier(OTHER)
-print(f"rank {RANK} is done")
+print(f"rank {RANK} is done", flush=True)  # all of it: os._exit writes nothing more
 os._exit(0) if ONLY in ("late", "looks") else dist.destroy_process_group()
