@@ -492,7 +492,8 @@ def _kernel(text: str, at: int) -> _Found | None:
     line = text.rfind("\n#", 0, at)
     begin = max(begin, text.find("\n", line + 1) if line >= 0 else 0)
     end = re.compile(r"[;{]").search(text, at)
-    head = text[begin : end.start() if end else len(text)]
+    # A macro of a system's header has marks of its place around it.
+    head = re.sub(r"^#.*$", "", text[begin : end.start() if end else len(text)], flags=re.MULTILINE)
     qualifiers = [found[0].split("(")[0] for found in _QUALIFIERS.finditer(head)]
     mix = next((found for found in _QUALIFIERS.finditer(head) if found["mix"]), None)
     plain = _ATTRIBUTE.sub("", _QUALIFIERS.sub("", head))
