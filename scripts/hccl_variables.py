@@ -95,7 +95,10 @@ MEANING: dict[str, tuple[str, str]] = {
     ),
     "HCCL_DETERMINISTIC": ("nothing: sums are always made in the order of ranks", "无作用：始终按 rank 顺序求和"),
     "HCCL_ALGO": NOTHING,
-    "HCCL_BUFFSIZE": BUFFERS,
+    "HCCL_BUFFSIZE": (
+        "MB of each window of kernels that communicate (200); messages need no buffers of the device",
+        "通算融合核函数每个 window 的大小，单位 MB（默认 200）；消息不需要设备缓冲区",
+    ),
     "P2P_HCCL_BUFFSIZE": BUFFERS,
     "HCCL_RDMA_SL": NOTHING,
     "HCCL_RDMA_TC": NOTHING,
