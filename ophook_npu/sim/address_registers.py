@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ophook_npu.errors import OphookError
+from ophook_npu.sim.brackets import closing
 
 _CALL = re.compile(r"\basc_(?:update_addr|create_iter)_reg_b(?:8|16|32)\s*\(")
 _LOOP = re.compile(
@@ -26,7 +27,7 @@ def translated(text: str) -> str:
     for call in _CALL.finditer(text):
         if "= delete;" in text[call.start() : text.find(";", call.end()) + 1]:
             continue  # the declaration
-        end = _closing(text, call.end() - 1)
+        end = closing(text, call.end() - 1)
         if "," in re.sub(r"\([^()]*\)", "", text[call.end() : end]):
             what = f"{text[call.start() : end + 1]}: addresses of several dimensions are not simulated"
             raise OphookError("bisheng", what, todo="give loads and stores a number instead of an address register")
@@ -41,14 +42,4 @@ def translated(text: str) -> str:
 
 def _end(text: str, begin: int) -> int:
     """Where the statement that begins there ends."""
-    return _closing(text, begin) if text[begin : begin + 1] == "{" else text.find(";", begin)
-
-
-def _closing(text: str, begin: int) -> int:
-    """Of the bracket there: the one that ends it."""
-    depth = 0
-    for i in range(begin, len(text)):
-        depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(text[i], 0)
-        if not depth:
-            return i
-    return len(text)
+    return closing(text, begin) if text[begin : begin + 1] == "{" else text.find(";", begin)

@@ -110,7 +110,8 @@ if [ -n "$given" ]; then
     echo "export ASCEND_CUSTOM_OPP_PATH=$(cd "$place" && pwd):\${ASCEND_CUSTOM_OPP_PATH}" > "$place/bin/set_env.bash"
 else
     config="$opp/vendors/config.ini"
-    others=$(sed -n 's/^load_priority=//p' "$config" 2>/dev/null | tr ',' '\n' | grep -vx '@NAME' | paste -sd, -)
+    [ -e "$config" ] || : > "$config"
+    others=$(sed -n 's/^load_priority=//p' "$config" | tr ',' '\n' | grep -vx '@NAME' | paste -sd, -)
     echo "load_priority=@NAME${others:+,$others}" > "$config.new"
     mv "$config.new" "$config"
 fi

@@ -31,6 +31,7 @@ from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
 from ophook_npu.sim import address_registers, core_kinds, launches, threads
+from ophook_npu.sim.brackets import closing
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
@@ -253,9 +254,10 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     workspace = _workspace(job)
 
     def compiled(text: str, name: str) -> Path:
-        plain, watched = address_registers.translated(build.without_aicore(text)), list[str]()
-        if job.threads or "__simt_vf__" in plain:
-            plain, watched = threads.translated(plain), threads.WATCHED
+        plain = address_registers.translated(build.without_aicore(text))
+        watched = threads.WATCHED if threads.are_in(plain, job.threads) else []
+        if watched or job.threads:
+            plain = threads.translated(plain)
         made = translated(plain, source.name, job.expressions, workspace, threads=job.threads)
         (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
@@ -500,7 +502,7 @@ def _kernel(text: str, at: int) -> _Found | None:
     named = re.search(r"(\w+)\s*\(", plain)
     if named is None:
         return None
-    parts = _split(plain[named.end() : _closing(plain, named.end() - 1, "(", ")")])
+    parts = _split(plain[named.end() : closing(plain, named.end() - 1)])
     kernel = launches.LaunchedKernel(named[1], tuple(launches.parameters(parts)))
     by_name = bool(end and end[0] == "{" and _C_LINKAGE.search(head))
 
@@ -520,7 +522,7 @@ def _kernel(text: str, at: int) -> _Found | None:
     if "__cube__" in qualifiers:
         return found("AIC_ONLY")
     if end and end[0] == "{":
-        body = text[end.start() : _closing(text, end.start(), "{", "}")]
+        body = text[end.start() : closing(text, end.start())]
         if told := _TASK_TYPE.search(body):
             return _Found(kernel, KINDS.get(told[1], 0), by_name)
         if re.search(r"\b(?:Mmad|Fixpipe)\b", body):
@@ -581,15 +583,6 @@ def _split(text: str) -> list[str]:
             parts.append(text[begin:i])
             begin = i + 1
     return [*parts, text[begin:]] if text.strip() else []
-
-
-def _closing(text: str, at: int, opens: str, closes: str) -> int:
-    depth = 0
-    for i in range(at, len(text)):
-        depth += {opens: 1, closes: -1}.get(text[i], 0)
-        if depth == 0:
-            return i
-    return len(text)
 
 
 _MARK = re.compile(r'^# (\d+) "([^"]*)"', re.MULTILINE)

@@ -28,6 +28,7 @@ TOOLS = {
     },
     "racecheck": {
         "missing_sync", "missing_scalar_sync", "missing_barrier", "copies_overlap", "missing_sync_all", "overlap",
+        "missing_sync_threads", "missing_warp_sync", "missing_block_order", "threads_overlap",
     },
     "initcheck": {"uninitialized", "uncomputed_tail", "unwritten"},
     "synccheck": {"event_id", "wait_without_set", "set_without_wait", "set_twice", "deadlock"},

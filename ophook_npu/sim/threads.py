@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from ophook_npu.errors import OphookError
+from ophook_npu.sim.brackets import closing
 
 # The compiler calls the runtime before each access to memory: runtime/simt_memory.cpp has what it calls.
 WATCHED = ["-fsanitize=thread"]
 
-_HEAD = re.compile(r"\b__(?:global|simt_vf)__\b")
 _OTHER_KERNEL = re.compile(r"\b__(?:vector|cube|mix|aicore)__\b|\[aicore\]")
 _BOUND = re.compile(r"\b__launch_bounds__\s*\(")
 _TYPE = r"(?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?"
@@ -21,25 +22,44 @@ _SINGLE = re.compile(r"(?<!extern )\b__ubuf__\s+((?!volatile\b)(?:\w+::)*\w+(?:<
 _NAMESPACE = re.compile(r"(?:\bnamespace(?:\s+[\w:]+)?|\bextern\s+\"C(?:\+\+)?\")\s*$")
 
 
+def are_in(text: str, enabled: bool) -> bool:
+    """Whether a source has functions of threads, or may have parts of one: no kernel of another kind."""
+    if "__simt_vf__" in text:
+        return True
+    kernels = list(_functions(text, "__global__"))
+    return enabled and (not kernels or any(_OTHER_KERNEL.search(text[one.begin : one.body]) is None for one in kernels))
+
+
+@dataclass(frozen=True)
+class _Function:
+    begin: int  # of its declaration
+    body: int  # where its body begins
+    name: str
+
+
+def _functions(text: str, *qualifiers: str) -> Iterator[_Function]:
+    """Those that are defined with one of the qualifiers."""
+    for found in re.finditer("|".join(rf"\b{one}\b" for one in qualifiers), text):
+        body, name = _body(text, found.end())
+        if body < len(text) and text[body] == "{":
+            yield _Function(max(text.rfind(mark, 0, found.start()) for mark in ";{}") + 1, body, name)
+
+
 def translated(text: str) -> str:
     """``__launch_bounds__(N)`` becomes the first thing that the function's threads do; ``extern __ubuf__ T name[];`` a
     pointer to what the launch gave.
     """
     pieces: list[str] = []
     at = 0
-    for found in _HEAD.finditer(text):
-        if found.start() < at:
-            continue
-        begin = max(text.rfind(mark, 0, found.start()) for mark in ";{}") + 1
-        end, name = _body(text, found.end())
-        head = text[begin:end]
-        if end == len(text) or text[end] == ";" or (found[0] == "__global__" and _OTHER_KERNEL.search(head)):
+    for one in _functions(text, "__global__", "__simt_vf__"):
+        head = text[one.begin : one.body]
+        if one.body < at or ("__global__" in head and _OTHER_KERNEL.search(head)):
             continue
         bound = _BOUND.search(head)
-        most = head[bound.end() : _closing(head, bound.end() - 1)] if bound else "0"
-        check = f'::ophook::rt::simt_bound({" ".join(most.split())}, "{name}", ::ophook::rt::At::here());'
-        pieces += [text[at : end + 1], check]
-        at = end + 1
+        most = head[bound.end() : closing(head, bound.end() - 1)] if bound else "0"
+        check = f'::ophook::rt::simt_bound({" ".join(most.split())}, "{one.name}", ::ophook::rt::At::here());'
+        pieces += [text[at : one.body + 1], check]
+        at = one.body + 1
     text = "".join([*pieces, text[at:]])
     text = _without_bounds(re.sub(r"\b__simt_vf__\b", "", text))
     return _arrays(text)
@@ -111,18 +131,9 @@ def _body(text: str, at: int) -> tuple[int, str]:
     return len(text), name
 
 
-def _closing(text: str, at: int) -> int:
-    depth = 0
-    for i in range(at, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[i], 0)
-        if depth == 0:
-            return i
-    return len(text)
-
-
 def _without_bounds(text: str) -> str:
     pieces, at = [], 0
     for found in _BOUND.finditer(text):
         pieces.append(text[at : found.start()])
-        at = _closing(text, found.end() - 1) + 1
+        at = closing(text, found.end() - 1) + 1
     return "".join([*pieces, text[at:]])

@@ -103,6 +103,11 @@ def test_a_launch_that_no_device_takes_fails_at_once(faults: Path) -> None:
     assert "too_many<<<…>>>: 4096 threads in a block; allowed: 1 to 2048" in done.stderr
 
 
+def test_ub_is_what_the_system_and_the_least_cache_leave(faults: Path) -> None:
+    assert ran(faults, "most_ub").stdout == "status 0\n"
+    assert "221188 bytes of dynamic UB; allowed: up to 221184" in ran(faults, "more_ub").stderr
+
+
 def test_threads_need_their_option_and_their_product(tmp_path: Path) -> None:
     source = PROGRAMS / "thread_faults.asc"
     with pytest.raises(OphookError, match="has 4 values; allowed: blocks, l2ctrl, stream; with --enable-simt also"):

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ascendc/program/binary.h"
-#include "ascendc/include/ascendc/runtime.h"
+#include "ascendc/include/ascendc/simt.h"
 #include "ascendc/runtime/options.h"
 #include "core/order_api.h"
 
@@ -234,18 +234,18 @@ uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, 
   return uint32_t(failed);
 }
 
-uint32_t enqueue_threads(const char* kernel, const ThreadSizes& sizes, void* stream, Bound work, int architecture) {
-  constexpr uint64_t kMostThreads = 2048, kMostBytes = (256 - 8 - 32) * 1024;  // UB without what is reserved and cache
-  auto total = [](const uint32_t (&each)[3]) { return uint64_t(each[0]) * each[1] * each[2]; };
-  const uint64_t threads = total(sizes.threads);
+uint32_t enqueue_threads(const char* kernel, const rt::SimtLaunch& sizes, void* stream, Bound work, int architecture) {
+  sim_init();
+  const sim_soc* soc = sim_current_soc();
+  const uint64_t threads = rt::total(sizes.threads), most = soc ? rt::options_of(*soc, 0).ub - rt::kSimtCache : 0;
   int failed = 0;
-  if (!threads || threads > kMostThreads)
-    failed = sim_fail(107000, "%s<<<…>>>: %llu threads in a block; allowed: 1 to %llu", kernel,
-                      (unsigned long long)threads, (unsigned long long)kMostThreads);
-  else if (sizes.bytes > kMostBytes)
-    failed = sim_fail(107000, "%s<<<…>>>: %llu bytes of dynamic UB; allowed: up to %llu", kernel,
-                      (unsigned long long)sizes.bytes, (unsigned long long)kMostBytes);
-  if (!failed) return enqueue(kernel, total(sizes.blocks), stream, std::move(work), architecture);
+  if (!threads || threads > rt::kSimtThreads)
+    failed = sim_fail(107000, "%s<<<…>>>: %llu threads in a block; allowed: 1 to %u", kernel,
+                      (unsigned long long)threads, rt::kSimtThreads);
+  else if (sizes.dynamic > most)
+    failed = sim_fail(107000, "%s<<<…>>>: %llu bytes of dynamic UB; allowed: up to %u", kernel,
+                      (unsigned long long)sizes.dynamic, unsigned(most));
+  if (!failed) return enqueue(kernel, rt::total(sizes.blocks), stream, std::move(work), architecture);
   std::fprintf(stderr, "%s\n", sim_error_message());
   return uint32_t(failed);
 }

@@ -17,7 +17,8 @@
 #else
 namespace ophook::rt {
 __attribute__((visibility("default"))) bool is_vector_core();
-}
+struct SimtLaunch;
+}  // namespace ophook::rt
 #endif
 
 // Hidden: each library of kernels has its own, also where a program loads several (aclrtBinaryLoadFromFile).
@@ -105,12 +106,8 @@ constexpr int kArchitecture = 0;
 // 0, or the code with which the launch failed.
 uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work, int architecture = kArchitecture);
 
-// The same for a kernel of threads: how many blocks and threads in each of three dimensions, and bytes of UB.
-struct ThreadSizes {
-  uint32_t blocks[3], threads[3];
-  uint64_t bytes;
-};
-uint32_t enqueue_threads(const char* kernel, const ThreadSizes& sizes, void* stream, Bound work, int architecture);
+// The same for a kernel of threads.
+uint32_t enqueue_threads(const char* kernel, const rt::SimtLaunch& sizes, void* stream, Bound work, int architecture);
 
 // What is left of a workspace behind the bytes of the system, as a kernel sees it of which HAVE_WORKSPACE is defined.
 inline uint8_t* user_workspace(void* workspace) {
@@ -160,9 +157,7 @@ struct ThreadLaunch {
   uint32_t operator()(T... arguments) const {
     const auto body = [kernel = kernel, arguments...] { kernel(arguments...); };
     const auto run = [name = name, sizes = sizes, body] { rt::simt_kernel(name, sizes, rt::simt_body(body)); };
-    const dim3 &b = sizes.blocks, &t = sizes.threads;
-    const ThreadSizes told{{b.x, b.y, b.z}, {t.x, t.y, t.z}, sizes.dynamic};
-    return enqueue_threads(name, told, stream, {run, pointers_in(arguments...)}, kArchitecture);
+    return enqueue_threads(name, sizes, stream, {run, pointers_in(arguments...)}, kArchitecture);
   }
 };
 template <typename Kernel>

@@ -14,18 +14,16 @@ namespace ophook::rt {
 namespace {
 
 thread_local Simt* running = nullptr;
-constexpr uint32_t kMostThreads = 2048, kUsualBound = 1024, kLanes = warpSize;
-constexpr uint64_t kReserved = 8 * 1024, kLeastCache = 32 * 1024;  // of UB
+constexpr uint32_t kUsualBound = 1024, kLanes = warpSize;
 // A thread that reads so often and changes nothing lets others run; where none changes anything for so many rounds,
 // they wait for what never comes.
 constexpr uint32_t kIdle = 4096, kRounds = 20000;
-constexpr size_t kKept = kMostThreads;
+constexpr size_t kKept = kSimtThreads;
 
 // Stacks that no thread has, for the next launch of this thread of the host. A pointer: the room for thread-local
 // variables of libraries is small.
 thread_local std::unique_ptr<std::vector<std::unique_ptr<Fiber>>> fibers;
 
-uint64_t total(const dim3& d) { return uint64_t(d.x) * d.y * d.z; }
 dim3 at_of(uint64_t index, const dim3& sizes) {
   return dim3(unsigned(index % sizes.x), unsigned(index / sizes.x % sizes.y), unsigned(index / sizes.x / sizes.y));
 }
@@ -266,7 +264,7 @@ void Simt::run() {
       if (what == 1) op.reads(ub, b * kBlock, (e - b) * kBlock);
       else op.writes(ub, b * kBlock, (e - b) * kBlock);
     }
-  const uint64_t most = ub.bytes - kReserved - kLeastCache;
+  const uint64_t most = ub.bytes - kSimtCache;
   if (core.used[int(Memory::ub)] > most)
     core.report(Kind::local_capacity, "asc_vf_call", at,
                 text("%u bytes of UB are taken; threads leave %llu at most, of %u, to others than the data cache",
@@ -403,10 +401,10 @@ void call(const SimtLaunch* kernel, dim3 threads, SimtBody body, At at) {
   if (!has_unit(c, true, "asc_vf_call", at)) return;
   if (c.launch.options.architecture != 310)
     refuse("asc_vf_call", "threads of SIMT are Ascend 950's: compile with --npu-arch=dav-3510", at);
-  if (!total(threads) || total(threads) > kMostThreads)
+  if (!total(threads) || total(threads) > kSimtThreads)
     refuse("asc_vf_call",
            text("dim3(%u, %u, %u): %llu threads; allowed: 1 to %u", threads.x, threads.y, threads.z,
-                (unsigned long long)total(threads), kMostThreads)
+                (unsigned long long)total(threads), kSimtThreads)
                .c_str(),
            at);
   Simt(c, kernel, threads, body, at).run();

@@ -128,7 +128,6 @@ class Simt {
   void fence();
   void fetch(const uint8_t* address, At where);  // drops a line of the data cache
   void changed() { current->idle = 0, ++changes_; }
-  uint32_t interval() const { return interval_; }
 
  private:
   friend void simt_main();

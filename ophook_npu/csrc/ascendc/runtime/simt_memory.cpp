@@ -25,8 +25,7 @@ At place_of(const void* pc) {
   std::string quoted;
   for (const char* p = info.dli_fname; *p; ++p) *p == '\'' ? quoted += "'\\''" : quoted += *p;
   const auto offset = reinterpret_cast<uintptr_t>(pc) - 1 - reinterpret_cast<uintptr_t>(info.dli_fbase);
-  const std::string command =
-      text("addr2line -i -e '%s' 0x%llx 2>/dev/null", quoted.c_str(), (unsigned long long)offset);
+  const std::string command = text("addr2line -i -e '%s' 0x%llx", quoted.c_str(), (unsigned long long)offset);
   std::FILE* told = popen(command.c_str(), "r");  // of binutils, which a compiler needs, too
   if (!told) return it->second;
   char line[4096];

@@ -30,6 +30,9 @@ constexpr int32_t warpSize = 32;
 
 namespace ophook::rt {
 
+constexpr uint64_t total(const dim3& d) { return uint64_t(d.x) * d.y * d.z; }
+constexpr uint32_t kSimtThreads = 2048;     // of a block
+constexpr uint32_t kSimtCache = 32 * 1024;  // bytes of UB that the data cache of threads has at least
 struct SimtLaunch {
   dim3 blocks = dim3(1), threads = dim3(1);
   uint64_t dynamic = 0;  // bytes of UB for `extern __ubuf__` arrays
