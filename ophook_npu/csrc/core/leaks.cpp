@@ -1,8 +1,10 @@
 // What walks over all device memory that is allocated: what was never freed, and protection in strict mode.
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "memory.h"
 
@@ -11,8 +13,12 @@ namespace {
 
 void tell_leaks() {
   const char* name = std::getenv("OPHOOK_SIM_LEAKS");
-  FILE* file = name ? std::fopen(name, "a") : nullptr;  // the program's own processes write there, too
-  if (!file) return;
+  if (!name) return;                   // the program took it away
+  FILE* file = std::fopen(name, "a");  // the program's own processes write there, too
+  if (!file) {
+    std::fprintf(stderr, "[simulated Ascend] OPHOOK_SIM_LEAKS=%s cannot be written: %s\n", name, std::strerror(errno));
+    return;
+  }
   for_each_on_device([&](const OnDevice& one) {
     if (!one.mapped)
       std::fprintf(file, "%d\t%zu\t%s\t%s\n", one.device, one.size, one.call, one.library ? one.library : "");
