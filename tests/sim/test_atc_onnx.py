@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import interfaces
 import numpy as np
 import offline
 import onnx
@@ -20,7 +19,6 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from ophook_npu.sim.atc.onnx_graph import graph_of
-from ophook_npu.sim.atc.prototypes import PROTOTYPES
 
 CHANCE = np.random.default_rng(7)
 
@@ -174,19 +172,6 @@ def test_an_operator(of: str, opset: int, inputs: list[Any], outputs: int, attri
         torch.testing.assert_close(
             torch.from_numpy(got), torch.from_numpy(np.array(want)), rtol=1e-4, atol=1e-5, equal_nan=True
         )
-
-
-def test_ports_are_those_of_the_engine() -> None:
-    wrong = []
-    for of, ports in PROTOTYPES.items():
-        inputs, outputs, _ = interfaces.prototype(of)
-        mine = [side.split() for side in ports.split("->")]
-        theirs = [[port.rstrip("?") for port in side] for side in (inputs, outputs)]
-        if mine[0] != theirs[0][: len(mine[0])] or mine[1] != theirs[1]:
-            wrong.append(f"{of}: {ports}; the engine has {theirs}")
-        elif not all(port.endswith("?") for port in inputs[len(mine[0]) :]):
-            wrong.append(f"{of}: {ports} lacks a required input of {theirs}")
-    assert wrong == []
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------

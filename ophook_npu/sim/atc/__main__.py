@@ -79,7 +79,7 @@ def convert(given: Mapping[str, str]) -> list[Path]:
         if shape.ranged
     ]
     lines.append(("outputs", ";".join(names)))
-    engine = Engine(_root())
+    engine = Engine()
     graph = _typed(engine, graph, given, lines, names, half_inputs)
     bytes_ = om_of(graph, lines)
     compiled = engine.compile(bytes_)
@@ -204,13 +204,6 @@ def _air(path: Path) -> tuple[Any, list[str]]:
         raise AtcError("E10041", f"Failed to load the model from {path}: it holds no graph.")
     graph = whole.graph[0]
     return graph, list(model.net_output(graph).input)
-
-
-def _root() -> Path:
-    from ophook_npu.sim.activate import active
-    from ophook_npu.sim.build import build
-
-    return active() or build()
 
 
 if __name__ == "__main__":

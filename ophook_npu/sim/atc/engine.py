@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,12 +30,33 @@ class _Description(ctypes.Structure):
     ]
 
 
+def _root() -> Path:
+    from ophook_npu.sim.activate import active
+    from ophook_npu.sim.build import build
+
+    return active() or build()
+
+
+@functools.cache
+def _operators() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(_root() / "lib64" / "libopapi.so"), mode=ctypes.RTLD_GLOBAL)
+    library.ophook_ge_proto.restype = ctypes.c_char_p
+    return library
+
+
+@functools.cache
+def ports(of: str) -> tuple[list[str], list[str]]:
+    """The inputs and the outputs of a type in the order of its prototype, ``*`` behind one that is dynamic."""
+    inputs, _, outputs = _operators().ophook_ge_proto(of.encode()).decode().partition("|")[0].partition("->")
+    return inputs.replace("?", "").split(), outputs.split()
+
+
 class Engine:
     """The engine's library, loaded from the simulator's folder."""
 
-    def __init__(self, root: Path) -> None:
-        ctypes.CDLL(str(root / "lib64" / "libopapi.so"), mode=ctypes.RTLD_GLOBAL)
-        self.library = ctypes.CDLL(str(root / "lib64" / "libge_runner.so"))
+    def __init__(self) -> None:
+        _operators()  # whose symbols the engine needs
+        self.library = ctypes.CDLL(str(_root() / "lib64" / "libge_runner.so"))
         self.library.ophook_om_describe.restype = ctypes.POINTER(_Description)
         self.library.ophook_om_node.restype = ctypes.c_char_p
 

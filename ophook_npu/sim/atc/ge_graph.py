@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ophook_npu.sim.atc.engine import ports
 from ophook_npu.sim.atc.messages import messages
-from ophook_npu.sim.atc.prototypes import PROTOTYPES
 
 # ONNX's number of a data type: that of ge::DataType, and its name in ge.proto, which numbers them in its own way.
 DATA_TYPES = {
@@ -108,17 +108,15 @@ class Graph:
     ) -> GeNode:
         """Inputs are those of the prototype in its order, None where one is not fed, a list where one is dynamic;
         ``parts``: of a dynamic output."""
-        takes, _, gives = PROTOTYPES[of].partition("->")
-        ports: list[tuple[str, Tensor]] = []
-        for port, given in zip(takes.split(), inputs, strict=False):
+        takes, gives = ports(of)
+        fed: list[tuple[str, Tensor]] = []
+        for port, given in zip(takes, inputs, strict=False):
             if isinstance(given, Tensor):
-                ports.append((port, given))
+                fed.append((port, given))
             elif given is not None:
-                ports += [(f"{port.rstrip('*')}{i}", one) for i, one in enumerate(given)]
-        outputs = [
-            one for out in gives.split() for one in ([f"{out[:-1]}{i}" for i in range(parts)] if "*" in out else [out])
-        ]
-        made = GeNode(of, self.unique(name), ports, outputs, attributes)
+                fed += [(f"{port.rstrip('*')}{i}", one) for i, one in enumerate(given)]
+        outputs = [one for out in gives for one in ([f"{out[:-1]}{i}" for i in range(parts)] if "*" in out else [out])]
+        made = GeNode(of, self.unique(name), fed, outputs, attributes)
         self.nodes.append(made)
         return made
 

@@ -15,7 +15,7 @@ from onnx import helper
 
 from ophook_npu.sim.atc.errors import AtcError
 
-SCRIPTS = Path(__file__).parents[3] / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""ONNX models as GE graphs: names, shapes, and what is refused. No device: tests/sim/test_atc_onnx.py runs them."""
+"""ONNX models as GE graphs: names, shapes, and what is refused. test_atc_onnx.py runs them."""
 
 from __future__ import annotations
 
