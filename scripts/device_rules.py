@@ -8,7 +8,7 @@ pages, `op_api/aclnn_*.cpp` and `*_def.cpp` are enough of it. Only facts of thei
 direction, data types, formats, ranks, which pointer may not be null, what must be contiguous, how data types and shapes
 hang together. What a page says only in words and no pattern below knows is left out: a rule that is not certain refuses
 nothing. So is a lower bound of dimensions, or the relation of two shapes or data types, that no check of CANN's names
-(`device_checks.py`): of such dimensions "no more than eight" is left. `ophook_npu/sim/rules.py` reads the result and
+(`device_macros.py`): of such dimensions "no more than eight" is left. `ophook_npu/sim/rules.py` reads the result and
 describes its form. --only adds what the TREE says of one product to the table that is there, whose other products were
 read from another commit.
 """
@@ -25,8 +25,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from device_checks import NOTHING, Checks, checks_of, plain, taken_as_it_lies, with_checks, with_types
+from device_checks import with_checks, with_types
 from device_columns import column
+from device_macros import NOTHING, Checks, checks_of, plain, taken_as_it_lies
 from first_phase import values
 
 from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, FORMATS, INVALID, TILING, Function, Parameter, read, write

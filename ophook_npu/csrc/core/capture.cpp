@@ -21,6 +21,37 @@ struct ReplayTask final : Task {
 
 }  // namespace
 
+Capture* Stream::capture() { return capture_.model && !capture_.model->ended ? &capture_ : nullptr; }
+
+std::shared_ptr<Model> Stream::capturing() {
+  std::lock_guard lock(mutex_);
+  const Capture* capture = this->capture();
+  return capture ? capture->model : nullptr;
+}
+
+bool Stream::join(const std::shared_ptr<Model>& model) {
+  std::lock_guard lock(mutex_);
+  if (capture()) return false;
+  std::lock_guard model_lock(model->mutex);
+  if (model->ended) return false;
+  model->members.push_back(weak_from_this());
+  capture_ = {model, nullptr, nullptr};
+  return true;
+}
+
+Capture Stream::leave(const std::shared_ptr<Model>& model) {
+  std::lock_guard lock(mutex_);
+  return capture_.model == model ? std::exchange(capture_, {}) : Capture{};
+}
+
+void Stream::waited_for(Recording& recording) {
+  std::lock_guard lock(mutex_);
+  Capture* capture = this->capture();
+  if (!capture) return;
+  capture->last = nullptr;
+  recording.joined = true;
+}
+
 int replay(Model& model, const Launch& launched) {
   const auto run = [&](Task& task) {
     return observer() ? run_observed(task, launched, model.id, [](Task& each) { return each.run(); }) : task.run();

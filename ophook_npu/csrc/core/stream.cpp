@@ -363,37 +363,6 @@ bool Stream::idle() {
 }
 
 // A model that another thread has just ended is captured no more.
-Capture* Stream::capture() { return capture_.model && !capture_.model->ended ? &capture_ : nullptr; }
-
-std::shared_ptr<Model> Stream::capturing() {
-  std::lock_guard lock(mutex_);
-  const Capture* capture = this->capture();
-  return capture ? capture->model : nullptr;
-}
-
-bool Stream::join(const std::shared_ptr<Model>& model) {
-  std::lock_guard lock(mutex_);
-  if (capture()) return false;
-  std::lock_guard model_lock(model->mutex);
-  if (model->ended) return false;
-  model->members.push_back(weak_from_this());
-  capture_ = {model, nullptr, nullptr};
-  return true;
-}
-
-Capture Stream::leave(const std::shared_ptr<Model>& model) {
-  std::lock_guard lock(mutex_);
-  return capture_.model == model ? std::exchange(capture_, {}) : Capture{};
-}
-
-void Stream::waited_for(Recording& recording) {
-  std::lock_guard lock(mutex_);
-  Capture* capture = this->capture();
-  if (!capture) return;
-  capture->last = nullptr;
-  recording.joined = true;
-}
-
 static std::shared_ptr<Stream> default_stream(const char* caller, int device) {
   std::lock_guard lock(defaults().mutex);
   std::shared_ptr<Stream>& stream = defaults().streams[device];

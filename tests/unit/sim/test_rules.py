@@ -275,10 +275,10 @@ def test_what_cann_makes_contiguous_may_have_any_strides(tmp_path: Path, file: s
         (folder / "fold_def.cpp").write_text('this->Input("weight").AutoContiguous();\nOP_ADD(Fold);')
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
-        import device_checks
+        import device_macros
     finally:
         sys.path.pop(0)
-    assert device_checks.taken_as_it_lies(tmp_path / "ops-own", "aclnnFold", "weightOptional") == want
+    assert device_macros.taken_as_it_lies(tmp_path / "ops-own", "aclnnFold", "weightOptional") == want
 
 
 # A check of our own in the form of CANN's: lists by product, the same type, what can be converted, null, dimensions.
