@@ -21,6 +21,7 @@ struct ReplayTask final : Task {
 
 }  // namespace
 
+// A model that another thread has just ended is captured no more.
 Capture* Stream::capture() { return capture_.model && !capture_.model->ended ? &capture_ : nullptr; }
 
 std::shared_ptr<Model> Stream::capturing() {

@@ -362,7 +362,6 @@ bool Stream::idle() {
   return completed_ == submitted_;
 }
 
-// A model that another thread has just ended is captured no more.
 static std::shared_ptr<Stream> default_stream(const char* caller, int device) {
   std::lock_guard lock(defaults().mutex);
   std::shared_ptr<Stream>& stream = defaults().streams[device];
