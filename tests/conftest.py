@@ -17,6 +17,9 @@ from cpu_dependent import compares_numbers
 
 HERE = Path(__file__).parent
 
+# Collections of garbage take a tenth of the time otherwise. A test that is about them calls gc.collect().
+gc.set_threshold(100_000, 10, 10)
+
 # Inductor keeps what it compiled for one vector width, and would take it for another: it does not compile, or is wrong.
 if capability := os.environ.get("ATEN_CPU_CAPABILITY"):
     own = Path(tempfile.gettempdir(), f"torchinductor_{getpass.getuser()}_{capability}")

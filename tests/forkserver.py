@@ -129,10 +129,12 @@ class ForkServer:
 
 def serve(channel: socket.socket, modules: Sequence[str]) -> dict[str, Any]:
     """Import, then fork at each request; returns in the children only."""
+    gc.disable()
     for module in modules:
         importlib.import_module(module)
     gc.collect()
     gc.freeze()  # or the first collection in a child copies every page that holds an object
+    gc.enable()
     while True:
         message, files, *_ = socket.recv_fds(channel, _LARGEST, 2)
         if not message:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
-from ophook_npu import __version__
+from ophook_npu import __version__, collector
 from ophook_npu.cli._command import ProgramCommand, no_program
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
@@ -92,6 +92,7 @@ def register(app: typer.Typer) -> None:
 
 
 def main() -> None:
+    collector.rarely()
     # Without --device a command works in the place that this process is in; where torch_npu has no CANN, on the CPU.
     autoload.settle()
     register(app)

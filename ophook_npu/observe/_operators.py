@@ -121,11 +121,19 @@ def draws(call: Call) -> bool:
     """Whether a call draws random numbers; attention with a dropout of zero could, but does not."""
     if not is_random(call.op):
         return False
-    return _drops(call) or not any(a.name in _DROPOUT for a in call.op._schema.arguments)
+    return _drops(call) or not _dropping(call.op)
+
+
+@functools.cache
+def _dropping(op: Any) -> frozenset[str]:
+    """The arguments of an operator that say how much is dropped."""
+    return frozenset(a.name for a in op._schema.arguments) & _DROPOUT.keys()
 
 
 def _drops(call: Call) -> bool:
     """Whether an argument says that something is dropped; the backward gets it too, with the state of the forward."""
-    arguments = call.op._schema.arguments
-    given = dict(zip((a.name for a in arguments), call.args, strict=False)) | call.kwargs
-    return any(given.get(a.name, _DROPOUT[a.name]) != _DROPOUT[a.name] for a in arguments if a.name in _DROPOUT)
+    names = _dropping(call.op)
+    if not names:
+        return False
+    given = dict(zip((a.name for a in call.op._schema.arguments), call.args, strict=False)) | call.kwargs
+    return any(given.get(name, _DROPOUT[name]) != _DROPOUT[name] for name in names)

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
+from ophook_npu import collector
 from ophook_npu.errors import OphookError
 
 
@@ -186,6 +187,7 @@ def _as_main(code: CodeType, path: str | None) -> None:
 
 
 def _with_argv(argv: list[str], folder: str, execute: Any) -> None:
+    collector.usually()
     with _as(sys, argv=argv, path=[folder, *sys.path]):
         execute()
 

@@ -11,7 +11,7 @@ import re
 from ophook_npu.errors import OphookError
 from ophook_npu.sim.brackets import closing
 
-_CALL = re.compile(r"\basc_(?:update_addr|create_iter)_reg_b(?:8|16|32)\s*\(")
+_CALL = re.compile(r"asc_(?<!\wasc_)(?:update_addr|create_iter)_reg_b(?:8|16|32)\s*\(")
 _LOOP = re.compile(
     r"\bfor\s*\(\s*(?:(?:\w|::)+\s+)+(\w+)\s*=\s*0[uU]?\s*;[^;{}]*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*1)\s*\)\s*"
 )

@@ -268,7 +268,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         return folder / f"{name}.o"
 
     text = _preprocessed(source, job, root)
-    files = {Path(one[1]) for one in _OWN.finditer(text)}
+    files = map(Path, {one[1] for one in _OWN.finditer(text)})
     if not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(CSRC)):
         made = compiled(text, source.stem)
         if "-fsyntax-only" not in how:
@@ -385,8 +385,10 @@ _TOKENS = re.compile(
     r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|<<<|\b__global__\b|\bprintf\b(?=\s*[(;])',
     re.DOTALL,
 )
+_NAMES = re.compile("<<<|__global__|printf")
+# A preprocessed source is millions of letters: these begin with what they search, and look back for the word's begin.
 _QUALIFIERS = re.compile(
-    r"\b__(?:global|vector|cube|aicore|mix)__\b(?P<mix>\s*\(\s*(?P<cubes>\d+)\s*,\s*(?P<vectors>\d+)\s*\))?|\[aicore\]"
+    r"__(?<!\w__)(?:global|vector|cube|aicore|mix)__\b(?P<mix>\s*\(\s*(?P<cubes>\d+)\s*,\s*(?P<vectors>\d+)\s*\))?|\[aicore\]"
 )
 _TASK_TYPE = re.compile(r'"KERNEL_TYPE_(\w+)"')
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b__launch_bounds__\s*\([^()]*\)")
@@ -396,7 +398,7 @@ _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b_
 _SPACES = {"ubuf": "VECCALC", "cbuf": "A1", "ca": "A2", "cb": "B2", "cc": "CO1", "fbuf": "C2PIPE2GM"}
 _SPACE = "|".join(_SPACES)
 _ARRAY = r"\w+(?:\s*\[[^\[\];=]+\])+"
-_ARRAYS = re.compile(rf"\b__({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+({_ARRAY}(?:\s*,\s*{_ARRAY})*)\s*;")
+_ARRAYS = re.compile(rf"__(?<!\w__)({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+({_ARRAY}(?:\s*,\s*{_ARRAY})*)\s*;")
 
 
 def _arrays(found: re.Match[str]) -> str:
@@ -457,8 +459,10 @@ def translated(
     if len(every := set(kinds.values())) == 1:  # a variable that points to one of them
         kinds.update(dict.fromkeys(launched - kinds.keys(), *every))
     code = "".join([*pieces, text[at:]])
-    code = _TRAP.sub("AscendC::Trap()", _QUALIFIERS.sub("", code))
-    code = re.sub(rf"\b__(?:{_SPACE})__", "", _ARRAYS.sub(_arrays, code))
+    code = _QUALIFIERS.sub("", code)
+    if '"trap"' in code:
+        code = _TRAP.sub("AscendC::Trap()", code)
+    code = re.sub(rf"__(?<!\w__)(?:{_SPACE})__", "", _ARRAYS.sub(_arrays, code))
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
     declared += "".join(launches.definition(kernel, workspace) for _, kernel in sorted(named.items()))
     for k, expression in {**{k: k for k in sorted(named)}, **(expressions or {})}.items():
@@ -471,9 +475,16 @@ def translated(
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
-    for token in _TOKENS.finditer(text):
-        if token[0] in ("<<<", "__global__", "printf"):
-            yield token
+    """What is to be translated, where it stands in no text between quotation marks."""
+    if 'R"' in text:  # which may go over lines
+        yield from (token for token in _TOKENS.finditer(text) if _NAMES.fullmatch(token[0]))
+        return
+    for found in _NAMES.finditer(text):
+        for token in _TOKENS.finditer(text, text.rfind("\n", 0, found.start()) + 1):
+            if token.start() >= found.start():
+                if token.start() == found.start():
+                    yield token
+                break
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class _Function:
 
 def _functions(text: str, *qualifiers: str) -> Iterator[_Function]:
     """Those that are defined with one of the qualifiers."""
-    for found in re.finditer("|".join(rf"\b{one}\b" for one in qualifiers), text):
+    for found in re.finditer("|".join(rf"{one}(?<!\w{one})\b" for one in qualifiers), text):
         body, name = _body(text, found.end())
         if body < len(text) and text[body] == "{":
             yield _Function(max(text.rfind(mark, 0, found.start()) for mark in ";{}") + 1, body, name)

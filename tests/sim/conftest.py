@@ -47,13 +47,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 # What nothing reads before a program uses a device, an operator or the terminal: such variables need no other server.
 # The tests that set them see what they do; of TASK_QUEUE_ENABLE, test_runtime.py asks torch_npu.
+EARLY = ("OPHOOK_SIM_CANN", "OPHOOK_SIM_FAULTS", "OPHOOK_SIM_ROOT", "OPHOOK_SIM_RULES")  # and what begins so
 LATE = frozenset(
-    {"COLUMNS", "HCCL_EXEC_TIMEOUT", "ON_HOSTS", "ON_HOSTS_SERVERS", "ON_HOSTS_TABLE",
-     "COMMON", "GROUP_PACKAGE", "ONLY", "TURNS",
-     "OPHOOK_SIM_AFTER_FAILURE", "OPHOOK_SIM_DEVICES", "OPHOOK_SIM_HCCL_CONNECT_TIMEOUT",
-     "OPHOOK_SIM_HCCL_SECRET", "OPHOOK_SIM_LEDGER",
-     "OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SOC", "OPHOOK_SIM_STRICT_MEMORY", "OPHOOK_SIM_SYNC", "TASK_QUEUE_ENABLE"}
+    {"ATTACKERS", "COLUMNS", "COMMON", "GROUP_PACKAGE", "ON_HOSTS", "ON_HOSTS_SERVERS", "ON_HOSTS_TABLE", "ONLY",
+     "PROFILE", "SOC_VERSION", "TASK_QUEUE_ENABLE", "TURNS"}
 )  # fmt: skip
+
+
+def _is_late(name: str) -> bool:
+    return name in LATE or (name.startswith(("HCCL_", "OPHOOK_SIM_")) and not name.startswith(EARLY))
 
 
 MODULES = ("torch", "torch_npu", "ophook_npu")
@@ -99,7 +101,7 @@ class Programs:
         root = sim.active()
         assert root is not None
         environ.update(variables.environment(root, **_machine(options)))
-        late: dict[str, str | None] = {name: environ.pop(name) for name in LATE & environ.keys()}
+        late: dict[str, str | None] = {name: environ.pop(name) for name in [*environ] if _is_late(name)}
         modules, after = MODULES + COMPILERS, ()
         if PACKAGES in environment:
             late |= {PACKAGES: environ.pop(PACKAGES), autoload.VARIABLE: None}

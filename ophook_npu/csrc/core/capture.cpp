@@ -1,4 +1,6 @@
 // Captured models (aclmdlRI): the tasks launched on captured streams, kept and run again by a replay.
+#include <utility>
+
 #include "capture_mode.h"
 #include "runtime.h"
 #include "stream.h"
