@@ -185,12 +185,20 @@ with torch.npu.stream(other):
         assert ("read 24.0" in done.stdout, "CUDASanitizerErrors" in done.stderr) == (waits, not waits), done.stderr
 
 
-def test_commands_that_take_a_device_bring_it_into_a_plain_shell(folder: Path) -> None:
+OBSERVERS = ("log", "stats", "trace", "profile", "validate", "compare", "digest --to d", "capture --to c")
+
+
+# All take the same way into the device; CI walks it with each.
+@pytest.mark.parametrize(
+    "command", [OBSERVERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in OBSERVERS[1:])]
+)
+def test_a_command_that_takes_a_device_brings_it_into_a_plain_shell(folder: Path, command: str) -> None:
     (folder / "on_npu.py").write_text("import torch\nprint('on', torch.ones(2).npu().relu().device)\n")
-    observers = ("log", "stats", "trace", "profile", "validate", "compare", "digest --to d", "capture --to c")
-    for command in observers:
-        printed = plain(folder, f"ophook-npu {command} --device auto on_npu.py")
-        assert printed.returncode == 0 and "on npu:0" in printed.stdout, printed.stderr[-2000:]
+    printed = plain(folder, f"ophook-npu {command} --device auto on_npu.py")
+    assert printed.returncode == 0 and "on npu:0" in printed.stdout, printed.stderr[-2000:]
+
+
+def test_an_operator_is_checked_in_a_plain_shell(folder: Path) -> None:
     checked_op = checked(plain(folder, "ophook-npu op check --device sim npu_add_custom --only aclnn", COLUMNS="200"))
     assert "as on the CPU" in checked_op
 

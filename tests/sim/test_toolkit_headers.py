@@ -37,8 +37,10 @@ def including(names: list[str], file: Path) -> str:
 def test_a_host_program_includes_all_headers_of_the_toolkit(turned: bool, tmp_path: Path) -> None:
     names = sorted(headers(toolkit()), reverse=turned)
     assert {"acl/acl.h", "graph/custom_op.h", "tiling/tiling_api.h", "exe_graph/runtime/tiling_context.h"} <= {*names}
-    source = including(names, tmp_path / "all.cpp")
-    done = toolchain.run([*toolchain.compiler(), "-std=c++17", "-fsyntax-only", f"-I{toolkit()}", source])
+    prototypes = toolkit().parent / "opp" / "built-in" / "op_proto" / "inc"
+    source = including(sorted([*names, *headers(prototypes)], reverse=turned), tmp_path / "all.cpp")
+    folders = [f"-I{toolkit()}", f"-I{prototypes}"]
+    done = toolchain.run([*toolchain.compiler(), "-std=c++17", "-fsyntax-only", *folders, source])
     assert done.returncode == 0, done.stderr
 
 
