@@ -398,7 +398,9 @@ _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b_
 _SPACES = {"ubuf": "VECCALC", "cbuf": "A1", "ca": "A2", "cb": "B2", "cc": "CO1", "fbuf": "C2PIPE2GM"}
 _SPACE = "|".join(_SPACES)
 _ARRAY = r"\w+(?:\s*\[[^\[\];=]+\])+"
-_ARRAYS = re.compile(rf"__(?<!\w__)({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+({_ARRAY}(?:\s*,\s*{_ARRAY})*)\s*;")
+_ARRAYS = re.compile(
+    rf"__(?<!\w__)({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+({_ARRAY}(?:\s*,\s*{_ARRAY})*)\s*;"
+)
 
 
 def _arrays(found: re.Match[str]) -> str:
