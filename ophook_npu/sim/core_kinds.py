@@ -18,7 +18,7 @@ from ophook_npu.kernel.source import KINDS
 _END = ".ophook_cube"
 # Site<…>::call of launch.h; with an E behind it, its first group is the name of the type Site<…>.
 _CALL = re.compile(r"_Z(N6ophook7program4SiteI\S*E)4callEPKvS\w*_")
-_UNDECIDED = re.compile(r'Declared ophook_\w+\("(\w+)", -1\);')  # program.translated writes it
+_UNDECIDED = re.compile(r'Declared ophook_\w+\("(\w+)", -1\);')  # kernel_text.translated writes it
 # What a kernel calls of the runtime; what launch.h asks is not a kernel's.
 _RUNTIME = re.compile(r" U _ZN6ophook2rt\d+(?!is_vector_core)([a-z]\w*?)E")
 # What cube cores alone do, and what both kinds of cores do.

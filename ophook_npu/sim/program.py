@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,15 +27,14 @@ from ophook_npu.kernel import build
 from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.socs import find
-from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
+from ophook_npu.kernel.source import Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
-from ophook_npu.sim import address_registers, core_kinds, launches, threads
-from ophook_npu.sim.brackets import closing
+from ophook_npu.sim import address_registers, core_kinds, kernel_text, launches, threads
+from ophook_npu.sim.kernel_text import WHERE
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
-_WHERE = "bisheng"
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
 # --npu-arch: Atlas A2 and A3; Ascend950; Ascend310P
 _ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310, "dav-2002": 200}
@@ -70,7 +69,7 @@ def _job(arguments: Sequence[str]) -> _Job:
     def value(option: str) -> str:
         found = next(rest, None)
         if found is None:
-            raise OphookError(_WHERE, f"{option} needs a value")
+            raise OphookError(WHERE, f"{option} needs a value")
         return found
 
     for one in rest:
@@ -98,7 +97,7 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.twin = _mode(one.partition("=")[2])
             job.seen += ["-DASCENDC_CPU_DEBUG=1"] if job.twin else []
         elif one in ("-E", "-S"):
-            raise OphookError(_WHERE, f"{one} is not simulated", allowed="-c, -shared, or a program")
+            raise OphookError(WHERE, f"{one} is not simulated", allowed="-c, -shared, or a program")
         elif one == "-o":
             job.out = Path(value(one))
         elif one in ("-I", "-D", "-U", "-include", "-isystem", "-MF", "-MT", "-MQ"):
@@ -122,24 +121,24 @@ def _job(arguments: Sequence[str]) -> _Job:
     if of_soc and not any(one.startswith("-D__CCE_AICORE__") for one in job.seen):  # --npu-arch comes first
         job.seen.append(of_soc)
     if job.threads and _OF_950 not in job.seen:
-        raise OphookError(_WHERE, "--enable-simt: threads of SIMT are Ascend 950's", todo=f"--npu-arch={_OF_THREADS}")
+        raise OphookError(WHERE, "--enable-simt: threads of SIMT are Ascend 950's", todo=f"--npu-arch={_OF_THREADS}")
     if not job.sources and not any(not one.startswith("-") for one in job.inputs):
-        raise OphookError(_WHERE, "no input file", allowed="sources (.asc, .cpp), objects and libraries")
+        raise OphookError(WHERE, "no input file", allowed="sources (.asc, .cpp), objects and libraries")
     for source in job.sources:
         if not source.is_file():
-            raise OphookError(_WHERE, f"no such file: {source}")
+            raise OphookError(WHERE, f"no such file: {source}")
     return job
 
 
 def _architecture(name: str) -> str:
     if name not in _ARCHITECTURES:
-        raise OphookError(_WHERE, f"--npu-arch={name}", allowed=", ".join(_ARCHITECTURES))
+        raise OphookError(WHERE, f"--npu-arch={name}", allowed=", ".join(_ARCHITECTURES))
     return f"-D__CCE_AICORE__={_ARCHITECTURES[name]}"
 
 
 def _mode(name: str) -> bool:
     if name not in ("npu", "sim", "cpu"):
-        raise OphookError(_WHERE, f"--run-mode={name}", allowed="npu, sim, cpu")
+        raise OphookError(WHERE, f"--run-mode={name}", allowed="npu, sim, cpu")
     return name == "cpu"
 
 
@@ -166,7 +165,7 @@ def compile(arguments: Sequence[str]) -> Path:
         if job.objects:
             if job.out is not None and len(job.sources) > 1:
                 raise OphookError(
-                    _WHERE, f"-o {job.out} for {counted(len(job.sources), 'source')}", allowed="one with -c"
+                    WHERE, f"-o {job.out} for {counted(len(job.sources), 'source')}", allowed="one with -c"
                 )
             out = Path()
             for source in job.sources:
@@ -258,7 +257,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         watched = threads.WATCHED if threads.are_in(plain, job.threads) else []
         if watched or job.threads:
             plain = threads.translated(plain)
-        made = translated(plain, source.name, job.expressions, workspace, threads=job.threads)
+        made = kernel_text.translated(plain, source.name, job.expressions, workspace, threads=job.threads)
         (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
         taken = [*how, *optimize, "-g", "-w", build.ALIASING, *watched, "-x", "c++-cpp-output"]
@@ -293,7 +292,7 @@ def _workspace(job: _Job) -> int:
 def _write_launches(job: _Job, root: Path) -> Path:
     assert job.launches is not None
     for source in job.sources:
-        found = _kernels(build.without_aicore(_preprocessed(source, job, root)))
+        found = kernel_text.kernels(build.without_aicore(_preprocessed(source, job, root)))
         launches.write([one.kernel for one in found if one.by_name], job.launches)
     return job.launches
 
@@ -302,7 +301,7 @@ def _run(command: Sequence[str], what: str, seen: Sequence[str] = ()) -> str:
     result = toolchain.run(command)
     if result.returncode:
         todo = build.hint(result.stderr, "950" if _OF_950 in seen else "A2")
-        raise OphookError(_WHERE, build.explained(result.stderr, what, command), todo=todo)
+        raise OphookError(WHERE, build.explained(result.stderr, what, command), todo=todo)
     return result.stdout
 
 
@@ -377,231 +376,3 @@ def run(
             row = json.loads(line)
             reports.append((row["kernel"], KernelReport.parse(json.dumps(row["report"]), row["blocks"], 0)))
         return Launches(done.returncode, reports)
-
-
-# ---- from the vendor's C++ to C++ ----
-
-_TOKENS = re.compile(
-    r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|<<<|\b__global__\b|\bprintf\b(?=\s*[(;])',
-    re.DOTALL,
-)
-_NAMES = re.compile("<<<|__global__|printf")
-# A preprocessed source is millions of letters: these begin with what they search, and look back for the word's begin.
-_QUALIFIERS = re.compile(
-    r"__(?<!\w__)(?:global|vector|cube|aicore|mix)__\b(?P<mix>\s*\(\s*(?P<cubes>\d+)\s*,\s*(?P<vectors>\d+)\s*\))?|\[aicore\]"
-)
-_TASK_TYPE = re.compile(r'"KERNEL_TYPE_(\w+)"')
-_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b__launch_bounds__\s*\([^()]*\)")
-
-
-# `__ubuf__ float x[64], y[64];`: arrays of the C interface, in the local memory of a position.
-_SPACES = {"ubuf": "VECCALC", "cbuf": "A1", "ca": "A2", "cb": "B2", "cc": "CO1", "fbuf": "C2PIPE2GM"}
-_SPACE = "|".join(_SPACES)
-_ARRAY = r"\w+(?:\s*\[[^\[\];=]+\])+"
-_ARRAYS = re.compile(
-    rf"__(?<!\w__)({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+({_ARRAY}(?:\s*,\s*{_ARRAY})*)\s*;"
-)
-
-
-def _arrays(found: re.Match[str]) -> str:
-    """Of a declaration: each array is a reference to where the runtime has its place."""
-    space, kind, names = found.groups()
-    made = []
-    for name, sizes in re.findall(r"(\w+)((?:\s*\[[^\[\]]*\])+)", names):
-        position, array = f"int(::AscendC::TPosition::{_SPACES[space]})", f"{kind}{sizes}"
-        place = f'::ophook::rt::local_array({position}, sizeof({array}), "{name}", ::ophook::rt::At::here())'
-        made.append(f"{kind} (&{name}){sizes} = *static_cast<{kind} (*){sizes}>({place});")
-    return " ".join(made) + "\n" * found[0].count("\n")
-
-
-_C_LINKAGE = re.compile(r'\bextern\s*"C"')
-_TRAP = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"trap"\s*\)')  # the AI core's instruction
-
-
-def translated(
-    text: str,
-    name: str,
-    expressions: Mapping[str, str] | None = None,
-    workspace: int = 0,
-    *,
-    threads: bool = False,
-) -> str:
-    """A preprocessed source as g++ takes it. ``expressions``: by name, kernels that are found by it (``add<float>``);
-    ``workspace``: see `launches.definition`; ``threads``: kernels may be functions of threads (``--enable-simt``).
-
-    Raises:
-        OphookError: a launch that cannot be read; with its line.
-    """
-    pieces: list[str] = []
-    kinds: dict[str, int] = {}
-    named: dict[str, launches.LaunchedKernel] = {}
-    launched: set[str] = set()
-    at = 0
-    for token in _tokens(text):
-        if token.start() < at:
-            continue
-        if token[0] == "printf":  # a kernel's, or the host's: what it calls finds out
-            pieces += [text[at : token.start()], "ophook_printf"]
-            at = token.end()
-            continue
-        if token[0] == "__global__":
-            if found := _kernel(text, token.start()):
-                kernel = found.kernel.name
-                kinds[kernel] = max(found.kind, kinds.get(kernel, -1))
-                if found.by_name:
-                    named[kernel] = found.kernel
-            continue
-        short, begin, replacement, end = _launch(text, token.start(), name, threads)
-        launched.add(short)
-        pieces += [text[at:begin], replacement]
-        at = end
-    if any(kind < 0 for kind in kinds.values()) and "/ascendc/matmul.h" in text:  # as source.Entry.kind decides
-        usual = KINDS["AIC_ONLY" if "matmul_details::Register(true" in text else "MIX_AIC_1_2"]
-        kinds = {kernel: usual if kind < 0 else kind for kernel, kind in kinds.items()}
-    if len(every := set(kinds.values())) == 1:  # a variable that points to one of them
-        kinds.update(dict.fromkeys(launched - kinds.keys(), *every))
-    code = "".join([*pieces, text[at:]])
-    code = _QUALIFIERS.sub("", code)
-    if '"trap"' in code:
-        code = _TRAP.sub("AscendC::Trap()", code)
-    code = re.sub(rf"__(?<!\w__)(?:{_SPACE})__", "", _ARRAYS.sub(_arrays, code))
-    declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
-    declared += "".join(launches.definition(kernel, workspace) for _, kernel in sorted(named.items()))
-    for k, expression in {**{k: k for k in sorted(named)}, **(expressions or {})}.items():
-        entry = f"::ophook::program::Entry<::{expression.removeprefix('::')}>"
-        declared += f'static const ::ophook::program::Named ophook_named_{k}("{k}", {entry}::bind, {entry}::sizes());\n'
-        short = re.sub(r"<.*", "", expression, flags=re.DOTALL).strip().rsplit("::", 1)[-1]
-        if k not in kinds and short in kinds:
-            declared += f'static const ::ophook::program::Declared ophook_{k}("{k}", {kinds[short]});\n'
-    return f'{code}\n# 1 "kernels of {name}"\n{declared}'
-
-
-def _tokens(text: str) -> Iterator[re.Match[str]]:
-    """What is to be translated, where it stands in no text between quotation marks."""
-    if 'R"' in text:  # which may go over lines
-        yield from (token for token in _TOKENS.finditer(text) if _NAMES.fullmatch(token[0]))
-        return
-    for found in _NAMES.finditer(text):
-        for token in _TOKENS.finditer(text, text.rfind("\n", 0, found.start()) + 1):
-            if token.start() >= found.start():
-                if token.start() == found.start():
-                    yield token
-                break
-
-
-@dataclass(frozen=True)
-class _Found:
-    kernel: launches.LaunchedKernel
-    kind: int  # which cores it runs on; -1: its text does not say
-    by_name: bool  # it is defined here with C linkage, so that programs find it by its name
-
-
-def _kernels(text: str) -> list[_Found]:
-    found = [_kernel(text, token.start()) for token in _tokens(text) if token[0] == "__global__"]
-    return [one for one in found if one]
-
-
-def _kernel(text: str, at: int) -> _Found | None:
-    """The function that `__global__` stands before."""
-    begin = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
-    line = text.rfind("\n#", 0, at)
-    begin = max(begin, text.find("\n", line + 1) if line >= 0 else 0)
-    end = re.compile(r"[;{]").search(text, at)
-    # A macro of a system's header has marks of its place around it.
-    head = re.sub(r"^#.*$", "", text[begin : end.start() if end else len(text)], flags=re.MULTILINE)
-    qualifiers = [found[0].split("(")[0] for found in _QUALIFIERS.finditer(head)]
-    mix = next((found for found in _QUALIFIERS.finditer(head) if found["mix"]), None)
-    plain = _ATTRIBUTE.sub("", _QUALIFIERS.sub("", head))
-    named = re.search(r"(\w+)\s*\(", plain)
-    if named is None:
-        return None
-    parts = _split(plain[named.end() : closing(plain, named.end() - 1)])
-    kernel = launches.LaunchedKernel(named[1], tuple(launches.parameters(parts)))
-    by_name = bool(end and end[0] == "{" and _C_LINKAGE.search(head))
-
-    def found(kind: str) -> _Found:
-        return _Found(kernel, KINDS[kind], by_name)
-
-    if mix is not None:
-        key = f"MIX_AIC_{mix['cubes']}_{mix['vectors']}"
-        if key not in KINDS:
-            raise OphookError(
-                _WHERE, f"{named[1]}: __mix__({mix['cubes']}, {mix['vectors']})",
-                allowed="__mix__(1, 0), __mix__(1, 1), __mix__(1, 2), __mix__(0, 1)",
-            )  # fmt: skip
-        return found(key)
-    if "__vector__" in qualifiers:
-        return found("AIV_ONLY")
-    if "__cube__" in qualifiers:
-        return found("AIC_ONLY")
-    if end and end[0] == "{":
-        body = text[end.start() : closing(text, end.start())]
-        if told := _TASK_TYPE.search(body):
-            return _Found(kernel, KINDS.get(told[1], 0), by_name)
-        if re.search(r"\b(?:Mmad|Fixpipe)\b", body):
-            return found("AIC_ONLY")
-    return _Found(kernel, -1, by_name)
-
-
-def _launch(text: str, at: int, name: str, threads: bool) -> tuple[str, int, str, int]:
-    """(the kernel's name, where it begins, what takes the place of all before the arguments, where they begin)."""
-    end = at
-    while text[end - 1].isspace():
-        end -= 1
-    begin = end
-    if text[begin - 1] == ">":
-        depth = 0
-        while begin > 0:
-            begin -= 1
-            depth += {">": 1, "<": -1}.get(text[begin], 0)
-            if depth == 0:
-                break
-    found = re.search(r"(?:(?:::)?\b\w+(?:\s*::\s*(?:template\s+)?\w+)*)\s*$", text[max(0, begin - 400) : begin])
-    if found is None:
-        raise _unreadable(text, at, name, "no kernel's name before <<<")
-    begin = max(0, begin - 400) + found.start()
-    kernel = text[begin:end]
-    depth, close = 0, at + 3
-    while close < len(text):
-        if depth == 0 and text.startswith(">>>", close):
-            break
-        depth += {"(": 1, ")": -1, "{": 1, "}": -1}.get(text[close], 0)
-        if depth < 0 or text[close] == ";":
-            raise _unreadable(text, at, name, "<<< without >>>")
-        close += 1
-    settings = text[at + 3 : close]
-    after = close + 3
-    if not re.match(r"\s*\(", text[after:]):
-        raise _unreadable(text, at, name, "no arguments behind >>>")
-    parts = _split(settings)
-    of_threads = threads and len(parts) == 4
-    if not of_threads and not 1 <= len(parts) <= 3:
-        allowed = "blocks, l2ctrl, stream" + ("; or" if threads else "; with --enable-simt also") + " blocks, threads,"
-        raise _unreadable(
-            text, at, name, f"<<<{settings.strip()}>>> has {counted(len(parts), 'value')}; allowed: {allowed}"
-            " bytes of UB, stream",
-        )  # fmt: skip
-    lines = "\n" * text.count("\n", begin, after)  # what follows keeps its line
-    short = re.sub(r"<.*", "", re.sub(r"\s", "", kernel), flags=re.DOTALL).rsplit("::", 1)[-1]
-    call = f"[=](auto... ophook_a) {{ {' '.join(kernel.split())}(ophook_a...); }}"
-    function = "launch_threads" if of_threads else "launch"
-    return short, begin, f'::ophook::program::{function}("{short}", {call}, {" ".join(settings.split())}){lines}', after
-
-
-def _split(text: str) -> list[str]:
-    parts, depth, begin = [], 0, 0
-    for i, letter in enumerate(text):
-        depth += {"(": 1, ")": -1, "{": 1, "}": -1, "[": 1, "]": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            parts.append(text[begin:i])
-            begin = i + 1
-    return [*parts, text[begin:]] if text.strip() else []
-
-
-_MARK = re.compile(r'^# (\d+) "([^"]*)"', re.MULTILINE)
-
-
-def _unreadable(text: str, at: int, name: str, why: str) -> OphookError:
-    marks = list(_MARK.finditer(text, 0, at))
-    file, line = (marks[-1][2], int(marks[-1][1]) + text.count("\n", marks[-1].end(), at) - 1) if marks else (name, 0)
-    return OphookError(_WHERE, f"{file}:{line}: {why}", allowed="kernel<<<blocks, l2ctrl, stream>>>(arguments)")
