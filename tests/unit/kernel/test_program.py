@@ -3,7 +3,7 @@
 import pytest
 
 from ophook_npu.errors import OphookError
-from ophook_npu.sim.program import translated
+from ophook_npu.sim.kernel_text import translated
 
 
 @pytest.mark.parametrize(
