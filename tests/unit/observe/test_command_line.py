@@ -53,6 +53,15 @@ def test_profile_of_a_program(command, train, tmp_path):
     assert html.read_text().startswith("<!doctype html>") and json.loads(chrome.read_text())["traceEvents"]
 
 
+def test_the_program_finds_pythons_collector_of_garbage_as_it_was(command):
+    program = "import gc, torch; torch.ones(2); print(gc.isenabled(), *gc.get_threshold())"
+    plain = "import gc; gc.set_threshold(300, 7, 5); import runpy, sys; sys.argv = ['', *sys.argv[1:]]; "
+    started = plain + "runpy.run_module('ophook_npu', run_name='__main__', alter_sys=True)"
+    assert command("stats", "-c", program).stdout == "True 700 10 10\n"
+    done = subprocess.run([sys.executable, "-c", started, "stats", "-c", program], capture_output=True, text=True)
+    assert done.stdout == "True 300 7 5\n", done.stderr
+
+
 def test_ctrl_c_leaves_a_report(tmp_path):
     path = tmp_path / "endless.py"
     path.write_text("import torch\nx = torch.ones(2)\nprint('go', flush=True)\nwhile True:\n    x.sin()\n")
