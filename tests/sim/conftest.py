@@ -47,7 +47,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 # What nothing reads before a program uses a device, an operator or the terminal: such variables need no other server.
 # The tests that set them see what they do; of TASK_QUEUE_ENABLE, test_runtime.py asks torch_npu.
-EARLY = ("OPHOOK_SIM_CANN", "OPHOOK_SIM_FAULTS", "OPHOOK_SIM_ROOT", "OPHOOK_SIM_RULES")  # and what begins so
+EARLY = (
+    "OPHOOK_SIM_CANN",
+    "OPHOOK_SIM_FAULTS",
+    "OPHOOK_SIM_ROOT",
+    "OPHOOK_SIM_RULES",
+    "OPHOOK_SIM_TRITON",
+)  # and what begins so
 LATE = frozenset(
     {"ATTACKERS", "COLUMNS", "COMMON", "GROUP_PACKAGE", "ON_HOSTS", "ON_HOSTS_SERVERS", "ON_HOSTS_TABLE", "ONLY",
      "PROFILE", "SOC_VERSION", "TASK_QUEUE_ENABLE", "TURNS"}
