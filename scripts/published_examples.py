@@ -190,6 +190,7 @@ def run(folder: Path, root: Path, timeout: float, product: str, defines: Sequenc
         script = re.sub(r"(--build \S+) -j\b", r"\1", script)
         # Most blocks name one product, and the table of options below them the others.
         script = re.sub(r"ARCHITECTURES=dav-(2201|3510)", f"ARCHITECTURES={architecture}", script)
+        script = script.replace("<soc_version>", soc)
         given = "".join(f" -D{one}" for one in defines)
         return re.sub(r"^cmake (?=\.\.|-S )", f"cmake{given} ", script, count=1, flags=re.MULTILINE)
 

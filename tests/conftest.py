@@ -15,10 +15,11 @@ import pytest
 import weights
 from cpu_dependent import compares_numbers
 
+from ophook_npu import collector
+
 HERE = Path(__file__).parent
 
-# Collections of garbage take a tenth of the time otherwise. A test that is about them calls gc.collect().
-gc.set_threshold(100_000, 10, 10)
+collector.rarely()  # a test that is about collections calls gc.collect()
 
 # Inductor keeps what it compiled for one vector width, and would take it for another: it does not compile, or is wrong.
 if capability := os.environ.get("ATEN_CPU_CAPABILITY"):

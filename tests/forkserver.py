@@ -9,7 +9,6 @@ about `ophook-npu run`, needs a process started anew.
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import json
 import os
@@ -20,6 +19,8 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from ophook_npu import collector
 
 _LARGEST = 1 << 17  # bytes of a request: a message is sent whole or not at all
 
@@ -129,12 +130,9 @@ class ForkServer:
 
 def serve(channel: socket.socket, modules: Sequence[str]) -> dict[str, Any]:
     """Import, then fork at each request; returns in the children only."""
-    gc.disable()
-    for module in modules:
-        importlib.import_module(module)
-    gc.collect()
-    gc.freeze()  # or the first collection in a child copies every page that holds an object
-    gc.enable()
+    with collector.not_in_forks():
+        for module in modules:
+            importlib.import_module(module)
     while True:
         message, files, *_ = socket.recv_fds(channel, _LARGEST, 2)
         if not message:

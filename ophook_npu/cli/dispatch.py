@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from ophook_npu import collector
 from ophook_npu.cli._program import DeviceOption, start_over
 from ophook_npu.plural import counted
 
@@ -63,7 +64,8 @@ def register(app: typer.Typer) -> None:
         table = dispatch.table(op)
         if diff or after:
             if after:
-                runpy.run_path(str(Path(after)), run_name="__main__")
+                with collector.usually():
+                    runpy.run_path(str(Path(after)), run_name="__main__")
             changes = dispatch.diff(table, dispatch.table(diff or table.op))
             if as_json:
                 print(json.dumps([dataclasses.asdict(change) for change in changes], indent=2))

@@ -11,13 +11,13 @@ nobody has tried what CANN's libraries do in a fork.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import shlex
 import sys
 from pathlib import Path
 
+from ophook_npu import collector
 from ophook_npu.demo.forked import run_to_the_end
 
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
@@ -48,11 +48,9 @@ def main(place: str, folder: str, scripts: str = str(SCRIPTS)) -> int:
     if place == "sim":
         at_once = min(len(os.sched_getaffinity(0)), len(PROGRAMS))
         os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0)) // at_once))
-        gc.disable()
-        for module in ("torch", "torch_npu", "torchair", "ophook_npu.ops"):
-            importlib.import_module(module)
-        gc.freeze()  # or the first collection in a fork copies every page that holds an object
-        gc.enable()
+        with collector.not_in_forks():
+            for module in ("torch", "torch_npu", "torchair", "ophook_npu.ops"):
+                importlib.import_module(module)
     todo = list(programs)
     running: dict[int, str] = {}
     failed: dict[str, int] = {}

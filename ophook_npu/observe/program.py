@@ -187,8 +187,7 @@ def _as_main(code: CodeType, path: str | None) -> None:
 
 
 def _with_argv(argv: list[str], folder: str, execute: Any) -> None:
-    collector.usually()
-    with _as(sys, argv=argv, path=[folder, *sys.path]):
+    with collector.usually(), _as(sys, argv=argv, path=[folder, *sys.path]):
         execute()
 
 

@@ -18,6 +18,7 @@ _TOKENS = re.compile(
     r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|<<<|\b__global__\b|\bprintf\b(?=\s*[(;])',
     re.DOTALL,
 )
+_RAW = re.compile(r'R"[^()\s\\"]{0,16}\(')
 _NAMES = re.compile("<<<|__global__|printf")
 # A preprocessed source is millions of letters: these begin with what they search, and look back for the word's begin.
 _QUALIFIERS = re.compile(
@@ -111,7 +112,7 @@ def translated(
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
     """What is to be translated, where it stands in no text between quotation marks."""
-    if 'R"' in text:  # which may go over lines
+    if _RAW.search(text):  # which may go over lines
         yield from (token for token in _TOKENS.finditer(text) if _NAMES.fullmatch(token[0]))
         return
     for found in _NAMES.finditer(text):
