@@ -177,24 +177,26 @@ def _own_opp(root: Path, temporary: Path) -> Path:
     return own
 
 
+def fitted(script: str, product: str, defines: Sequence[str]) -> str:
+    """A README's commands for this product."""
+    soc, architecture = PRODUCTS[product]
+    # One compiler at a time: several examples are built at once.
+    script = re.sub(r"\bmake -j\b", "make", script)
+    script = re.sub(r"(--build \S+) -j\b", r"\1", script)
+    # Most blocks name one product, and the table of options below them the others.
+    script = re.sub(r"ARCHITECTURES=dav-(2201|3510)", f"ARCHITECTURES={architecture}", script)
+    script = script.replace("<soc_version>", soc)
+    given = "".join(f" -D{one}" for one in defines)
+    return re.sub(r"^cmake (?=\.\.|-S )", f"cmake{given} ", script, count=1, flags=re.MULTILINE)
+
+
 def run(folder: Path, root: Path, timeout: float, product: str, defines: Sequence[str] = ()) -> Result:
     name = _name(folder)
     script = block(_readme(folder))
     if not script:
         return Result(name, "no block", "its README has no block that builds it")
-    soc, architecture = PRODUCTS[product]
-
-    def fitted(script: str) -> str:
-        # One compiler at a time: several examples are built at once.
-        script = re.sub(r"\bmake -j\b", "make", script)
-        script = re.sub(r"(--build \S+) -j\b", r"\1", script)
-        # Most blocks name one product, and the table of options below them the others.
-        script = re.sub(r"ARCHITECTURES=dav-(2201|3510)", f"ARCHITECTURES={architecture}", script)
-        script = script.replace("<soc_version>", soc)
-        given = "".join(f" -D{one}" for one in defines)
-        return re.sub(r"^cmake (?=\.\.|-S )", f"cmake{given} ", script, count=1, flags=re.MULTILINE)
-
-    script = fitted(script)
+    soc, _ = PRODUCTS[product]
+    script = fitted(script, product, defines)
     with tempfile.TemporaryDirectory() as temporary:
         place, told = Path(temporary) / folder.name, Path(temporary) / "reports"
         shutil.copytree(folder, place)
@@ -208,7 +210,7 @@ def run(folder: Path, root: Path, timeout: float, product: str, defines: Sequenc
         for number, one in enumerate(before(folder)):
             copy = Path(temporary) / f"before{number}"
             shutil.copytree(one, copy)
-            status, said = shell(fitted(block(_readme(one))), copy, environ, timeout)
+            status, said = shell(fitted(block(_readme(one)), product, defines), copy, environ, timeout)
             if status != 0:
                 return Result(name, "build", f"{_name(one)}: {reason(said)}", log=said)
         status, said = shell(script, place, environ, timeout)

@@ -32,8 +32,15 @@ def test_the_trap_instruction() -> None:
     assert made.count("AscendC::Trap();") == 2 and "asm" not in made
 
 
-def test_text_is_left_alone() -> None:
-    text = 'auto a = "x<<<1>>>(y)"; auto b = R"(k<<<1>>>(y))"; int c = 8 << 1, d = c >> 1; B<C<D<int>>> e;\n'
+@pytest.mark.parametrize(
+    "text",
+    [
+        'auto a = "x<<<1>>>(y)"; auto b = R"(k<<<1>>>(y))"; int c = 8 << 1, d = c >> 1; B<C<D<int>>> e;\n',
+        'auto a = R"--(\nk<<<1>>>(y) "\n)--"; auto b = "printf(";\n',
+        'auto a = "ERROR"; auto b = "x<<<1>>>(y)", c = "\\"printf(<<<"; char d = \'"\'; auto e = "printf(";\n',
+    ],
+)
+def test_text_is_left_alone(text: str) -> None:
     assert translated(text, "f.asc").startswith(text)
 
 

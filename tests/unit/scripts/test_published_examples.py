@@ -45,6 +45,15 @@ def test_the_first_block_that_calls_cmake_is_run(script: ModuleType) -> None:
     assert script.block("```bash\nbash run.sh\n```") == "bash run.sh" and script.block("cmake ..") == ""
 
 
+def test_commands_are_those_for_the_product(script: ModuleType) -> None:
+    text = (
+        "cmake -DCMAKE_ASC_ARCHITECTURES=dav-2201 ..; make -j\nmsopprof simulator --soc-version=<soc_version> ./demo\n"
+    )
+    assert script.fitted(text, "Ascend 950", ["A=1"]) == (
+        "cmake -DCMAKE_ASC_ARCHITECTURES=dav-3510 ..; make\nmsopprof simulator --soc-version=Ascend950PR_9589 ./demo\n"
+    )
+
+
 def test_examples_are_folders_for_a_product(script: ModuleType, tmp_path: Path) -> None:
     listed = "- Atlas A2 Training Series Products\n"
     for name, text in (("add", README), ("c_add", listed), ("registers", "| Ascend 950 | yes |")):
