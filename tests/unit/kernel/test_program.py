@@ -38,6 +38,8 @@ def test_the_trap_instruction() -> None:
         'auto a = "x<<<1>>>(y)"; auto b = R"(k<<<1>>>(y))"; int c = 8 << 1, d = c >> 1; B<C<D<int>>> e;\n',
         'auto a = R"--(\nk<<<1>>>(y) "\n)--"; auto b = "printf(";\n',
         'auto a = "ERROR"; auto b = "x<<<1>>>(y)", c = "\\"printf(<<<"; char d = \'"\'; auto e = "printf(";\n',
+        'auto a = "__global__ __aicore__ [aicore] __ubuf__ float x[2];"; auto b = R"(\n__mix__(1, 2)\n)";\n',
+        'auto a = "__global__";',
     ],
 )
 def test_text_is_left_alone(text: str) -> None:
