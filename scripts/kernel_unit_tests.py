@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import processes
 
 from ophook_npu import sim, toolchain
+from ophook_npu.kernel import build
 from ophook_npu.kernel.socs import find
 from ophook_npu.plural import counted
 from ophook_npu.sim import program, twin
@@ -204,13 +205,15 @@ def compiled(checkout: Path, test: Test, folder: Path, root: Path, stage: Path, 
     text = "".join(one.read_text(errors="replace") for one in (source, *source.parent.glob("*.h")))
     for header in sorted(set(re.findall(r'#include\s+"(\w+)\.h"', text))):
         sources += [helper for one in places if (helper := one / f"{header}.cpp").is_file()][:1]
-    how = ["-std=c++20", "-O0", "-w", "-DKERNELUT=1", f'-DUT_SOC_VERSION="{test.soc}"']
-    how += [*(f"-D{one}" for one in twin.macros(find(targets[test.soc]))), *test.options]
+    soc = find(targets[test.soc])
+    how = [build.ALIASING, *twin.options(soc), "-O0", "-w", "-DKERNELUT=1", f'-DUT_SOC_VERSION="{test.soc}"']
+    how += [*(f"-D{one}" for one in twin.macros(soc)), *test.options]
     how += [f"-isystem{one}" for one in program.folders(root)]
     how += [f"-I{one}" for one in (*more, *places, place, place.parent)]
     made: list[str] | str = ""
     for told in headers(checkout, test, operator, folder):
-        made = objects(sources, how, told, folder)
+        tried = objects(sources, how, told, folder)
+        made = tried if isinstance(tried, list) else made or tried  # the first one's error says most
         if isinstance(made, list):
             break
     if isinstance(made, str):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel import pages
+from ophook_npu.kernel import address_registers, local_arrays, pages, threads
 from ophook_npu.soc import CSRC
 
 ROOT = CSRC / "ascendc"
@@ -290,9 +290,11 @@ def kernel(
         text = (f'#include "{source}"\n' if text is None else text) + f'\n#line 1 "calls of {source.name}"\n{calls}'
         keys.append(calls)
     what = [source if text is None else _written(source.name, text), lib]
-    if any(_AICORE.search(path.read_text(errors="replace")) for path in toolchain.included(source.resolve(), roots)):
-        plain = _without_aicore(what[0], flags, keys)
-        return _run("kernel", name, keys, (*how, *link), [plain, lib], compiler=toolchain.kernel_compiler())
+    if told := _not_for_gcc(source, roots):
+        watched = threads.WATCHED if threads.FUNCTION in told else ()
+        keys.append(_translators())
+        plain = _as_plain(what[0], (*flags, *(["-DOPHOOK_OF_THREADS"] if watched else [])), keys)
+        return _run("kernel", name, keys, (*how, *watched, *link), [plain, lib], compiler=toolchain.kernel_compiler())
     quicker = functools.partial(_interface, source, how)
     return _run("kernel", name, keys, (*flags, *link), what, quicker, toolchain.kernel_compiler())
 
@@ -350,6 +352,8 @@ def _without_launches(source: Path) -> str | None:
 
 # How the device's compiler marks a function, by itself or in a macro's text.
 _AICORE = re.compile(r"\[\s*(?:host\s*,\s*)?aicore\s*\]")
+# What it takes, and g++ does not.
+_NOT_FOR_GCC = re.compile(rf"{_AICORE.pattern}|\b{threads.FUNCTION}\b|{address_registers.CALL.pattern}")
 
 
 def without_aicore(text: str) -> str:
@@ -357,8 +361,25 @@ def without_aicore(text: str) -> str:
     return _AICORE.sub("", text)
 
 
-def _without_aicore(source: Path, flags: Sequence[str], keys: Sequence[str]) -> Path:
-    """A kernel and its headers as the preprocessor leaves them, but for these marks. Lines keep their names.
+def _not_for_gcc(source: Path, roots: Sequence[Path]) -> set[str]:
+    """What there is of that in a source and its headers."""
+    texts = (path.read_text(errors="replace") for path in toolchain.included(source.resolve(), roots))
+    return {found[0] for text in texts for found in _NOT_FOR_GCC.finditer(text)}
+
+
+@functools.cache
+def _translators() -> str:
+    return toolchain.digest(Path(one.__file__).read_bytes() for one in (address_registers, local_arrays, threads))
+
+
+def translated(text: str) -> str:
+    """A preprocessed source as g++ takes it; a kernel's launch is another matter."""
+    text = address_registers.translated(without_aicore(text))
+    return local_arrays.translated(threads.translated(text) if threads.FUNCTION in text else text)
+
+
+def _as_plain(source: Path, flags: Sequence[str], keys: Sequence[str]) -> Path:
+    """A kernel and its headers as the preprocessor leaves them, `translated`. Lines keep their names.
 
     Raises:
         OphookError: the preprocessor fails.
@@ -371,7 +392,7 @@ def _without_aicore(source: Path, flags: Sequence[str], keys: Sequence[str]) -> 
         if result.returncode:
             told = explained(result.stderr, f"{source.name} does not compile", command, [source])
             raise OphookError("kernel", told, todo=hint(result.stderr))
-        (staging / name).write_text(without_aicore(result.stdout))
+        (staging / name).write_text(translated(result.stdout))
 
     key = toolchain.digest([name, toolchain.compiler_version(compiler), *keys])
     return cache.publish(cache.cache_dir() / "ascendc" / "sources" / key, write) / name

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import bisect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ophook_npu.errors import OphookError
+from ophook_npu.kernel import local_arrays
 from ophook_npu.kernel.source import KINDS
+from ophook_npu.kernel.text import closing, outside_quotes, replaced
 from ophook_npu.plural import counted
 from ophook_npu.sim import launches
-from ophook_npu.sim.brackets import closing
 
 WHERE = "bisheng"
 
-_QUOTED = re.compile(
-    r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL
-)
-_RAW = re.compile(r'R"[^()\s\\"]{0,16}\(')
 # A preprocessed source is millions of letters: these begin with what they search, and look back for the word's begin.
 _TOKENS = re.compile(r"<<<|__(?<!\w__)global__\b|printf(?<!\wprintf)\b(?=\s*[(;])")
 _QUALIFIERS = re.compile(
@@ -26,27 +22,6 @@ _QUALIFIERS = re.compile(
 )
 _TASK_TYPE = re.compile(r'"KERNEL_TYPE_(\w+)"')
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b__launch_bounds__\s*\([^()]*\)")
-
-
-# `__ubuf__ float x[64], y[64];`: arrays of the C interface, in the local memory of a position.
-_SPACES = {"ubuf": "VECCALC", "cbuf": "A1", "ca": "A2", "cb": "B2", "cc": "CO1", "fbuf": "C2PIPE2GM"}
-_SPACE = "|".join(_SPACES)
-_SPACE_ALONE = re.compile(rf"__(?<!\w__)(?:{_SPACE})__")
-_ARRAY = r"\w+(?:\s*\[[^\[\];=]+\])+"
-_ARRAYS = re.compile(
-    rf"__(?<!\w__)({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?)\s+({_ARRAY}(?:\s*,\s*{_ARRAY})*)\s*;"
-)
-
-
-def _arrays(found: re.Match[str]) -> str:
-    """Of a declaration: each array is a reference to where the runtime has its place."""
-    space, kind, names = found.groups()
-    made = []
-    for name, sizes in re.findall(r"(\w+)((?:\s*\[[^\[\]]*\])+)", names):
-        position, array = f"int(::AscendC::TPosition::{_SPACES[space]})", f"{kind}{sizes}"
-        place = f'::ophook::rt::local_array({position}, sizeof({array}), "{name}", ::ophook::rt::At::here())'
-        made.append(f"{kind} (&{name}){sizes} = *static_cast<{kind} (*){sizes}>({place});")
-    return " ".join(made) + "\n" * found[0].count("\n")
 
 
 _C_LINKAGE = re.compile(r'\bextern\s*"C"')
@@ -72,7 +47,7 @@ def translated(
     named: dict[str, launches.LaunchedKernel] = {}
     launched: set[str] = set()
     at = 0
-    for token in _outside_quotes(_TOKENS, text):
+    for token in outside_quotes(_TOKENS, text):
         if token.start() < at:
             continue
         if token[0] == "printf":  # a kernel's, or the host's: what it calls finds out
@@ -96,10 +71,10 @@ def translated(
     if len(every := set(kinds.values())) == 1:  # a variable that points to one of them
         kinds.update(dict.fromkeys(launched - kinds.keys(), *every))
     code = "".join([*pieces, text[at:]])
-    code = _replaced(_QUALIFIERS, lambda _: "", code)
+    code = replaced(_QUALIFIERS, lambda _: "", code)
     if '"trap"' in code:
         code = _TRAP.sub("AscendC::Trap()", code)
-    code = _replaced(_SPACE_ALONE, lambda _: "", _replaced(_ARRAYS, _arrays, code))
+    code = local_arrays.translated(code)
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
     declared += "".join(launches.definition(kernel, workspace) for _, kernel in sorted(named.items()))
     for k, expression in {**{k: k for k in sorted(named)}, **(expressions or {})}.items():
@@ -111,31 +86,6 @@ def translated(
     return f'{code}\n# 1 "kernels of {name}"\n{declared}'
 
 
-def _outside_quotes(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Where the pattern is found, but in no text between quotation marks."""
-    raw = [found.span() for found in _QUOTED.finditer(text)] if _RAW.search(text) else None  # which may go over lines
-    for found in pattern.finditer(text):
-        at = found.start()
-        if raw is None:
-            begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-            if within := text.find('"', begin, at) >= 0:
-                line = _QUOTED.finditer(text, begin, end if end >= 0 else len(text))
-                within = any(quoted.start() < at < quoted.end() for quoted in line)
-        else:
-            nearest = bisect.bisect_left(raw, (at, at)) - 1
-            within = nearest >= 0 and at < raw[nearest][1]
-        if not within:
-            yield found
-
-
-def _replaced(pattern: re.Pattern[str], by: Callable[[re.Match[str]], str], text: str) -> str:
-    pieces, at = [], 0
-    for found in _outside_quotes(pattern, text):
-        pieces += [text[at : found.start()], by(found)]
-        at = found.end()
-    return "".join([*pieces, text[at:]])
-
-
 @dataclass(frozen=True)
 class _Found:
     kernel: launches.LaunchedKernel
@@ -144,7 +94,7 @@ class _Found:
 
 
 def kernels(text: str) -> list[_Found]:
-    found = [_kernel(text, token.start()) for token in _outside_quotes(_TOKENS, text) if token[0] == "__global__"]
+    found = [_kernel(text, token.start()) for token in outside_quotes(_TOKENS, text) if token[0] == "__global__"]
     return [one for one in found if one]
 
 

@@ -23,14 +23,14 @@ from typing import Any, TextIO
 
 from ophook_npu import sim, toolchain
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel import build
+from ophook_npu.kernel import address_registers, build, threads
 from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
-from ophook_npu.sim import address_registers, core_kinds, kernel_text, launches, threads
+from ophook_npu.sim import core_kinds, kernel_text, launches
 from ophook_npu.sim.kernel_text import WHERE
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC

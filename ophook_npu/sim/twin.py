@@ -6,18 +6,21 @@ takes the processor from one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 from ophook_npu import sim
 from ophook_npu import soc as socs
 from ophook_npu.kernel import build
 from ophook_npu.kernel.socs import Soc, find
+from ophook_npu.sim import twin_compiler
 from ophook_npu.sim.program import folders, launchers, linked
 
 # Targets of the vendor's whose names are a family's, or a processor's that is not simulated: which one runs instead.
 _FAMILIES = {"ascend910b": "Ascend910B1", "ascend910_93": "Ascend910_9391", "ascend950": "Ascend950PR_9589",
              "Ascend950PR_9599": "Ascend950PR_9589", "ascend310p": "Ascend310P1"}  # fmt: skip
 
+_OF_THREADS = 310
 _NUMBERS = {220: 2201, 310: 3510, 200: 2002}  # as the vendor numbers architectures
 
 
@@ -31,7 +34,17 @@ def names() -> dict[str, str]:
 def macros(soc: Soc) -> Iterator[str]:
     yield from ("ASCENDC_CPU_DEBUG=1", "__CCE_KT_TEST__=1", f"__CCE_AICORE__={soc.architecture}")
     yield f"__NPU_ARCH__={_NUMBERS[soc.architecture]}"
+    if soc.architecture == _OF_THREADS:
+        yield "OPHOOK_OF_THREADS=1"
     yield f'OPHOOK_TWIN_SOC="{soc.name}"'
+
+
+def options(soc: Soc) -> list[str]:
+    """What makes g++ take this processor's kernels."""
+    how = ["-std=c++20"]  # whatever the project asks for: see kernel.build.standard
+    if soc.architecture != _OF_THREADS:
+        return how
+    return [*how, "-no-integrated-cpp", "-wrapper", f"{sys.executable},-I,-m,{twin_compiler.__name__}"]
 
 
 def targets() -> str:
@@ -41,14 +54,14 @@ def targets() -> str:
     libraries = ";".join([*map(str, launchers(twin=True)), *linked(root)])
     lines = []
     for target, name in names().items():
+        how = ";".join(options(find(name)))
         defined = ";".join(one.replace('"', '\\"') for one in macros(find(name)))
         lines.append(
             f"add_library(tikicpulib::{target} INTERFACE IMPORTED GLOBAL)\n"
             f"set_target_properties(tikicpulib::{target} PROPERTIES\n"
             f'  INTERFACE_INCLUDE_DIRECTORIES "{include}"\n'
             f'  INTERFACE_COMPILE_DEFINITIONS "{defined}"\n'
-            # Whatever the project asks for: see kernel.build.standard.
-            f'  INTERFACE_COMPILE_OPTIONS "{build.ALIASING};$<$<CXX_COMPILER_ID:GNU>:-std=c++20>"\n'
+            f'  INTERFACE_COMPILE_OPTIONS "{build.ALIASING};$<$<CXX_COMPILER_ID:GNU>:{how}>"\n'
             f'  INTERFACE_LINK_LIBRARIES "{libraries}")\n'
         )
     return "".join(lines)

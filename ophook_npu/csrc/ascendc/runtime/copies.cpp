@@ -17,6 +17,8 @@ bool block_aligned(Operation& op, const char* what, uint64_t bytes) {
   return false;
 }
 
+uint64_t whole(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock * kBlock; }
+
 bool counts(Operation& op, const Blocks& b, bool padded) {
   if (!op.core.launch.checks()) return true;
   const uint64_t longest = padded ? (1u << 21) - 1 : 65535ull * 32;
@@ -49,8 +51,8 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
   if (!op.aligned(to, kBlock, "the destination")) return;
   const uint32_t element = size_of(to.dtype);
   // isPad says where the value comes from, not whether there is padding.
-  const uint64_t left = pad ? uint64_t(pad->left) * element : 0;
-  const uint64_t right = pad ? uint64_t(pad->right) * element : 0;
+  const uint64_t left = pad && !b.compact ? uint64_t(pad->left) * element : 0;
+  const uint64_t right = pad && !b.compact ? uint64_t(pad->right) * element : 0;
   if (!pad && !block_aligned(op, "a length", b.length)) {
     ++c.launch.counters.unaligned;
     b.length = b.length / kBlock * kBlock;
@@ -63,18 +65,20 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     c.report(Kind::parameter, call, at,
              text("paddingValue is %lld for a type of 64 bits; allowed: 0", static_cast<long long>(pad->value)));
   if (b.length % kBlock) ++c.launch.counters.unaligned;
-  // In local memory every piece takes whole blocks.
-  const uint64_t piece = (left + b.length + right + kBlock - 1) / kBlock * kBlock;
-  const uint64_t step = piece + b.to_gap, span = (b.count - 1) * step + piece;
+  // In local memory every piece takes whole blocks, or all of them together do.
+  const uint64_t step = b.compact ? b.length : whole(left + b.length + right) + b.to_gap;
+  const uint64_t span = whole((b.count - 1) * step + left + b.length + right);
   if (!op.inside(to, 0, span, "the destination")) return;
   for (uint32_t i = 0; i < b.count; ++i) {
     const uint8_t* source = from.data + i * (b.length + b.from_gap);
     const uint64_t usable = op.from_device(source, b.length);
+    const bool ends = !b.compact || i + 1 == b.count;
+    const uint64_t piece = !b.compact ? step - b.to_gap : ends ? span - i * step : b.length;
     op.fills(to, i * step, piece, source, left ? 0 : usable);
     c.launch.counters.copied_in += usable;
     const bool known = op.initialized(source, usable);
     // Without a value, and where only the end of a block is filled up, the bytes are nobody's.
-    const bool filled = pad && (left || right) && (pad->is_pad || c.pad_value);
+    const bool filled = pad && (b.compact ? ends : left || right) && (pad->is_pad || c.pad_value);
     const uint64_t value = !filled ? 0 : pad->is_pad ? pad->value : *c.pad_value;
     uint8_t* target = op.data(to) + i * step;
     uint8_t* written = op.written(to) + i * step;
@@ -180,9 +184,8 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
     if (!b.length) return;
   }
   if (b.length % kBlock) ++c.launch.counters.unaligned;
-  const uint64_t piece = (b.length + kBlock - 1) / kBlock * kBlock;
-  const uint64_t step = piece + b.from_gap, span = (b.count - 1) * step + piece;
-  if (!op.inside(from, 0, span, "the source")) return;
+  const uint64_t step = b.compact ? b.length : whole(b.length) + b.from_gap;
+  if (!op.inside(from, 0, whole((b.count - 1) * step + b.length), "the source")) return;
   for (uint32_t i = 0; i < b.count; ++i) {
     uint8_t* target = to.data + i * (b.length + b.to_gap);
     op.reads(from, i * step, b.length);

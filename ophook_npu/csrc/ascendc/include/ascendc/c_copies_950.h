@@ -40,14 +40,6 @@ inline bool strided(const char* call, Blocks& pieces, uint64_t held, uint64_t lo
 }
 inline uint64_t whole_blocks(uint64_t bytes) { return (bytes + 31) / 32 * 32; }
 
-// What asc_set_..._loop_size and its kind have set: the copy, again and again.
-template <typename F>
-void looped(bool in, F copy) {
-  const CopyLoops loops = copy_loops(in);
-  for (uint64_t outer = 0; outer < loops.size[1]; ++outer)
-    for (uint64_t inner = 0; inner < loops.size[0]; ++inner)
-      copy(inner * loops.local[0] + outer * loops.local[1], inner * loops.global[0] + outer * loops.global[1]);
-}
 template <typename T>
 T* later(T* address, uint64_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(address) + bytes);
@@ -67,7 +59,7 @@ void copy_in_align(T* dst, T* src, uint32_t count, uint32_t length, uint8_t left
   Blocks pieces{count, length, 0, 0};
   const uint64_t held = whole_blocks((uint64_t(left) + right) * sizeof(T) + length);
   if (!strided(call, pieces, held, dst_stride, src_stride, true, where)) return;
-  looped(true, [&](uint64_t local, uint64_t far) {
+  AscendC::copy_details::looped(true, [&](uint64_t local, uint64_t far) {
     copy_in(call, at(call, later(dst, local), where), global(later(src, far)), pieces, &padding, where);
   });
 }
@@ -77,7 +69,7 @@ void copy_out_align(T* dst, T* src, uint32_t count, uint32_t length, uint64_t ds
   const char* call = "asc_copy_ub2gm_align";
   Blocks pieces{count, length, 0, 0};
   if (!strided(call, pieces, whole_blocks(length), src_stride, dst_stride, false, where)) return;
-  looped(false, [&](uint64_t local, uint64_t far) {
+  AscendC::copy_details::looped(false, [&](uint64_t local, uint64_t far) {
     copy_out(call, global(later(dst, far)), at(call, later(src, local), where), pieces, true, where);
   });
 }

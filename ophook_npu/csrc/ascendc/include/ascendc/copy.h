@@ -25,6 +25,33 @@ uint64_t bits_of(T value) {
   std::memcpy(&bits, &value, sizeof(T));
   return bits;
 }
+// A copy again and again, as SetLoopModePara and functions of the C interface have said: how far apart, in bytes.
+template <typename F>
+void looped(bool in, F copy) {
+  const ophook::rt::CopyLoops loops = ophook::rt::copy_loops(in);
+  for (uint64_t outer = 0; outer < loops.size[1]; ++outer)
+    for (uint64_t inner = 0; inner < loops.size[0]; ++inner)
+      copy(inner * loops.local[0] + outer * loops.local[1], inner * loops.global[0] + outer * loops.global[1]);
+}
+inline ophook::rt::Local later(ophook::rt::Local tensor, uint64_t bytes) {
+  return tensor.offset += uint32_t(bytes), tensor.bytes -= uint32_t(bytes < tensor.bytes ? bytes : tensor.bytes),
+         tensor;
+}
+inline ophook::rt::Global later(ophook::rt::Global tensor, uint64_t bytes) {
+  return tensor.data += bytes, tensor.bytes -= bytes < tensor.bytes ? bytes : tensor.bytes, tensor;
+}
+inline void padded_in(ophook::rt::Local to, ophook::rt::Global from, const ophook::rt::Blocks& blocks,
+                      const ophook::rt::Padding& padding, ophook::rt::At at) {
+  looped(true, [&](uint64_t local, uint64_t far) {
+    ophook::rt::copy_in("DataCopyPad", later(to, local), later(from, far), blocks, &padding, at);
+  });
+}
+inline void padded_out(ophook::rt::Global to, ophook::rt::Local from, const ophook::rt::Blocks& blocks,
+                       ophook::rt::At at) {
+  looped(false, [&](uint64_t local, uint64_t far) {
+    ophook::rt::copy_out("DataCopyPad", later(to, far), later(from, local), blocks, true, at);
+  });
+}
 }  // namespace copy_details
 
 template <typename T>
@@ -117,39 +144,74 @@ __aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>
       });
 }
 
+#if __NPU_ARCH__ == 3510
+enum class PaddingMode : uint8_t { Normal = 0, Compact };
+#define OPHOOK_PADDED template <typename T, PaddingMode mode = PaddingMode::Normal>
+#define OPHOOK_COMPACT mode == PaddingMode::Compact
+
+struct LoopModeParams {
+  uint32_t loop1Size = 0, loop2Size = 0;
+  uint64_t loop1SrcStride = 0, loop1DstStride = 0, loop2SrcStride = 0, loop2DstStride = 0;
+};
+enum class DataCopyMVType : uint8_t { UB_TO_OUT = 0, OUT_TO_UB = 1 };
+__aicore__ inline void SetLoopModePara(const LoopModeParams& loopParams, DataCopyMVType type,
+                                       ophook::rt::At at = ophook::rt::At::here()) {
+  const bool in = type == DataCopyMVType::OUT_TO_UB;
+  const uint64_t sources[] = {loopParams.loop1SrcStride, loopParams.loop2SrcStride};
+  const uint64_t ends[] = {loopParams.loop1DstStride, loopParams.loop2DstStride};
+  ophook::rt::CopyLoops loops{{loopParams.loop1Size, loopParams.loop2Size}};
+  for (int i = 0; i < 2; ++i) {
+    loops.local[i] = in ? ends[i] : sources[i], loops.global[i] = in ? sources[i] : ends[i];
+    if (loops.size[i] >= 1u << 21 || loops.local[i] >= 1u << 21 || loops.local[i] % 32 || loops.global[i] >= 1ull << 40)
+      return ophook::rt::refuse("SetLoopModePara",
+                                "sizes and strides in UB are below 2^21, those also multiples of 32 bytes; strides in "
+                                "global memory below 2^40",
+                                at);
+  }
+  ophook::rt::copy_loops(in) = loops;
+}
+__aicore__ inline void ResetLoopModePara(DataCopyMVType type) {
+  ophook::rt::copy_loops(type == DataCopyMVType::OUT_TO_UB) = {};
+}
+#else
+#define OPHOOK_PADDED template <typename T>
+#define OPHOOK_COMPACT false
+#endif
+
 // Lengths are in bytes; gaps are in bytes on the side of device memory and in 32-byte blocks on the other.
-template <typename T>
+OPHOOK_PADDED
 __aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
                                    const DataCopyExtParams& params, const DataCopyPadExtParams<T>& pad,
                                    ophook::rt::At at = ophook::rt::At::here()) {
-  const ophook::rt::Padding padding{pad.isPad, pad.leftPadding, pad.rightPadding,
-                                    copy_details::bits_of(T(pad.paddingValue))};
-  ophook::rt::copy_in("DataCopyPad", dst.view(), src.view(),
-                      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding,
-                      at);
+  copy_details::padded_in(
+      dst.view(), src.view(),
+      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32, OPHOOK_COMPACT},
+      {pad.isPad, pad.leftPadding, pad.rightPadding, copy_details::bits_of(T(pad.paddingValue))}, at);
 }
-template <typename T>
+OPHOOK_PADDED
 __aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
                                    const DataCopyPadParams& pad, ophook::rt::At at = ophook::rt::At::here()) {
-  const ophook::rt::Padding padding{pad.isPad, pad.leftPadding, pad.rightPadding, pad.paddingValue};
-  ophook::rt::copy_in("DataCopyPad", dst.view(), src.view(),
-                      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding,
-                      at);
+  copy_details::padded_in(
+      dst.view(), src.view(),
+      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32, OPHOOK_COMPACT},
+      {pad.isPad, pad.leftPadding, pad.rightPadding, pad.paddingValue}, at);
 }
-template <typename T>
+OPHOOK_PADDED
 __aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
                                    const DataCopyExtParams& params, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::copy_out("DataCopyPad", dst.view(), src.view(),
-                       {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true,
-                       at);
+  copy_details::padded_out(
+      dst.view(), src.view(),
+      {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride, OPHOOK_COMPACT}, at);
 }
-template <typename T>
+OPHOOK_PADDED
 __aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
                                    ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::copy_out("DataCopyPad", dst.view(), src.view(),
-                       {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true,
-                       at);
+  copy_details::padded_out(
+      dst.view(), src.view(),
+      {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride, OPHOOK_COMPACT}, at);
 }
+#undef OPHOOK_PADDED
+#undef OPHOOK_COMPACT
 
 template <typename T, TPosition pos = TPosition::MAX>
 __aicore__ inline void SetPadValue(T paddingValue) {

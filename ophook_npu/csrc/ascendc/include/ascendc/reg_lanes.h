@@ -345,9 +345,5 @@ __simd_callee__ inline void Histograms(U& dstReg, V& srcReg, MaskReg& mask) {
 
 }  // namespace AscendC::Reg
 
-namespace AscendC {
-namespace MicroAPI = Reg;  // the older name
-}
-
 #undef OPHOOK_HEAD
 #undef OPHOOK_AT

@@ -240,165 +240,6 @@ uint8_t* bytes_at(T* address, uint64_t elements = 0) {
   return reinterpret_cast<uint8_t*>(address + elements);
 }
 
-}  // namespace details
-
-#define OPHOOK_OF_REG requires(details::AReg<U> && sizeof(T) == sizeof(typename U::ActualT)) __simd_callee__ inline void
-
-// ---- load ----
-template <typename T, LoadDist dist = LoadDist::DIST_NORM, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg, __ubuf__ T* srcAddr, OPHOOK_AT) {
-  details::load<dist>(dstReg, srcAddr, at);
-}
-template <typename T, PostLiteral postMode, LoadDist dist = LoadDist::DIST_NORM, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg, __ubuf__ T*& srcAddr, int32_t postUpdateStride, OPHOOK_AT) {
-  static_assert(postMode == PostLiteral::POST_MODE_UPDATE, "LoadAlign with a stride has POST_MODE_UPDATE alone");
-  details::load<dist>(dstReg, srcAddr, at);
-  srcAddr += postUpdateStride;
-}
-template <typename T, LoadDist dist = LoadDist::DIST_NORM, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg, __ubuf__ T* srcAddr, AddrReg offset, OPHOOK_AT) {
-  details::load<dist>(dstReg, srcAddr + offset.elements, at);
-}
-template <typename T, LoadDist dist, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg0, U& dstReg1, __ubuf__ T* srcAddr, OPHOOK_AT) {
-  details::load_two<dist>(dstReg0, dstReg1, srcAddr, at);
-}
-template <typename T, PostLiteral postMode, LoadDist dist, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg0, U& dstReg1, __ubuf__ T*& srcAddr, int32_t postUpdateStride, OPHOOK_AT) {
-  static_assert(postMode == PostLiteral::POST_MODE_UPDATE, "LoadAlign with a stride has POST_MODE_UPDATE alone");
-  details::load_two<dist>(dstReg0, dstReg1, srcAddr, at);
-  srcAddr += postUpdateStride;
-}
-template <typename T, LoadDist dist, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg0, U& dstReg1, __ubuf__ T* srcAddr, AddrReg offset, OPHOOK_AT) {
-  details::load_two<dist>(dstReg0, dstReg1, srcAddr + offset.elements, at);
-}
-template <typename T, DataCopyMode dataMode, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg, __ubuf__ T* srcAddr, uint32_t dataBlockStride, MaskReg& mask, OPHOOK_AT) {
-  details::load_blocks(dstReg, details::bytes_at(srcAddr), dataBlockStride, mask, at);
-}
-template <typename T, DataCopyMode dataMode, PostLiteral postMode, typename U>
-OPHOOK_OF_REG LoadAlign(U& dstReg, __ubuf__ T*& srcAddr, uint32_t dataBlockStride, uint32_t repeatStride, MaskReg& mask,
-                        OPHOOK_AT) {
-  const uint64_t step = uint64_t(repeatStride) * 32 / sizeof(T);
-  const bool update = postMode == PostLiteral::POST_MODE_UPDATE;
-  details::load_blocks(dstReg, details::bytes_at(srcAddr, update ? 0 : step), dataBlockStride, mask, at);
-  if (update) srcAddr += step;
-}
-template <typename T>
-__simd_callee__ inline void LoadUnAlignPre(UnalignRegForLoad& ureg, __ubuf__ T* srcAddr, OPHOOK_AT) {
-  details::fetch(ureg, srcAddr, at);
-}
-template <typename T>
-__simd_callee__ inline void LoadUnAlignPre(UnalignRegForLoad& ureg, __ubuf__ T* srcAddr, AddrReg& areg, OPHOOK_AT) {
-  details::fetch(ureg, srcAddr + areg.elements, at);
-}
-template <typename T, typename U>
-OPHOOK_OF_REG LoadUnAlign(U& dstReg, UnalignRegForLoad& ureg, __ubuf__ T* srcAddr, OPHOOK_AT) {
-  const uint8_t* from = details::bytes_at(srcAddr);
-  details::load_unaligned(dstReg, ureg, from, from + U::kBytes, at);
-}
-template <typename T, PostLiteral postMode = PostLiteral::POST_MODE_UPDATE, typename U>
-OPHOOK_OF_REG LoadUnAlign(U& dstReg, UnalignRegForLoad& ureg, __ubuf__ T*& srcAddr, uint32_t postUpdateStride,
-                          OPHOOK_AT) {
-  static_assert(postMode == PostLiteral::POST_MODE_UPDATE, "LoadUnAlign with a stride has POST_MODE_UPDATE alone");
-  details::load_unaligned(dstReg, ureg, details::bytes_at(srcAddr), details::bytes_at(srcAddr, postUpdateStride), at);
-  srcAddr += postUpdateStride;
-}
-template <typename T, typename U>
-OPHOOK_OF_REG LoadUnAlign(U& dstReg, UnalignRegForLoad& ureg, __ubuf__ T*& srcAddr, AddrReg& areg, uint32_t,
-                          OPHOOK_AT) {
-  const uint8_t* from = details::bytes_at(srcAddr, areg.elements);
-  details::load_unaligned(dstReg, ureg, from, from + U::kBytes, at);
-}
-template <typename T, typename U>
-OPHOOK_OF_REG Load(U& dstReg, __ubuf__ T* srcAddr, OPHOOK_AT) {
-  UnalignRegForLoad ureg;
-  details::fetch(ureg, srcAddr, at);
-  const uint8_t* from = details::bytes_at(srcAddr);
-  details::load_unaligned(dstReg, ureg, from, from, at);
-}
-
-// ---- store ----
-template <typename T, StoreDist dist = StoreDist::DIST_NORM, typename U>
-OPHOOK_OF_REG StoreAlign(__ubuf__ T* dstAddr, U& srcReg, MaskReg& mask, OPHOOK_AT) {
-  details::store<dist>(dstAddr, srcReg, mask, at);
-}
-template <typename T, PostLiteral postMode, StoreDist dist = StoreDist::DIST_NORM, typename U>
-OPHOOK_OF_REG StoreAlign(__ubuf__ T*& dstAddr, U& srcReg, int32_t postUpdateStride, MaskReg& mask, OPHOOK_AT) {
-  static_assert(postMode == PostLiteral::POST_MODE_UPDATE, "StoreAlign with a stride has POST_MODE_UPDATE alone");
-  details::store<dist>(dstAddr, srcReg, mask, at);
-  dstAddr += postUpdateStride;
-}
-template <typename T, StoreDist dist = StoreDist::DIST_NORM, typename U>
-OPHOOK_OF_REG StoreAlign(__ubuf__ T* dstAddr, U& srcReg, AddrReg offset, MaskReg& mask, OPHOOK_AT) {
-  details::store<dist>(dstAddr + offset.elements, srcReg, mask, at);
-}
-template <typename T, StoreDist dist, typename U>
-OPHOOK_OF_REG StoreAlign(__ubuf__ T* dstAddr, U& srcReg0, U& srcReg1, MaskReg&, OPHOOK_AT) {
-  details::store_two<dist>(dstAddr, srcReg0, srcReg1, at);
-}
-template <typename T, StoreDist dist, typename U>
-OPHOOK_OF_REG StoreAlign(__ubuf__ T* dstAddr, U& srcReg0, U& srcReg1, AddrReg offset, MaskReg&, OPHOOK_AT) {
-  details::store_two<dist>(dstAddr + offset.elements, srcReg0, srcReg1, at);
-}
-template <typename T, DataCopyMode dataMode, typename U>
-OPHOOK_OF_REG StoreAlign(__ubuf__ T* dstAddr, U& srcReg, uint32_t dataBlockStride, MaskReg& mask, OPHOOK_AT) {
-  details::store_blocks(details::bytes_at(dstAddr), srcReg, dataBlockStride, mask, at);
-}
-template <typename T, DataCopyMode dataMode, PostLiteral postMode, typename U>
-OPHOOK_OF_REG StoreAlign(__ubuf__ T*& dstAddr, U& srcReg, uint32_t dataBlockStride, uint32_t repeatStride,
-                         MaskReg& mask, OPHOOK_AT) {
-  const uint64_t step = uint64_t(repeatStride) * 32 / sizeof(T);
-  const bool update = postMode == PostLiteral::POST_MODE_UPDATE;
-  details::store_blocks(details::bytes_at(dstAddr, update ? 0 : step), srcReg, dataBlockStride, mask, at);
-  if (update) dstAddr += step;
-}
-template <typename T, PostLiteral postMode = PostLiteral::POST_MODE_UPDATE, typename U>
-OPHOOK_OF_REG StoreUnAlign(__ubuf__ T*& dstAddr, U& srcReg, UnalignRegForStore& ureg, uint32_t postUpdateStride,
-                           OPHOOK_AT) {
-  static_assert(postMode == PostLiteral::POST_MODE_UPDATE, "StoreUnAlign with a stride has POST_MODE_UPDATE alone");
-  details::store_unaligned(details::bytes_at(dstAddr), srcReg.bytes, srcReg.known,
-                           uint32_t(postUpdateStride * sizeof(T)), ureg, at);
-  dstAddr += postUpdateStride;
-}
-template <typename T, PostLiteral postMode = PostLiteral::POST_MODE_UPDATE>
-__simd_callee__ inline void StoreUnAlignPost(__ubuf__ T*& dstAddr, UnalignRegForStore& ureg, int32_t postUpdateStride,
-                                             OPHOOK_AT) {
-  details::flush(ureg, details::bytes_at(dstAddr), at);
-  dstAddr += postUpdateStride;
-}
-template <typename T, PostLiteral postMode = PostLiteral::POST_MODE_UPDATE, typename U>
-OPHOOK_OF_REG StoreUnAlign(__ubuf__ T*& dstAddr, U& srcReg, UnalignRegForStore& ureg, AddrReg& areg, OPHOOK_AT) {
-  details::store_unaligned(details::bytes_at(dstAddr, areg.elements), srcReg.bytes, srcReg.known, U::kBytes, ureg, at);
-}
-template <typename T>
-__simd_callee__ inline void StoreUnAlignPost(__ubuf__ T*& dstAddr, UnalignRegForStore& ureg, AddrReg& areg, OPHOOK_AT) {
-  details::flush(ureg, details::bytes_at(dstAddr, areg.elements), at);
-}
-// What Squeeze counted, behind what was stored so before: AR says where.
-template <typename T, PostLiteral postMode = PostLiteral::POST_MODE_UPDATE, typename U>
-OPHOOK_OF_REG StoreUnAlign(__ubuf__ T* dstAddr, U& srcReg, UnalignRegForStore& ureg, OPHOOK_AT) {
-  auto& special = ophook::rt::squeezed();
-  details::store_unaligned(details::bytes_at(dstAddr) + special.address, srcReg.bytes, srcReg.known, special.last, ureg,
-                           at);
-  if (postMode == PostLiteral::POST_MODE_UPDATE) special.address += special.last;
-}
-template <typename T>
-__simd_callee__ inline void StoreUnAlignPost(__ubuf__ T* dstAddr, UnalignRegForStore& ureg, OPHOOK_AT) {
-  details::flush(ureg, details::bytes_at(dstAddr) + ophook::rt::squeezed().address, at);
-}
-template <typename T, typename U>
-OPHOOK_OF_REG Store(__ubuf__ T* dstAddr, U& srcReg, uint32_t count, OPHOOK_AT) {
-  ophook::rt::reg_store("Store", dstAddr, srcReg.bytes, srcReg.known, nullptr, uint32_t(count * sizeof(T)), 1, at);
-}
-template <typename T, typename U>
-OPHOOK_OF_REG Store(__ubuf__ T* dstAddr, U& srcReg, OPHOOK_AT) {
-  ophook::rt::reg_store("Store", dstAddr, srcReg.bytes, srcReg.known, nullptr, U::kBytes, 1, at);
-}
-
-// ---- masks ----
-namespace details {
 template <MaskDist dist>
 void load_mask(MaskReg& mask, const void* from, At at) {
   static_assert(dist != MaskDist::DIST_PACK, "LoadAlign of a mask: DIST_NORM, DIST_US or DIST_DS");
@@ -422,35 +263,7 @@ void store_mask(void* to, const MaskReg& mask, At at) {
   std::memset(known, 1, sizeof known);
   ophook::rt::reg_store("StoreAlign", to, packed.bits, known, nullptr, bytes, bytes, at);
 }
-}  // namespace details
-template <typename T, MaskDist dist = MaskDist::DIST_NORM>
-__simd_callee__ inline void LoadAlign(MaskReg& mask, __ubuf__ T* srcAddr, OPHOOK_AT) {
-  details::load_mask<dist>(mask, srcAddr, at);
-}
-template <typename T, PostLiteral postMode, MaskDist dist = MaskDist::DIST_NORM>
-__simd_callee__ inline void LoadAlign(MaskReg& mask, __ubuf__ T*& srcAddr, int32_t offset, OPHOOK_AT) {
-  details::load_mask<dist>(mask, srcAddr, at);
-  srcAddr = reinterpret_cast<T*>(details::bytes_at(srcAddr) + offset);  // in bytes
-}
-template <typename T, MaskDist dist = MaskDist::DIST_NORM>
-__simd_callee__ inline void LoadAlign(MaskReg& mask, __ubuf__ T* srcAddr, AddrReg offset, OPHOOK_AT) {
-  details::load_mask<dist>(mask, srcAddr + offset.elements, at);
-}
-template <typename T, MaskDist dist = MaskDist::DIST_NORM>
-__simd_callee__ inline void StoreAlign(__ubuf__ T* dstAddr, MaskReg& mask, OPHOOK_AT) {
-  details::store_mask<dist>(dstAddr, mask, at);
-}
-template <typename T, PostLiteral postMode, MaskDist dist = MaskDist::DIST_NORM>
-__simd_callee__ inline void StoreAlign(__ubuf__ T*& dstAddr, MaskReg& mask, int32_t offset, OPHOOK_AT) {
-  details::store_mask<dist>(dstAddr, mask, at);
-  dstAddr = reinterpret_cast<T*>(details::bytes_at(dstAddr) + offset);  // in bytes
-}
-template <typename T, MaskDist dist = MaskDist::DIST_NORM>
-__simd_callee__ inline void StoreAlign(__ubuf__ T* dstAddr, MaskReg& mask, AddrReg offset, OPHOOK_AT) {
-  details::store_mask<dist>(dstAddr + offset.elements, mask, at);
-}
 // One bit for each element; the address goes on by as many bytes.
-namespace details {
 template <typename T>
 void store_mask_unaligned(T*& to, const MaskReg& mask, UnalignRegForStore& ureg, At at) {
   constexpr uint32_t bits = 256 / sizeof(T);
@@ -460,15 +273,6 @@ void store_mask_unaligned(T*& to, const MaskReg& mask, UnalignRegForStore& ureg,
   store_unaligned(bytes_at(to), bytes, known, bits / 8, ureg, at);
   to = reinterpret_cast<T*>(bytes_at(to) + bits / 8);
 }
-}  // namespace details
-template <typename T>
-__simd_callee__ inline void StoreUnAlign(__ubuf__ T*& dstAddr, MaskReg& mask, UnalignRegForStore& ureg, OPHOOK_AT) {
-  static_assert(sizeof(T) == 2 || sizeof(T) == 4, "StoreUnAlign of a mask is for b16 and b32");
-  details::store_mask_unaligned(dstAddr, mask, ureg, at);
-}
-
-// ---- by numbers ----
-namespace details {
 template <AReg U>
 void numbers(const auto& index, const MaskReg& mask, uint64_t* to, uint8_t* chosen) {
   for (uint32_t lane = 0; lane < U::kLanes; ++lane) {
@@ -476,22 +280,61 @@ void numbers(const auto& index, const MaskReg& mask, uint64_t* to, uint8_t* chos
     to[lane] = lane < std::remove_cvref_t<decltype(index)>::kLanes ? uint64_t(get(index, lane)) : 0;
   }
 }
+
 }  // namespace details
-template <typename T0 = DefaultType, typename T1, typename T2 = DefaultType, typename T3, typename T4>
-  requires(details::AReg<T3> && details::AReg<T4> && details::Fits<T0, T3> && details::Fits<T2, T4>)
-__simd_callee__ inline void Gather(T3& dstReg, __ubuf__ T1* baseAddr, T4& index, MaskReg& mask, OPHOOK_AT) {
-  using D = typename T3::ActualT;
-  static_assert(std::is_unsigned_v<typename T4::ActualT>, "Gather: the index is of uint16_t, uint32_t or uint64_t");
-  static_assert(std::is_same_v<D, T1> || (sizeof(D) == 2 && sizeof(T1) == 1), "Gather: T1 is the register's data type");
-  uint64_t index_of[T3::kLanes];
-  uint8_t chosen[T3::kLanes], bytes[T3::kLanes * sizeof(T1)], known[T3::kLanes * sizeof(T1)];
-  details::numbers<T3>(index, mask, index_of, chosen);
-  ophook::rt::reg_gather("Gather", baseAddr, index_of, chosen, T3::kLanes, sizeof(T1), 32, bytes, known, at);
-  for (uint32_t lane = 0; lane < T3::kLanes; ++lane) {
-    D value{};
-    if (chosen[lane]) std::memcpy(&value, bytes + lane * sizeof(T1), sizeof(T1));  // eight bits: the upper ones are 0
-    details::put(dstReg, lane, value, !chosen[lane] || known[lane * sizeof(T1)]);
-  }
+
+#define OPHOOK_OF_REG requires(details::AReg<U> && sizeof(T) == sizeof(typename U::ActualT)) __simd_callee__ inline void
+
+#define OPHOOK_LOAD LoadAlign
+#define OPHOOK_LOAD_PRE LoadUnAlignPre
+#define OPHOOK_LOAD_UNALIGNED LoadUnAlign
+#define OPHOOK_STORE StoreAlign
+#define OPHOOK_STORE_UNALIGNED StoreUnAlign
+#define OPHOOK_STORE_POST StoreUnAlignPost
+#define OPHOOK_GATHER Gather
+#define OPHOOK_SCATTER Scatter
+#include "reg_copies.inc"
+#undef OPHOOK_LOAD
+#undef OPHOOK_LOAD_PRE
+#undef OPHOOK_LOAD_UNALIGNED
+#undef OPHOOK_STORE
+#undef OPHOOK_STORE_UNALIGNED
+#undef OPHOOK_STORE_POST
+#undef OPHOOK_GATHER
+#undef OPHOOK_SCATTER
+// The same by the older names, which the vendor's own operators call.
+#define OPHOOK_LOAD DataCopy
+#define OPHOOK_LOAD_PRE DataCopyUnAlignPre
+#define OPHOOK_LOAD_UNALIGNED DataCopyUnAlign
+#define OPHOOK_STORE DataCopy
+#define OPHOOK_STORE_UNALIGNED DataCopyUnAlign
+#define OPHOOK_STORE_POST DataCopyUnAlignPost
+#define OPHOOK_GATHER DataCopyGather
+#define OPHOOK_SCATTER DataCopyScatter
+#include "reg_copies.inc"
+#undef OPHOOK_LOAD
+#undef OPHOOK_LOAD_PRE
+#undef OPHOOK_LOAD_UNALIGNED
+#undef OPHOOK_STORE
+#undef OPHOOK_STORE_UNALIGNED
+#undef OPHOOK_STORE_POST
+#undef OPHOOK_GATHER
+#undef OPHOOK_SCATTER
+
+template <typename T, typename U>
+OPHOOK_OF_REG Load(U& dstReg, __ubuf__ T* srcAddr, OPHOOK_AT) {
+  UnalignRegForLoad ureg;
+  details::fetch(ureg, srcAddr, at);
+  const uint8_t* from = details::bytes_at(srcAddr);
+  details::load_unaligned(dstReg, ureg, from, from, at);
+}
+template <typename T, typename U>
+OPHOOK_OF_REG Store(__ubuf__ T* dstAddr, U& srcReg, uint32_t count, OPHOOK_AT) {
+  ophook::rt::reg_store("Store", dstAddr, srcReg.bytes, srcReg.known, nullptr, uint32_t(count * sizeof(T)), 1, at);
+}
+template <typename T, typename U>
+OPHOOK_OF_REG Store(__ubuf__ T* dstAddr, U& srcReg, OPHOOK_AT) {
+  ophook::rt::reg_store("Store", dstAddr, srcReg.bytes, srcReg.known, nullptr, U::kBytes, 1, at);
 }
 template <typename T = DefaultType, typename U, typename S>
   requires(details::AReg<U> && details::AReg<S>)
@@ -502,22 +345,6 @@ __simd_callee__ inline void GatherB(U& dstReg, __ubuf__ T* baseAddr, S& index, M
     const uint8_t* from = details::bytes_at(baseAddr) + details::get(index, block);
     ophook::rt::reg_load("GatherB", from, 32, 32, dstReg.bytes + 32 * block, dstReg.known + 32 * block, at);
   }
-}
-template <typename T = DefaultType, typename U = DefaultType, typename S, typename V>
-  requires(details::AReg<S> && details::AReg<V>)
-__simd_callee__ inline void Scatter(__ubuf__ T* baseAddr, S& srcReg, V& index, MaskReg& mask, OPHOOK_AT) {
-  static_assert(std::is_same_v<T, typename S::ActualT>, "Scatter: baseAddr has the register's data type");
-  static_assert(std::is_unsigned_v<typename V::ActualT>, "Scatter: the index is of uint16_t, uint32_t or uint64_t");
-  constexpr uint32_t step = sizeof(T) == 1 ? 2 : 1, lanes = S::kLanes / step;  // of b8 every second element
-  uint64_t index_of[lanes];
-  uint8_t chosen[lanes], bytes[lanes * sizeof(T)], known[lanes * sizeof(T)];
-  for (uint32_t lane = 0; lane < lanes; ++lane) {
-    chosen[lane] = details::on<S>(mask, lane * step);
-    index_of[lane] = lane < V::kLanes ? uint64_t(details::get(index, lane)) : 0;
-    std::memcpy(bytes + lane * sizeof(T), srcReg.bytes + lane * step * sizeof(T), sizeof(T));
-    std::memcpy(known + lane * sizeof(T), srcReg.known + lane * step * sizeof(T), sizeof(T));
-  }
-  ophook::rt::reg_scatter("Scatter", baseAddr, index_of, chosen, lanes, sizeof(T), bytes, known, at);
 }
 
 // Registers keep their order here, and so does memory: nothing is left to wait for.

@@ -296,4 +296,14 @@ __simd_callee__ inline void ClearSpr() {
 }
 
 }  // namespace Reg
+
+// Outside of vector functions. AR counts the bytes that StoreUnAlign stored of what Squeeze left.
+template <SpecialPurposeReg spr>
+__aicore__ inline void ClearSpr() {
+  Reg::ClearSpr<spr>();
+}
+template <SpecialPurposeReg spr>
+__aicore__ inline int64_t GetSpr() {
+  return int64_t(ophook::rt::squeezed().address);
+}
 }  // namespace AscendC

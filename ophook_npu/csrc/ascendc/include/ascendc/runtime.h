@@ -101,6 +101,11 @@ OPHOOK_RT void binary_cast(const char* call, Op op, Local dst, Local a, Local b,
                            At at);
 OPHOOK_RT void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void set_deq_scale(float scale);
+// Bits of the core's control register; no value: what is usual. And the flags of saturation on Atlas A2 and A3.
+OPHOOK_RT void set_control(const char* call, int first, int last, const int64_t* value, At at);
+OPHOOK_RT int64_t control(const char* call, int first, int last, At at);
+OPHOOK_RT void saturation(bool of_casts, bool on, At at);
+OPHOOK_RT bool saturation(bool of_casts);
 OPHOOK_RT void set_dequantization(uint64_t parameters);                      // of all elements
 OPHOOK_RT void set_dequantization(Local table, const uint64_t* parameters);  // of each of 16, which go into the table
 OPHOOK_RT void dequantize(Local dst, Local src, bool by_table, bool upper, Cover cover, Step d, Step s, At at);
@@ -113,6 +118,7 @@ OPHOOK_RT void read_mask_bits(uint64_t& high, uint64_t& low);
 struct Blocks {  // `count` pieces of `length` bytes; gaps between them in bytes
   uint32_t count = 1;
   uint64_t length = 0, from_gap = 0, to_gap = 0;
+  bool compact = false;  // in local memory they lie one after the other, and the last one alone is filled up
 };
 struct Padding {
   bool is_pad = false;
@@ -190,7 +196,7 @@ OPHOOK_RT void between_set(int block, int id, At at);
 OPHOOK_RT void between_wait(int block, int id, At at);
 OPHOOK_RT void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at);
 OPHOOK_RT void pad_value(uint64_t bits);
-// How often a copy of the C interface of Ascend 950 runs, and how far apart, in bytes: the inner loop, the outer one.
+// How often a copy runs on an Ascend 950, and how far apart, in bytes: the inner loop, the outer one.
 struct CopyLoops {
   uint64_t size[2] = {1, 1}, local[2] = {}, global[2] = {};
 };

@@ -10,9 +10,13 @@
 #include "enums.h"
 #include "runtime.h"
 
-#ifndef OPHOOK_ASC_PROGRAM  // there the translation looks for it (ophook_npu.sim.program)
+// The translation looks for both (ophook_npu.kernel.threads).
+#if !defined(OPHOOK_ASC_PROGRAM) && !defined(OPHOOK_OF_THREADS)
 #define __simt_vf__
 #define __launch_bounds__(threads)
+#endif
+#ifndef LAUNCH_BOUND
+#define LAUNCH_BOUND(threads) __launch_bounds__(threads)
 #endif
 #define __simt_callee__
 #ifndef __host__
@@ -128,11 +132,54 @@ __aicore__ inline void asc_vf_call(First&& first, Args&&... args) {
 }
 template <auto funcPtr, typename... Args>
 __aicore__ inline void asc_vf_call(ophook::rt::SimtCall call, Args&&... args) {
-#ifdef OPHOOK_ASC_PROGRAM
+#if defined(OPHOOK_ASC_PROGRAM) || defined(OPHOOK_OF_THREADS)
   const auto body = [&] { funcPtr(args...); };
   ::ophook::rt::simt_call(call.threads, ::ophook::rt::simt_body(body), call.at);
 #else  // nobody translates its arrays of UB, and nothing sees what it reads and writes
-  ::ophook::rt::refuse("asc_vf_call", "functions of threads are simulated in programs, not in operator projects",
-                       call.at);
+  ::ophook::rt::refuse("asc_vf_call", "this source was compiled without what makes threads of its functions", call.at);
 #endif
 }
+
+// What the vendor's own operators call, and no page has: the same by older names, and divisions by a number that is
+// known before as products with its inverse.
+namespace AscendC {
+namespace Simt {
+using Dim3 = ::dim3;
+template <auto funcPtr, typename... Args>
+__aicore__ inline void VF_CALL(::ophook::rt::SimtCall call, Args&&... args) {
+  asc_vf_call<funcPtr>(call, static_cast<Args&&>(args)...);
+}
+template <int32_t dim = 0>
+inline auto part_of(const OphookIndex& index) {
+  static_assert(dim >= 0 && dim < 3, "a dimension is 0, 1 or 2");
+  return int32_t(dim == 0 ? index.x : dim == 1 ? index.y : index.z);
+}
+template <int32_t dim = 0>
+__aicore__ inline int32_t GetThreadNum() {
+  return part_of<dim>(blockDim);
+}
+template <int32_t dim = 0>
+__aicore__ inline int32_t GetThreadIdx() {
+  return part_of<dim>(threadIdx);
+}
+__aicore__ inline int32_t GetBlockIdx() { return int32_t(blockIdx.x); }
+__aicore__ inline int32_t GetBlockNum() { return int32_t(gridDim.x); }
+
+template <typename T>
+using Twice = std::conditional_t<sizeof(T) == 8, unsigned __int128, uint64_t>;
+template <typename T>
+__aicore__ inline T UintDiv(T dividend, std::common_type_t<T> magic, std::common_type_t<T> shift) {
+  static_assert(std::is_unsigned_v<T> && sizeof(T) >= 4, "UintDiv takes uint32_t and uint64_t");
+  const Twice<T> high = (Twice<T>(dividend) * magic) >> (8 * sizeof(T));
+  return T((high + dividend) >> shift);
+}
+}  // namespace Simt
+template <typename T>
+__aicore__ inline void GetUintDivMagicAndShift(T& magic, T& shift, std::common_type_t<T> divisor) {
+  static_assert(std::is_unsigned_v<T> && sizeof(T) >= 4, "GetUintDivMagicAndShift takes uint32_t and uint64_t");
+  using Twice = Simt::Twice<T>;
+  for (shift = 0; shift < 8 * sizeof(T) && (Twice(1) << shift) < divisor; ++shift) {
+  }
+  magic = T((((Twice(1) << shift) - divisor) << (8 * sizeof(T))) / (divisor ? divisor : 1) + 1);
+}
+}  // namespace AscendC

@@ -171,6 +171,37 @@ __aicore__ inline void InitSocState() {
   ophook::rt::atomic(0, ophook::rt::Dtype::other);
   ophook::rt::set_mask(false, ~uint64_t{0}, ~uint64_t{0}, false);
 }
+// Bits of the control register. Which, and what they do here: runtime/control.cpp.
+#define OPHOOK_BITS \
+  static_assert(startBit >= 0 && startBit <= endBit && endBit < 64, "bits 0 to 63, the first one first")
+template <int8_t startBit, int8_t endBit>
+__aicore__ inline void SetCtrlSpr(int64_t value, ophook::rt::At at = ophook::rt::At::here()) {
+  OPHOOK_BITS;
+  ophook::rt::set_control("SetCtrlSpr", startBit, endBit, &value, at);
+}
+template <int8_t startBit, int8_t endBit>
+__aicore__ inline int64_t GetCtrlSpr(ophook::rt::At at = ophook::rt::At::here()) {
+  OPHOOK_BITS;
+  return ophook::rt::control("GetCtrlSpr", startBit, endBit, at);
+}
+#if __NPU_ARCH__ == 3510
+template <int8_t startBit, int8_t endBit>
+__aicore__ inline void ResetCtrlSpr(ophook::rt::At at = ophook::rt::At::here()) {
+  OPHOOK_BITS;
+  ophook::rt::set_control("ResetCtrlSpr", startBit, endBit, nullptr, at);
+}
+#else
+enum class SaturationMode : uint8_t { FLOAT, CAST };
+template <SaturationMode mode>
+__aicore__ inline void SetSaturationFlag(bool enableSat, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::saturation(mode == SaturationMode::CAST, enableSat, at);
+}
+template <SaturationMode mode>
+__aicore__ inline bool GetSaturationFlag() {
+  return ophook::rt::saturation(mode == SaturationMode::CAST);
+}
+#endif
+#undef OPHOOK_BITS
 // Which memory's accesses DataSyncBarrier waits for.
 enum class MemDsbT : uint64_t { ALL = 0, DDR, UB, SEQ };
 template <MemDsbT arg0>

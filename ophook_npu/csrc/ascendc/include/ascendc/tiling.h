@@ -23,10 +23,13 @@ void copy_array(T (&to)[count], const T (&from)[count]) {
 #endif
 #define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
   auto name = ::ophook::rt::tiling_data<type>(tiling, #type).member
+#ifndef __tiling_data_ptr__  // what such a pointer is declared with; unit tests of kernels bring their own
+#define __tiling_data_ptr__ __gm__ const
+#endif
 // A pointer to the tiling as it came; and copies, on the core's stack, of a structure or an array that it holds.
 #define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, tiling)                 \
   const auto name##_whole = ::ophook::rt::tiling_data<type>(tiling, #type); \
-  const type* const name = &name##_whole
+  __tiling_data_ptr__ type* const name = &name##_whole
 #define COPY_TILING_WITH_STRUCT(type, from, name) \
   const type name##_copy = from;                  \
   const type* const name = &name##_copy

@@ -13,7 +13,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __host_aicore__
 #define __gm__
-#ifndef OPHOOK_ASC_PROGRAM  // there an array of one of these lies in a local memory (ophook_npu.sim.program)
+// Where the source is translated (ophook_npu.kernel.build), an array of one of these lies in a local memory.
+#if !defined(OPHOOK_ASC_PROGRAM) && !defined(OPHOOK_OF_THREADS)
 #define __ubuf__
 #define __cbuf__
 #define __ca__
@@ -21,6 +22,7 @@
 #define __cc__
 #define __fbuf__
 #endif
+#define __local_mem__ __ubuf__
 #define __sync_noalias__
 #ifndef OPHOOK_ASC_PROGRAM  // in one that launches its own kernels they stay until the launches are read
 #define __global__ __attribute__((visibility("default")))
@@ -31,6 +33,7 @@
 #define __kfc_workspace__
 #define __inout_pipe__(pipe)
 #define __force_inline__ inline
+#define __VEC_SCOPE__  // a block of vector functions, as the vendor's own operators mark it
 
 // Sources ask for the architecture: Atlas A2 and A3.
 #ifndef __CCE_AICORE__

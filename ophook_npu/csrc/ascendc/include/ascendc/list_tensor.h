@@ -1,7 +1,7 @@
 // Lists of tensors as a kernel gets them: an argument that points to their shapes and addresses.
 #pragma once
 
-#include "kernel_operator.h"
+#include "../kernel_operator.h"
 
 namespace AscendC {
 

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ophook_npu.errors import OphookError
-from ophook_npu.sim.brackets import closing
+from ophook_npu.kernel.text import closing
+
+FUNCTION = "__simt_vf__"  # what its name stands behind
 
 # The compiler calls the runtime before each access to memory: runtime/simt_memory.cpp has what it calls.
 WATCHED = ["-fsanitize=thread"]
 
 _OTHER_KERNEL = re.compile(r"\b__(?:vector|cube|mix|aicore)__\b|\[aicore\]")
+_MARK = re.compile("^#.*$", re.MULTILINE)  # around what a macro of a system's header stands for
 _BOUND = re.compile(r"\b__launch_bounds__\s*\(")
 _TYPE = r"(?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?"
 _DYNAMIC = re.compile(rf"\bextern\s+__ubuf__\s+({_TYPE})\s+(\w+)\s*\[\s*\]\s*;")
@@ -24,7 +27,7 @@ _NAMESPACE = re.compile(r"(?:\bnamespace(?:\s+[\w:]+)?|\bextern\s+\"C(?:\+\+)?\"
 
 def are_in(text: str, enabled: bool) -> bool:
     """Whether a source has functions of threads, or may have parts of one: no kernel of another kind."""
-    if "__simt_vf__" in text:
+    if FUNCTION in text:
         return True
     kernels = list(_functions(text, "__global__"))
     return enabled and (not kernels or any(_OTHER_KERNEL.search(text[one.begin : one.body]) is None for one in kernels))
@@ -51,17 +54,18 @@ def translated(text: str) -> str:
     """
     pieces: list[str] = []
     at = 0
-    for one in _functions(text, "__global__", "__simt_vf__"):
+    for one in _functions(text, "__global__", FUNCTION):
         head = text[one.begin : one.body]
         if one.body < at or ("__global__" in head and _OTHER_KERNEL.search(head)):
             continue
         bound = _BOUND.search(head)
         most = head[bound.end() : closing(head, bound.end() - 1)] if bound else "0"
-        check = f'::ophook::rt::simt_bound({" ".join(most.split())}, "{one.name}", ::ophook::rt::At::here());'
+        most = " ".join(_MARK.sub("", most).split())
+        check = f'::ophook::rt::simt_bound({most}, "{one.name}", ::ophook::rt::At::here());'
         pieces += [text[at : one.body + 1], check]
         at = one.body + 1
     text = "".join([*pieces, text[at:]])
-    text = _without_bounds(re.sub(r"\b__simt_vf__\b", "", text))
+    text = _without_bounds(re.sub(rf"\b{FUNCTION}\b", "", text))
     return _arrays(text)
 
 

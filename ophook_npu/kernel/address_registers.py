@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from ophook_npu.errors import OphookError
-from ophook_npu.sim.brackets import closing
+from ophook_npu.kernel.text import closing
 
-_CALL = re.compile(r"asc_(?<!\wasc_)(?:update_addr|create_iter)_reg_b(?:8|16|32)\s*\(")
+CALL = re.compile(r"asc_(?<!\wasc_)(?:update_addr|create_iter)_reg_b(?:8|16|32)\s*\(")
 _LOOP = re.compile(
     r"\bfor\s*\(\s*(?:(?:\w|::)+\s+)+(\w+)\s*=\s*0[uU]?\s*;[^;{}]*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*1)\s*\)\s*"
 )
@@ -24,7 +24,7 @@ def translated(text: str) -> str:
         OphookError: a call in no loop that counts from 0, or with several steps.
     """
     pieces, at = [], 0
-    for call in _CALL.finditer(text):
+    for call in CALL.finditer(text):
         if "= delete;" in text[call.start() : text.find(";", call.end()) + 1]:
             continue  # the declaration
         end = closing(text, call.end() - 1)

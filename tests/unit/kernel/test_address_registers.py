@@ -3,7 +3,7 @@
 import pytest
 
 from ophook_npu.errors import OphookError
-from ophook_npu.sim.address_registers import translated
+from ophook_npu.kernel.address_registers import translated
 
 DECLARED = "addr_reg asc_update_addr_reg_b16(uint32_t offset) = delete;\n"
 

@@ -1,0 +1,64 @@
+// The control register of a core, as the pages of its functions list its bits. What is computed here does not depend on
+// it, and floats never saturate: a value is taken if it is the one that stands there at first, or the one that says
+// what is computed.
+#include "core.h"
+
+namespace ophook::rt {
+namespace {
+
+struct Bits {
+  int first, last;
+  bool of_950_alone;
+  int64_t usual, computed;
+  const char* what;
+};
+constexpr Bits kBits[] = {
+    {6, 8, true, 0, 0, "SetAtomicAdd, SetAtomicMax and SetAtomicMin choose atomic copies here"},
+    {9, 10, true, 0, 0, "SetAtomicAdd, SetAtomicMax and SetAtomicMin choose atomic copies here"},
+    {45, 45, true, 0, 0, "products of fp8_e4m3fn_t as hifloat8_t are not simulated"},
+    {48, 48, false, 0, 1, "floats that saturate are not simulated"},
+    {50, 50, true, 0, 0, "NaN that conversions to 8 bits keep are not simulated"},
+    {53, 53, true, 0, 0, "whole numbers that saturate in arithmetic are not simulated"},
+    {59, 59, true, 0, 0, "conversions to whole numbers that cut what overflows are not simulated"},
+    {60, 60, true, 1, 0, ""},
+};
+
+const Bits* bits(const Core& c, int first, int last) {
+  for (const Bits& one : kBits)
+    if (one.first == first && one.last == last && (!one.of_950_alone || c.launch.options.architecture == 310))
+      return &one;
+  return nullptr;
+}
+int64_t mask(const Bits& of) { return (int64_t(1) << (of.last - of.first + 1)) - 1; }
+
+}  // namespace
+
+void set_control(const char* call, int first, int last, const int64_t* value, At at) {
+  Core& c = core();
+  const Bits* of = bits(c, first, last);
+  if (!of) return refuse(call, text("bits %d to %d of the control register have no page", first, last).c_str(), at);
+  if (value && *value != of->usual && *value != of->computed)
+    return refuse(call,
+                  text("value %lld of bits %d to %d: %s", static_cast<long long>(*value), first, last,
+                       *value & ~mask(*of) ? "it has more bits than that" : of->what)
+                      .c_str(),
+                  at);
+  const int64_t set = (value ? *value : of->usual) ^ of->usual;  // kept as what differs from what is usual
+  c.control = (c.control & ~(mask(*of) << first)) | set << first;
+}
+
+int64_t control(const char* call, int first, int last, At at) {
+  const Core& c = core();
+  const Bits* of = bits(c, first, last);
+  if (of) return (c.control >> first & mask(*of)) ^ of->usual;
+  refuse(call, text("bits %d to %d of the control register have no page", first, last).c_str(), at);
+  return 0;
+}
+
+void saturation(bool of_casts, bool on, At at) {
+  if (!of_casts) core().saturates = on;
+  else if (!on) refuse("SetSaturationFlag", "conversions that cut what overflows are not simulated: they saturate", at);
+}
+bool saturation(bool of_casts) { return of_casts || core().saturates; }
+
+}  // namespace ophook::rt
