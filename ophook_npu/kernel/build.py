@@ -291,10 +291,14 @@ def kernel(
         keys.append(calls)
     what = [source if text is None else _written(source.name, text), lib]
     if told := _not_for_gcc(source, roots):
-        watched = threads.WATCHED if threads.FUNCTION in told else ()
+        of_threads = threads.FUNCTION in told
         keys.append(_translators())
-        plain = _as_plain(what[0], (*flags, *(["-DOPHOOK_OF_THREADS"] if watched else [])), keys)
-        return _run("kernel", name, keys, (*how, *watched, *link), [plain, lib], compiler=toolchain.kernel_compiler())
+        plain = _as_plain(what[0], (*flags, *(["-DOPHOOK_OF_THREADS"] if of_threads else [])), keys)
+        compiler = toolchain.kernel_compiler()
+        if of_threads:  # the linker would add the library that has what the compiler calls; here it is the runtime's
+            made = ("objects", f"{source.stem}.o", keys, (*how, *threads.WATCHED, "-c"))
+            plain = _run(*made, [plain], compiler=compiler)
+        return _run("kernel", name, keys, (*how, *link), [plain, lib], compiler=compiler)
     quicker = functools.partial(_interface, source, how)
     return _run("kernel", name, keys, (*flags, *link), what, quicker, toolchain.kernel_compiler())
 

@@ -70,6 +70,37 @@ def test_the_compiler_makes_archives_and_takes_the_processor_and_the_mode(tmp_pa
     assert done.returncode == 0 and "wrong 0, cube cores 4, vector cores 8" in done.stdout, done
 
 
+_THREADS = """cmake_minimum_required(VERSION 3.16)
+project(threads CXX)
+list(APPEND CMAKE_PREFIX_PATH $ENV{ASCEND_HOME_PATH}/tools/tikicpulib/lib/cmake)
+find_package(tikicpulib REQUIRED)
+add_executable(threads main.cpp %s)
+target_link_libraries(threads PRIVATE tikicpulib::ascend950)
+"""
+_CALLER = """#include <cstdio>
+#include "tikicpulib.h"
+extern "C" void reversed(GM_ADDR x, GM_ADDR y);
+int main() {
+  float* x = static_cast<float*>(AscendC::GmAlloc(512));
+  float* y = static_cast<float*>(AscendC::GmAlloc(512));
+  for (int i = 0; i < 128; ++i) x[i] = float(i);
+  AscendC::SetKernelMode(KernelMode::AIV_MODE);
+  ICPU_RUN_KF(reversed, 2, reinterpret_cast<GM_ADDR>(x), reinterpret_cast<GM_ADDR>(y));
+  int wrong = 0;
+  for (int i = 0; i < 128; ++i) wrong += y[i] != float(i / 64 * 64 + 63 - i % 64);
+  std::printf("wrong %d\\n", wrong);
+}
+"""
+
+
+def test_functions_of_threads_run_in_a_program_of_the_hosts_compiler(tmp_path: Path) -> None:
+    kernel = Path(__file__).parents[1] / "unit" / "kernel" / "ascend950.cpp"
+    (tmp_path / "CMakeLists.txt").write_text(_THREADS % kernel)
+    (tmp_path / "main.cpp").write_text(_CALLER)
+    done = in_toolkit("cmake -B build . && cmake --build build && ./build/threads", tmp_path)
+    assert done.returncode == 0 and done.stdout.endswith("wrong 0\n"), done.stdout + done.stderr
+
+
 def test_each_processor_has_its_target() -> None:
     names = twin.names()
     assert {names[name] for name in ("Ascend910B3", "ascend910B3", "ascend910b3")} == {"Ascend910B3"}

@@ -184,10 +184,15 @@ void Simt::settle() {
        text("writes what %s writes as well, another value", who(doubt.other).c_str()), data);
 }
 
-// The function's arguments, which the core's own stack or the launch holds.
+// The function's arguments, which the core's own stack or the launch holds, and where the thread stands, which the
+// compiler tells of where it does not optimize.
 bool Simt::given(const uint8_t* data) const {
-  const auto* begin = static_cast<const uint8_t*>(body_.data);
-  return (data >= begin && data < begin + body_.bytes) || core.place->fiber->holds(data);
+  const auto within = [data](const void* begin, size_t bytes) {
+    return data >= begin && data < static_cast<const uint8_t*>(begin) + bytes;
+  };
+  for (const OphookIndex* one : {&threadIdx, &blockIdx, &blockDim, &gridDim})
+    if (within(one, sizeof *one)) return true;
+  return within(body_.data, body_.bytes) || core.place->fiber->holds(data);
 }
 
 void Simt::access(const void* address, uint32_t bytes, bool write, bool atomic, const void* pc, const At* where) {

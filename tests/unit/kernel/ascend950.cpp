@@ -1,0 +1,100 @@
+// What an operator project's kernel for Ascend 950 has: functions of threads, vector functions by their older names,
+// copies in loops, the control register.
+#include "kernel_operator.h"
+#include "simt_api/asc_simt.h"
+using namespace AscendC;
+
+constexpr int32_t THREADS = 64;
+
+__simt_vf__ __aicore__ LAUNCH_BOUND(THREADS) inline void Reversed(__gm__ float* x, __gm__ float* y, bool wait) {
+  __ubuf__ float kept[THREADS];
+  const int32_t i = Simt::GetThreadIdx();
+  kept[i] = x[Simt::GetBlockIdx() * Simt::GetThreadNum() + i];
+  if (wait) asc_syncthreads();
+  y[Simt::GetBlockIdx() * Simt::GetThreadNum() + i] = kept[Simt::GetThreadNum() - 1 - i];
+}
+
+extern "C" __global__ __aicore__ void reversed(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  Simt::VF_CALL<Reversed>(Simt::Dim3(THREADS), (__gm__ float*)x, (__gm__ float*)y, true);
+}
+
+extern "C" __global__ __aicore__ void not_awaited(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  asc_vf_call<Reversed>(dim3(THREADS), (__gm__ float*)x, (__gm__ float*)y, false);
+}
+
+__simt_vf__ __aicore__ LAUNCH_BOUND(THREADS) inline void Divided(__gm__ uint32_t* x, __gm__ uint32_t* y, uint32_t by) {
+  uint32_t magic = 0, shift = 0;
+  GetUintDivMagicAndShift(magic, shift, by);
+  y[threadIdx.x] = Simt::UintDiv<uint32_t>(x[threadIdx.x], magic, shift);
+}
+
+extern "C" __global__ __aicore__ void divided(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  const uint32_t by = ((__gm__ uint32_t*)x)[0];
+  Simt::VF_CALL<Divided>(Simt::Dim3(THREADS), (__gm__ uint32_t*)x, (__gm__ uint32_t*)y, by);
+}
+
+// y = x where 0 < x < 1, else the sum of all x; by older names.
+extern "C" __global__ __aicore__ void chosen(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> from, to;
+  pipe.InitBuffer(from, 256), pipe.InitBuffer(to, 256);
+  GlobalTensor<float> in, out;
+  in.SetGlobalBuffer((__gm__ float*)x, 64), out.SetGlobalBuffer((__gm__ float*)y, 64);
+  DataCopy(from.Get<float>(), in, 64);
+  PipeBarrier<PIPE_ALL>();
+  __local_mem__ float* source = (__local_mem__ float*)from.Get<float>().GetPhyAddr();
+  __local_mem__ float* result = (__local_mem__ float*)to.Get<float>().GetPhyAddr();
+  __VEC_SCOPE__ {
+    MicroAPI::RegTensor<float> value, sum, one;
+    MicroAPI::MaskReg all = MicroAPI::CreateMask<float, MicroAPI::MaskPattern::ALL>(), positive, small, both;
+    MicroAPI::DataCopy(value, source);
+    MicroAPI::ReduceSum(sum, value, all);
+    MicroAPI::Duplicate(sum, sum, all);
+    MicroAPI::Duplicate(one, 1.0f, all);
+    MicroAPI::CompareScalar<float, CMPMODE::GT>(positive, value, 0.0f, all);
+    MicroAPI::Compare<float, CMPMODE::LT>(small, value, one, all);
+    MicroAPI::MaskAnd(both, positive, small, all);
+    MicroAPI::Select(value, value, sum, both);
+    MicroAPI::DataCopy<float, MicroAPI::StoreDist::DIST_NORM>(result, value, all);
+  }
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(out, to.Get<float>(), 64);
+}
+
+// Twice two rows of three, packed, each pair with 2 that fill its block up.
+extern "C" __global__ __aicore__ void packed(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> kept;
+  pipe.InitBuffer(kept, 64);
+  GlobalTensor<float> in, out;
+  in.SetGlobalBuffer((__gm__ float*)x, 16), out.SetGlobalBuffer((__gm__ float*)y, 16);
+  SetLoopModePara({2, 1, 32, 32, 0, 0}, DataCopyMVType::OUT_TO_UB);
+  DataCopyPad<float, PaddingMode::Compact>(kept.Get<float>(), in, DataCopyExtParams(2, 12, 4, 0, 0),
+                                           DataCopyPadExtParams<float>(true, 0, 0, 7));
+  ResetLoopModePara(DataCopyMVType::OUT_TO_UB);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(out, kept.Get<float>(), 16);
+}
+
+extern "C" __global__ __aicore__ void controlled(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> told;
+  told.SetGlobalBuffer((__gm__ int32_t*)y, 6);
+  const auto tell = [&](int32_t at) {
+    told.SetValue(at, int32_t(GetCtrlSpr<60, 60>())), told.SetValue(at + 1, int32_t(GetCtrlSpr<48, 48>()));
+  };
+  tell(0);
+  SetCtrlSpr<60, 60>(0), SetCtrlSpr<48, 48>(1);
+  tell(2);
+  ResetCtrlSpr<60, 60>(), ResetCtrlSpr<48, 48>();
+  tell(4);
+  DataCacheCleanAndInvalid<int32_t, CacheLine::ENTIRE_DATA_CACHE>(told);
+}
+
+extern "C" __global__ __aicore__ void saturated(GM_ADDR y) { SetCtrlSpr<53, 53>(1); }
+extern "C" __global__ __aicore__ void without_page(GM_ADDR y) { SetCtrlSpr<1, 2>(1); }

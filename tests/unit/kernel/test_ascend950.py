@@ -1,0 +1,76 @@
+"""Kernels of operator projects for Ascend 950: what they have besides those of an Atlas A2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ophook_npu.kernel import Entry, Report
+from ophook_npu.kernel.memory import Block
+from ophook_npu.kernel.socs import find
+from ophook_npu.kernel.source import INPUT, OUTPUT, Argument
+
+SOURCE = Path(__file__).with_name("ascend950.cpp")
+SOC = find("Ascend950PR_9589")
+
+
+def run(name: str, given: np.ndarray | None, shape: tuple[int, ...], dtype: str = "float32", cores: int = 1):
+    inputs = [] if given is None else [Argument("x", Block.of(given, "x"), INPUT)]
+    out = Block(shape, {"float32": 0, "int32": 3, "uint32": 8}[dtype])
+    entry = Entry(SOURCE, name=name, macros={"__CCE_AICORE__": "310"})
+    report = entry.run([*inputs, Argument("y", out, OUTPUT)], cores, soc=SOC)
+    return out.array(like_torch=False), report
+
+
+def clean(report: Report) -> bool:
+    return not report.errors
+
+
+def test_functions_of_threads() -> None:
+    x = np.arange(128, dtype=np.float32)
+    y, report = run("reversed", x, (128,), cores=2)
+    assert clean(report) and np.array_equal(y, x.reshape(2, 64)[:, ::-1].reshape(-1))
+
+
+def test_threads_that_do_not_wait_for_each_other_are_told() -> None:
+    _, report = run("not_awaited", np.zeros(64, np.float32), (64,))
+    found = next(one for one in report.findings if one.kind == "missing_sync_threads")
+    assert "kept[" in SOURCE.read_text().splitlines()[found.line - 1]
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 7, 10, 641, 2**31, 2**32 - 1])
+def test_divisions_as_products(by: int) -> None:
+    x = np.random.default_rng(by).integers(0, 2**32, 64, dtype=np.uint32)
+    x[:4] = by, 0, 2**32 - 1, by - 1
+    y, report = run("divided", x, (64,), "uint32")
+    assert clean(report) and np.array_equal(y, x // np.uint32(by))
+
+
+def test_older_names_of_vector_functions() -> None:
+    x = np.linspace(-2, 2, 64, dtype=np.float32) + np.float32(0.125)
+    y, report = run("chosen", x, (64,))
+    assert clean(report)
+    np.testing.assert_allclose(y, np.where((x > 0) & (x < 1), x, x.sum()), rtol=1e-5)
+
+
+def test_packed_copies_in_a_loop() -> None:
+    x = np.arange(16, dtype=np.float32)
+    y, report = run("packed", x, (16,))
+    assert clean(report)
+    assert y.tolist() == [0, 1, 2, 4, 5, 6, 7, 7, 8, 9, 10, 12, 13, 14, 7, 7]
+
+
+def test_the_control_register() -> None:
+    y, report = run("controlled", None, (6,), "int32")
+    assert clean(report) and y.tolist() == [1, 0, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("saturated", "whole numbers that saturate"), ("without_page", "bits 1 to 2 of the control register have no page")],
+)
+def test_what_the_control_register_does_not_do_here_is_refused(name: str, why: str) -> None:
+    _, report = run(name, None, (6,), "int32")
+    assert any(why in one.what for one in report.errors), report.findings
