@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "arithmetic.h"
+#include "numbers.h"
 #include "vector.h"
 
 namespace ophook::rt {
@@ -200,10 +201,53 @@ void normalize(const char* call, Local dst, const Local* mean, const Local* vari
   if (op.core.launch.checks() && !known) never_computed(op, src);
 }
 
+namespace {
+float folded(RowsOp which, float to, float next) {
+  switch (which) {
+    case RowsOp::min: return std::min(to, next);
+    case RowsOp::max: return std::max(to, next);
+    case RowsOp::prod: return to * next;
+    case RowsOp::all: return to != 0 && next != 0;
+    case RowsOp::any: return to != 0 || next != 0;
+    default: return to + next;
+  }
+}
+float before_all(RowsOp which) {
+  const bool one = which == RowsOp::prod || which == RowsOp::all;
+  return which == RowsOp::min ? INFINITY : which == RowsOp::max ? -INFINITY : one ? 1.0f : 0.0f;
+}
+// Whole numbers; sums wrap around.
+template <typename T>
+T folded(RowsOp which, T to, T next) {
+  switch (which) {
+    case RowsOp::min: return std::min(to, next);
+    case RowsOp::max: return std::max(to, next);
+    case RowsOp::all: return T(to && next);
+    case RowsOp::any: return T(to || next);
+    default: return T(uint64_t(to) + uint64_t(next));
+  }
+}
+template <typename T>
+void fold_whole(Operation& op, RowsOp which, bool columns, const Local& dst, const Local& src, const RowShape& s) {
+  std::vector<T> out(columns ? s.valid : s.count), row(s.valid);
+  for (uint32_t r = 0; r < s.count; ++r) {
+    std::memcpy(row.data(), op.data(src) + uint64_t(r) * s.width * sizeof(T), s.valid * sizeof(T));
+    for (uint32_t i = 0; i < s.valid; ++i) {
+      const bool first = columns ? r == 0 : i == 0;
+      T& to = out[columns ? i : r];
+      to = folded<T>(which, first ? row[i] : to, first && which == RowsOp::sum ? T(0) : row[i]);
+    }
+  }
+  std::memcpy(op.data(dst), out.data(), out.size() * sizeof(T));
+  std::memset(op.written(dst), 1, out.size() * sizeof(T));
+}
+}  // namespace
+
 void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local src, const Local* work, RowShape s,
                At at) {
   Operation op(core(), Pipe::V, call, at);
-  if (!real(op, src.dtype)) return op.core.stop();
+  const bool in_float = src.dtype <= Dtype::bf16;
+  if ((which == RowsOp::sum_in_pairs || which == RowsOp::mean) && !real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   const uint64_t bytes = uint64_t(s.count) * s.width * size;
   const uint32_t results = columns ? s.valid : s.count;
@@ -214,8 +258,17 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   scratch(op, work);
   op.reads(src, 0, bytes);
-  const bool least = which == RowsOp::min, most = which == RowsOp::max;
-  std::vector<float> out(results, least ? INFINITY : most ? -INFINITY : 0.0f), row;
+  if (!in_float) {
+    for (uint32_t r = 0; op.core.launch.checks() && r < s.count; ++r)
+      if (!all_written(op.written(src) + uint64_t(r) * s.width * size, uint64_t(s.valid) * size)) {
+        never_computed(op, src);
+        break;
+      }
+    op.writes(dst, 0, uint64_t(results) * size);
+    with_whole(src.dtype, [&](auto type) { fold_whole<decltype(type)>(op, which, columns, dst, src, s); });
+    return;
+  }
+  std::vector<float> out(results, before_all(which)), row;
   bool known = true;
   for (uint32_t r = 0; r < s.count; ++r) {
     known &= row_of(op, src, s, r, row);
@@ -225,7 +278,7 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
     }
     for (uint32_t i = 0; i < s.valid; ++i) {
       float& to = out[columns ? i : r];
-      to = least ? std::min(to, row[i]) : most ? std::max(to, row[i]) : to + row[i];
+      to = folded(which, to, row[i]);
     }
   }
   if (op.core.launch.checks() && !known) never_computed(op, src);
@@ -233,6 +286,28 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
     for (float& value : out) value /= float(columns ? s.count : s.valid);
   op.writes(dst, 0, uint64_t(results) * size);
   put(op, dst, 0, out.data(), results);
+}
+
+void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At at) {
+  Operation op(core(), Pipe::V, "ReduceXorSum", at);
+  const uint64_t bytes = uint64_t(count) * 2;
+  if (!there(op, a, bytes, "the source") || !there(op, b, bytes, "the second source") ||
+      !there(op, dst, 2, "the destination"))
+    return;
+  op.core.settle();
+  op.core.launch.counters.elements += uint64_t(count);
+  scratch(op, work);
+  int64_t sum = 0;
+  for (const Local* each : {&a, &b}) {
+    op.reads(*each, 0, bytes);
+    if (op.core.launch.checks() && !all_written(op.written(*each), bytes)) never_computed(op, *each);
+  }
+  for (int64_t i = 0; i < count; ++i)
+    sum += int16_t(element_at<int16_t>(op.data(a) + i * 2) ^ element_at<int16_t>(op.data(b) + i * 2));
+  const auto within = int16_t(std::clamp<int64_t>(sum, INT16_MIN, INT16_MAX));
+  op.writes(dst, 0, 2);
+  std::memcpy(op.data(dst), &within, 2);
+  std::memset(op.written(dst), 1, 2);
 }
 
 void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work,
