@@ -311,9 +311,9 @@ void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At a
 }
 
 void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work,
-           int32_t k, RowShape s, bool largest, At at) {
+           int32_t k, RowShape s, bool largest, bool sorted, bool any_type, At at) {
   Operation op(core(), Pipe::V, "TopK", at);
-  if (!real(op, src.dtype)) return op.core.stop();
+  if (!any_type && !real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   if (k < 1 || uint32_t(k) > s.valid || s.width % 32 || s.width > 4096) {
     op.core.report(
@@ -336,34 +336,30 @@ void top_k(Local values, Local indices, Local src, const Local* src_indices, con
   op.reads(src, 0, bytes);
   if (src_indices) op.reads(*src_indices, 0, s.width * 4ull);
   if (finished) op.reads(*finished, 0, s.count);
-  std::vector<float> all(size_t(s.count) * s.valid), row;
+  const uint64_t line = uint64_t(s.width) * size;
   bool known = true;
-  for (uint32_t r = 0; r < s.count; ++r) {
-    known &= row_of(op, src, s, r, row);
-    std::copy(row.begin(), row.end(), all.begin() + size_t(r) * s.valid);
-  }
+  for (uint32_t r = 0; r < s.count; ++r) known &= all_written(op.written(src) + r * line, uint64_t(s.valid) * size);
   if (op.core.launch.checks() && !known) never_computed(op, src);
   op.writes(values, 0, s.count * value_line);
   op.writes(indices, 0, s.count * index_line);
-  std::vector<uint32_t> order(s.valid);
-  std::vector<float> chosen(static_cast<size_t>(k));
   for (uint32_t r = 0; r < s.count; ++r) {
-    const float* row_values = all.data() + size_t(r) * s.valid;
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return largest ? row_values[a] > row_values[b] : row_values[a] < row_values[b];
-    });
+    const uint8_t* from = op.data(src) + r * line;
+    std::vector<uint32_t> order = order_of(src.dtype, from, s.valid, largest, true);
+    order.resize(size_t(k));
+    if (!sorted) std::sort(order.begin(), order.end());  // as they stand in the source
+    std::vector<uint8_t> chosen(uint64_t(k) * size);
     const bool over = finished && op.data(*finished)[r];
     uint8_t* to = op.data(indices) + r * index_line;
     for (int32_t i = 0; i < k; ++i) {
       auto index = int32_t(order[size_t(i)]);
-      chosen[size_t(i)] = row_values[index];
+      std::memcpy(chosen.data() + uint64_t(i) * size, from + uint64_t(index) * size, size);
       if (src_indices) std::memcpy(&index, op.data(*src_indices) + index * 4, 4);
       if (over) index = int32_t(s.valid);  // a finished row has an index that is none
       std::memcpy(to + i * 4, &index, 4);
     }
     std::memset(op.written(indices) + r * index_line, 1, uint64_t(k) * 4);
-    put(op, values, r * value_line / size, chosen.data(), size_t(k));
+    std::memcpy(op.data(values) + r * value_line, chosen.data(), chosen.size());
+    std::memset(op.written(values) + r * value_line, 1, chosen.size());
   }
 }
 

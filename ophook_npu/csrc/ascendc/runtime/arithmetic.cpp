@@ -117,8 +117,8 @@ constexpr bool for_integers() {
 }
 template <Op op>
 constexpr bool for_reals() {
-  return op != Op::And && op != Op::Or && op != Op::Not && op != Op::Ands && op != Op::Ors && op != Op::ShiftLeft && op != Op::ShiftRight &&
-         op != Op::ShiftRightRounded;
+  return op != Op::And && op != Op::Or && op != Op::Not && op != Op::Ands && op != Op::Ors && op != Op::ShiftLeft &&
+         op != Op::ShiftRight && op != Op::ShiftRightRounded;
 }
 template <Op op>
 constexpr bool reads_dst() {

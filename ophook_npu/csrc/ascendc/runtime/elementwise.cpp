@@ -122,7 +122,9 @@ void compute(Each which, Dtype to_type, uint8_t* to, const Sources& s, uint32_t 
       if (which == Each::where) from = *s[2].at(i) ? s[0].at(i) : s[1].at(i);
       else if (is_real(to_type)) from = clamped(s, i, [&](const uint8_t* at) { return real_at(to_type, at); });
       else
-        with_whole(to_type, [&](auto type) { from = clamped(s, i, [](const uint8_t* at) { return element_at<decltype(type)>(at); }); });
+        with_whole(to_type, [&](auto type) {
+          from = clamped(s, i, [](const uint8_t* at) { return element_at<decltype(type)>(at); });
+        });
       std::memmove(to + uint64_t(i) * size, from, size);
     }
     return;
@@ -148,8 +150,11 @@ void compute(Each which, Dtype to_type, uint8_t* to, const Sources& s, uint32_t 
 
 constexpr const char* kRoles[] = {"the source", "the second source", "the third source"};
 
-bool overlaps(const Local& a, uint64_t a_bytes, const Local& b, uint64_t b_bytes) {
-  return a.memory == b.memory && a.offset < b.offset + b_bytes && b.offset < a.offset + a_bytes;
+bool overlaps(const Local& a, const Local& b, uint64_t count) {
+  const auto end = [count](const Local& x) {
+    return x.offset + std::min<uint64_t>(count * size_of(x.dtype), x.bytes);  // what is more is told otherwise
+  };
+  return a.memory == b.memory && a.offset < end(b) && b.offset < end(a);
 }
 
 }  // namespace
@@ -166,7 +171,7 @@ void each_element(const char* call, Each which, bool apart, Local dst, std::init
   for (size_t k = 0; const Given& source : sources) {
     const uint32_t size = size_of(source.view.dtype);
     if (source.kind == Given::tensor) {
-      if (apart && overlaps(dst, uint64_t(count) * operands[0].size, source.view, uint64_t(count) * size))
+      if (apart && overlaps(dst, source.view, uint64_t(count)))
         return c.report(Kind::overlap, call, at, "source and destination overlap");
       place[k] = n;
       operands[n++] = {&source.view, {}, size, false, kRoles[k]};
@@ -221,9 +226,9 @@ void philox(Local dst, const uint32_t* key, const uint32_t* counter, int rounds,
     uint8_t* to = op.data(dst) + run.offsets[0];
     for (uint64_t row = 0; row < rows; ++row)
       for (uint32_t column = 0; column < columns; column += 4) {
-        const auto numbers = philox4x32(
-            advanced({counter[0], counter[1], counter[2], counter[3]}, (row * stride + column) / 4), key[0], key[1],
-            rounds);
+        const auto numbers =
+            philox4x32(advanced({counter[0], counter[1], counter[2], counter[3]}, (row * stride + column) / 4), key[0],
+                       key[1], rounds);
         for (uint32_t i = 0; i < 4 && column + i < columns; ++i, to += 4) {
           const float real = std::bit_cast<float>((numbers[i] & 0x7fffff) | 0x3f800000) - 1.0f;
           std::memcpy(to, dst.dtype == Dtype::f32 ? static_cast<const void*>(&real) : &numbers[i], 4);

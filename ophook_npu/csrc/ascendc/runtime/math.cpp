@@ -56,8 +56,10 @@ void has_type(Operation& op, Dtype dtype, bool bits, bool power) {
                   kNewerPower[] = {Dtype::u8,  Dtype::i8,  Dtype::u16,  Dtype::i16, Dtype::u32,
                                    Dtype::i32, Dtype::f16, Dtype::bf16, Dtype::f32};
   const bool newer = op.core.launch.options.architecture == 310;
-  const std::span<const Dtype> allowed =
-      bits ? std::span<const Dtype>(kBits) : !power ? kReal : newer ? std::span<const Dtype>(kNewerPower) : kPower;
+  const std::span<const Dtype> allowed = bits     ? std::span<const Dtype>(kBits)
+                                         : !power ? kReal
+                                         : newer  ? std::span<const Dtype>(kNewerPower)
+                                                  : kPower;
   std::string names;
   for (const Dtype each : allowed) {
     if (each == dtype) return;

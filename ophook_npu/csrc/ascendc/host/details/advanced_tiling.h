@@ -310,7 +310,7 @@ OPHOOK_ELEMENTWISE(Tan)
 OPHOOK_ELEMENTWISE(Tanh)
 OPHOOK_ELEMENTWISE(Trunc)
 OPHOOK_ELEMENTWISE(Xor)
-#define OPHOOK_OF_PLATFORM(name)                                                     \
+#define OPHOOK_OF_PLATFORM(name)                                                    \
   OPHOOK_SPACE(void, name##MaxMinTmpSize, const platform_ascendc::PlatformAscendC&) \
   OPHOOK_FACTOR(name, const platform_ascendc::PlatformAscendC&)
 OPHOOK_OF_PLATFORM(BitwiseAnd)
@@ -503,6 +503,13 @@ inline void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint3
   host_details::both(shape, most, least);
 }
 inline void GetArangeMaxMinTmpSize(uint32_t& most, uint32_t& least) { most = least = 0; }
+// Concat gives its source as it is; Sort has pairs of 8 bytes, twice.
+inline uint32_t GetConcatTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t count, const uint32_t) {
+  return host_details::up32(uint64_t(count) * 8);
+}
+inline uint32_t GetSortTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t count, const uint32_t) {
+  return host_details::up32(uint64_t(count) * 16);
+}
 inline void GetSortMaxMinTmpSize(const ge::Shape& shape, TensorDataType, TensorDataType, bool, const SortConfig&,
                                  uint32_t& most, uint32_t& least) {
   most = least = 4 * host_details::whole(shape);  // pairs of 8 bytes, twice

@@ -31,7 +31,7 @@ OPHOOK_RT void fold_rows(const char* call, RowsOp which, bool columns, Local dst
 // The sum of a[i] ^ b[i], within int16_t.
 OPHOOK_RT void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At at);
 OPHOOK_RT void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished,
-                     const Local* work, int32_t k, RowShape shape, bool largest, At at);
+                     const Local* work, int32_t k, RowShape shape, bool largest, bool sorted, bool any_type, At at);
 OPHOOK_RT void needs_tiling(const char* call, bool there, At at);
 
 }  // namespace ophook::rt
@@ -49,7 +49,13 @@ constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG{};
 
 namespace advanced_details {
 using ophook::rt::At;
+using ophook::rt::Local;
 using ophook::rt::RowShape;
+struct Work {  // the scratch tensor of a call, for as long as the call's expression
+  explicit Work(const LocalTensor<uint8_t>& tmp) : view(tmp.view()) {}
+  operator const Local*() const { return &view; }
+  Local view;
+};
 inline RowShape rows(const char* call, const SoftMaxShapeInfo& shape, uint32_t m, uint32_t k, At at) {
   if (!shape.srcM) {
     ophook::rt::needs_tiling(call, m && k, at);
@@ -268,13 +274,13 @@ RowShape padded_rows(const uint32_t shape[], bool padded) {
 }
 }  // namespace advanced_details
 //            name        computed  on an Atlas A2 or A3  on an Ascend950
-OPHOOK_REDUCE(ReduceSum,  sum,      "float",              "int32_t, uint32_t, float, int64_t, uint64_t")
-OPHOOK_REDUCE(ReduceMean, mean,     "float",              "float")
-OPHOOK_REDUCE(ReduceMax,  max,      "half, float",        OPHOOK_EVERY)
-OPHOOK_REDUCE(ReduceMin,  min,      "half, float",        OPHOOK_EVERY)
-OPHOOK_REDUCE(ReduceProd, prod,     "float",              "float")
-OPHOOK_REDUCE(ReduceAll,  all,      "uint8_t, float",     "uint8_t, float")
-OPHOOK_REDUCE(ReduceAny,  any,      "uint8_t, float",     "uint8_t, float")
+OPHOOK_REDUCE(ReduceSum, sum, "float", "int32_t, uint32_t, float, int64_t, uint64_t")
+OPHOOK_REDUCE(ReduceMean, mean, "float", "float")
+OPHOOK_REDUCE(ReduceMax, max, "half, float", OPHOOK_EVERY)
+OPHOOK_REDUCE(ReduceMin, min, "half, float", OPHOOK_EVERY)
+OPHOOK_REDUCE(ReduceProd, prod, "float", "float")
+OPHOOK_REDUCE(ReduceAll, all, "uint8_t, float", "uint8_t, float")
+OPHOOK_REDUCE(ReduceAny, any, "uint8_t, float", "uint8_t, float")
 #undef OPHOOK_REDUCE
 #undef OPHOOK_REDUCED
 #undef OPHOOK_EVERY
@@ -297,32 +303,29 @@ __aicore__ inline void ReduceXorSum(LocalTensor<T>& dst, const LocalTensor<T>& s
 struct TopKInfo {
   int32_t outter = 1, inner = 0, n = 0;
 };
-// Each row's k values and indices take whole blocks of 32 bytes.
-template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
-          enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
-__aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
-                            const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
-                            const LocalTensor<bool>& finish, const LocalTensor<uint8_t>& tmp, const int32_t k,
-                            const TopkTiling& tiling, const TopKInfo& info, const bool isLargest = true,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  const auto i = srcIndex.view(), f = finish.view(), w = tmp.view();
-  ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);
-  ophook::rt::top_k(dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr,
-                    isHasfinish ? &f : nullptr, &w, k, {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)},
-                    isLargest, at);
-}
-template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
-          enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
-__aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
-                            const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
-                            const LocalTensor<bool>& finish, const int32_t k, const TopkTiling& tiling,
-                            const TopKInfo& info, const bool isLargest = true,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  const auto i = srcIndex.view(), f = finish.view();
-  ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);
-  ophook::rt::top_k(dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr,
-                    isHasfinish ? &f : nullptr, nullptr, k,
-                    {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, isLargest, at);
-}
+// Each row's k values and indices take whole blocks of 32 bytes. The algorithm of an Ascend950 that has all data types
+// needs no tiling.
+#define OPHOOK_TOP_K(work, ...)                                                                                        \
+  template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,                   \
+            enum TopKMode topkMode = TopKMode::TOPK_NORMAL, const TopKConfig& config = defaultTopKConfig>              \
+  __aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,                    \
+                              const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,                         \
+                              const LocalTensor<bool>& finish, __VA_ARGS__ const int32_t k, const TopkTiling& tiling,  \
+                              const TopKInfo& info, const bool isLargest = true,                                       \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    constexpr bool radix = config.algo == TopKAlgo::RADIX_SELECT;                                                      \
+    static_assert(algorithm_details::configured(&config, &defaultTopKConfig),                                          \
+                  "TopK: a configuration is for an Ascend950 alone");                                                  \
+    static_assert(type_details::listed<T>("half, float") || radix, "TopK: half, float; all with RADIX_SELECT");        \
+    const auto i = srcIndex.view(), f = finish.view();                                                                 \
+    const bool largest = config.order == TopKOrder::UNSET ? isLargest : config.order == TopKOrder::LARGEST;            \
+    if (!radix) ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);                                          \
+    ophook::rt::top_k(                                                                                                 \
+        dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr, isHasfinish ? &f : nullptr, work, k, \
+        {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, largest, config.sorted, radix, at);           \
+  }
+OPHOOK_TOP_K(advanced_details::Work(tmp), const LocalTensor<uint8_t>& tmp, )
+OPHOOK_TOP_K(nullptr, )
+#undef OPHOOK_TOP_K
 
 }  // namespace AscendC

@@ -8,7 +8,7 @@
 namespace AscendC {
 
 #define ALGORITHM(name, preset, float_alone, ...)    \
-  enum class name##Algo { __VA_ARGS__ };             \
+  enum class name##Algo{__VA_ARGS__};                \
   struct name##Config {                              \
     static constexpr uint32_t kOfFloat{float_alone}; \
     name##Algo algo = name##Algo(0);                 \

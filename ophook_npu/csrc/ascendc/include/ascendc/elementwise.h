@@ -2,14 +2,38 @@
 // scalars or tensors), and random numbers.
 #pragma once
 
+#include "advanced.h"
 #include "flexible.h"
 #include "math.h"
 
 namespace ophook::rt {
 enum class Each : uint8_t {
-  bits_and, bits_or, bits_xor, bits_not, truth_and, truth_or, truth_xor, truth_not, is_inf, is_nan, is_finite,
-  rint, fma, sin, cos, hypot, neg, prelu, abs_sub, exp_sub, multiply_low, multiply_high, shift_left, shift_right,
-  clamp, where,
+  bits_and,
+  bits_or,
+  bits_xor,
+  bits_not,
+  truth_and,
+  truth_or,
+  truth_xor,
+  truth_not,
+  is_inf,
+  is_nan,
+  is_finite,
+  rint,
+  fma,
+  sin,
+  cos,
+  hypot,
+  neg,
+  prelu,
+  abs_sub,
+  exp_sub,
+  multiply_low,
+  multiply_high,
+  shift_left,
+  shift_right,
+  clamp,
+  where,
 };
 // An operand: a tensor, the first element of one, or a scalar by its bits.
 struct Given {
@@ -47,8 +71,8 @@ Given given(const X& scalar) {
   return given;
 }
 template <typename D, typename... S>
-void apply(const char* call, Each which, bool apart, const LocalTensor<D>& dst, const Local* work, uint32_t count, At at,
-           const S&... sources) {
+void apply(const char* call, Each which, bool apart, const LocalTensor<D>& dst, const Local* work, uint32_t count,
+           At at, const S&... sources) {
   ophook::rt::each_element(call, which, apart, dst.view(), {given(sources)...}, work, count, at);
 }
 // Of two operands that are both tensors, `index` says which is a scalar.
@@ -71,46 +95,38 @@ void logical(const char* call, Each which, Local dst, const A& a, const B& b, ui
 #define OPHOOK_NAMES_3 src0, src1, src2
 #define OPHOOK_RESULT_same(name) static_assert(std::is_same_v<T, U>, #name ": the destination has the sources' type");
 #define OPHOOK_RESULT_flag(name) static_assert(std::is_same_v<T, bool>, #name ": the destination is of bool");
-#define OPHOOK_RESULT_either(name)                                  \
+#define OPHOOK_RESULT_either(name)                               \
   static_assert(std::is_same_v<T, U> || std::is_same_v<T, bool>, \
                 #name ": the destination is of bool or has the source's type");
 #define OPHOOK_TYPES(name, list) static_assert(type_details::listed<U>(list), #name ": " list);
 
-#define OPHOOK_EACH(name, computed, apart, sources, result, types, work, temporary, ...)                       \
-  template <__VA_ARGS__>                                                                                       \
-  __aicore__ inline void name(const LocalTensor<T>& dst, OPHOOK_SOURCES_##sources temporary, const uint32_t count, \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                    \
-    OPHOOK_TYPES(name, types)                                                                                  \
-    OPHOOK_RESULT_##result(name)                                                                               \
-    element_details::apply(#name, ophook::rt::Each::computed, apart, dst, work, count, at,                     \
-                           OPHOOK_NAMES_##sources);                                                            \
+#define OPHOOK_EACH(name, computed, apart, sources, result, types, work, temporary, ...)                            \
+  template <__VA_ARGS__>                                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, OPHOOK_SOURCES_##sources temporary, const uint32_t count,  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
+    OPHOOK_TYPES(name, types)                                                                                       \
+    OPHOOK_RESULT_##result(name) element_details::apply(#name, ophook::rt::Each::computed, apart, dst, work, count, \
+                                                        at, OPHOOK_NAMES_##sources);                                \
   }
-#define OPHOOK_CONFIG(name, preset)              \
-  struct name##Config {                          \
-    bool isReuseSource;                          \
-  };                                             \
+#define OPHOOK_CONFIG(name, preset) \
+  struct name##Config {             \
+    bool isReuseSource;             \
+  };                                \
   inline constexpr name##Config preset = {false};
 #define OPHOOK_SCRATCH_none(...)
 #define OPHOOK_SCRATCH_tmp(...) __VA_ARGS__
 #define OPHOOK_TMP , const LocalTensor<uint8_t>& sharedTmpBuffer
-#define OPHOOK_WORK element_details::Work(sharedTmpBuffer)
-#define CONFIGURED(name, preset, computed, sources, result, scratch, types)                                        \
-  OPHOOK_CONFIG(name, DEFAULT_##preset##_CONFIG)                                                                   \
-  OPHOOK_EACH(name, computed, true, sources, result, types, nullptr, ,                                             \
-              const name##Config& config = DEFAULT_##preset##_CONFIG, typename T, typename U)                      \
-  OPHOOK_SCRATCH_##scratch(OPHOOK_EACH(name, computed, true, sources, result, types, OPHOOK_WORK, OPHOOK_TMP,      \
-                                       const name##Config& config = DEFAULT_##preset##_CONFIG, typename T, \
+#define OPHOOK_WORK advanced_details::Work(sharedTmpBuffer)
+#define CONFIGURED(name, preset, computed, sources, result, scratch, types)                                   \
+  OPHOOK_CONFIG(name, DEFAULT_##preset##_CONFIG)                                                              \
+  OPHOOK_EACH(name, computed, true, sources, result, types, nullptr, ,                                        \
+              const name##Config& config = DEFAULT_##preset##_CONFIG, typename T, typename U)                 \
+  OPHOOK_SCRATCH_##scratch(OPHOOK_EACH(name, computed, true, sources, result, types, OPHOOK_WORK, OPHOOK_TMP, \
+                                       const name##Config& config = DEFAULT_##preset##_CONFIG, typename T,    \
                                        typename U))
 #define INSTRUCTION(name, computed, sources, result, types) \
   OPHOOK_EACH(name, computed, false, sources, result, types, nullptr, , typename T, typename U)
 
-namespace element_details {
-struct Work {  // the scratch tensor of a call, for as long as the call's expression
-  explicit Work(const LocalTensor<uint8_t>& tmp) : view(tmp.view()) {}
-  operator const Local*() const { return &view; }
-  Local view;
-};
-}  // namespace element_details
 #include "elementwise.inc"
 
 template <typename T, typename U>
@@ -139,26 +155,26 @@ __aicore__ inline void Mull(const LocalTensor<T>& dst0, const LocalTensor<T>& ds
   element_details::apply("Mull", Each::multiply_low, false, dst0, nullptr, count, at, src0, src1);
 }
 // By as many bits as an element of a tensor says.
-#define OPHOOK_SHIFT(name, computed)                                                                              \
-  template <typename T, typename S>                                                                               \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<S>& src1,  \
-                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                 \
-    static_assert(type_details::listed<T>(OPHOOK_WHOLES), #name ": " OPHOOK_WHOLES);                                              \
-    static_assert(type_details::listed<S>("int8_t, int16_t, int32_t, int64_t"),                                   \
-                  #name ": by int8_t, int16_t, int32_t, int64_t");                                                \
+#define OPHOOK_SHIFT(name, computed)                                                                                 \
+  template <typename T, typename S>                                                                                  \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<S>& src1,     \
+                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                    \
+    static_assert(type_details::listed<T>(OPHOOK_WHOLES), #name ": " OPHOOK_WHOLES);                                 \
+    static_assert(type_details::listed<S>("int8_t, int16_t, int32_t, int64_t"),                                      \
+                  #name ": by int8_t, int16_t, int32_t, int64_t");                                                   \
     element_details::apply(#name, ophook::rt::Each::computed, false, dst, nullptr, uint32_t(count), at, src0, src1); \
   }
 OPHOOK_SHIFT(ShiftLeft, shift_left)
 OPHOOK_SHIFT(ShiftRight, shift_right)
 #undef OPHOOK_SHIFT
 
-#define OPHOOK_HYPOT(work, temporary, length, ...)                                                                     \
-  template <typename T, bool isReuseSource = false>                                                                    \
-  __aicore__ inline void Hypot(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                                  \
-                               const LocalTensor<T>& src1 temporary __VA_ARGS__,                                       \
-                               ophook::rt::At at = ophook::rt::At::here()) {                                           \
-    static_assert(type_details::listed<T>("half, bfloat16_t, float"), "Hypot: half, bfloat16_t, float");               \
-    element_details::apply("Hypot", ophook::rt::Each::hypot, true, dst, work, length, at, src0, src1);                 \
+#define OPHOOK_HYPOT(work, temporary, length, ...)                                                       \
+  template <typename T, bool isReuseSource = false>                                                      \
+  __aicore__ inline void Hypot(const LocalTensor<T>& dst, const LocalTensor<T>& src0,                    \
+                               const LocalTensor<T>& src1 temporary __VA_ARGS__,                         \
+                               ophook::rt::At at = ophook::rt::At::here()) {                             \
+    static_assert(type_details::listed<T>("half, bfloat16_t, float"), "Hypot: half, bfloat16_t, float"); \
+    element_details::apply("Hypot", ophook::rt::Each::hypot, true, dst, work, length, at, src0, src1);   \
   }
 OPHOOK_HYPOT(OPHOOK_WORK, OPHOOK_TMP, calCount, , const uint32_t calCount)
 OPHOOK_HYPOT(OPHOOK_WORK, OPHOOK_TMP, src0.GetSize())
@@ -167,36 +183,37 @@ OPHOOK_HYPOT(nullptr, , src0.GetSize())
 #undef OPHOOK_HYPOT
 
 OPHOOK_CONFIG(SinCos, DEFAULT_SINCOS_CONFIG)
-#define OPHOOK_SIN_COS(work, temporary)                                                                                \
-  template <const SinCosConfig& config = DEFAULT_SINCOS_CONFIG, typename T>                                            \
-  __aicore__ inline void SinCos(const LocalTensor<T>& dst0, const LocalTensor<T>& dst1,                                \
-                                const LocalTensor<T>& src temporary, const uint32_t count,                             \
-                                ophook::rt::At at = ophook::rt::At::here()) {                                          \
-    static_assert(type_details::listed<T>(OPHOOK_REALS), "SinCos: " OPHOOK_REALS);                                                     \
-    element_details::apply("SinCos", ophook::rt::Each::sin, true, dst0, work, count, at, src);                         \
-    element_details::apply("SinCos", ophook::rt::Each::cos, true, dst1, nullptr, count, at, src);                      \
+#define OPHOOK_SIN_COS(work, temporary)                                                           \
+  template <const SinCosConfig& config = DEFAULT_SINCOS_CONFIG, typename T>                       \
+  __aicore__ inline void SinCos(const LocalTensor<T>& dst0, const LocalTensor<T>& dst1,           \
+                                const LocalTensor<T>& src temporary, const uint32_t count,        \
+                                ophook::rt::At at = ophook::rt::At::here()) {                     \
+    static_assert(type_details::listed<T>(OPHOOK_REALS), "SinCos: " OPHOOK_REALS);                \
+    element_details::apply("SinCos", ophook::rt::Each::sin, true, dst0, work, count, at, src);    \
+    element_details::apply("SinCos", ophook::rt::Each::cos, true, dst1, nullptr, count, at, src); \
   }
 OPHOOK_SIN_COS(nullptr, )
 OPHOOK_SIN_COS(OPHOOK_WORK, OPHOOK_TMP)
 #undef OPHOOK_SIN_COS
 
 // With a scalar on either side, or an element of a tensor in the place that the configuration names.
-#define OPHOOK_LOGICAL(name, preset, computed)                                                                        \
-  struct name##Config {                                                                                               \
-    bool isReuseSource;                                                                                               \
-    int8_t scalarTensorIndex;                                                                                         \
-  };                                                                                                                  \
-  inline constexpr name##Config preset = {false, 1};                                                                  \
-  template <const name##Config& config = preset, typename T, typename A, typename B>                                  \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const A& src0, const B& src1, const uint32_t count,          \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                           \
-    using U = type_details::TypeOf<A>;                                                                                \
-    OPHOOK_TYPES(name, "bool, " OPHOOK_ALL)                                                                                  \
-    OPHOOK_RESULT_flag(name)                                                                                          \
-    static_assert(std::is_same_v<U, type_details::TypeOf<B>>, #name ": the scalar must have the tensor's type");      \
-    static_assert(type_details::is_tensor<A> || type_details::is_tensor<B>, #name ": one operand at least is a tensor"); \
-    element_details::logical<config.scalarTensorIndex != 0>(#name, ophook::rt::Each::computed, dst.view(), src0,      \
-                                                            src1, count, at);                                         \
+#define OPHOOK_LOGICAL(name, preset, computed)                                                                         \
+  struct name##Config {                                                                                                \
+    bool isReuseSource;                                                                                                \
+    int8_t scalarTensorIndex;                                                                                          \
+  };                                                                                                                   \
+  inline constexpr name##Config preset = {false, 1};                                                                   \
+  template <const name##Config& config = preset, typename T, typename A, typename B>                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const A& src0, const B& src1, const uint32_t count,           \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    using U = type_details::TypeOf<A>;                                                                                 \
+    OPHOOK_TYPES(name, "bool, " OPHOOK_ALL)                                                                            \
+    OPHOOK_RESULT_flag(name) static_assert(std::is_same_v<U, type_details::TypeOf<B>>,                                 \
+                                           #name ": the scalar must have the tensor's type");                          \
+    static_assert(type_details::is_tensor<A> || type_details::is_tensor<B>,                                            \
+                  #name ": one operand at least is a tensor");                                                         \
+    element_details::logical<config.scalarTensorIndex != 0>(#name, ophook::rt::Each::computed, dst.view(), src0, src1, \
+                                                            count, at);                                                \
   }
 OPHOOK_LOGICAL(LogicalAnds, DEFAULT_LOGICAL_ANDS_CONFIG, truth_and)
 OPHOOK_LOGICAL(LogicalOrs, DEFAULT_LOGICAL_ORS_CONFIG, truth_or)

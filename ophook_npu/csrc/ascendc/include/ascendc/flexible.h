@@ -1,5 +1,5 @@
-// Instructions of an Ascend950 with a scalar on either side, which may be an element of a tensor: `config` says on which
-// side that one stands.
+// Instructions of an Ascend950 with a scalar on either side, which may be an element of a tensor: `config` says on
+// which side that one stands.
 #pragma once
 
 #include "reduce.h"
@@ -69,38 +69,38 @@ constexpr CMPMODE exchanged(CMPMODE mode) {
 }
 }  // namespace flexible_details
 
-#define OPHOOK_OPERANDS(name, element)                                                                              \
+#define OPHOOK_OPERANDS(name, element)                                                                                 \
   static_assert(type_details::is_tensor<S> || type_details::is_tensor<V>, #name ": one operand at least is a tensor"); \
-  static_assert(flexible_details::alike<element, S, V>,                                                             \
+  static_assert(flexible_details::alike<element, S, V>,                                                                \
                 #name ": the scalar must have the tensor's type: static_cast<T>(…)");
-#define OPHOOK_FLEXIBLE_OVER(name, reversed, types, only, mask_type)                                                \
+#define OPHOOK_FLEXIBLE_OVER(name, reversed, types, only, mask_type)                                                   \
   template <typename T = BinaryDefaultType, bool isSetMask = true, const BinaryConfig& config = DEFAULT_BINARY_CONFIG, \
-            typename U, typename S, typename V, typename = only<T>, typename = flexible_details::Tensor<U>>         \
-  __aicore__ inline void name(const U& dst, const S& src0, const V& src1, mask_type, const uint8_t repeatTime,      \
-                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {             \
-    using Type = type_details::TypeOf<U>;                                                                           \
-    static_assert(type_details::listed<Type>(types), #name ": with a mask " types);                                 \
-    OPHOOK_OPERANDS(name, Type)                                                                                     \
-    const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                                \
-    if (placed.good)                                                                                                \
-      ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(),    \
-                              placed.vector, placed.scalar, cover::of<Type>(mask, repeatTime, isSetMask),           \
-                              {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);              \
+            typename U, typename S, typename V, typename = only<T>, typename = flexible_details::Tensor<U>>            \
+  __aicore__ inline void name(const U& dst, const S& src0, const V& src1, mask_type, const uint8_t repeatTime,         \
+                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {                \
+    using Type = type_details::TypeOf<U>;                                                                              \
+    static_assert(type_details::listed<Type>(types), #name ": with a mask " types);                                    \
+    OPHOOK_OPERANDS(name, Type)                                                                                        \
+    const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                                   \
+    if (placed.good)                                                                                                   \
+      ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(),       \
+                              placed.vector, placed.scalar, cover::of<Type>(mask, repeatTime, isSetMask),              \
+                              {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                 \
   }
-#define OPHOOK_FLEXIBLE(name, reversed, types, masked, only)                                                        \
+#define OPHOOK_FLEXIBLE(name, reversed, types, masked, only)                                                           \
   template <typename T = BinaryDefaultType, bool isSetMask = true, const BinaryConfig& config = DEFAULT_BINARY_CONFIG, \
-            typename U, typename S, typename V, typename = only<T>, typename = flexible_details::Tensor<U>>         \
-  __aicore__ inline void name(const U& dst, const S& src0, const V& src1, const int32_t& count,                     \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
-    using Type = type_details::TypeOf<U>;                                                                           \
-    static_assert(type_details::listed<Type>(types), #name ": " types);                                             \
-    OPHOOK_OPERANDS(name, Type)                                                                                     \
-    const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                                \
-    if (placed.good)                                                                                                \
-      ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(),    \
-                              placed.vector, placed.scalar, cover::count(count), {}, {}, at);                       \
-  }                                                                                                                 \
-  OPHOOK_FLEXIBLE_OVER(name, reversed, masked, only, uint64_t mask)                                                 \
+            typename U, typename S, typename V, typename = only<T>, typename = flexible_details::Tensor<U>>            \
+  __aicore__ inline void name(const U& dst, const S& src0, const V& src1, const int32_t& count,                        \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    using Type = type_details::TypeOf<U>;                                                                              \
+    static_assert(type_details::listed<Type>(types), #name ": " types);                                                \
+    OPHOOK_OPERANDS(name, Type)                                                                                        \
+    const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                                   \
+    if (placed.good)                                                                                                   \
+      ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(),       \
+                              placed.vector, placed.scalar, cover::count(count), {}, {}, at);                          \
+  }                                                                                                                    \
+  OPHOOK_FLEXIBLE_OVER(name, reversed, masked, only, uint64_t mask)                                                    \
   OPHOOK_FLEXIBLE_OVER(name, reversed, masked, only, uint64_t mask[])
 #define OPHOOK_NUMBERS "half, bfloat16_t, int16_t, int32_t, float"
 //              name, with the scalar in front; data types with a count; with a mask; whether there is another form
@@ -146,21 +146,21 @@ OPHOOK_COMPARES_OVER(OPHOOK_COMPARED, cover::compared<Type>(mask, repeatTime, is
 #undef OPHOOK_STEP
 
 // A scalar on the left is taken where the mask has a 1.
-#define OPHOOK_SELECT_OVER(types, cover_, d, s, set, ...)                                                              \
-  template <typename T0 = BinaryDefaultType, typename T1 = BinaryDefaultType set,                                     \
-            const BinaryConfig& config = DEFAULT_BINARY_CONFIG, typename T2, typename S, typename V,                   \
-            typename = flexible_details::Unnamed<T0>, typename = flexible_details::Tensor<T2>>                         \
-  __aicore__ inline void Select(const T2& dst, const LocalTensor<T1>& selMask, const S& src0, const V& src1,           \
-                                SELMODE selMode, __VA_ARGS__, ophook::rt::At at = ophook::rt::At::here()) {            \
-    using Type = type_details::TypeOf<T2>;                                                                             \
-    static_assert(type_details::listed<Type>(types), "Select: " types);                                                \
-    static_assert(type_details::listed<T1>("uint8_t, uint16_t, uint32_t, uint64_t"),                                   \
-                  "Select: the mask is of uint8_t, uint16_t, uint32_t or uint64_t");                                   \
-    OPHOOK_OPERANDS(Select, Type)                                                                                      \
-    const auto placed = flexible_details::place<config>("Select", dst, src0, src1, at);                                \
-    if (placed.good)                                                                                                   \
-      ophook::rt::select(dst.view(), selMask.view(), placed.vector, nullptr, placed.scalar, int(selMode), cover_, d,   \
-                         s, {}, at, placed.scalar_first);                                                              \
+#define OPHOOK_SELECT_OVER(types, cover_, d, s, set, ...)                                                            \
+  template <typename T0 = BinaryDefaultType, typename T1 = BinaryDefaultType set,                                    \
+            const BinaryConfig& config = DEFAULT_BINARY_CONFIG, typename T2, typename S, typename V,                 \
+            typename = flexible_details::Unnamed<T0>, typename = flexible_details::Tensor<T2>>                       \
+  __aicore__ inline void Select(const T2& dst, const LocalTensor<T1>& selMask, const S& src0, const V& src1,         \
+                                SELMODE selMode, __VA_ARGS__, ophook::rt::At at = ophook::rt::At::here()) {          \
+    using Type = type_details::TypeOf<T2>;                                                                           \
+    static_assert(type_details::listed<Type>(types), "Select: " types);                                              \
+    static_assert(type_details::listed<T1>("uint8_t, uint16_t, uint32_t, uint64_t"),                                 \
+                  "Select: the mask is of uint8_t, uint16_t, uint32_t or uint64_t");                                 \
+    OPHOOK_OPERANDS(Select, Type)                                                                                    \
+    const auto placed = flexible_details::place<config>("Select", dst, src0, src1, at);                              \
+    if (placed.good)                                                                                                 \
+      ophook::rt::select(dst.view(), selMask.view(), placed.vector, nullptr, placed.scalar, int(selMode), cover_, d, \
+                         s, {}, at, placed.scalar_first);                                                            \
   }
 #define OPHOOK_TO {p.dstBlkStride, p.dstRepStride}
 #define OPHOOK_FROM {p.src0BlkStride, p.src0RepStride}

@@ -53,11 +53,11 @@ namespace AscendC {
     const auto work = tmp.view();                                                                                    \
     takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, calCount, kByAddress);             \
   }
-#define OPHOOK_TAKES(name, preset)                                                                                   \
+#define OPHOOK_TAKES(name, preset)                                                                                     \
   static_assert(algorithm_details::configured(&config, &preset), #name ": a configuration is for an Ascend950 alone"); \
   static_assert(algorithm_details::takes<T>(config), #name ": this algorithm is for float alone (" #name ".md)");
 #define MATH(name, ...) OPHOOK_MATH(name, , typename T, bool isReuseSource = false)
-#define MATH_WITH(name, preset, ...)                                                     \
+#define MATH_WITH(name, preset, ...)                                                    \
   OPHOOK_MATH(name, OPHOOK_TAKES(name, preset), typename T, bool isReuseSource = false, \
               const name##Config& config = preset)
 #include "math.inc"
@@ -101,37 +101,37 @@ constexpr bool takes(const FmodConfig& config) {
 
 // Two tensors, or with Power a scalar in the place of one; a tensor for what lies between, or none; a count, or the
 // size of the source.
-#define OPHOOK_PAIR(name, which, takes, first, second, source, ...)                                             \
-  template <__VA_ARGS__>                                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, first src0, second src1,                               \
-                              const LocalTensor<uint8_t>& tmp, const uint32_t calCount,                         \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                     \
-    const auto work = tmp.view();                                                                               \
-    takes math_details::pair(#name, ophook::rt::Pair::which, dst, src0, src1, &work, calCount, at);             \
-  }                                                                                                             \
-  template <__VA_ARGS__>                                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, first src0, second src1,                               \
-                              const LocalTensor<uint8_t>& tmp, ophook::rt::At at = ophook::rt::At::here()) {    \
-    const auto work = tmp.view();                                                                               \
-    takes math_details::pair(#name, ophook::rt::Pair::which, dst, src0, src1, &work, source.GetSize(), at);     \
-  }                                                                                                             \
-  template <__VA_ARGS__>                                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, first src0, second src1, const uint32_t calCount,      \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                     \
-    takes math_details::pair(#name, ophook::rt::Pair::which, dst, src0, src1, nullptr, calCount, at);           \
-  }                                                                                                             \
-  template <__VA_ARGS__>                                                                                        \
-  __aicore__ inline void name(const LocalTensor<T>& dst, first src0, second src1,                               \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                     \
-    takes math_details::pair(#name, ophook::rt::Pair::which, dst, src0, src1, nullptr, source.GetSize(), at);   \
+#define OPHOOK_PAIR(name, which, takes, first, second, source, ...)                                                \
+  template <__VA_ARGS__>                                                                                           \
+  __aicore__ inline void name(const LocalTensor<T>& dst, first src0, second src1, const LocalTensor<uint8_t>& tmp, \
+                              const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {               \
+    const auto work = tmp.view();                                                                                  \
+    takes math_details::pair(#name, ophook::rt::Pair::which, dst, src0, src1, &work, calCount, at);                \
+  }                                                                                                                \
+  template <__VA_ARGS__>                                                                                           \
+  __aicore__ inline void name(const LocalTensor<T>& dst, first src0, second src1, const LocalTensor<uint8_t>& tmp, \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                        \
+    const auto work = tmp.view();                                                                                  \
+    takes math_details::pair(#name, ophook::rt::Pair::which, dst, src0, src1, &work, source.GetSize(), at);        \
+  }                                                                                                                \
+  template <__VA_ARGS__>                                                                                           \
+  __aicore__ inline void name(const LocalTensor<T>& dst, first src0, second src1, const uint32_t calCount,         \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                        \
+    takes math_details::pair(#name, ophook::rt::Pair::which, dst, src0, src1, nullptr, calCount, at);              \
+  }                                                                                                                \
+  template <__VA_ARGS__>                                                                                           \
+  __aicore__ inline void name(const LocalTensor<T>& dst, first src0, second src1,                                  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                        \
+    takes math_details::pair(#name, ophook::rt::Pair::which, dst, src0, src1, nullptr, source.GetSize(), at);      \
   }
-#define OPHOOK_FMOD                                                                                                   \
+#define OPHOOK_FMOD \
   OPHOOK_TAKES(Fmod, DEFAULT_FMOD_CONFIG) static_assert(math_details::takes(config), "Fmod: iterationNum is 1 to 11");
-#define OPHOOK_POWER                                                                                             \
-  OPHOOK_TAKES(Power, defaultPowerConfig)                                                                        \
-  static_assert(math_details::takes<T>(config),                                                                  \
-                "Power: INTRINSIC has integers, half and float, DOUBLE_FLOAT_TECH bfloat16_t, half and float (Power.md)");
-#define OPHOOK_POWERS(first, second, source)                                                       \
+#define OPHOOK_POWER                      \
+  OPHOOK_TAKES(Power, defaultPowerConfig) \
+  static_assert(                          \
+      math_details::takes<T>(config),     \
+      "Power: INTRINSIC has integers, half and float, DOUBLE_FLOAT_TECH bfloat16_t, half and float (Power.md)");
+#define OPHOOK_POWERS(first, second, source)                                                             \
   OPHOOK_PAIR(Power, power, OPHOOK_POWER, first, second, source, typename T, bool isReuseSource = false, \
               const PowerConfig& config = defaultPowerConfig)
 OPHOOK_POWERS(const LocalTensor<T>&, const LocalTensor<T>&, src0)
@@ -139,8 +139,7 @@ OPHOOK_POWERS(const LocalTensor<T>&, const T&, src0)
 OPHOOK_POWERS(const T&, const LocalTensor<T>&, src1)
 OPHOOK_PAIR(Fmod, fmod, OPHOOK_FMOD, const LocalTensor<T>&, const LocalTensor<T>&, src0, typename T,
             bool isReuseSource = false, const FmodConfig& config = DEFAULT_FMOD_CONFIG)
-OPHOOK_PAIR(Xor, bits_xor, , const LocalTensor<T>&, const LocalTensor<T>&, src0, typename T,
-            bool isReuseSource = false)
+OPHOOK_PAIR(Xor, bits_xor, , const LocalTensor<T>&, const LocalTensor<T>&, src0, typename T, bool isReuseSource = false)
 #undef OPHOOK_PAIR
 #undef OPHOOK_POWERS
 #undef OPHOOK_POWER

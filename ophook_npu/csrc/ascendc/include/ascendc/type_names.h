@@ -9,8 +9,9 @@ namespace AscendC::type_details {
 
 template <typename T>
 constexpr std::string_view name() {
-  constexpr std::string_view kNames[] = {"half",     "float",   "bfloat16_t", "int8_t",   "uint8_t", "int16_t", "uint16_t", "int32_t",
-                                         "uint32_t", "int64_t", "uint64_t",   "double",   "bool",    "int4b_t", "?"};
+  constexpr std::string_view kNames[] = {"half",     "float",    "bfloat16_t", "int8_t",   "uint8_t",
+                                         "int16_t",  "uint16_t", "int32_t",    "uint32_t", "int64_t",
+                                         "uint64_t", "double",   "bool",       "int4b_t",  "?"};
   return kNames[int(ophook::rt::dtype_of<T>())];
 }
 template <typename T>

@@ -34,10 +34,10 @@ constexpr ophook::rt::At kByAddress{"an instruction that a template names", 0};
 
 // `takes` and what follows it: an Ascend950 can be told how some are computed, by a row of algorithms.inc.
 #if __NPU_ARCH__ == 3510
-#define OPHOOK_TOLD(form, name, preset)                                                                           \
-  form(name,                                                                                                      \
-       static_assert(algorithm_details::takes<T>(config), #name ": this algorithm is for float alone (" #name ".md)");, \
-       const name##Config& config = preset)
+#define OPHOOK_TOLD(form, name, preset)                                                                                \
+  form(name,                                                                                                           \
+       static_assert(algorithm_details::takes<T>(config), #name ": this algorithm is for float alone (" #name ".md)"); \
+       , const name##Config& config = preset)
 #else
 #define OPHOOK_TOLD(form, name, preset) form(name, )
 #endif
@@ -50,27 +50,27 @@ constexpr ophook::rt::At kByAddress{"an instruction that a template names", 0};
                              cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},        \
                              {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);        \
   }
-#define OPHOOK_BINARY_AS(name, takes, ...)                                                                        \
-  template <typename T __VA_OPT__(, ) __VA_ARGS__>                                                                \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,  \
-                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                 \
-    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, \
-                             {}, {}, at);                                                                         \
-  }                                                                                                               \
-  template <typename T __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, int32_t)>                                       \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,  \
-                              const N& count) {                                                                   \
-    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, \
-                             {}, {}, kByAddress);                                                                 \
-  }                                                                                                               \
-  template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, uint64_t)>               \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,  \
-                              N mask, const uint8_t repeatTime, const BinaryRepeatParams& p) {                    \
-    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                          \
-                             cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},         \
-                             {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, kByAddress); \
-  }                                                                                                               \
-  OPHOOK_BINARY_OVER(name, uint64_t mask, takes, __VA_ARGS__)                                                     \
+#define OPHOOK_BINARY_AS(name, takes, ...)                                                                            \
+  template <typename T __VA_OPT__(, ) __VA_ARGS__>                                                                    \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                     \
+    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, \
+                             {}, at);                                                                                 \
+  }                                                                                                                   \
+  template <typename T __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, int32_t)>                                           \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              const N& count) {                                                                       \
+    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, \
+                             {}, kByAddress);                                                                         \
+  }                                                                                                                   \
+  template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, uint64_t)>                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              N mask, const uint8_t repeatTime, const BinaryRepeatParams& p) {                        \
+    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                              \
+                             cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},             \
+                             {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, kByAddress);     \
+  }                                                                                                                   \
+  OPHOOK_BINARY_OVER(name, uint64_t mask, takes, __VA_ARGS__)                                                         \
   OPHOOK_BINARY_OVER(name, uint64_t mask[], takes, __VA_ARGS__)
 #define OPHOOK_BINARY(name) OPHOOK_BINARY_AS(name, )
 OPHOOK_BINARY(Add)
@@ -119,14 +119,13 @@ __aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>
   MulAddDst<T, U>(dst, src0, src1, count, kByAddress);
 }
 
-#define OPHOOK_UNARY_OVER(name, mask_type, takes, ...)                                                         \
-  template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__>                                      \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,                 \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                            \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                    \
-    takes ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                      \
-                            cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},       \
-                            {p.srcBlkStride, p.srcRepStride}, at);                                             \
+#define OPHOOK_UNARY_OVER(name, mask_type, takes, ...)                                                               \
+  template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__>                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,                       \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                          \
+    takes ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::of<T>(mask, repeatTime, isSetMask), \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                 \
   }
 #define OPHOOK_UNARY_AS(name, takes, ...)                                                                             \
   template <typename T __VA_OPT__(, ) __VA_ARGS__>                                                                    \
@@ -141,9 +140,8 @@ __aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>
   template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, uint64_t)>                   \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, N mask, const uint8_t repeatTime, \
                               const UnaryRepeatParams& p) {                                                           \
-    takes ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                             \
-                            cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},              \
-                            {p.srcBlkStride, p.srcRepStride}, kByAddress);                                            \
+    takes ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::of<T>(mask, repeatTime, isSetMask),  \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, kByAddress);          \
   }                                                                                                                   \
   OPHOOK_UNARY_OVER(name, uint64_t mask, takes, __VA_ARGS__)                                                          \
   OPHOOK_UNARY_OVER(name, uint64_t mask[], takes, __VA_ARGS__)
