@@ -167,7 +167,7 @@ def page_of(name: str, product: str = "A2") -> Page | None:
 
 
 def absent(name: str, owner: str | None = None, product: str = "A2") -> str | None:
-    """What to say of a name that did not compile; None where no page has it, or our headers know it.
+    """What to say of a name that did not compile; None where no page has it, or our headers know it for the product.
 
     ``owner``: the class that has no such member. ``product``: what is compiled for.
     """
@@ -175,10 +175,10 @@ def absent(name: str, owner: str | None = None, product: str = "A2") -> str | No
     page = own or page_of(name, product)
     if page is None:
         return None
-    known = _interface(product) if page.chapter.startswith("SIMD-API/C-API") else declared()
-    if has(own) if own else name in known:
-        return None
     if product in page.products:
+        known = _interface(product) if page.chapter.startswith("SIMD-API/C-API") else declared()
+        if has(own) if own else name in known:
+            return None
         return f"{name} is documented ({page.chapter}) and not implemented here: docs/ascend-c-api.md lists what is"
     products = " and ".join(_NAMES[one].removeprefix("an ") for one in page.products)
     products = products or "none of the simulated products"

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "arithmetic.h"
+#include "numbers.h"
 #include "vector.h"
 
 namespace ophook::rt {
@@ -200,10 +201,53 @@ void normalize(const char* call, Local dst, const Local* mean, const Local* vari
   if (op.core.launch.checks() && !known) never_computed(op, src);
 }
 
+namespace {
+float folded(RowsOp which, float to, float next) {
+  switch (which) {
+    case RowsOp::min: return std::min(to, next);
+    case RowsOp::max: return std::max(to, next);
+    case RowsOp::prod: return to * next;
+    case RowsOp::all: return to != 0 && next != 0;
+    case RowsOp::any: return to != 0 || next != 0;
+    default: return to + next;
+  }
+}
+float before_all(RowsOp which) {
+  const bool one = which == RowsOp::prod || which == RowsOp::all;
+  return which == RowsOp::min ? INFINITY : which == RowsOp::max ? -INFINITY : one ? 1.0f : 0.0f;
+}
+// Whole numbers; sums wrap around.
+template <typename T>
+T folded(RowsOp which, T to, T next) {
+  switch (which) {
+    case RowsOp::min: return std::min(to, next);
+    case RowsOp::max: return std::max(to, next);
+    case RowsOp::all: return T(to && next);
+    case RowsOp::any: return T(to || next);
+    default: return T(uint64_t(to) + uint64_t(next));
+  }
+}
+template <typename T>
+void fold_whole(Operation& op, RowsOp which, bool columns, const Local& dst, const Local& src, const RowShape& s) {
+  std::vector<T> out(columns ? s.valid : s.count), row(s.valid);
+  for (uint32_t r = 0; r < s.count; ++r) {
+    std::memcpy(row.data(), op.data(src) + uint64_t(r) * s.width * sizeof(T), s.valid * sizeof(T));
+    for (uint32_t i = 0; i < s.valid; ++i) {
+      const bool first = columns ? r == 0 : i == 0;
+      T& to = out[columns ? i : r];
+      to = folded<T>(which, first ? row[i] : to, first && which == RowsOp::sum ? T(0) : row[i]);
+    }
+  }
+  std::memcpy(op.data(dst), out.data(), out.size() * sizeof(T));
+  std::memset(op.written(dst), 1, out.size() * sizeof(T));
+}
+}  // namespace
+
 void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local src, const Local* work, RowShape s,
                At at) {
   Operation op(core(), Pipe::V, call, at);
-  if (!real(op, src.dtype)) return op.core.stop();
+  const bool in_float = src.dtype <= Dtype::bf16;
+  if ((which == RowsOp::sum_in_pairs || which == RowsOp::mean) && !real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   const uint64_t bytes = uint64_t(s.count) * s.width * size;
   const uint32_t results = columns ? s.valid : s.count;
@@ -214,8 +258,17 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   scratch(op, work);
   op.reads(src, 0, bytes);
-  const bool least = which == RowsOp::min, most = which == RowsOp::max;
-  std::vector<float> out(results, least ? INFINITY : most ? -INFINITY : 0.0f), row;
+  if (!in_float) {
+    for (uint32_t r = 0; op.core.launch.checks() && r < s.count; ++r)
+      if (!all_written(op.written(src) + uint64_t(r) * s.width * size, uint64_t(s.valid) * size)) {
+        never_computed(op, src);
+        break;
+      }
+    op.writes(dst, 0, uint64_t(results) * size);
+    with_whole(src.dtype, [&](auto type) { fold_whole<decltype(type)>(op, which, columns, dst, src, s); });
+    return;
+  }
+  std::vector<float> out(results, before_all(which)), row;
   bool known = true;
   for (uint32_t r = 0; r < s.count; ++r) {
     known &= row_of(op, src, s, r, row);
@@ -225,7 +278,7 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
     }
     for (uint32_t i = 0; i < s.valid; ++i) {
       float& to = out[columns ? i : r];
-      to = least ? std::min(to, row[i]) : most ? std::max(to, row[i]) : to + row[i];
+      to = folded(which, to, row[i]);
     }
   }
   if (op.core.launch.checks() && !known) never_computed(op, src);
@@ -235,10 +288,32 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   put(op, dst, 0, out.data(), results);
 }
 
+void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At at) {
+  Operation op(core(), Pipe::V, "ReduceXorSum", at);
+  const uint64_t bytes = uint64_t(count) * 2;
+  if (!there(op, a, bytes, "the source") || !there(op, b, bytes, "the second source") ||
+      !there(op, dst, 2, "the destination"))
+    return;
+  op.core.settle();
+  op.core.launch.counters.elements += uint64_t(count);
+  scratch(op, work);
+  int64_t sum = 0;
+  for (const Local* each : {&a, &b}) {
+    op.reads(*each, 0, bytes);
+    if (op.core.launch.checks() && !all_written(op.written(*each), bytes)) never_computed(op, *each);
+  }
+  for (int64_t i = 0; i < count; ++i)
+    sum += int16_t(element_at<int16_t>(op.data(a) + i * 2) ^ element_at<int16_t>(op.data(b) + i * 2));
+  const auto within = int16_t(std::clamp<int64_t>(sum, INT16_MIN, INT16_MAX));
+  op.writes(dst, 0, 2);
+  std::memcpy(op.data(dst), &within, 2);
+  std::memset(op.written(dst), 1, 2);
+}
+
 void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work,
-           int32_t k, RowShape s, bool largest, At at) {
+           int32_t k, RowShape s, bool largest, bool sorted, bool any_type, At at) {
   Operation op(core(), Pipe::V, "TopK", at);
-  if (!real(op, src.dtype)) return op.core.stop();
+  if (!any_type && !real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   if (k < 1 || uint32_t(k) > s.valid || s.width % 32 || s.width > 4096) {
     op.core.report(
@@ -261,34 +336,30 @@ void top_k(Local values, Local indices, Local src, const Local* src_indices, con
   op.reads(src, 0, bytes);
   if (src_indices) op.reads(*src_indices, 0, s.width * 4ull);
   if (finished) op.reads(*finished, 0, s.count);
-  std::vector<float> all(size_t(s.count) * s.valid), row;
+  const uint64_t line = uint64_t(s.width) * size;
   bool known = true;
-  for (uint32_t r = 0; r < s.count; ++r) {
-    known &= row_of(op, src, s, r, row);
-    std::copy(row.begin(), row.end(), all.begin() + size_t(r) * s.valid);
-  }
+  for (uint32_t r = 0; r < s.count; ++r) known &= all_written(op.written(src) + r * line, uint64_t(s.valid) * size);
   if (op.core.launch.checks() && !known) never_computed(op, src);
   op.writes(values, 0, s.count * value_line);
   op.writes(indices, 0, s.count * index_line);
-  std::vector<uint32_t> order(s.valid);
-  std::vector<float> chosen(static_cast<size_t>(k));
   for (uint32_t r = 0; r < s.count; ++r) {
-    const float* row_values = all.data() + size_t(r) * s.valid;
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return largest ? row_values[a] > row_values[b] : row_values[a] < row_values[b];
-    });
+    const uint8_t* from = op.data(src) + r * line;
+    std::vector<uint32_t> order = order_of(src.dtype, from, s.valid, largest, true);
+    order.resize(size_t(k));
+    if (!sorted) std::sort(order.begin(), order.end());  // as they stand in the source
+    std::vector<uint8_t> chosen(uint64_t(k) * size);
     const bool over = finished && op.data(*finished)[r];
     uint8_t* to = op.data(indices) + r * index_line;
     for (int32_t i = 0; i < k; ++i) {
       auto index = int32_t(order[size_t(i)]);
-      chosen[size_t(i)] = row_values[index];
+      std::memcpy(chosen.data() + uint64_t(i) * size, from + uint64_t(index) * size, size);
       if (src_indices) std::memcpy(&index, op.data(*src_indices) + index * 4, 4);
       if (over) index = int32_t(s.valid);  // a finished row has an index that is none
       std::memcpy(to + i * 4, &index, 4);
     }
     std::memset(op.written(indices) + r * index_line, 1, uint64_t(k) * 4);
-    put(op, values, r * value_line / size, chosen.data(), size_t(k));
+    std::memcpy(op.data(values) + r * value_line, chosen.data(), chosen.size());
+    std::memset(op.written(values) + r * value_line, 1, chosen.size());
   }
 }
 

@@ -84,6 +84,10 @@ T compute(T d, T a, T b, T s) {
   else if constexpr (op == Op::Muls) return mul(a, s);
   else if constexpr (op == Op::Maxs) return a > s ? a : s;
   else if constexpr (op == Op::Mins) return a < s ? a : s;
+  else if constexpr (op == Op::Subs) return sub(a, s);
+  else if constexpr (op == Op::SubsReversed) return sub(s, a);
+  else if constexpr (op == Op::Divs) return compute<Op::Div, T>(d, a, s, s);
+  else if constexpr (op == Op::DivsReversed) return compute<Op::Div, T>(d, s, a, s);
   else if constexpr (op == Op::LeakyRelu) return a >= T(0) ? a : mul(a, s);
   else if constexpr (op == Op::Axpy) return add(mul(a, s), d);
   else if constexpr (real) {
@@ -97,6 +101,8 @@ T compute(T d, T a, T b, T s) {
     if constexpr (op == Op::And) return T(a & b);
     else if constexpr (op == Op::Or) return T(a | b);
     else if constexpr (op == Op::Not) return T(~a);
+    else if constexpr (op == Op::Ands) return T(a & s);
+    else if constexpr (op == Op::Ors) return T(a | s);
     else if constexpr (op == Op::ShiftLeft) return shifts_out(s) ? T(0) : T(Unsigned<T>(a) << s);
     else if constexpr (op == Op::ShiftRight) return shifts_out(s) ? T(a < 0 ? -1 : 0) : T(a >> s);
     else if constexpr (op == Op::ShiftRightRounded)
@@ -111,8 +117,8 @@ constexpr bool for_integers() {
 }
 template <Op op>
 constexpr bool for_reals() {
-  return op != Op::And && op != Op::Or && op != Op::Not && op != Op::ShiftLeft && op != Op::ShiftRight &&
-         op != Op::ShiftRightRounded;
+  return op != Op::And && op != Op::Or && op != Op::Not && op != Op::Ands && op != Op::Ors && op != Op::ShiftLeft &&
+         op != Op::ShiftRight && op != Op::ShiftRightRounded;
 }
 template <Op op>
 constexpr bool reads_dst() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "ascendc/runtime.h"
 
@@ -20,6 +21,10 @@ void narrow(Dtype dtype, const float* from, void* to, size_t count);  // rounded
 
 // Two by two within a repeat of 256 bytes, and so on with the sums; each sum has the type.  reduce.cpp
 float sum_in_pairs(Dtype dtype, const float* values, size_t count);
+
+// The elements' numbers from the largest value on, or from the smallest; of equal ones the first goes first, and so do
+// those that are no numbers, where `nan_first` says so.  sort.cpp
+std::vector<uint32_t> order_of(Dtype dtype, const uint8_t* elements, uint32_t count, bool largest, bool nan_first);
 
 // Of elements of 4 bits, two in a byte, the lower one first: the i-th.
 inline int8_t lower_first(const uint8_t* from, uint64_t i) {

@@ -1,4 +1,5 @@
 // Where a kernel was when its process ended by a signal.
+#include <initializer_list>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>

@@ -2,6 +2,8 @@
 #include "ascendc/math.h"
 
 #include <cmath>
+#include <span>
+#include <string>
 
 #include "arithmetic.h"
 #include "vector.h"
@@ -12,15 +14,27 @@ namespace {
 constexpr const char* kFunctions[] = {
 #define MATH(name, ...) #name,
 #include "ascendc/math.inc"
-#undef MATH
 };
+
+// By the recurrence to where the asymptotic series is exact in float; left of 0 by the reflection formula.
+float digamma(float x) {
+  if (x <= 0 && x == std::floor(x)) return NAN;  // a pole
+  double at = x, sum = 0;
+  if (at < 0) {
+    constexpr double kPi = 3.14159265358979323846;
+    sum = -kPi / std::tan(kPi * at);
+    at = 1 - at;
+  }
+  for (; at < 10; at += 1) sum -= 1 / at;
+  const double square = 1 / (at * at);
+  return float(sum + std::log(at) - 0.5 / at - square * (1.0 / 12 - square * (1.0 / 120 - square / 252)));
+}
 
 float value_of(Math which, float x) {
   switch (which) {
 #define MATH(name, ...) \
   case Math::name: return __VA_ARGS__;
 #include "ascendc/math.inc"
-#undef MATH
   }
   return x;
 }
@@ -35,15 +49,58 @@ float value_of(Pair which, float a, float b) {
   }
 }
 
-void has_type(Operation& op, Dtype dtype, bool whole, bool integers_too) {
-  const bool real = dtype == Dtype::f16 || dtype == Dtype::f32, bits = dtype == Dtype::i16 || dtype == Dtype::u16;
-  if (whole ? bits : real || (integers_too && dtype == Dtype::i32)) return;
+// The data types of the math library, which are the same for all its functions but two.
+void has_type(Operation& op, Dtype dtype, bool bits, bool power) {
+  constexpr Dtype kReal[] = {Dtype::f16, Dtype::f32}, kBits[] = {Dtype::i16, Dtype::u16},
+                  kPower[] = {Dtype::f16, Dtype::f32, Dtype::i32},
+                  kNewerPower[] = {Dtype::u8,  Dtype::i8,  Dtype::u16,  Dtype::i16, Dtype::u32,
+                                   Dtype::i32, Dtype::f16, Dtype::bf16, Dtype::f32};
+  const bool newer = op.core.launch.options.architecture == 310;
+  const std::span<const Dtype> allowed = bits     ? std::span<const Dtype>(kBits)
+                                         : !power ? kReal
+                                         : newer  ? std::span<const Dtype>(kNewerPower)
+                                                  : kPower;
+  std::string names;
+  for (const Dtype each : allowed) {
+    if (each == dtype) return;
+    names += (names.empty() ? "" : ", ") + std::string(name_of(each));
+  }
   op.core.report(Kind::data_type, op.call, op.at,
-                 text("%s has no %s on this SoC; it has %s", op.call, name_of(dtype),
-                      whole          ? "int16_t, uint16_t"
-                      : integers_too ? "half, float, int32_t"
-                                     : "half, float"));
+                 text("%s has no %s on this SoC; it has %s", op.call, name_of(dtype), names.c_str()));
   op.core.stop();
+}
+
+// What repeated multiplication gives, which wraps around; one divided by it is 0 but of 1 and -1.
+template <typename T>
+T whole_power(T base, T exponent) {
+  if constexpr (std::is_signed_v<T>)
+    if (exponent < 0) return base == 1 ? T(1) : base == -1 ? T(exponent % 2 ? -1 : 1) : T(0);
+  uint64_t result = 1, square = uint64_t(base);
+  for (auto left = uint64_t(exponent); left; left >>= 1, square *= square)
+    if (left & 1) result *= square;
+  return T(result);
+}
+template <typename T>
+void whole_powers(uint8_t* to, const uint8_t* x, const uint8_t* y, int64_t scalar, bool reversed, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    T p, q = T(scalar);
+    std::memcpy(&p, x + i * sizeof(T), sizeof(T));
+    if (y) std::memcpy(&q, y + i * sizeof(T), sizeof(T));
+    const T result = reversed ? whole_power(q, p) : whole_power(p, q);
+    std::memcpy(to + i * sizeof(T), &result, sizeof(T));
+  }
+}
+using Powers = void (*)(uint8_t*, const uint8_t*, const uint8_t*, int64_t, bool, uint32_t);
+Powers whole_powers_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::u8: return whole_powers<uint8_t>;
+    case Dtype::i8: return whole_powers<int8_t>;
+    case Dtype::u16: return whole_powers<uint16_t>;
+    case Dtype::i16: return whole_powers<int16_t>;
+    case Dtype::u32: return whole_powers<uint32_t>;
+    case Dtype::i32: return whole_powers<int32_t>;
+    default: return nullptr;
+  }
 }
 
 Cover all(int64_t count) { return {Cover::kCount, uint64_t(std::max<int64_t>(count, 0)), 0, 1}; }
@@ -93,18 +150,9 @@ void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b,
       for (uint64_t i = 0; i < uint64_t(run.count) * size; ++i) to[i] = static_cast<uint8_t>(x[i] ^ y[i]);
       return;
     }
-    if (dst.dtype == Dtype::i32) {
-      for (uint32_t i = 0; i < run.count; ++i) {
-        int32_t p, q;
-        std::memcpy(&p, x + i * 4, 4);
-        if (y) std::memcpy(&q, y + i * 4, 4);
-        else q = int32_t(scalar.whole);
-        const auto result = int32_t(reversed ? std::pow(double(q), double(p)) : std::pow(double(p), double(q)));
-        std::memcpy(to + i * 4, &result, 4);
-      }
-      return;
-    }
-    const float given = dst.dtype == Dtype::f16 ? half_value(half_bits(float(scalar.real))) : float(scalar.real);
+    if (const Powers powers = whole_powers_of(dst.dtype)) return powers(to, x, y, scalar.whole, reversed, run.count);
+    float given = float(scalar.real);
+    if (dst.dtype == Dtype::f16) given = half_value(half_bits(given));
     std::vector<float> first(run.count), second(run.count, given);
     wide(dst.dtype, x, first.data(), run.count);
     if (y) wide(dst.dtype, y, second.data(), run.count);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "arithmetic.h"
+#include "numbers.h"
 #include "vector.h"
 
 namespace ophook::rt {
@@ -20,9 +21,15 @@ bool real(Operation& op, const Local& tensor, bool integers = false) {
   op.core.stop();
 }
 
+// Of what Compare and Select work on; an Ascend950 has them for all numbers.
+void compared(Operation& op, const Local& tensor, bool integers) {
+  if (op.core.launch.options.architecture == 310 && tensor.dtype <= Dtype::u64) return;
+  real(op, tensor, integers);
+}
+
 double number(Dtype dtype, const uint8_t* at) {
-  if (dtype == Dtype::i32) return *reinterpret_cast<const int32_t*>(at);
-  if (dtype == Dtype::i16) return *reinterpret_cast<const int16_t*>(at);
+  double whole = 0;
+  if (with_whole(dtype, [&](auto type) { whole = double(element_at<decltype(type)>(at)); })) return whole;
   float value;
   wide(dtype, at, &value, 1);
   return value;
@@ -113,7 +120,8 @@ void store(Operation& op, const Local& dst, uint64_t first, uint64_t bytes) {
   std::memset(op.written(dst) + first, 1, bytes);
 }
 
-bool holds(int mode, double x, double y) {  // CMPMODE
+template <typename T>
+bool holds(int mode, T x, T y) {  // CMPMODE
   switch (mode) {
     case 0: return x < y;
     case 1: return x > y;
@@ -278,11 +286,7 @@ void read_compared(Local dst, At at) {
   std::memset(op.written(dst), 1, sizeof c.compared);
 }
 
-Scalar compared_scalar(Dtype dtype) {
-  Scalar value{};
-  value.real = number(dtype, core().compared);
-  return value;
-}
+Scalar compared_scalar(Dtype dtype) { return scalar_at(dtype, core().compared); }
 void set_compared(const char* call, Local src, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
@@ -294,11 +298,17 @@ void set_compared(const char* call, Local src, At at) {
   std::memcpy(c.compared, op.data(src), bytes);
 }
 
+// Exactly: a double holds no number of 64 bits.
+static bool holds(Dtype dtype, int mode, const uint8_t* a, const uint8_t* b, int64_t scalar) {
+  if (dtype == Dtype::i64) return holds(mode, element_at<int64_t>(a), b ? element_at<int64_t>(b) : scalar);
+  return holds(mode, element_at<uint64_t>(a), b ? element_at<uint64_t>(b) : uint64_t(scalar));
+}
+
 void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa,
              Step sb, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
-  real(op, a, mode == 2);
+  compared(op, a, mode == 2);
   if (dst.dtype != Dtype::u8 && dst.dtype != Dtype::i8) {
     c.report(Kind::data_type, call, at, text("the destination has %s; allowed: int8_t, uint8_t", name_of(dst.dtype)));
     c.stop();
@@ -312,9 +322,9 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
   const uint64_t bytes = (walk.end() + 7) / 8;
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, bytes, "the destination")) return;
   op.writes(dst, 0, bytes);
-  const double right = a.dtype == Dtype::i32 || a.dtype == Dtype::i16 ? double(scalar.whole)
-                       : a.dtype == Dtype::f16 ? double(half_value(half_bits(float(scalar.real))))
-                                               : double(float(scalar.real));
+  uint8_t scalar_bits[8] = {};
+  put_scalar(a.dtype, scalar, scalar_bits);
+  const double right = number(a.dtype, scalar_bits);
   uint8_t* to = op.data(dst);
   uint8_t* written = op.written(dst);
   walk.each([&](const Run& run) {
@@ -322,9 +332,10 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
     const uint8_t* known_a = op.written(a) + run.offsets[0];
     const uint8_t* known_b = b ? op.written(*b) + run.offsets[1] : known_a;
     for (uint32_t e = 0; e < run.count; ++e, ++bit) {
-      const double x = number(a.dtype, op.data(a) + run.offsets[0] + e * size);
-      const double y = b ? number(b->dtype, op.data(*b) + run.offsets[1] + e * size) : right;
-      const bool result = holds(mode, x, y);
+      const uint8_t *x = op.data(a) + run.offsets[0] + e * size,
+                    *y = b ? op.data(*b) + run.offsets[1] + e * size : nullptr;
+      const bool result = size == 8 ? holds(a.dtype, mode, x, y, scalar.whole)
+                                    : holds(mode, number(a.dtype, x), y ? number(b->dtype, y) : right);
       if (bit % 8 == 0) written[bit / 8] = 0;
       to[bit / 8] = static_cast<uint8_t>((to[bit / 8] & ~(1u << bit % 8)) | (result ? 1u << bit % 8 : 0));
       // The count is a multiple of 256 bytes, so what lies behind a tail is compared too: its bits are nobody's.
@@ -334,10 +345,10 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
 }
 
 void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d, Step sa,
-            Step sb, At at) {
+            Step sb, At at, bool scalar_first) {
   Core& c = core();
   Operation op(c, Pipe::V, "Select", at);
-  real(op, dst);
+  compared(op, dst, false);
   if ((b != nullptr) == (mode == 1)) {
     c.report(Kind::parameter, "Select", at,
              "VSEL_TENSOR_SCALAR_MODE goes with a scalar, the other modes with a tensor");
@@ -363,11 +374,11 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
   }
   const uint8_t* bits = in_register ? c.compared : op.data(mask);
   uint8_t value[8] = {};
-  put(dst.dtype, scalar.real, value);
+  put_scalar(dst.dtype, scalar, value);
   walk.each([&](const Run& run) {
     for (uint32_t e = 0; e < run.count; ++e) {
       const uint64_t bit = mode == 0 ? (run.first + e) % lanes : run.first + e;
-      const bool first = bits[bit / 8] >> bit % 8 & 1;
+      const bool first = bool(bits[bit / 8] >> bit % 8 & 1) != scalar_first;
       const Local* from = first ? &a : b;
       uint8_t* to = op.data(dst) + run.offsets[0] + e * size;
       const uint64_t offset = from ? run.offsets[first ? 1 : 2] + e * size : 0;

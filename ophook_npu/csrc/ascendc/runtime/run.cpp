@@ -71,7 +71,7 @@ struct Places {
   std::vector<char> cores;  // their memory
 };
 thread_local std::unique_ptr<Places> places;  // a pointer: the room for thread-local variables of libraries is small
-constexpr uint64_t kKept = 32 << 20;          // bytes
+constexpr uint64_t kKeptBytes = 32 << 20;
 
 void take_places(Launch& launch) {
   if (!places) places = std::make_unique<Places>();
@@ -83,7 +83,7 @@ void take_places(Launch& launch) {
 void leave_places(Launch& launch) {
   uint64_t bytes = 0;
   for (auto& each : launch.spare)
-    if ((bytes += each->memory.bytes() + sizeof(Workplace)) <= kKept) places->kept.push_back(std::move(each));
+    if ((bytes += each->memory.bytes() + sizeof(Workplace)) <= kKeptBytes) places->kept.push_back(std::move(each));
 }
 void make_cores(Launch& launch, int count) {
   static_assert(alignof(Core) <= alignof(std::max_align_t));

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "arithmetic.h"
+#include "numbers.h"
 #include "vector.h"
 
 namespace ophook::rt {
@@ -166,5 +167,58 @@ void split_pairs(Local values, Local indices, Local pairs, int32_t repeats, At a
 }
 
 const uint32_t* last_merge() { return core().merged; }
+
+std::vector<uint32_t> order_of(Dtype dtype, const uint8_t* elements, uint32_t count, bool largest, bool nan_first) {
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  const bool whole = with_whole(dtype, [&](auto type) {
+    const auto value = [&](uint32_t i) { return element_at<decltype(type)>(elements + uint64_t(i) * sizeof type); };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return largest ? value(a) > value(b) : value(a) < value(b); });
+  });
+  if (whole) return order;
+  std::vector<float> values(count);
+  wide(dtype, elements, values.data(), count);
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const float x = values[a], y = values[b];
+    if (x != x || y != y) return nan_first ? x != x && y == y : x == x && y != y;
+    return largest ? x > y : x < y;
+  });
+  return order;
+}
+
+void sort_values(Local dst, const Local* dst_index, Local src, const Local* src_index, const Local* work,
+                 uint32_t count, bool descending, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Sort", at);
+  const uint32_t size = size_of(src.dtype), index_size = dst_index ? size_of(dst_index->dtype) : 4;
+  Operand operands[4] = {{&dst, {}, size, true, "the destination"}, {&src, {}, size, false, "the source"}};
+  int n = 2;
+  if (dst_index) operands[n++] = {dst_index, {}, index_size, true, "the destination of the indices"};
+  if (src_index) operands[n++] = {src_index, {}, index_size, false, "the source's indices"};
+  scratch(op, work);
+  Walk walk(op, operands, n, {Cover::kCount, count, 0, 1});
+  walk.each([&](const Run& run) {
+    for (int i = 0; i < n; ++i)
+      if (c.launch.checks() && !operands[i].writes &&
+          !all_written(op.written(*operands[i].tensor), count * operands[i].size))
+        c.report(Kind::uninitialized, "Sort", at, text("%s has elements that were never computed", operands[i].role),
+                 c.describe(*operands[i].tensor));
+    const std::vector<uint32_t> order = order_of(src.dtype, op.data(src), run.count, descending, descending);
+    std::vector<uint8_t> values(uint64_t(count) * size), indices(uint64_t(count) * index_size);
+    for (uint32_t i = 0; i < count; ++i) {
+      std::memcpy(values.data() + uint64_t(i) * size, op.data(src) + uint64_t(order[i]) * size, size);
+      const uint64_t from = order[i];
+      std::memcpy(indices.data() + uint64_t(i) * index_size,
+                  src_index ? op.data(*src_index) + from * index_size : reinterpret_cast<const uint8_t*>(&from),
+                  index_size);
+    }
+    std::memcpy(op.data(dst), values.data(), values.size());
+    std::memset(op.written(dst), 1, values.size());
+    if (!dst_index) return;
+    std::memcpy(op.data(*dst_index), indices.data(), indices.size());
+    std::memset(op.written(*dst_index), 1, indices.size());
+  });
+}
 
 }  // namespace ophook::rt

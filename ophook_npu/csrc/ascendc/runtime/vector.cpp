@@ -4,8 +4,10 @@
 
 #include "arithmetic.h"
 #include "ascendc/enums.h"
+#include "ascendc/flexible.h"
 #include "cast.h"
 #include "fractal.h"
+#include "numbers.h"
 
 namespace ophook::rt {
 namespace {
@@ -219,6 +221,46 @@ void binary(Op code, Local dst, Local a, Local b, Cover cover, Step d, Step sa, 
 void with_scalar(Op code, Local dst, Local src, Scalar scalar, Cover cover, Step d, Step s, At at) {
   const Step steps[] = {d, s};
   elementwise(code, dst, &src, 1, steps, scalar, cover, at);
+}
+
+bool first_element(const char* call, Local tensor, Local dst, Scalar& value, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, call, at);
+  const uint32_t size = size_of(tensor.dtype);
+  if (!c.usable(tensor, call, at) || !op.inside(tensor, 0, size, "the scalar")) return false;
+  if (tensor.memory != Memory::ub) {
+    c.report(Kind::position, call, at, "the scalar is not in UB", c.describe(tensor));
+    return false;
+  }
+  if (dst.memory == tensor.memory && tensor.offset < dst.offset + dst.bytes && dst.offset < tensor.offset + size) {
+    c.report(Kind::overlap, call, at, "the scalar is an element of the destination");
+    return false;
+  }
+  op.reads(tensor, 0, size);
+  if (c.launch.checks() && !all_written(op.written(tensor), size))
+    c.report(Kind::uninitialized, call, at, "the scalar was never computed", c.describe(tensor));
+  value = scalar_at(tensor.dtype, op.data(tensor));
+  return true;
+}
+
+void scale_and_cast(const char* call, Local dst, Local src, Scalar scalar, int64_t count, At at) {
+  constexpr float kMost = 65504;
+  Core& c = core();
+  Operation op(c, Pipe::V, call, at);
+  const Operand operands[] = {{&dst, {}, 2, true, "the destination"}, {&src, {}, 4, false, "the source"}};
+  Walk walk(op, operands, 2, {Cover::kCount, uint64_t(count), 0, 1});
+  constexpr int mode = int(AscendC::RoundMode::CAST_ROUND);
+  const Convert convert = conversion(Dtype::f32, Dtype::f16, mode, c.launch.options.architecture);
+  walk.each([&](const Run& run) {
+    carry(op, operands, 2, run);
+    std::vector<float> products(run.count);
+    std::memcpy(products.data(), op.data(src) + run.offsets[1], run.count * sizeof(float));
+    for (float& product : products) {
+      product *= float(scalar.real);
+      product = product != product ? 0 : std::clamp(product, -kMost, kMost);  // how a chip comes
+    }
+    convert.run(products.data(), op.data(dst) + run.offsets[0], run.count, mode);
+  });
 }
 
 void duplicate(Local dst, Scalar value, Cover cover, Step d, At at) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../../../include/securec.h"  // tiling functions copy with memcpy_s and include nothing for it
+#include "../../include/ascendc/algorithms.h"
 #include "../../include/ascendc/modes.h"
 #include "../../include/kernel_tiling/kernel_tiling.h"
 #include "graph_operator.h"
@@ -247,6 +248,9 @@ OPHOOK_REDUCE(ReduceSum)
 OPHOOK_REDUCE(ReduceMean)
 OPHOOK_REDUCE(ReduceMax)
 OPHOOK_REDUCE(ReduceMin)
+OPHOOK_REDUCE(ReduceAll)
+OPHOOK_REDUCE(ReduceAny)
+OPHOOK_REDUCE(ReduceProd)
 #undef OPHOOK_REDUCE
 
 namespace host_details {
@@ -288,11 +292,13 @@ OPHOOK_ELEMENTWISE(Ceil)
 OPHOOK_ELEMENTWISE(Clamp)
 OPHOOK_ELEMENTWISE(Cos)
 OPHOOK_ELEMENTWISE(Cosh)
+OPHOOK_ELEMENTWISE(Digamma)
 OPHOOK_ELEMENTWISE(Erf)
 OPHOOK_ELEMENTWISE(Erfc)
 OPHOOK_ELEMENTWISE(Floor)
 OPHOOK_ELEMENTWISE(Fmod)
 OPHOOK_ELEMENTWISE(Frac)
+OPHOOK_ELEMENTWISE(Hypot)
 OPHOOK_ELEMENTWISE(Lgamma)
 OPHOOK_ELEMENTWISE(Log)
 OPHOOK_ELEMENTWISE(Log10)
@@ -304,10 +310,35 @@ OPHOOK_ELEMENTWISE(Tan)
 OPHOOK_ELEMENTWISE(Tanh)
 OPHOOK_ELEMENTWISE(Trunc)
 OPHOOK_ELEMENTWISE(Xor)
+#define OPHOOK_OF_PLATFORM(name)                                                    \
+  OPHOOK_SPACE(void, name##MaxMinTmpSize, const platform_ascendc::PlatformAscendC&) \
+  OPHOOK_FACTOR(name, const platform_ascendc::PlatformAscendC&)
+OPHOOK_OF_PLATFORM(BitwiseAnd)
+OPHOOK_OF_PLATFORM(BitwiseNot)
+OPHOOK_OF_PLATFORM(BitwiseOr)
+OPHOOK_OF_PLATFORM(BitwiseXor)
+OPHOOK_OF_PLATFORM(Fma)
+OPHOOK_OF_PLATFORM(IsInf)
+OPHOOK_OF_PLATFORM(IsNan)
+OPHOOK_OF_PLATFORM(LogicalAnd)
+OPHOOK_OF_PLATFORM(LogicalAnds)
+OPHOOK_OF_PLATFORM(LogicalNot)
+OPHOOK_OF_PLATFORM(LogicalOr)
+OPHOOK_OF_PLATFORM(LogicalOrs)
+OPHOOK_OF_PLATFORM(LogicalXor)
+OPHOOK_OF_PLATFORM(Rint)
+OPHOOK_OF_PLATFORM(Round)
+OPHOOK_OF_PLATFORM(SinCos)
+OPHOOK_OF_PLATFORM(Where)
+#undef OPHOOK_OF_PLATFORM
+OPHOOK_SPACE(void, CosMaxMinTmpSize, const CosConfig&)
+OPHOOK_SPACE(void, SinMaxMinTmpSize, const SinConfig&)
+OPHOOK_FACTOR(Cos, const CosConfig&)
+OPHOOK_FACTOR(Sin, const SinConfig&)
+OPHOOK_FACTOR(Mean)
 OPHOOK_SPACE(bool, ExpMaxMinTmpSize)
 OPHOOK_FACTOR(Exp)
-OPHOOK_SPACE(void, RoundMaxMinTmpSize, const platform_ascendc::PlatformAscendC&)
-OPHOOK_FACTOR(Round, const platform_ascendc::PlatformAscendC&)
+OPHOOK_SPACE(void, ReduceXorSumMaxMinTmpSize)
 OPHOOK_SPACE(void, SigmoidMaxMinTmpSize)
 OPHOOK_SPACE(void, SiluTmpSize)
 OPHOOK_SPACE(void, SwishTmpSize)
@@ -359,6 +390,12 @@ inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32
                                  TopKMode, bool, uint32_t, uint32_t& most, uint32_t& least) {
   if (inner <= 0 || outer <= 0 || inner % 32) return false;
   least = uint32_t(inner) * 8 * 2, most = uint32_t(inner) * uint32_t(outer) * 8 * 2;  // pairs of 8 bytes, twice
+  return true;
+}
+inline bool GetTopKMaxMinTmpSize(int32_t inner, int32_t outer, int32_t, bool, bool, TopKMode, bool, TensorDataType,
+                                 const TopKConfig&, uint32_t& most, uint32_t& least) {
+  if (inner <= 0 || outer <= 0) return false;
+  least = uint32_t(inner) * 8 * 2, most = uint32_t(inner) * uint32_t(outer) * 8 * 2;
   return true;
 }
 OPHOOK_TILED(TopkTiling)
@@ -466,11 +503,13 @@ inline void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint3
   host_details::both(shape, most, least);
 }
 inline void GetArangeMaxMinTmpSize(uint32_t& most, uint32_t& least) { most = least = 0; }
-enum class SortType { RADIX_SORT, MERGE_SORT };
-struct SortConfig {
-  SortType type = SortType::RADIX_SORT;
-  bool isDescend = false, hasSrcIndex = false, hasDstIndex = false;
-};
+// Concat gives its source as it is; Sort has pairs of 8 bytes, twice.
+inline uint32_t GetConcatTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t count, const uint32_t) {
+  return host_details::up32(uint64_t(count) * 8);
+}
+inline uint32_t GetSortTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t count, const uint32_t) {
+  return host_details::up32(uint64_t(count) * 16);
+}
 inline void GetSortMaxMinTmpSize(const ge::Shape& shape, TensorDataType, TensorDataType, bool, const SortConfig&,
                                  uint32_t& most, uint32_t& least) {
   most = least = 4 * host_details::whole(shape);  // pairs of 8 bytes, twice

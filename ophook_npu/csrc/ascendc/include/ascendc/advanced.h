@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../kernel_tiling/kernel_tiling.h"
+#include "type_names.h"
 #include "vector.h"
 
 namespace ophook::rt {
@@ -11,7 +12,7 @@ namespace ophook::rt {
 struct RowShape {
   uint32_t count = 0, width = 0, valid = 0;
 };
-enum class RowsOp : uint8_t { softmax, log_softmax, sum, sum_in_pairs, mean, max, min };
+enum class RowsOp : uint8_t { softmax, log_softmax, sum, sum_in_pairs, mean, max, min, prod, all, any };
 OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work,
                        RowShape shape, At at);
 // A part of longer rows: with `update` it goes on from the maxima and sums of the parts before. expMax: what these have
@@ -27,8 +28,10 @@ OPHOOK_RT void normalize(const char* call, Local dst, const Local* mean, const L
 // One value a row, or with `columns` one a column.
 OPHOOK_RT void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local src, const Local* work,
                          RowShape shape, At at);
+// The sum of a[i] ^ b[i], within int16_t.
+OPHOOK_RT void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At at);
 OPHOOK_RT void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished,
-                     const Local* work, int32_t k, RowShape shape, bool largest, At at);
+                     const Local* work, int32_t k, RowShape shape, bool largest, bool sorted, bool any_type, At at);
 OPHOOK_RT void needs_tiling(const char* call, bool there, At at);
 
 }  // namespace ophook::rt
@@ -46,7 +49,13 @@ constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG{};
 
 namespace advanced_details {
 using ophook::rt::At;
+using ophook::rt::Local;
 using ophook::rt::RowShape;
+struct Work {  // the scratch tensor of a call, for as long as the call's expression
+  explicit Work(const LocalTensor<uint8_t>& tmp) : view(tmp.view()) {}
+  operator const Local*() const { return &view; }
+  Local view;
+};
 inline RowShape rows(const char* call, const SoftMaxShapeInfo& shape, uint32_t m, uint32_t k, At at) {
   if (!shape.srcM) {
     ophook::rt::needs_tiling(call, m && k, at);
@@ -235,57 +244,88 @@ struct RA {
   static constexpr bool columns = true;
 };
 }  // namespace Pattern::Reduce
-#define OPHOOK_REDUCE(name, which)                                                                                   \
+#define OPHOOK_REDUCE(name, which, types, newer)                                                                     \
   template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                  \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
                               const uint32_t shape[], bool padded, ophook::rt::At at = ophook::rt::At::here()) {     \
+    OPHOOK_REDUCED(name, types, newer)                                                                               \
     const auto w = tmp.view();                                                                                       \
-    const uint32_t unit = uint32_t(32 / sizeof(T)), width = padded ? (shape[1] + unit - 1) / unit * unit : shape[1]; \
     ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), &w,                     \
-                          {shape[0], width, shape[1]}, at);                                                          \
+                          advanced_details::padded_rows<T>(shape, padded), at);                                      \
   }                                                                                                                  \
   template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                  \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t shape[],          \
                               bool padded, ophook::rt::At at = ophook::rt::At::here()) {                             \
-    const uint32_t unit = uint32_t(32 / sizeof(T)), width = padded ? (shape[1] + unit - 1) / unit * unit : shape[1]; \
+    OPHOOK_REDUCED(name, types, newer)                                                                               \
     ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), nullptr,                \
-                          {shape[0], width, shape[1]}, at);                                                          \
+                          advanced_details::padded_rows<T>(shape, padded), at);                                      \
   }
-OPHOOK_REDUCE(ReduceSum, sum)
-OPHOOK_REDUCE(ReduceMean, mean)
-OPHOOK_REDUCE(ReduceMax, max)
-OPHOOK_REDUCE(ReduceMin, min)
+#if __NPU_ARCH__ == 3510
+#define OPHOOK_REDUCED(name, types, newer) static_assert(type_details::listed<T>(newer), #name ": " newer);
+#else
+#define OPHOOK_REDUCED(name, types, newer) static_assert(type_details::listed<T>(types), #name ": " types);
+#endif
+#define OPHOOK_EVERY "int8_t, uint8_t, int16_t, uint16_t, half, bfloat16_t, int32_t, uint32_t, float, int64_t, uint64_t"
+namespace advanced_details {
+template <typename T>
+RowShape padded_rows(const uint32_t shape[], bool padded) {
+  const uint32_t unit = uint32_t(32 / sizeof(T));
+  return {shape[0], padded ? (shape[1] + unit - 1) / unit * unit : shape[1], shape[1]};
+}
+}  // namespace advanced_details
+//            name        computed  on an Atlas A2 or A3  on an Ascend950
+OPHOOK_REDUCE(ReduceSum, sum, "float", "int32_t, uint32_t, float, int64_t, uint64_t")
+OPHOOK_REDUCE(ReduceMean, mean, "float", "float")
+OPHOOK_REDUCE(ReduceMax, max, "half, float", OPHOOK_EVERY)
+OPHOOK_REDUCE(ReduceMin, min, "half, float", OPHOOK_EVERY)
+OPHOOK_REDUCE(ReduceProd, prod, "float", "float")
+OPHOOK_REDUCE(ReduceAll, all, "uint8_t, float", "uint8_t, float")
+OPHOOK_REDUCE(ReduceAny, any, "uint8_t, float", "uint8_t, float")
 #undef OPHOOK_REDUCE
+#undef OPHOOK_REDUCED
+#undef OPHOOK_EVERY
+
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void ReduceXorSum(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                                    LocalTensor<uint8_t>& tmp, const uint32_t calCount,
+                                    ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, int16_t>, "ReduceXorSum: int16_t");
+  const auto w = tmp.view();
+  ophook::rt::xor_sum(dst.view(), src0.view(), src1.view(), &w, calCount, at);
+}
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void ReduceXorSum(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+                                    const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, int16_t>, "ReduceXorSum: int16_t");
+  ophook::rt::xor_sum(dst.view(), src0.view(), src1.view(), nullptr, calCount, at);
+}
 
 struct TopKInfo {
   int32_t outter = 1, inner = 0, n = 0;
 };
-// Each row's k values and indices take whole blocks of 32 bytes.
-template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
-          enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
-__aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
-                            const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
-                            const LocalTensor<bool>& finish, const LocalTensor<uint8_t>& tmp, const int32_t k,
-                            const TopkTiling& tiling, const TopKInfo& info, const bool isLargest = true,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  const auto i = srcIndex.view(), f = finish.view(), w = tmp.view();
-  ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);
-  ophook::rt::top_k(dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr,
-                    isHasfinish ? &f : nullptr, &w, k, {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)},
-                    isLargest, at);
-}
-template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
-          enum TopKMode topkMode = TopKMode::TOPK_NORMAL>
-__aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
-                            const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
-                            const LocalTensor<bool>& finish, const int32_t k, const TopkTiling& tiling,
-                            const TopKInfo& info, const bool isLargest = true,
-                            ophook::rt::At at = ophook::rt::At::here()) {
-  const auto i = srcIndex.view(), f = finish.view();
-  ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);
-  ophook::rt::top_k(dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr,
-                    isHasfinish ? &f : nullptr, nullptr, k,
-                    {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, isLargest, at);
-}
+// Each row's k values and indices take whole blocks of 32 bytes. The algorithm of an Ascend950 that has all data types
+// needs no tiling.
+#define OPHOOK_TOP_K(work, ...)                                                                                        \
+  template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,                   \
+            enum TopKMode topkMode = TopKMode::TOPK_NORMAL, const TopKConfig& config = defaultTopKConfig>              \
+  __aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,                    \
+                              const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,                         \
+                              const LocalTensor<bool>& finish, __VA_ARGS__ const int32_t k, const TopkTiling& tiling,  \
+                              const TopKInfo& info, const bool isLargest = true,                                       \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    constexpr bool radix = config.algo == TopKAlgo::RADIX_SELECT;                                                      \
+    static_assert(algorithm_details::configured(&config, &defaultTopKConfig),                                          \
+                  "TopK: a configuration is for an Ascend950 alone");                                                  \
+    static_assert(type_details::listed<T>("half, float") || radix, "TopK: half, float; all with RADIX_SELECT");        \
+    const auto i = srcIndex.view(), f = finish.view();                                                                 \
+    const bool largest = config.order == TopKOrder::UNSET ? isLargest : config.order == TopKOrder::LARGEST;            \
+    if (!radix) ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);                                          \
+    ophook::rt::top_k(                                                                                                 \
+        dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr, isHasfinish ? &f : nullptr, work, k, \
+        {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, largest, config.sorted, radix, at);           \
+  }
+OPHOOK_TOP_K(advanced_details::Work(tmp), const LocalTensor<uint8_t>& tmp, )
+OPHOOK_TOP_K(nullptr, )
+#undef OPHOOK_TOP_K
 
 }  // namespace AscendC

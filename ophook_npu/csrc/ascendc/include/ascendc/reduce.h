@@ -16,8 +16,9 @@ OPHOOK_RT void read_compared(Local dst, At at);
 OPHOOK_RT void set_compared(const char* call, Local src, At at);
 OPHOOK_RT Scalar compared_scalar(Dtype dtype);  // what lies there as the first number
 // An empty mask is the register that Compare without a destination and set_compared write.
+// The scalar stands in the place of b, or with `scalar_first` of a.
 OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d,
-                      Step sa, Step sb, At at);
+                      Step sa, Step sb, At at, bool scalar_first = false);
 OPHOOK_RT uint64_t last_sum();  // the bits of the last ReduceSum of the first elements of a tensor
 struct Extreme {
   float value = 0;

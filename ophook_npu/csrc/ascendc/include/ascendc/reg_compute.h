@@ -9,35 +9,34 @@
 #define OPHOOK_AT ophook::rt::At at = ophook::rt::At::here()
 
 // ---- settings of functions that have several implementations on a device ----
-#define OPHOOK_SETTINGS(name, fields, kept, ...)     \
-  namespace AscendC {                                \
-  enum class name##Algo{INTRINSIC = 0, __VA_ARGS__}; \
-  namespace Reg {                                    \
-  using AscendC::name##Algo;                         \
-  struct name##SpecificMode {                        \
-    MaskMergeMode mrgMode = MaskMergeMode::ZEROING;  \
-    fields name##Algo algo = name##Algo::INTRINSIC;  \
-  };                                                 \
-  namespace details {                                \
-  constexpr bool keeps_subnormal(name##Algo algo) {  \
-    using enum name##Algo;                           \
-    return kept;                                     \
-  }                                                  \
-  }                                                  \
-  }                                                  \
+#define OPHOOK_SETTINGS(name, fields, kept)         \
+  namespace AscendC::Reg {                          \
+  using AscendC::name##Algo;                        \
+  struct name##SpecificMode {                       \
+    MaskMergeMode mrgMode = MaskMergeMode::ZEROING; \
+    fields name##Algo algo = name##Algo::INTRINSIC; \
+  };                                                \
+  namespace details {                               \
+  constexpr bool keeps_subnormal(name##Algo algo) { \
+    using enum name##Algo;                          \
+    return kept;                                    \
+  }                                                 \
+  }                                                 \
   }
+namespace AscendC {  // which are not also those of an instruction on tensors
+enum class LogAlgo { INTRINSIC = 0, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE };
+enum class Log2Algo { INTRINSIC = 0, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE };
+enum class Log10Algo { INTRINSIC = 0, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE };
+}  // namespace AscendC
 #define OPHOOK_FLUSHES algo == PRECISION_1ULP_FTZ_FALSE
-OPHOOK_SETTINGS(Exp, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE)
-OPHOOK_SETTINGS(Ln, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE)
-OPHOOK_SETTINGS(Log, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE)
-OPHOOK_SETTINGS(Log2, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE)
-OPHOOK_SETTINGS(Log10, , OPHOOK_FLUSHES, PRECISION_1ULP_FTZ_TRUE, PRECISION_1ULP_FTZ_FALSE)
+OPHOOK_SETTINGS(Exp, , OPHOOK_FLUSHES)
+OPHOOK_SETTINGS(Ln, , OPHOOK_FLUSHES)
+OPHOOK_SETTINGS(Log, , OPHOOK_FLUSHES)
+OPHOOK_SETTINGS(Log2, , OPHOOK_FLUSHES)
+OPHOOK_SETTINGS(Log10, , OPHOOK_FLUSHES)
 OPHOOK_SETTINGS(Sqrt, bool precisionMode = false;
-                , OPHOOK_FLUSHES || algo == PRECISION_0ULP_FTZ_FALSE || algo == FAST_INVERSE, FAST_INVERSE,
-                PRECISION_1ULP_FTZ_TRUE, PRECISION_0ULP_FTZ_FALSE, PRECISION_1ULP_FTZ_FALSE)
-OPHOOK_SETTINGS(Div, bool precisionMode = false;, OPHOOK_FLUSHES || algo == PRECISION_0ULP_FTZ_FALSE, DIFF_COMPENSATION,
-                                                PRECISION_1ULP_FTZ_TRUE, PRECISION_0ULP_FTZ_TRUE,
-                                                PRECISION_0ULP_FTZ_FALSE, PRECISION_1ULP_FTZ_FALSE)
+                , OPHOOK_FLUSHES || algo == PRECISION_0ULP_FTZ_FALSE || algo == FAST_INVERSE)
+OPHOOK_SETTINGS(Div, bool precisionMode = false;, OPHOOK_FLUSHES || algo == PRECISION_0ULP_FTZ_FALSE)
 #undef OPHOOK_SETTINGS
 #undef OPHOOK_FLUSHES
 

@@ -1,7 +1,7 @@
 // Sorting: pairs of a value and its index, 8 bytes each, from the largest value to the smallest.
 #pragma once
 
-#include "vector.h"
+#include "advanced.h"
 
 namespace ophook::rt {
 // Groups of 32 (all of them as one where `whole`) from values and indices to pairs.
@@ -11,6 +11,9 @@ OPHOOK_RT void merge_sorted(Local dst, const Local* lists, const uint16_t* lengt
                             bool suspend, uint32_t* taken, At at);
 OPHOOK_RT void split_pairs(Local values, Local indices, Local pairs, int32_t repeats, At at);
 OPHOOK_RT const uint32_t* last_merge();
+// Of an Ascend950: values by themselves, and where each came from.
+OPHOOK_RT void sort_values(Local dst, const Local* dst_index, Local src, const Local* src_index, const Local* work,
+                           uint32_t count, bool descending, At at);
 }  // namespace ophook::rt
 
 namespace AscendC {
@@ -89,5 +92,48 @@ __aicore__ inline void GetMrgSortResult(uint16_t& list1, uint16_t& list2, uint16
   const uint32_t* taken = ophook::rt::last_merge();
   list1 = uint16_t(taken[0]), list2 = uint16_t(taken[1]), list3 = uint16_t(taken[2]), list4 = uint16_t(taken[3]);
 }
+
+#if __NPU_ARCH__ == 3510
+namespace sort_details {
+using ophook::rt::At;
+using ophook::rt::Local;
+template <const SortConfig& config, typename T, typename U>
+void sort(const LocalTensor<T>& dst, const Local* dst_index, const LocalTensor<T>& src, const Local* src_index,
+          const Local* work, uint32_t count, At at) {
+  constexpr bool merges = config.type == SortType::MERGE_SORT;
+  static_assert(type_details::listed<T>("half, float") ||
+                    (!merges && type_details::listed<T>("uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, "
+                                                        "bfloat16_t, uint64_t, int64_t")),
+                "Sort: all numbers with RADIX_SORT, half and float with MERGE_SORT");
+  static_assert(type_details::listed<U>(merges ? "uint32_t" : "uint32_t, int32_t, uint64_t, int64_t"),
+                "Sort: indices are of uint32_t; with RADIX_SORT also of int32_t, uint64_t or int64_t");
+  if (merges && count % 32) return ophook::rt::refuse("Sort", "MERGE_SORT sorts a multiple of 32 elements", at);
+  ophook::rt::sort_values(dst.view(), dst_index, src.view(), src_index, work, count, config.isDescend, at);
+}
+}  // namespace sort_details
+// The values; and their places; and what stands at the same places. With a tensor for what lies between, or none.
+#define OPHOOK_SORT(work, ...)                                                                                      \
+  template <typename T, bool isReuseSource = false, const SortConfig& config = DEFAULT_SORT_CONFIG>                 \
+  __aicore__ inline void Sort(LocalTensor<T>& dst, const LocalTensor<T>& src, __VA_ARGS__ const uint32_t calCount,  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
+    sort_details::sort<config, T, uint32_t>(dst, nullptr, src, nullptr, work, calCount, at);                        \
+  }                                                                                                                 \
+  template <typename T, bool isReuseSource = false, const SortConfig& config = DEFAULT_SORT_CONFIG>                 \
+  __aicore__ inline void Sort(LocalTensor<T>& dst, LocalTensor<uint32_t>& dstIndex, const LocalTensor<T>& src,      \
+                              __VA_ARGS__ const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {    \
+    const auto to = dstIndex.view();                                                                                \
+    sort_details::sort<config, T, uint32_t>(dst, &to, src, nullptr, work, calCount, at);                            \
+  }                                                                                                                 \
+  template <typename T, typename U, bool isReuseSource = false, const SortConfig& config = DEFAULT_SORT_CONFIG>     \
+  __aicore__ inline void Sort(const LocalTensor<T>& dst, const LocalTensor<U>& dstIndex, const LocalTensor<T>& src, \
+                              const LocalTensor<U>& srcIndex, __VA_ARGS__ const uint32_t calCount,                  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                         \
+    const auto to = dstIndex.view(), from = srcIndex.view();                                                        \
+    sort_details::sort<config, T, U>(dst, &to, src, &from, work, calCount, at);                                     \
+  }
+OPHOOK_SORT(nullptr, )
+OPHOOK_SORT(advanced_details::Work(tmp), const LocalTensor<uint8_t>& tmp, )
+#undef OPHOOK_SORT
+#endif
 
 }  // namespace AscendC

@@ -1,6 +1,7 @@
 // Elementwise vector instructions, each in its three forms: a count, a mask as a number of elements, a mask as bits.
 #pragma once
 
+#include "algorithms.h"
 #include "tensor.h"
 
 namespace AscendC {
@@ -31,38 +32,51 @@ inline uint64_t MASK_PLACEHOLDER_LIST[2] = {0, 0};
 #define OPHOOK_ONLY(N, type) typename N = type, typename = std::enable_if_t<std::is_same_v<N, type>>
 constexpr ophook::rt::At kByAddress{"an instruction that a template names", 0};
 
-#define OPHOOK_BINARY_OVER(name, mask_type)                                                                      \
-  template <typename T, bool isSetMask = true>                                                                   \
+// `takes` and what follows it: an Ascend950 can be told how some are computed, by a row of algorithms.inc.
+#if __NPU_ARCH__ == 3510
+#define OPHOOK_TOLD(form, name, preset)                                                                                \
+  form(name,                                                                                                           \
+       static_assert(algorithm_details::takes<T>(config), #name ": this algorithm is for float alone (" #name ".md)"); \
+       , const name##Config& config = preset)
+#else
+#define OPHOOK_TOLD(form, name, preset) form(name, )
+#endif
+#define OPHOOK_BINARY_OVER(name, mask_type, takes, ...)                                                          \
+  template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__>                                        \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, \
                               mask_type, const uint8_t repeatTime, const BinaryRepeatParams& p,                  \
                               ophook::rt::At at = ophook::rt::At::here()) {                                      \
-    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                               \
-                       cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},              \
-                       {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);              \
+    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                         \
+                             cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},        \
+                             {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);        \
   }
-#define OPHOOK_BINARY(name)                                                                                         \
-  template <typename T>                                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
-                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                   \
-    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, {}, \
-                       at);                                                                                         \
-  }                                                                                                                 \
-  template <typename T, OPHOOK_ONLY(N, int32_t)>                                                                    \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
-                              const N& count) {                                                                     \
-    name<T>(dst, src0, src1, count, kByAddress);                                                                    \
-  }                                                                                                                 \
-  template <typename T, bool isSetMask = true, OPHOOK_ONLY(N, uint64_t)>                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,    \
-                              N mask, const uint8_t repeatTime, const BinaryRepeatParams& p) {                      \
-    name<T, isSetMask>(dst, src0, src1, mask, repeatTime, p, kByAddress);                                           \
-  }                                                                                                                 \
-  OPHOOK_BINARY_OVER(name, uint64_t mask)                                                                           \
-  OPHOOK_BINARY_OVER(name, uint64_t mask[])
+#define OPHOOK_BINARY_AS(name, takes, ...)                                                                            \
+  template <typename T __VA_OPT__(, ) __VA_ARGS__>                                                                    \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                     \
+    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, \
+                             {}, at);                                                                                 \
+  }                                                                                                                   \
+  template <typename T __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, int32_t)>                                           \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              const N& count) {                                                                       \
+    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, \
+                             {}, kByAddress);                                                                         \
+  }                                                                                                                   \
+  template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, uint64_t)>                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
+                              N mask, const uint8_t repeatTime, const BinaryRepeatParams& p) {                        \
+    takes ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                              \
+                             cover::of<T>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},             \
+                             {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, kByAddress);     \
+  }                                                                                                                   \
+  OPHOOK_BINARY_OVER(name, uint64_t mask, takes, __VA_ARGS__)                                                         \
+  OPHOOK_BINARY_OVER(name, uint64_t mask[], takes, __VA_ARGS__)
+#define OPHOOK_BINARY(name) OPHOOK_BINARY_AS(name, )
 OPHOOK_BINARY(Add)
 OPHOOK_BINARY(Sub)
 OPHOOK_BINARY(Mul)
-OPHOOK_BINARY(Div)
+OPHOOK_TOLD(OPHOOK_BINARY_AS, Div, DEFAULT_DIV_CONFIG)
 OPHOOK_BINARY(Max)
 OPHOOK_BINARY(Min)
 OPHOOK_BINARY(And)
@@ -73,6 +87,7 @@ OPHOOK_BINARY(FusedMulAdd)
 OPHOOK_BINARY(FusedMulAddRelu)
 OPHOOK_BINARY(MulAddRelu)
 #undef OPHOOK_BINARY
+#undef OPHOOK_BINARY_AS
 #undef OPHOOK_BINARY_OVER
 
 // dst += src0 * src1; a float dst may have half sources.
@@ -104,40 +119,44 @@ __aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>
   MulAddDst<T, U>(dst, src0, src1, count, kByAddress);
 }
 
-#define OPHOOK_UNARY_OVER(name, mask_type)                                                                     \
-  template <typename T, bool isSetMask = true>                                                                 \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,                 \
-                              const uint8_t repeatTime, const UnaryRepeatParams& p,                            \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                    \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::of<T>(mask, repeatTime, isSetMask), \
-                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                 \
+#define OPHOOK_UNARY_OVER(name, mask_type, takes, ...)                                                               \
+  template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__>                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,                       \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                          \
+    takes ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::of<T>(mask, repeatTime, isSetMask), \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                 \
   }
-#define OPHOOK_UNARY(name)                                                                                            \
-  template <typename T>                                                                                               \
+#define OPHOOK_UNARY_AS(name, takes, ...)                                                                             \
+  template <typename T __VA_OPT__(, ) __VA_ARGS__>                                                                    \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,             \
                               ophook::rt::At at = ophook::rt::At::here()) {                                           \
-    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, at);                 \
+    takes ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, at);           \
   }                                                                                                                   \
-  template <typename T, OPHOOK_ONLY(N, int32_t)>                                                                      \
+  template <typename T __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, int32_t)>                                           \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const N& count) {                 \
-    name<T>(dst, src, count, kByAddress);                                                                             \
+    takes ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, kByAddress);   \
   }                                                                                                                   \
-  template <typename T, bool isSetMask = true, OPHOOK_ONLY(N, uint64_t)>                                              \
+  template <typename T, bool isSetMask = true __VA_OPT__(, ) __VA_ARGS__, OPHOOK_ONLY(N, uint64_t)>                   \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, N mask, const uint8_t repeatTime, \
                               const UnaryRepeatParams& p) {                                                           \
-    name<T, isSetMask>(dst, src, mask, repeatTime, p, kByAddress);                                                    \
+    takes ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::of<T>(mask, repeatTime, isSetMask),  \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, kByAddress);          \
   }                                                                                                                   \
-  OPHOOK_UNARY_OVER(name, uint64_t mask)                                                                              \
-  OPHOOK_UNARY_OVER(name, uint64_t mask[])
+  OPHOOK_UNARY_OVER(name, uint64_t mask, takes, __VA_ARGS__)                                                          \
+  OPHOOK_UNARY_OVER(name, uint64_t mask[], takes, __VA_ARGS__)
+#define OPHOOK_UNARY(name) OPHOOK_UNARY_AS(name, )
 OPHOOK_UNARY(Abs)
-OPHOOK_UNARY(Exp)
-OPHOOK_UNARY(Ln)
-OPHOOK_UNARY(Sqrt)
-OPHOOK_UNARY(Rsqrt)
-OPHOOK_UNARY(Reciprocal)
+OPHOOK_TOLD(OPHOOK_UNARY_AS, Exp, DEFAULT_EXP_CONFIG)
+OPHOOK_TOLD(OPHOOK_UNARY_AS, Ln, DEFAULT_LN_CONFIG)
+OPHOOK_TOLD(OPHOOK_UNARY_AS, Sqrt, DEFAULT_SQRT_CONFIG)
+OPHOOK_TOLD(OPHOOK_UNARY_AS, Rsqrt, DEFAULT_RSQRT_CONFIG)
+OPHOOK_TOLD(OPHOOK_UNARY_AS, Reciprocal, DEFAULT_RECIPROCAL_CONFIG)
 OPHOOK_UNARY(Relu)
 OPHOOK_UNARY(Not)
 #undef OPHOOK_UNARY
+#undef OPHOOK_UNARY_AS
+#undef OPHOOK_TOLD
 #undef OPHOOK_UNARY_OVER
 
 #define OPHOOK_SCALAR_OVER(name, mask_type)                                                                     \

@@ -40,7 +40,7 @@ extern "C" __global__ __aicore__ void advanced(GM_ADDR x, GM_ADDR gamma, GM_ADDR
       sums.outter = t.rows, sums.inner = t.width, sums.n = t.valid;
       Sum(p, a, w, sums);
       ReduceMax<T, Pattern::Reduce::AR>(q, a, w, sizes, true);
-      ReduceSum<T, Pattern::Reduce::RA>(r, a, w, sizes, true);
+      if constexpr (sizeof(T) == 4) ReduceSum<T, Pattern::Reduce::RA>(r, a, w, sizes, true);  // it has no half
       break;
     }
     case 5: {
