@@ -39,6 +39,7 @@ from ophook_npu.plural import counted
 from ophook_npu.sim import program, twin
 from ophook_npu.sim.variables import apply, environment
 
+_OPBASE = ("include/op_common", "include", "include/op_common/op_host", "pkg_inc/op_common", "pkg_inc")
 _CASE = re.compile(r"^\s*AddOpTestCase\s*\(\s*(\w+)\s+\"([^\"]*)\"(?:\s+\"([^\"]*)\")?", re.MULTILINE)
 _STRUCTURE = re.compile(r"BEGIN_TILING_DATA_DEF\s*\(\s*(\w+)\s*\)(.*?)END_TILING_DATA_DEF", re.DOTALL)
 _FIELD = re.compile(r"TILING_DATA_FIELD_DEF(_ARR|_STRUCT)?\s*\(([^()]*)\)")
@@ -308,7 +309,7 @@ def main() -> int:
     root = sim.active() or sim.build()
     program.launchers(twin=True), program.linked(root)
     base = arguments.opbase.resolve() if arguments.opbase else None
-    more = [base / place for place in ("include/op_common", "include", "pkg_inc/op_common", "pkg_inc")] if base else []
+    more = [base / place for place in _OPBASE] if base else []
     chosen = [
         one for one in tests(checkout) if re.search(arguments.only, one.path) and re.search(arguments.soc, one.soc)
     ]

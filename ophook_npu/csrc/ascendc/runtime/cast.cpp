@@ -67,7 +67,9 @@ TYPE(f32, float);
 TYPE(i8, int8_t);
 TYPE(u8, uint8_t);
 TYPE(i16, int16_t);
+TYPE(u16, uint16_t);
 TYPE(i32, int32_t);
+TYPE(u32, uint32_t);
 TYPE(i64, int64_t);
 TYPE(f16, uint16_t);
 TYPE(bf16, uint16_t);
@@ -139,11 +141,12 @@ void convert(const void* from, void* to, size_t count, int mode) {
 
 struct Pair {
   Dtype from, to;
-  const char* modes;
+  const char *modes_220, *modes_310;
   void (*run)(const void*, void*, size_t, int);
 };
 constexpr Pair kPairs[] = {
-#define CONVERSION(from, to, modes) {Dtype::from, Dtype::to, modes, convert<Dtype::from, Dtype::to>},
+#define CONVERSION(from, to, modes_220, modes_310) \
+  {Dtype::from, Dtype::to, modes_220, modes_310, convert<Dtype::from, Dtype::to>},
 #include "conversions.inc"
 #undef CONVERSION
 };
@@ -158,18 +161,20 @@ const char* rounding_name(int mode) { return mode >= 0 && mode < 8 ? kRoundings[
 Convert conversion(Dtype from, Dtype to, int mode, int architecture) {
   Convert result;
   for (const Pair& pair : kPairs) {
-    if (pair.from != from || (architecture == 200 && (pair.from == Dtype::bf16 || pair.to == Dtype::bf16))) continue;
+    const char* const modes = architecture == 310 ? pair.modes_310 : pair.modes_220;
+    if (pair.from != from || !*modes || (architecture == 200 && (pair.from == Dtype::bf16 || pair.to == Dtype::bf16)))
+      continue;
     if (pair.to != to) {
       result.allowed += (result.allowed.empty() ? "" : ", ") + std::string(kTypes[int(pair.to)]);
       continue;
     }
     result.known = true;
-    if (mode >= 0 && mode < 7 && std::strchr(pair.modes, kLetters[mode])) {
+    if (mode >= 0 && mode < 7 && std::strchr(modes, kLetters[mode])) {
       result.run = pair.run;
       return result;
     }
     result.allowed.clear();
-    for (const char* letter = pair.modes; *letter; ++letter)
+    for (const char* letter = modes; *letter; ++letter)
       result.allowed +=
           (result.allowed.empty() ? "" : ", ") + std::string(kRoundings[std::strchr(kLetters, *letter) - kLetters]);
     return result;

@@ -260,19 +260,25 @@ __aicore__ inline void GetStoreAtomicConfig(uint16_t& atomicType, uint16_t& atom
 __aicore__ inline void DisableDmaAtomic() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
 __aicore__ inline void SetAtomicNone() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
 
+#if __NPU_ARCH__ == 3510
+#define OPHOOK_CACHED static_assert(true)
+#else
+#define OPHOOK_CACHED                                \
+  static_assert(target != DcciDst::CACHELINE_ATOMIC, \
+                "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)")
+#endif
 // A core's cache holds no values of its own here, but what it has written back and fetched anew orders cores.
 template <typename T, CacheLine line, DcciDst target = DcciDst::CACHELINE_OUT>
 __aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>& dst,
                                                 ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(target != DcciDst::CACHELINE_ATOMIC,
-                "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
+  OPHOOK_CACHED;
   if (target != DcciDst::CACHELINE_UB) ophook::rt::cache_clean(dst.view(), line == CacheLine::ENTIRE_DATA_CACHE, at);
 }
 template <typename T, CacheLine line, DcciDst target>
 __aicore__ inline void DataCacheCleanAndInvalid(const LocalTensor<T>&) {
-  static_assert(target != DcciDst::CACHELINE_ATOMIC,
-                "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
+  OPHOOK_CACHED;
 }
+#undef OPHOOK_CACHED
 // Instructions are the host's here, and there at once.
 __aicore__ inline void ICachePreLoad(const int64_t) {}
 __aicore__ inline int64_t GetICachePreloadStatus() { return 0; }

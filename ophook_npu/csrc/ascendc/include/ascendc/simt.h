@@ -166,6 +166,22 @@ __aicore__ inline int32_t GetBlockIdx() { return int32_t(blockIdx.x); }
 __aicore__ inline int32_t GetBlockNum() { return int32_t(gridDim.x); }
 
 template <typename T>
+__aicore__ inline T Min(T x, std::common_type_t<T> y) {
+  return y < x ? y : x;
+}
+template <typename T>
+__aicore__ inline T Max(T x, std::common_type_t<T> y) {
+  return x < y ? y : x;
+}
+__aicore__ inline float Sin(float x) { return __builtin_sinf(x); }
+__aicore__ inline float Cos(float x) { return __builtin_cosf(x); }
+__aicore__ inline float Log(float x) { return __builtin_logf(x); }
+template <typename T = float>
+__aicore__ inline bool IsNan(T x) {
+  return x != x;
+}
+
+template <typename T>
 using Twice = std::conditional_t<sizeof(T) == 8, unsigned __int128, uint64_t>;
 template <typename T>
 __aicore__ inline T UintDiv(T dividend, std::common_type_t<T> magic, std::common_type_t<T> shift) {

@@ -137,6 +137,20 @@ inline T asc_atomic_cas(T* address, ophook::simt::Value<T> compare, ophook::simt
 }
 #undef OPHOOK_WHOLE
 #undef OPHOOK_HALVES
+namespace AscendC::Simt {  // older names
+#define OPHOOK_ATOMIC(Name, name)                                                   \
+  template <typename T, typename... Values>                                         \
+  __aicore__ inline auto Atomic##Name(T* address, Values... values) {               \
+    return asc_atomic_##name(address, static_cast<std::remove_cv_t<T>>(values)...); \
+  }
+OPHOOK_ATOMIC(Add, add)
+OPHOOK_ATOMIC(Sub, sub)
+OPHOOK_ATOMIC(Exch, exch)
+OPHOOK_ATOMIC(Max, max)
+OPHOOK_ATOMIC(Min, min)
+OPHOOK_ATOMIC(Cas, cas)
+#undef OPHOOK_ATOMIC
+}  // namespace AscendC::Simt
 
 // ---- memory ----
 template <typename T>
