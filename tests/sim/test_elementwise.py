@@ -105,6 +105,7 @@ def _newer() -> Iterator[Case]:
             lambda a, b, c: (a[0] != 0) | (c != 0),
             "LogicalOrsConfig left{false, 0}",
         )
+        yield Case("Copy(y, a, n)", t, t, lambda a, b, c: a)
         yield Case("Clamp(y, a, T(1), b, n)", t, t, lambda a, b, c: _clamped(a, a.dtype.type(1), b))
         yield Case("Clamp(y, a, b, T(1), n)", t, t, lambda a, b, c: _clamped(a, b, a.dtype.type(1)))
     for t in ("bool", *ALL):
@@ -131,6 +132,8 @@ def _newer() -> Iterator[Case]:
     for t in BRAIN:
         yield Case("IsFinite(y, a, n)", t, "bool", lambda a, b, c: np.isfinite(a))
         yield Case("IsFinite(y, a, n)", t, t, lambda a, b, c: np.isfinite(a))
+        for mode, function in (("RINT", np.rint), ("FLOOR", np.floor), ("CEIL", np.ceil), ("TRUNC", np.trunc)):
+            yield Case(f"Truncate<T, RoundMode::CAST_{mode}>(y, a, n)", t, t, lambda a, b, c, f=function: f(a))
         for call in ("Hypot(y, a, b, tmp, n)", "Hypot(y, a, b)"):
             yield Case(call, t, t, lambda a, b, c: np.hypot(a, b))
     for t in REALS:
