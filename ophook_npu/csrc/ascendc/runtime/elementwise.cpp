@@ -46,6 +46,10 @@ bool flag(Each which, const Sources& s, uint32_t i) {
 float value_of(Each which, float a, float b, float c) {
   switch (which) {
     case Each::rint: return std::nearbyint(a);
+    case Each::round: return std::round(a);
+    case Each::floor: return std::floor(a);
+    case Each::ceil: return std::ceil(a);
+    case Each::trunc: return std::trunc(a);
     case Each::fma: return std::fma(a, b, c);
     case Each::sin: return std::sin(a);
     case Each::cos: return std::cos(a);

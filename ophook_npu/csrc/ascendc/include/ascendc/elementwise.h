@@ -20,6 +20,10 @@ enum class Each : uint8_t {
   is_nan,
   is_finite,
   rint,
+  round,
+  floor,
+  ceil,
+  trunc,
   fma,
   sin,
   cos,
@@ -143,6 +147,29 @@ __aicore__ inline void IsFinite(const LocalTensor<U>& dst, const LocalTensor<T>&
   static_assert(std::is_same_v<T, U> || std::is_same_v<U, bool>,
                 "IsFinite: the destination is of bool or has the source's type");
   element_details::apply("IsFinite", ophook::rt::Each::is_finite, true, dst, nullptr, calCount, at, src);
+}
+template <typename T, bool isSetMask = true>
+__aicore__ inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(type_details::listed<T>(OPHOOK_ALL), "Copy: " OPHOOK_ALL);
+  ophook::rt::copy_blocks(dst.view(), src.view(), cover::count(int32_t(count)), {}, {}, at);
+}
+// To a whole number of the same type.
+template <typename T, RoundMode roundMode>
+__aicore__ inline void Truncate(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  using ophook::rt::Each;
+  static_assert(type_details::listed<T>("half, float, bfloat16_t"), "Truncate: half, float, bfloat16_t");
+  static_assert(roundMode == RoundMode::CAST_RINT || roundMode == RoundMode::CAST_ROUND ||
+                    roundMode == RoundMode::CAST_FLOOR || roundMode == RoundMode::CAST_CEIL ||
+                    roundMode == RoundMode::CAST_TRUNC,
+                "Truncate: CAST_RINT, CAST_ROUND, CAST_FLOOR, CAST_CEIL or CAST_TRUNC");
+  constexpr Each which = roundMode == RoundMode::CAST_RINT    ? Each::rint
+                         : roundMode == RoundMode::CAST_ROUND ? Each::round
+                         : roundMode == RoundMode::CAST_FLOOR ? Each::floor
+                         : roundMode == RoundMode::CAST_CEIL  ? Each::ceil
+                                                              : Each::trunc;
+  element_details::apply("Truncate", which, false, dst, nullptr, count, at, src);
 }
 // The lower half of the product and the upper one, which comes first: the lower one may go onto a source.
 template <typename T>
