@@ -291,8 +291,8 @@ def test_pinned_copies_beside_the_kernels_of_their_stream(run_command) -> None:
     assert "first: aclrtMemcpyAsync on stream 0 writes" in done.stderr, done.stderr
 
 
-def test_collectives_of_two_ranks_are_in_order(tmp_path: Path) -> None:
+def test_collectives_of_two_ranks_are_in_order(run_command, tmp_path: Path) -> None:
     ranks = [str(PROGRAMS / name) for name in ("ranks.py", "collectives.py")]
-    done, found = checked(tmp_path, *ranks, "2", devices=2)
+    done, found = checked(tmp_path, *ranks, "2", devices=2, run=run_command)
     assert done.returncode == 0 and not found, done.stderr[-3000:]
     assert "rank 1: reductions passed" in done.stdout
