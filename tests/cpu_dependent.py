@@ -3,6 +3,7 @@
 CI runs them a second time with these libraries held back: scripts/test_cpus.sh --numbers.
 """
 
+import functools
 from pathlib import Path
 
 FILES = (
@@ -36,6 +37,7 @@ FILES = (
 OTHERS = ("sim/test_aclnn_errors.py", "sim/test_aclnn_handles.py", "sim/test_aclnn_slices.py")
 
 
+@functools.cache  # asked for each test of a file
 def compares_numbers(path: Path) -> bool:
     """Whether tests of this file, given as a whole path, depend on the CPU."""
     here = Path(__file__).parent

@@ -68,26 +68,27 @@ def _root(
     """Keeps sub-commands sub-commands, also while there is only one."""
 
 
-# Each module adds its commands to the app in `register(app)`.
-_COMMANDS: tuple[str, ...] = (
-    "demo",
-    "diagnose",
-    "dispatch",
-    "doctor",
-    "hooks",
-    "kernel",
-    "observe",
-    "op",
-    "patch",
-    "port",
-    "run",
-    "runs",
-    "sim",
-)
+# Each module adds its commands, these, to the app in `register(app)`.
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "demo": ("demo",),
+    "diagnose": ("diagnose",),
+    "dispatch": ("dispatch",),
+    "doctor": ("doctor",),
+    "hooks": ("hooks",),
+    "kernel": ("kernel",),
+    "observe": ("log", "stats", "trace", "profile", "validate", "compare"),
+    "op": ("op",),
+    "patch": ("patch",),
+    "port": ("port",),
+    "run": ("run", "env"),
+    "runs": ("capture", "replay", "digest", "align", "bisect"),
+    "sim": ("sim",),
+}
 
 
-def register(app: typer.Typer) -> None:
-    for module in _COMMANDS:
+def register(app: typer.Typer, word: str | None = None) -> None:
+    """Add the commands: those of one module if ``word`` is one of them, for a quicker start, or else all."""
+    for module in [name for name, commands in _COMMANDS.items() if word in commands] or _COMMANDS:
         import_module(f"{__name__}.{module}").register(app)
 
 
@@ -95,7 +96,7 @@ def main() -> None:
     collector.rarely()
     # Without --device a command works in the place that this process is in; where torch_npu has no CANN, on the CPU.
     autoload.settle()
-    register(app)
+    register(app, sys.argv[1] if sys.argv[1:] else None)
     try:
         sys.exit(app(prog_name=_NAME, standalone_mode=False) or 0)
     except OphookError as error:

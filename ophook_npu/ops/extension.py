@@ -47,11 +47,11 @@ def build(op: Operator | None = None, progress: OnStep | None = None) -> Path:
         return found
     key = toolchain.digest([toolchain.compiler_version(toolchain.compiler()), plan.recipe, *plan.link_flags])
 
-    # Precompiled headers pay from the second operator on, and the first one should not wait for them.
-    another = built.is_dir() and any(folder.is_dir() for folder in built.iterdir())
+    # Precompiled headers take as long to make as three operators take without them: who has built four builds more.
+    many = built.is_dir() and sum(folder.is_dir() for folder in built.iterdir()) >= 4
 
     def make(staging: Path) -> None:
-        plan.build(staging, progress, keep_headers=another)
+        plan.build(staging, progress, keep_headers=many)
 
     library = cache.publish(built / key, make) / plan.soname
     if note is not None:

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from forkserver import ForkServer
+from late import is_late
 
-from ophook_npu import sim
+from ophook_npu import cli, sim
 from ophook_npu.npu import autoload
 from ophook_npu.sim import variables
 
 PROGRAMS = Path(__file__).parent / "programs"
+COMMAND = Path(__file__).parents[1] / "forked_command.py"
 TORCH_NPU = tuple(map(int, importlib.metadata.version("torch-npu").split(".")[:2]))
 _NEEDS = "torch_npu(version, why): needs a torch_npu at least so new"
 
@@ -45,28 +47,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         ) from error
 
 
-# What nothing reads before a program uses a device, an operator or the terminal: such variables need no other server.
-# The tests that set them see what they do; of TASK_QUEUE_ENABLE, test_runtime.py asks torch_npu.
-EARLY = (
-    "OPHOOK_SIM_CANN",
-    "OPHOOK_SIM_FAULTS",
-    "OPHOOK_SIM_ROOT",
-    "OPHOOK_SIM_RULES",
-    "OPHOOK_SIM_TRITON",
-)  # and what begins so
-LATE = frozenset(
-    {"ATTACKERS", "COLUMNS", "COMMON", "GROUP_PACKAGE", "ON_HOSTS", "ON_HOSTS_SERVERS", "ON_HOSTS_TABLE", "ONLY",
-     "PROFILE", "SOC_VERSION", "TASK_QUEUE_ENABLE", "TURNS"}
-)  # fmt: skip
-
-
-def _is_late(name: str) -> bool:
-    return name in LATE or (name.startswith(("HCCL_", "OPHOOK_SIM_")) and not name.startswith(EARLY))
-
-
 MODULES = ("torch", "torch_npu", "ophook_npu")
 # torchair takes longer to import than all else, and most programs compile graphs.
 COMPILERS = ("torch._dynamo", "torchair")
+# Many programs are `ophook-npu`.
+COMMANDS = tuple(f"ophook_npu.cli.{name}" for name in cli._COMMANDS)
 # torch_npu reads where operator packages are when it is imported. What it imports itself takes most of that time.
 BEFORE_TORCH_NPU = ("torch", "torch._dynamo", "torch.distributed.tensor", "ophook_npu")
 PACKAGES = "ASCEND_CUSTOM_OPP_PATH"
@@ -100,19 +85,26 @@ class Programs:
     def __init__(self) -> None:
         self._servers: dict[tuple[tuple[str, str], ...], ForkServer] = {}
 
-    def run(self, arguments: tuple[str, ...], options: tuple[str, ...], environment: dict[str, str], timeout: float):
+    def run(
+        self,
+        arguments: tuple[str, ...],
+        options: tuple[str, ...],
+        environment: dict[str, str],
+        timeout: float,
+        without_npu: bool = False,
+    ):
         environ = {**os.environ, **environment}
         environ.pop("PYTEST_CURRENT_TEST", None)  # changes from test to test
         environ.pop(autoload.VARIABLE, None)
         root = sim.active()
         assert root is not None
         environ.update(variables.environment(root, **_machine(options)))
-        late: dict[str, str | None] = {name: environ.pop(name) for name in [*environ] if _is_late(name)}
-        modules, after = MODULES + COMPILERS, ()
-        if PACKAGES in environment:
-            late |= {PACKAGES: environ.pop(PACKAGES), autoload.VARIABLE: None}
+        late: dict[str, str | None] = {name: environ.pop(name) for name in [*environ] if is_late(name)}
+        modules, after = MODULES + COMPILERS + COMMANDS, ()
+        if PACKAGES in environment or without_npu:
+            late |= {PACKAGES: environ.pop(PACKAGES, None), autoload.VARIABLE: None}
             environ[autoload.VARIABLE] = "0"
-            modules, after = BEFORE_TORCH_NPU, ("torch_npu",)
+            modules, after = BEFORE_TORCH_NPU + COMMANDS, () if without_npu else ("torch_npu",)
         key = tuple(sorted(environ.items()))
         server = self._servers.pop(key, None)
         if server is None:
@@ -143,6 +135,16 @@ def run_python(programs: Programs):
         *arguments: str, options: tuple[str, ...] = (), timeout: float = 500, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return programs.run(arguments, options, environment, timeout)
+
+    return run
+
+
+@pytest.fixture
+def run_command(programs: Programs):
+    """Run `ophook-npu` with these arguments; Python programs that it starts are forks, too, and import torch_npu."""
+
+    def run(*arguments: str, timeout: float = 280) -> subprocess.CompletedProcess[str]:
+        return programs.run((str(COMMAND), *arguments), (), {}, timeout, without_npu=True)
 
     return run
 

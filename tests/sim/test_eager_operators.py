@@ -1,9 +1,6 @@
 """Operators of graphs that are C++ of a user's own (graph/custom_op.h), in a package, with kernels that they launch."""
 
-import os
 import platform
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -46,14 +43,13 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(package: Path, times: str, dims: str) -> subprocess.CompletedProcess[str]:
-    environ = os.environ | {"ASCEND_CUSTOM_OPP_PATH": str(package)}
-    command = [sys.executable, "-W", "ignore", "-c", CALL, times, dims]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300, check=False)
+@pytest.fixture
+def call(run_python, package: Path):
+    return lambda times, dims: run_python("-c", CALL, times, dims, ASCEND_CUSTOM_OPP_PATH=str(package))
 
 
-def test_a_graph_runs_the_kernels_that_an_operator_launches(package: Path) -> None:
-    done = call(package, "2", "3,4")
+def test_a_graph_runs_the_kernels_that_an_operator_launches(call) -> None:
+    done = call("2", "3,4")
     assert done.stdout.endswith("all equal\n"), done.stdout + done.stderr
 
 
@@ -64,6 +60,6 @@ def test_a_graph_runs_the_kernels_that_an_operator_launches(package: Path) -> No
         ("2", "3,4,5", "its InferShape refuses the inputs"),
     ],
 )
-def test_what_contradicts_its_inference_is_refused(package: Path, times: str, dims: str, told: str) -> None:
-    done = call(package, times, dims)
+def test_what_contradicts_its_inference_is_refused(call, times: str, dims: str, told: str) -> None:
+    done = call(times, dims)
     assert done.returncode and told in done.stderr, done.stdout + done.stderr

@@ -1,13 +1,14 @@
 """Sample projects' ways to run a kernel: as a function of the program on the CPU, or by ACLRT_LAUNCH_KERNEL."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from ophook_npu import sim
+from ophook_npu import sim, toolchain
 from ophook_npu.sim import twin
 from ophook_npu.sim.variables import apply, environment
 
@@ -18,7 +19,8 @@ RIGHT = "the same, {} vector cores: 7 6 6"
 def in_toolkit(command: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     root = sim.active()
     assert root is not None and shutil.which("cmake"), "cmake is what the tests are about"
-    environ = dict(os.environ) | more
+    # By this name CMake finds the compiler that made what is in the cache, and the library of kernels with it.
+    environ = {"CXX": shlex.join(toolchain.compiler())} | os.environ | more
     apply(environ, environment(root))
     return subprocess.run(
         ["bash", "-ec", command],

@@ -47,10 +47,21 @@ input()
 """
 
 
+# The same of a program without torch, which starts at once.
+HOLD_BY_ACL = """
+import ctypes
+acl, held = ctypes.CDLL("libascendcl.so"), ctypes.c_void_p()
+assert acl.aclInit(None) == acl.aclrtSetDevice({device}) == 0
+assert acl.aclrtMalloc(ctypes.byref(held), ctypes.c_size_t(100 << 20), 0) == 0
+print("ready", flush=True)
+input()
+"""
+
+
 @pytest.fixture
-def holding() -> Iterator[subprocess.Popen[str]]:
+def holding(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
     """A process that holds 100 MiB of the device."""
-    command = [sys.executable, "-c", HOLD.format(device=1)]
+    command = [sys.executable, "-c", getattr(request, "param", HOLD_BY_ACL).format(device=1)]
     environ = {**os.environ, "OPHOOK_SIM_DEVICES": "2"}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
@@ -85,6 +96,7 @@ def by_card(text: str) -> dict[int, tuple[str, int, int]]:
     return found
 
 
+@pytest.mark.parametrize("holding", [HOLD], indirect=True, ids=["torch"])
 def test_memory_in_use_is_what_processes_hold(holding: subprocess.Popen[str]) -> None:
     def seen() -> str:
         return smi("info", OPHOOK_SIM_DEVICES="2")

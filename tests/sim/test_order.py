@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,12 +18,17 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def checked(
-    folder: Path, *program: str, devices: int = 1, soc: str = "Ascend910B4"
+    folder: Path, *program: str, devices: int = 1, soc: str = "Ascend910B4", run: Callable[..., Any] | None = None
 ) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
+    """With ``run``, which is ``run_command``, the program is a fork, or else started anew."""
     report = folder / "order.jsonl"
-    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--devices", str(devices), "--soc", soc]
+    command = ["run", "--device", "sim", "--devices", str(devices), "--soc", soc]
     command += ["--check-order", "--order-report", str(report), "--", *program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    if run is None:
+        command = [sys.executable, "-m", "ophook_npu", *command]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    else:
+        done = run(*command)
     return done, [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
 
 
@@ -29,8 +36,8 @@ def places(access: dict) -> set[str]:
     return {frame.split()[-1] for frame in access["from"]}
 
 
-def test_each_mistake_is_found_once_and_nothing_else(tmp_path: Path) -> None:
-    done, found = checked(tmp_path, str(PROGRAMS / "order.py"))
+def test_each_mistake_is_found_once_and_nothing_else(run_command, tmp_path: Path) -> None:
+    done, found = checked(tmp_path, str(PROGRAMS / "order.py"), run=run_command)
     source = (PROGRAMS / "order.py").read_text()
     wrong = {line.split()[1].split("(")[0] for line in source.splitlines() if line.startswith("def wrong_")}
     assert len(wrong) == 8 and done.returncode == 1, done.stderr
@@ -237,9 +244,9 @@ for race in found.races:
     assert "<string>:8 <module> a thread of this backward pass before <string>:9: `torch" in done.stdout
 
 
-def test_faults_of_collectives_are_found_on_each_rank_and_none_of_their_twins(tmp_path: Path) -> None:
+def test_faults_of_collectives_are_found_on_each_rank_and_none_of_their_twins(run_command, tmp_path: Path) -> None:
     ranks = [str(PROGRAMS / name) for name in ("ranks.py", "order_ranks.py")]
-    done, _ = checked(tmp_path, *ranks, "2", devices=2)
+    done, _ = checked(tmp_path, *ranks, "2", devices=2, run=run_command)
     table: dict[str, list[tuple[int, int]]] = {}
     for line in done.stdout.splitlines():
         fault, twin, name = line.split(" ", 2)
@@ -252,9 +259,9 @@ def test_faults_of_collectives_are_found_on_each_rank_and_none_of_their_twins(tm
 
 
 @pytest.mark.parametrize("way", ["wrong", "right"])
-def test_a_window_that_another_rank_writes(tmp_path: Path, way: str) -> None:
+def test_a_window_that_another_rank_writes(run_command, tmp_path: Path, way: str) -> None:
     ranks = [str(PROGRAMS / name) for name in ("ranks.py", "order_workers.py")]
-    done, found = checked(tmp_path, *ranks, "4", way, devices=4, soc="Ascend910_9391")
+    done, found = checked(tmp_path, *ranks, "4", way, devices=4, soc="Ascend910_9391", run=run_command)
     assert done.returncode == int(way == "wrong"), done.stdout + done.stderr
     tasks = {tuple(sorted((one["first"]["task"], one["second"]["task"]))) for one in found if "kind" in one}
     wanted = (
@@ -274,19 +281,18 @@ def test_kernels_of_a_program_say_what_they_touched(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, found) == (0, "2\n", []), done.stderr
 
 
-def test_pinned_copies_beside_the_kernels_of_their_stream(tmp_path: Path) -> None:
+def test_pinned_copies_beside_the_kernels_of_their_stream(run_command) -> None:
     text = (
         "import torch; x = torch.ones(64, device='npu'); x.copy_(torch.ones(64).pin_memory(), non_blocking=True); x + 1"
     )
-    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--check-order"]
     for how, status in (("ordered", 0), ("unordered", 1)):
-        done = subprocess.run([*command, "--pinned-copies", how, "--", "-c", text], capture_output=True, text=True)
+        done = run_command("run", "--device", "sim", "--check-order", "--pinned-copies", how, "--", "-c", text)
         assert done.returncode == status, done.stderr
     assert "first: aclrtMemcpyAsync on stream 0 writes" in done.stderr, done.stderr
 
 
-def test_collectives_of_two_ranks_are_in_order(tmp_path: Path) -> None:
+def test_collectives_of_two_ranks_are_in_order(run_command, tmp_path: Path) -> None:
     ranks = [str(PROGRAMS / name) for name in ("ranks.py", "collectives.py")]
-    done, found = checked(tmp_path, *ranks, "2", devices=2)
+    done, found = checked(tmp_path, *ranks, "2", devices=2, run=run_command)
     assert done.returncode == 0 and not found, done.stderr[-3000:]
     assert "rank 1: reductions passed" in done.stdout

@@ -11,12 +11,15 @@ from types import ModuleType
 import pytest
 from forkserver import ForkServer
 
+from ophook_npu import cli
+
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 
 
 @pytest.fixture(scope="session")
 def _server() -> Iterator[ForkServer]:
-    server = ForkServer([sys.executable], ("torch", "torch._dynamo", "ophook_npu"), dict(os.environ))
+    commands = [f"ophook_npu.cli.{name}" for name in cli._COMMANDS]  # many programs are `ophook-npu`
+    server = ForkServer([sys.executable], ("torch", "torch._dynamo", *commands), dict(os.environ))
     yield server
     server.close()
 

@@ -8,6 +8,7 @@ operator types of the graph engine through its table.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import math
 import os
@@ -21,6 +22,7 @@ from typing import Any
 
 import torch  # noqa: F401  # brings the libraries that libopapi.so needs
 
+from ophook_npu import collector
 from ophook_npu.npu import vendors
 
 OPAPI = ctypes.CDLL("libopapi.so", ctypes.RTLD_GLOBAL)
@@ -64,15 +66,19 @@ WORKSPACE, WORKSPACE_BYTES = ctypes.c_void_p(), 64 << 20
 assert ACL.aclrtMalloc(ctypes.byref(WORKSPACE), ctypes.c_size_t(WORKSPACE_BYTES), 0) == 0
 
 
+# Most of these are asked for again in each call, and nobody writes to them.
+@functools.cache
 def contiguous(shape: Shape) -> Shape:
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
+@functools.cache
 def transposed(shape: Shape) -> Shape:
     """The strides of a tensor whose dimensions lie in the opposite order."""
     return contiguous(shape[::-1])[::-1]
 
 
+@functools.cache
 def int64s(values: Shape) -> Any:
     return (ctypes.c_int64 * len(values))(*values)
 
@@ -107,10 +113,23 @@ def cases(name: str) -> Iterator[Case]:
 
 
 # ---- aclnn -----------------------------------------------------------------------------------------------------------
-def handle(name: str, *arguments: Any) -> ctypes.c_void_p:
+@functools.cache
+def maker(name: str) -> Any:
     function = getattr(OPAPI, name)
     function.restype = ctypes.c_void_p
-    return ctypes.c_void_p(function(*arguments))
+    return function
+
+
+def handle(name: str, *arguments: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(maker(name)(*arguments))
+
+
+@functools.cache
+def sizes(shape: Shape) -> tuple[Any, Any, Any]:
+    return int64s(shape), ctypes.c_uint64(len(shape)), int64s((math.prod(shape),))
+
+
+NO_OFFSET, ONE = ctypes.c_int64(0), ctypes.c_uint64(1)
 
 
 class Arguments:
@@ -128,10 +147,10 @@ class Arguments:
         shape, dtype = self.case.shape_of_next(), self.case.dtypes[self.count % len(self.case.dtypes)]
         strides = transposed(shape) if self.count % 2 == 0 else contiguous(shape)
         self.count += 1
-        rank, storage = ctypes.c_uint64(len(shape)), int64s((math.prod(shape),))
+        dims, rank, storage = sizes(shape)
         made = handle(
-            "aclCreateTensor", int64s(shape), rank, dtype, int64s(strides), ctypes.c_int64(0), ND, storage,
-            ctypes.c_uint64(1), ctypes.c_void_p(MEMORY.take(dtype)),
+            "aclCreateTensor", dims, rank, dtype, int64s(strides), NO_OFFSET, ND, storage, ONE,
+            ctypes.c_void_p(MEMORY.take(dtype)),
         )  # fmt: skip
         return self._kept("Tensor", made) if keep else made
 
@@ -313,6 +332,7 @@ def call_type(name: str) -> tuple[int, int]:
 
 
 def main() -> None:
+    collector.rarely()
     print("ready", flush=True)
     for line in sys.stdin:
         name = line.strip()

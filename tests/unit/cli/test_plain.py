@@ -100,8 +100,12 @@ def test_the_list_of_commands_is_whole() -> None:
         "kernel": "tests/unit/kernel, tests/sim/test_kernel_package.py: compile kernels",
     }
     app = typer.Typer()
-    for module in cli._COMMANDS:
-        importlib.import_module(f"ophook_npu.cli.{module}").register(app)
+    cli.register(app)
+    for module, commands in cli._COMMANDS.items():
+        alone = typer.Typer()
+        importlib.import_module(f"ophook_npu.cli.{module}").register(alone)
+        own = {one.name or one.callback.__name__ for one in alone.registered_commands}
+        assert own | {one.name for one in alone.registered_groups} == {*commands}, module
     names = [command.name or command.callback.__name__ for command in app.registered_commands]
     for group in app.registered_groups:
         inside = [command.name or command.callback.__name__ for command in group.typer_instance.registered_commands]

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,19 @@ def reference(x, y):
 """
 
 
-def check(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """In a shell that has nothing set."""
     command = [sys.executable, "-m", "ophook_npu", "kernel", "check", *map(str, arguments)]
     environ = {name: os.environ[name] for name in ("HOME", "PATH", "OPHOOK_NPU_CACHE", "LANG") if name in os.environ}
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environ)
+
+
+Check = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def check(run_python: Check) -> Check:
+    return lambda *arguments: run_python("-m", "ophook_npu", "kernel", "check", *map(str, arguments))
 
 
 @pytest.fixture
@@ -54,14 +64,14 @@ def change(project: Path, old: str, new: str) -> int:
 
 
 def test_the_repositorys_operator_passes(tmp_path: Path) -> None:
-    done = check(PROJECT, "--json", tmp_path / "out.json")
+    done = plain(PROJECT, "--json", tmp_path / "out.json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "AddCustom: 5 runs, 0 failed; 0 errors, 0 others" in done.stdout
     (result,) = json.loads((tmp_path / "out.json").read_text())
     assert result["operator"] == "AddCustom" and not result["failed"] and not result["findings"]
 
 
-def test_a_fault_is_told_with_its_line(project: Path) -> None:
+def test_a_fault_is_told_with_its_line(check: Check, project: Path) -> None:
     line = change(
         project, "AscendC::DataCopyPad(z_[offset], z, copy);", "(void)copy; AscendC::DataCopy(z_[offset], z, length);"
     )
@@ -80,7 +90,7 @@ def test_a_fault_is_told_with_its_line(project: Path) -> None:
     assert run["tool"]["driver"]["name"] == "ophook-npu kernel check"
 
 
-def test_a_call_that_is_not_there_is_named(project: Path) -> None:
+def test_a_call_that_is_not_there_is_named(check: Check, project: Path) -> None:
     line = change(project, "AscendC::Add(z, x, y, length);", "AscendC::SoftPlus(z, x, y, length);")
     done = check(project, "--inputs", project / "inputs.py")
     assert done.returncode == 2
@@ -88,14 +98,14 @@ def test_a_call_that_is_not_there_is_named(project: Path) -> None:
     assert "AscendC::SoftPlus is not implemented here" in done.stderr
 
 
-def test_an_endless_loop_ends(project: Path) -> None:
+def test_an_endless_loop_ends(check: Check, project: Path) -> None:
     change(project, "    op.Process();", "    for (volatile bool on = true; on;) {}\n    op.Process();")
     done = check(project, "--inputs", project / "inputs.py", "--timeout", "2")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "did not end within 2 s" in done.stdout
 
 
-def test_a_crash_is_a_result(project: Path) -> None:
+def test_a_crash_is_a_result(check: Check, project: Path) -> None:
     line = change(project, "    op.Process();", "    *reinterpret_cast<volatile int*>(8) = 1;\n    op.Process();")
     told = project / "told.json"
     done = check(project, "--inputs", project / "inputs.py", "--json", told)
@@ -104,7 +114,7 @@ def test_a_crash_is_a_result(project: Path) -> None:
     assert {one["where"] for one in json.loads(told.read_text())[0]["outcomes"]} == {"crash"}
 
 
-def test_an_ascend310p_has_no_bfloat16_and_no_separate_cubes() -> None:
+def test_an_ascend310p_has_no_bfloat16_and_no_separate_cubes(check: Check) -> None:
     done = check(PROJECT, "--soc", "Ascend310P3")
     assert done.returncode == 1 and "AddCustom: 5 runs, 1 failed" in done.stdout, done.stdout + done.stderr
     assert "Cast: bfloat16_t to float" in done.stdout
@@ -124,13 +134,13 @@ def test_an_ascend310p_has_no_bfloat16_and_no_separate_cubes() -> None:
         (["--json", "/nowhere/out.json"], "/nowhere/out.json cannot be written"),
     ],
 )
-def test_wrong_use_is_refused(arguments: list[str], text: str) -> None:
+def test_wrong_use_is_refused(check: Check, arguments: list[str], text: str) -> None:
     done = check(PROJECT, *arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert text in done.stderr
 
 
-def test_sources_may_lie_in_a_folder_for_each_operator(project: Path) -> None:
+def test_sources_may_lie_in_a_folder_for_each_operator(check: Check, project: Path) -> None:
     for name in ("op_host", "op_kernel"):
         (project / name / "add_custom").mkdir()
         for source in (project / name).glob("*.cpp"):
