@@ -373,7 +373,7 @@ def _not_for_gcc(source: Path, roots: Sequence[Path]) -> set[str]:
 
 @functools.cache
 def _translators() -> str:
-    return toolchain.digest(Path(one.__file__).read_bytes() for one in (address_registers, local_arrays, threads))
+    return toolchain.digest(Path(str(one.__file__)).read_bytes() for one in (address_registers, local_arrays, threads))
 
 
 def translated(text: str) -> str:

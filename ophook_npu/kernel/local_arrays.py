@@ -28,5 +28,5 @@ def _arrays(found: re.Match[str]) -> str:
 
 
 def translated(text: str) -> str:
-    """A preprocessed source without the names of local memories: an array of one lies where the runtime has its place."""
+    """A preprocessed source without the names of local memories: their arrays lie where the runtime has a place."""
     return replaced(_ALONE, lambda _: "", replaced(_ARRAYS, _arrays, text))

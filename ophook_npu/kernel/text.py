@@ -6,9 +6,7 @@ import bisect
 import re
 from collections.abc import Callable, Iterator
 
-_QUOTED = re.compile(
-    r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL
-)
+_QUOTED = re.compile(r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
 _RAW = re.compile(r'R"[^()\s\\"]{0,16}\(')
 _ENDS = {"(": ")", "{": "}", "[": "]"}
 

@@ -1,7 +1,7 @@
 """What stands between g++ and its parts where kernels are functions of a host program: `kernel.build.translated`.
 
-The vendor's package is a CMake package, so the project's own compiler compiles kernels. Its options ``-no-integrated-cpp
--wrapper`` have this program run each part of it: the preprocessor, whose text is then translated, and the compiler.
+The vendor's package is a CMake package, so the project's own compiler compiles kernels. With ``-no-integrated-cpp
+-wrapper`` it has this program run each of its parts: the preprocessor, whose text is translated, and the compiler.
 """
 
 from __future__ import annotations

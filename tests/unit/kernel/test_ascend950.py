@@ -69,7 +69,10 @@ def test_the_control_register() -> None:
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("saturated", "whole numbers that saturate"), ("without_page", "bits 1 to 2 of the control register have no page")],
+    [
+        ("saturated", "whole numbers that saturate"),
+        ("without_page", "bits 1 to 2 of the control register have no page"),
+    ],
 )
 def test_what_the_control_register_does_not_do_here_is_refused(name: str, why: str) -> None:
     _, report = run(name, None, (6,), "int32")
