@@ -98,3 +98,23 @@ extern "C" __global__ __aicore__ void controlled(GM_ADDR y) {
 
 extern "C" __global__ __aicore__ void saturated(GM_ADDR y) { SetCtrlSpr<53, 53>(1); }
 extern "C" __global__ __aicore__ void without_page(GM_ADDR y) { SetCtrlSpr<1, 2>(1); }
+
+// Two pieces through one buffer: a lock says that the second one waits until the first is stored.
+template <bool locks>
+__aicore__ inline void Locked(GM_ADDR x, GM_ADDR y) {
+  GlobalTensor<float> in, out;
+  in.SetGlobalBuffer((__gm__ float*)x, 128), out.SetGlobalBuffer((__gm__ float*)y, 128);
+  LocalTensor<float> kept(TPosition::VECCALC, 0, 64);
+  const MutexID id = AllocMutexID();
+  for (int i = 0; i < 2; ++i) {
+    if (locks) Mutex::Lock<PIPE_MTE2>(id);
+    DataCopy(kept, in[i * 64], 64);
+    if (locks) Mutex::Unlock<PIPE_MTE2>(id), Mutex::Lock<PIPE_MTE3>(id);
+    DataCopy(out[i * 64], kept, 64);
+    if (locks) Mutex::Unlock<PIPE_MTE3>(id);
+  }
+  ReleaseMutexID(id);
+}
+extern "C" __global__ __aicore__ void locked(GM_ADDR x, GM_ADDR y) { Locked<true>(x, y); }
+extern "C" __global__ __aicore__ void not_locked(GM_ADDR x, GM_ADDR y) { Locked<false>(x, y); }
+extern "C" __global__ __aicore__ void not_given(GM_ADDR y) { ReleaseMutexID(3); }

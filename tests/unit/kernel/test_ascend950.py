@@ -77,3 +77,13 @@ def test_the_control_register() -> None:
 def test_what_the_control_register_does_not_do_here_is_refused(name: str, why: str) -> None:
     _, report = run(name, None, (6,), "int32")
     assert any(why in one.what for one in report.errors), report.findings
+
+
+def test_locks_between_pipes() -> None:
+    x = np.arange(128, dtype=np.float32)
+    y, report = run("locked", x, (128,))
+    assert clean(report) and np.array_equal(y, x)
+    _, report = run("not_locked", x, (128,))
+    assert {one.kind for one in report.errors} == {"missing_sync"}, report.errors
+    _, report = run("not_given", None, (6,), "int32")
+    assert any("AllocMutexID did not give mutex 3" in one.what for one in report.errors), report.findings

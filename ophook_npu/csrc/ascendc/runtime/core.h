@@ -224,6 +224,7 @@ class Core {
   CopyLoops loops_in, loops_out;
   Dimensions dimensions;
   Mutex mutexes[kMutexes];
+  uint32_t allocated_mutexes = 0;  // a bit of each that AllocMutexID gave
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;

@@ -64,6 +64,22 @@ void mutex_unlock(Pipe pipe, int id, bool waits, At at) {
   mutex.over.learn(c.snapshot(pipe));
 }
 
+int mutex_alloc(At at) {
+  Core& c = core();
+  constexpr int kGiven = 28;  // the rest is kept for the system
+  for (int id = 0; id < kGiven; ++id)
+    if (!(c.allocated_mutexes >> id & 1)) return c.allocated_mutexes |= 1u << id, id;
+  c.report(Kind::event_id, "AllocMutexID", at, text("all %d mutexes are taken", kGiven));
+  return 0;
+}
+
+void mutex_release(int id, At at) {
+  Core& c = core();
+  if (id >= kMutexes || !(c.allocated_mutexes >> id & 1))
+    return c.report(Kind::event_id, "ReleaseMutexID", at, text("AllocMutexID did not give mutex %d", id));
+  c.allocated_mutexes &= ~(1u << id);
+}
+
 int event_fetch(Pipe from, Pipe to, bool hold, At at) {
   Core& c = core();
   uint8_t& held = c.held_events[int(from)][int(to)];

@@ -186,6 +186,8 @@ OPHOOK_RT void wait_flag(Pipe from, Pipe to, int id, At at);
 // Between pipes of one core: what follows a lock waits for what came before every unlock of the same number.
 OPHOOK_RT void mutex_lock(Pipe pipe, int id, bool waits, At at);
 OPHOOK_RT void mutex_unlock(Pipe pipe, int id, bool waits, At at);
+OPHOOK_RT int mutex_alloc(At at);
+OPHOOK_RT void mutex_release(int id, At at);
 OPHOOK_RT int event_fetch(Pipe from, Pipe to, bool hold, At at);
 OPHOOK_RT void event_release(Pipe from, Pipe to, int id, At at);
 OPHOOK_RT void barrier(Pipe pipe, At at);

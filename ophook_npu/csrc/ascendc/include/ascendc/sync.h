@@ -185,6 +185,26 @@ __aicore__ inline int64_t GetCtrlSpr(ophook::rt::At at = ophook::rt::At::here())
   return ophook::rt::control("GetCtrlSpr", startBit, endBit, at);
 }
 #if __NPU_ARCH__ == 3510
+// Locks between the pipes of one core.
+using MutexID = uint8_t;
+class Mutex {
+ public:
+  template <pipe_t pipe>
+  static __aicore__ inline void Lock(MutexID id, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::mutex_lock(ophook::rt::Pipe(int(pipe)), id, true, at);
+  }
+  template <pipe_t pipe>
+  static __aicore__ inline void Unlock(MutexID id, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::mutex_unlock(ophook::rt::Pipe(int(pipe)), id, true, at);
+  }
+};
+__aicore__ inline MutexID AllocMutexID(ophook::rt::At at = ophook::rt::At::here()) {
+  return MutexID(ophook::rt::mutex_alloc(at));
+}
+__aicore__ inline void ReleaseMutexID(MutexID id, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::mutex_release(id, at);
+}
+
 template <int8_t startBit, int8_t endBit>
 __aicore__ inline void ResetCtrlSpr(ophook::rt::At at = ophook::rt::At::here()) {
   OPHOOK_BITS;
