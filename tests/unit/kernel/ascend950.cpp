@@ -118,3 +118,18 @@ __aicore__ inline void Locked(GM_ADDR x, GM_ADDR y) {
 extern "C" __global__ __aicore__ void locked(GM_ADDR x, GM_ADDR y) { Locked<true>(x, y); }
 extern "C" __global__ __aicore__ void not_locked(GM_ADDR x, GM_ADDR y) { Locked<false>(x, y); }
 extern "C" __global__ __aicore__ void not_given(GM_ADDR y) { ReleaseMutexID(3); }
+
+// Every core adds to one number and leaves the largest of its own; the limits of data types.
+extern "C" __global__ __aicore__ void counted(GM_ADDR y) {
+  __gm__ uint32_t* told = (__gm__ uint32_t*)y;
+  if (GetBlockIdx() == 0) {
+    AtomicExch(told, 5u), AtomicExch(told + 1, 0u), AtomicExch(told + 2, 7u);
+    AtomicExch(told + 3, uint32_t(NumericLimits<int8_t>::Max()) + uint32_t(NumericLimits<uint16_t>::Lowest()));
+    AtomicExch(told + 4, __builtin_bit_cast(uint32_t, NumericLimits<float>::Infinity()));
+    AtomicExch(told + 5, uint32_t(__builtin_bit_cast(uint16_t, NumericLimits<half>::Min())));
+  }
+  SyncAll();
+  AtomicAdd(told, 2u);
+  AtomicMax(told + 1, uint32_t(GetBlockIdx()) * 10);
+  AtomicCas(told + 2, 7u, 8u);
+}

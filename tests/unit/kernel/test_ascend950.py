@@ -87,3 +87,8 @@ def test_locks_between_pipes() -> None:
     assert {one.kind for one in report.errors} == {"missing_sync"}, report.errors
     _, report = run("not_given", None, (6,), "int32")
     assert any("AllocMutexID did not give mutex 3" in one.what for one in report.errors), report.findings
+
+
+def test_atomic_operations_of_scalars_and_limits() -> None:
+    y, report = run("counted", None, (6,), "uint32", cores=3)
+    assert clean(report) and y.tolist() == [11, 20, 8, 127, 0x7F800000, 0x0400]

@@ -26,6 +26,7 @@
 #if __NPU_ARCH__ == 3510  // its cube unit has other layouts in L0A and L0B, and is not simulated
 #include "ascendc/copy_dimensions.h"
 #include "ascendc/elementwise.h"
+#include "ascendc/limits.h"
 #include "ascendc/reg_older.h"
 #include "ascendc/simt.h"
 #else

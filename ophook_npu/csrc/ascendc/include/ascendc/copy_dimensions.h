@@ -33,6 +33,8 @@ template <uint8_t dim>
 using MultiCopyLoopInfo = NdDmaLoopInfo<dim>;
 template <typename T, uint8_t dim>
 using MultiCopyParams = NdDmaParams<T, dim>;
+using MultiCopyConfig = NdDmaConfig;
+inline constexpr NdDmaConfig kDefaultMultiCopyConfig{};
 
 template <typename T, uint8_t dim, const NdDmaConfig& config = kDefaultNdDmaConfig>
 __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src,

@@ -37,6 +37,16 @@ template <HardEvent event>
 __aicore__ inline void WaitFlag(int32_t id, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::wait_flag(sync_details::ends_of(event).from, sync_details::ends_of(event).to, id, at);
 }
+template <pipe_t src, pipe_t dst>
+class TQueSync {
+ public:
+  __aicore__ inline void SetFlag(int32_t id, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::set_flag(ophook::rt::Pipe(int(src)), ophook::rt::Pipe(int(dst)), id, at);
+  }
+  __aicore__ inline void WaitFlag(int32_t id, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::wait_flag(ophook::rt::Pipe(int(src)), ophook::rt::Pipe(int(dst)), id, at);
+  }
+};
 template <pipe_t pipe>
 __aicore__ inline void PipeBarrier(ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
