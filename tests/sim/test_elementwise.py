@@ -101,6 +101,11 @@ def _newer() -> Iterator[Case]:
             lambda a, b, c: (a[0] != 0) | (c != 0),
             "LogicalOrsConfig left{false, 0}",
         )
+        both = lambda a, b: np.stack([a, b], 1).ravel()  # noqa: E731
+        yield Case("Interleave(y, z, a, b, n)", t, t, lambda a, b, c, both=both: both(a, b)[:COUNT])
+        yield Case("Interleave(z, y, a, b, n)", t, t, lambda a, b, c, both=both: both(a, b)[COUNT:])
+        yield Case("DeInterleave(z, y, a, b, n)", t, t, lambda a, b, c: np.concatenate([a, b])[1::2])
+        yield Case("DeInterleave(y, z, a, 64)", t, t, lambda a, b, c: a[:64:2])
         yield Case("Copy(y, a, n)", t, t, lambda a, b, c: a)
         yield Case("Clamp(y, a, T(1), b, n)", t, t, lambda a, b, c: _clamped(a, a.dtype.type(1), b))
         yield Case("Clamp(y, a, b, T(1), n)", t, t, lambda a, b, c: _clamped(a, b, a.dtype.type(1)))
@@ -291,6 +296,8 @@ def _both() -> Iterator[Case]:
     for t in REALS:
         for call in ("Digamma(y, b, n)", "Digamma(y, b, tmp, n)"):
             yield Case(call, t, t, lambda a, b, c: torch.digamma(torch.from_numpy(b.astype(np.float64))).numpy())
+        digamma = lambda a, b, c: torch.digamma(torch.from_numpy(c.astype(np.float64))).numpy()  # noqa: E731
+        yield Case("Digamma(y, c, n)", t, t, digamma)
         yield Case("ReduceMax<T, Pattern::Reduce::RA>(y, b, rows, true)", t, t, lambda a, b, c: b.reshape(ROWS).max(0))
     yield Case(
         "ReduceProd<T, Pattern::Reduce::AR>(y, b, tmp, rows, true)",

@@ -18,7 +18,8 @@ constexpr const char* kFunctions[] = {
 
 // By the recurrence to where the asymptotic series is exact in float; left of 0 by the reflection formula.
 float digamma(float x) {
-  if (x <= 0 && x == std::floor(x)) return NAN;  // a pole
+  if (x == 0) return std::copysign(INFINITY, -x);
+  if (x < 0 && x == std::floor(x)) return NAN;  // a pole between both infinities
   double at = x, sum = 0;
   if (at < 0) {
     constexpr double kPi = 3.14159265358979323846;

@@ -5,6 +5,7 @@
 #include "advanced.h"
 #include "flexible.h"
 #include "math.h"
+#include "whole.h"
 
 namespace ophook::rt {
 enum class Each : uint8_t {
@@ -78,6 +79,24 @@ template <typename D, typename... S>
 void apply(const char* call, Each which, bool apart, const LocalTensor<D>& dst, const Local* work, uint32_t count,
            At at, const S&... sources) {
   ophook::rt::each_element(call, which, apart, dst.view(), {given(sources)...}, work, count, at);
+}
+// Two destinations of `results` elements each, from what `place` names of the sources, which lie one behind the other
+// and have `count` elements each; all of one where it is given twice.
+template <typename T, typename F>
+void rearrange(const char* call, const LocalTensor<T>& dst0, const LocalTensor<T>& dst1, const LocalTensor<T>& src0,
+               const LocalTensor<T>& src1, int32_t count, int32_t results, At at, F place) {
+  if (count <= 0 || count % 2) return ophook::rt::refuse(call, "the count is even and not 0", at);
+  if (!ophook::rt::whole(call,
+                         {whole_details::part(dst0, uint64_t(results), "the first destination"),
+                          whole_details::part(dst1, uint64_t(results), "the second destination")},
+                         {whole_details::part(src0, uint64_t(count), "the first source"),
+                          whole_details::part(src1, uint64_t(count), "the second source")},
+                         nullptr, at))
+    return;
+  std::vector<T> all(whole_details::data(src0), whole_details::data(src0) + count);
+  all.insert(all.end(), whole_details::data(src1), whole_details::data(src1) + count);
+  for (uint64_t i = 0; i < 2 * uint64_t(results); ++i)
+    whole_details::data(i < uint64_t(results) ? dst0 : dst1)[i % uint64_t(results)] = all[place(i, uint64_t(results))];
 }
 // Of two operands that are both tensors, `index` says which is a scalar.
 template <int index, typename A, typename B>
@@ -153,6 +172,30 @@ __aicore__ inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src
                             ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(type_details::listed<T>(OPHOOK_ALL), "Copy: " OPHOOK_ALL);
   ophook::rt::copy_blocks(dst.view(), src.view(), cover::count(int32_t(count)), {}, {}, at);
+}
+// One element of each in turn, over both destinations; and back.
+template <typename T>
+__aicore__ inline void Interleave(const LocalTensor<T>& dst0, const LocalTensor<T>& dst1, const LocalTensor<T>& src0,
+                                  const LocalTensor<T>& src1, const int32_t count,
+                                  ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(type_details::listed<T>(OPHOOK_ALL), "Interleave: " OPHOOK_ALL);
+  element_details::rearrange("Interleave", dst0, dst1, src0, src1, count, count, at,
+                             [](uint64_t i, uint64_t half) { return i / 2 + i % 2 * half; });
+}
+template <typename T>
+__aicore__ inline void DeInterleave(const LocalTensor<T>& dst0, const LocalTensor<T>& dst1, const LocalTensor<T>& src0,
+                                    const LocalTensor<T>& src1, const int32_t count,
+                                    ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(type_details::listed<T>(OPHOOK_ALL), "DeInterleave: " OPHOOK_ALL);
+  element_details::rearrange("DeInterleave", dst0, dst1, src0, src1, count, count, at,
+                             [](uint64_t i, uint64_t half) { return i % half * 2 + i / half; });
+}
+template <typename T>
+__aicore__ inline void DeInterleave(const LocalTensor<T>& dst0, const LocalTensor<T>& dst1, const LocalTensor<T>& src,
+                                    const int32_t srcCount, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(type_details::listed<T>(OPHOOK_ALL), "DeInterleave: " OPHOOK_ALL);
+  element_details::rearrange("DeInterleave", dst0, dst1, src, src, srcCount, srcCount / 2, at,
+                             [](uint64_t i, uint64_t half) { return i % half * 2 + i / half; });
 }
 // To a whole number of the same type.
 template <typename T, RoundMode roundMode>
