@@ -81,7 +81,8 @@ def compiler_version(command: tuple[str, ...]) -> str:
         raise OphookError(
             "compiler", f"`{shlex.join(command)} --version` failed: {result.stderr.strip()}", todo="check CXX"
         )
-    return result.stdout.splitlines()[0]
+    # GCC says by which of its names it was called, and CMake calls it by another one than people do.
+    return re.sub(r"^\S*(?:[gc]\+\+|g?cc)\S* \(", "g++ (", result.stdout.splitlines()[0])
 
 
 def jobs() -> int:

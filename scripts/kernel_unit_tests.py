@@ -283,8 +283,8 @@ def shown(why: str) -> str:
 def write(page: Path, section: str) -> None:
     """Put a repository's section into the page, in the place of the one that is there."""
     head, *sections = re.split(r"(?m)^(?=## )", page.read_text(encoding="utf-8"))
-    repository = section.split(maxsplit=2)[1]
-    kept = [one for one in sections if one.split(maxsplit=2)[1] != repository]
+    named = section.partition(" at ")[0]
+    kept = [one for one in sections if one.partition(" at ")[0] != named]
     page.write_text(
         "".join([head, *sorted([*(f"{one.rstrip()}\n\n" for one in kept), f"{section}\n"])]).rstrip() + "\n"
     )

@@ -190,6 +190,10 @@ __aicore__ inline T UintDiv(T dividend, std::common_type_t<T> magic, std::common
   return T((high + dividend) >> shift);
 }
 }  // namespace Simt
+template <auto funcPtr, typename... Args>
+__aicore__ inline void VF_CALL(Args&&... args) {
+  asc_vf_call<funcPtr>(static_cast<Args&&>(args)...);
+}
 template <typename T>
 __aicore__ inline void GetUintDivMagicAndShift(T& magic, T& shift, std::common_type_t<T> divisor) {
   static_assert(std::is_unsigned_v<T> && sizeof(T) >= 4, "GetUintDivMagicAndShift takes uint32_t and uint64_t");
