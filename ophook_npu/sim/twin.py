@@ -34,8 +34,6 @@ def names() -> dict[str, str]:
 def macros(soc: Soc) -> Iterator[str]:
     yield from ("ASCENDC_CPU_DEBUG=1", "__CCE_KT_TEST__=1", f"__CCE_AICORE__={soc.architecture}")
     yield f"__NPU_ARCH__={_NUMBERS[soc.architecture]}"
-    if soc.architecture == _OF_THREADS:
-        yield "OPHOOK_OF_THREADS=1"
     yield f'OPHOOK_TWIN_SOC="{soc.name}"'
 
 
@@ -44,7 +42,8 @@ def options(soc: Soc) -> list[str]:
     how = ["-std=c++20"]  # whatever the project asks for: see kernel.build.standard
     if soc.architecture != _OF_THREADS:
         return how
-    return [*how, "-no-integrated-cpp", "-wrapper", f"{sys.executable},-I,-m,{twin_compiler.__name__}"]
+    wrapper = f"{sys.executable},-I,-m,{twin_compiler.__name__}"
+    return [*how, "-DOPHOOK_OF_THREADS", "-no-integrated-cpp", "-wrapper", wrapper]
 
 
 def targets() -> str:

@@ -6,15 +6,22 @@ The vendor's package is a CMake package, so the project's own compiler compiles 
 
 from __future__ import annotations
 
-import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 
-def main(command: list[str]) -> None:
-    if "-fpreprocessed" in command:
-        command = [*command, *_translated(Path(next(one for one in command if one.endswith((".ii", ".i")))))]
-    os.execvp(command[0], command)
+def main(command: list[str]) -> int:
+    if "-fpreprocessed" not in command:
+        return subprocess.call(command)
+    with tempfile.TemporaryDirectory() as folder:
+        at = next((i for i, one in enumerate(command) if one.endswith((".ii", ".i"))), None)
+        if at is None:  # -pipe: the preprocessor hands it over
+            at, source = command.index("-"), Path(folder) / "piped.ii"
+            source.write_bytes(sys.stdin.buffer.read())
+            command = [*command[:at], str(source), *command[at + 1 :]]
+        return subprocess.call([*command, *_translated(Path(command[at]))])
 
 
 def _translated(source: Path) -> tuple[str, ...]:
@@ -34,4 +41,4 @@ def _translated(source: Path) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
