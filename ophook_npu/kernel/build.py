@@ -110,19 +110,18 @@ def _key(source: Path, flags: Sequence[str], roots: Sequence[Path]) -> list[str]
     return [toolchain.object_key(source, flags, roots, "ascendc"), named]
 
 
-def _library(
-    folder: str,
-    soname: str,
+def _objects(
     sources: Sequence[Path],
     flags: Sequence[str],
     roots: Sequence[Path],
     unit: int = 0,
     compiler: tuple[str, ...] | None = None,
-) -> Path:
-    """Objects are made side by side, and each is used by every library that has it. ``unit``: bytes of source that are
-    compiled as one file; 0: each by itself.
+) -> tuple[list[Path], list[str]]:
+    """Objects, made side by side, and what tells them from others. Each is used by every library that has it.
+
+    ``unit``: bytes of source that are compiled as one file; 0: each by itself.
     """
-    units = [found.sources for found in toolchain.units(toolchain.Library(soname, tuple(sources), unit=unit))]
+    units = [found.sources for found in toolchain.units(toolchain.Library("", tuple(sources), unit=unit))]
     # Taken once: who edits a file meanwhile must not find this library under the new text's key.
     keys = [[part for source in one for part in _key(source, flags, roots)] for one in units]
 
@@ -132,11 +131,15 @@ def _library(
         how = (*flags, *debugged, "-c")
         return _run("objects", f"{one[0].stem}.o", key, how, [_as_one(one)], compiler=compiler)
 
-    with ThreadPoolExecutor(len(units)) as pool:  # toolchain.run holds them back
-        objects = list(pool.map(compiled, units, keys))
-    every = [part for key in keys for part in key]
-    link = ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}")
-    return _run(folder, soname, every, link, objects, compiler=compiler)
+    with ThreadPoolExecutor(max(1, len(units))) as pool:  # toolchain.run holds them back
+        return list(pool.map(compiled, units, keys)), [part for key in keys for part in key]
+
+
+def _link(
+    folder: str, soname: str, objects: Sequence[Path], keys: Sequence[str], compiler: tuple[str, ...] | None = None
+) -> Path:
+    how = ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}")
+    return _run(folder, soname, keys, how, objects, compiler=compiler)
 
 
 _ONE = "ophook_unit.cpp"
@@ -193,19 +196,14 @@ def runtime() -> Path:
     )
     sources = sorted((ROOT / "runtime").glob("*.cpp"))
     include = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}")
-    return _library("runtime", RUNTIME, sources, (*flags, *include), [ROOT / "include", ROOT], _RUNTIME_UNIT)
+    objects, keys = _objects(sources, (*flags, *include), [ROOT / "include", ROOT], _RUNTIME_UNIT)
+    return _link("runtime", RUNTIME, objects, keys)
 
 
-@functools.cache
-def forwards() -> Path:
-    """A folder with the names of forwards.txt and page_headers.txt: each includes the header of ours that stands above
-    it there.
-    """
-    lists = ("page_headers.txt", "forwards.txt")
-    text = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in lists)
-    folder = cache.cache_dir() / "ascendc" / "forwards" / toolchain.digest([text])
-
-    def write(staging: Path) -> None:
+def named_forwards() -> dict[str, str]:
+    """By the names of forwards.txt and page_headers.txt the header of ours that stands above it there."""
+    found: dict[str, str] = {}
+    for text in _forward_lists():
         target = ""
         for line in filter(None, (line.partition("#")[0] for line in text.splitlines())):
             if not line.startswith(" "):
@@ -214,11 +212,55 @@ def forwards() -> Path:
             for name in line.split():
                 begin, _, rest = name.partition("{")
                 listed, _, end = rest.partition("}")
-                for one in listed.split(","):
-                    (staging / f"{begin}{one}{end}").parent.mkdir(parents=True, exist_ok=True)
-                    (staging / f"{begin}{one}{end}").write_text(f'#include "{target}"\n')
+                found |= {f"{begin}{one}{end}": target for one in listed.split(",")}
+    return found
+
+
+def _forward_lists() -> list[str]:
+    return [(ROOT / name).read_text(encoding="utf-8") for name in ("page_headers.txt", "forwards.txt")]
+
+
+@functools.cache
+def forwards() -> Path:
+    """A folder with these names: each includes its header."""
+    folder = cache.cache_dir() / "ascendc" / "forwards" / toolchain.digest(_forward_lists())
+
+    def write(staging: Path) -> None:
+        for name, target in named_forwards().items():
+            (staging / name).parent.mkdir(parents=True, exist_ok=True)
+            (staging / name).write_text(f'#include "{target}"\n')
 
     return cache.publish(folder, write)
+
+
+def _host_flags(roots: Sequence[Path] = ()) -> tuple[str, ...]:
+    # CANN's own libraries have std::string as it was before C++11, and so do projects that are linked to `host_part`.
+    include = [f"-I{root}" for root in (ROOT / "host", *roots, forwards())]
+    old = ("-std=c++17", "-Og", "-D_GLIBCXX_USE_CXX11_ABI=0", "-DOPHOOK_OP_HOST")
+    return (*old, *_common(toolchain.kernel_compiler()), *include)
+
+
+_HOST_ROOTS = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
+
+
+def host_part() -> tuple[list[Path], list[str]]:
+    """Ours of an operator's host library, as objects: the registry and the C interface."""
+    own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
+    return _objects(own, _host_flags(), _HOST_ROOTS, compiler=toolchain.kernel_compiler())
+
+
+def host_archive() -> Path:
+    """The same for projects whose own build links their host side: `-lexe_graph` finds it."""
+    objects, keys = host_part()
+    name = HOST.replace(".so", ".a")
+
+    def write(staging: Path) -> None:
+        command = ["ar", "rcs", str(staging / name), *map(str, objects)]  # of binutils, which a compiler needs, too
+        result = toolchain.run(command)
+        if result.returncode:
+            raise OphookError("kernel", explained(result.stderr, f"{name} is not made", command))
+
+    return cache.publish(cache.cache_dir() / "ascendc" / "host" / toolchain.digest([name, *keys]), write) / name
 
 
 def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
@@ -227,11 +269,10 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
     Raises:
         OphookError: it does not compile; with the compiler's lines.
     """
-    include = [f"-I{root}" for root in (ROOT / "host", *roots, forwards())]
-    flags = ("-std=c++17", "-Og", "-DOPHOOK_OP_HOST", *_common(toolchain.kernel_compiler()), *include)
-    ours = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
-    own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
-    return _library("host", HOST, [*own, *sources], flags, [*ours, *roots], compiler=toolchain.kernel_compiler())
+    compiler = toolchain.kernel_compiler()
+    ours, our_keys = host_part()
+    objects, keys = _objects(sources, _host_flags(roots), [*_HOST_ROOTS, *roots], compiler=compiler)
+    return _link("host", HOST, [*ours, *objects], [*our_keys, *keys], compiler)
 
 
 ALIASING = "-fno-strict-aliasing"  # kernels take what lies somewhere for another type, tensors too

@@ -75,14 +75,14 @@ def compile_parts(project: Project) -> Parts:
         prototypes = list(project.prototypes.values())
         runtime.result()
     variants, kinds = _variants(project, prototypes)
-    api = "".join(aclnn(p, variants[p.type], kinds[p.type]) for p in prototypes)
+    api = "".join(aclnn(p, [(v.choice, v.file) for v in variants[p.type]], kinds[p.type]) for p in prototypes)
     parts = Parts(
         [variant for found in variants.values() for variant in found],
         project.host_library(),
         _generated(api, _API),
         _generated("".join(map(proto, prototypes)), _PROTOTYPES),
         {f"op_api/include/aclnn_{p.snake}.h": header(p) for p in prototypes}
-        | {"op_proto/inc/op_proto.h": _PROTO_HEADER.format("".join(map(_reg_op, prototypes)))},
+        | {"op_proto/inc/op_proto.h": proto_header(prototypes)},
     )
     libraries, roots, stamp = _libraries(parts, ())
     toolchain.compile_ahead(libraries, include_roots=roots, stamp=stamp)
@@ -140,23 +140,26 @@ def build_into(parts: Parts, folder: Path, lib: Path, link_flags: Sequence[str] 
     (folder / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
 
 
+def refuse_others(prototype: Prototype) -> None:
+    """Raises:
+    OphookError: the operator is one that packages do not carry.
+    """
+    if dynamic := [p.name for p in (*prototype.inputs, *prototype.outputs) if p.kind == DYNAMIC]:
+        what = f"{prototype.type} has a list of tensors: {', '.join(dynamic)}"
+        raise OphookError("kernel build", what, allowed="single tensors")
+    if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
+        what = f"{prototype.type} has the attribute {', '.join(other)}"
+        raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
+    if filled := [p.name for p in prototype.outputs if any(number for _, number in p.initial)]:
+        what = f"{prototype.type} begins its output {', '.join(filled)} with other values than 0"
+        raise OphookError("kernel build", what, allowed="InitValue(0)")
+
+
 def _variants(project: Project, prototypes: Sequence[Prototype]) -> tuple[dict[str, list[Variant]], dict[str, int]]:
     """By operator type: the kernel in every choice of data types that the OpDef lists, and its kind."""
     entries: list[tuple[Prototype, int, dict[str, int], Entry]] = []
     for prototype in prototypes:
-        dynamic = [p.name for p in (*prototype.inputs, *prototype.outputs) if p.kind == DYNAMIC]
-        if dynamic:
-            raise OphookError(
-                "kernel build",
-                f"{prototype.type} has a list of tensors: {', '.join(dynamic)}",
-                allowed="single tensors",
-            )
-        if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
-            what = f"{prototype.type} has the attribute {', '.join(other)}"
-            raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
-        if filled := [p.name for p in prototype.outputs if any(number for _, number in p.initial)]:
-            what = f"{prototype.type} begins its output {', '.join(filled)} with other values than 0"
-            raise OphookError("kernel build", what, allowed="InitValue(0)")
+        refuse_others(prototype)
         kernel = Kernel(project, prototype, Settings())
         # The host library is asked by one thread: its answers are in one place of its memory.
         entries += [(prototype, i, choice, kernel.entry(choice)) for i, choice in enumerate(prototype.combinations())]
@@ -213,8 +216,13 @@ aclnnStatus aclnn{type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor*
 """
 
 
-def aclnn(prototype: Prototype, variants: Sequence[Variant], kind: int) -> str:
-    """The two phases of one operator, in C++."""
+def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], kind: int) -> str:
+    """The two phases of one operator, in C++.
+
+    Args:
+        variants: choices of data types, with the file of each one's kernel.
+        kind: of the cores that it runs on; -1: as its kernel says.
+    """
     type_, same = prototype.type, _same_as(prototype)
     parameters, signature = [*prototype.inputs, *prototype.outputs], _signature(prototype)
 
@@ -222,10 +230,10 @@ def aclnn(prototype: Prototype, variants: Sequence[Variant], kind: int) -> str:
         return ", ".join(map(str, values))
 
     dtypes = "".join(
-        f"const int32_t k{type_}Types{i}[] = {{{row([v.choice.get(p.name, -1) for p in parameters])}}};\n"
-        for i, v in enumerate(variants)
+        f"const int32_t k{type_}Types{i}[] = {{{row([choice.get(p.name, -1) for p in parameters])}}};\n"
+        for i, (choice, _) in enumerate(variants)
     )
-    choices = row([f'{{k{type_}Types{i}, "{v.file}"}}' for i, v in enumerate(variants)])
+    choices = row([f'{{k{type_}Types{i}, "{file}"}}' for i, (_, file) in enumerate(variants)])
     names = row([f'"{p.name}"' for p in parameters])
     groups = [[a.name for a in prototype.attrs].index(name) for name in prototype.groups]
     attributes = "".join(
@@ -265,15 +273,7 @@ extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, a
 _INFER = """
 // Inference is the operator's own, in the package's host library.
 IMPLEMT_COMMON_INFERFUNC(@Infer) {
-  static const auto infer = []() -> decltype(&ascendc_infer) {
-    Dl_info info;
-    static const int anchor = 0;
-    if (!dladdr(&anchor, &info) || !info.dli_fname) return nullptr;
-    std::string folder = info.dli_fname;
-    for (int up = 0; up < 5; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
-    void* host = dlopen((folder + "/op_impl/cpu/libophook_op_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-    return host ? reinterpret_cast<decltype(&ascendc_infer)>(dlsym(host, "ascendc_infer")) : nullptr;
-  }();
+  static const auto infer = @Function;
   if (!infer) return GRAPH_FAILED;
   auto tensor = [](const TensorDesc& desc) {
     ascendc_tensor out{};
@@ -286,7 +286,7 @@ IMPLEMT_COMMON_INFERFUNC(@Infer) {
   const char* inputs[] = {@InputNames};
   const char* outputs[] = {@OutputNames};
   std::vector<ascendc_tensor> given, results;
-  std::vector<int32_t> counts, ones(std::size(outputs), 1);
+  std::vector<int32_t> counts, ones(sizeof outputs / sizeof *outputs, 1);
   for (const char* name : inputs) {
     const TensorDesc desc = op.GetInputDescByName(name);
     const bool there = desc.GetDataType() != DT_UNDEFINED;
@@ -310,6 +310,16 @@ COMMON_INFER_FUNC_REG(@, @Infer);
 """
 
 
+_BESIDE = """[]() -> decltype(&ascendc_infer) {
+    Dl_info info;
+    static const int anchor = 0;
+    if (!dladdr(&anchor, &info) || !info.dli_fname) return nullptr;
+    std::string folder = info.dli_fname;
+    for (int up = 0; up < 5; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+    void* host = dlopen((folder + "/op_impl/cpu/libophook_op_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    return host ? reinterpret_cast<decltype(&ascendc_infer)>(dlsym(host, "ascendc_infer")) : nullptr;
+  }()"""
+
 _PROTO_HEADER = """// The prototypes of an operator package. Written when the package was built; edits are lost.
 #pragma once
 #include "graph/operator_reg.h"
@@ -317,6 +327,10 @@ _PROTO_HEADER = """// The prototypes of an operator package. Written when the pa
 namespace ge {{
 {}}}  // namespace ge
 """
+
+
+def proto_header(prototypes: Sequence[Prototype]) -> str:
+    return _PROTO_HEADER.format("".join(map(_reg_op, prototypes)))
 
 
 def _reg_op(prototype: Prototype) -> str:
@@ -336,9 +350,10 @@ def _reg_op(prototype: Prototype) -> str:
     return f"REG_OP({prototype.type})\n{body}\n    .OP_END_FACTORY_REG({prototype.type});\n"
 
 
-def proto(prototype: Prototype) -> str:
-    """REG_OP and inference of one operator, in C++."""
-    infer = _INFER.replace("@InputNames", ", ".join(f'"{p.name}"' for p in prototype.inputs))
+def proto(prototype: Prototype, infer: str = _BESIDE) -> str:
+    """REG_OP and inference of one operator, in C++. ``infer``: an expression for the host side's `ascendc_infer`."""
+    infer = _INFER.replace("@Function", infer)
+    infer = infer.replace("@InputNames", ", ".join(f'"{p.name}"' for p in prototype.inputs))
     infer = infer.replace("@OutputNames", ", ".join(f'"{p.name}"' for p in prototype.outputs))
     infer = infer.replace("@AttrSpace", str(max(1, len(prototype.attrs)))).replace(
         "@AttrCount", str(len(prototype.attrs))
@@ -346,7 +361,6 @@ def proto(prototype: Prototype) -> str:
     infer = infer.replace("@Attrs", "".join(_get(i, a) for i, a in enumerate(prototype.attrs)))
     return f"""#include <dlfcn.h>
 
-#include <iterator>
 #include <string>
 #include <vector>
 

@@ -155,6 +155,26 @@ class Project:
         project._by_type, project._defines = dict(of_types or {}), dict(defines or {})
         return project
 
+    @classmethod
+    def compiled(
+        cls,
+        host: Path,
+        kernels: Mapping[str, Path],
+        include: Sequence[Path] = (),
+        defines: Mapping[str, str] | None = None,
+    ) -> Project:
+        """A project whose host library another build has made.
+
+        Args:
+            kernels: by operator type.
+            defines: macros of the kernels.
+        """
+        project = cls.__new__(cls)
+        project.path, project.hosts, project.include = host.parent, [], [folder.resolve() for folder in include]
+        project.kernels, project._by_type, project._defines = [*kernels.values()], dict(kernels), dict(defines or {})
+        project.host = native.host(str(host))
+        return project
+
     def _take(self, hosts: Sequence[Path], kernels: Sequence[Path], include: Sequence[Path]) -> None:
         self._by_type: dict[str, Path] = {}
         self._defines: dict[str, str] = {}

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 from ophook_npu import __version__, cache, prebuilt, soc, toolchain
 from ophook_npu.errors import OphookError
+from ophook_npu.kernel import build as compilers
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
 from ophook_npu.sim import developer, headers, plugins, prototypes
@@ -242,6 +243,11 @@ def _link_vendor_package(parts: Parts, root: Path) -> None:
     up = "/".join([".."] * 5)  # from op_api/lib to the root; op_proto's library finds libgraph.so loaded
     folder = root / "opp" / "vendors" / VENDOR
     put_together(parts, folder, root / "lib64", (f"-Wl,-rpath,$ORIGIN/{up}/lib64",))
+    # A project that links its own host side gets ours into its libraries: a script of the linker stands for the library
+    # that all of them name. Nothing loads it.
+    archive = compilers.host_archive()
+    shutil.copy(archive, root / "lib64")
+    (root / "lib64" / "libexe_graph.so").write_text(f"INPUT({archive.name})\n")
 
 
 def _take(ready: Prebuilt, root: Path) -> None:
@@ -292,6 +298,7 @@ def _lay_out_components(root: Path) -> None:
     for component in ("runtime", "compiler"):
         (root / component).mkdir()
         _link_headers_and_libraries(root / component)
+    (root / "compiler" / "version.info").write_text(f"Version={CANN_VERSIONS[0]}\n")
     for older, component in (("acllib", "runtime"), ("atc", "compiler"), ("fwkacllib", "compiler")):
         (root / older).symlink_to(component)
 
@@ -349,9 +356,12 @@ def _lay_out_compiler(root: Path) -> None:
     twin.mkdir(parents=True)
     (twin / "cmake").symlink_to(Path("../../../cmake"))
     # The compiler's name in older releases, which sample projects of theirs ask for.
-    commands = {"bisheng": "driver", "ccec": "driver", "msopprof": "opprof", "mssanitizer": "sanitizer"}
-    for name, module in ({name: name for name in ("atc", "op_package")} | commands).items():
-        program = root / "bin" / name
+    places = {"bisheng": "driver", "ccec": "driver", "msopprof": "opprof", "mssanitizer": "sanitizer"}
+    places |= {name: name for name in ("atc", "op_package", "opc")}
+    places = {f"bin/{name}": module for name, module in places.items()}
+    for place, module in (places | {"toolkit/tools/opbuild/op_build": "op_build"}).items():
+        program = root / place
+        program.parent.mkdir(parents=True, exist_ok=True)
         # Its modules are this package's, and Python's own variables may name other ones.
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.{module} "$@"\n')
         program.chmod(0o755)
@@ -362,8 +372,6 @@ def _lay_out_headers(include: Path) -> None:
     wheel.
     """
     shutil.copytree(CSRC / "include", include)
-    for folder in ("tiling", "platform", "exe_graph"):  # what host code asks, besides CANN's own headers
-        (include / folder).symlink_to(CSRC / "ascendc" / "host" / folder)
     third_party = require()[1].path / "include" / "third_party"
     acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"
     headers = [(top, header) for top in (acl, hccl) for header in top.rglob("*.h")]
@@ -381,6 +389,14 @@ def _lay_out_headers(include: Path) -> None:
         if not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(header)
+    # What host code of operators and programs asks, besides CANN's own headers. By their own places: they name each
+    # other by where they lie.
+    host = CSRC / "ascendc" / "host"
+    own = {str(one.relative_to(host)): str(one.relative_to(host)) for one in host.glob("*/**/*.h")}
+    for name, target in (own | compilers.named_forwards()).items():
+        if (host / target).is_file() and not name.startswith("details/") and not (include / name).exists():
+            (include / name).parent.mkdir(parents=True, exist_ok=True)
+            (include / name).write_text(f'#include "{host / target}"\n')
 
 
 def info(root: Path) -> dict[str, object]:

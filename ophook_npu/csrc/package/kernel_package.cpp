@@ -32,40 +32,76 @@ void* look_up(void* library, const char* name) {
   TORCH_CHECK(found, "the package has no ", name);
   return found;
 }
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+// The folder `ups` above the one of the library that has `address`.
+std::string folder_of(const void* address, int ups) {
+  Dl_info info;
+  TORCH_CHECK(dladdr(address, &info) && info.dli_fname, "the package's folder is not known");
+  // A program may have the library by a link.
+  char* real = realpath(info.dli_fname, nullptr);
+  std::string folder = real ? real : info.dli_fname;
+  std::free(real);
+  for (int up = 0; up <= ups; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+  return folder;
+}
+// What folders of kernels call the device's family.
+std::string family_folder() {
+  const std::string soc = sim_current_soc()->name;
+  for (const char* family : {"Ascend910_93", "Ascend310P", "Ascend950", "Ascend910B"}) {
+    if (soc.rfind(family, 0) != 0) continue;
+    std::string small = family;
+    std::transform(small.begin(), small.end(), small.begin(), ::tolower);
+    return small;
+  }
+  return soc;
+}
 
 // The libraries of one operator of one package.
 struct Loaded {
   explicit Loaded(const ophook_operator* op) {
-    Dl_info info;
-    TORCH_CHECK(dladdr(op->anchor, &info) && info.dli_fname, "the package's folder is not known");
-    // A program may have the library by a link.
-    char* real = realpath(info.dli_fname, nullptr);
-    std::string folder = real ? real : info.dli_fname;
-    std::free(real);
-    for (int up = 0; up < 3; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
-    folder += "/op_impl/cpu/";
+    const std::string package = folder_of(op->anchor, 2);
+    std::string kernels = package + "/op_impl/cpu/", host_path = kernels + "libophook_op_host.so";
+    std::string runtime_path = kernels + "libophook_ascendc.so";
+    if (!exists(host_path)) {  // a package that msopgen's CMake made: opc compiled its kernels
+      const std::string tbe = package + "/op_impl/ai_core/tbe";
+      host_path = tbe + "/op_tiling/liboptiling.so";
+      kernels = tbe + "/kernel/" + family_folder() + "/" + op->function + "/";
+      runtime_path = folder_of(reinterpret_cast<const void*>(&family_folder), 1) +
+                     "/opp/vendors/ophook/op_impl/cpu/libophook_ascendc.so";
+    }
     // One for the process: kernels bind to the first that is there, another package's or Python's.
     void* runtime = dlopen("libophook_ascendc.so", RTLD_NOW | RTLD_NOLOAD);
-    if (!runtime) runtime = open(folder + "libophook_ascendc.so");
+    if (!runtime) runtime = open(runtime_path);
     run = reinterpret_cast<decltype(&ascendc_run)>(look_up(runtime, "ascendc_run"));
     auto* layout = reinterpret_cast<decltype(&ascendc_layout)>(dlsym(runtime, "ascendc_layout"));
-    TORCH_CHECK(layout && layout() == ASCENDC_LAYOUT, "the kernels in ", folder,
-                " were built by another version; build the package again with `ophook-npu kernel build`");
-    void* host = dlopen((folder + "libophook_op_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    TORCH_CHECK(layout && layout() == ASCENDC_LAYOUT, "the kernels in ", kernels,
+                " were built by another version; build the package again");
+    void* host = dlopen(host_path.c_str(), RTLD_NOW | RTLD_LOCAL);
     TORCH_CHECK(host, "the package's host library cannot be loaded: ", dlerror());
     tile = reinterpret_cast<decltype(&ascendc_tile)>(look_up(host, "ascendc_tile"));
     infer = reinterpret_cast<decltype(&ascendc_infer)>(look_up(host, "ascendc_infer"));
+    kind = op->kind;
     for (size_t i = 0; i < op->choice_count; ++i) {
-      void* kernel = dlopen((folder + op->choices[i].library).c_str(), RTLD_NOW | RTLD_LOCAL);
+      const std::string path = kernels + op->choices[i].library;
+      if (op->kind < 0 && !exists(path)) {  // opc was not asked for this choice
+        entries.push_back(nullptr), cube_entries.push_back(nullptr);
+        continue;
+      }
+      void* kernel = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
       TORCH_CHECK(kernel, "the package's kernel cannot be loaded: ", dlerror());
       entries.push_back(look_up(kernel, op->function));
+      if (op->kind < 0) kind = *static_cast<const int*>(look_up(kernel, "ophook_kind"));
       // A source that asks which core it is compiled for is there twice.
-      std::string cube = folder + op->choices[i].library;
+      std::string cube = path;
       cube.replace(cube.rfind('.'), std::string::npos, "_cube.so");
-      void* twin = access(cube.c_str(), F_OK) == 0 ? dlopen(cube.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+      void* twin = exists(cube) ? dlopen(cube.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
       cube_entries.push_back(twin ? look_up(twin, op->function) : nullptr);
     }
+    TORCH_CHECK(kind >= 0, "there is no kernel of ", op->type, " for ", sim_current_soc()->name, " in ", kernels,
+                "; build the package with ENABLE_BINARY_PACKAGE and this device in ASCEND_COMPUTE_UNIT "
+                "(CMakePresets.json), and install it");
   }
+  int32_t kind;
   decltype(&ascendc_run) run;
   decltype(&ascendc_tile) tile;
   decltype(&ascendc_infer) infer;
@@ -108,7 +144,8 @@ struct Groups {
 struct KernelCall final : PendingCall {
   KernelCall(const ophook_operator* which, const char* op_name) : PendingCall(op_name), op(which) {}
 
-  void prepare(const aclTensor* const* in, const ophook_attribute* attributes, size_t attribute_count, const aclTensor* const* out) {
+  void prepare(const aclTensor* const* in, const ophook_attribute* attributes, size_t attribute_count,
+               const aclTensor* const* out) {
     for (size_t i = 0; i < op->input_count; ++i) live(op->names[i], in[i]);
     for (size_t i = 0; i < op->output_count; ++i) live(op->names[op->input_count + i], out[i]);
     for (size_t i = 0; i < attribute_count; ++i) {
@@ -151,8 +188,8 @@ struct KernelCall final : PendingCall {
     const sim_soc* soc = sim_current_soc();
     const ascendc_soc platform = ophook::rt::platform_of(*soc);
     std::vector<ascendc_tensor> inferred = results;
-    ascendc_call call{op->type, given.data(), counts.data(), counts.size(), inferred.data(), ones.data(), ones.size(), attrs.data(),
-                      attrs.size(), platform};
+    ascendc_call call{op->type,    given.data(), counts.data(), counts.size(), inferred.data(),
+                      ones.data(), ones.size(),  attrs.data(),  attrs.size(),  platform};
     char error[512] = "";
     TORCH_CHECK(code->infer(&call, error, sizeof error) == 0, error);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -171,16 +208,19 @@ struct KernelCall final : PendingCall {
   void choose() {
     for (size_t c = 0; c < op->choice_count; ++c) {
       const int32_t* dtypes = op->choices[c].dtypes;
-      auto fits = [&](const at::Tensor& t, size_t i) { return !t.defined() || dtypes[i] < 0 || dtypes[i] == int32_t(to_acl_dtype(t.scalar_type())); };
+      auto fits = [&](const at::Tensor& t, size_t i) {
+        return !t.defined() || dtypes[i] < 0 || dtypes[i] == int32_t(to_acl_dtype(t.scalar_type()));
+      };
       bool all = true;
       for (size_t i = 0; i < inputs.size(); ++i) all &= fits(inputs[i], i);
       for (size_t i = 0; i < outputs.size(); ++i) all &= fits(outputs[i], inputs.size() + i);
-      if (!all) continue;
+      if (!all || !code->entries[c]) continue;
       entry = code->entries[c], cube_entry = code->cube_entries[c];
       return;
     }
     std::string given;
-    for (const at::Tensor& t : inputs) given += (given.empty() ? "" : ", ") + std::string(t.defined() ? c10::toString(t.scalar_type()) : "none");
+    for (const at::Tensor& t : inputs)
+      given += (given.empty() ? "" : ", ") + std::string(t.defined() ? c10::toString(t.scalar_type()) : "none");
     TORCH_CHECK(false, "the operator has no kernel for inputs of ", given);
   }
 
@@ -208,11 +248,13 @@ struct KernelCall final : PendingCall {
     // A kernel that copies tile by tile would read what it has written: inputs that overlap an output are copied.
     for (size_t i = 0; i < inputs.size(); ++i)
       for (const at::Tensor& out : outputs)
-        if (!written(i) && dense_inputs[i].defined() && dense_inputs[i].numel() && out.numel() && overlap(dense_inputs[i], out))
+        if (!written(i) && dense_inputs[i].defined() && dense_inputs[i].numel() && out.numel() &&
+            overlap(dense_inputs[i], out))
           dense_inputs[i] = dense_inputs[i].clone();
     for (size_t i = 0; i < outputs.size(); ++i)
-      dense_outputs.push_back(op->same_as[i] >= 0 ? dense_inputs[size_t(op->same_as[i])]
-                              : outputs[i].is_contiguous() ? outputs[i] : at::empty(outputs[i].sizes(), outputs[i].options()));
+      dense_outputs.push_back(op->same_as[i] >= 0          ? dense_inputs[size_t(op->same_as[i])]
+                              : outputs[i].is_contiguous() ? outputs[i]
+                                                           : at::empty(outputs[i].sizes(), outputs[i].options()));
     for (size_t i = 0; i < inputs.size(); ++i) add(op->names[i], dense_inputs[i], written(i) ? 2 : 0);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const bool zero = need_atomic && op->starts_at_zero[i];
@@ -224,9 +266,20 @@ struct KernelCall final : PendingCall {
     memory.push_back({"tiling", tiling.data(), tiling.size(), tiling.size(), 4, 1});
     char summary[1024] = "";
     const Groups joined(groups);
-    const ascendc_launch launch{entry, memory.data(), int32_t(memory.size()), int32_t(block_dim), tiling_key,
-                                ophook::rt::options_of(*sim_current_soc(), op->kind), summary, sizeof summary, cube_entry, nullptr, nullptr,
-                                ophook_hccl_wires(), joined.contexts.data(), joined.contexts.size()};
+    const ascendc_launch launch{entry,
+                                memory.data(),
+                                int32_t(memory.size()),
+                                int32_t(block_dim),
+                                tiling_key,
+                                ophook::rt::options_of(*sim_current_soc(), code->kind),
+                                summary,
+                                sizeof summary,
+                                cube_entry,
+                                nullptr,
+                                nullptr,
+                                ophook_hccl_wires(),
+                                joined.contexts.data(),
+                                joined.contexts.size()};
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -256,7 +309,8 @@ extern "C" {
 
 OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const aclTensor* const* inputs,
                                              const ophook_attribute* attributes, size_t attribute_count,
-                                             const aclTensor* const* outputs, uint64_t* workspace, aclOpExecutor** executor) {
+                                             const aclTensor* const* outputs, uint64_t* workspace,
+                                             aclOpExecutor** executor) {
   static std::mutex mutex;
   static std::map<std::string, std::string> names;  // an executor keeps a pointer to its name
   const char* name;
@@ -264,7 +318,8 @@ OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const ac
     std::lock_guard<std::mutex> lock(mutex);
     name = names.emplace(op->type, std::string("aclnn") + op->type).first->second.c_str();
   }
-  if (!workspace || !executor) return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", name);
+  if (!workspace || !executor)
+    return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", name);
   try {
     auto call = std::make_unique<KernelCall>(op, name);
     call->prepare(inputs, attributes, attribute_count, outputs);

@@ -16,13 +16,13 @@ struct aclOpExecutor;
 
 typedef struct ophook_choice {   // one column of the OpDef's data types
   const int32_t* dtypes;         // ge::DataType of every input, then of every output; -1: any
-  const char* library;           // below the package's op_impl/cpu
+  const char* library;           // in the package's folder of kernels
 } ophook_choice;
 
 typedef struct ophook_operator {
   const char* type;              // "AddCustom"
   const char* function;          // "add_custom"
-  int32_t kind;                  // ascendc_options.kind
+  int32_t kind;                  // ascendc_options.kind; -1: as its kernel says
   size_t input_count, output_count, choice_count;
   const char* const* names;      // of inputs, then of outputs
   const int32_t* same_as;        // for each output the input that it is, or -1
@@ -42,12 +42,27 @@ typedef struct ophook_attribute {
   const void* array;             // aclIntArray or aclFloatArray
 } ophook_attribute;
 
-OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const struct aclTensor* const* inputs,
-                                             const ophook_attribute* attributes, size_t attribute_count,
-                                             const struct aclTensor* const* outputs, uint64_t* workspace,
-                                             struct aclOpExecutor** executor);
-OPHOOK_PACKAGE_API int ophook_kernel_launch(const char* name, void* workspace, uint64_t size, struct aclOpExecutor* executor,
-                                            void* stream);
+#ifdef OPHOOK_KERNEL_BY_NAME  // C++ of a library that its project's build links, which does not name ours
+#include <dlfcn.h>
+#include <stdio.h>
+#define OPHOOK_KERNEL_FUNCTION(name, parameters, ...)                                                         \
+  static inline int name parameters {                                                                         \
+    static void* const library = dlopen("libophook_kernel.so", RTLD_NOW | RTLD_LOCAL);                        \
+    static int(*const found) parameters = library ? (int(*) parameters)dlsym(library, #name) : NULL;          \
+    if (!found) return fprintf(stderr, #name ": %s\n", dlerror()), 561103 /* ACLNN_ERR_INNER_NULLPTR */;     \
+    return found(__VA_ARGS__);                                                                                \
+  }
+#else
+#define OPHOOK_KERNEL_FUNCTION(name, parameters, ...) OPHOOK_PACKAGE_API int name parameters;
+#endif
+OPHOOK_KERNEL_FUNCTION(ophook_kernel_prepare,
+                       (const ophook_operator* op, const struct aclTensor* const* inputs, const ophook_attribute* attributes,
+                        size_t attribute_count, const struct aclTensor* const* outputs, uint64_t* workspace,
+                        struct aclOpExecutor** executor),
+                       op, inputs, attributes, attribute_count, outputs, workspace, executor)
+OPHOOK_KERNEL_FUNCTION(ophook_kernel_launch,
+                       (const char* name, void* workspace, uint64_t size, struct aclOpExecutor* executor, void* stream), name,
+                       workspace, size, executor, stream)
 
 #ifdef __cplusplus
 }

@@ -101,16 +101,14 @@ Registration::Registration(std::unique_ptr<ops::OpDef> op) {
   const std::string type = op->type;
   registry().ops[type] = std::move(op);
 }
-TilingRegistration::TilingRegistration(const char* key, const char* name, optiling::TilingDef* (*make)()) {
-  registry().tilings[key] = {name, make};
-}
+void register_tiling(const char* key, const char* name, MakeTiling make) { registry().tilings[key] = {name, make}; }
 
 }  // namespace ophook::host
 
 namespace {
-thread_local fe::PlatFormInfos platform;
+thread_local ascendc_soc of_call;
 }
-const fe::PlatFormInfos* platform_ascendc::platform_now() { return &platform; }
+void ophook_program_soc(ascendc_soc* out) { *out = of_call; }
 
 using namespace ophook::host;
 
@@ -157,7 +155,7 @@ int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, siz
   const Functions& functions = functions_of(call->type);
   if (!functions.tiling) return fail(error, capacity, "%s registers no tiling function", call->type);
   gert::Node node = node_of(*call);
-  platform = node.platform;
+  of_call = call->soc;
   gert::TilingContext context(node);
   if (functions.new_compile_info) {
     context.compile_info = functions.new_compile_info();

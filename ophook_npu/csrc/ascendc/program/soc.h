@@ -1,4 +1,5 @@
-// The simulated device's processor, for the host code of a program that launches kernels; in libplatform.so.
+// The processor that host code asks about: in libplatform.so that of the simulated device, for programs that launch
+// kernels; in an operator's host library that of the call.
 #pragma once
 
 #include "../host/host.h"

@@ -24,3 +24,7 @@ class OpImplRegister {
 }  // namespace ge
 
 #define IMPL_OP(type) static const ge::OpImplRegister op_impl_register_##type = ge::OpImplRegister(#type)
+
+#if __has_include("register/op_def.h")  // in the toolkit: what registers tiling and inference of an operator project
+#include "register/op_def.h"
+#endif

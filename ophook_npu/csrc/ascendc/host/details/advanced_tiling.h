@@ -1,6 +1,9 @@
 // The advanced functions' host side: how much temporary memory they want, and their tiling. The sizes are ours: they
 // are enough for what the kernel is told, and those of the vendor's own functions may differ.
 #pragma once
+#if __cplusplus < 201703L
+#pragma GCC system_header  // no warnings: projects of older releases compile their host side as C++11
+#endif
 
 #include <algorithm>
 #include <iostream>  // programs that include this one print with it
@@ -37,15 +40,15 @@ using TensorShape = ge::Shape;
 using TensorDataType = ge::DataType;
 
 // A tiling comes as the class that an operator registers, or as the plain structure.
-#define OPHOOK_TILED(name) \
-  template <typename Tiling, std::enable_if_t<host_details::one_of<Tiling, optiling::name, ::name>, int> = 0>
-#define OPHOOK_SET(field, value)                                                           \
-  if constexpr (std::is_base_of_v<optiling::TilingDef, Tiling>) tiling.set_##field(value); \
-  else tiling.field = value;
+#define OPHOOK_TILED(name)           \
+  template <typename Tiling,         \
+            typename std::enable_if< \
+                std::is_same<Tiling, optiling::name>::value || std::is_same<Tiling, ::name>::value, int>::type = 0>
+#define OPHOOK_SET(field, number)                                                                \
+  if constexpr (std::is_base_of<optiling::TilingDef, Tiling>::value) tiling.set_##field(number); \
+  else tiling.field = number;
 
 namespace host_details {
-template <typename T, typename... Any>
-constexpr bool one_of = (std::is_same_v<T, Any> || ...);
 inline uint32_t last(const ge::Shape& shape) { return uint32_t(shape.GetDim(shape.GetDimNum() - 1)); }
 inline uint32_t rows(const ge::Shape& shape) { return last(shape) ? uint32_t(shape.GetShapeSize()) / last(shape) : 0; }
 inline uint32_t up32(uint64_t bytes) { return uint32_t((bytes + 31) / 32 * 32); }
@@ -257,7 +260,7 @@ namespace host_details {
 // What an elementwise function holds at a time: two tensors of floats, of whatever type its own are; 256 bytes are one
 // step.
 inline void factor(uint32_t type_size, uint32_t& nodes, uint32_t& extra) {
-  nodes = 8 / std::clamp(type_size, 1u, 8u), extra = 0;
+  nodes = 8 / std::min(std::max(type_size, 1u), 8u), extra = 0;
 }
 inline void elementwise(const ge::Shape& shape, uint32_t type_size, uint32_t& most, uint32_t& least) {
   uint32_t nodes, extra;

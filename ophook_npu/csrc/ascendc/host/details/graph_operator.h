@@ -2,8 +2,9 @@
 // say).
 #pragma once
 
-#include <any>
 #include <map>
+#include <memory>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -81,29 +82,33 @@ class Operator {
   template <typename T>
   graphStatus GetAttr(const char_t* name, T& value) const {
     const auto found = attrs_.find(name);
-    const T* as = found == attrs_.end() ? nullptr : std::any_cast<T>(&found->second);
-    return as ? (value = *as, GRAPH_SUCCESS) : GRAPH_FAILED;
+    if (found == attrs_.end() || *found->second.type != typeid(T)) return GRAPH_FAILED;
+    return value = *static_cast<const T*>(found->second.value.get()), GRAPH_SUCCESS;
   }
   template <typename T>
   Operator& SetAttr(const char_t* name, const T& value) {
-    return attrs_[name] = value, *this;
+    return attrs_[name] = {&typeid(T), std::make_shared<T>(value)}, *this;
   }
 
  private:
   using Tensors = std::vector<std::pair<AscendString, TensorDesc> >;
   static TensorDesc by_name(const Tensors& tensors, const char_t* name) {
-    for (const auto& [own, desc] : tensors)
-      if (own == name) return desc;
+    for (const auto& own : tensors)
+      if (own.first == name) return own.second;
     return TensorDesc();
   }
   static graphStatus update(Tensors& tensors, const char_t* name, const TensorDesc& desc) {
-    for (auto& [own, old] : tensors)
-      if (own == name) return old = desc, GRAPH_SUCCESS;
+    for (auto& own : tensors)
+      if (own.first == name) return own.second = desc, GRAPH_SUCCESS;
     return tensors.emplace_back(name, desc), GRAPH_SUCCESS;
   }
   AscendString name_, type_;
   Tensors inputs_, outputs_;
-  std::map<AscendString, std::any> attrs_;
+  struct Attribute {
+    const std::type_info* type;
+    std::shared_ptr<void> value;
+  };
+  std::map<AscendString, Attribute> attrs_;
 };
 
 }  // namespace ge

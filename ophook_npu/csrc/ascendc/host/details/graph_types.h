@@ -37,7 +37,7 @@ inline const char* format_name(int format) {
 namespace ge {
 
 // Of one element; 0 for a type that has none.
-constexpr int GetSizeInBits(DataType type) {
+inline int GetSizeInBits(DataType type) {
   switch (static_cast<int>(type)) {
 #define DATA_TYPE(name, number, bits) \
   case number: return bits;
@@ -83,7 +83,7 @@ namespace ge {
 
 #ifndef OPHOOK_CANN_GRAPH
 // Bytes; 1000 and its bits for a type of less than a byte.
-constexpr int GetSizeByDataType(DataType type) {
+inline int GetSizeByDataType(DataType type) {
   const int bits = GetSizeInBits(type);
   return bits == 0 ? -1 : bits < 8 ? 1000 + bits : bits / 8;
 }

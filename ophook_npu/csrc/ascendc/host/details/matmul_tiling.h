@@ -73,13 +73,13 @@ class MatmulApiTilingBase {
   virtual ~MatmulApiTilingBase() = default;
 
   int32_t SetAType(TPosition where, CubeFormat format, DataType type, bool transposed = false) {
-    return a_ = {format, type, transposed}, whole_m_ = where == TPosition::TSCM, 0;
+    return a_ = Side(format, type, transposed), whole_m_ = where == TPosition::TSCM, 0;
   }
   int32_t SetBType(TPosition where, CubeFormat format, DataType type, bool transposed = false) {
-    return b_ = {format, type, transposed}, whole_n_ = where == TPosition::TSCM, 0;
+    return b_ = Side(format, type, transposed), whole_n_ = where == TPosition::TSCM, 0;
   }
-  int32_t SetCType(TPosition, CubeFormat format, DataType type) { return c_ = {format, type, false}, 0; }
-  int32_t SetBiasType(TPosition, CubeFormat format, DataType type) { return bias_ = {format, type, false}, 0; }
+  int32_t SetCType(TPosition, CubeFormat format, DataType type) { return c_ = Side(format, type), 0; }
+  int32_t SetBiasType(TPosition, CubeFormat format, DataType type) { return bias_ = Side(format, type), 0; }
   int32_t SetDequantType(DequantType) { return 0; }
   virtual int32_t SetShape(int32_t m, int32_t n, int32_t k) { return single_m_ = m, single_n_ = n, single_k_ = k, 0; }
   int32_t SetOrgShape(int32_t m, int32_t n, int32_t k) { return SetOrgShape(m, n, k, k); }
@@ -133,9 +133,11 @@ class MatmulApiTilingBase {
 
  protected:
   struct Side {
-    CubeFormat format = CubeFormat::ND;
-    DataType type = DataType::DT_FLOAT16;
-    bool transposed = false;
+    explicit Side(CubeFormat f = CubeFormat::ND, DataType t = DataType::DT_FLOAT16, bool turned = false)
+        : format(f), type(t), transposed(turned) {}
+    CubeFormat format;
+    DataType type;
+    bool transposed;
   };
   static int32_t up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
   virtual int64_t deal() { return single_m_ > 0 && single_n_ > 0 && single_k_ > 0 ? (used_ = 1, 0) : -1; }
@@ -186,9 +188,9 @@ class MatmulApiTilingBase {
   }
 
   struct Layout {
-    int32_t b = 0, s = 0, n = 0, g = 0, d = 0;
+    int32_t b, s, n, g, d;
   };
-  Layout layouts_[3];
+  Layout layouts_[3] = {};
   int32_t batch_ = 0;
   Side a_, b_, c_, bias_;
   int32_t m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, single_m_ = 0, single_n_ = 0, single_k_ = 0;

@@ -166,9 +166,7 @@ class OpAICoreConfig {
  public:
   OpAICoreConfig() = default;
   explicit OpAICoreConfig(const char*) {}
-  OpParamDef& Input(const char* name) {
-    return params.emplace_back(std::make_unique<OpParamDef>(name)), *params.back();
-  }
+  OpParamDef& Input(const char* name) { return params.emplace_back(new OpParamDef(name)), *params.back(); }
   OpParamDef& Output(const char* name) { return Input(name); }
   OpAICoreConfig& DynamicCompileStaticFlag(bool) { return *this; }
   OpAICoreConfig& DynamicFormatFlag(bool) { return *this; }
@@ -250,7 +248,7 @@ class OpDef {
   T& find(std::vector<std::unique_ptr<T>>& list, const char* name) {
     for (auto& each : list)
       if (each->name == name) return *each;
-    list.push_back(std::make_unique<T>(name));
+    list.emplace_back(new T(name));
     return *list.back();
   }
 };
@@ -298,7 +296,8 @@ namespace gert {
 using OpImplRegisterV2 = ophook::host::OpImpl;
 }
 
-#define OP_ADD(type, ...) static const ophook::host::Registration ophook_op_##type(std::make_unique<type>(#type))
+#define OP_ADD(type, ...) \
+  static const ophook::host::Registration ophook_op_##type(std::unique_ptr<ops::OpDef>(new type(#type)))
 #define OPHOOK_OP_IMPL(type, kind) static ophook::host::OpImpl ophook_impl_##kind##_##type = ophook::host::OpImpl(#type)
 #ifdef OPHOOK_CANN_GRAPH
 #include "register/op_impl_registry.h"  // a program's IMPL_OP speaks to the graph engine

@@ -2,9 +2,7 @@
 #pragma once
 
 #include "contexts.h"
-#ifndef OPHOOK_OP_HOST
 #include "../../program/soc.h"
-#endif
 
 enum class NpuArch : uint32_t {
   DAV_1001 = 1001,
@@ -76,21 +74,16 @@ class PlatformAscendC {
   uint64_t reserved_ = 0;
 };
 
-#ifndef OPHOOK_OP_HOST
-// Of host code of a program: the device that it runs on.
+// That of the call that is tiled, or of the device that a program runs on.
 inline const fe::PlatFormInfos* platform_now() {
-  static const fe::PlatFormInfos infos = [] {
-    ascendc_soc soc{};
-    ophook_program_soc(&soc);
-    return fe::PlatFormInfos{soc.name, soc.cube_cores, soc.vector_cores, soc.ub, soc.l1,
-                             soc.l0a,  soc.l0b,        soc.l0c,          soc.l2, soc.hbm};
-  }();
+  static thread_local fe::PlatFormInfos infos;
+  ascendc_soc soc{};
+  ophook_program_soc(&soc);
+  infos.soc = soc.name ? soc.name : "", infos.cube_cores = soc.cube_cores, infos.vector_cores = soc.vector_cores;
+  infos.ub = soc.ub, infos.l1 = soc.l1, infos.l0a = soc.l0a, infos.l0b = soc.l0b, infos.l0c = soc.l0c;
+  infos.l2 = soc.l2, infos.hbm = soc.hbm;
   return &infos;
 }
-#else
-// That of the call that is tiled.
-const fe::PlatFormInfos* platform_now();
-#endif
 
 class PlatformAscendCManager {
  public:

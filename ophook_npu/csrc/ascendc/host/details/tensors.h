@@ -63,8 +63,9 @@ class TensorData {
     return freed;
   }
   TensorAddress Release(TensorAddrManager& manager) {
-    manager = std::exchange(manager_, nullptr);
-    return std::exchange(addr_, nullptr);
+    const TensorAddress address = addr_;
+    manager = manager_, manager_ = nullptr, addr_ = nullptr;
+    return address;
   }
   bool IsSharedWith(const TensorData& other) const { return addr_ == other.addr_ && manager_ == other.manager_; }
   ge::graphStatus ShareFrom(const TensorData& other) {
@@ -77,8 +78,8 @@ class TensorData {
 
  private:
   void take(TensorData& other) {
-    addr_ = std::exchange(other.addr_, nullptr), manager_ = std::exchange(other.manager_, nullptr);
-    size_ = std::exchange(other.size_, 0), placement_ = other.placement_;
+    addr_ = other.Release(manager_);
+    size_ = other.size_, other.size_ = 0, placement_ = other.placement_;
   }
   TensorAddress addr_ = nullptr;
   TensorAddrManager manager_ = nullptr;
@@ -158,7 +159,7 @@ class Tensor : public TypeAndFormat {
   void SetData(TensorData&& data) { data_ = std::move(data); }
   TensorVersion GetVersion() const { return kTensorV1; }
   const void* GetAddr() const { return GetPlacement() == kFollowing ? this + 1 : data_.GetAddr(); }
-  void* GetAddr() { return const_cast<void*>(std::as_const(*this).GetAddr()); }
+  void* GetAddr() { return const_cast<void*>(static_cast<const Tensor*>(this)->GetAddr()); }
   template <class T>
   const T* GetData() const {
     return static_cast<const T*>(GetAddr());

@@ -87,8 +87,13 @@ class TilingDef {
 
 namespace ophook::host {
 // `key` is an operator's type, or type_key for the structure of one tiling key.
+using MakeTiling = optiling::TilingDef* (*)();
+// An operator's host library has it. A program fills its structures itself: nobody asks for them by an operator's name.
+__attribute__((weak)) void register_tiling(const char* key, const char* name, MakeTiling make);
 struct TilingRegistration {
-  TilingRegistration(const char* key, const char* name, optiling::TilingDef* (*make)());
+  TilingRegistration(const char* key, const char* name, MakeTiling make) {
+    if (register_tiling) register_tiling(key, name, make);
+  }
 };
 }  // namespace ophook::host
 
@@ -112,10 +117,6 @@ struct TilingRegistration {
 #define END_TILING_DATA_DEF \
   }                         \
   ;
-#ifndef OPHOOK_OP_HOST  // a program fills its structures itself: nobody asks for them by an operator's name
-#define REGISTER_TILING_DATA_CLASS(op, class_name)
-#else
 #define REGISTER_TILING_DATA_CLASS(op, class_name)                                 \
   static const ophook::host::TilingRegistration ophook_tiling_##op##_##class_name( \
       #op, #class_name, []() -> optiling::TilingDef* { return new class_name; });
-#endif

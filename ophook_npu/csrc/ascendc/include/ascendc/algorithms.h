@@ -1,6 +1,9 @@
 // How an Ascend950 is to compute a function, as a kernel and its host side name it: rows of algorithms.inc and what has
 // more than an algorithm. Without tensors, as the host side has none.
 #pragma once
+#if __cplusplus < 201703L
+#pragma GCC system_header  // no warnings: projects of older releases compile their host side as C++11
+#endif
 
 #include <cstdint>
 #include <type_traits>
@@ -40,13 +43,13 @@ struct SortConfig {
   SortType type = SortType::RADIX_SORT;
   bool isDescend = false, hasSrcIndex = false, hasDstIndex = false;
 };
-inline constexpr SortConfig DEFAULT_SORT_CONFIG{SortType::RADIX_SORT, false};
+inline constexpr SortConfig DEFAULT_SORT_CONFIG{};
 
 namespace algorithm_details {
 // Whether the page has the algorithm for the data type.
 template <typename T, typename Config>
 constexpr bool takes(const Config& config) {
-  return std::is_same_v<T, float> || !(Config::kOfFloat >> int(config.algo) & 1);
+  return std::is_same<T, float>::value || !(Config::kOfFloat >> int(config.algo) & 1);
 }
 // Whether a product has configurations: another one takes none, not even the default by another name.
 constexpr bool configured(const void* config, const void* preset) {

@@ -1,0 +1,122 @@
+"""What projects of msopgen call while CMake reads them: ``op_build LIBRARY FOLDER``.
+
+LIBRARY is the project's host side, linked to ours (`kernel.build.host_archive`). FOLDER gets, of every operator, its
+two aclnn functions and its prototype in C++, and ``aic-SOC-ops-info.ini``, from which the project's own scripts make what
+calls `opc`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import package
+from ophook_npu.kernel.memory import DTYPES
+from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Prototype
+from ophook_npu.soc import CSRC
+
+HOST = "libophook_ops.so"  # the host side, where opc finds it
+_KINDS = {DYNAMIC: "dynamic", OPTIONAL: "optional"}
+# By the number of a data type, as these files name them; others are DT_… in small letters.
+_TYPES = {0: "float32", 11: "double", 27: "bfloat16"}
+
+
+def type_name(dtype: int) -> str:
+    return _TYPES.get(dtype) or DTYPES[dtype][0].removeprefix("DT_").lower()
+
+
+def build(library: Path, out: Path) -> list[str]:
+    """Returns:
+    Why operators were left out.
+
+    Raises:
+        OphookError: the library is no host side of operators.
+    """
+    project = Project.compiled(library, {})
+    made: list[Prototype] = []
+    left: list[str] = []
+    for prototype in project.prototypes.values():
+        try:
+            package.refuse_others(prototype)
+        except OphookError as error:
+            left.append(str(error))
+            continue
+        left += [f"{prototype.type}: no kernel for {types}" for types in prototype.without_type()]
+        made.append(prototype)
+    for prototype in made:
+        files = [(choice, f"{prototype.snake}_{i}.so") for i, choice in enumerate(prototype.combinations())]
+        text = package.aclnn(prototype, files, kind=-1).replace('"package/', f'"{CSRC}/package/')
+        text = f"#define OPHOOK_KERNEL_BY_NAME\n{text}"
+        (out / f"aclnn_{prototype.snake}.cpp").write_text(text)
+        (out / f"aclnn_{prototype.snake}.h").write_text(package.header(prototype))
+    infer = "&ascendc_infer"  # its library has the host side as well
+    text = "".join(package.proto(prototype, infer) for prototype in made).replace('"ascendc/', f'"{CSRC}/ascendc/')
+    (out / "op_proto.cc").write_text(text)
+    (out / "op_proto.h").write_text(package.proto_header(made))
+    by_soc: dict[str, list[Prototype]] = defaultdict(list)
+    for prototype in made:
+        for soc in prototype.socs:
+            by_soc[soc].append(prototype)
+    for soc, own in by_soc.items():
+        text = "\n".join(line for prototype in own for line in _info(prototype))
+        (out / f"aic-{soc}-ops-info.ini").write_text(text + "\n")
+    shutil.copy(library, out / HOST)
+    return left
+
+
+def _info(prototype: Prototype) -> Iterator[str]:
+    choices = prototype.combinations()
+    yield f"[{prototype.type}]"
+    for side, parameters in (("input", prototype.inputs), ("output", prototype.outputs)):
+        for i, parameter in enumerate(parameters):
+            yield f"{side}{i}.name={parameter.name}"
+            yield f"{side}{i}.dtype=" + ",".join(type_name(choice[parameter.name]) for choice in choices)
+            yield f"{side}{i}.format=" + ",".join("ND" for _ in choices)
+            yield f"{side}{i}.shape=all"
+            yield f"{side}{i}.paramType={_KINDS.get(parameter.kind, 'required')}"
+    if prototype.attrs:
+        yield "attr.list=" + ",".join(attribute.name for attribute in prototype.attrs)
+    for attribute in prototype.attrs:
+        name = f"attr_{attribute.name}"
+        yield f"{name}.type={_attribute_type(attribute)}"
+        yield f"{name}.value=all"
+        yield f"{name}.paramType={'required' if attribute.required else 'optional'}"
+        if not attribute.required and attribute.default is not None:
+            yield f"{name}.defaultValue={_text(attribute)}"
+    yield from (f"{flag}.flag=true" for flag in ("dynamicShapeSupport", "dynamicRankSupport", "dynamicCompileStatic"))
+    yield f"opFile.value={prototype.snake}"
+    yield f"opInterface.value={prototype.snake}"
+
+
+def _attribute_type(attribute: Attribute) -> str:
+    return "str" if attribute.type == "String" else attribute.type[0].lower() + attribute.type[1:]
+
+
+def _text(attribute: Attribute) -> str:
+    value = attribute.default
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(str, value)) + "]"
+    return str(value).lower() if attribute.type == "Bool" else str(value)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        library, out = map(Path, arguments or sys.argv[1:])
+    except ValueError:
+        print("op_build LIBRARY FOLDER: two arguments", file=sys.stderr)
+        return 2
+    try:
+        for why in build(library.resolve(), out.resolve()):
+            print(f"[WARNING] {why}", file=sys.stderr)
+    except OphookError as error:
+        print(f"[ERROR] {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

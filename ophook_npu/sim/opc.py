@@ -1,0 +1,232 @@
+"""What projects of msopgen call for each choice of data types: ``opc SOURCE.py --main_func=… --input_param=…``.
+
+SOURCE.py is Python that the project's own scripts wrote. It imports CANN's compiler (``tbe``, ``impl``), for which
+modules of ours stand here, and calls its `compile_op` with the kernel's source and options.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel.operator import Kernel
+from ophook_npu.kernel.project import Project
+from ophook_npu.kernel.source import Settings
+from ophook_npu.sim.op_build import HOST, type_name
+
+_CORES = {0: "VectorCore", 3: "AiCore"}
+_MAGIC = {0: "RT_DEV_BINARY_MAGIC_ELF_AIVEC", 3: "RT_DEV_BINARY_MAGIC_ELF_AICUBE"}
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What SOURCE.py asks to be compiled."""
+
+    source: Path
+    function: str
+    options: list[str]
+
+
+class _Asked(Exception):
+    def __init__(self, compilation: Compilation) -> None:
+        super().__init__()
+        self.compilation = compilation
+
+
+def _compile_op(source: str, function: str, _info: object, options: Sequence[str], *_: object, **__: object) -> None:
+    raise _Asked(Compilation(Path(source), function, list(options)))
+
+
+def _untouched(*_: object, **__: object) -> Callable[[Any], Any]:
+    return lambda function: function
+
+
+class _Anything:
+    """Constants of a module that have no meaning here, and classes that only carry values."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _untouched if name in ("check_op_params",) or name.startswith("register_") else name
+
+    def __call__(self, *_: object, **__: object) -> _Anything:
+        return self
+
+
+class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """``tbe`` and ``impl``, whatever is asked of them."""
+
+    def __init__(self, soc: str, family: str) -> None:
+        specs = {"SOC_VERSION": soc, "SHORT_SOC_VERSION": family, "FULL_SOC_VERSION": soc, "AICORE_TYPE": "AiCore"}
+        self._known: dict[str, Any] = {
+            "compile_op": _compile_op,
+            "compile_op_with_customized_config": _compile_op,
+            "get_soc_spec": lambda name: specs.get(name, ""),
+            "get_code_channel": lambda *_: 0,
+            "get_current_build_config": lambda *_: None,
+            "get_default_build_config": dict,
+        }
+
+    def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] not in ("tbe", "impl"):
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return ModuleType(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__getattr__"] = lambda name: self._known.get(name, _Anything())
+
+
+def compilation(source: Path, function: str, operands: Sequence[Any], soc: str, family: str) -> Compilation:
+    """What SOURCE.py's ``function`` hands to the compiler.
+
+    Raises:
+        OphookError: it does not come to that.
+    """
+    finder = _Modules(soc, family)
+    sys.meta_path.insert(0, finder)
+    try:
+        spec = importlib.util.spec_from_file_location("ophook_opc_source", source)
+        if spec is None or spec.loader is None:
+            raise OphookError("opc", f"{source} is no Python", todo="give the .py that the project's scripts wrote")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        getattr(module, function)(*operands, kernel_name=function, impl_mode="")
+    except _Asked as asked:
+        return asked.compilation
+    except (OSError, SyntaxError, AttributeError, TypeError) as error:
+        raise OphookError("opc", f"{source}, {function}: {error}") from error
+    finally:
+        sys.meta_path.remove(finder)
+    raise OphookError("opc", f"{source}: {function} compiles nothing", allowed="a function that calls compile_op")
+
+
+def _hosts(start: Sequence[Path]) -> Iterator[Path]:
+    """Host sides: of this build first, then of installed packages, as the device's compiler looks for them."""
+    for place in start:
+        for folder in place.parents:
+            yield from sorted(folder.glob(f"autogen*/{HOST}"))
+    opp = Path(os.environ.get("ASCEND_OPP_PATH", ""))
+    own = [Path(one) for one in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if one]
+    for package in (*own, *sorted((opp / "vendors").glob("*"))):
+        yield from (package / "op_impl" / "ai_core" / "tbe" / "op_tiling").glob("liboptiling.so")
+
+
+def _project(op_type: str, asked: Compilation, places: Sequence[Path]) -> Project:
+    defines = {}
+    for option in asked.options:
+        if option.startswith("-D") and not option.startswith(("-DDTYPE_", "-DORIG_DTYPE_", "-DFORMAT_")):
+            name, _, value = option.removeprefix("-D").partition("=")
+            defines[name] = value or "1"
+    include = [Path(option.removeprefix("-I")) for option in asked.options if option.startswith("-I")]
+    include = [asked.source.parent, *(folder for folder in include if folder.is_dir())]
+    for host in _hosts(places):
+        try:
+            project = Project.compiled(host, {op_type: asked.source}, include, defines)
+        except OSError:
+            continue
+        if op_type in project.prototypes:
+            return project
+    raise OphookError(
+        "opc", f"no library has the host side of {op_type}",
+        todo="build the project's op_host first, or let ASCEND_CUSTOM_OPP_PATH name the installed package",
+    )  # fmt: skip
+
+
+def _choice(kernel: Kernel, node: dict[str, Any]) -> int:
+    """Which of the operator's choices of data types a description is."""
+    described = [one[0] if isinstance(one, list) else one for one in (*node["inputs"], *node["outputs"])]
+    given = {one["name"]: one["dtype"] for one in described if one}
+    for i, choice in enumerate(kernel.prototype.combinations()):
+        if all(type_name(dtype) == given.get(name, type_name(dtype)) for name, dtype in choice.items()):
+            return i
+    raise OphookError("opc", f"{kernel.prototype.type}: the OpDef does not list {given}")
+
+
+def run(options: argparse.Namespace) -> Path:
+    """Write ``BIN.o`` and ``BIN.json``.
+
+    Returns:
+        The kernel.
+
+    Raises:
+        OphookError: something does not compile, or nothing tells the operator's host side.
+    """
+    source, out = Path(options.source).resolve(), Path(options.output).resolve()
+    param = json.loads(Path(options.input_param).read_text(encoding="utf-8"))
+    (node,) = param["op_list"]
+    attributes = [one["value"] for one in node.get("attrs", ())]
+    operands = [*node["inputs"], *node["outputs"], *attributes]
+    asked = compilation(source, options.main_func, operands, options.soc_version, _family(options.soc_version))
+    project = _project(param["op_type"], asked, (source, out))
+    kernel = Kernel(project, project.prototype(param["op_type"]), Settings(soc=None))
+    choice = _choice(kernel, node)
+    entry = kernel.entry(kernel.prototype.combinations()[choice])
+    # Who loads it knows nothing else of the kernel.
+    entry.calls += f'\nextern "C" __attribute__((visibility("default"))) const int ophook_kind = {entry.kind};\n'
+    out.mkdir(parents=True, exist_ok=True)
+    name, alias = node["bin_filename"], out / f"{kernel.prototype.snake}_{choice}.so"
+    _place(entry.build(), out / f"{name}.o", alias)
+    if cube := entry.build_cube():
+        _place(cube, out / f"{name}_cube.o", alias.with_name(f"{alias.stem}_cube.so"))
+    written = out / f"{name}.o"
+    digest = hashlib.sha256(written.read_bytes()).hexdigest()
+    about = {
+        "binFileName": name, "binFileSuffix": ".o", "blockDim": -1, "coreType": _CORES.get(entry.kind, "MIX"),
+        "kernelName": name, "kernelList": [{"kernelName": f"{name}_{key}"} for key in entry.tiling_keys or [0]],
+        "magic": _MAGIC.get(entry.kind, "RT_DEV_BINARY_MAGIC_ELF"), "sha256": digest,
+        "supportInfo": {
+            "implMode": "high_performance", "int64Mode": False, "simplifiedKeyMode": 0, "staticKey": digest,
+            "inputs": node["inputs"], "outputs": node["outputs"], "attrs": node.get("attrs", []),
+            "opMode": "dynamic", "optionalInputMode": "gen_placeholder", "deterministic": "ignore",
+        },
+    }  # fmt: skip
+    (out / f"{name}.json").write_text(json.dumps(about, indent=4) + "\n")
+    return written
+
+
+def _place(library: Path, binary: Path, alias: Path) -> None:
+    """The binary under its own name, and under the one by which libcust_opapi.so asks for it."""
+    shutil.copy(library, binary)
+    alias.unlink(missing_ok=True)
+    alias.symlink_to(binary.name)
+
+
+def _family(soc: str) -> str:
+    for family in ("Ascend910_93", "Ascend310P", "Ascend950", "Ascend910B"):
+        if soc.startswith(family):
+            return family
+    raise OphookError("opc", f"--soc_version={soc} is not simulated", allowed="Ascend910B*, Ascend910_93*, Ascend310P*")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="opc")
+    parser.add_argument("source")
+    for name in ("main_func", "input_param", "soc_version", "output"):
+        parser.add_argument(f"--{name}", required=True)
+    # How the device's compiler works: nothing of it changes what a kernel computes here.
+    for name in ("impl_mode", "simplified_key_mode", "op_mode", "op_debug_config", "tiling_key", "core_type", "log"):
+        parser.add_argument(f"--{name}")
+    try:
+        run(parser.parse_args(arguments))
+    except OphookError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
