@@ -273,7 +273,15 @@ extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, a
 _INFER = """
 // Inference is the operator's own, in the package's host library.
 IMPLEMT_COMMON_INFERFUNC(@Infer) {
-  static const auto infer = @Function;
+  static const auto infer = []() -> decltype(&ascendc_infer) {
+    Dl_info info;
+    static const int anchor = 0;
+    if (!dladdr(&anchor, &info) || !info.dli_fname) return nullptr;
+    std::string folder = info.dli_fname;
+    for (int up = 0; up < 5; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+    void* host = dlopen((folder + "/@Host").c_str(), RTLD_NOW | RTLD_LOCAL);
+    return host ? reinterpret_cast<decltype(&ascendc_infer)>(dlsym(host, "ascendc_infer")) : nullptr;
+  }();
   if (!infer) return GRAPH_FAILED;
   auto tensor = [](const TensorDesc& desc) {
     ascendc_tensor out{};
@@ -310,16 +318,6 @@ COMMON_INFER_FUNC_REG(@, @Infer);
 """
 
 
-_BESIDE = """[]() -> decltype(&ascendc_infer) {
-    Dl_info info;
-    static const int anchor = 0;
-    if (!dladdr(&anchor, &info) || !info.dli_fname) return nullptr;
-    std::string folder = info.dli_fname;
-    for (int up = 0; up < 5; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
-    void* host = dlopen((folder + "/op_impl/cpu/libophook_op_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-    return host ? reinterpret_cast<decltype(&ascendc_infer)>(dlsym(host, "ascendc_infer")) : nullptr;
-  }()"""
-
 _PROTO_HEADER = """// The prototypes of an operator package. Written when the package was built; edits are lost.
 #pragma once
 #include "graph/operator_reg.h"
@@ -350,9 +348,9 @@ def _reg_op(prototype: Prototype) -> str:
     return f"REG_OP({prototype.type})\n{body}\n    .OP_END_FACTORY_REG({prototype.type});\n"
 
 
-def proto(prototype: Prototype, infer: str = _BESIDE) -> str:
-    """REG_OP and inference of one operator, in C++. ``infer``: an expression for the host side's `ascendc_infer`."""
-    infer = _INFER.replace("@Function", infer)
+def proto(prototype: Prototype, host: str = f"op_impl/cpu/{compilers.HOST}") -> str:
+    """REG_OP and inference of one operator, in C++. ``host``: where the package has its host library."""
+    infer = _INFER.replace("@Host", host)
     infer = infer.replace("@InputNames", ", ".join(f'"{p.name}"' for p in prototype.inputs))
     infer = infer.replace("@OutputNames", ", ".join(f'"{p.name}"' for p in prototype.outputs))
     infer = infer.replace("@AttrSpace", str(max(1, len(prototype.attrs)))).replace(

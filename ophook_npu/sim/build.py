@@ -394,7 +394,9 @@ def _lay_out_headers(include: Path) -> None:
     host = CSRC / "ascendc" / "host"
     own = {str(one.relative_to(host)): str(one.relative_to(host)) for one in host.glob("*/**/*.h")}
     for name, target in (own | compilers.named_forwards()).items():
-        if (host / target).is_file() and not name.startswith("details/") and not (include / name).exists():
+        # log/log.h is no header of CANN's, but one that operator projects share, and some have another.
+        theirs = not name.startswith(("details/", "log/"))
+        if (host / target).is_file() and theirs and not (include / name).exists():
             (include / name).parent.mkdir(parents=True, exist_ok=True)
             (include / name).write_text(f'#include "{host / target}"\n')
 

@@ -1,8 +1,8 @@
 """What projects of msopgen call while CMake reads them: ``op_build LIBRARY FOLDER``.
 
 LIBRARY is the project's host side, linked to ours (`kernel.build.host_archive`). FOLDER gets, of every operator, its
-two aclnn functions and its prototype in C++, and ``aic-SOC-ops-info.ini``, from which the project's own scripts make what
-calls `opc`.
+two aclnn functions and its prototype in C++, and ``aic-SOC-ops-info.ini``, from which the project's own scripts make
+what calls `opc`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Pro
 from ophook_npu.soc import CSRC
 
 HOST = "libophook_ops.so"  # the host side, where opc finds it
+TILING = "op_tiling/liboptiling.so"  # and where an installed package has it
 _KINDS = {DYNAMIC: "dynamic", OPTIONAL: "optional"}
 # By the number of a data type, as these files name them; others are DT_… in small letters.
 _TYPES = {0: "float32", 11: "double", 27: "bfloat16"}
@@ -36,7 +37,13 @@ def build(library: Path, out: Path) -> list[str]:
     Raises:
         OphookError: the library is no host side of operators.
     """
-    project = Project.compiled(library, {})
+    try:
+        project = Project.compiled(library, {})
+    except OSError as error:
+        raise OphookError("op_build", str(error), todo="build the project's op_host") from error
+    except AttributeError as error:
+        what = f"{library} has no operators of this simulator in it"
+        raise OphookError("op_build", what, todo="link op_host with -lexe_graph of this toolkit") from error
     made: list[Prototype] = []
     left: list[str] = []
     for prototype in project.prototypes.values():
@@ -53,9 +60,8 @@ def build(library: Path, out: Path) -> list[str]:
         text = f"#define OPHOOK_KERNEL_BY_NAME\n{text}"
         (out / f"aclnn_{prototype.snake}.cpp").write_text(text)
         (out / f"aclnn_{prototype.snake}.h").write_text(package.header(prototype))
-    infer = "&ascendc_infer"  # its library has the host side as well
-    text = "".join(package.proto(prototype, infer) for prototype in made).replace('"ascendc/', f'"{CSRC}/ascendc/')
-    (out / "op_proto.cc").write_text(text)
+    texts = [package.proto(prototype, f"op_impl/ai_core/tbe/{TILING}") for prototype in made]
+    (out / "op_proto.cc").write_text("".join(texts).replace('"ascendc/', f'"{CSRC}/ascendc/'))
     (out / "op_proto.h").write_text(package.proto_header(made))
     by_soc: dict[str, list[Prototype]] = defaultdict(list)
     for prototype in made:
