@@ -30,6 +30,11 @@ def name_of(dtype: int) -> str:
     return DTYPES[dtype][2] if dtype in DTYPES else _others().get(dtype, f"data type {dtype}")
 
 
+def label_of(dtype: int) -> str:
+    """The graph engine's name of it, DT_FLOAT."""
+    return DTYPES[dtype][0] if dtype in DTYPES else _others()[dtype]
+
+
 @functools.cache
 def _others() -> dict[int, str]:
     text = (CSRC / "ascendc" / "host" / "details" / "graph_types.inc").read_text()

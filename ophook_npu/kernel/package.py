@@ -24,9 +24,9 @@ from pathlib import Path
 from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build as compilers
-from ophook_npu.kernel.memory import DTYPES
+from ophook_npu.kernel.memory import label_of
 from ophook_npu.kernel.operator import Kernel
-from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Prototype
+from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, OpParameter, Project, Prototype
 from ophook_npu.kernel.source import Entry, Settings
 from ophook_npu.npu.installed import require
 from ophook_npu.soc import CSRC
@@ -35,7 +35,7 @@ from ophook_npu.soc import CSRC
 _ATTRIBUTES = {
     "Int": (1, "int64_t", "whole", "Int"), "Float": (2, "double", "real", "Float"), "Bool": (3, "bool", "whole", "Bool"),
     "String": (4, "const char*", "text", "String"), "ListInt": (5, "const aclIntArray*", "array", "ListInt"),
-    "ListFloat": (6, "const aclFloatArray*", "array", "ListFloat"),
+    "ListFloat": (6, "const aclFloatArray*", "array", "ListFloat"), "ListBool": (7, "const aclBoolArray*", "array", "ListBool"),
 }  # fmt: skip
 
 
@@ -144,9 +144,6 @@ def refuse_others(prototype: Prototype) -> None:
     """Raises:
     OphookError: the operator is one that packages do not carry.
     """
-    if dynamic := [p.name for p in (*prototype.inputs, *prototype.outputs) if p.kind == DYNAMIC]:
-        what = f"{prototype.type} has a list of tensors: {', '.join(dynamic)}"
-        raise OphookError("kernel build", what, allowed="single tensors")
     if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
         what = f"{prototype.type} has the attribute {', '.join(other)}"
         raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
@@ -190,10 +187,14 @@ def _same_as(prototype: Prototype) -> list[int]:
 
 def _signature(prototype: Prototype) -> list[str]:
     """Of the first phase, but for its last two parameters. What is an input and an output is there once."""
-    outputs = [p.name for p, i in zip(prototype.outputs, _same_as(prototype), strict=True) if i < 0]
-    signature = [f"const aclTensor* {p.name}" for p in prototype.inputs]
+    outputs = [p for p, i in zip(prototype.outputs, _same_as(prototype), strict=True) if i < 0]
+
+    def typed(p: OpParameter) -> str:
+        return f"const {'aclTensorList' if p.kind == DYNAMIC else 'aclTensor'}* {p.name}"
+
+    signature = [typed(p) for p in prototype.inputs]
     signature += [f"{_ATTRIBUTES[a.type][1]} {a.name}" for a in prototype.attrs]
-    return signature + [f"const aclTensor* {name}" for name in outputs]
+    return signature + [typed(p) for p in outputs]
 
 
 def header(prototype: Prototype) -> str:
@@ -240,25 +241,30 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
         f"    attributes[{i}].kind = {_ATTRIBUTES[a.type][0]}, attributes[{i}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
         for i, a in enumerate(prototype.attrs)
     )
-    given = row(
-        [name if i < 0 else "nullptr" for name, i in zip([p.name for p in prototype.outputs], same, strict=True)]
-    )
+
+    def argument(p: OpParameter) -> str:  # a list goes where the others go
+        return f"reinterpret_cast<const aclTensor*>({p.name})" if p.kind == DYNAMIC else p.name
+
+    given = row([argument(p) if i < 0 else "nullptr" for p, i in zip(prototype.outputs, same, strict=True)])
     return f"""#include "package/kernel_package.h"
 
 struct aclIntArray;
 struct aclFloatArray;
+struct aclBoolArray;
+struct aclTensorList;
 namespace {{
 {dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
 const char* const k{type_}Names[] = {{{names}}};
+const int32_t k{type_}Listed[] = {{{row([int(p.kind == DYNAMIC) for p in parameters])}}};
 const int32_t k{type_}Same[] = {{{row(same)}}}, k{type_}Zero[] = {{{row([int(bool(p.initial)) for p in prototype.outputs])}}};
 const size_t k{type_}Groups[] = {{{row([*groups, 0])}}};
 const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(prototype.inputs)}, {len(prototype.outputs)},
-    {len(variants)}, k{type_}Names, k{type_}Same, k{type_}Zero, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names,
+    {len(variants)}, k{type_}Names, k{type_}Listed, k{type_}Same, k{type_}Zero, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names,
     k{type_}Groups, {len(groups)}}};
 }}
 extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})
 {{
-    const aclTensor* inputs[] = {{{row([p.name for p in prototype.inputs])}}};
+    const aclTensor* inputs[] = {{{row([argument(p) for p in prototype.inputs])}}};
     const aclTensor* outputs[] = {{{given}}};
     ophook_attribute attributes[{max(1, len(prototype.attrs))}] = {{}};
 {attributes}    return ophook_kernel_prepare(&k{type_}, inputs, attributes, {len(prototype.attrs)}, outputs, workspaceSize, executor);
@@ -291,27 +297,42 @@ IMPLEMT_COMMON_INFERFUNC(@Infer) {
     for (size_t i = 0; i < dims.size() && i < 25; ++i) out.dims[i] = dims[i];
     return out;
   };
-  const char* inputs[] = {@InputNames};
-  const char* outputs[] = {@OutputNames};
+  struct Named {
+    const char* name;
+    bool listed;
+  };
+  const Named inputs[] = {@InputNames};
+  const Named outputs[] = {@OutputNames};
   std::vector<ascendc_tensor> given, results;
-  std::vector<int32_t> counts, ones(sizeof outputs / sizeof *outputs, 1);
-  for (const char* name : inputs) {
-    const TensorDesc desc = op.GetInputDescByName(name);
-    const bool there = desc.GetDataType() != DT_UNDEFINED;
-    counts.push_back(there);
-    if (there) given.push_back(tensor(desc));
+  std::vector<int32_t> counts, result_counts;
+  for (const Named& one : inputs) {
+    const int32_t count = one.listed ? op.GetDynamicInputNum(one.name) : 1;
+    counts.push_back(0);
+    for (int32_t i = 0; i < count; ++i) {
+      const TensorDesc desc = one.listed ? op.GetDynamicInputDesc(one.name, uint32_t(i)) : op.GetInputDescByName(one.name);
+      if (desc.GetDataType() != DT_UNDEFINED) given.push_back(tensor(desc)), ++counts.back();
+    }
   }
-  for (const char* name : outputs) results.push_back(tensor(op.GetOutputDescByName(name)));
+  for (const Named& one : outputs) {
+    const int32_t count = one.listed ? op.GetDynamicOutputNum(one.name) : 1;
+    result_counts.push_back(count);
+    for (int32_t i = 0; i < count; ++i)
+      results.push_back(tensor(one.listed ? op.GetDynamicOutputDesc(one.name, uint32_t(i)) : op.GetOutputDescByName(one.name)));
+  }
   ascendc_attr attrs[@AttrSpace] = {};
-@Attrs  ascendc_call call{"@", given.data(), counts.data(), counts.size(), results.data(), ones.data(), ones.size(), attrs, @AttrCount, {}};
+@Attrs  ascendc_call call{"@", given.data(), counts.data(), counts.size(), results.data(), result_counts.data(), result_counts.size(), attrs, @AttrCount, {}};
   char error[512] = "";
   if (infer(&call, error, sizeof error) != 0) return GRAPH_FAILED;
-  for (size_t i = 0; i < results.size(); ++i) {
-    TensorDesc desc = op.GetOutputDescByName(outputs[i]);
-    desc.SetShape(Shape(std::vector<int64_t>(results[i].dims, results[i].dims + results[i].rank)));
-    desc.SetDataType(static_cast<DataType>(results[i].dtype));
-    if (op.UpdateOutputDesc(outputs[i], desc) != GRAPH_SUCCESS) return GRAPH_FAILED;
-  }
+  size_t at = 0;
+  for (size_t o = 0; o < result_counts.size(); ++o)
+    for (uint32_t i = 0; i < uint32_t(result_counts[o]); ++i, ++at) {
+      const Named& one = outputs[o];
+      TensorDesc desc = one.listed ? op.GetDynamicOutputDesc(one.name, i) : op.GetOutputDescByName(one.name);
+      desc.SetShape(Shape(std::vector<int64_t>(results[at].dims, results[at].dims + results[at].rank)));
+      desc.SetDataType(static_cast<DataType>(results[at].dtype));
+      const graphStatus updated = one.listed ? op.UpdateDynamicOutputDesc(one.name, i, desc) : op.UpdateOutputDesc(one.name, desc);
+      if (updated != GRAPH_SUCCESS) return GRAPH_FAILED;
+    }
   return GRAPH_SUCCESS;
 }
 COMMON_INFER_FUNC_REG(@, @Infer);
@@ -335,8 +356,9 @@ def _reg_op(prototype: Prototype) -> str:
     lines = []
     for kind, parameters in (("INPUT", prototype.inputs), ("OUTPUT", prototype.outputs)):
         for p in parameters:
-            types = ", ".join(DTYPES[d][0] for d in dict.fromkeys(p.dtypes))
+            types = ", ".join(label_of(d) for d in dict.fromkeys(p.dtypes))
             macro = f"OPTIONAL_{kind}" if p.kind == OPTIONAL and kind == "INPUT" else kind
+            macro = f"DYNAMIC_{kind}" if p.kind == DYNAMIC else macro
             lines.append(f"    .{macro}({p.name}, TensorType({{{types}}}))")
     for a in prototype.attrs:
         ge = _ATTRIBUTES[a.type][3]
@@ -351,8 +373,8 @@ def _reg_op(prototype: Prototype) -> str:
 def proto(prototype: Prototype, host: str = f"op_impl/cpu/{compilers.HOST}") -> str:
     """REG_OP and inference of one operator, in C++. ``host``: where the package has its host library."""
     infer = _INFER.replace("@Host", host)
-    infer = infer.replace("@InputNames", ", ".join(f'"{p.name}"' for p in prototype.inputs))
-    infer = infer.replace("@OutputNames", ", ".join(f'"{p.name}"' for p in prototype.outputs))
+    for side, parameters in (("@InputNames", prototype.inputs), ("@OutputNames", prototype.outputs)):
+        infer = infer.replace(side, ", ".join(f'{{"{p.name}", {int(p.kind == DYNAMIC)}}}' for p in parameters))
     infer = infer.replace("@AttrSpace", str(max(1, len(prototype.attrs)))).replace(
         "@AttrCount", str(len(prototype.attrs))
     )
@@ -378,8 +400,8 @@ def _literal(attribute: Attribute) -> str:
             return "true" if value else "false"
         case "String":
             return f'"{value}"'
-        case "ListInt" | "ListFloat":
-            return "{" + ", ".join(map(str, value)) + "}"
+        case "ListInt" | "ListFloat" | "ListBool":
+            return "{" + ", ".join(map(str, value)).lower() + "}"
         case "Float":
             return repr(float(value))
     return str(value)
@@ -395,11 +417,12 @@ def _get(index: int, attribute: Attribute) -> str:
             return f"  float value{index} = 0;\n  (void){get}value{index});\n  {at}.kind = {number}, {at}.real = value{index};\n"
         case "Bool":
             return f"  bool value{index} = false;\n  (void){get}value{index});\n  {at}.kind = {number}, {at}.whole = value{index};\n"
-    pointer = "wholes" if attribute.type == "ListInt" else "reals"
     if attribute.type == "String":
         return f'  {at}.kind = {number}, {at}.text = "{attribute.default or ""}";\n'
-    element = "int64_t" if attribute.type == "ListInt" else "float"
-    return (
-        f"  std::vector<{element}> value{index};\n  (void){get}value{index});\n"
-        f"  {at}.kind = {number}, {at}.{pointer} = value{index}.data(), {at}.count = value{index}.size();\n"
-    )
+    pointer = "reals" if attribute.type == "ListFloat" else "wholes"
+    element = "float" if attribute.type == "ListFloat" else "int64_t"
+    asked = f"  std::vector<{element}> value{index};\n  (void){get}value{index});\n"
+    if attribute.type == "ListBool":
+        asked = f"  std::vector<bool> flags{index};\n  (void){get}flags{index});\n"
+        asked += f"  const std::vector<int64_t> value{index}(flags{index}.begin(), flags{index}.end());\n"
+    return f"{asked}  {at}.kind = {number}, {at}.{pointer} = value{index}.data(), {at}.count = value{index}.size();\n"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import package
-from ophook_npu.kernel.memory import DTYPES
+from ophook_npu.kernel.memory import label_of
 from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Prototype
 from ophook_npu.soc import CSRC
 
@@ -27,7 +27,7 @@ _TYPES = {0: "float32", 11: "double", 27: "bfloat16"}
 
 
 def type_name(dtype: int) -> str:
-    return _TYPES.get(dtype) or DTYPES[dtype][0].removeprefix("DT_").lower()
+    return _TYPES.get(dtype) or label_of(dtype).removeprefix("DT_").lower()
 
 
 def build(library: Path, out: Path) -> list[str]:

@@ -81,6 +81,42 @@ def test_the_projects_own_kernel_runs(run_sim, package: Path, code: str) -> None
     assert done.returncode == 0 and "add_custom_1.so" in done.stdout, done.stdout + done.stderr
 
 
+_LISTS = """
+import ctypes, torch, torch_npu
+own, base = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so")
+for function in (base.aclCreateTensor, base.aclCreateTensorList):
+    function.restype = ctypes.c_void_p
+def numbers(values):
+    return (ctypes.c_int64 * len(values))(*values)
+def made(t):
+    rank, begin = ctypes.c_uint64(t.dim()), ctypes.c_void_p(t.data_ptr())
+    sizes, strides = numbers(t.shape), numbers(t.stride())
+    return base.aclCreateTensor(sizes, rank, 0, strides, ctypes.c_int64(0), 2, sizes, rank, begin)
+def listed(tensors):
+    all = (ctypes.c_void_p * len(tensors))(*map(made, tensors))
+    return ctypes.c_void_p(base.aclCreateTensorList(all, ctypes.c_uint64(len(all))))
+x = [torch.arange(30.).reshape(5, 6).npu(), torch.arange(7.).npu()]
+y = [torch.zeros(5, 6).npu(), torch.zeros(14).npu()[::2]]
+size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+def first(*lists):
+    return own.aclnnDivGetWorkspaceSize(*lists, ctypes.byref(size), ctypes.byref(executor))
+assert first(listed(x), listed(y)) == 0
+assert own.aclnnDiv(None, size, executor, ctypes.c_void_p(torch.npu.current_stream().npu_stream)) == 0
+assert all(torch.equal(b.cpu(), a.cpu() / 4) for a, b in zip(x, y))
+print(first(None, listed(y)), ctypes.cast(base.aclGetRecentErrMsg, ctypes.CFUNCTYPE(ctypes.c_char_p))().decode())
+"""
+
+
+def test_lists_of_tensors(run_sim, tmp_path: Path) -> None:
+    """Of an operator that registers no inference: who calls aclnn gives the outputs' shapes."""
+    from ophook_npu.sim.packages import build
+
+    build(ROOT / "tests" / "unit" / "kernel" / "div", tmp_path / "div")
+    library = tmp_path / "div" / "op_api" / "lib" / "libcust_opapi.so"
+    done = run_sim(f"LIBRARY = '{library}'\n{_LISTS}")
+    assert "161002" in done.stdout and "x must be given" in done.stdout, done.stdout + done.stderr
+
+
 _OTHER = """
 import torch
 from ophook_npu.ops import npu_add_custom

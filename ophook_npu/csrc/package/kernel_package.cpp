@@ -144,20 +144,44 @@ struct Groups {
 struct KernelCall final : PendingCall {
   KernelCall(const ophook_operator* which, const char* op_name) : PendingCall(op_name), op(which) {}
 
-  void prepare(const aclTensor* const* in, const ophook_attribute* attributes, size_t attribute_count,
-               const aclTensor* const* out) {
-    for (size_t i = 0; i < op->input_count; ++i) live(op->names[i], in[i]);
-    for (size_t i = 0; i < op->output_count; ++i) live(op->names[op->input_count + i], out[i]);
+  // A parameter of the operator, and its tensors among those of its side.
+  struct Parameter {
+    const char* name;
+    bool listed;
+    size_t begin, count;
+    bool given;
+  };
+
+  void take(const aclTensor* const* given, size_t from, size_t count, Tensors& all, std::vector<Parameter>& parameters) {
+    for (size_t i = 0; i < count; ++i) {
+      const char* name = op->names[from + i];
+      const int32_t same = from ? op->same_as[i] : -1;
+      const bool listed = op->listed[from + i];
+      const size_t begin = all.size();
+      if (same >= 0) {  // an output that is an input
+        const Parameter& of = of_inputs[size_t(same)];
+        all.insert(all.end(), inputs.begin() + int64_t(of.begin), inputs.begin() + int64_t(of.begin + of.count));
+      } else if (listed) {
+        const auto* list = reinterpret_cast<const aclTensorList*>(given[i]);
+        TORCH_CHECK(list, name, " must be given");
+        for (const at::Tensor& tensor : convert(list)) all.push_back(tensor);
+      } else {
+        live(name, given[i]);
+        all.push_back(convert(given[i]));
+        TORCH_CHECK(!from || all.back().defined(), name, " must be given");
+      }
+      parameters.push_back({name, listed, begin, all.size() - begin, listed || all.back().defined()});
+    }
+  }
+
+  void prepare(const aclTensor* const* in, const ophook_attribute* attributes, size_t attribute_count, const aclTensor* const* out) {
     for (size_t i = 0; i < attribute_count; ++i) {
       if (attributes[i].kind == 5) live("an attribute", static_cast<const aclIntArray*>(attributes[i].array));
       if (attributes[i].kind == 6) live("an attribute", static_cast<const aclFloatArray*>(attributes[i].array));
     }
     code = &loaded(op);
-    for (size_t i = 0; i < op->input_count; ++i) inputs.push_back(convert(in[i]));
-    for (size_t i = 0; i < op->output_count; ++i)
-      outputs.push_back(op->same_as[i] >= 0 ? inputs[size_t(op->same_as[i])] : convert(out[i]));
-    for (size_t i = 0; i < op->output_count; ++i)
-      TORCH_CHECK(outputs[i].defined(), op->names[op->input_count + i], " must be given");
+    take(in, 0, op->input_count, inputs, of_inputs);
+    take(out, op->input_count, op->output_count, outputs, of_outputs);
     choose();
     for (size_t i = 0; i < op->group_count; ++i) {
       const char* name = attributes[op->groups[i]].text;
@@ -175,27 +199,29 @@ struct KernelCall final : PendingCall {
       attrs[i] = {a.kind, a.whole, a.real, a.text, nullptr, nullptr, 0};
       if (a.kind == 5) whole_lists[i] = convert(static_cast<const aclIntArray*>(a.array));
       if (a.kind == 6) real_lists[i] = convert(static_cast<const aclFloatArray*>(a.array));
+      if (a.kind == 7)
+        for (const bool one : convert(static_cast<const aclBoolArray*>(a.array))) whole_lists[i].push_back(one);
       attrs[i].wholes = whole_lists[i].data(), attrs[i].reals = real_lists[i].data();
       attrs[i].count = std::max(whole_lists[i].size(), real_lists[i].size());
     }
     std::vector<ascendc_tensor> given, results;
-    std::vector<int32_t> counts, ones(op->output_count, 1);
-    for (const at::Tensor& tensor : inputs) {
-      counts.push_back(tensor.defined());
+    std::vector<int32_t> counts, result_counts;
+    for (const Parameter& one : of_inputs) counts.push_back(one.given ? int32_t(one.count) : 0);
+    for (const Parameter& one : of_outputs) result_counts.push_back(int32_t(one.count));
+    for (const at::Tensor& tensor : inputs)
       if (tensor.defined()) given.push_back(describe(tensor));
-    }
     for (const at::Tensor& tensor : outputs) results.push_back(describe(tensor));
     const sim_soc* soc = sim_current_soc();
     const ascendc_soc platform = ophook::rt::platform_of(*soc);
     std::vector<ascendc_tensor> inferred = results;
     ascendc_call call{op->type,    given.data(), counts.data(), counts.size(), inferred.data(),
-                      ones.data(), ones.size(),  attrs.data(),  attrs.size(),  platform};
+                      result_counts.data(), result_counts.size(), attrs.data(),  attrs.size(),  platform};
     char error[512] = "";
-    TORCH_CHECK(code->infer(&call, error, sizeof error) == 0, error);
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (op->same_as[i] >= 0) continue;
-      shape(outputs[i], at::IntArrayRef(inferred[i].dims, size_t(inferred[i].rank)));
-    }
+    const int failed = code->infer(&call, error, sizeof error);
+    TORCH_CHECK(!failed || failed == ASCENDC_INFERS_NOTHING, error);
+    for (size_t i = 0; !failed && i < of_outputs.size(); ++i)
+      for (size_t k = of_outputs[i].begin; op->same_as[i] < 0 && k < of_outputs[i].begin + of_outputs[i].count; ++k)
+        shape(outputs[k], at::IntArrayRef(inferred[k].dims, size_t(inferred[k].rank)));
     call.outputs = results.data();
     ascendc_tiling told;  // it has room for the longest tiling data: as this call's own, its pages would be fresh ones
     TORCH_CHECK(code->tile(&call, &told, error, sizeof error) == 0, error);
@@ -208,12 +234,12 @@ struct KernelCall final : PendingCall {
   void choose() {
     for (size_t c = 0; c < op->choice_count; ++c) {
       const int32_t* dtypes = op->choices[c].dtypes;
-      auto fits = [&](const at::Tensor& t, size_t i) {
-        return !t.defined() || dtypes[i] < 0 || dtypes[i] == int32_t(to_acl_dtype(t.scalar_type()));
+      auto fits = [&](const Parameter& one, const Tensors& side, int32_t dtype) {
+        return !one.given || !one.count || dtype < 0 || dtype == int32_t(to_acl_dtype(side[one.begin].scalar_type()));
       };
       bool all = true;
-      for (size_t i = 0; i < inputs.size(); ++i) all &= fits(inputs[i], i);
-      for (size_t i = 0; i < outputs.size(); ++i) all &= fits(outputs[i], inputs.size() + i);
+      for (size_t i = 0; i < of_inputs.size(); ++i) all &= fits(of_inputs[i], inputs, dtypes[i]);
+      for (size_t i = 0; i < of_outputs.size(); ++i) all &= fits(of_outputs[i], outputs, dtypes[of_inputs.size() + i]);
       if (!all || !code->entries[c]) continue;
       entry = code->entries[c], cube_entry = code->cube_entries[c];
       return;
@@ -227,10 +253,13 @@ struct KernelCall final : PendingCall {
   void run(void* workspace) override {
     const bool empty = std::all_of(outputs.begin(), outputs.end(), [](const at::Tensor& t) { return t.numel() == 0; });
     if (empty && !op->launches_empty) return;
-    for (size_t i = 0; i < inputs.size(); ++i) reachable(op->names[i], inputs[i]);
-    for (size_t i = 0; i < outputs.size(); ++i) reachable(op->names[inputs.size() + i], outputs[i]);
-    std::vector<ascendc_memory> memory;
-    auto add = [&](const char* argument, const at::Tensor& tensor, int role) {
+    for (const Parameter& one : of_inputs)
+      for (size_t k = one.begin; k < one.begin + one.count; ++k) reachable(one.name, inputs[k]);
+    for (const Parameter& one : of_outputs)
+      for (size_t k = one.begin; k < one.begin + one.count; ++k) reachable(one.name, outputs[k]);
+    std::vector<ascendc_memory> memory, in_lists;
+    std::vector<std::vector<uint64_t>> described;  // what a kernel is given of a list
+    auto add = [](std::vector<ascendc_memory>& to, const char* argument, const at::Tensor& tensor, int role) {
       ascendc_memory m{};
       m.name = argument, m.role = role, m.element = 1;
       if (tensor.defined() && tensor.numel()) {
@@ -238,32 +267,43 @@ struct KernelCall final : PendingCall {
         m.bytes = m.allocated = tensor.nbytes();
         m.element = int32_t(tensor.element_size());
       }
-      memory.push_back(m);
+      to.push_back(m);
     };
-    auto written = [&](size_t input) {
-      return std::find(op->same_as, op->same_as + op->output_count, int32_t(input)) != op->same_as + op->output_count;
+    auto add_all = [&](const Parameter& one, const Tensors& side, int role) {
+      if (!one.listed) return add(memory, one.name, side[one.begin], role);
+      const auto begin = side.begin() + int64_t(one.begin), end = begin + int64_t(one.count);
+      std::for_each(begin, end, [&](const at::Tensor& tensor) { add(in_lists, one.name, tensor, role); });
+      std::vector<uint64_t>& words = described.emplace_back(list_of(Tensors(begin, end)));
+      const size_t bytes = words.size() * sizeof(uint64_t);
+      memory.push_back({one.name, words.data(), bytes, bytes, 0, 8});
     };
-    std::vector<at::Tensor> dense_inputs, dense_outputs;
+    std::vector<int64_t> input_of(outputs.size(), -1);  // that an output is
+    for (size_t i = 0; i < of_outputs.size(); ++i)
+      for (size_t k = 0; op->same_as[i] >= 0 && k < of_outputs[i].count; ++k)
+        input_of[of_outputs[i].begin + k] = int64_t(of_inputs[size_t(op->same_as[i])].begin + k);
+    auto written = [&](size_t input) { return std::find(input_of.begin(), input_of.end(), int64_t(input)) != input_of.end(); };
+    Tensors dense_inputs, dense_outputs;
     for (const at::Tensor& tensor : inputs) dense_inputs.push_back(tensor.defined() ? tensor.contiguous() : tensor);
     // A kernel that copies tile by tile would read what it has written: inputs that overlap an output are copied.
     for (size_t i = 0; i < inputs.size(); ++i)
       for (const at::Tensor& out : outputs)
-        if (!written(i) && dense_inputs[i].defined() && dense_inputs[i].numel() && out.numel() &&
-            overlap(dense_inputs[i], out))
+        if (!written(i) && dense_inputs[i].defined() && dense_inputs[i].numel() && out.numel() && overlap(dense_inputs[i], out))
           dense_inputs[i] = dense_inputs[i].clone();
     for (size_t i = 0; i < outputs.size(); ++i)
-      dense_outputs.push_back(op->same_as[i] >= 0          ? dense_inputs[size_t(op->same_as[i])]
-                              : outputs[i].is_contiguous() ? outputs[i]
-                                                           : at::empty(outputs[i].sizes(), outputs[i].options()));
-    for (size_t i = 0; i < inputs.size(); ++i) add(op->names[i], dense_inputs[i], written(i) ? 2 : 0);
-    for (size_t i = 0; i < outputs.size(); ++i) {
+      dense_outputs.push_back(input_of[i] >= 0 ? dense_inputs[size_t(input_of[i])]
+                              : outputs[i].is_contiguous() ? outputs[i] : at::empty(outputs[i].sizes(), outputs[i].options()));
+    described.reserve(of_inputs.size() + of_outputs.size());
+    for (const Parameter& one : of_inputs) add_all(one, dense_inputs, one.count && written(one.begin) ? 2 : 0);
+    for (size_t i = 0; i < of_outputs.size(); ++i) {
+      const Parameter& one = of_outputs[i];
       const bool zero = need_atomic && op->starts_at_zero[i];
-      if (zero) dense_outputs[i].zero_();
-      add(op->names[inputs.size() + i], dense_outputs[i], op->same_as[i] >= 0 || zero ? 2 : 1);
+      for (size_t k = one.begin; zero && k < one.begin + one.count; ++k) dense_outputs[k].zero_();
+      add_all(one, dense_outputs, op->same_as[i] >= 0 || zero ? 2 : 1);
     }
     ascendc_memory space{"workspace", workspace, workspace_size, workspace_size, 3, 1};
     memory.push_back(space);
     memory.push_back({"tiling", tiling.data(), tiling.size(), tiling.size(), 4, 1});
+    memory.insert(memory.end(), in_lists.begin(), in_lists.end());  // behind all that the kernel has parameters for
     char summary[1024] = "";
     const Groups joined(groups);
     const ascendc_launch launch{entry,
@@ -286,6 +326,19 @@ struct KernelCall final : PendingCall {
       if (!outputs[i].is_same(dense_outputs[i])) outputs[i].copy_(dense_outputs[i]);
   }
 
+  // As ListTensorDesc reads it: the distance to the addresses; of each tensor its dimensions and its place in 32 bits
+  // each, and its shape; the addresses.
+  static std::vector<uint64_t> list_of(const Tensors& tensors) {
+    std::vector<uint64_t> words = {0};
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      words.push_back(uint64_t(tensors[i].dim()) | uint64_t(i) << 32);
+      for (const int64_t size : tensors[i].sizes()) words.push_back(uint64_t(size));
+    }
+    words[0] = words.size() * sizeof(uint64_t);
+    for (const at::Tensor& tensor : tensors) words.push_back(reinterpret_cast<uint64_t>(tensor.data_ptr()));
+    return words;
+  }
+
   static bool overlap(const at::Tensor& a, const at::Tensor& b) {
     const auto* from = static_cast<const char*>(a.data_ptr());
     const auto* to = static_cast<const char*>(b.data_ptr());
@@ -295,7 +348,8 @@ struct KernelCall final : PendingCall {
   const ophook_operator* op;
   const Loaded* code = nullptr;
   void *entry = nullptr, *cube_entry = nullptr;
-  std::vector<at::Tensor> inputs, outputs;
+  Tensors inputs, outputs;  // of all parameters
+  std::vector<Parameter> of_inputs, of_outputs;
   std::vector<HcclComm> groups;
   uint32_t block_dim = 0;
   bool need_atomic = false;

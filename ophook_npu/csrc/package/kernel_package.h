@@ -25,6 +25,7 @@ typedef struct ophook_operator {
   int32_t kind;                  // ascendc_options.kind; -1: as its kernel says
   size_t input_count, output_count, choice_count;
   const char* const* names;      // of inputs, then of outputs
+  const int32_t* listed;         // whether it is a list of tensors: of inputs, then of outputs
   const int32_t* same_as;        // for each output the input that it is, or -1
   const int32_t* starts_at_zero; // for each output: zeroed before the kernel
   int32_t launches_empty;        // also where every output is empty
@@ -35,11 +36,11 @@ typedef struct ophook_operator {
 } ophook_operator;
 
 typedef struct ophook_attribute {
-  int32_t kind;                  // gert::AttrValue::Kind: 1 int, 2 float, 3 bool, 4 text, 5 ints, 6 floats
+  int32_t kind;                  // gert::AttrValue::Kind: 1 int, 2 float, 3 bool, 4 text, 5 ints, 6 floats, 7 bools
   int64_t whole;
   double real;
   const char* text;
-  const void* array;             // aclIntArray or aclFloatArray
+  const void* array;             // aclIntArray, aclFloatArray or aclBoolArray
 } ophook_attribute;
 
 #ifdef OPHOOK_KERNEL_BY_NAME  // C++ of a library that its project's build links, which does not name ours

@@ -192,7 +192,8 @@ int ascendc_infer(const ascendc_call* call, char* error, size_t capacity) {
     if (functions.infer_dtype(&context) != ge::GRAPH_SUCCESS)
       return fail(error, capacity, "%s refuses these data types", call->type);
   }
-  if (!functions.infer_shape) return fail(error, capacity, "%s registers no shape inference", call->type);
+  if (!functions.infer_shape)
+    return fail(error, capacity, "%s registers no shape inference", call->type), ASCENDC_INFERS_NOTHING;
   gert::InferShapeContext context(node);
   if (functions.infer_shape(&context) != ge::GRAPH_SUCCESS)
     return fail(error, capacity, "%s refuses these shapes", call->type);

@@ -63,7 +63,9 @@ ASCENDC_HOST_API const char* ascendc_describe(void);
 ASCENDC_HOST_API const char* ascendc_prelude(const char* type);
 // JSON: the tiling keys that ASCENDC_TPL_SEL lists, with their template arguments; "{}" where the operator has none.
 ASCENDC_HOST_API const char* ascendc_templates(const char* type);
-// 0, or 1 with the reason in `error`.
+#define ASCENDC_INFERS_NOTHING 2
+// 0, or 1 with the reason in `error`; of inference 2 where the operator registers none: only aclnn calls it, whose
+// caller gives the outputs' shapes.
 ASCENDC_HOST_API int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, size_t capacity);
 ASCENDC_HOST_API int ascendc_infer(const ascendc_call* call, char* error, size_t capacity);
 
