@@ -238,7 +238,7 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
     names = row([f'"{p.name}"' for p in parameters])
     groups = [[a.name for a in prototype.attrs].index(name) for name in prototype.groups]
     attributes = "".join(
-        f"    attributes[{i}].kind = {_ATTRIBUTES[a.type][0]}, attributes[{i}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
+        f"    ophook_attributes[{i}].kind = {_ATTRIBUTES[a.type][0]}, ophook_attributes[{i}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
         for i, a in enumerate(prototype.attrs)
     )
 
@@ -264,10 +264,10 @@ const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(
 }}
 extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})
 {{
-    const aclTensor* inputs[] = {{{row([argument(p) for p in prototype.inputs])}}};
-    const aclTensor* outputs[] = {{{given}}};
-    ophook_attribute attributes[{max(1, len(prototype.attrs))}] = {{}};
-{attributes}    return ophook_kernel_prepare(&k{type_}, inputs, attributes, {len(prototype.attrs)}, outputs, workspaceSize, executor);
+    const aclTensor* ophook_inputs[] = {{{row([argument(p) for p in prototype.inputs])}}};
+    const aclTensor* ophook_outputs[] = {{{given}}};
+    ophook_attribute ophook_attributes[{max(1, len(prototype.attrs))}] = {{}};
+{attributes}    return ophook_kernel_prepare(&k{type_}, ophook_inputs, ophook_attributes, {len(prototype.attrs)}, ophook_outputs, workspaceSize, executor);
 }}
 extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
 {{

@@ -7,10 +7,12 @@ modules of ours stand here, and calls its `compile_op` with the kernel's source 
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import json
 import os
 import shutil
@@ -105,7 +107,12 @@ def compilation(source: Path, function: str, operands: Sequence[Any], soc: str, 
             raise OphookError("opc", f"{source} is no Python", todo="give the .py that the project's scripts wrote")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        getattr(module, function)(*operands, kernel_name=function, impl_mode="")
+        called = getattr(module, function)
+        for name, operand in zip(inspect.signature(called).parameters, operands, strict=False):
+            for one in operand if isinstance(operand, list) else [operand]:
+                if isinstance(one, dict):
+                    one["param_name"] = name  # older scripts tell the macros' names by it
+        called(*operands, kernel_name=function, impl_mode="")
     except _Asked as asked:
         return asked.compilation
     except Exception as error:  # whatever that Python does
@@ -170,7 +177,7 @@ def run(options: argparse.Namespace) -> Path:
     param = json.loads(Path(options.input_param).read_text(encoding="utf-8"))
     (node,) = param["op_list"]
     attributes = [one["value"] for one in node.get("attrs", ())]
-    operands = [*node["inputs"], *node["outputs"], *attributes]
+    operands = copy.deepcopy([*node["inputs"], *node["outputs"], *attributes])
     asked = compilation(source, options.main_func, operands, options.soc_version, _family(options.soc_version))
     project = _project(param["op_type"], asked, (source, out))
     kernel = Kernel(project, project.prototype(param["op_type"]), Settings())

@@ -36,6 +36,7 @@ from impl.util.platform_adapter import tbe_register
 def add_custom(x, y, z, alpha=1.0, kernel_name="add_custom", impl_mode=""):
     if get_current_build_config("enable_op_prebuild"):
         return
+    assert (x["param_name"], z["param_name"]) == ("x", "z")
     assert get_soc_spec("SHORT_SOC_VERSION").lower() == "ascend910b"
     CommonUtility.print_compile_log("", "compiles", AscendCLogLevel.LOG_INFO)
     info = OpInfo(kernel_name=kernel_name, op_type="AddCustom", inputs=[x, y], outputs=[z])
@@ -100,6 +101,7 @@ def test_a_project_of_msopgen_builds_and_runs(run_sim, tmp_path: Path) -> None:
     [
         ("def f(*_, **__): pass", "f compiles nothing"),
         ("import tbe\ndef f(*_, **__): tbe.x.y.z(1)[0]", "not subscriptable"),
+        ("def f(a): pass", "unexpected keyword argument 'kernel_name'"),
         ("def other(): pass", "has no attribute 'f'"),
     ],
 )

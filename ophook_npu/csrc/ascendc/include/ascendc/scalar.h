@@ -1,7 +1,12 @@
 // Functions of the scalar unit.
 #pragma once
 
+#include <cmath>
+#include <cstdlib>
+
 #include "types.h"
+
+using std::abs;  // kernels call it without a namespace for floats, of which C's own makes whole numbers
 
 namespace AscendC {
 
