@@ -147,9 +147,6 @@ def refuse_others(prototype: Prototype) -> None:
     if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
         what = f"{prototype.type} has the attribute {', '.join(other)}"
         raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
-    if filled := [p.name for p in prototype.outputs if any(number for _, number in p.initial)]:
-        what = f"{prototype.type} begins its output {', '.join(filled)} with other values than 0"
-        raise OphookError("kernel build", what, allowed="InitValue(0)")
 
 
 def _variants(project: Project, prototypes: Sequence[Prototype]) -> tuple[dict[str, list[Variant]], dict[str, int]]:
@@ -230,11 +227,16 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
     def row(values: Sequence[object]) -> str:
         return ", ".join(map(str, values))
 
+    def initial(p: OpParameter, choice: dict[str, int]) -> str:
+        start = p.starts_with(choice[p.name]) if p.name in choice else None
+        return "{0, 0}" if start is None else f"{{{start.nbytes}, {int.from_bytes(start.tobytes(), 'little')}ull}}"
+
     dtypes = "".join(
         f"const int32_t k{type_}Types{i}[] = {{{row([choice.get(p.name, -1) for p in parameters])}}};\n"
+        f"const ophook_initial k{type_}Initial{i}[] = {{{row([initial(p, choice) for p in prototype.outputs])}}};\n"
         for i, (choice, _) in enumerate(variants)
     )
-    choices = row([f'{{k{type_}Types{i}, "{file}"}}' for i, (_, file) in enumerate(variants)])
+    choices = row([f'{{k{type_}Types{i}, "{file}", k{type_}Initial{i}}}' for i, (_, file) in enumerate(variants)])
     names = row([f'"{p.name}"' for p in parameters])
     groups = [[a.name for a in prototype.attrs].index(name) for name in prototype.groups]
     attributes = "".join(
@@ -256,10 +258,10 @@ namespace {{
 {dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
 const char* const k{type_}Names[] = {{{names}}};
 const int32_t k{type_}Listed[] = {{{row([int(p.kind == DYNAMIC) for p in parameters])}}};
-const int32_t k{type_}Same[] = {{{row(same)}}}, k{type_}Zero[] = {{{row([int(bool(p.initial)) for p in prototype.outputs])}}};
+const int32_t k{type_}Same[] = {{{row(same)}}};
 const size_t k{type_}Groups[] = {{{row([*groups, 0])}}};
 const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(prototype.inputs)}, {len(prototype.outputs)},
-    {len(variants)}, k{type_}Names, k{type_}Listed, k{type_}Same, k{type_}Zero, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names,
+    {len(variants)}, k{type_}Names, k{type_}Listed, k{type_}Same, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names,
     k{type_}Groups, {len(groups)}}};
 }}
 extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})

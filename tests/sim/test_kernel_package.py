@@ -84,36 +84,53 @@ def test_the_projects_own_kernel_runs(run_sim, package: Path, code: str) -> None
 _LISTS = """
 import ctypes, torch, torch_npu
 own, base = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so")
-for function in (base.aclCreateTensor, base.aclCreateTensorList):
+for function in (base.aclCreateTensor, base.aclCreateTensorList, base.aclCreateBoolArray):
     function.restype = ctypes.c_void_p
 def numbers(values):
     return (ctypes.c_int64 * len(values))(*values)
 def made(t):
     rank, begin = ctypes.c_uint64(t.dim()), ctypes.c_void_p(t.data_ptr())
     sizes, strides = numbers(t.shape), numbers(t.stride())
-    return base.aclCreateTensor(sizes, rank, 0, strides, ctypes.c_int64(0), 2, sizes, rank, begin)
+    dtype = {torch.float32: 0, torch.int32: 3}[t.dtype]
+    return base.aclCreateTensor(sizes, rank, dtype, strides, ctypes.c_int64(0), 2, sizes, rank, begin)
 def listed(tensors):
     all = (ctypes.c_void_p * len(tensors))(*map(made, tensors))
     return ctypes.c_void_p(base.aclCreateTensorList(all, ctypes.c_uint64(len(all))))
 x = [torch.arange(30.).reshape(5, 6).npu(), torch.arange(7.).npu()]
 y = [torch.zeros(5, 6).npu(), torch.zeros(14).npu()[::2]]
 size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
 def first(*lists):
     return own.aclnnDivGetWorkspaceSize(*lists, ctypes.byref(size), ctypes.byref(executor))
 assert first(listed(x), listed(y)) == 0
-assert own.aclnnDiv(None, size, executor, ctypes.c_void_p(torch.npu.current_stream().npu_stream)) == 0
+assert own.aclnnDiv(None, size, executor, stream) == 0
 assert all(torch.equal(b.cpu(), a.cpu() / 4) for a, b in zip(x, y))
+other = ctypes.CDLL(OTHER)
+for dtype, begin in ((torch.float32, 2), (torch.int32, (7 << 16) + 7)):
+    a, b = torch.arange(16).to(dtype).npu(), torch.zeros(16, dtype=dtype).npu()
+    flags = ctypes.c_void_p(base.aclCreateBoolArray((ctypes.c_bool * 2)(True, False), ctypes.c_uint64(2)))
+    both = [ctypes.c_void_p(made(one)) for one in (a, b)]
+    given = both[0], True, flags, both[1]
+    assert other.aclnnAccumulateGetWorkspaceSize(*given, ctypes.byref(size), ctypes.byref(executor)) == 0
+    assert other.aclnnAccumulate(None, size, executor, stream) == 0
+    assert torch.equal(b.cpu(), a.cpu() + begin), b
 print(first(None, listed(y)), ctypes.cast(base.aclGetRecentErrMsg, ctypes.CFUNCTYPE(ctypes.c_char_p))().decode())
 """
 
 
-def test_lists_of_tensors(run_sim, tmp_path: Path) -> None:
+def test_lists_and_initial_values(run_sim, tmp_path: Path) -> None:
     """Of an operator that registers no inference: who calls aclnn gives the outputs' shapes."""
     from ophook_npu.sim.packages import build
 
-    build(ROOT / "tests" / "unit" / "kernel" / "div", tmp_path / "div")
-    library = tmp_path / "div" / "op_api" / "lib" / "libcust_opapi.so"
-    done = run_sim(f"LIBRARY = '{library}'\n{_LISTS}")
+    kernels = ROOT / "tests" / "unit" / "kernel"
+    build(kernels / "div", tmp_path / "div")
+    shutil.copytree(kernels / "accumulate", tmp_path / "project")
+    source = tmp_path / "project" / "op_host" / "accumulate.cc"
+    lines = source.read_text().splitlines(keepends=True)
+    source.write_text("".join(line for line in lines if "lists" not in line))  # lists of lists are refused
+    build(tmp_path / "project", tmp_path / "accumulate")
+    library = "op_api/lib/libcust_opapi.so"
+    done = run_sim(f"LIBRARY, OTHER = '{tmp_path}/div/{library}', '{tmp_path}/accumulate/{library}'\n{_LISTS}")
     assert "161002" in done.stdout and "x must be given" in done.stdout, done.stdout + done.stderr
 
 

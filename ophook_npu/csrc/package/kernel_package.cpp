@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
@@ -241,7 +242,7 @@ struct KernelCall final : PendingCall {
       for (size_t i = 0; i < of_inputs.size(); ++i) all &= fits(of_inputs[i], inputs, dtypes[i]);
       for (size_t i = 0; i < of_outputs.size(); ++i) all &= fits(of_outputs[i], outputs, dtypes[of_inputs.size() + i]);
       if (!all || !code->entries[c]) continue;
-      entry = code->entries[c], cube_entry = code->cube_entries[c];
+      entry = code->entries[c], cube_entry = code->cube_entries[c], initial = op->choices[c].initial;
       return;
     }
     std::string given;
@@ -296,9 +297,9 @@ struct KernelCall final : PendingCall {
     for (const Parameter& one : of_inputs) add_all(one, dense_inputs, one.count && written(one.begin) ? 2 : 0);
     for (size_t i = 0; i < of_outputs.size(); ++i) {
       const Parameter& one = of_outputs[i];
-      const bool zero = need_atomic && op->starts_at_zero[i];
-      for (size_t k = one.begin; zero && k < one.begin + one.count; ++k) dense_outputs[k].zero_();
-      add_all(one, dense_outputs, op->same_as[i] >= 0 || zero ? 2 : 1);
+      const bool filled = need_atomic && initial[i].bytes;
+      for (size_t k = one.begin; filled && k < one.begin + one.count; ++k) fill(dense_outputs[k], initial[i]);
+      add_all(one, dense_outputs, op->same_as[i] >= 0 || filled ? 2 : 1);
     }
     ascendc_memory space{"workspace", workspace, workspace_size, workspace_size, 3, 1};
     memory.push_back(space);
@@ -339,6 +340,11 @@ struct KernelCall final : PendingCall {
     return words;
   }
 
+  static void fill(const at::Tensor& tensor, const ophook_initial& with) {
+    auto* to = static_cast<char*>(tensor.data_ptr());
+    for (size_t at = 0; at < tensor.nbytes(); at += with.bytes) std::memcpy(to + at, &with.pattern, std::min(with.bytes, tensor.nbytes() - at));
+  }
+
   static bool overlap(const at::Tensor& a, const at::Tensor& b) {
     const auto* from = static_cast<const char*>(a.data_ptr());
     const auto* to = static_cast<const char*>(b.data_ptr());
@@ -348,6 +354,7 @@ struct KernelCall final : PendingCall {
   const ophook_operator* op;
   const Loaded* code = nullptr;
   void *entry = nullptr, *cube_entry = nullptr;
+  const ophook_initial* initial = nullptr;
   Tensors inputs, outputs;  // of all parameters
   std::vector<Parameter> of_inputs, of_outputs;
   std::vector<HcclComm> groups;

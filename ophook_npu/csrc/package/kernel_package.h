@@ -14,9 +14,15 @@ extern "C" {
 struct aclTensor;
 struct aclOpExecutor;
 
+typedef struct ophook_initial {  // what is repeated in an output's memory before its kernel runs
+  size_t bytes;                  // 0: nothing
+  uint64_t pattern;
+} ophook_initial;
+
 typedef struct ophook_choice {   // one column of the OpDef's data types
   const int32_t* dtypes;         // ge::DataType of every input, then of every output; -1: any
   const char* library;           // in the package's folder of kernels
+  const struct ophook_initial* initial;  // of each output, where a kernel asks for it
 } ophook_choice;
 
 typedef struct ophook_operator {
@@ -27,7 +33,6 @@ typedef struct ophook_operator {
   const char* const* names;      // of inputs, then of outputs
   const int32_t* listed;         // whether it is a list of tensors: of inputs, then of outputs
   const int32_t* same_as;        // for each output the input that it is, or -1
-  const int32_t* starts_at_zero; // for each output: zeroed before the kernel
   int32_t launches_empty;        // also where every output is empty
   const ophook_choice* choices;
   const void* anchor;            // any address in the package's library: tells where the package is
