@@ -7,6 +7,7 @@ what calls `opc`.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections import defaultdict
@@ -37,6 +38,8 @@ def build(library: Path, out: Path) -> list[str]:
     Raises:
         OphookError: the library is no host side of operators.
     """
+    if prefix := os.environ.get("OPS_DIRECT_ACCESS_PREFIX"):
+        raise OphookError("op_build", f"OPS_DIRECT_ACCESS_PREFIX={prefix} is not simulated", allowed="functions aclnn…")
     try:
         project = Project.compiled(library, {})
     except OSError as error:

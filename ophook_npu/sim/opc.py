@@ -164,23 +164,29 @@ def _choice(kernel: Kernel, node: dict[str, Any]) -> int:
     raise OphookError("opc", f"{kernel.prototype.type}: the OpDef does not list {given}")
 
 
-def run(options: argparse.Namespace) -> Path:
-    """Write ``BIN.o`` and ``BIN.json``.
-
-    Returns:
-        The kernel.
+def run(options: argparse.Namespace) -> None:
+    """Write ``BIN.o`` and ``BIN.json`` for each description in the file that ``--input_param`` names.
 
     Raises:
         OphookError: something does not compile, or nothing tells the operator's host side.
     """
+    try:
+        param = json.loads(Path(options.input_param).read_text(encoding="utf-8"))
+        op_type, nodes = param["op_type"], param["op_list"]
+    except (OSError, ValueError, KeyError) as error:
+        allowed = 'JSON with "op_type" and "op_list"'
+        raise OphookError("opc", f"--input_param={options.input_param}: {error}", allowed=allowed) from error
+    for node in nodes:
+        _compile(options, op_type, node)
+
+
+def _compile(options: argparse.Namespace, op_type: str, node: dict[str, Any]) -> None:
     source, out = Path(options.source).resolve(), Path(options.output).resolve()
-    param = json.loads(Path(options.input_param).read_text(encoding="utf-8"))
-    (node,) = param["op_list"]
     attributes = [one["value"] for one in node.get("attrs", ())]
     operands = copy.deepcopy([*node["inputs"], *node["outputs"], *attributes])
     asked = compilation(source, options.main_func, operands, options.soc_version, _family(options.soc_version))
-    project = _project(param["op_type"], asked, (source, out))
-    kernel = Kernel(project, project.prototype(param["op_type"]), Settings())
+    project = _project(op_type, asked, (source, out))
+    kernel = Kernel(project, project.prototype(op_type), Settings())
     choice = _choice(kernel, node)
     entry = kernel.entry(kernel.prototype.combinations()[choice])
     # Who loads it knows nothing else of the kernel.
@@ -203,7 +209,6 @@ def run(options: argparse.Namespace) -> Path:
         },
     }  # fmt: skip
     (out / f"{name}.json").write_text(json.dumps(about, indent=4) + "\n")
-    return written
 
 
 def _place(library: Path, binary: Path, alias: Path) -> None:
