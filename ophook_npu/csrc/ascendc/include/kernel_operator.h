@@ -28,7 +28,7 @@
 #include "ascendc/elementwise.h"
 #include "ascendc/limits.h"
 #include "ascendc/reg_older.h"
-#include "ascendc/simt.h"
+#include "ascendc/simt_older.h"
 #else
 #include "ascendc/cube.h"
 #endif
