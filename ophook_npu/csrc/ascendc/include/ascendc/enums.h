@@ -135,6 +135,8 @@ struct DataCopyPadExtParams {
   };
   std::conditional_t<std::is_same_v<T, bfloat16_t>, Number, T> paddingValue{};
 };
+template <typename V>
+DataCopyPadExtParams(bool, uint8_t, uint8_t, V) -> DataCopyPadExtParams<V>;
 
 struct UnaryRepeatParams {
   UnaryRepeatParams() = default;
