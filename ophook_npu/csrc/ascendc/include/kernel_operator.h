@@ -23,6 +23,9 @@
 #include "ascendc/types.h"
 #include "ascendc/vector.h"
 #include "ascendc/whole.h"
+#ifdef ASCENDC_CPU_DEBUG  // kernels print by it without its header
+#include <iostream>
+#endif
 #if __NPU_ARCH__ == 3510  // its cube unit has other layouts in L0A and L0B, and is not simulated
 #include "ascendc/copy_dimensions.h"
 #include "ascendc/elementwise.h"

@@ -5,6 +5,6 @@ extern "C" __global__ __aicore__ void fill_index(GM_ADDR var, GM_ADDR index, GM_
   to.SetGlobalBuffer((__gm__ int32_t*)var);
   at.SetGlobalBuffer((__gm__ int32_t*)index);
   to.SetValue(at.GetValue(0), 7);
-  AscendC::DataCacheCleanAndInvalid<int32_t, AscendC::CacheLine::ENTIRE_DATA_CACHE, AscendC::DcciDst::CACHELINE_OUT>(
-      to);
+  dcci(var, 0);
+  dcci(var, 1, 2);
 }
