@@ -33,6 +33,8 @@ RUNTIME, HOST = "libophook_ascendc.so", "libophook_op_host.so"
 
 # What g++ says, and what it means in an Ascend C project.
 _HINTS = (
+    (re.compile(r"(tilingdata_base\.h): No such file"),
+     "{0} is for op_host: in a kernel GET_TILING_DATA knows the structure without it"),
     (re.compile(r"DTYPE_(\w+). was not declared"), "DTYPE_{0} is the type of the OpDef's parameter {0}"),
     (re.compile(r"OphookDefaultTiling"), "GET_TILING_DATA needs REGISTER_TILING_DATA_CLASS on the host side or "
      "REGISTER_TILING_DEFAULT in the kernel"),
@@ -372,7 +374,7 @@ _PLACE = re.compile(r"(.+):(\d+)(?: \(discriminator \d+\))?$")
 def place(told: str) -> str:
     """Where a crash was, by what `ascendc_tell_crashes` wrote: the innermost line that is not of our headers."""
     for library, _, offset in (line.rpartition(" ") for line in told.splitlines()):
-        if f"{os.sep}kernel{os.sep}" not in library:
+        if f"{os.sep}kernel{os.sep}" not in library and Path(library).name != HOST:
             continue
         command = ["addr2line", "-i", "-e", library, offset]  # of binutils, which a compiler needs, too
         lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()

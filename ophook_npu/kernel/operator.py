@@ -102,7 +102,8 @@ class Kernel:
         call = _Call(self, blocks, choice, attributes, outputs)
         results = call.infer()
         tiling = call.tile()
-        if self.prototype.launches_empty or any(block.bytes for own in results for block in own):
+        written = results or blocks
+        if self.prototype.launches_empty or any(block.bytes for own in written for block in own):
             self._run(blocks, results, choice, tiling)
         else:
             self.report = KernelReport()
@@ -130,8 +131,10 @@ class Kernel:
         return tuple(v for v, p in zip(inputs, self.prototype.inputs, strict=False) if self._in_place(p.name))
 
     def _in_place(self, name: str) -> bool:
-        return any(p.name == name for p in self.prototype.outputs) and any(
-            p.name == name for p in self.prototype.inputs
+        """Whether an output is that input. What has no output has nothing but its inputs to write to."""
+        outputs = self.prototype.outputs
+        return any(p.name == name for p in self.prototype.inputs) and (
+            not outputs or any(p.name == name for p in outputs)
         )
 
     def _signature(self) -> str:
@@ -283,7 +286,7 @@ class _Call:
 
     def infer(self) -> list[list[Block]]:
         """The outputs, with the shapes that the operator infers; one that is an input, too, is that input's block."""
-        if self.shapes is None and not self.prototype.infers:
+        if self.shapes is None and not (self.prototype.infers and self.prototype.outputs):
             self.shapes = self._assumed()
         if self.shapes is None:
             error = ctypes.create_string_buffer(512)

@@ -15,7 +15,7 @@ FUNCTION = "__simt_vf__"  # what its name stands behind
 # The compiler calls the runtime before each access to memory: runtime/simt_memory.cpp has what it calls.
 WATCHED = ["-fsanitize=thread"]
 
-_OTHER_KERNEL = re.compile(r"\b__(?:vector|cube|mix|aicore)__\b|\[aicore\]")
+_OTHER_KERNEL = re.compile(r"\b__(?:vector|cube|mix|aicore)__\b|\[aicore\]|\bophook_aicore\b")
 _MARK = re.compile("^#.*$", re.MULTILINE)  # around what a macro of a system's header stands for
 _BOUND = re.compile(r"\b__launch_bounds__\s*\(")
 _TYPE = r"(?:\w+\s+|\w+::)*?\w+(?:<[^<>;]*>)?"

@@ -10,7 +10,7 @@ __simt_vf__ __aicore__ LAUNCH_BOUND(THREADS) inline void Reversed(__gm__ float* 
   __ubuf__ float kept[THREADS];
   const int32_t i = Simt::GetThreadIdx();
   kept[i] = x[Simt::GetBlockIdx() * Simt::GetThreadNum() + i];
-  if (wait) asc_syncthreads();
+  if (wait) Simt::ThreadBarrier();
   y[Simt::GetBlockIdx() * Simt::GetThreadNum() + i] = kept[Simt::GetThreadNum() - 1 - i];
 }
 
@@ -28,6 +28,20 @@ __simt_vf__ __aicore__ LAUNCH_BOUND(THREADS) inline void Divided(__gm__ uint32_t
   uint32_t magic = 0, shift = 0;
   GetUintDivMagicAndShift(magic, shift, by);
   y[threadIdx.x] = Simt::UintDiv<uint32_t>(x[threadIdx.x], magic, shift);
+}
+
+__simt_vf__ __aicore__ LAUNCH_BOUND(THREADS) inline void FirstBits(__gm__ uint32_t* x, __gm__ uint32_t* y) {
+  const uint32_t bits = __ldg<LD_L2CacheType::L2_CACHE_HINT_NORMAL_FV, L1CacheType::NON_CACHEABLE>(x + threadIdx.x);
+  enum Kind { zero, other } kind = bits == 0 ? zero : other;
+  const uint32_t first = __shfl(kind, 0, 4) == zero;  // of its four
+  __stg<ST_L2CacheType::L2_CACHE_HINT_NORMAL_FV, L1CacheType::NON_CACHEABLE>(y + threadIdx.x, first);
+  __threadfence();
+  atomicAdd(y + threadIdx.x, Simt::Ffs(bits) * 100 + Simt::Ffs(uint64_t(bits) << 32));
+}
+
+extern "C" __global__ __aicore__ void first_bits(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  Simt::VF_CALL<FirstBits>(Simt::Dim3(THREADS), (__gm__ uint32_t*)x, (__gm__ uint32_t*)y);
 }
 
 extern "C" __global__ __aicore__ void divided(GM_ADDR x, GM_ADDR y) {

@@ -410,3 +410,24 @@ extern "C" __global__ __aicore__ void dequantized(GM_ADDR x, GM_ADDR z) {
   CastDequant<uint8_t, int16_t>(all[32].ReinterpretCast<uint8_t>(), v, 64);
   copy_out(z, all, 64);
 }
+
+// Copies with what only an Atlas inference product computes on the way.
+extern "C" __global__ __aicore__ void enhanced(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> room;
+  pipe.InitBuffer(room, 128);
+  LocalTensor<float> v = room.Get<float>();
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x));
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z));
+  DataCopyEnhancedParams more;
+  more.blockMode = BlockMode::BLOCK_MODE_MATRIX;
+  DataCopy(v, from, {2, 1, 1, 0}, more);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  DataCopy(v[16], v, {1, 2, 0, 0}, more);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(to, v, {1, 4, 0, 0}, more);
+  static_assert(std::is_same_v<decltype(DataCopyPadExtParams{false, 0, 0, 0}), DataCopyPadExtParams<int>>);
+}

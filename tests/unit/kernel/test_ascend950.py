@@ -48,6 +48,12 @@ def test_divisions_as_products(by: int) -> None:
     assert clean(report) and np.array_equal(y, x // np.uint32(by))
 
 
+def test_older_names_of_functions_of_threads() -> None:
+    x = np.array([0, 1, 6, 2**31] * 16, dtype=np.uint32)
+    y, report = run("first_bits", x, (64,), "uint32")
+    assert clean(report) and y[:4].tolist() == [1, 1 + 100 + 33, 1 + 200 + 34, 1 + 3200 + 64]
+
+
 def test_older_names_of_vector_functions() -> None:
     x = np.linspace(-2, 2, 64, dtype=np.float32) + np.float32(0.125)
     y, report = run("chosen", x, (64,))

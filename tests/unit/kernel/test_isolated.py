@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ophook_npu import toolchain
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel import isolated
+from ophook_npu.kernel import build, isolated
 from ophook_npu.kernel.build import hint
 from ophook_npu.kernel.check import compare
 from ophook_npu.kernel.pages import declared, pages
@@ -34,6 +36,15 @@ def test_error_comes_back_with_its_parts() -> None:
 def test_crash_is_named() -> None:
     with pytest.raises(OphookError, match="SIGSEGV"):
         isolated.call(lambda: os.kill(os.getpid(), signal.SIGSEGV), 30)
+
+
+def test_a_crash_of_the_host_side_has_its_line(tmp_path: Path) -> None:
+    source, library = tmp_path / "tiling.cpp", tmp_path / build.HOST
+    source.write_text("\nint tile(int* p) { return *p; }\n")
+    subprocess.run([*toolchain.compiler(), "-g", "-shared", "-fPIC", "-o", library, source], check=True)
+    symbols = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
+    (at,) = (line.split()[0] for line in symbols.splitlines() if "tile" in line)
+    assert build.place(f"/usr/lib/libc.so.6 10\n{library} {at}\n") == f" at {source}:2"
 
 
 def test_endless_loop_is_ended() -> None:
@@ -89,6 +100,7 @@ def test_hints() -> None:
         hint("error: ‘asc_add_relu’ was not declared in this scope", "950") or ""
     )
     assert "DTYPE_X" in (hint("error: ‘DTYPE_X’ was not declared in this scope") or "")
+    assert "for op_host" in (hint("fatal error: register/tilingdata_base.h: No such file or directory") or "")
     told = hint("error: ‘class AscendC::TPipe’ has no member named ‘InitSpmBuffer’; did you mean ‘InitBuffer’?")
     assert told and told.startswith("InitSpmBuffer is documented (SIMD-API/基础API/资源管理/TPipe) and not")
     # Another class has it.

@@ -58,3 +58,15 @@ def test_results_of_a_list_are_compared(tmp_path: Path) -> None:
     )  # fmt: skip
     wrong = checked(tmp_path, "[x[0] / 4, x[1]]")
     assert wrong.outcomes[0].status == "fail" and "output 1" in wrong.outcomes[0].reason
+
+
+def test_an_operator_without_outputs_changes_its_inputs(tmp_path: Path) -> None:
+    given = tmp_path / "inputs.py"
+    given.write_text(
+        "import numpy as np\n"
+        "def inputs(): return [(np.zeros(4, np.int32), np.array([2], np.int32))]\n"
+        "def reference(var, index): return np.array([0, 0, 7, 0], np.int32)\n"
+    )
+    project = Path(__file__).parent / "changes"
+    (checked,) = check(project, inputs=[given], declared=lambda prototype: [])
+    assert [(one.status, one.reason) for one in checked.outcomes] == [("pass", "")]

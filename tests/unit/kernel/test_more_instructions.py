@@ -193,3 +193,9 @@ def test_masks_of_bits_and_of_registers() -> None:
     np.testing.assert_array_equal(z[704:], x[64:])  # of bits that `v != o` made; equal where it is 64
     assert report.output == "DumpTensor 1, core 0: [\n  0, 1, 2, \n  3, 4, -\n]\n"
     assert not report.findings, [str(f) for f in report.findings]
+
+
+def test_enhanced_copies_are_plain_ones() -> None:
+    z, report = run("enhanced", X, 32)
+    assert not report.findings, [str(f) for f in report.findings]
+    np.testing.assert_array_equal(z, np.tile(np.concatenate([X[:8], X[16:24]]), 2))

@@ -3,6 +3,7 @@
 import pytest
 
 from ophook_npu.errors import OphookError
+from ophook_npu.kernel import threads
 from ophook_npu.sim.kernel_text import translated
 
 
@@ -25,6 +26,14 @@ def test_launches(launch: str, call: str) -> None:
 def test_a_kernel_with_matmul_objects_has_cube_cores(only: str, kind: int) -> None:
     text = f'# 1 "x/ascendc/matmul.h"\n# 1 "f.asc"\n__global__ void f(int* x) {{ matmul_details::Register({only}); }}\n'
     assert f'ophook_f("f", {kind});' in translated(text, "f.asc")
+
+
+@pytest.mark.parametrize("mark", ["__vector__", "[aicore]", "__attribute__((ophook_aicore))"])
+def test_kernels_that_call_functions_of_threads_are_none(mark: str) -> None:
+    kernel = f'extern "C" __global__ {mark} void one(int* x) {{ asc_vf_call<f>(dim3(32), x); }}'
+    text = f"__simt_vf__ {mark} inline void f(int* x) {{ *x = 7; }} {kernel}"
+    made = threads.translated(text)
+    assert threads.are_in(text, False) and made.count("simt_bound(") == 1 and made.endswith(kernel)
 
 
 def test_the_trap_instruction() -> None:

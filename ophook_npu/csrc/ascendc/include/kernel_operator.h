@@ -23,12 +23,15 @@
 #include "ascendc/types.h"
 #include "ascendc/vector.h"
 #include "ascendc/whole.h"
+#ifdef ASCENDC_CPU_DEBUG  // kernels print by it without its header
+#include <iostream>
+#endif
 #if __NPU_ARCH__ == 3510  // its cube unit has other layouts in L0A and L0B, and is not simulated
 #include "ascendc/copy_dimensions.h"
 #include "ascendc/elementwise.h"
 #include "ascendc/limits.h"
 #include "ascendc/reg_older.h"
-#include "ascendc/simt.h"
+#include "ascendc/simt_older.h"
 #else
 #include "ascendc/cube.h"
 #endif

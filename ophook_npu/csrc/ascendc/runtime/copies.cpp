@@ -326,6 +326,7 @@ void write_global(const char* call, Global tensor, uint64_t index, uint32_t size
   Core& c = core();
   Operation op(c, Pipe::S, call, at);
   uint8_t* data = tensor.data + index * size;
+  op.same = op.holds(data, static_cast<const uint8_t*>(value), size);
   std::memcpy(data, value, op.to_device(data, size));
   if (c.launch.checks()) c.cache.dirty.insert(line_of(data));
 }

@@ -316,7 +316,8 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
   const uint32_t size = size_of(a.dtype);
   if (cover.kind == Cover::kCount && c.launch.checks() && cover.low * size % 256)
     c.report(Kind::alignment, call, at,
-             text("%llu elements are no multiple of 256 bytes", (unsigned long long)cover.low));
+             text("%llu elements are no multiple of 256 bytes: compare up to the next one, in buffers that have it",
+                  (unsigned long long)cover.low));
   Operand operands[2] = {{&a, sa, size, false, "the source"}, {b, sb, size, false, "the second source"}};
   Walk walk(op, operands, b ? 2 : 1, cover);
   const uint64_t bytes = (walk.end() + 7) / 8;

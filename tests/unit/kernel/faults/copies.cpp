@@ -175,6 +175,7 @@ void two_cores_write_the_same(ARGUMENTS) {
   t = queue.DeQue<float>();
   DataCopy(part(z), t, count);  // FAULT cores_overlap
   queue.FreeTensor(t);
+  whole(workspace).SetValue(0, 7.0f);  // equal values are no fault
 }
 EXPORT(two_cores_write_the_same)
 

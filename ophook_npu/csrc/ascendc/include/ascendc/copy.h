@@ -94,6 +94,34 @@ __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>&
   ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params, 64, 64), at);
 }
 
+// What is computed on the way from L0C to UB of an Atlas inference product: that route is refused here, and on others,
+// as the page says, the copy is the one without it.
+enum class BlockMode : uint8_t {
+  BLOCK_MODE_NORMAL,
+  BLOCK_MODE_MATRIX,
+  BLOCK_MODE_VECTOR,
+  BLOCK_MODE_SMALL_CHANNEL,
+  BLOCK_MODE_DEPTHWISE
+};
+enum class DeqScale : uint8_t { DEQ_NONE, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
+enum class pad_t : uint8_t { PAD_NONE };
+struct DataCopyEnhancedParams {
+  BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
+  DeqScale deqScale = DeqScale::DEQ_NONE;
+  uint64_t deqValue = 0;
+  uint8_t sidStoreMode = 0;
+  bool isRelu = false;
+  pad_t padMode = pad_t::PAD_NONE;
+  uint64_t padValue = 0;
+  uint64_t deqTensorAddr = 0;
+};
+template <typename To, typename From>
+__aicore__ inline auto DataCopy(const To& dst, const From& src, const DataCopyParams& params,
+                                const DataCopyEnhancedParams&, ophook::rt::At at = ophook::rt::At::here())
+    -> decltype(DataCopy(dst, src, params, at)) {
+  DataCopy(dst, src, params, at);
+}
+
 // Parts of a matrix of several dimensions, from startIndex to endIndex: in the innermost one pieces of burstLen blocks
 // with stride elements between them, in the others every (stride + 1)-th.
 struct SliceInfo {

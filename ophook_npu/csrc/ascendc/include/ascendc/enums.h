@@ -9,7 +9,7 @@ namespace AscendC {
 namespace Impl {
 constexpr int32_t QUEUE_DEPTH = 1;  // of queues in the vendor's examples
 }
-constexpr int32_t ONE_BLK_SIZE = 32, ONE_BLK_FLOAT_NUM = 8, ONE_BLK_HALF_NUM = 16;
+constexpr int32_t ONE_BLK_SIZE = 32, DEFAULT_C0_SIZE = 32, ONE_BLK_FLOAT_NUM = 8, ONE_BLK_HALF_NUM = 16;
 constexpr int32_t ONE_REPEAT_BYTE_SIZE = 256, MAX_REPEAT_TIMES = 255;
 constexpr int32_t DEFAULT_BLK_NUM = 8, BRCB_BROADCAST_NUMBER = 8;  // blocks of a repeat, of Brcb as well
 constexpr uint8_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8;
@@ -135,6 +135,8 @@ struct DataCopyPadExtParams {
   };
   std::conditional_t<std::is_same_v<T, bfloat16_t>, Number, T> paddingValue{};
 };
+template <typename V>
+DataCopyPadExtParams(bool, uint8_t, uint8_t, V) -> DataCopyPadExtParams<V>;
 
 struct UnaryRepeatParams {
   UnaryRepeatParams() = default;

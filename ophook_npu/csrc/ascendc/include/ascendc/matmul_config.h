@@ -240,6 +240,5 @@ struct GetMmDstType {
   using T = typename matmul_details::ElementOf<A>::T;
   using Type = std::conditional_t<std::is_same_v<T, int8_t> || std::is_same_v<T, int4b_t>, int32_t, float>;
 };
-constexpr int32_t DEFAULT_C0_SIZE = 32;
 
 }  // namespace AscendC

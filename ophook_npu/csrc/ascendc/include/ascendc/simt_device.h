@@ -21,13 +21,13 @@ constexpr bool is_shuffled = one_of<T, int32_t, uint32_t, float, int64_t, uint64
                                     half2, bfloat16_t, bfloat16x2_t>;
 template <typename T>
 constexpr bool is_reduced = one_of<T, int32_t, uint32_t, float, half>;
-// A number that is none of these becomes the one that C++ makes of it: a short an int.
+// A number that is none of these becomes the one that C++ makes of it: a short, or a value of an enum, an int.
 template <typename T, bool direct, typename = void>
 struct TakenAs {
   using type = T;
 };
 template <typename T>
-struct TakenAs<T, false, std::enable_if_t<std::is_arithmetic_v<T>>> {
+struct TakenAs<T, false, std::enable_if_t<std::is_convertible_v<T, int> && std::is_scalar_v<T>>> {
   using type = decltype(+T());
 };
 template <typename T, bool direct>

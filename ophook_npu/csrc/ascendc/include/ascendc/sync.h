@@ -321,6 +321,10 @@ __aicore__ inline int64_t get_subblockdim() { return ophook::rt::sub_block_count
 __aicore__ inline void pipe_barrier(pipe_t pipe, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
 }
+__aicore__ inline void dcci(void* dst, uint64_t entire, uint64_t type = 0, ophook::rt::At at = ophook::rt::At::here()) {
+  const bool of_ub = entire && type == 1;  // whose lines the cache does not hold here
+  if (!of_ub) ophook::rt::cache_clean({static_cast<uint8_t*>(dst), 0, ophook::rt::Dtype::u8}, entire, at);
+}
 __aicore__ inline void set_flag(pipe_t from, pipe_t to, event_t id, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::set_flag(ophook::rt::Pipe(int(from)), ophook::rt::Pipe(int(to)), int(id), at);
 }
