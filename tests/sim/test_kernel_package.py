@@ -114,11 +114,16 @@ for dtype, begin in ((torch.float32, 2), (torch.int32, (7 << 16) + 7)):
     assert other.aclnnAccumulateGetWorkspaceSize(*given, ctypes.byref(size), ctypes.byref(executor)) == 0
     assert other.aclnnAccumulate(None, size, executor, stream) == 0
     assert torch.equal(b.cpu(), a.cpu() + begin), b
+last = ctypes.CDLL(LAST)
+changed, at = torch.zeros(4, dtype=torch.int32).npu(), torch.tensor([2], dtype=torch.int32).npu()
+both = [ctypes.c_void_p(made(one)) for one in (changed, at)]
+assert last.aclnnFillIndexGetWorkspaceSize(*both, ctypes.byref(size), ctypes.byref(executor)) == 0
+assert last.aclnnFillIndex(None, size, executor, stream) == 0 and changed.tolist() == [0, 0, 7, 0], changed
 print(first(None, listed(y)), ctypes.cast(base.aclGetRecentErrMsg, ctypes.CFUNCTYPE(ctypes.c_char_p))().decode())
 """
 
 
-def test_lists_and_initial_values(run_sim, tmp_path: Path) -> None:
+def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
     """Of an operator that registers no inference: who calls aclnn gives the outputs' shapes."""
     from ophook_npu.sim.packages import build
 
@@ -129,8 +134,9 @@ def test_lists_and_initial_values(run_sim, tmp_path: Path) -> None:
     lines = source.read_text().splitlines(keepends=True)
     source.write_text("".join(line for line in lines if "lists" not in line))  # lists of lists are refused
     build(tmp_path / "project", tmp_path / "accumulate")
-    library = "op_api/lib/libcust_opapi.so"
-    done = run_sim(f"LIBRARY, OTHER = '{tmp_path}/div/{library}', '{tmp_path}/accumulate/{library}'\n{_LISTS}")
+    build(kernels / "changes", tmp_path / "changes")  # it has no output
+    built = [str(tmp_path / name / "op_api/lib/libcust_opapi.so") for name in ("div", "accumulate", "changes")]
+    done = run_sim(f"LIBRARY, OTHER, LAST = {built}\n{_LISTS}")
     assert "161002" in done.stdout and "x must be given" in done.stdout, done.stdout + done.stderr
 
 

@@ -218,7 +218,7 @@ struct KernelCall final : PendingCall {
     ascendc_call call{op->type,    given.data(), counts.data(), counts.size(), inferred.data(),
                       result_counts.data(), result_counts.size(), attrs.data(),  attrs.size(),  platform};
     char error[512] = "";
-    const int failed = code->infer(&call, error, sizeof error);
+    const int failed = outputs.empty() ? ASCENDC_INFERS_NOTHING : code->infer(&call, error, sizeof error);
     TORCH_CHECK(!failed || failed == ASCENDC_INFERS_NOTHING, error);
     for (size_t i = 0; !failed && i < of_outputs.size(); ++i)
       for (size_t k = of_outputs[i].begin; op->same_as[i] < 0 && k < of_outputs[i].begin + of_outputs[i].count; ++k)
@@ -252,7 +252,10 @@ struct KernelCall final : PendingCall {
   }
 
   void run(void* workspace) override {
-    const bool empty = std::all_of(outputs.begin(), outputs.end(), [](const at::Tensor& t) { return t.numel() == 0; });
+    // What has no output has nothing but its inputs to write to.
+    const bool of_inputs_alone = outputs.empty();
+    const Tensors& results = of_inputs_alone ? inputs : outputs;
+    const bool empty = std::all_of(results.begin(), results.end(), [](const at::Tensor& t) { return !t.defined() || t.numel() == 0; });
     if (empty && !op->launches_empty) return;
     for (const Parameter& one : of_inputs)
       for (size_t k = one.begin; k < one.begin + one.count; ++k) reachable(one.name, inputs[k]);
@@ -282,7 +285,7 @@ struct KernelCall final : PendingCall {
     for (size_t i = 0; i < of_outputs.size(); ++i)
       for (size_t k = 0; op->same_as[i] >= 0 && k < of_outputs[i].count; ++k)
         input_of[of_outputs[i].begin + k] = int64_t(of_inputs[size_t(op->same_as[i])].begin + k);
-    auto written = [&](size_t input) { return std::find(input_of.begin(), input_of.end(), int64_t(input)) != input_of.end(); };
+    auto written = [&](size_t input) { return of_inputs_alone || std::find(input_of.begin(), input_of.end(), int64_t(input)) != input_of.end(); };
     Tensors dense_inputs, dense_outputs;
     for (const at::Tensor& tensor : inputs) dense_inputs.push_back(tensor.defined() ? tensor.contiguous() : tensor);
     // A kernel that copies tile by tile would read what it has written: inputs that overlap an output are copied.
@@ -323,8 +326,9 @@ struct KernelCall final : PendingCall {
                                 joined.contexts.size()};
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (!outputs[i].is_same(dense_outputs[i])) outputs[i].copy_(dense_outputs[i]);
+    const Tensors& dense = of_inputs_alone ? dense_inputs : dense_outputs;
+    for (size_t i = 0; i < results.size(); ++i)
+      if (!results[i].is_same(dense[i])) results[i].copy_(dense[i]);
   }
 
   // As ListTensorDesc reads it: the distance to the addresses; of each tensor its dimensions and its place in 32 bits

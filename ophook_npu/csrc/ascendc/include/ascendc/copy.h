@@ -103,7 +103,7 @@ enum class BlockMode : uint8_t {
   BLOCK_MODE_SMALL_CHANNEL,
   BLOCK_MODE_DEPTHWISE
 };
-enum class DeqScale : uint8_t { DEQ_NONE, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
+enum class DeqScale : uint8_t { DEQ_NONE, DEQ16, VDEQ16 };
 enum class pad_t : uint8_t { PAD_NONE };
 struct DataCopyEnhancedParams {
   BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
