@@ -88,14 +88,14 @@ class Prototype:
 
 
 def _sources(folder: Path) -> list[Path]:
-    """Those in the folder itself and, of Atlas A2 and A3 alone, in its arch22; if there are none, those of the folders
-    in it, one an operator."""
+    """Those in the folder itself and, of Atlas A2 and A3 alone, in its arch22, and tilings in op_tiling; if there are
+    none, those of the folders in it, one an operator."""
 
     def of(*patterns: str) -> list[Path]:
         found = (path for pattern in patterns for path in folder.glob(pattern))
         return sorted(path for path in found if path.suffix in _CPP)
 
-    return of("*", "arch22/*") or of("*/*")
+    return of("*", "arch22/*", "op_tiling/*", "op_tiling/arch22/*") or of("*/*")
 
 
 _MOST_GROUPS = 2

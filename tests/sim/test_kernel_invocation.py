@@ -52,13 +52,15 @@ def test_a_kernel_runs_as_a_function_on_the_processor_of_its_target(tmp_path: Pa
     assert done.stderr.endswith("2 of 2 kernel launches had errors\n"), done.stderr
 
 
-@pytest.mark.parametrize("kind", ["STATIC", "SHARED"])
-def test_a_kernel_is_launched_from_a_source_that_a_host_compiler_compiles(kind: str, tmp_path: Path) -> None:
-    program = built(tmp_path, "npu", kind, "Ascend910B4")
-    done = in_toolkit(str(program), tmp_path)
-    assert (done.returncode, done.stdout.strip()) == (0, f"status 0\n{RIGHT.format(40)}"), done
+@pytest.mark.parametrize(("kind", "soc", "cores"), [("STATIC", "Ascend910B4", 40), ("SHARED", "Ascend950PR_9589", 64)])
+def test_a_kernel_is_launched_from_a_source_that_a_host_compiler_compiles(
+    kind: str, soc: str, cores: int, tmp_path: Path
+) -> None:
+    program = built(tmp_path, "npu", kind, soc)
+    done = in_toolkit(str(program), tmp_path, OPHOOK_SIM_SOC=soc)
+    assert (done.returncode, done.stdout.strip()) == (0, f"status 0\n{RIGHT.format(cores)}"), done
     assert (tmp_path / "out" / "include" / "kernels" / "aclrtlaunch_scaled.h").is_file()
-    assert "status 507015" in in_toolkit(f"{program} more", tmp_path).stdout
+    assert "status 507015" in in_toolkit(f"{program} more", tmp_path, OPHOOK_SIM_SOC=soc).stdout
 
 
 def test_the_compiler_makes_archives_and_takes_the_processor_and_the_mode(tmp_path: Path) -> None:

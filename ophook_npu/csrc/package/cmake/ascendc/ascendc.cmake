@@ -16,6 +16,12 @@ if(NOT TARGET host_intf_pub)
     target_link_libraries(host_intf_pub INTERFACE "${_ophook_toolkit}/lib64/libascendcl.so")
 endif()
 
+# What the project is built for, as its run.sh says: Atlas A2 and A3 are what bisheng takes unasked.
+set(_ophook_arch)
+if("${SOC_VERSION}" MATCHES "^[Aa]scend950")
+    set(_ophook_arch --npu-arch=dav-3510)
+endif()
+
 # How sources of NAME are compiled, for the commands that CMake does not know as compilers.
 function(_ophook_flags name out)
     set(defines "$<FILTER:$<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>,EXCLUDE,^$>")
@@ -35,6 +41,7 @@ function(ascendc_library name kind)
     set_source_files_properties(${sources} PROPERTIES LANGUAGE ASC)
     add_library(${name} ${kind} ${sources})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(${name} PRIVATE ${_ophook_arch})
     set(headers "${CMAKE_CURRENT_BINARY_DIR}/include/${name}")
     _ophook_flags(${name} flags)
     add_custom_command(
@@ -64,7 +71,7 @@ function(ascendc_fatbin_library name)
     add_custom_command(
         OUTPUT "${binary}"
         COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_CURRENT_BINARY_DIR}/fatbin/${name}"
-        COMMAND "${OPHOOK_BISHENG}" -x asc -fPIC -shared -Wl,-Bsymbolic ${flags} ${sources} -o "${binary}"
+        COMMAND "${OPHOOK_BISHENG}" -x asc ${_ophook_arch} -fPIC -shared -Wl,-Bsymbolic ${flags} ${sources} -o "${binary}"
         DEPENDS ${sources}
         COMMAND_EXPAND_LISTS VERBATIM)
     add_custom_target(${name} ALL DEPENDS "${binary}")
