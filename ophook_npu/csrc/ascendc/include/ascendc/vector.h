@@ -384,6 +384,7 @@ __aicore__ inline void ResetMask() { ophook::rt::set_mask(false, ~uint64_t{0}, ~
 
 class AscendCUtils {
  public:
+  __aicore__ static inline int32_t GetBitSize(int32_t byteSize) { return byteSize * 8; }
   // What an overflow gives is not modelled: floats keep infinity, whatever is set here.
   static __aicore__ void SetOverflow(uint64_t) {}
   // These have no page, and many operators call them in the place of SetVectorMask.
