@@ -384,7 +384,8 @@ def place(told: str) -> str:
     return ""
 
 
-_LAUNCH = re.compile(r"\b\w+\s*<<<([^;{}]*?)>>>(?=\s*\()")
+# With its arguments: the device's compiler does not look at them, and some are names that nobody declares.
+_LAUNCH = re.compile(r"\b\w+\s*<<<([^;{}]*?)>>>\s*\([^;{}]*\)")
 
 
 def _without_launches(source: Path) -> str | None:
@@ -393,7 +394,12 @@ def _without_launches(source: Path) -> str | None:
     None where it is C++ as it stands. Here who runs a kernel is this package.
     """
     text = source.read_text(errors="replace")
-    changed = _LAUNCH.sub(lambda launch: f"::ophook::rt::host_launch({launch.group(1)})", text)
+
+    def plain(launch: re.Match[str]) -> str:
+        lines = launch[0].count("\n") - launch[1].count("\n")  # what follows keeps its line
+        return f"::ophook::rt::host_launch({launch[1]})()" + "\n" * lines
+
+    changed = _LAUNCH.sub(plain, text)
     return None if changed == text else f'#include "ascendc/host_launch.h"\n#line 1 "{source}"\n{changed}'
 
 

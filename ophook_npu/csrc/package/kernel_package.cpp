@@ -268,7 +268,10 @@ struct KernelCall final : PendingCall {
       m.name = argument, m.role = role, m.element = 1;
       if (tensor.defined() && tensor.numel()) {
         m.data = tensor.data_ptr();
-        m.bytes = m.allocated = tensor.nbytes();
+        m.bytes = tensor.nbytes();
+        size_t left = 0;  // to the end of the allocation: what a copy of whole blocks may reach behind the tensor
+        if (sim_memory_device(m.data, &left) < 0) left = m.bytes;
+        m.allocated = std::max<size_t>(m.bytes, std::min<size_t>(left, m.bytes + 63));
         m.element = int32_t(tensor.element_size());
       }
       to.push_back(m);

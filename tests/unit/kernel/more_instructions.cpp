@@ -6,6 +6,7 @@ using namespace AscendC;
 // Names that no page has, and many kernels use; and abs of a float, which is none of C's.
 static_assert(ONE_REPEAT_FLOAT_SIZE == B32_DATA_NUM_PER_REPEAT && B32_DATA_NUM_PER_BLOCK * B32_BYTE_SIZE == 32, "");
 static_assert(FULL_MASK == ~uint64_t{0} && PI > 3.14f && std::is_same_v<decltype(abs(-0.5f)), float>, "");
+static_assert(TWO == 2 && std::is_same_v<decltype(sbitset0(sbitset1(8, 1), 3)), uint64_t>, "");
 
 constexpr int32_t kCount = 128;
 

@@ -111,7 +111,8 @@ uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argu
   const uint64_t first = uint64_t(data - a->data);
   if (first + bytes <= a->bytes) return bytes;
   const uint64_t last = first + bytes;
-  const bool padded = last <= a->allocated && last <= (a->bytes + 31) / 32 * 32;
+  // aclrtMalloc rounds up to 32 bytes and adds 32, which its page says, for copies that end in a block.
+  const bool padded = last <= a->allocated && last <= (a->bytes + 31) / 32 * 32 + 32;
   core.report(padded ? Kind::global_padding : Kind::global_bounds, call, at,
               text("%s elements %llu to %llu of %s, which has %llu", write ? "writes" : "reads",
                    (unsigned long long)(first / uint64_t(a->element)),

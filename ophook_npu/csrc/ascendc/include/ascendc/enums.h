@@ -15,6 +15,7 @@ constexpr int32_t B32_BYTE_SIZE = 4, B32_DATA_NUM_PER_BLOCK = 8, B32_DATA_NUM_PE
 constexpr int32_t MAX_REPEAT_TIMES = 255;
 constexpr uint64_t FULL_MASK = ~uint64_t{0};
 constexpr float PI = 3.14159265358979f;
+constexpr int32_t TWO = 2;
 constexpr int32_t DEFAULT_BLK_NUM = 8, BRCB_BROADCAST_NUMBER = 8;  // blocks of a repeat, of Brcb as well
 constexpr uint8_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8;
 constexpr int32_t TOTAL_UB_SIZE = 192 * 1024;  // of Atlas A2 and A3

@@ -325,10 +325,10 @@ __aicore__ inline void dcci(void* dst, uint64_t entire, uint64_t type = 0, ophoo
   const bool of_ub = entire && type == 1;  // whose lines the cache does not hold here
   if (!of_ub) ophook::rt::cache_clean({static_cast<uint8_t*>(dst), 0, ophook::rt::Dtype::u8}, entire, at);
 }
-__aicore__ inline void set_flag(pipe_t from, pipe_t to, event_t id, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void set_flag(pipe_t from, pipe_t to, int64_t id, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::set_flag(ophook::rt::Pipe(int(from)), ophook::rt::Pipe(int(to)), int(id), at);
 }
-__aicore__ inline void wait_flag(pipe_t from, pipe_t to, event_t id, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void wait_flag(pipe_t from, pipe_t to, int64_t id, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::wait_flag(ophook::rt::Pipe(int(from)), ophook::rt::Pipe(int(to)), int(id), at);
 }
 
