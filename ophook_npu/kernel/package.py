@@ -269,11 +269,11 @@ extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature,
     const aclTensor* ophook_inputs[] = {{{row([argument(p) for p in prototype.inputs])}}};
     const aclTensor* ophook_outputs[] = {{{given}}};
     ophook_attribute ophook_attributes[{max(1, len(prototype.attrs))}] = {{}};
-{attributes}    return ophook_kernel_prepare(&k{type_}, ophook_inputs, ophook_attributes, {len(prototype.attrs)}, ophook_outputs, workspaceSize, executor);
+{attributes}    return ophook_package_prepare(&k{type_}, ophook_inputs, ophook_attributes, {len(prototype.attrs)}, ophook_outputs, workspaceSize, executor);
 }}
 extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
 {{
-    return ophook_kernel_launch("aclnn{type_}", workspace, size, executor, stream);
+    return ophook_package_launch("aclnn{type_}", workspace, size, executor, stream);
 }}
 """
 

@@ -375,7 +375,7 @@ struct KernelCall final : PendingCall {
 
 extern "C" {
 
-OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const aclTensor* const* inputs,
+OPHOOK_PACKAGE_API int ophook_package_prepare(const ophook_operator* op, const aclTensor* const* inputs,
                                              const ophook_attribute* attributes, size_t attribute_count,
                                              const aclTensor* const* outputs, uint64_t* workspace,
                                              aclOpExecutor** executor) {
@@ -399,7 +399,7 @@ OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const ac
   }
 }
 
-OPHOOK_PACKAGE_API int ophook_kernel_launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* executor,
+OPHOOK_PACKAGE_API int ophook_package_launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* executor,
                                             void* stream) {
   return launch(name, workspace, size, executor, stream);
 }

@@ -48,6 +48,7 @@ typedef struct ophook_attribute {
   const void* array;             // aclIntArray, aclFloatArray or aclBoolArray
 } ophook_attribute;
 
+// Their names change with the structures above: a library of an older package then names what is missing.
 #ifdef OPHOOK_KERNEL_BY_NAME  // C++ of a library that its project's build links, which does not name ours
 #include <dlfcn.h>
 #include <stdio.h>
@@ -61,12 +62,12 @@ typedef struct ophook_attribute {
 #else
 #define OPHOOK_KERNEL_FUNCTION(name, parameters, ...) OPHOOK_PACKAGE_API int name parameters;
 #endif
-OPHOOK_KERNEL_FUNCTION(ophook_kernel_prepare,
+OPHOOK_KERNEL_FUNCTION(ophook_package_prepare,
                        (const ophook_operator* op, const struct aclTensor* const* inputs, const ophook_attribute* attributes,
                         size_t attribute_count, const struct aclTensor* const* outputs, uint64_t* workspace,
                         struct aclOpExecutor** executor),
                        op, inputs, attributes, attribute_count, outputs, workspace, executor)
-OPHOOK_KERNEL_FUNCTION(ophook_kernel_launch,
+OPHOOK_KERNEL_FUNCTION(ophook_package_launch,
                        (const char* name, void* workspace, uint64_t size, struct aclOpExecutor* executor, void* stream), name,
                        workspace, size, executor, stream)
 

@@ -433,6 +433,7 @@ extern "C" __global__ __aicore__ void enhanced(GM_ADDR x, GM_ADDR z) {
   DataCopy(v[16], v, {1, 2, 0, 0}, more);
   SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
   WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
-  DataCopy(to, v, {1, 4, 0, 0}, more);
+  const DataCopyParams four{1, 4, 0, 0};
+  DataCopy(to, v, four, {});
   static_assert(std::is_same_v<decltype(DataCopyPadExtParams{false, 0, 0, 0}), DataCopyPadExtParams<int>>);
 }

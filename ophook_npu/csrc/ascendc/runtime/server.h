@@ -33,7 +33,7 @@ struct Copy {  // of BatchWrite
 struct CommTask {
   HcclTask asked;
   const char* call;
-  At at;
+  At at{nullptr, 0};
   int core;                                                    // that prepared it
   std::vector<uint64_t> sent, sent_at, received, received_at;  // of AlltoAllV
   bool skips_own = false, silent = false;                      // SetSkipLocalRankCopy(1), SetDebugMode(1)

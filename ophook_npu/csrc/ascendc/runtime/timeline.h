@@ -13,7 +13,7 @@ namespace ophook::rt {
 struct Slice {
   Pipe pipe;
   const char* call;
-  At at;
+  At at{nullptr, 0};
   double start, end;  // cycles
   uint64_t bytes, elements;
 };

@@ -12,6 +12,7 @@ namespace ophook::rt {
 
 // Where in the kernel's source a call stands; the default argument of every call.
 struct At {
+  constexpr At(const char* f, int l) : file(f), line(l) {}  // not of {}, which a call may give for another parameter
   const char* file;
   int line;
   static constexpr At here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
