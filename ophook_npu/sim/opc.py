@@ -43,14 +43,14 @@ class Compilation:
     options: list[str]
 
 
-class _Asked(Exception):
+class _Called(Exception):
     def __init__(self, compilation: Compilation) -> None:
         super().__init__()
         self.compilation = compilation
 
 
 def _compile_op(source: str, function: str, _info: object, options: Sequence[str], *_: object, **__: object) -> None:
-    raise _Asked(Compilation(Path(source), function, list(options)))
+    raise _Called(Compilation(Path(source), function, list(options)))
 
 
 def _untouched(*_: object, **__: object) -> Callable[[Any], Any]:
@@ -113,7 +113,7 @@ def compilation(source: Path, function: str, operands: Sequence[Any], soc: str, 
                 if isinstance(one, dict):
                     one["param_name"] = name  # older scripts tell the macros' names by it
         called(*operands, kernel_name=function, impl_mode="")
-    except _Asked as asked:
+    except _Called as asked:
         return asked.compilation
     except Exception as error:  # whatever that Python does
         raise OphookError("opc", f"{source}, {function}: {error}") from error
