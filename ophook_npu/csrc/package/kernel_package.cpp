@@ -153,10 +153,11 @@ struct KernelCall final : PendingCall {
     bool given;
   };
 
-  void take(const aclTensor* const* given, size_t from, size_t count, Tensors& all, std::vector<Parameter>& parameters) {
+  void take(const aclTensor* const* given, bool written, Tensors& all, std::vector<Parameter>& parameters) {
+    const size_t from = written ? op->input_count : 0, count = written ? op->output_count : op->input_count;
     for (size_t i = 0; i < count; ++i) {
       const char* name = op->names[from + i];
-      const int32_t same = from ? op->same_as[i] : -1;
+      const int32_t same = written ? op->same_as[i] : -1;
       const bool listed = op->listed[from + i];
       const size_t begin = all.size();
       if (same >= 0) {  // an output that is an input
@@ -169,7 +170,7 @@ struct KernelCall final : PendingCall {
       } else {
         live(name, given[i]);
         all.push_back(convert(given[i]));
-        TORCH_CHECK(!from || all.back().defined(), name, " must be given");
+        TORCH_CHECK(!written || all.back().defined(), name, " must be given");
       }
       parameters.push_back({name, listed, begin, all.size() - begin, listed || all.back().defined()});
     }
@@ -181,8 +182,8 @@ struct KernelCall final : PendingCall {
       if (attributes[i].kind == 6) live("an attribute", static_cast<const aclFloatArray*>(attributes[i].array));
     }
     code = &loaded(op);
-    take(in, 0, op->input_count, inputs, of_inputs);
-    take(out, op->input_count, op->output_count, outputs, of_outputs);
+    take(in, false, inputs, of_inputs);
+    take(out, true, outputs, of_outputs);
     choose();
     for (size_t i = 0; i < op->group_count; ++i) {
       const char* name = attributes[op->groups[i]].text;
@@ -269,8 +270,11 @@ struct KernelCall final : PendingCall {
       if (tensor.defined() && tensor.numel()) {
         m.data = tensor.data_ptr();
         m.bytes = tensor.nbytes();
-        size_t left = 0;  // to the end of the allocation: what a copy of whole blocks may reach behind the tensor
-        if (sim_memory_device(m.data, &left) < 0) left = m.bytes;
+        // What a copy of whole blocks may reach behind the tensor: the rest of the allocation; a write nothing of another's.
+        size_t left = 0;
+        const size_t end = size_t(tensor.storage_offset()) * tensor.itemsize() + m.bytes;
+        const bool own = role == 0 || end >= tensor.storage().nbytes();
+        if (!own || sim_memory_device(m.data, &left) < 0) left = m.bytes;
         m.allocated = std::max<size_t>(m.bytes, std::min<size_t>(left, m.bytes + 63));
         m.element = int32_t(tensor.element_size());
       }
