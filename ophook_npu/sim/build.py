@@ -243,11 +243,8 @@ def _link_vendor_package(parts: Parts, root: Path) -> None:
     up = "/".join([".."] * 5)  # from op_api/lib to the root; op_proto's library finds libgraph.so loaded
     folder = root / "opp" / "vendors" / VENDOR
     put_together(parts, folder, root / "lib64", (f"-Wl,-rpath,$ORIGIN/{up}/lib64",))
-    # A project that links its own host side gets ours into its libraries: a script of the linker stands for the library
-    # that all of them name. Nothing loads it.
-    archive = compilers.host_archive()
-    shutil.copy(archive, root / "lib64")
-    (root / "lib64" / "libexe_graph.so").write_text(f"INPUT({archive.name})\n")
+    # A project that links its own host side gets ours into its libraries, by a library that all of them name.
+    shutil.copy(compilers.host_archive(), root / "lib64" / "libexe_graph.a")
 
 
 def _take(ready: Prebuilt, root: Path) -> None:

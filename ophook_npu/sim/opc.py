@@ -71,6 +71,7 @@ class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """``tbe`` and ``impl``, whatever is asked of them."""
 
     def __init__(self, soc: str, family: str) -> None:
+        self.made: list[str] = []
         specs = {"SOC_VERSION": soc, "SHORT_SOC_VERSION": family, "FULL_SOC_VERSION": soc, "AICORE_TYPE": "AiCore"}
         self._known: dict[str, Any] = {
             "compile_op": _compile_op,
@@ -87,6 +88,7 @@ class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        self.made.append(spec.name)
         return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -119,6 +121,8 @@ def compilation(source: Path, function: str, operands: Sequence[Any], soc: str, 
         raise OphookError("opc", f"{source}, {function}: {error}") from error
     finally:
         sys.meta_path.remove(finder)
+        for name in finder.made:
+            sys.modules.pop(name, None)
     raise OphookError("opc", f"{source}: {function} compiles nothing", allowed="a function that calls compile_op")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,8 +108,10 @@ def test_a_project_of_msopgen_builds_and_runs(run_sim, tmp_path: Path) -> None:
 )
 def test_what_is_no_operator_in_python_is_told(text: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text(text)
+    before = set(sys.modules)
     with pytest.raises(Exception, match=told):
         opc.compilation(tmp_path / "one.py", "f", [], "Ascend910B1", "Ascend910B")
+    assert not {"tbe", "tbe.x", "impl"} & (set(sys.modules) - before)
 
 
 def test_a_library_without_operators_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
