@@ -168,11 +168,20 @@ class Project:
         Args:
             kernels: by operator type.
             defines: macros of the kernels.
+
+        Raises:
+            OphookError: the library cannot be loaded, or is no host side of operators.
         """
         project = cls.__new__(cls)
         project.path, project.hosts, project.include = host.parent, [], [folder.resolve() for folder in include]
         project.kernels, project._by_type, project._defines = [*kernels.values()], dict(kernels), dict(defines or {})
-        project.host = native.host(str(host))
+        try:
+            project.host = native.host(str(host))
+        except OSError as error:
+            raise OphookError("kernel", str(error), todo="build the project's op_host") from error
+        except AttributeError as error:
+            what = f"{host} has no operators of this simulator in it"
+            raise OphookError("kernel", what, todo="link op_host with -lexe_graph of this toolkit") from error
         return project
 
     def _take(self, hosts: Sequence[Path], kernels: Sequence[Path], include: Sequence[Path]) -> None:

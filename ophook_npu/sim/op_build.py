@@ -40,13 +40,7 @@ def build(library: Path, out: Path) -> list[str]:
     """
     if prefix := os.environ.get("OPS_DIRECT_ACCESS_PREFIX"):
         raise OphookError("op_build", f"OPS_DIRECT_ACCESS_PREFIX={prefix} is not simulated", allowed="functions aclnn…")
-    try:
-        project = Project.compiled(library, {})
-    except OSError as error:
-        raise OphookError("op_build", str(error), todo="build the project's op_host") from error
-    except AttributeError as error:
-        what = f"{library} has no operators of this simulator in it"
-        raise OphookError("op_build", what, todo="link op_host with -lexe_graph of this toolkit") from error
+    project = Project.compiled(library, {})
     made: list[Prototype] = []
     left: list[str] = []
     for prototype in project.prototypes.values():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import dataclasses
 import hashlib
 import importlib.abc
 import importlib.machinery
@@ -18,7 +19,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,7 +34,7 @@ _CORES = {0: "VectorCore", 3: "AiCore"}
 _MAGIC = {0: "RT_DEV_BINARY_MAGIC_ELF_AIVEC", 3: "RT_DEV_BINARY_MAGIC_ELF_AICUBE"}
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Compilation:
     """What SOURCE.py asks to be compiled."""
 
@@ -131,9 +131,10 @@ def _hosts(start: Sequence[Path]) -> Iterator[Path]:
     for place in start:
         for folder in place.parents:
             yield from sorted(folder.glob(f"autogen*/{HOST}"))
-    opp = Path(os.environ.get("ASCEND_OPP_PATH", ""))
-    own = [Path(one) for one in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if one]
-    for package in (*own, *sorted((opp / "vendors").glob("*"))):
+    packages = [Path(one) for one in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if one]
+    if opp := os.environ.get("ASCEND_OPP_PATH"):
+        packages += sorted(Path(opp, "vendors").glob("*"))
+    for package in packages:
         yield from (package / "op_impl" / "ai_core" / "tbe").glob(TILING)
 
 
@@ -148,7 +149,7 @@ def _project(op_type: str, asked: Compilation, places: Sequence[Path]) -> Projec
     for host in _hosts(places):
         try:
             project = Project.compiled(host, {op_type: asked.source}, include, defines)
-        except OSError:
+        except OphookError:  # another vendor's
             continue
         if op_type in project.prototypes:
             return project
@@ -194,7 +195,8 @@ def _compile(options: argparse.Namespace, op_type: str, node: dict[str, Any]) ->
     choice = _choice(kernel, node)
     entry = kernel.entry(kernel.prototype.combinations()[choice])
     # Who loads it knows nothing else of the kernel.
-    entry.calls += f'\nextern "C" __attribute__((visibility("default"))) const int ophook_kind = {entry.kind};\n'
+    kind = f'extern "C" __attribute__((visibility("default"))) const int ophook_kind = {entry.kind};'
+    entry = dataclasses.replace(entry, calls=f"{entry.calls}\n{kind}\n")
     out.mkdir(parents=True, exist_ok=True)
     name, alias = node["bin_filename"], out / f"{kernel.prototype.snake}_{choice}.so"
     _place(entry.build(), out / f"{name}.o", alias)

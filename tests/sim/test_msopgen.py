@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from test_op_package import shell
 
+from ophook_npu.errors import OphookError
 from ophook_npu.sim import op_build, opc
 
 PROJECT = Path(__file__).parents[2] / "op_plugin_patch" / "ascendc"
@@ -109,7 +110,7 @@ def test_a_project_of_msopgen_builds_and_runs(run_sim, tmp_path: Path) -> None:
 def test_what_is_no_operator_in_python_is_told(text: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text(text)
     before = set(sys.modules)
-    with pytest.raises(Exception, match=told):
+    with pytest.raises(OphookError, match=told):
         opc.compilation(tmp_path / "one.py", "f", [], "Ascend910B1", "Ascend910B")
     assert not {"tbe", "tbe.x", "impl"} & (set(sys.modules) - before)
 
