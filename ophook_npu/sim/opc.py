@@ -28,6 +28,7 @@ from ophook_npu.kernel.operator import Kernel
 from ophook_npu.kernel.project import Project
 from ophook_npu.kernel.source import Settings
 from ophook_npu.sim.op_build import HOST, TILING, type_name
+from ophook_npu.sim.rules import FAMILIES
 from ophook_npu.soc import DEFAULT
 
 _CORES = {0: "VectorCore", 3: "AiCore"}
@@ -225,8 +226,7 @@ def _place(library: Path, binary: Path, alias: Path) -> None:
 
 
 def _family(soc: str) -> str:
-    families = ("Ascend910_93", "Ascend310P", "Ascend950", "Ascend910B")
-    if found := next((family for family in families if soc.startswith(family)), None):
+    if found := next((family for family in FAMILIES if soc.startswith(family)), None):
         return found
     # A package for several products is built as a whole; nothing here runs this part of it.
     print(f"[WARNING] {soc} is not simulated: its kernels are compiled as those of {DEFAULT}", file=sys.stderr)

@@ -18,6 +18,7 @@
 #include "hccl/here.h"
 #include "hccl/kernels.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules_table.h"
 
 using namespace sim::aclnn;
 
@@ -48,9 +49,9 @@ std::string folder_of(const void* address, int ups) {
 // What folders of kernels call the device's family.
 std::string family_folder() {
   const std::string soc = sim_current_soc()->name;
-  for (const char* family : {"Ascend910_93", "Ascend310P", "Ascend950", "Ascend910B"}) {
+  for (const std::string_view family : kFamilies) {
     if (soc.rfind(family, 0) != 0) continue;
-    std::string small = family;
+    std::string small(family);
     std::transform(small.begin(), small.end(), small.begin(), ::tolower);
     return small;
   }
