@@ -16,7 +16,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -178,8 +178,12 @@ def _make(root: Path, make: Callable[[Path], None], on_start: Callable[[], None]
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def hashes(root: Path) -> dict[str, str]:
+_PACKAGES = "opp/vendors"  # where CANN's toolkit has operator packages
+
+
+def hashes(root: Path, packages: Collection[str] | None = None) -> dict[str, str]:
     """The hash of every library, program and script below ``root``, links to folders included, by its path there.
+    ``packages``: of those in `_PACKAGES` only these are read.
 
     Of a library that is another name of its neighbour, that name. Of a link to a folder below ``root``, whose libraries
     are there anyway, or to torch's, which importing torch loads as well, where it leads.
@@ -187,6 +191,8 @@ def hashes(root: Path) -> dict[str, str]:
     found = {}
     whole = root.resolve()
     for folder, folders, names in os.walk(root, followlinks=True):
+        if packages is not None and folder.endswith(_PACKAGES):
+            folders[:] = [name for name in folders if name in packages]
         for name in folders.copy():
             path = Path(folder) / name
             if path.is_symlink() and (name == TORCH_LINK or path.resolve().is_relative_to(whole)):
@@ -210,15 +216,8 @@ def verify(root: Path, expected: dict[str, str]) -> None:
     Raises:
         OphookError: names the library.
     """
-    built = {"", *map(_package, expected)}
-    found = {name: value for name, value in hashes(root).items() if _package(name) in built}
-    compare(root, found, expected, f"remove {root}: it is built again when it is needed")
-
-
-def _package(name: str) -> str:
-    """opp/vendors/mine/op_api/lib/x.so → mine; "" of what lies elsewhere."""
-    _, at, rest = name.partition("opp/vendors/")
-    return rest.partition("/")[0] if at else ""
+    built = {parts[2] for name in expected if (parts := name.split("/"))[:2] == _PACKAGES.split("/")}
+    compare(root, hashes(root, built), expected, f"remove {root}: it is built again when it is needed")
 
 
 def compare(root: Path, found: dict[str, str], expected: dict[str, str], todo: str) -> None:

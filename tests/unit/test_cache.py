@@ -245,3 +245,19 @@ def test_torch_is_not_read_each_time(base: Path, tmp_path: Path) -> None:
     (root / "lib64" / cache.TORCH_LINK).symlink_to(tmp_path)
     with pytest.raises(OphookError, match="lib64/torch was changed"):
         cache.publish(root, make)
+
+
+def test_a_package_that_a_user_installs_is_the_users(base: Path) -> None:
+    """Into the toolkit's own folder, where an operator package goes unasked; in one of ours nothing is added."""
+    ours, theirs = Path("opp/vendors/ours/a.so"), Path("opp/vendors/theirs/a.so")
+
+    def put(root: Path, name: Path) -> None:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"a library")
+
+    root = cache.publish(cache.cache_dir() / "sim" / "key", lambda staging: put(staging, ours))
+    put(root, theirs)
+    assert cache.checked(root) == root
+    put(root, ours.with_name("b.so"))
+    with pytest.raises(OphookError, match=r"ours/b\.so was not built there"):
+        cache.checked(root)
