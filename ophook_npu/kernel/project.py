@@ -50,6 +50,11 @@ class Attribute:
     default: Any
 
 
+def snake(type: str) -> str:
+    """AddCustom → add_custom, as msopgen makes names of files and functions."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type).lower()
+
+
 @dataclass(frozen=True)
 class Prototype:
     """What the project's OpDef declares."""
@@ -67,8 +72,8 @@ class Prototype:
 
     @property
     def snake(self) -> str:
-        """AddCustom → add_custom: the names of the kernel's file and function."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.type).lower()
+        """The names of the kernel's file and function."""
+        return snake(self.type)
 
     def combinations(self) -> list[dict[str, int]]:
         """Every choice of data types that kernels have types for here, one for each column of the OpDef's lists."""

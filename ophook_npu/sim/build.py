@@ -347,6 +347,8 @@ def _lay_out_compiler(root: Path) -> None:
     """The compiler of programs that launch their own kernels, and what makes their language known to CMake."""
     shutil.copytree(CSRC / "package" / "cmake", root / "cmake", ignore=shutil.ignore_patterns("ascendc"))
     shutil.copytree(CSRC / "package" / "cmake" / "ascendc", root / "tikcpp" / "ascendc_kernel_cmake")
+    # What projects of their own start from.
+    shutil.copytree(CSRC / "package" / "msopgen", root / "tools" / "op_project_templates" / "ascendc" / "customize")
     for folder in ("compiler", "tools"):  # of older releases
         (root / folder / "tikcpp").symlink_to(Path("..") / "tikcpp")
     twin = root / "tools" / "tikicpulib" / "lib"
@@ -354,9 +356,10 @@ def _lay_out_compiler(root: Path) -> None:
     (twin / "cmake").symlink_to(Path("../../../cmake"))
     # The compiler's name in older releases, which sample projects of theirs ask for.
     places = {"bisheng": "driver", "ccec": "driver", "msopprof": "opprof", "mssanitizer": "sanitizer"}
-    places |= {name: name for name in ("atc", "op_package", "opc")}
+    places |= {name: name for name in ("atc", "op_package", "opc", "msopgen")}
     places = {f"bin/{name}": module for name, module in places.items()}
-    for place, module in (places | {"toolkit/tools/opbuild/op_build": "op_build"}).items():
+    places |= {"toolkit/tools/opbuild/op_build": "op_build", "python/site-packages/bin/msopgen": "msopgen"}
+    for place, module in places.items():
         program = root / place
         program.parent.mkdir(parents=True, exist_ok=True)
         # Its modules are this package's, and Python's own variables may name other ones.

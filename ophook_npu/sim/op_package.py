@@ -1,10 +1,11 @@
-"""What CMake's npu_op_package makes (csrc/package/cmake/OpPackage.cmake): an operator package, as a file that installs
-it (``custom_opp_*.run``), or as a library with a CMake package that programs link to.
+"""What the CMake files of operator projects call (csrc/package/cmake: OpPackage.cmake, MsOpGen.cmake): an operator
+package, as a file that installs it (``custom_opp_*.run``), or as a library with a CMake package that programs link to.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import platform
 import shutil
 import sys
@@ -101,7 +102,7 @@ for one in "$@"; do
 done
 [ -n "$opp" ] || refuse "neither ASCEND_OPP_PATH nor --install-path says where to install"
 place="$opp/vendors/@NAME"
-[ ! -e "$place" ] || [ -d "$place/op_impl/cpu" ] || refuse "$place is no package of this simulator"
+[ ! -e "$place" ] || [ -d "$place/op_impl" ] || refuse "$place is no operator package"
 rm -rf "$place"
 mkdir -p "$place"
 tail -n +@LINES "$0" | tar -x -C "$place"
@@ -120,18 +121,39 @@ exit 0
 """
 
 
-def pack(description: Description, package: Path, place: Path) -> Path:
-    """Write ``custom_opp_….run``: a script that installs the package, with the package behind it."""
-    script = _INSTALLER.replace("@NAME", description.name)
+def pack(name: str, package: Path, out: Path) -> None:
+    """Write ``custom_opp_….run``: a script that installs the package ``name``, with the package behind it."""
+    script = _INSTALLER.replace("@NAME", name)
     script = script.replace("@LINES", str(script.count("\n") + 1))
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.add(package, arcname=".")
-    place.mkdir(parents=True, exist_ok=True)
-    out = place / f"custom_opp_{sys.platform}_{platform.machine()}.run"
+    out.parent.mkdir(parents=True, exist_ok=True)
     out.write_bytes(script.encode() + packed.getvalue())
     out.chmod(0o755)
-    return out
+
+
+def system() -> str:
+    """What CANN has in the names of such files: the operating system and the machine, ``ubuntu_x86_64``."""
+    try:
+        name = platform.freedesktop_os_release()["ID"]
+    except OSError:
+        name = sys.platform
+    return f"{name}_{platform.machine()}"
+
+
+def _info(ini: Path, out: Path) -> None:
+    """``aic-SOC-ops-info.ini`` as JSON, as packages have it."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for line in ini.read_text().splitlines():
+        key, _, value = line.partition("=")
+        if line.startswith("["):
+            own = found.setdefault(line.strip("[]"), {})
+        elif value:
+            of, _, name = key.partition(".")
+            own.setdefault(of, {})[name] = value
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(found, indent=4) + "\n")
 
 
 # The static library is the shared one under another name: operators find their kernels by where it lies.
@@ -170,15 +192,37 @@ def install(description: Description, package: Path, place: Path) -> None:
     config.write_text(_CONFIG.replace("@NAME", name))
 
 
+def _described(what: str, file: str, out: str, *places: str) -> None:
+    description, package = Description.read(Path(file)), Path(out)
+    if what == "build":
+        build(description, package)
+    elif what == "run":
+        pack(description.name, package, Path(places[0]) / f"custom_opp_{system()}.run")
+    else:
+        install(description, package, Path(places[0]))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``build FILE OUT``, ``run FILE OUT PLACE`` or ``install FILE OUT PLACE``."""
-    what, file, out, *places = arguments or sys.argv[1:]
+    """Of npu_op_package: ``build FILE OUT``, ``run FILE OUT PLACE``, ``install FILE OUT PLACE``.
+
+    Of msopgen's projects: ``system``, ``info INI JSON``, ``pack NAME PACKAGE FILE``, ``kernels AUTOGEN SOURCES
+    COMPUTE_UNIT OUT [OPERATOR:COMPUTE_UNITS:OPTION …]``.
+    """
+    what, *others = arguments or sys.argv[1:]
     try:
-        description, package = Description.read(Path(file)), Path(out)
-        if what == "build":
-            build(description, package)
+        if what == "system":
+            print(system())
+        elif what == "info":
+            _info(Path(others[0]), Path(others[1]))
+        elif what == "pack":
+            pack(others[0], Path(others[1]), Path(others[2]))
+        elif what == "kernels":
+            from ophook_npu.sim import opc
+
+            autogen, sources, unit, out, *options = others
+            opc.compile_all(Path(autogen), Path(sources), unit, Path(out), options)
         else:
-            {"run": pack, "install": install}[what](description, package, Path(places[0]))
+            _described(what, *others)
     except OphookError as error:
         print(error, file=sys.stderr)
         return 1

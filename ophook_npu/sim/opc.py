@@ -19,14 +19,15 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel.operator import Kernel
-from ophook_npu.kernel.project import Project
-from ophook_npu.kernel.source import Settings
+from ophook_npu.kernel.project import OpParameter, Project, Prototype
+from ophook_npu.kernel.source import Entry, Settings
 from ophook_npu.sim.op_build import HOST, TILING, type_name
 from ophook_npu.sim.rules import FAMILIES
 from ophook_npu.soc import DEFAULT
@@ -139,17 +140,21 @@ def _hosts(start: Sequence[Path]) -> Iterator[Path]:
         yield from (package / "op_impl" / "ai_core" / "tbe").glob(TILING)
 
 
-def _project(op_type: str, asked: Compilation, places: Sequence[Path]) -> Project:
+def _with_options(host: Path, op_type: str, source: Path, options: Sequence[str]) -> Project:
     defines = {}
-    for option in " ".join(asked.options).split():
+    for option in " ".join(options).split():
         if option.startswith("-D") and not option.startswith(("-DDTYPE_", "-DORIG_DTYPE_", "-DFORMAT_")):
             name, _, value = option.removeprefix("-D").partition("=")
             defines[name] = value or "1"
-    include = [Path(option.removeprefix("-I")) for option in asked.options if option.startswith("-I")]
-    include = [asked.source.parent, *(folder for folder in include if folder.is_dir())]
+    include = [Path(option.removeprefix("-I")) for option in options if option.startswith("-I")]
+    include = [source.parent, *(folder for folder in include if folder.is_dir())]
+    return Project.compiled(host, {op_type: source}, include, defines)
+
+
+def _project(op_type: str, asked: Compilation, places: Sequence[Path]) -> Project:
     for host in _hosts(places):
         try:
-            project = Project.compiled(host, {op_type: asked.source}, include, defines)
+            project = _with_options(host, op_type, asked.source, asked.options)
         except OphookError:  # another vendor's
             continue
         if op_type in project.prototypes:
@@ -194,12 +199,20 @@ def _compile(options: argparse.Namespace, op_type: str, node: dict[str, Any]) ->
     project = _project(op_type, asked, (source, out))
     kernel = Kernel(project, project.prototype(op_type), Settings())
     choice = _choice(kernel, node)
+    _write(kernel.prototype, choice, _entry(kernel, choice), node, out)
+
+
+def _entry(kernel: Kernel, choice: int) -> Entry:
     entry = kernel.entry(kernel.prototype.combinations()[choice])
     # Who loads it knows nothing else of the kernel.
     kind = f'extern "C" __attribute__((visibility("default"))) const int ophook_kind = {entry.kind};'
-    entry = dataclasses.replace(entry, calls=f"{entry.calls}\n{kind}\n")
+    return dataclasses.replace(entry, calls=f"{entry.calls}\n{kind}\n")
+
+
+def _write(prototype: Prototype, choice: int, entry: Entry, node: dict[str, Any], out: Path) -> None:
+    """Compile the kernel for one choice of data types; write it and what tells about it."""
     out.mkdir(parents=True, exist_ok=True)
-    name, alias = node["bin_filename"], out / f"{kernel.prototype.snake}_{choice}.so"
+    name, alias = node["bin_filename"], out / f"{prototype.snake}_{choice}.so"
     _place(entry.build(), out / f"{name}.o", alias)
     if cube := entry.build_cube():
         _place(cube, out / f"{name}_cube.o", alias.with_name(f"{alias.stem}_cube.so"))
@@ -218,6 +231,48 @@ def _compile(options: argparse.Namespace, op_type: str, node: dict[str, Any]) ->
     (out / f"{name}.json").write_text(json.dumps(about, indent=4) + "\n")
 
 
+def compile_all(autogen: Path, sources: Path, unit: str, out: Path, options: Sequence[str] = ()) -> None:
+    """Compile the kernels of a project of msopgen for all choices of data types, each operator's into its own folder.
+
+    Args:
+        autogen: where `op_build` wrote.
+        sources: the kernels' folder.
+        unit: the product, as AddConfig names it: ``ascend910b``.
+        options: ``OPERATOR or ALL:PRODUCTS or nothing:OPTION``.
+
+    Raises:
+        OphookError: something does not compile, or an operator has no kernel.
+    """
+    _family(unit)
+    host = autogen / HOST
+    of_unit = [one for one in Project.compiled(host, {}).prototypes.values() if unit in one.socs]
+    work: list[tuple[Prototype, int, Entry]] = []
+    for prototype in of_unit:
+        if not (source := next(iter(sorted(sources.rglob(f"{prototype.snake}.cpp"))), None)):
+            raise OphookError("opc", f"{prototype.type} has no kernel", allowed=f"{sources}/{prototype.snake}.cpp")
+        given = [one.split(":", 2) for one in options]
+        own = [option for of, units, option in given if of in ("ALL", prototype.type) and unit in (units or unit)]
+        project = _with_options(host, prototype.type, source, own)
+        kernel = Kernel(project, project.prototype(prototype.type), Settings())
+        work += [(prototype, choice, _entry(kernel, choice)) for choice in range(len(prototype.combinations()))]
+
+    def write(one: tuple[Prototype, int, Entry]) -> None:
+        prototype, choice, entry = one
+        types = prototype.combinations()[choice]
+
+        def described(parameters: Sequence[OpParameter]) -> list[dict[str, Any]]:
+            return [
+                {"name": p.name, "dtype": type_name(types[p.name]), "format": "ND", "shape": [-2]} for p in parameters
+            ]
+
+        node = {"inputs": described(prototype.inputs), "outputs": described(prototype.outputs)}
+        name = f"{prototype.type}_{hashlib.md5(json.dumps(node).encode(), usedforsecurity=False).hexdigest()}"
+        _write(prototype, choice, entry, node | {"bin_filename": name}, out / prototype.snake)
+
+    with ThreadPoolExecutor(max(1, len(work))) as pool:  # toolchain.run holds them back
+        list(pool.map(write, work))
+
+
 def _place(library: Path, binary: Path, alias: Path) -> None:
     """The binary under its own name, and under the one by which libcust_opapi.so asks for it."""
     shutil.copy(library, binary)
@@ -226,7 +281,7 @@ def _place(library: Path, binary: Path, alias: Path) -> None:
 
 
 def _family(soc: str) -> str:
-    if found := next((family for family in FAMILIES if soc.startswith(family)), None):
+    if found := next((family for family in FAMILIES if soc.lower().startswith(family.lower())), None):
         return found
     # A package for several products is built as a whole; nothing here runs this part of it.
     print(f"[WARNING] {soc} is not simulated: its kernels are compiled as those of {DEFAULT}", file=sys.stderr)

@@ -9,7 +9,7 @@ import pytest
 from test_op_package import shell
 
 from ophook_npu.errors import OphookError
-from ophook_npu.sim import op_build, opc
+from ophook_npu.sim import msopgen, op_build, opc
 
 PROJECT = Path(__file__).parents[2] / "op_plugin_patch" / "ascendc"
 
@@ -118,3 +118,96 @@ def test_what_is_no_operator_in_python_is_told(text: str, told: str, tmp_path: P
 def test_a_library_without_operators_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert op_build.main([str(tmp_path / "gone.so"), str(tmp_path)]) == 1
     assert "gone.so" in capsys.readouterr().err
+
+
+SCALE = [
+    {"op": "OtherOp", "input_desc": [], "output_desc": [{"name": "z", "type": "float", "format": "ND"}]},
+    {
+        "op": "ScaleRef",
+        "input_desc": [{"name": "x", "param_type": "required", "format": ["ND"], "type": ["fp16", "float32"]}],
+        "output_desc": [{"name": "x", "format": ["ND", "ND"], "type": ["half", "float"]}],
+        "attr": [
+            {"name": "dims", "type": "list_int", "param_type": "optional", "default_value": [1, 2]},
+            {"name": "mode", "type": "string", "param_type": "optional", "default_value": "a b"},
+            {"name": "by", "type": "float"},
+        ],
+    },
+]
+
+
+def test_a_project_that_msopgen_wrote_builds_and_runs(run_sim, tmp_path: Path) -> None:
+    (tmp_path / "scale.json").write_text(json.dumps(SCALE))
+    shutil.copytree(PROJECT, tmp_path / "mine")
+    done = shell(
+        """
+        msopgen gen -i mine/add_custom.json -c ai_core-Ascend910B1 -lan cpp -out Op
+        msopgen gen -i scale.json -c ai_core-Ascend910B1 -lan cpp -f pytorch -out Op -m 1 -op ScaleRef
+        cp -r mine/op_host mine/op_kernel Op
+        sed -i '1i add_ops_compile_options(ALL OPTIONS -DMORE=2)' Op/op_kernel/CMakeLists.txt
+        sed -i 's/"customize"/"of_mine"/' Op/CMakePresets.json
+        bash Op/build.sh && Op/build_out/custom_opp_$(. /etc/os-release; echo $ID)_$(uname -m).run
+        Op/build_out/custom_opp_*.run
+        """,
+        tmp_path,
+    )
+    assert done.returncode == 0 and done.stdout.endswith("SUCCESS\n"), done.stdout + done.stderr
+    package = tmp_path / "opp" / "vendors" / "of_mine"
+    scale = (package / "op_api" / "include" / "aclnn_scale_ref.h").read_text()
+    assert "(const aclTensor* x, const aclIntArray* dims, const char* mode, double by," in scale, scale
+    info = json.loads((package / "op_impl/ai_core/tbe/config/ascend910b/aic-ascend910b-ops-info.json").read_text())
+    assert info["ScaleRef"]["attr_dims"]["defaultValue"] == "[1,2]" and info["AddCustom"]["opFile"]["value"]
+    done = run_sim(RUN.replace(r"AddCustom_float32.o", "AddCustom_"), ASCEND_CUSTOM_OPP_PATH=str(package))
+    assert done.stdout.startswith("True\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("-c ai_core-ascend910b", "-lan py: operators in Python (TBE, TIK) are not simulated; allowed: -lan cpp"),
+        ("-c ai_core-ascend910b -lan cpp -f caffe", "-f caffe is not simulated; allowed: tf,"),
+        ("-c aicpu -lan cpp", "-c aicpu; allowed: ai_core-SOC"),
+        ("-c ai_core-ascend910b -lan cpp -m 2", "-m 2; allowed: 0 for a new project"),
+        ("-c ai_core-ascend910b -lan cpp -op Gone", "no operator 'Gone' in the file; allowed: OtherOp, ScaleRef"),
+        ("-c ai_core-ascend910b -lan cpp -op OtherOp -out .", "has a project: build.sh is there"),
+    ],
+)
+def test_msopgen_says_what_is_wrong_and_writes_nothing(
+    options: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.json").write_text(json.dumps(SCALE))
+    (tmp_path / "build.sh").touch()
+    monkeypatch.chdir(tmp_path)
+    given = ["gen", "-i", "scale.json", *options.split(), *([] if "-out" in options else ["-out", "new"])]
+    assert msopgen.main(given) == 1
+    assert told in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["build.sh", "scale.json"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            {"input_desc": [{"name": "x", "type": "float", "format": ["ND", "NZ", "ND"]}]},
+            "numbers of data types differ",
+        ),
+        ({"input_desc": [{"name": "x", "type": ["float", "int8"], "format": ["ND"] * 3}]}, 'x has 2 of "type" and 3'),
+        ({"input_desc": [{"name": "x", "type": "float31", "format": "ND"}]}, '"type": "float31" is no data type'),
+        ({"input_desc": [{"name": "x"}]}, 'input_desc has {"name": "x"}; allowed: "name", "type"'),
+    ],
+)
+def test_a_wrong_description_of_an_operator_is_told(change: dict[str, object], told: str) -> None:
+    with pytest.raises(OphookError) as error:
+        msopgen.files(SCALE[1] | change, ["ascend910b"], "pytorch")
+    assert told in str(error.value)
+
+
+def test_collections_of_data_types_and_products_have_their_meaning() -> None:
+    z = [{"name": "z", "type": ["numbertype", "bool"], "format": ["ND", "NCHW"]}]
+    made = msopgen.files({"op": "AbcDEf", "output_desc": z}, ["ascend910b"], "tf")
+    host = made["op_host/abc_d_ef.cpp"]
+    assert host.count("ge::DT_") == 19 and "ge::DT_INT2, ge::DT_BOOL}" in host and "ge::FORMAT_NCHW}" in host
+    assert "framework/tf_plugin/tensorflow_abc_d_ef_plugin.cc" in made
+    socs = ["Ascend910B1", "Ascend910_9391", "Ascend310P3", "ascend950", "Ascend910A", "Ascend310B1"]
+    assert [msopgen.product(soc) for soc in socs] == [
+        "ascend910b", "ascend910_93", "ascend310p", "ascend950", "ascend910", "ascend310b",
+    ]  # fmt: skip

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import torch
 
+from ophook_npu.kernel import host_text
+from ophook_npu.kernel.host_text import Operand, definition
 from ophook_npu.ops._ge import attribute_type
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export.ge import DATA_TYPES, default, file_stem, outputs
@@ -85,36 +87,21 @@ def op_def(op: Operator) -> str:
     """The class that declares the operator to CANN, with everything that the declaration says of it."""
     table = combinations(op)
 
-    def tensor(kind: str, name: str, required: str, last: bool) -> str:
-        types = ", ".join(f"ge::{DATA_TYPES[d]}" for d in table[name])
-        formats = ", ".join("ge::FORMAT_ND" for _ in table[name])
-        text = (
-            f'        this->{kind}("{name}")\n            .ParamType({required})\n            .DataType({{{types}}})\n'
-            f"            .Format({{{formats}}})\n            .UnknownShapeFormat({{{formats}}})"
-        )
-        return text + ("\n            .AutoContiguous();\n" if kind == "Input" else ";\n")
+    def operand(name: str, kind: str) -> Operand:
+        return Operand(name, kind, [DATA_TYPES[d] for d in table[name]], ["ND" for _ in table[name]])
 
-    body = (
-        f"        // AutoContiguous: {op.aclnn_name} makes strided and expanded inputs dense before the kernel sees "
-        "them.\n"
-    )
-    for name in op.tensors:
-        body += tensor("Input", name, _PARAM[str(op.argument(name).real_type)].upper(), False)
-    for name in outputs(op):
-        body += tensor("Output", name, "REQUIRED", True)
-    for attribute in op.ge_attributes:
-        kind = {"Str": "String", "DataType": "Int"}.get(attribute_type(op, attribute), attribute_type(op, attribute))
-        given = default(op, attribute)
-        value = f"ge::{given}" if given in _GE_NUMBERS else given or ""
-        body += f'        this->Attr("{attribute}")'
-        body += f".AttrType({'REQUIRED' if given is None else 'OPTIONAL'}).{kind}({value});\n"
-    configs = "".join(f'\n            .AddConfig("{soc}")' for soc in SOCS)
-    return (
-        f"namespace ops {{\n\nclass {op.ge} : public OpDef {{\npublic:\n"
-        f"    explicit {op.ge}(const char* name) : OpDef(name)\n    {{\n{body}"
-        "        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);\n"
-        f"        this->AICore()\n            .SetTiling(optiling::TilingFunc){configs};\n    }}\n}};\n\n"
-        f"OP_ADD({op.ge});\n\n}} // namespace ops\n"
+    def attribute(name: str) -> tuple[str, str, str | None]:
+        kind = {"Str": "String", "DataType": "Int"}.get(attribute_type(op, name), attribute_type(op, name))
+        given = default(op, name)
+        return name, kind, f"ge::{given}" if given in _GE_NUMBERS else given
+
+    return definition(
+        str(op.ge),
+        [operand(name, _PARAM[str(op.argument(name).real_type)]) for name in op.tensors],
+        [operand(name, "required") for name in outputs(op)],
+        [attribute(name) for name in op.ge_attributes],
+        SOCS,
+        note=f"AutoContiguous: {op.aclnn_name} makes strided and expanded inputs dense before the kernel sees them.",
     )
 
 
@@ -141,15 +128,7 @@ def op_host(op: Operator, tiling: str | None = None) -> str:
 
 
 def tiling_header(op: Operator) -> str:
-    guard = f"{file_stem(op).upper()}_TILING_H"
-    return (
-        "// What host tiling tells the kernel. Add the fields that your kernel needs.\n"
-        f"#ifndef {guard}\n#define {guard}\n\n"
-        '#include "register/tilingdata_base.h"\n\nnamespace optiling {\n'
-        f"BEGIN_TILING_DATA_DEF({op.ge}TilingData)\n    TILING_DATA_FIELD_DEF(uint64_t, elements);\n"
-        "END_TILING_DATA_DEF;\n\n"
-        f"REGISTER_TILING_DATA_CLASS({op.ge}, {op.ge}TilingData)\n}} // namespace optiling\n\n#endif // {guard}\n"
-    )
+    return host_text.tiling_header(str(op.ge), file_stem(op))
 
 
 def _unknown_rank(op: Operator) -> list[str]:

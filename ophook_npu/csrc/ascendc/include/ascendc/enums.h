@@ -18,7 +18,11 @@ constexpr float PI = 3.14159265358979f;
 constexpr int32_t TWO = 2;
 constexpr int32_t DEFAULT_BLK_NUM = 8, BRCB_BROADCAST_NUMBER = 8;  // blocks of a repeat, of Brcb as well
 constexpr uint8_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8;
-constexpr int32_t TOTAL_UB_SIZE = 192 * 1024;  // of Atlas A2 and A3
+#if __NPU_ARCH__ == 2201
+constexpr int32_t TOTAL_UB_SIZE = 192 * 1024, TOTAL_VEC_LOCAL_SIZE = 184 * 1024;
+#else
+constexpr int32_t TOTAL_UB_SIZE = (__NPU_ARCH__ == 3510 ? 248 : 256) * 1024, TOTAL_VEC_LOCAL_SIZE = 248 * 1024;
+#endif
 
 enum class TPosition : uint8_t {
 #include "positions.inc"

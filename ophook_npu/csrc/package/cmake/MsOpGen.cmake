@@ -1,0 +1,82 @@
+# What the CMake files of msopgen's projects call. Each makes the part of the package that CANN's makes: `op_build` writes
+# the host side's sources while CMake reads the project, `op_package` compiles the kernels.
+include_guard(GLOBAL)
+get_filename_component(_ophook_root "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+set(OPHOOK_OP_PACKAGE "${_ophook_root}/bin/op_package")
+set(OPHOOK_OP_BUILD "${_ophook_root}/toolkit/tools/opbuild/op_build" CACHE INTERNAL "")
+foreach(option ENABLE_CROSS_COMPILE ASCEND_PACK_SHARED_LIBRARY)
+    if(${option})
+        message(FATAL_ERROR "${option} is not simulated; npu_op_package(… TYPE SHARED) makes a library")
+    endif()
+endforeach()
+
+function(get_system_info out)
+    execute_process(COMMAND "${OPHOOK_OP_PACKAGE}" system OUTPUT_VARIABLE system OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    set(${out} "${system}" PARENT_SCOPE)
+endfunction()
+
+function(opbuild)
+    cmake_parse_arguments(of "" "OUT_DIR;PROJECT_NAME;ACCESS_PREFIX;ENABLE_SOURCE" "OPS_SRC" ${ARGN})
+    if(of_ACCESS_PREFIX)
+        message(FATAL_ERROR "opbuild(… ACCESS_PREFIX ${of_ACCESS_PREFIX}) is not simulated")
+    endif()
+    file(MAKE_DIRECTORY "${of_OUT_DIR}")
+    set(library "${of_OUT_DIR}/libascend_all_ops.so")
+    set(flags -fPIC -shared -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 "-I${_ophook_root}/include" "-L${_ophook_root}/lib64")
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${flags} ${of_OPS_SRC} -lexe_graph -lregister -ltiling_api -o "${library}"
+        WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND "${OPHOOK_OP_BUILD}" "${library}" "${of_OUT_DIR}" COMMAND_ERROR_IS_FATAL ANY)
+    # The sources are written again when these change.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${of_OPS_SRC})
+endfunction()
+
+# Kept until the kernels are compiled: add_ops_compile_options(OP_TYPE or ALL [COMPUTE_UNIT …] OPTIONS …).
+function(add_ops_compile_options for)
+    cmake_parse_arguments(of "" "OP_TYPE" "COMPUTE_UNIT;OPTIONS" ${ARGN})
+    foreach(option IN LISTS of_OPTIONS)
+        set_property(GLOBAL APPEND PROPERTY OPHOOK_OPTIONS "${for}:${of_COMPUTE_UNIT}:${option}")
+    endforeach()
+endfunction()
+
+function(add_ops_info_target)
+    cmake_parse_arguments(of "" "TARGET;OPS_INFO;OUTPUT;INSTALL_DIR" "" ${ARGN})
+    if(NOT EXISTS "${of_OPS_INFO}")
+        message(FATAL_ERROR "${of_OPS_INFO} is not there: no operator of op_host has AddConfig for this product")
+    endif()
+    add_custom_command(OUTPUT "${of_OUTPUT}" COMMAND "${OPHOOK_OP_PACKAGE}" info "${of_OPS_INFO}" "${of_OUTPUT}"
+        DEPENDS "${of_OPS_INFO}" VERBATIM)
+    add_custom_target(${of_TARGET} ALL DEPENDS "${of_OUTPUT}")
+    install(FILES "${of_OUTPUT}" DESTINATION "${of_INSTALL_DIR}")
+endfunction()
+
+# Kernels are compiled in any case: nothing here compiles one when its operator first runs.
+function(add_bin_compile_target)
+    cmake_parse_arguments(of "" "TARGET;OPS_INFO;COMPUTE_UNIT;IMPL_DIR;ADP_DIR;OUT_DIR;INSTALL_DIR;KERNEL_DIR" "" ${ARGN})
+    get_filename_component(autogen "${of_OPS_INFO}" DIRECTORY)
+    get_property(options GLOBAL PROPERTY OPHOOK_OPTIONS)
+    # Every time: only op_package knows what the sources include, and it compiles nothing anew that has not changed.
+    add_custom_target(${of_TARGET} ALL
+        COMMAND "${OPHOOK_OP_PACKAGE}" kernels "${autogen}" "${CMAKE_CURRENT_SOURCE_DIR}" "${of_COMPUTE_UNIT}" "${of_OUT_DIR}" ${options}
+        VERBATIM)
+    if(NOT TARGET binary)
+        add_custom_target(binary)
+    endif()
+    add_dependencies(binary ${of_TARGET})
+    install(DIRECTORY "${of_OUT_DIR}/" DESTINATION "${of_INSTALL_DIR}/${of_COMPUTE_UNIT}")
+endfunction()
+
+function(add_ops_impl_target)
+    cmake_parse_arguments(of "" "TARGET;OPS_INFO;IMPL_DIR;OUT_DIR;INSTALL_DIR" "OPS_BATCH;OPS_ITERATE" ${ARGN})
+    add_custom_target(${of_TARGET})
+    if(ENABLE_SOURCE_PACKAGE)
+        install(DIRECTORY "${of_IMPL_DIR}/" DESTINATION "${of_INSTALL_DIR}/dynamic" FILES_MATCHING PATTERN "*.cpp" PATTERN "*.h")
+    endif()
+endfunction()
+
+# Lists for other frameworks, which nothing here reads.
+function(add_npu_support_target)
+    cmake_parse_arguments(of "" "TARGET;OPS_INFO_DIR;OUT_DIR;INSTALL_DIR" "" ${ARGN})
+    if(NOT TARGET npu_supported_ops)
+        add_custom_target(npu_supported_ops)
+    endif()
+endfunction()

@@ -1,0 +1,1 @@
+include(${ASCEND_CANN_PACKAGE_PATH}/cmake/MsOpGen.cmake)
