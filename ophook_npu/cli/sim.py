@@ -47,8 +47,8 @@ def progress_line(console: Console) -> Iterator[OnStep]:
         yield progress
 
 
-def build_with_progress(console: Console) -> tuple[Path, float]:
-    """Build the simulator with a progress line on ``console``; gives its root and the seconds it took."""
+def build_with_progress(console: Console, *, kernels: bool = False) -> tuple[Path, float]:
+    """`build` with a progress line on ``console``; gives the root and the seconds it took."""
 
     def on_start() -> None:
         reason = not_ready()
@@ -57,7 +57,7 @@ def build_with_progress(console: Console) -> tuple[Path, float]:
 
     start = time.perf_counter()
     with progress_line(console) as progress:
-        root = build(progress, on_start)
+        root = build(progress, on_start, kernels=kernels)
     return root, time.perf_counter() - start
 
 
@@ -79,7 +79,7 @@ def register(app: typer.Typer) -> None:
             typer.Option("--debug", metavar="FILE", help="With --dev: a source to compile for a debugger."),
         ] = None,
     ) -> None:
-        """Build the simulator, if it is not built for the installed torch."""
+        """Build the simulator for the installed torch and the kernels that ship, if they are not built."""
         console = Console(stderr=True)
         if debug and not dev:
             raise OphookError("sim build", "--debug without --dev", todo="ophook-npu sim build --dev --debug FILE")
@@ -87,7 +87,7 @@ def register(app: typer.Typer) -> None:
             developer.begin(debug or [])
         elif dev is not None:
             developer.end()
-        root, seconds = build_with_progress(console)
+        root, seconds = build_with_progress(console, kernels=True)
         console.print(f"simulated Ascend ready in {seconds:.1f} s", highlight=False)
         print(root)
 

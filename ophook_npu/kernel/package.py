@@ -64,20 +64,28 @@ class Parts:
     headers: dict[str, str]  # by their places in the package
 
 
-def compile_parts(project: Project) -> Parts:
+def compile_parts(project: Project, *, kernels: bool = True) -> Parts:
     """Compile every operator of the project. It needs the simulator's headers only, not its libraries.
+
+    Args:
+        kernels: whether kernels and their runtime are compiled now; `compile_kernels` does it later.
 
     Raises:
         OphookError: something does not compile.
     """
     with ThreadPoolExecutor(1) as pool:
-        runtime = pool.submit(compilers.runtime)
+        runtime = pool.submit(compilers.runtime) if kernels else None
         prototypes = list(project.prototypes.values())
-        runtime.result()
-    variants, kinds = _variants(project, prototypes)
-    api = "".join(aclnn(p, [(v.choice, v.file) for v in variants[p.type]], kinds[p.type]) for p in prototypes)
+        if runtime:
+            runtime.result()
+    rows = _rows(project, prototypes)
+    variants = _compiled(rows) if kernels else []
+    api = ""
+    for prototype in prototypes:
+        own = [row for row in rows if row.prototype is prototype]
+        api += aclnn(prototype, [(row.choice, row.file) for row in own], own[0].entry.kind)
     parts = Parts(
-        [variant for found in variants.values() for variant in found],
+        variants,
         project.host_library(),
         _generated(api, _API),
         _generated("".join(map(proto, prototypes)), _PROTOTYPES),
@@ -87,6 +95,16 @@ def compile_parts(project: Project) -> Parts:
     libraries, roots, stamp = _libraries(parts, ())
     toolchain.compile_ahead(libraries, include_roots=roots, stamp=stamp)
     return parts
+
+
+def compile_kernels(project: Project, folder: Path) -> None:
+    """Put into a package what `compile_parts` left out: the kernels of every operator, and their runtime.
+
+    Raises:
+        OphookError: something does not compile.
+    """
+    compilers.runtime()
+    _place(_compiled(_rows(project, list(project.prototypes.values()))), folder)
 
 
 _API, _PROTOTYPES = "libcust_opapi", "libcust_opsproto"
@@ -126,18 +144,25 @@ def build_into(parts: Parts, folder: Path, lib: Path, link_flags: Sequence[str] 
     """
     cpu = folder / "op_impl" / "cpu"
     cpu.mkdir(parents=True)
-    for built in (compilers.runtime(), parts.host):
-        shutil.copy(built, cpu)
-    for variant in parts.variants:
-        shutil.copy(variant.built, cpu / variant.file)
-        if variant.cube:
-            shutil.copy(variant.cube, cpu / variant.file.replace(".so", "_cube.so"))
+    shutil.copy(parts.host, cpu)
+    if parts.variants:
+        _place(parts.variants, folder)
     libraries, roots, stamp = _libraries(parts, (f"-L{lib}", f"-Wl,-rpath-link,{lib}", *link_flags))
     toolchain.build(libraries, folder, include_roots=roots, stamp=stamp)
     for place, text in parts.headers.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_text(text)
     (folder / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
+
+
+def _place(variants: Sequence[Variant], folder: Path) -> None:
+    cpu = folder / "op_impl" / "cpu"
+    cpu.mkdir(parents=True, exist_ok=True)
+    shutil.copy(compilers.runtime(), cpu)
+    for variant in variants:
+        shutil.copy(variant.built, cpu / variant.file)
+        if variant.cube:
+            shutil.copy(variant.cube, cpu / variant.file.replace(".so", "_cube.so"))
 
 
 def refuse_others(prototype: Prototype) -> None:
@@ -149,32 +174,38 @@ def refuse_others(prototype: Prototype) -> None:
         raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
 
 
-def _variants(project: Project, prototypes: Sequence[Prototype]) -> tuple[dict[str, list[Variant]], dict[str, int]]:
-    """By operator type: the kernel in every choice of data types that the OpDef lists, and its kind."""
-    entries: list[tuple[Prototype, int, dict[str, int], Entry]] = []
+@dataclass(frozen=True)
+class _Row:
+    """One choice of an operator's data types, with what compiles its kernel."""
+
+    prototype: Prototype
+    choice: dict[str, int]
+    file: str
+    entry: Entry
+
+
+def _rows(project: Project, prototypes: Sequence[Prototype]) -> list[_Row]:
+    rows = []
     for prototype in prototypes:
         refuse_others(prototype)
         kernel = Kernel(project, prototype, Settings())
         # The host library is asked by one thread: its answers are in one place of its memory.
-        entries += [(prototype, i, choice, kernel.entry(choice)) for i, choice in enumerate(prototype.combinations())]
-    with ThreadPoolExecutor(max(1, len(entries))) as pool:  # toolchain.run holds them back
-        built = list(pool.map(lambda one: (one[3].build(), one[3].build_cube()), entries))
-    found: dict[str, list[Variant]] = {prototype.type: [] for prototype in prototypes}
-    for (prototype, i, choice, entry), (library, cube) in zip(entries, built, strict=True):
-        parameters = len(prototype.inputs) + len(prototype.outputs) + 2  # workspace and tiling
-        found[prototype.type].append(
-            Variant(
-                choice,
-                f"{prototype.snake}_{i}.so",
-                library,
-                cube,
-                entry.function,
-                entry.kind,
-                parameters,
-                entry.tiling_keys,
-            )
+        for i, choice in enumerate(prototype.combinations()):
+            rows.append(_Row(prototype, choice, f"{prototype.snake}_{i}.so", kernel.entry(choice)))
+    return rows
+
+
+def _compiled(rows: Sequence[_Row]) -> list[Variant]:
+    with ThreadPoolExecutor(max(1, len(rows))) as pool:  # toolchain.run holds them back
+        built = list(pool.map(lambda row: (row.entry.build(), row.entry.build_cube()), rows))
+    return [
+        Variant(
+            row.choice, row.file, library, cube, row.entry.function, row.entry.kind,
+            len(row.prototype.inputs) + len(row.prototype.outputs) + 2,  # workspace and tiling
+            row.entry.tiling_keys,
         )
-    return found, {prototype.type: entry.kind for prototype, i, _, entry in entries if i == 0}
+        for row, (library, cube) in zip(rows, built, strict=True)
+    ]  # fmt: skip
 
 
 def _same_as(prototype: Prototype) -> list[int]:

@@ -124,6 +124,7 @@ def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     own_headers += [Path(__file__).with_name(f"{name}.py") for name in ("headers", "prototypes")]
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
+    modules += sorted(path for path in (CSRC / "package" / "msopgen").rglob("*") if path.is_file())
     rules = [*sorted((CSRC / "rules").glob("*.rules")), CSRC / "rules" / "shapes.txt"]
     data = [Path(__file__), *own_headers, *modules, *rules, *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), SETENV, *(path.read_bytes() for path in data)])
@@ -178,8 +179,10 @@ def _require_platform() -> None:
         )
 
 
-def build(progress: OnStep | None = None, on_start: Callable[[], None] | None = None) -> Path:
+def build(progress: OnStep | None = None, on_start: Callable[[], None] | None = None, *, kernels: bool = False) -> Path:
     """Build what is missing and return the simulator's root, its libraries checked.
+
+    With ``kernels``, `shipped_kernels` as well, which are compiled otherwise when the first one is to run.
 
     Where an ophook-npu-sim is installed that fits, its libraries are taken and nothing is compiled. Safe to call from
     several processes at once: one builds, the others wait and use its result. ``on_start`` is called only if there is
@@ -201,7 +204,11 @@ def build(progress: OnStep | None = None, on_start: Callable[[], None] | None = 
         _lay_out(staging)
         (staging / _INFO).write_text(json.dumps(about, indent=2) + "\n")
 
-    cache.publish(root, make, None if ready else on_start)
+    with ThreadPoolExecutor(1) as pool:
+        compiled = pool.submit(shipped_kernels) if kernels and not ready else None
+        cache.publish(root, make, None if ready else on_start)
+        if compiled:
+            compiled.result()
     if developer.here():
         developer.remove_older(root)
     return root
@@ -217,7 +224,9 @@ def build_into(folder: Path, progress: OnStep | None = None, *, relocatable: boo
         made = developed.changed(made)
         developer.write_commands(made)
     with ThreadPoolExecutor(1) as pool:
-        vendor = pool.submit(_compile_vendor_package)  # meanwhile: it needs no library of the simulator to be linked
+        vendor = pool.submit(
+            _compile_vendor_package, relocatable
+        )  # meanwhile: it needs no library of the simulator to be linked
         compiled = toolchain.build(made, folder, include_roots=[CSRC], stamp=told, progress=progress, keep_linked=True)
         _link_vendor_package(vendor.result(), folder)
     return {
@@ -229,12 +238,37 @@ def build_into(folder: Path, progress: OnStep | None = None, *, relocatable: boo
     }
 
 
-def _compile_vendor_package() -> Parts:
-    """The custom operators that ship: their own kernels, and the libraries that CANN looks for."""
+def _compile_vendor_package(whole: bool) -> Parts:
+    """The custom operators that ship: the libraries that CANN looks for; their own kernels where the package is for
+    another machine, else `shipped_kernels` compiles them.
+    """
     from ophook_npu.kernel.package import compile_parts
     from ophook_npu.kernel.project import Project
 
-    return compile_parts(Project(CSRC / "vendor"))
+    return compile_parts(Project(CSRC / "vendor"), kernels=whole)
+
+
+def shipped_kernels() -> Path:
+    """The kernels of the operators that ship, and the runtime of all kernels: compiled when the first one is to run,
+    because most programs run none. A folder as a package has it.
+
+    Raises:
+        OphookError: as `build`.
+    """
+    from ophook_npu.kernel.package import compile_kernels
+    from ophook_npu.kernel.project import Project
+
+    torch, torch_npu = require()
+    compiler = toolchain.compiler_version(toolchain.kernel_compiler())
+    told = [stamp(torch, torch_npu), compiler, toolchain.compiler_version(toolchain.compiler())]
+    key = toolchain.digest([*told, *(path.read_bytes() for path in _vendor_sources())])
+    folder = cache.cache_dir() / "ascendc" / "shipped" / key
+
+    def on_start() -> None:
+        if sys.stderr.isatty():
+            print("simulated Ascend: compiling what runs kernels, once (some 15 s)", file=sys.stderr, flush=True)
+
+    return cache.publish(folder, lambda staging: compile_kernels(Project(CSRC / "vendor"), staging), on_start)
 
 
 def _link_vendor_package(parts: Parts, root: Path) -> None:

@@ -206,12 +206,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Of npu_op_package: ``build FILE OUT``, ``run FILE OUT PLACE``, ``install FILE OUT PLACE``.
 
     Of msopgen's projects: ``system``, ``info INI JSON``, ``pack NAME PACKAGE FILE``, ``kernels AUTOGEN SOURCES
-    COMPUTE_UNIT OUT [OPERATOR:COMPUTE_UNITS:OPTION …]``.
+    COMPUTE_UNIT OUT [OPERATOR:COMPUTE_UNITS:OPTION …]``. Of libophook_kernel.so: ``shipped``.
     """
     what, *others = arguments or sys.argv[1:]
     try:
         if what == "system":
             print(system())
+        elif what == "shipped":
+            from ophook_npu.sim.build import shipped_kernels
+
+            print(shipped_kernels())
         elif what == "info":
             _info(Path(others[0]), Path(others[1]))
         elif what == "pack":

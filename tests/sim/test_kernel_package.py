@@ -51,6 +51,21 @@ assert torch.allclose(npu_swiglu_custom(x.npu()).cpu(), npu_swiglu_custom(x), at
 assert torch.allclose(swiglu(x), npu_swiglu_custom(x), atol=1e-5)
 print("add_custom_1.so")
 """
+# What runs kernels is compiled when the first one is to run: here into an empty cache, by a compiler that fails.
+_COMPILED_LATE = """
+import os
+import torch
+from ophook_npu.ops import npu_add_custom
+x = torch.ones(4).npu()
+assert torch.equal((x + x).cpu(), torch.full((4,), 2.0))
+os.environ.update(OPHOOK_NPU_CACHE=os.environ["OTHER_CACHE"], CXX="false", TASK_QUEUE_ENABLE="0")
+for _ in range(2):
+    try:
+        npu_add_custom(x, x)
+    except RuntimeError as error:
+        print("told" if "could not be compiled; next: ophook-npu sim build" in str(error) else error)
+print(*(x + x).tolist())
+"""
 _GRAPH = (
     _LOADED
     + """
@@ -187,3 +202,10 @@ def test_a_program_loads_and_launches_its_kernel(package: Path, tmp_path: Path) 
     done = subprocess.run(start, capture_output=True, text=True, timeout=200, check=False)
     assert done.stdout == "0 wrong, one handle: 1, key 7: 107000, a tile too large: 507015\n", done.stderr
     assert "InitBuffer: UB has 196608 bytes and InitBuffer has given away 4194304" in done.stderr
+
+
+def test_what_runs_kernels_is_compiled_when_the_first_one_runs(run_sim, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir(mode=0o755)
+    done = run_sim(_COMPILED_LATE, OTHER_CACHE=str(tmp_path / "cache"), TASK_QUEUE_ENABLE="0")
+    assert done.stdout == "told\ntold\n2.0 2.0 2.0 2.0\n", done.stdout + done.stderr
+    assert "false" in done.stderr and "compiler" in done.stderr, done.stderr

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -58,21 +60,42 @@ std::string family_folder() {
   return soc;
 }
 
+constexpr char kRuntime[] = "libophook_ascendc.so";
+
+// Where a program of the toolkit has put the kernels of the operators that ship; it compiles them once. Its words go
+// where this process's go. It is another process: what this one preloads is not for it.
+std::string shipped_kernels(const std::string& root) {
+  const std::string command = "env -u LD_PRELOAD '" + root + "/bin/op_package' shipped";
+  FILE* pipe = popen(command.c_str(), "r");
+  TORCH_CHECK(pipe, "cannot start ", command, ": ", std::strerror(errno));
+  std::string said;
+  char part[512];
+  while (std::fgets(part, sizeof part, pipe)) said += part;
+  pclose(pipe);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  TORCH_CHECK(!said.empty() && exists(said),
+              "the kernels of the operators that ship could not be compiled; next: ophook-npu sim build");
+  return said + "/op_impl/cpu/";
+}
+
 // The libraries of one operator of one package.
 struct Loaded {
   explicit Loaded(const ophook_operator* op) {
     const std::string package = folder_of(op->anchor, 2);
     std::string kernels = package + "/op_impl/cpu/", host_path = kernels + "libophook_op_host.so";
-    std::string runtime_path = kernels + "libophook_ascendc.so";
+    const std::string root = folder_of(reinterpret_cast<const void*>(&family_folder), 1);
+    std::string runtime_path = kernels + kRuntime;
     if (!exists(host_path)) {  // a package that msopgen's CMake made: opc compiled its kernels
       const std::string tbe = package + "/op_impl/ai_core/tbe";
       host_path = tbe + "/op_tiling/liboptiling.so";
       kernels = tbe + "/kernel/" + family_folder() + "/" + op->function + "/";
-      runtime_path = folder_of(reinterpret_cast<const void*>(&family_folder), 1) +
-                     "/opp/vendors/ophook/op_impl/cpu/libophook_ascendc.so";
+      runtime_path = root + "/opp/vendors/ophook/op_impl/cpu/" + kRuntime;
+      if (!exists(runtime_path)) runtime_path = shipped_kernels(root) + kRuntime;
+    } else if (!exists(runtime_path)) {  // the toolkit's own, whose kernels are compiled when the first one is to run
+      kernels = shipped_kernels(root), runtime_path = kernels + kRuntime;
     }
     // One for the process: kernels bind to the first that is there, another package's or Python's.
-    void* runtime = dlopen("libophook_ascendc.so", RTLD_NOW | RTLD_NOLOAD);
+    void* runtime = dlopen(kRuntime, RTLD_NOW | RTLD_NOLOAD);
     if (!runtime) runtime = open(runtime_path);
     run = reinterpret_cast<decltype(&ascendc_run)>(look_up(runtime, "ascendc_run"));
     auto* layout = reinterpret_cast<decltype(&ascendc_layout)>(dlsym(runtime, "ascendc_layout"));
@@ -177,7 +200,8 @@ struct KernelCall final : PendingCall {
     }
   }
 
-  void prepare(const aclTensor* const* in, const ophook_attribute* attributes, size_t attribute_count, const aclTensor* const* out) {
+  void prepare(const aclTensor* const* in, const ophook_attribute* attributes, size_t attribute_count,
+               const aclTensor* const* out) {
     for (size_t i = 0; i < attribute_count; ++i) {
       if (attributes[i].kind == 5) live("an attribute", static_cast<const aclIntArray*>(attributes[i].array));
       if (attributes[i].kind == 6) live("an attribute", static_cast<const aclFloatArray*>(attributes[i].array));
@@ -217,8 +241,16 @@ struct KernelCall final : PendingCall {
     const sim_soc* soc = sim_current_soc();
     const ascendc_soc platform = ophook::rt::platform_of(*soc);
     std::vector<ascendc_tensor> inferred = results;
-    ascendc_call call{op->type,    given.data(), counts.data(), counts.size(), inferred.data(),
-                      result_counts.data(), result_counts.size(), attrs.data(),  attrs.size(),  platform};
+    ascendc_call call{op->type,
+                      given.data(),
+                      counts.data(),
+                      counts.size(),
+                      inferred.data(),
+                      result_counts.data(),
+                      result_counts.size(),
+                      attrs.data(),
+                      attrs.size(),
+                      platform};
     char error[512] = "";
     const int failed = outputs.empty() ? ASCENDC_INFERS_NOTHING : code->infer(&call, error, sizeof error);
     TORCH_CHECK(!failed || failed == ASCENDC_INFERS_NOTHING, error);
@@ -257,7 +289,8 @@ struct KernelCall final : PendingCall {
     // What has no output has nothing but its inputs to write to.
     const bool of_inputs_alone = outputs.empty();
     const Tensors& results = of_inputs_alone ? inputs : outputs;
-    const bool empty = std::all_of(results.begin(), results.end(), [](const at::Tensor& t) { return !t.defined() || t.numel() == 0; });
+    const bool empty =
+        std::all_of(results.begin(), results.end(), [](const at::Tensor& t) { return !t.defined() || t.numel() == 0; });
     if (empty && !op->launches_empty) return;
     for (const Parameter& one : of_inputs)
       for (size_t k = one.begin; k < one.begin + one.count; ++k) reachable(one.name, inputs[k]);
@@ -271,7 +304,8 @@ struct KernelCall final : PendingCall {
       if (tensor.defined() && tensor.numel()) {
         m.data = tensor.data_ptr();
         m.bytes = tensor.nbytes();
-        // What a copy of whole blocks may reach behind the tensor: the rest of the allocation; a write nothing of another's.
+        // What a copy of whole blocks may reach behind the tensor: the rest of the allocation; a write nothing of
+        // another's.
         size_t left = 0;
         const size_t end = size_t(tensor.storage_offset()) * tensor.itemsize() + m.bytes;
         const bool own = role == 0 || end >= tensor.storage().nbytes();
@@ -293,17 +327,21 @@ struct KernelCall final : PendingCall {
     for (size_t i = 0; i < of_outputs.size(); ++i)
       for (size_t k = 0; op->same_as[i] >= 0 && k < of_outputs[i].count; ++k)
         input_of[of_outputs[i].begin + k] = int64_t(of_inputs[size_t(op->same_as[i])].begin + k);
-    auto written = [&](size_t input) { return of_inputs_alone || std::find(input_of.begin(), input_of.end(), int64_t(input)) != input_of.end(); };
+    auto written = [&](size_t input) {
+      return of_inputs_alone || std::find(input_of.begin(), input_of.end(), int64_t(input)) != input_of.end();
+    };
     Tensors dense_inputs, dense_outputs;
     for (const at::Tensor& tensor : inputs) dense_inputs.push_back(tensor.defined() ? tensor.contiguous() : tensor);
     // A kernel that copies tile by tile would read what it has written: inputs that overlap an output are copied.
     for (size_t i = 0; i < inputs.size(); ++i)
       for (const at::Tensor& out : outputs)
-        if (!written(i) && dense_inputs[i].defined() && dense_inputs[i].numel() && out.numel() && overlap(dense_inputs[i], out))
+        if (!written(i) && dense_inputs[i].defined() && dense_inputs[i].numel() && out.numel() &&
+            overlap(dense_inputs[i], out))
           dense_inputs[i] = dense_inputs[i].clone();
     for (size_t i = 0; i < outputs.size(); ++i)
-      dense_outputs.push_back(input_of[i] >= 0 ? dense_inputs[size_t(input_of[i])]
-                              : outputs[i].is_contiguous() ? outputs[i] : at::empty(outputs[i].sizes(), outputs[i].options()));
+      dense_outputs.push_back(input_of[i] >= 0             ? dense_inputs[size_t(input_of[i])]
+                              : outputs[i].is_contiguous() ? outputs[i]
+                                                           : at::empty(outputs[i].sizes(), outputs[i].options()));
     described.reserve(of_inputs.size() + of_outputs.size());
     for (const Parameter& one : of_inputs) add_all(one, dense_inputs, one.count && written(one.begin) ? 2 : 0);
     for (size_t i = 0; i < of_outputs.size(); ++i) {
@@ -354,7 +392,8 @@ struct KernelCall final : PendingCall {
 
   static void fill(const at::Tensor& tensor, const ophook_initial& with) {
     auto* to = static_cast<char*>(tensor.data_ptr());
-    for (size_t at = 0; at < tensor.nbytes(); at += with.bytes) std::memcpy(to + at, &with.pattern, std::min(with.bytes, tensor.nbytes() - at));
+    for (size_t at = 0; at < tensor.nbytes(); at += with.bytes)
+      std::memcpy(to + at, &with.pattern, std::min(with.bytes, tensor.nbytes() - at));
   }
 
   static bool overlap(const at::Tensor& a, const at::Tensor& b) {
@@ -381,9 +420,9 @@ struct KernelCall final : PendingCall {
 extern "C" {
 
 OPHOOK_PACKAGE_API int ophook_package_prepare(const ophook_operator* op, const aclTensor* const* inputs,
-                                             const ophook_attribute* attributes, size_t attribute_count,
-                                             const aclTensor* const* outputs, uint64_t* workspace,
-                                             aclOpExecutor** executor) {
+                                              const ophook_attribute* attributes, size_t attribute_count,
+                                              const aclTensor* const* outputs, uint64_t* workspace,
+                                              aclOpExecutor** executor) {
   static std::mutex mutex;
   static std::map<std::string, std::string> names;  // an executor keeps a pointer to its name
   const char* name;
@@ -405,7 +444,7 @@ OPHOOK_PACKAGE_API int ophook_package_prepare(const ophook_operator* op, const a
 }
 
 OPHOOK_PACKAGE_API int ophook_package_launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* executor,
-                                            void* stream) {
+                                             void* stream) {
   return launch(name, workspace, size, executor, stream);
 }
 
