@@ -385,6 +385,9 @@ def _lay_out_compiler(root: Path) -> None:
     shutil.copytree(CSRC / "package" / "msopgen", root / "tools" / "op_project_templates" / "ascendc" / "customize")
     for folder in ("compiler", "tools"):  # of older releases
         (root / folder / "tikcpp").symlink_to(Path("..") / "tikcpp")
+    # Where scripts look for the compiler itself.
+    (root / "compiler" / "ccec_compiler").mkdir()
+    (root / "compiler" / "ccec_compiler" / "bin").symlink_to(Path("../../bin"))
     twin = root / "tools" / "tikicpulib" / "lib"
     twin.mkdir(parents=True)
     (twin / "cmake").symlink_to(Path("../../../cmake"))

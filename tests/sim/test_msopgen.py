@@ -160,6 +160,15 @@ def test_a_project_that_msopgen_wrote_builds_and_runs(run_sim, tmp_path: Path) -
     assert done.stdout.startswith("True\n"), done.stdout + done.stderr
 
 
+@pytest.mark.slow
+def test_the_script_for_hosts_with_cann_builds_by_the_toolkit(run_sim, tmp_path: Path) -> None:
+    done = shell(f"bash {PROJECT}/build.sh --out project --install installed", tmp_path)
+    assert done.returncode == 0 and "next: export ASCEND_CUSTOM_OPP_PATH=" in done.stdout, done.stdout + done.stderr
+    package = tmp_path / "installed" / "vendors" / "ophook"
+    done = run_sim(RUN.replace(r"AddCustom_float32.o", "AddCustom_"), ASCEND_CUSTOM_OPP_PATH=str(package))
+    assert done.stdout.startswith("True\n"), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
