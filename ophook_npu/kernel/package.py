@@ -24,7 +24,7 @@ from pathlib import Path
 from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build as compilers
-from ophook_npu.kernel.memory import label_of
+from ophook_npu.kernel.memory import label_of, name_of
 from ophook_npu.kernel.operator import Kernel
 from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, OpParameter, Project, Prototype
 from ophook_npu.kernel.source import Entry, Settings
@@ -172,6 +172,8 @@ def refuse_others(prototype: Prototype) -> None:
     if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
         what = f"{prototype.type} has the attribute {', '.join(other)}"
         raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
+    for parameter in prototype.inputs:
+        _form(parameter)
 
 
 @dataclass(frozen=True)
@@ -213,22 +215,77 @@ def _same_as(prototype: Prototype) -> list[int]:
     return [names.index(p.name) if p.name in names else -1 for p in prototype.outputs]
 
 
-def _signature(prototype: Prototype) -> list[str]:
-    """Of the first phase, but for its last two parameters. What is an input and an output is there once."""
-    outputs = [p for p, i in zip(prototype.outputs, _same_as(prototype), strict=True) if i < 0]
+# ophook_form, with what the aclnn function takes.
+_TENSOR, _LIST, _SCALAR, _SCALARS, _UNREAD = (
+    (0, "aclTensor"),
+    (1, "aclTensorList"),
+    (5, "aclScalar"),
+    (6, "aclScalarList"),
+    7,
+)
+_FLOAT, _BOOL, _WHOLE = 0, 12, {2, 3, 4, 6, 7, 8, 9, 10}
+_ARRAYS = ((_WHOLE, (2, "aclIntArray")), ({_FLOAT}, (3, "aclFloatArray")), ({_BOOL}, (4, "aclBoolArray")))
 
-    def typed(p: OpParameter) -> str:
-        return f"const {'aclTensorList' if p.kind == DYNAMIC else 'aclTensor'}* {p.name}"
 
-    signature = [typed(p) for p in prototype.inputs]
+def _form(p: OpParameter) -> tuple[int, str]:
+    """Raises:
+    OphookError: ValueDepend has no such data types.
+    """
+    if p.kind == DYNAMIC:
+        return _LIST
+    if p.scalar:
+        return _SCALAR if p.scalar == 1 else _SCALARS
+    if not p.values:
+        return _TENSOR
+    if found := next((form for types, form in _ARRAYS if types.issuperset(p.dtypes)), None):
+        return found
+    raise OphookError(
+        "kernel build", f"{p.name} has ValueDepend and the data types {', '.join(map(name_of, p.dtypes))}",
+        allowed="DT_FLOAT alone, DT_BOOL alone, or whole numbers of up to 64 bits",
+    )  # fmt: skip
+
+
+def _signature(prototype: Prototype, tensors: bool = False) -> list[str]:
+    """Of the first phase, but for its last two parameters, as CANN names them. What is an input and an output is there
+    once. With ``tensors``, of the function that takes tensors for values that the host reads.
+    """
+    same = _same_as(prototype)
+    outputs = [p for p, i in zip(prototype.outputs, same, strict=True) if i < 0]
+
+    def taken(i: int, p: OpParameter) -> str:
+        kind = _TENSOR[1] if tensors and p.values else _form(p)[1]
+        if i in same:
+            return f"{kind}* {p.name}Ref"
+        return f"const {kind}* {p.name}{'Optional' if p.kind == OPTIONAL else ''}"
+
+    def written(p: OpParameter) -> str:
+        kind = _LIST[1] if p.kind == DYNAMIC else _TENSOR[1]
+        return f"{kind}* {'out' if len(outputs) == 1 and 'out' not in others else f'{p.name}Out'}"
+
+    others = {one.name for one in prototype.inputs} | {one.name for one in prototype.attrs}
+    signature = [taken(i, p) for i, p in enumerate(prototype.inputs)]
     signature += [f"{_ATTRIBUTES[a.type][1]} {a.name}" for a in prototype.attrs]
-    return signature + [typed(p) for p in outputs]
+    return signature + [written(p) for p in outputs]
+
+
+_LAST = "uint64_t* workspaceSize, aclOpExecutor** executor"
+_AS_TENSOR = "reinterpret_cast<const aclTensor*>"  # lists, arrays and scalars go where tensors go
+
+
+def _functions(prototype: Prototype) -> list[tuple[str, bool]]:
+    """The names of the first phase: with ValueDepend there are two."""
+    name = f"aclnn{prototype.type}"
+    more = [(f"{name}TensorGetWorkspaceSize", True)] if any(p.values for p in prototype.inputs) else []
+    return [(f"{name}GetWorkspaceSize", False), *more]
 
 
 def header(prototype: Prototype) -> str:
     """What a program includes to call the two phases of one operator."""
     type_ = prototype.type
-    first = ", ".join([*_signature(prototype), "uint64_t* workspaceSize", "aclOpExecutor** executor"])
+    first = "\n".join(
+        f"aclnnStatus {name}({', '.join([*_signature(prototype, tensors), _LAST])});"
+        for name, tensors in _functions(prototype)
+    )
     return f"""// aclnn{type_} of an operator package. Written when the package was built; edits are lost.
 #pragma once
 #include "aclnn/acl_meta.h"
@@ -236,7 +293,7 @@ def header(prototype: Prototype) -> str:
 extern "C" {{
 #endif
 
-aclnnStatus aclnn{type_}GetWorkspaceSize({first});
+{first}
 aclnnStatus aclnn{type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
@@ -253,7 +310,7 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
         kind: of the cores that it runs on; -1: as its kernel says.
     """
     type_, same = prototype.type, _same_as(prototype)
-    parameters, signature = [*prototype.inputs, *prototype.outputs], _signature(prototype)
+    parameters = [*prototype.inputs, *prototype.outputs]
 
     def row(values: Sequence[object]) -> str:
         return ", ".join(map(str, values))
@@ -261,6 +318,14 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
     def initial(p: OpParameter, choice: dict[str, int]) -> str:
         start = p.starts_with(choice[p.name]) if p.name in choice else None
         return "{0, 0}" if start is None else f"{{{start.nbytes}, {int.from_bytes(start.tobytes(), 'little')}ull}}"
+
+    def form(p: OpParameter, tensors: bool) -> int:
+        return _UNREAD if tensors and p.values else _form(p)[0]
+
+    def becomes(p: OpParameter) -> int:  # where To says nothing, the first data type that the OpDef lists
+        if p.to_of:
+            return -1 - [one.name for one in prototype.inputs].index(p.to_of)
+        return p.to if p.to >= 0 or not p.scalar else p.dtypes[0]
 
     dtypes = "".join(
         f"const int32_t k{type_}Types{i}[] = {{{row([choice.get(p.name, -1) for p in parameters])}}};\n"
@@ -270,39 +335,50 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
     choices = row([f'{{k{type_}Types{i}, "{file}", k{type_}Initial{i}}}' for i, (_, file) in enumerate(variants)])
     names = row([f'"{p.name}"' for p in parameters])
     groups = [[a.name for a in prototype.attrs].index(name) for name in prototype.groups]
-    attributes = "".join(
-        f"    ophook_attributes[{i}].kind = {_ATTRIBUTES[a.type][0]}, ophook_attributes[{i}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
-        for i, a in enumerate(prototype.attrs)
-    )
-
-    def argument(p: OpParameter) -> str:  # a list goes where the others go
-        return f"reinterpret_cast<const aclTensor*>({p.name})" if p.kind == DYNAMIC else p.name
-
-    given = row([argument(p) if i < 0 else "nullptr" for p, i in zip(prototype.outputs, same, strict=True)])
+    inputs, attributes = len(prototype.inputs), len(prototype.attrs)
+    phases = ""
+    for function, tensors in _functions(prototype):
+        signature = _signature(prototype, tensors)
+        given = [one.split()[-1] for one in signature]
+        of_outputs = iter(given[inputs + attributes :])
+        own = f"k{type_}{'OfTensors' if tensors else ''}"
+        outputs = [f"{_AS_TENSOR}({next(of_outputs)})" if at < 0 else "nullptr" for at in same]
+        taken = "".join(
+            f"    ophook_attributes[{k}].kind = {_ATTRIBUTES[a.type][0]}, "
+            f"ophook_attributes[{k}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
+            for k, a in enumerate(prototype.attrs)
+        )
+        phases += f"""namespace {{
+const int32_t {own}Forms[] = {{{row([form(p, tensors) for p in parameters])}}};
+const ophook_operator {own} = {{"{type_}", "{prototype.snake}", {kind}, {inputs}, {len(prototype.outputs)}, {len(variants)},
+    k{type_}Names, {own}Forms, k{type_}Optional, k{type_}Becomes, k{type_}Same, {int(prototype.launches_empty)},
+    k{type_}Choices, k{type_}Names, k{type_}Groups, {len(groups)}}};
+}}
+extern "C" OPHOOK_PACKAGE_API int {function}({row([*signature, _LAST])})
+{{
+    const aclTensor* ophook_inputs[] = {{{row([f"{_AS_TENSOR}({name})" for name in given[:inputs]])}}};
+    const aclTensor* ophook_outputs[] = {{{row(outputs)}}};
+    ophook_attribute ophook_attributes[{max(1, attributes)}] = {{}};
+{taken}    return ophook_package_first(&{own}, ophook_inputs, ophook_attributes, {attributes}, ophook_outputs, workspaceSize, executor);
+}}
+"""
     return f"""#include "package/kernel_package.h"
 
 struct aclIntArray;
 struct aclFloatArray;
 struct aclBoolArray;
+struct aclScalar;
+struct aclScalarList;
 struct aclTensorList;
 namespace {{
 {dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
 const char* const k{type_}Names[] = {{{names}}};
-const int32_t k{type_}Listed[] = {{{row([int(p.kind == DYNAMIC) for p in parameters])}}};
+const int32_t k{type_}Optional[] = {{{row([*(int(p.kind == OPTIONAL) for p in prototype.inputs), 0])}}};
+const int32_t k{type_}Becomes[] = {{{row([*(becomes(p) for p in prototype.inputs), 0])}}};
 const int32_t k{type_}Same[] = {{{row(same)}}};
 const size_t k{type_}Groups[] = {{{row([*groups, 0])}}};
-const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(prototype.inputs)}, {len(prototype.outputs)},
-    {len(variants)}, k{type_}Names, k{type_}Listed, k{type_}Same, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names,
-    k{type_}Groups, {len(groups)}}};
 }}
-extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})
-{{
-    const aclTensor* ophook_inputs[] = {{{row([argument(p) for p in prototype.inputs])}}};
-    const aclTensor* ophook_outputs[] = {{{given}}};
-    ophook_attribute ophook_attributes[{max(1, len(prototype.attrs))}] = {{}};
-{attributes}    return ophook_package_prepare(&k{type_}, ophook_inputs, ophook_attributes, {len(prototype.attrs)}, ophook_outputs, workspaceSize, executor);
-}}
-extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
+{phases}extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
 {{
     return ophook_package_launch("aclnn{type_}", workspace, size, executor, stream);
 }}

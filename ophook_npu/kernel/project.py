@@ -33,6 +33,14 @@ class OpParameter:
     dtypes: tuple[int, ...]
     initial: tuple[tuple[int, float], ...] = ()
     """InitValue: a ScalarType and a number, or one for each data type."""
+    values: bool = False
+    """ValueDepend: the host side reads its numbers."""
+    scalar: int = 0
+    """What the aclnn function takes: 1 aclScalar, 2 aclScalarList."""
+    to: int = -1
+    """The data type that such a scalar becomes."""
+    to_of: str = ""
+    """The parameter whose data type it becomes."""
 
     def starts_with(self, dtype: int) -> np.ndarray | None:
         """What is repeated in an output's memory before a kernel runs that asked for it."""
@@ -227,8 +235,12 @@ class Project:
 
         def parameters(rows: list[dict[str, Any]]) -> tuple[OpParameter, ...]:
             return tuple(
-                OpParameter(r["name"], r["kind"], tuple(r["dtypes"]), tuple(map(tuple, r["initial"]))) for r in rows
-            )
+                OpParameter(
+                    r["name"], r["kind"], tuple(r["dtypes"]), tuple(map(tuple, r["initial"])), r["values"], r["scalar"],
+                    r["to"], r["to_of"],
+                )
+                for r in rows
+            )  # fmt: skip
 
         return {
             row["type"]: Prototype(

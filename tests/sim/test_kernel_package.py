@@ -106,7 +106,7 @@ def numbers(values):
 def made(t):
     rank, begin = ctypes.c_uint64(t.dim()), ctypes.c_void_p(t.data_ptr())
     sizes, strides = numbers(t.shape), numbers(t.stride())
-    dtype = {torch.float32: 0, torch.int32: 3}[t.dtype]
+    dtype = {torch.float32: 0, torch.int32: 3, torch.int64: 9}[t.dtype]
     return base.aclCreateTensor(sizes, rank, dtype, strides, ctypes.c_int64(0), 2, sizes, rank, begin)
 def listed(tensors):
     all = (ctypes.c_void_p * len(tensors))(*map(made, tensors))
@@ -134,6 +134,30 @@ changed, at = torch.zeros(4, dtype=torch.int32).npu(), torch.tensor([2], dtype=t
 both = [ctypes.c_void_p(made(one)) for one in (changed, at)]
 assert last.aclnnFillIndexGetWorkspaceSize(*both, ctypes.byref(size), ctypes.byref(executor)) == 0
 assert last.aclnnFillIndex(None, size, executor, stream) == 0 and changed.tolist() == [0, 0, 7, 0], changed
+spread = ctypes.CDLL(SPREAD)
+for function in (base.aclCreateIntArray, base.aclCreateScalar, base.aclCreateScalarList):
+    function.restype = ctypes.c_void_p
+def scalar(value, dtype):
+    return base.aclCreateScalar(ctypes.byref(value), dtype)
+flags = ctypes.c_void_p(base.aclCreateBoolArray((ctypes.c_bool * 2)(False, True), ctypes.c_uint64(2)))
+size_array = ctypes.c_void_p(base.aclCreateIntArray(numbers([2, 3]), ctypes.c_uint64(2)))
+by = ctypes.c_void_p(scalar(ctypes.c_double(1.5), 11))
+both = (ctypes.c_void_p * 2)(scalar(ctypes.c_float(3), 0), scalar(ctypes.c_int64(4), 9))
+plus = ctypes.c_void_p(base.aclCreateScalarList(both, ctypes.c_uint64(2)))
+no_flags, size_tensor = None, torch.tensor([2, 3]).npu()
+for name, given_size, given_flags, expected in (
+    ("", size_array, flags, 110.0), ("", size_array, no_flags, 10.0), ("Tensor", size_tensor, no_flags, -10.0),
+):
+    x1, y1 = torch.tensor([2.0]).npu(), torch.zeros(2, 3).npu()
+    given_size = ctypes.c_void_p(made(given_size)) if name else given_size
+    given = [ctypes.c_void_p(made(x1)), given_size, by, plus, given_flags, ctypes.c_void_p(made(y1))]
+    function = getattr(spread, f"aclnnSpread{name}GetWorkspaceSize")
+    assert function(*given, ctypes.byref(size), ctypes.byref(executor)) == 0, base.aclGetRecentErrMsg
+    assert spread.aclnnSpread(None, size, executor, stream) == 0
+    assert torch.equal(y1.cpu(), torch.full((2, 3), expected)) and x1.tolist() == [-1], (name, y1, x1)
+wrong = ctypes.c_void_p(made(torch.zeros(3, 3).npu()))
+given = [ctypes.c_void_p(made(x1)), size_array, by, plus, no_flags, wrong]
+assert spread.aclnnSpreadGetWorkspaceSize(*given, ctypes.byref(size), ctypes.byref(executor)) == 161002
 print(first(None, listed(y)), ctypes.cast(base.aclGetRecentErrMsg, ctypes.CFUNCTYPE(ctypes.c_char_p))().decode())
 """
 
@@ -150,8 +174,15 @@ def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
     source.write_text("".join(line for line in lines if "lists" not in line))  # lists of lists are refused
     build(tmp_path / "project", tmp_path / "accumulate")
     build(kernels / "changes", tmp_path / "changes")  # it has no output
-    built = [str(tmp_path / name / "op_api/lib/libcust_opapi.so") for name in ("div", "accumulate", "changes")]
-    done = run_sim(f"LIBRARY, OTHER, LAST = {built}\n{_LISTS}")
+    build(kernels / "given", tmp_path / "given")  # its function takes arrays and scalars
+    names = ("div", "accumulate", "changes", "given")
+    built = [str(tmp_path / name / "op_api/lib/libcust_opapi.so") for name in names]
+    done = run_sim(f"LIBRARY, OTHER, LAST, SPREAD = {built}\n{_LISTS}")
+    header = (tmp_path / "given" / "op_api/include/aclnn_spread.h").read_text()
+    for array, flags, which in (("IntArray", "BoolArray", ""), ("Tensor", "Tensor", "Tensor")):
+        given = f"aclTensor* xRef, const acl{array}* size, const aclScalar* by, const aclScalarList* plus"
+        text = f"aclnnSpread{which}GetWorkspaceSize({given}, const acl{flags}* flagsOptional, aclTensor* out, uint64_t*"
+        assert text in header, header
     assert "161002" in done.stdout and "x must be given" in done.stdout, done.stdout + done.stderr
 
 

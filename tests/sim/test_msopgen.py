@@ -153,7 +153,7 @@ def test_a_project_that_msopgen_wrote_builds_and_runs(run_sim, tmp_path: Path) -
     assert done.returncode == 0 and done.stdout.endswith("SUCCESS\n"), done.stdout + done.stderr
     package = tmp_path / "opp" / "vendors" / "of_mine"
     scale = (package / "op_api" / "include" / "aclnn_scale_ref.h").read_text()
-    assert "(const aclTensor* x, const aclIntArray* dims, const char* mode, double by," in scale, scale
+    assert "(aclTensor* xRef, const aclIntArray* dims, const char* mode, double by," in scale, scale
     info = json.loads((package / "op_impl/ai_core/tbe/config/ascend910b/aic-ascend910b-ops-info.json").read_text())
     assert info["ScaleRef"]["attr_dims"]["defaultValue"] == "[1,2]" and info["AddCustom"]["opFile"]["value"]
     done = run_sim(RUN.replace(r"AddCustom_float32.o", "AddCustom_"), ASCEND_CUSTOM_OPP_PATH=str(package))

@@ -172,22 +172,60 @@ struct KernelCall final : PendingCall {
   // A parameter of the operator, and its tensors among those of its side.
   struct Parameter {
     const char* name;
-    bool listed;
+    int32_t form;
     size_t begin, count;
     bool given;
+    bool listed() const { return form == ophook_tensors; }
+    bool ours() const { return form >= ophook_ints && form <= ophook_scalars; }  // its numbers are in memory of ours
   };
+
+  // Numbers that the caller gave as no tensor. A kernel copies whole blocks, as it does from a device's memory.
+  template <typename Numbers>
+  static at::Tensor tensor_of(const Numbers& numbers, at::ScalarType type) {
+    int64_t count = 0;
+    for (auto it = numbers.begin(); it != numbers.end(); ++it) ++count;
+    at::Tensor whole = at::zeros({count + 64}, at::TensorOptions().dtype(type));
+    int64_t i = 0;
+    for (const auto number : numbers) whole[i++].fill_(at::Scalar(number));
+    return whole.narrow(0, 0, count);
+  }
+  at::ScalarType scalar_type(int32_t becomes) const {
+    if (becomes >= 0) return to_scalar_type(aclDataType(becomes));
+    const Parameter& of = of_inputs.at(size_t(-1 - becomes));
+    TORCH_CHECK(of.count && inputs[of.begin].defined(), of.name, " must be given: a scalar has its data type");
+    return inputs[of.begin].scalar_type();
+  }
+  at::Tensor numbers_of(const char* name, const void* given, int32_t form, int32_t becomes) {
+    TORCH_CHECK(given, name, " must be given");
+    switch (form) {
+      case ophook_ints: {
+        const auto* array = static_cast<const aclIntArray*>(given);
+        return live(name, array), tensor_of(convert(array), at::kLong);
+      }
+      case ophook_floats: {
+        const auto* array = static_cast<const aclFloatArray*>(given);
+        return live(name, array), tensor_of(convert(array), at::kFloat);
+      }
+      case ophook_bools: return tensor_of(convert(static_cast<const aclBoolArray*>(given)), at::kBool);
+      case ophook_scalar:
+        return tensor_of(std::vector<at::Scalar>{convert(static_cast<const aclScalar*>(given))}, scalar_type(becomes));
+      default: return tensor_of(convert(static_cast<const aclScalarList*>(given)), scalar_type(becomes));
+    }
+  }
 
   void take(const aclTensor* const* given, bool written, Tensors& all, std::vector<Parameter>& parameters) {
     const size_t from = written ? op->input_count : 0, count = written ? op->output_count : op->input_count;
     for (size_t i = 0; i < count; ++i) {
       const char* name = op->names[from + i];
       const int32_t same = written ? op->same_as[i] : -1;
-      const bool listed = op->listed[from + i];
+      const int32_t form = op->forms[from + i];
       const size_t begin = all.size();
       if (same >= 0) {  // an output that is an input
         const Parameter& of = of_inputs[size_t(same)];
         all.insert(all.end(), inputs.begin() + int64_t(of.begin), inputs.begin() + int64_t(of.begin + of.count));
-      } else if (listed) {
+      } else if (form >= ophook_ints && form <= ophook_scalars) {
+        all.emplace_back();  // below: a scalar may have the data type of a parameter behind it
+      } else if (form == ophook_tensors) {
         const auto* list = reinterpret_cast<const aclTensorList*>(given[i]);
         TORCH_CHECK(list, name, " must be given");
         for (const at::Tensor& tensor : convert(list)) all.push_back(tensor);
@@ -196,7 +234,14 @@ struct KernelCall final : PendingCall {
         all.push_back(convert(given[i]));
         TORCH_CHECK(!written || all.back().defined(), name, " must be given");
       }
-      parameters.push_back({name, listed, begin, all.size() - begin, listed || all.back().defined()});
+      const bool listed = form == ophook_tensors;
+      parameters.push_back({name, form, begin, all.size() - begin, listed || all.back().defined()});
+    }
+    for (size_t i = 0; i < count; ++i) {
+      Parameter& one = parameters[i];
+      if (!one.ours() || (!given[i] && op->optional[i])) continue;
+      all[one.begin] = numbers_of(one.name, given[i], one.form, op->becomes[i]);
+      one.given = true;
     }
   }
 
@@ -235,8 +280,12 @@ struct KernelCall final : PendingCall {
     std::vector<int32_t> counts, result_counts;
     for (const Parameter& one : of_inputs) counts.push_back(one.given ? int32_t(one.count) : 0);
     for (const Parameter& one : of_outputs) result_counts.push_back(int32_t(one.count));
-    for (const at::Tensor& tensor : inputs)
-      if (tensor.defined()) given.push_back(describe(tensor));
+    for (const Parameter& one : of_inputs)
+      for (size_t k = one.begin; k < one.begin + one.count; ++k) {
+        if (!inputs[k].defined()) continue;
+        given.push_back(describe(inputs[k]));
+        if (one.form == ophook_unread) given.back().data = nullptr;
+      }
     for (const at::Tensor& tensor : outputs) results.push_back(describe(tensor));
     const sim_soc* soc = sim_current_soc();
     const ascendc_soc platform = ophook::rt::platform_of(*soc);
@@ -293,7 +342,7 @@ struct KernelCall final : PendingCall {
         std::all_of(results.begin(), results.end(), [](const at::Tensor& t) { return !t.defined() || t.numel() == 0; });
     if (empty && !op->launches_empty) return;
     for (const Parameter& one : of_inputs)
-      for (size_t k = one.begin; k < one.begin + one.count; ++k) reachable(one.name, inputs[k]);
+      for (size_t k = one.begin; !one.ours() && k < one.begin + one.count; ++k) reachable(one.name, inputs[k]);
     for (const Parameter& one : of_outputs)
       for (size_t k = one.begin; k < one.begin + one.count; ++k) reachable(one.name, outputs[k]);
     std::vector<ascendc_memory> memory, in_lists;
@@ -309,14 +358,15 @@ struct KernelCall final : PendingCall {
         size_t left = 0;
         const size_t end = size_t(tensor.storage_offset()) * tensor.itemsize() + m.bytes;
         const bool own = role == 0 || end >= tensor.storage().nbytes();
-        if (!own || sim_memory_device(m.data, &left) < 0) left = m.bytes;
+        if (!own) left = m.bytes;
+        else if (sim_memory_device(m.data, &left) < 0) left = tensor.storage().nbytes() - (end - m.bytes);
         m.allocated = std::max<size_t>(m.bytes, std::min<size_t>(left, m.bytes + 63));
         m.element = int32_t(tensor.element_size());
       }
       to.push_back(m);
     };
     auto add_all = [&](const Parameter& one, const Tensors& side, int role) {
-      if (!one.listed) return add(memory, one.name, side[one.begin], role);
+      if (!one.listed()) return add(memory, one.name, side[one.begin], role);
       const auto begin = side.begin() + int64_t(one.begin), end = begin + int64_t(one.count);
       std::for_each(begin, end, [&](const at::Tensor& tensor) { add(in_lists, one.name, tensor, role); });
       std::vector<uint64_t>& words = described.emplace_back(list_of(Tensors(begin, end)));
@@ -419,10 +469,10 @@ struct KernelCall final : PendingCall {
 
 extern "C" {
 
-OPHOOK_PACKAGE_API int ophook_package_prepare(const ophook_operator* op, const aclTensor* const* inputs,
-                                              const ophook_attribute* attributes, size_t attribute_count,
-                                              const aclTensor* const* outputs, uint64_t* workspace,
-                                              aclOpExecutor** executor) {
+OPHOOK_PACKAGE_API int ophook_package_first(const ophook_operator* op, const aclTensor* const* inputs,
+                                            const ophook_attribute* attributes, size_t attribute_count,
+                                            const aclTensor* const* outputs, uint64_t* workspace,
+                                            aclOpExecutor** executor) {
   static std::mutex mutex;
   static std::map<std::string, std::string> names;  // an executor keeps a pointer to its name
   const char* name;

@@ -25,13 +25,26 @@ typedef struct ophook_choice {   // one column of the OpDef's data types
   const struct ophook_initial* initial;  // of each output, where a kernel asks for it
 } ophook_choice;
 
+typedef enum ophook_form {
+  ophook_tensor,
+  ophook_tensors,                // aclTensorList
+  ophook_ints,                   // aclIntArray, as the next ones of an input whose values the host reads
+  ophook_floats,
+  ophook_bools,
+  ophook_scalar,
+  ophook_scalars,                // aclScalarList
+  ophook_unread                  // a tensor whose values the host cannot read, where it could read an array's
+} ophook_form;
+
 typedef struct ophook_operator {
   const char* type;              // "AddCustom"
   const char* function;          // "add_custom"
   int32_t kind;                  // ascendc_options.kind; -1: as its kernel says
   size_t input_count, output_count, choice_count;
   const char* const* names;      // of inputs, then of outputs
-  const int32_t* listed;         // whether it is a list of tensors: of inputs, then of outputs
+  const int32_t* forms;          // what the function takes, an ophook_form: of inputs, then of outputs
+  const int32_t* optional;       // whether it may be null: of inputs
+  const int32_t* becomes;        // of each input: the data type of a scalar, or -1 - the input whose data type it has
   const int32_t* same_as;        // for each output the input that it is, or -1
   int32_t launches_empty;        // also where every output is empty
   const ophook_choice* choices;
@@ -62,7 +75,7 @@ typedef struct ophook_attribute {
 #else
 #define OPHOOK_KERNEL_FUNCTION(name, parameters, ...) OPHOOK_PACKAGE_API int name parameters;
 #endif
-OPHOOK_KERNEL_FUNCTION(ophook_package_prepare,
+OPHOOK_KERNEL_FUNCTION(ophook_package_first,
                        (const ophook_operator* op, const struct aclTensor* const* inputs, const ophook_attribute* attributes,
                         size_t attribute_count, const struct aclTensor* const* outputs, uint64_t* workspace,
                         struct aclOpExecutor** executor),

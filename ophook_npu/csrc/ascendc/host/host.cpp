@@ -53,6 +53,7 @@ std::string param(const ops::OpParamDef& p) {
   return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) +
          ",\"dtypes\":" + joined(p.dtypes, number) + ",\"formats\":" + joined(p.formats, number) +
          ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values ? "true" : "false") +
+         ",\"scalar\":" + number(p.scalar) + ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) +
          ",\"initial\":" +
          joined(p.initial,
                 [](const ops::ScalarVar& v) {

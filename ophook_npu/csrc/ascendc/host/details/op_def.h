@@ -107,10 +107,11 @@ class OpParamDef {
   OpParamDef& ValueDepend(Option, DependScope) { return values = true, *this; }
   OpParamDef& AutoContiguous() { return *this; }
   OpParamDef& IgnoreContiguous() { return *this; }
-  OpParamDef& Scalar() { return *this; }
-  OpParamDef& ScalarList() { return *this; }
-  OpParamDef& To(ge::DataType) { return *this; }  // of a scalar of the operator's aclnn function, as is its other form
-  OpParamDef& To(const char*) { return *this; }
+  // What the operator's aclnn function takes in place of a tensor, and the data type that it becomes.
+  OpParamDef& Scalar() { return scalar = 1, *this; }
+  OpParamDef& ScalarList() { return scalar = 2, *this; }
+  OpParamDef& To(ge::DataType type) { return to = int(type), *this; }
+  OpParamDef& To(const char* other) { return to_of = other, *this; }
   OpParamDef& InitValue(uint64_t value) { return InitValue(ScalarVar(ScalarType::UINT8, value)); }
   OpParamDef& InitValue(const ScalarVar& value) { return initial = {value}, *this; }
   OpParamDef& InitValue(const std::vector<ScalarVar>& values) { return initial = values, *this; }
@@ -124,6 +125,8 @@ class OpParamDef {
   std::vector<ge::DataType> dtypes;
   std::vector<ge::Format> formats;
   bool listed = false, values = false;
+  int scalar = 0, to = -1;  // 1: one, 2: a list
+  std::string to_of;
   std::vector<ScalarVar> initial;  // one, or one for each of the data types
 };
 
