@@ -215,29 +215,25 @@ def _same_as(prototype: Prototype) -> list[int]:
     return [names.index(p.name) if p.name in names else -1 for p in prototype.outputs]
 
 
-# ophook_form, with what the aclnn function takes.
-_TENSOR, _LIST, _SCALAR, _SCALARS, _UNREAD = (
-    (0, "aclTensor"),
-    (1, "aclTensorList"),
-    (5, "aclScalar"),
-    (6, "aclScalarList"),
-    7,
-)
-_FLOAT, _BOOL, _WHOLE = 0, 12, {2, 3, 4, 6, 7, 8, 9, 10}
-_ARRAYS = ((_WHOLE, (2, "aclIntArray")), ({_FLOAT}, (3, "aclFloatArray")), ({_BOOL}, (4, "aclBoolArray")))
+# By ophook_form what an aclnn function takes.
+_TAKEN = (
+    "aclTensor", "aclTensorList", "aclIntArray", "aclFloatArray", "aclBoolArray", "aclScalar", "aclScalarList", "aclTensor",
+)  # fmt: skip
+_TENSOR, _LIST, _SCALAR, _UNREAD = 0, 1, 5, 7
+_ARRAYS = {2: {2, 3, 4, 6, 7, 8, 9, 10}, 3: {0}, 4: {12}}  # by form the data types of which it has the values
 
 
-def _form(p: OpParameter) -> tuple[int, str]:
+def _form(p: OpParameter) -> int:
     """Raises:
     OphookError: ValueDepend has no such data types.
     """
     if p.kind == DYNAMIC:
         return _LIST
     if p.scalar:
-        return _SCALAR if p.scalar == 1 else _SCALARS
+        return _SCALAR + p.scalar - 1
     if not p.values:
         return _TENSOR
-    if found := next((form for types, form in _ARRAYS if types.issuperset(p.dtypes)), None):
+    if found := next((form for form, types in _ARRAYS.items() if types.issuperset(p.dtypes)), None):
         return found
     raise OphookError(
         "kernel build", f"{p.name} has ValueDepend and the data types {', '.join(map(name_of, p.dtypes))}",
@@ -245,21 +241,32 @@ def _form(p: OpParameter) -> tuple[int, str]:
     )  # fmt: skip
 
 
-def _signature(prototype: Prototype, tensors: bool = False) -> list[str]:
-    """Of the first phase, but for its last two parameters, as CANN names them. What is an input and an output is there
-    once. With ``tensors``, of the function that takes tensors for values that the host reads.
+# First phases of an operator that takes more than tensors: the function, one that takes tensors for values that the host
+# reads, and one that takes nothing but tensors, for graphs.
+_OWN, _OF_TENSORS, _OF_GRAPHS = range(3)
+
+
+def _form_in(p: OpParameter, phase: int) -> int:
+    if phase == _OF_GRAPHS and p.kind != DYNAMIC:
+        return _TENSOR
+    return _UNREAD if phase == _OF_TENSORS and p.values else _form(p)
+
+
+def _signature(prototype: Prototype, phase: int) -> list[str]:
+    """Of a first phase, but for its last two parameters, as CANN names them. What is an input and an output is there
+    once.
     """
     same = _same_as(prototype)
     outputs = [p for p, i in zip(prototype.outputs, same, strict=True) if i < 0]
 
     def taken(i: int, p: OpParameter) -> str:
-        kind = _TENSOR[1] if tensors and p.values else _form(p)[1]
+        kind = _TAKEN[_form_in(p, phase)]
         if i in same:
             return f"{kind}* {p.name}Ref"
         return f"const {kind}* {p.name}{'Optional' if p.kind == OPTIONAL else ''}"
 
     def written(p: OpParameter) -> str:
-        kind = _LIST[1] if p.kind == DYNAMIC else _TENSOR[1]
+        kind = _TAKEN[_LIST if p.kind == DYNAMIC else _TENSOR]
         return f"{kind}* {'out' if len(outputs) == 1 and 'out' not in others else f'{p.name}Out'}"
 
     others = {one.name for one in prototype.inputs} | {one.name for one in prototype.attrs}
@@ -272,19 +279,24 @@ _LAST = "uint64_t* workspaceSize, aclOpExecutor** executor"
 _AS_TENSOR = "reinterpret_cast<const aclTensor*>"  # lists, arrays and scalars go where tensors go
 
 
-def _functions(prototype: Prototype) -> list[tuple[str, bool]]:
-    """The names of the first phase: with ValueDepend there are two."""
+def _functions(prototype: Prototype) -> list[tuple[str, int]]:
+    """The names of the first phases; programs know those that begin with aclnn."""
     name = f"aclnn{prototype.type}"
-    more = [(f"{name}TensorGetWorkspaceSize", True)] if any(p.values for p in prototype.inputs) else []
-    return [(f"{name}GetWorkspaceSize", False), *more]
+    found = [(f"{name}GetWorkspaceSize", _OWN)]
+    if any(p.values for p in prototype.inputs):
+        found.append((f"{name}TensorGetWorkspaceSize", _OF_TENSORS))
+    if any(p.values or p.scalar for p in prototype.inputs):
+        found.append((f"ophook_graph_{prototype.type}", _OF_GRAPHS))
+    return found
 
 
 def header(prototype: Prototype) -> str:
     """What a program includes to call the two phases of one operator."""
     type_ = prototype.type
     first = "\n".join(
-        f"aclnnStatus {name}({', '.join([*_signature(prototype, tensors), _LAST])});"
-        for name, tensors in _functions(prototype)
+        f"aclnnStatus {name}({', '.join([*_signature(prototype, phase), _LAST])});"
+        for name, phase in _functions(prototype)
+        if phase != _OF_GRAPHS
     )
     return f"""// aclnn{type_} of an operator package. Written when the package was built; edits are lost.
 #pragma once
@@ -319,9 +331,6 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
         start = p.starts_with(choice[p.name]) if p.name in choice else None
         return "{0, 0}" if start is None else f"{{{start.nbytes}, {int.from_bytes(start.tobytes(), 'little')}ull}}"
 
-    def form(p: OpParameter, tensors: bool) -> int:
-        return _UNREAD if tensors and p.values else _form(p)[0]
-
     def becomes(p: OpParameter) -> int:  # where To says nothing, the first data type that the OpDef lists
         if p.to_of:
             return -1 - [one.name for one in prototype.inputs].index(p.to_of)
@@ -337,11 +346,11 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
     groups = [[a.name for a in prototype.attrs].index(name) for name in prototype.groups]
     inputs, attributes = len(prototype.inputs), len(prototype.attrs)
     phases = ""
-    for function, tensors in _functions(prototype):
-        signature = _signature(prototype, tensors)
+    for function, phase in _functions(prototype):
+        signature = _signature(prototype, phase)
         given = [one.split()[-1] for one in signature]
         of_outputs = iter(given[inputs + attributes :])
-        own = f"k{type_}{'OfTensors' if tensors else ''}"
+        own = f"k{type_}{phase}"
         outputs = [f"{_AS_TENSOR}({next(of_outputs)})" if at < 0 else "nullptr" for at in same]
         taken = "".join(
             f"    ophook_attributes[{k}].kind = {_ATTRIBUTES[a.type][0]}, "
@@ -349,7 +358,7 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
             for k, a in enumerate(prototype.attrs)
         )
         phases += f"""namespace {{
-const int32_t {own}Forms[] = {{{row([form(p, tensors) for p in parameters])}}};
+const int32_t {own}Forms[] = {{{row([_form_in(p, phase) for p in parameters])}}};
 const ophook_operator {own} = {{"{type_}", "{prototype.snake}", {kind}, {inputs}, {len(prototype.outputs)}, {len(variants)},
     k{type_}Names, {own}Forms, k{type_}Optional, k{type_}Becomes, k{type_}Same, {int(prototype.launches_empty)},
     k{type_}Choices, k{type_}Names, k{type_}Groups, {len(groups)}}};

@@ -155,6 +155,11 @@ for name, given_size, given_flags, expected in (
     assert function(*given, ctypes.byref(size), ctypes.byref(executor)) == 0, base.aclGetRecentErrMsg
     assert spread.aclnnSpread(None, size, executor, stream) == 0
     assert torch.equal(y1.cpu(), torch.full((2, 3), expected)) and x1.tolist() == [-1], (name, y1, x1)
+x1, y1 = torch.tensor([2.0]).npu(), torch.zeros(2, 3).npu()  # a graph has tensors alone
+tensors = x1, size_tensor, torch.tensor([1.5]).npu(), torch.tensor([3, 4], dtype=torch.int32).npu()
+given = [*(ctypes.c_void_p(made(one)) for one in tensors), None, ctypes.c_void_p(made(y1))]
+assert spread.ophook_graph_Spread(*given, ctypes.byref(size), ctypes.byref(executor)) == 0
+assert spread.aclnnSpread(None, size, executor, stream) == 0 and y1.flatten().tolist() == [10.0] * 6, y1
 wrong = ctypes.c_void_p(made(torch.zeros(3, 3).npu()))
 given = [ctypes.c_void_p(made(x1)), size_array, by, plus, no_flags, wrong]
 assert spread.aclnnSpreadGetWorkspaceSize(*given, ctypes.byref(size), ctypes.byref(executor)) == 161002

@@ -55,7 +55,7 @@ const Objects* objects() {
 }
 
 struct Functions {
-  void* first = nullptr;  // aclnnXGetWorkspaceSize
+  void* first = nullptr;  // aclnnXGetWorkspaceSize, or ophook_graph_X where that takes more than tensors
   int (*second)(void* workspace, uint64_t size, void* executor, void* stream) = nullptr;
 };
 
@@ -67,7 +67,8 @@ Functions look_for(const std::string& type) {
   if (void* library = dlopen("libcust_opapi.so", RTLD_NOW)) libraries.push_back(library);
   Functions out;  // never those of libopapi.so: their arguments are not in the order of a prototype
   for (void* library : libraries)
-    if (look_up(library, ("aclnn" + type + "GetWorkspaceSize").c_str(), out.first) &&
+    if ((look_up(library, ("ophook_graph_" + type).c_str(), out.first) ||
+         look_up(library, ("aclnn" + type + "GetWorkspaceSize").c_str(), out.first)) &&
         look_up(library, ("aclnn" + type).c_str(), out.second))
       return out;
   return Functions{};
