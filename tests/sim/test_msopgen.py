@@ -167,7 +167,8 @@ def test_a_project_that_msopgen_wrote_builds_and_runs(run_sim, tmp_path: Path) -
     done = shell(
         """
         msopgen gen -i mine/add_custom.json -c ai_core-Ascend910B1 -lan cpp -out Op
-        msopgen gen -i scale.json -c ai_core-Ascend910B1 -lan cpp -f pytorch -out Op -m 1 -op ScaleRef
+        python3 $ASCEND_HOME_PATH/python/site-packages/bin/msopgen gen -i scale.json -c ai_core-Ascend910B1 -lan cpp \\
+            -f pytorch -out Op -m 1 -op ScaleRef
         cp -r mine/op_host mine/op_kernel Op
         sed -i '1i add_ops_compile_options(ALL OPTIONS -DMORE=2 --cce-long-call=true)' Op/op_kernel/CMakeLists.txt
         sed -i 's/"customize"/"of_mine"/' Op/CMakePresets.json
