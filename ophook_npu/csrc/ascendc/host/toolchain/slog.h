@@ -1,4 +1,4 @@
-// Messages that operators' host code writes by CANN's own functions: errors and warnings, on standard error, as log/log.h.
+// Messages that the host code of operators writes by CANN's functions: errors and warnings, on standard error.
 #pragma once
 
 #include <stdarg.h>
