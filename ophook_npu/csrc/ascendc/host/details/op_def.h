@@ -115,11 +115,16 @@ class OpParamDef {
   OpParamDef& InitValue(const ScalarVar& value) { return initial = {value}, *this; }
   OpParamDef& InitValue(const std::vector<ScalarVar>& values) { return initial = values, *this; }
   OpParamDef& OutputShapeDependOnCompute() { return *this; }
-  OpParamDef& Follow(const char* other, FollowType = FollowType::ALL) { return follows = other, *this; }
+  OpParamDef& Follow(const char* other, FollowType what = FollowType::ALL) {
+    return follows = other, followed = what, *this;
+  }
   OpParamDef& Version(uint32_t) { return *this; }
   OpParamDef& Comment(const char*) { return *this; }
 
+  bool as_other(FollowType what) const { return !follows.empty() && (followed == what || followed == FollowType::ALL); }
+
   std::string name, follows;
+  FollowType followed = FollowType::ALL;
   Option kind = REQUIRED;
   std::vector<ge::DataType> dtypes;
   std::vector<ge::Format> formats;
