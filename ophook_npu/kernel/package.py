@@ -194,19 +194,19 @@ def _signature(prototype: Prototype) -> list[str]:
     return signature + [typed(p) for p in outputs]
 
 
-def header(prototype: Prototype) -> str:
-    """What a program includes to call the two phases of one operator."""
-    type_ = prototype.type
+def header(prototype: Prototype, begin: str = "aclnn") -> str:
+    """What a program includes to call the two phases of one operator, whose names begin so."""
+    name = begin + prototype.type
     first = ", ".join([*_signature(prototype), "uint64_t* workspaceSize", "aclOpExecutor** executor"])
-    return f"""// aclnn{type_} of an operator package. Written when the package was built; edits are lost.
+    return f"""// {name} of an operator package. Written when the package was built; edits are lost.
 #pragma once
 #include "aclnn/acl_meta.h"
 #ifdef __cplusplus
 extern "C" {{
 #endif
 
-aclnnStatus aclnn{type_}GetWorkspaceSize({first});
-aclnnStatus aclnn{type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+aclnnStatus {name}GetWorkspaceSize({first});
+aclnnStatus {name}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }}
@@ -214,14 +214,15 @@ aclnnStatus aclnn{type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor*
 """
 
 
-def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], kind: int) -> str:
+def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], kind: int, begin: str = "aclnn") -> str:
     """The two phases of one operator, in C++.
 
     Args:
         variants: choices of data types, with the file of each one's kernel.
         kind: of the cores that it runs on; -1: as its kernel says.
+        begin: of their names.
     """
-    type_, same = prototype.type, _same_as(prototype)
+    type_, same, name = prototype.type, _same_as(prototype), begin + prototype.type
     parameters, signature = [*prototype.inputs, *prototype.outputs], _signature(prototype)
 
     def row(values: Sequence[object]) -> str:
@@ -264,16 +265,16 @@ const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(
     {len(variants)}, k{type_}Names, k{type_}Listed, k{type_}Same, {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names,
     k{type_}Groups, {len(groups)}}};
 }}
-extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})
+extern "C" OPHOOK_PACKAGE_API int {name}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})
 {{
     const aclTensor* ophook_inputs[] = {{{row([argument(p) for p in prototype.inputs])}}};
     const aclTensor* ophook_outputs[] = {{{given}}};
     ophook_attribute ophook_attributes[{max(1, len(prototype.attrs))}] = {{}};
 {attributes}    return ophook_package_prepare(&k{type_}, ophook_inputs, ophook_attributes, {len(prototype.attrs)}, ophook_outputs, workspaceSize, executor);
 }}
-extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
+extern "C" OPHOOK_PACKAGE_API int {name}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
 {{
-    return ophook_package_launch("aclnn{type_}", workspace, size, executor, stream);
+    return ophook_package_launch("{name}", workspace, size, executor, stream);
 }}
 """
 

@@ -176,6 +176,9 @@ def test_a_project_that_msopgen_wrote_builds_and_runs(run_sim, tmp_path: Path) -
         sed -i '/\\${ASCEND_CANN_PACKAGE_PATH}\\/include/a \\${ASCEND_CANN_PACKAGE_PATH}\\/pkg_inc' Op/cmake/*.cmake
         sed -i '1i #include "../../told.h"' Op/op_host/add_custom.cpp
         bash Op/build.sh && Op/build_out/custom_opp_$(. /etc/os-release; echo $ID)_$(uname -m).run
+        mkdir inner
+        export OPS_PROJECT_NAME=aclnnInner
+        $ASCEND_HOME_PATH/toolkit/tools/opbuild/op_build Op/build_out/autogen/libophook_ops.so inner
         Op/build_out/custom_opp_*.run
         """,
         tmp_path,
@@ -185,6 +188,8 @@ def test_a_project_that_msopgen_wrote_builds_and_runs(run_sim, tmp_path: Path) -
     package = tmp_path / "opp" / "vendors" / "of_mine"
     scale = (package / "op_api" / "include" / "aclnn_scale_ref.h").read_text()
     assert "(const aclTensor* x, const aclIntArray* dims, const char* mode, double by," in scale, scale
+    inner = (tmp_path / "inner" / "aclnnInner_scale_ref.h").read_text()
+    assert "aclnnInnerScaleRefGetWorkspaceSize(const aclTensor* x" in inner
     info = json.loads((package / "op_impl/ai_core/tbe/config/ascend910b/aic-ascend910b-ops-info.json").read_text())
     assert info["ScaleRef"]["attr_dims"]["defaultValue"] == "[1,2]" and info["AddCustom"]["opFile"]["value"]
     done = run_sim(RUN.replace(r"AddCustom_float32.o", "AddCustom_"), ASCEND_CUSTOM_OPP_PATH=str(package))
