@@ -81,6 +81,18 @@ class Block:
         block.view[:] = as_bytes(value)
         return block
 
+    def become(self, shape: tuple[int, ...]) -> None:
+        """Have this shape from now on.
+
+        Raises:
+            OphookError: it has not the room.
+        """
+        count = int(np.prod(shape, dtype=np.int64)) * size_of(self.dtype)
+        if count > self.bytes:
+            what = f"the kernel tells the shape {shape}"
+            raise OphookError("kernel", what, allowed=f"what fits into {self.shape}")
+        self.shape, self.bytes, self.view = shape, count, self.view[:count]
+
     def array(self, like_torch: bool) -> Any:
         """The contents: a tensor where ``like_torch``, else an array (bfloat16 as its bits in uint16)."""
         name = name_of(self.dtype)

@@ -193,7 +193,12 @@ class Kernel:
             if start is not None:
                 for block in own:
                     block.view[:] = np.resize(start.view(np.uint8), block.view.size)
-            add(p, own, BOTH if self._in_place(p.name) or start is not None else OUTPUT)
+            add(p, own, BOTH if self._in_place(p.name) or start is not None or p.computed else OUTPUT)
+        computed = [own[0] for p, own in zip(prototype.outputs, results, strict=True) if p.computed]
+        told = Block((len(computed), _TOLD), 9)
+        told.view[:] = 0xFF
+        if computed:
+            arguments.append(Argument("shapes of outputs", told, BOTH))
         arguments.append(Argument("workspace", Block((tiling.workspace,), 4), WORKSPACE))
         data = Block((tiling.size,), 4)
         data.view[:] = np.frombuffer(bytes(tiling.data[: tiling.size]), np.uint8)
@@ -203,6 +208,23 @@ class Kernel:
             [*arguments, *listed], cores, tiling_key=tiling.tiling_key, settings=self.settings
         )
         self.all_findings += self.report.findings
+        for block, words in zip(computed, told.view.view(np.uint64).reshape(-1, _TOLD), strict=True):
+            block.become(_shape_told(prototype.type, words))
+
+
+# What a kernel writes of an output whose shape it tells (OutputShapeDependOnCompute): the number of dimensions and
+# eight of them, as 64 bits where bit 31 of the first is set, and where the upper half of the first is empty.
+_TOLD = 9
+
+
+def _shape_told(where: str, words: np.ndarray) -> tuple[int, ...]:
+    first = int(words[0])
+    rank = first & 0x7FFFFFFF
+    if first == 2**64 - 1 or rank >= _TOLD:
+        allowed = "a number of dimensions up to 8, and their sizes"
+        raise OphookError(where, f"the kernel tells no shape: its first word is {first}", allowed=allowed)
+    wide = first & 0x80000000 or not first >> 32
+    return tuple(int(size) for size in (words if wide else words.view(np.uint32))[1 : rank + 1])
 
 
 class _Call:

@@ -203,7 +203,7 @@ def _compiled(rows: Sequence[_Row]) -> list[Variant]:
     return [
         Variant(
             row.choice, row.file, library, cube, row.entry.function, row.entry.kind,
-            len(row.prototype.inputs) + len(row.prototype.outputs) + 2,  # workspace and tiling
+            row.prototype.parameters,
             row.entry.tiling_keys,
         )
         for row, (library, cube) in zip(rows, built, strict=True)
@@ -279,9 +279,9 @@ _LAST = "uint64_t* workspaceSize, aclOpExecutor** executor"
 _AS_TENSOR = "reinterpret_cast<const aclTensor*>"  # lists, arrays and scalars go where tensors go
 
 
-def _functions(prototype: Prototype) -> list[tuple[str, int]]:
-    """The names of the first phases; programs know those that begin with aclnn."""
-    name = f"aclnn{prototype.type}"
+def _functions(prototype: Prototype, begin: str = "aclnn") -> list[tuple[str, int]]:
+    """The names of the first phases; that for graphs no program calls."""
+    name = begin + prototype.type
     found = [(f"{name}GetWorkspaceSize", _OWN)]
     if any(p.values for p in prototype.inputs):
         found.append((f"{name}TensorGetWorkspaceSize", _OF_TENSORS))
@@ -290,15 +290,15 @@ def _functions(prototype: Prototype) -> list[tuple[str, int]]:
     return found
 
 
-def header(prototype: Prototype) -> str:
-    """What a program includes to call the two phases of one operator."""
-    type_ = prototype.type
+def header(prototype: Prototype, begin: str = "aclnn") -> str:
+    """What a program includes to call the two phases of one operator, whose names begin so."""
+    type_ = begin + prototype.type
     first = "\n".join(
         f"aclnnStatus {name}({', '.join([*_signature(prototype, phase), _LAST])});"
-        for name, phase in _functions(prototype)
+        for name, phase in _functions(prototype, begin)
         if phase != _OF_GRAPHS
     )
-    return f"""// aclnn{type_} of an operator package. Written when the package was built; edits are lost.
+    return f"""// {type_} of an operator package. Written when the package was built; edits are lost.
 #pragma once
 #include "aclnn/acl_meta.h"
 #ifdef __cplusplus
@@ -306,7 +306,7 @@ extern "C" {{
 #endif
 
 {first}
-aclnnStatus aclnn{type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+aclnnStatus {type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }}
@@ -314,14 +314,15 @@ aclnnStatus aclnn{type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor*
 """
 
 
-def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], kind: int) -> str:
+def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], kind: int, begin: str = "aclnn") -> str:
     """The two phases of one operator, in C++.
 
     Args:
         variants: choices of data types, with the file of each one's kernel.
         kind: of the cores that it runs on; -1: as its kernel says.
+        begin: of their names.
     """
-    type_, same = prototype.type, _same_as(prototype)
+    type_, same, name = prototype.type, _same_as(prototype), begin + prototype.type
     parameters = [*prototype.inputs, *prototype.outputs]
 
     def row(values: Sequence[object]) -> str:
@@ -346,7 +347,7 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
     groups = [[a.name for a in prototype.attrs].index(name) for name in prototype.groups]
     inputs, attributes = len(prototype.inputs), len(prototype.attrs)
     phases = ""
-    for function, phase in _functions(prototype):
+    for function, phase in _functions(prototype, begin):
         signature = _signature(prototype, phase)
         given = [one.split()[-1] for one in signature]
         of_outputs = iter(given[inputs + attributes :])
@@ -360,8 +361,8 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
         phases += f"""namespace {{
 const int32_t {own}Forms[] = {{{row([_form_in(p, phase) for p in parameters])}}};
 const ophook_operator {own} = {{"{type_}", "{prototype.snake}", {kind}, {inputs}, {len(prototype.outputs)}, {len(variants)},
-    k{type_}Names, {own}Forms, k{type_}Optional, k{type_}Becomes, k{type_}Same, {int(prototype.launches_empty)},
-    k{type_}Choices, k{type_}Names, k{type_}Groups, {len(groups)}}};
+    k{type_}Names, {own}Forms, k{type_}Optional, k{type_}Becomes, k{type_}Same, k{type_}Computed,
+    {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names, k{type_}Groups, {len(groups)}}};
 }}
 extern "C" OPHOOK_PACKAGE_API int {function}({row([*signature, _LAST])})
 {{
@@ -385,11 +386,12 @@ const char* const k{type_}Names[] = {{{names}}};
 const int32_t k{type_}Optional[] = {{{row([*(int(p.kind == OPTIONAL) for p in prototype.inputs), 0])}}};
 const int32_t k{type_}Becomes[] = {{{row([*(becomes(p) for p in prototype.inputs), 0])}}};
 const int32_t k{type_}Same[] = {{{row(same)}}};
+const int32_t k{type_}Computed[] = {{{row([*(int(p.computed) for p in prototype.outputs), 0])}}};
 const size_t k{type_}Groups[] = {{{row([*groups, 0])}}};
 }}
-{phases}extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
+{phases}extern "C" OPHOOK_PACKAGE_API int {name}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
 {{
-    return ophook_package_launch("aclnn{type_}", workspace, size, executor, stream);
+    return ophook_package_launch("{name}", workspace, size, executor, stream);
 }}
 """
 

@@ -33,6 +33,10 @@ class OpParameter:
     dtypes: tuple[int, ...]
     initial: tuple[tuple[int, float], ...] = ()
     """InitValue: a ScalarType and a number, or one for each data type."""
+    listed: bool = False
+    """DataTypeList: each of them goes with every choice of the others'."""
+    follows: str = ""
+    """Whose data type it has."""
     values: bool = False
     """ValueDepend: the host side reads its numbers."""
     scalar: int = 0
@@ -41,6 +45,8 @@ class OpParameter:
     """The data type that such a scalar becomes."""
     to_of: str = ""
     """The parameter whose data type it becomes."""
+    computed: bool = False
+    """OutputShapeDependOnCompute: the kernel tells its shape."""
 
     def starts_with(self, dtype: int) -> np.ndarray | None:
         """What is repeated in an output's memory before a kernel runs that asked for it."""
@@ -83,6 +89,11 @@ class Prototype:
         """The names of the kernel's file and function."""
         return snake(self.type)
 
+    @property
+    def parameters(self) -> int:
+        """Of the kernel: inputs, outputs, shapes that it tells, workspace and tiling."""
+        return len(self.inputs) + len(self.outputs) + any(one.computed for one in self.outputs) + 2
+
     def combinations(self) -> list[dict[str, int]]:
         """Every choice of data types that kernels have types for here, one for each column of the OpDef's lists."""
         return [choice for choice in self._columns() if DTYPES.keys() >= {*choice.values()}]
@@ -94,10 +105,16 @@ class Prototype:
 
     def _columns(self) -> list[dict[str, int]]:
         parameters = [*self.inputs, *self.outputs]
-        columns = max((len(p.dtypes) for p in parameters), default=0)
-        return [
-            {p.name: p.dtypes[min(i, len(p.dtypes) - 1)] for p in parameters if p.dtypes} for i in range(columns)
-        ]  # fmt: skip
+        own = [p for p in parameters if p.dtypes and not p.listed and not p.follows]
+        # By name: an output may be an input.
+        lists = {p.name: p for p in parameters if p.listed and not p.follows}
+        columns = max((len(p.dtypes) for p in own), default=bool(lists))
+        rows = [{p.name: p.dtypes[min(i, len(p.dtypes) - 1)] for p in own} for i in range(columns)]
+        for name, p in lists.items():
+            rows = [{**row, name: dtype} for row in rows for dtype in p.dtypes]
+        for p in parameters:
+            rows = [{**row, p.name: row[p.follows]} if p.follows else row for row in rows]
+        return [{p.name: row[p.name] for p in parameters if p.name in row} for row in rows]
 
 
 def _sources(folder: Path) -> list[Path]:
@@ -233,18 +250,29 @@ class Project:
     def prototypes(self) -> dict[str, Prototype]:
         """By operator type. Builds the host side."""
 
-        def parameters(rows: list[dict[str, Any]]) -> tuple[OpParameter, ...]:
-            return tuple(
-                OpParameter(
-                    r["name"], r["kind"], tuple(r["dtypes"]), tuple(map(tuple, r["initial"])), r["values"], r["scalar"],
-                    r["to"], r["to_of"],
-                )
-                for r in rows
-            )  # fmt: skip
+        def parameters(row: dict[str, Any]) -> tuple[tuple[OpParameter, ...], tuple[OpParameter, ...]]:
+            found: list[OpParameter] = []
+            for r in (*row["inputs"], *row["outputs"]):
+                dtypes, follows = tuple(r["dtypes"]), r["follows"]
+                if follows:
+                    known = {one.name: one.dtypes for one in found}
+                    if follows not in known:
+                        what = f"{row['type']}: {r['name']} follows {follows}"
+                        raise OphookError("kernel", what, allowed=", ".join(known) or "nothing before it")
+                    dtypes = known[follows]
+                initial = tuple(map(tuple, r["initial"]))
+                found.append(
+                    OpParameter(
+                        r["name"], r["kind"], dtypes, initial, r["listed"], follows, r["values"], r["scalar"], r["to"],
+                        r["to_of"], r["computed"],
+                    )
+                )  # fmt: skip
+            inputs = len(row["inputs"])
+            return tuple(found[:inputs]), tuple(found[inputs:])
 
         return {
             row["type"]: Prototype(
-                row["type"], parameters(row["inputs"]), parameters(row["outputs"]),
+                row["type"], *parameters(row),
                 tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
                 tuple(row["socs"]), row["infer"], row["launches_empty"], _groups(row),
             )

@@ -400,7 +400,11 @@ def _lay_out_compiler(root: Path) -> None:
         program = root / place
         program.parent.mkdir(parents=True, exist_ok=True)
         # Its modules are this package's, and Python's own variables may name other ones.
-        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.{module} "$@"\n')
+        command = [sys.executable, "-I", "-m", f"ophook_npu.sim.{module}"]
+        text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
+        if place.startswith("python/"):  # scripts run what lies there by `python3 FILE`
+            text = f"#!/usr/bin/env python3\nimport os, sys\nos.execv({command[0]!r}, {command!r} + sys.argv[1:])\n"
+        program.write_text(text)
         program.chmod(0o755)
 
 

@@ -63,13 +63,14 @@ def _types(name: str) -> list[str]:
 def _operands(op_type: str, key: str, rows: Any) -> list[Operand]:
     found: dict[str, Operand] = {}
     for row in rows or ():
-        try:
-            name, types, formats = row["name"].strip(), row["type"], row["format"]
-        except (KeyError, TypeError, AttributeError) as error:
-            what = f"{op_type}: {key} has {json.dumps(row)}"
-            raise OphookError(_WHERE, what, allowed='"name", "type", "format" and "param_type"') from error
-        types = [types] if isinstance(types, str) else types
-        formats = [formats] if isinstance(formats, str) else formats
+        told = row if isinstance(row, dict) else {}
+        name, given = told.get("name"), [told.get(one) for one in ("type", "format")]
+        listed = [[one] if isinstance(one, str) else one for one in given if isinstance(one, str | list)]
+        if not isinstance(name, str) or len(listed) < len(given):
+            # Published projects have other keys there, which CANN's command passes over, too.
+            _warn(f'{op_type}: {key} {json.dumps(row)} is left out; needed: "name", "type" and "format"')
+            continue
+        name, (types, formats) = name.strip(), listed
         if len(formats) == 1:
             formats = formats * len(types)
         elif len(types) == 1:

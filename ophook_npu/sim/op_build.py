@@ -40,6 +40,9 @@ def build(library: Path, out: Path) -> list[str]:
     """
     if prefix := os.environ.get("OPS_DIRECT_ACCESS_PREFIX"):
         raise OphookError("op_build", f"OPS_DIRECT_ACCESS_PREFIX={prefix} is not simulated", allowed="functions aclnn…")
+    begin = os.environ.get("OPS_PROJECT_NAME") or "aclnn"  # of the functions' names
+    if not begin.isidentifier():
+        raise OphookError("op_build", f"OPS_PROJECT_NAME={begin}", allowed="a name of C")
     project = Project.compiled(library, {})
     made: list[Prototype] = []
     left: list[str] = []
@@ -53,10 +56,10 @@ def build(library: Path, out: Path) -> list[str]:
         made.append(prototype)
     for prototype in made:
         files = [(choice, f"{prototype.snake}_{i}.so") for i, choice in enumerate(prototype.combinations())]
-        text = package.aclnn(prototype, files, kind=-1).replace('"package/', f'"{CSRC}/package/')
+        text = package.aclnn(prototype, files, -1, begin).replace('"package/', f'"{CSRC}/package/')
         text = f"#define OPHOOK_KERNEL_BY_NAME\n{text}"
-        (out / f"aclnn_{prototype.snake}.cpp").write_text(text)
-        (out / f"aclnn_{prototype.snake}.h").write_text(package.header(prototype))
+        (out / f"{begin}_{prototype.snake}.cpp").write_text(text)
+        (out / f"{begin}_{prototype.snake}.h").write_text(package.header(prototype, begin))
     texts = [package.proto(prototype, f"op_impl/ai_core/tbe/{TILING}") for prototype in made]
     (out / "op_proto.cc").write_text("".join(texts).replace('"ascendc/', f'"{CSRC}/ascendc/'))
     (out / "op_proto.h").write_text(package.proto_header(made))

@@ -98,7 +98,7 @@ def test_the_projects_own_kernel_runs(run_sim, package: Path, code: str) -> None
 
 _LISTS = """
 import ctypes, torch, torch_npu
-own, base = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so")
+own, base, base_stream = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so"), ctypes.CDLL("libascendcl.so")
 for function in (base.aclCreateTensor, base.aclCreateTensorList, base.aclCreateBoolArray):
     function.restype = ctypes.c_void_p
 def numbers(values):
@@ -122,13 +122,13 @@ assert own.aclnnDiv(None, size, executor, stream) == 0
 assert all(torch.equal(b.cpu(), a.cpu() / 4) for a, b in zip(x, y))
 other = ctypes.CDLL(OTHER)
 for dtype, begin in ((torch.float32, 2), (torch.int32, (7 << 16) + 7)):
-    a, b = torch.arange(16).to(dtype).npu(), torch.zeros(16, dtype=dtype).npu()
+    a, b = torch.arange(16).to(dtype).npu(), torch.zeros(4, 4, dtype=dtype).npu()
     flags = ctypes.c_void_p(base.aclCreateBoolArray((ctypes.c_bool * 2)(True, False), ctypes.c_uint64(2)))
     both = [ctypes.c_void_p(made(one)) for one in (a, b)]
     given = both[0], True, flags, both[1]
     assert other.aclnnAccumulateGetWorkspaceSize(*given, ctypes.byref(size), ctypes.byref(executor)) == 0
     assert other.aclnnAccumulate(None, size, executor, stream) == 0
-    assert torch.equal(b.cpu(), a.cpu() + begin), b
+    assert torch.equal(b.cpu().flatten(), a.cpu() + begin), b
 last = ctypes.CDLL(LAST)
 changed, at = torch.zeros(4, dtype=torch.int32).npu(), torch.tensor([2], dtype=torch.int32).npu()
 both = [ctypes.c_void_p(made(one)) for one in (changed, at)]
@@ -160,15 +160,30 @@ tensors = x1, size_tensor, torch.tensor([1.5]).npu(), torch.tensor([3, 4], dtype
 given = [*(ctypes.c_void_p(made(one)) for one in tensors), None, ctypes.c_void_p(made(y1))]
 assert spread.ophook_graph_Spread(*given, ctypes.byref(size), ctypes.byref(executor)) == 0
 assert spread.aclnnSpread(None, size, executor, stream) == 0 and y1.flatten().tolist() == [10.0] * 6, y1
-wrong = ctypes.c_void_p(made(torch.zeros(3, 3).npu()))
-given = [ctypes.c_void_p(made(x1)), size_array, by, plus, no_flags, wrong]
-assert spread.aclnnSpreadGetWorkspaceSize(*given, ctypes.byref(size), ctypes.byref(executor)) == 161002
+for numbers_in, expected in (
+    ([1.0, -1, 2, -2, 3, -3, 4, 5], [[1.0, 2, 3, 4, 5]]), ([1.0, -1, 2, -2, 3, -3], [1.0, 2, 3]), ([1.0] * 4, None)
+):
+    x1 = torch.tensor(numbers_in).npu()
+    y1 = torch.zeros(len(numbers_in)).npu()
+    out = ctypes.c_void_p(made(y1))
+    given = [ctypes.c_void_p(made(x1)), out]
+    assert spread.aclnnKeepPositiveGetWorkspaceSize(*given, ctypes.byref(size), ctypes.byref(executor)) == 0
+    assert spread.aclnnKeepPositive(None, size, executor, stream) == 0
+    failed = base_stream.aclrtSynchronizeStream(stream)
+    if not expected:
+        print("tells no shape", failed != 0)
+        break
+    dims, rank = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
+    assert failed == 0, (failed, ctypes.cast(base.aclGetRecentErrMsg, ctypes.CFUNCTYPE(ctypes.c_char_p))())
+    assert base.aclGetViewShape(out, ctypes.byref(dims), ctypes.byref(rank)) == 0
+    sizes = list(dims[: rank.value])
+    assert y1.cpu().flatten()[: len(torch.tensor(expected).flatten())].reshape(sizes).tolist() == expected, sizes
 print(first(None, listed(y)), ctypes.cast(base.aclGetRecentErrMsg, ctypes.CFUNCTYPE(ctypes.c_char_p))().decode())
 """
 
 
 def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
-    """Of an operator that registers no inference: who calls aclnn gives the outputs' shapes."""
+    """Who calls aclnn gives the outputs' shapes, whatever an operator infers, or if it infers nothing."""
     from ophook_npu.sim.packages import build
 
     kernels = ROOT / "tests" / "unit" / "kernel"
@@ -189,6 +204,7 @@ def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
         text = f"aclnnSpread{which}GetWorkspaceSize({given}, const acl{flags}* flagsOptional, aclTensor* out, uint64_t*"
         assert text in header, header
     assert "161002" in done.stdout and "x must be given" in done.stdout, done.stdout + done.stderr
+    assert "tells no shape True" in done.stdout, done.stdout
 
 
 _OTHER = """

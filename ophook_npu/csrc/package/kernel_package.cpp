@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -254,6 +255,9 @@ struct KernelCall final : PendingCall {
     code = &loaded(op);
     take(in, false, inputs, of_inputs);
     take(out, true, outputs, of_outputs);
+    spaces.resize(op->output_count);
+    for (size_t i = 0; i < op->output_count; ++i)
+      if (op->computed[i]) spaces[i] = convert(Resized{const_cast<aclTensor*>(out[i])});
     choose();
     for (size_t i = 0; i < op->group_count; ++i) {
       const char* name = attributes[op->groups[i]].text;
@@ -301,11 +305,16 @@ struct KernelCall final : PendingCall {
                       attrs.size(),
                       platform};
     char error[512] = "";
-    const int failed = outputs.empty() ? ASCENDC_INFERS_NOTHING : code->infer(&call, error, sizeof error);
-    TORCH_CHECK(!failed || failed == ASCENDC_INFERS_NOTHING, error);
-    for (size_t i = 0; !failed && i < of_outputs.size(); ++i)
-      for (size_t k = of_outputs[i].begin; op->same_as[i] < 0 && k < of_outputs[i].begin + of_outputs[i].count; ++k)
-        shape(outputs[k], at::IntArrayRef(inferred[k].dims, size_t(inferred[k].rank)));
+    // As CANN's function, which takes the outputs as they are: many projects keep the inference that msopgen wrote,
+    // whose output has the shape of the first input. It is asked for outputs alone whose shape nobody has told yet.
+    const auto untold = [](const at::Tensor& one) { return one.defined() && one.dim() == sim::Untold::kDims; };
+    if (std::any_of(outputs.begin(), outputs.end(), untold)) {
+      const int failed = code->infer(&call, error, sizeof error);
+      TORCH_CHECK(!failed || failed == ASCENDC_INFERS_NOTHING, error);
+      for (size_t i = 0; !failed && i < of_outputs.size(); ++i)
+        for (size_t k = of_outputs[i].begin; op->same_as[i] < 0 && k < of_outputs[i].begin + of_outputs[i].count; ++k)
+          sim::idle(outputs[k], at::IntArrayRef(inferred[k].dims, size_t(inferred[k].rank)));
+    }
     call.outputs = results.data();
     ascendc_tiling told;  // it has room for the longest tiling data: as this call's own, its pages would be fresh ones
     TORCH_CHECK(code->tile(&call, &told, error, sizeof error) == 0, error);
@@ -398,8 +407,11 @@ struct KernelCall final : PendingCall {
       const Parameter& one = of_outputs[i];
       const bool filled = need_atomic && initial[i].bytes;
       for (size_t k = one.begin; filled && k < one.begin + one.count; ++k) fill(dense_outputs[k], initial[i]);
-      add_all(one, dense_outputs, op->same_as[i] >= 0 || filled ? 2 : 1);
+      add_all(one, dense_outputs, op->same_as[i] >= 0 || filled || op->computed[i] ? 2 : 1);
     }
+    std::vector<uint64_t> told = shapes_to_tell();  // not all of it is written, nor of the outputs whose shapes it has
+    const size_t bytes_told = told.size() * sizeof(uint64_t);
+    if (!told.empty()) memory.push_back({"shapes of outputs", told.data(), bytes_told, bytes_told, 2, 8});
     ascendc_memory space{"workspace", workspace, workspace_size, workspace_size, 3, 1};
     memory.push_back(space);
     memory.push_back({"tiling", tiling.data(), tiling.size(), tiling.size(), 4, 1});
@@ -423,8 +435,38 @@ struct KernelCall final : PendingCall {
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
     const Tensors& dense = of_inputs_alone ? dense_inputs : dense_outputs;
+    std::vector<bool> fitted(results.size());
+    const uint64_t* shape = told.data();
+    for (size_t i = 0; i < spaces.size(); ++i) {
+      if (!spaces[i]) continue;
+      const size_t at = of_outputs[i].begin;
+      fit(*spaces[i], as_told(of_outputs[i].name, dense[at], shape));
+      fitted[at] = true, shape += kTold;
+    }
     for (size_t i = 0; i < results.size(); ++i)
-      if (!results[i].is_same(dense[i])) results[i].copy_(dense[i]);
+      if (!fitted[i] && !results[i].is_same(dense[i])) results[i].copy_(dense[i]);
+  }
+
+  // What a kernel writes of an output whose shape it tells (OutputShapeDependOnCompute): the number of dimensions and
+  // eight of them, as 64 bits where bit 31 of the first is set, and where the upper half of the first is empty.
+  static constexpr size_t kTold = 9;
+  std::vector<uint64_t> shapes_to_tell() const {
+    size_t count = 0;
+    for (const auto& space : spaces) count += space.has_value();
+    return std::vector<uint64_t>(kTold * count, ~uint64_t{0});
+  }
+  static at::Tensor as_told(const char* name, const at::Tensor& whole, const uint64_t* told) {
+    const bool wide = (told[0] & 0x80000000u) || !(told[0] >> 32);
+    const uint64_t rank = told[0] & 0x7fffffffu;
+    TORCH_CHECK(told[0] != ~uint64_t{0} && rank < kTold, "the kernel tells no shape of ", name, ": its first word is ",
+                told[0], "; allowed: a number of dimensions up to 8, and their sizes");
+    const auto* narrow = reinterpret_cast<const uint32_t*>(told);
+    std::vector<int64_t> sizes;
+    int64_t count = 1;
+    for (uint64_t i = 1; i <= rank; ++i) sizes.push_back(int64_t(wide ? told[i] : narrow[i])), count *= sizes.back();
+    TORCH_CHECK(count >= 0 && count <= whole.numel(), "the kernel tells the shape ", at::IntArrayRef(sizes), " of ",
+                name, ", which does not fit into ", whole.sizes());
+    return whole.flatten().narrow(0, 0, count).view(sizes);
   }
 
   // As ListTensorDesc reads it: the distance to the addresses; of each tensor its dimensions and its place in 32 bits
@@ -456,7 +498,8 @@ struct KernelCall final : PendingCall {
   const Loaded* code = nullptr;
   void *entry = nullptr, *cube_entry = nullptr;
   const ophook_initial* initial = nullptr;
-  Tensors inputs, outputs;  // of all parameters
+  Tensors inputs, outputs;                   // of all parameters
+  std::vector<std::optional<Space>> spaces;  // of outputs whose shapes the kernel tells
   std::vector<Parameter> of_inputs, of_outputs;
   std::vector<HcclComm> groups;
   uint32_t block_dim = 0;

@@ -46,6 +46,7 @@ typedef struct ophook_operator {
   const int32_t* optional;       // whether it may be null: of inputs
   const int32_t* becomes;        // of each input: the data type of a scalar, or -1 - the input whose data type it has
   const int32_t* same_as;        // for each output the input that it is, or -1
+  const int32_t* computed;       // of each output: whether the kernel tells its shape
   int32_t launches_empty;        // also where every output is empty
   const ophook_choice* choices;
   const void* anchor;            // any address in the package's library: tells where the package is

@@ -10,6 +10,7 @@
 #include "register/tilingdata_base.h"
 #include "register/op_impl_registry.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "tiling/tiling_api.h"
 
 BEGIN_TILING_DATA_DEF(Inner)
 TILING_DATA_FIELD_DEF(int64_t, wide);
@@ -194,10 +195,18 @@ int platform() {
   SAY(bytes == 176 * 1024 && asked.GetVecRegLen() == 0);
   return 0;
 }
+
+int products() {
+  matmul_tiling::MultiCoreMatmulTiling asked;
+  asked.SetDim(40), asked.SetShape(1024, 640, 256), asked.SetOrgShape(1024, 640, 256), asked.SetFixSplit(-1, 160, -1);
+  optiling::TCubeTiling found;
+  SAY(asked.GetTiling(found) != -1 && found.get_baseN() == 160 && found.get_singleCoreN() % 160 == 0);
+  return 0;
+}
 }  // namespace
 
 int main() {
-  for (int (*part)() : {shapes, tensors, contexts, graph_engine, platform})
+  for (int (*part)() : {shapes, tensors, contexts, graph_engine, platform, products})
     if (const int line = part()) {
       std::cerr << line << "\n";
       return 1;

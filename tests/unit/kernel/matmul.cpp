@@ -3,7 +3,7 @@
 #include "kernel_operator.h"
 #include "lib/matmul_intf.h"
 
-using namespace AscendC;
+using namespace matmul;  // which has every name of AscendC
 
 template <typename T>
 using Plain = MatmulType<TPosition::GM, CubeFormat::ND, T>;

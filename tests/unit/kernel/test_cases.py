@@ -57,3 +57,14 @@ def test_arrays_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (objects, text):
         with pytest.raises(OphookError, match=rf"{path.name} cannot be read"):
             cases(PROTOTYPE, [path])
+
+
+def test_choices_of_data_types() -> None:
+    """Lists go by columns, a DataTypeList goes with all that others have, and Follow takes what x has."""
+    x, n = OpParameter("x", 2, (0, 1, 27), listed=True), OpParameter("n", 2, (9, 3), listed=True)
+    z = OpParameter("z", 2, x.dtypes, follows="x")
+    found = Prototype("Three", (x, n), (z,), (), (), True).combinations()
+    assert [tuple(choice.values()) for choice in found] == [(d, i, d) for d in (0, 1, 27) for i in (9, 3)]
+    y = OpParameter("y", 2, (0, 1))
+    found = Prototype("Two", (y, n), (y,), (), (), True).combinations()
+    assert found == [{"y": d, "n": i} for d in (0, 1) for i in (9, 3)]

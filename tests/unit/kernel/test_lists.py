@@ -70,3 +70,14 @@ def test_an_operator_without_outputs_changes_its_inputs(tmp_path: Path) -> None:
     project = Path(__file__).parent / "changes"
     (checked,) = check(project, inputs=[given], declared=lambda prototype: [])
     assert [(one.status, one.reason) for one in checked.outcomes] == [("pass", "")]
+
+
+@pytest.mark.parametrize("count", [8, 6])
+def test_a_kernel_tells_the_shape_of_an_output(count: int) -> None:
+    keep = load(Path(__file__).parent / "given", "KeepPositive")
+    x = np.array([1, -1, 2, -2, 3, -3, 4, 5], dtype=np.float32)[:count]
+    expected = x[x > 0]
+    np.testing.assert_array_equal(keep(x), expected[None] if count == 8 else expected)
+    assert not keep.findings, keep.findings
+    with pytest.raises(OphookError, match="tells no shape: its first word"):
+        keep(x[:4])

@@ -1,6 +1,7 @@
 // Part of every operator's host library: the registry and the C interface.
 #include "host.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <map>
@@ -53,8 +54,9 @@ std::string param(const ops::OpParamDef& p) {
   return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) +
          ",\"dtypes\":" + joined(p.dtypes, number) + ",\"formats\":" + joined(p.formats, number) +
          ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values ? "true" : "false") +
-         ",\"scalar\":" + number(p.scalar) + ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) +
-         ",\"initial\":" +
+         ",\"follows\":" + quoted(p.as_other(ops::FollowType::DTYPE) ? p.follows : "") +
+         ",\"computed\":" + (p.computed ? "true" : "false") + ",\"scalar\":" + number(p.scalar) +
+         ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) + ",\"initial\":" +
          joined(p.initial,
                 [](const ops::ScalarVar& v) {
                   return "[" + std::to_string(uint32_t(v.scalar_type)) + "," + v.number() + "]";
@@ -89,6 +91,29 @@ void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, s
   out += "};\n";
 }
 
+// Of an operator without an inference of its own, whose outputs follow an input's shape or that of an output before.
+ge::graphStatus follow_shapes(gert::InferShapeContext* context) {
+  const ops::OpDef& op = *registry().ops.at(context->GetNodeType());
+  const auto place = [](const auto& all, const std::string& name) {
+    return size_t(std::find_if(all.begin(), all.end(), [&](const auto& p) { return p->name == name; }) - all.begin());
+  };
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    const std::string& name = op.outputs[i]->follows;
+    const size_t input = place(op.inputs, name), output = place(op.outputs, name);
+    const gert::Shape* followed = input < op.inputs.size() ? context->GetRequiredInputShape(input)
+                                  : output < i             ? context->GetOutputShape(output)
+                                                           : nullptr;
+    if (!followed) return ge::GRAPH_FAILED;
+    *context->GetOutputShape(i) = *followed;
+  }
+  return ge::GRAPH_SUCCESS;
+}
+bool all_follow_shapes(const ops::OpDef& op) {
+  return !op.outputs.empty() && std::all_of(op.outputs.begin(), op.outputs.end(), [](const auto& p) {
+    return p->as_other(ops::FollowType::SHAPE) && p->kind != ops::DYNAMIC;
+  });
+}
+
 }  // namespace
 
 bool only_operator() { return registry().ops.size() == 1; }
@@ -98,6 +123,7 @@ Registration::Registration(std::unique_ptr<ops::OpDef> op) {
   Functions& functions = functions_of(op->type.c_str());
   if (op->core.tiling) functions.tiling = op->core.tiling;
   if (op->infer_shape) functions.infer_shape = op->infer_shape;
+  if (!functions.infer_shape && all_follow_shapes(*op)) functions.infer_shape = follow_shapes;
   if (op->infer_dtype) functions.infer_dtype = op->infer_dtype;
   const std::string type = op->type;
   registry().ops[type] = std::move(op);

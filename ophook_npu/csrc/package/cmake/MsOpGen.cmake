@@ -25,6 +25,9 @@ function(opbuild)
     set(flags -fPIC -shared -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 "-I${_ophook_root}/include" "-L${_ophook_root}/lib64")
     execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${flags} ${of_OPS_SRC} -lexe_graph -lregister -ltiling_api -o "${library}"
         WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMAND_ERROR_IS_FATAL ANY)
+    if(of_PROJECT_NAME)
+        set(ENV{OPS_PROJECT_NAME} "${of_PROJECT_NAME}")
+    endif()
     execute_process(COMMAND "${OPHOOK_OP_BUILD}" "${library}" "${of_OUT_DIR}" COMMAND_ERROR_IS_FATAL ANY)
     # The sources are written again when these change.
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${of_OPS_SRC})

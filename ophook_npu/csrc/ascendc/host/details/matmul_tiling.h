@@ -248,8 +248,9 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
       int64_t least = INT64_MAX, reads = INT64_MAX;
       for (int32_t i = 1; i <= dim_; ++i)
         for (int32_t j = 1; i * j <= dim_; ++j) {
-          const int32_t rows = std::min(m, up(up(pieces(m, i), 16), align_m_)),
-                        columns = std::min(n, up(up(pieces(n, j), 16), align_n_));
+          // Of whole tiles where SetFixSplit says their size: the vendor's kernels copy out tiles of that size alone.
+          const int32_t rows = std::min(m, up(up(up(pieces(m, i), 16), align_m_), std::max(fixed_m_, 1))),
+                        columns = std::min(n, up(up(up(pieces(n, j), 16), align_n_), std::max(fixed_n_, 1)));
           if ((whole_m_ && i > 1) || (whole_n_ && j > 1)) continue;
           if ((range_m_ > 0 && rows > range_m_) || (range_n_ > 0 && columns > range_n_)) continue;
           // With a fixed baseN the fewest whole tiles across: kernels that choose it step down the rows of one tile's

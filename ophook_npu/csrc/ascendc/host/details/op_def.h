@@ -115,16 +115,21 @@ class OpParamDef {
   OpParamDef& InitValue(uint64_t value) { return InitValue(ScalarVar(ScalarType::UINT8, value)); }
   OpParamDef& InitValue(const ScalarVar& value) { return initial = {value}, *this; }
   OpParamDef& InitValue(const std::vector<ScalarVar>& values) { return initial = values, *this; }
-  OpParamDef& OutputShapeDependOnCompute() { return *this; }
-  OpParamDef& Follow(const char* other, FollowType = FollowType::ALL) { return follows = other, *this; }
+  OpParamDef& OutputShapeDependOnCompute() { return computed = true, *this; }
+  OpParamDef& Follow(const char* other, FollowType what = FollowType::ALL) {
+    return follows = other, followed = what, *this;
+  }
   OpParamDef& Version(uint32_t) { return *this; }
   OpParamDef& Comment(const char*) { return *this; }
 
+  bool as_other(FollowType what) const { return !follows.empty() && (followed == what || followed == FollowType::ALL); }
+
   std::string name, follows;
+  FollowType followed = FollowType::ALL;
   Option kind = REQUIRED;
   std::vector<ge::DataType> dtypes;
   std::vector<ge::Format> formats;
-  bool listed = false, values = false;
+  bool listed = false, values = false, computed = false;
   int scalar = 0, to = -1;  // 1: one, 2: a list
   std::string to_of;
   std::vector<ScalarVar> initial;  // one, or one for each of the data types

@@ -517,6 +517,11 @@ __aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeT
 
 }  // namespace AscendC
 
+// The vendor's examples say `using namespace matmul` alone, and then any name of AscendC.
+namespace matmul {
+using namespace AscendC;
+}
+
 // Programs name them without a namespace, too.
 #define OPHOOK_NAMES(use)                                                                                 \
   use(CFG_MDL) use(CFG_NORM) use(CFG_IBSHARE_NORM) use(MM_CFG_BB) use(MatmulConfig) use(MatmulConfigMode) \
@@ -525,12 +530,6 @@ __aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeT
               use(GetMMConfig) use(GetNormalConfig) use(GetMDLConfig) use(GetSpecialMDLConfig)            \
                   use(GetIBShareNormConfig) use(GetBasicConfig) use(GetMatmulApiTiling)
 #define OPHOOK_USE(name) using AscendC::name;
-namespace matmul {
-OPHOOK_NAMES(OPHOOK_USE)
-using AscendC::GetBlockIdx;
-using AscendC::Matmul;
-using AscendC::MatmulType;
-}  // namespace matmul
 OPHOOK_NAMES(OPHOOK_USE)
 #undef OPHOOK_NAMES
 #undef OPHOOK_USE

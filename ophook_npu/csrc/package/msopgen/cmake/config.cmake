@@ -17,3 +17,6 @@ if(NOT EXISTS "${ASCEND_CANN_PACKAGE_PATH}/cmake/MsOpGen.cmake")
 endif()
 set(unused ${CMAKE_CROSS_PLATFORM_COMPILER})  # which a preset may name
 set(ASCEND_AUTOGEN_PATH ${CMAKE_BINARY_DIR}/autogen)
+# Both are there for projects with an opbuild of their own.
+file(MAKE_DIRECTORY ${ASCEND_AUTOGEN_PATH})
+set(CMAKE_COMPILE ${CMAKE_CXX_COMPILER})

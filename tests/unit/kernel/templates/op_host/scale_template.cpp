@@ -21,18 +21,13 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
 }  // namespace optiling
 
 namespace ops {
-static ge::graphStatus InferShape(gert::InferShapeContext* context) {
-  *context->GetOutputShape(0) = *context->GetInputShape(0);
-  return ge::GRAPH_SUCCESS;
-}
 class ScaleTemplate : public OpDef {
  public:
   explicit ScaleTemplate(const char* name) : OpDef(name) {
     this->Input("x").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_FLOAT}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
-    this->Output("z").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_FLOAT}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
+    this->Output("z").ParamType(REQUIRED).Follow("x");
     this->Attr("tiles").AttrType(OPTIONAL).Int(1);
     this->Attr("negate").AttrType(OPTIONAL).Bool(false);
-    this->SetInferShape(InferShape);
     this->AICore().SetTiling(optiling::TilingFunc).AddConfig("ascend910b");
   }
 };
