@@ -155,6 +155,10 @@ for name, given_size, given_flags, expected in (
     assert function(*given, ctypes.byref(size), ctypes.byref(executor)) == 0, base.aclGetRecentErrMsg
     assert spread.aclnnSpread(None, size, executor, stream) == 0
     assert torch.equal(y1.cpu(), torch.full((2, 3), expected)) and x1.tolist() == [-1], (name, y1, x1)
+x1, y1 = torch.tensor([2.0]).npu(), torch.full((2, 4), 7.0).npu()  # the kernel writes six of them
+given = [ctypes.c_void_p(made(x1)), size_array, by, plus, no_flags, ctypes.c_void_p(made(y1))]
+assert spread.aclnnSpreadGetWorkspaceSize(*given, ctypes.byref(size), ctypes.byref(executor)) == 0
+assert spread.aclnnSpread(None, size, executor, stream) == 0 and y1.flatten().tolist() == [10.0] * 6 + [7.0] * 2
 x1, y1 = torch.tensor([2.0]).npu(), torch.zeros(2, 3).npu()  # a graph has tensors alone
 tensors = x1, size_tensor, torch.tensor([1.5]).npu(), torch.tensor([3, 4], dtype=torch.int32).npu()
 given = [*(ctypes.c_void_p(made(one)) for one in tensors), None, ctypes.c_void_p(made(y1))]
@@ -205,6 +209,7 @@ def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
         assert text in header, header
     assert "161002" in done.stdout and "x must be given" in done.stdout, done.stdout + done.stderr
     assert "tells no shape True" in done.stdout, done.stdout
+    assert "the kernel of Spread leaves what was there before" in done.stderr, done.stderr
 
 
 _OTHER = """

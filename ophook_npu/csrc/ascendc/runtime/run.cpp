@@ -422,6 +422,15 @@ void beyond(Local tensor, uint64_t first, const char* what, At at) {
 
 using namespace ophook::rt;
 
+static int outcome(const Launch& launch) {
+  if (!launch.failed) return 0;
+  if (launch.communication && !launch.communication->failed.empty()) return 1;
+  const auto passes = [](const Finding& f) {
+    return severity_of(f.kind) != Severity::error || f.kind == Kind::unwritten;
+  };
+  return std::all_of(launch.findings.begin(), launch.findings.end(), passes) ? ASCENDC_UNWRITTEN : 1;
+}
+
 int ascendc_run(const ascendc_launch* request, char** report) {
   const ascendc_options& o = request->options;
   if (o.architecture == 200 && o.kind != 0) {
@@ -512,9 +521,9 @@ int ascendc_run(const ascendc_launch* request, char** report) {
     std::fwrite(launch.output.data(), 1, launch.output.size(), stdout);
     std::fflush(stdout);
   }
-  const bool failed = launch.failed;
+  const int failed = outcome(launch);
   end_cores(launch);
-  return failed ? 1 : 0;
+  return failed;
 }
 void ascendc_release(char* report) { std::free(report); }
 uint64_t ascendc_layout() { return ASCENDC_LAYOUT; }
