@@ -50,6 +50,12 @@ void Operation::conflict(const Local& tensor, const Conflict& with, bool write) 
       text("pipe %s %s what pipe %s %s (%s), and does not wait for it", name_of(pipe), write ? "overwrites" : "reads",
            name_of(with.pipe), with.wrote ? "writes" : "still reads", core.where(with.seq).c_str()),
       core.describe(tensor));
+  if (kind != Kind::missing_scalar_sync) return;
+  // Where the compiler adds the wait, what comes after it comes after what was waited for.
+  const Site* site = core.site(with.seq);
+  Clock over = site ? site->after : Clock{};
+  over.at[int(with.pipe)] = with.seq;
+  core.join(pipe, over);
 }
 
 void Operation::reads(const Local& tensor, uint64_t first, uint64_t bytes) {

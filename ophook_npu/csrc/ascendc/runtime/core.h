@@ -52,6 +52,7 @@ struct Site {
   const char* call = nullptr;
   At at{nullptr, 0};
   bool fills = false;  // a copy from device memory to local memory
+  Clock after;
 };
 
 struct Buffer {
