@@ -455,13 +455,17 @@ int ascendc_run(const ascendc_launch* request, char** report) {
     a.name = m.name, a.data = static_cast<uint8_t*>(m.data), a.bytes = m.bytes,
     a.allocated = std::max(m.bytes, m.allocated);
     a.role = m.role, a.element = m.element > 0 ? m.element : 1;
+    // A device's kernel has a workspace where its tiling asked for none, and many return at once where they find a null
+    // pointer. This one has no bytes.
+    alignas(32) static uint8_t empty[32];
+    if (m.role == 3 && !a.data) a.data = empty;
     // One tensor given twice, as x + x or in place: its first appearance stands for it.
     for (Argument& before : launch.memory.arguments)
       if (a.bytes && before.data == a.data && (before.role == 0) != (a.role == 0)) before.role = a.role = 2;
     if (m.role == 4) launch.tiling = a.data, launch.tiling_bytes = a.bytes;
     if (m.role == 3) launch.workspace = a.data;
+    now.arguments.push_back(a.data);
     launch.memory.arguments.push_back(std::move(a));
-    now.arguments.push_back(static_cast<uint8_t*>(m.data));
   }
   launch.blocks = request->block_dim;
   launch.subs = o.kind == 1 ? 2 : 1;
