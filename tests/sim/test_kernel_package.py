@@ -111,15 +111,15 @@ def made(t):
 def listed(tensors):
     all = (ctypes.c_void_p * len(tensors))(*map(made, tensors))
     return ctypes.c_void_p(base.aclCreateTensorList(all, ctypes.c_uint64(len(all))))
-x = [torch.arange(30.).reshape(5, 6).npu(), torch.arange(7.).npu()]
-y = [torch.zeros(5, 6).npu(), torch.zeros(14).npu()[::2]]
+x = [torch.arange(30.).reshape(5, 6).npu(), torch.arange(7.).npu(), torch.arange(1.).npu()]
+y = [torch.zeros(5, 6).npu(), torch.zeros(14).npu()[::2], torch.ones(1).npu()]
 size, executor = ctypes.c_uint64(), ctypes.c_void_p()
 stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
 def first(*lists):
     return own.aclnnDivGetWorkspaceSize(*lists, ctypes.byref(size), ctypes.byref(executor))
 assert first(listed(x), listed(y)) == 0
 assert own.aclnnDiv(None, size, executor, stream) == 0
-assert all(torch.equal(b.cpu(), a.cpu() / 4) for a, b in zip(x, y))
+assert all(torch.equal(b.cpu(), a.cpu() / 4) for a, b in zip(x[:2], y)) and y[2].item() == 1
 other = ctypes.CDLL(OTHER)
 for dtype, begin in ((torch.float32, 2), (torch.int32, (7 << 16) + 7)):
     a, b = torch.arange(16).to(dtype).npu(), torch.zeros(4, 4, dtype=dtype).npu()
@@ -187,15 +187,23 @@ print(first(None, listed(y)), ctypes.cast(base.aclGetRecentErrMsg, ctypes.CFUNCT
 
 
 def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
-    """Who calls aclnn gives the outputs' shapes, whatever an operator infers, or if it infers nothing."""
+    """Whatever an operator infers: who calls aclnn gives the outputs' shapes, and what is in them."""
     from ophook_npu.sim.packages import build
 
     kernels = ROOT / "tests" / "unit" / "kernel"
-    build(kernels / "div", tmp_path / "div")
+    shutil.copytree(kernels / "div", tmp_path / "part")
+    source = tmp_path / "part" / "op_kernel" / "div.cpp"
+    text, place = source.read_text(), "    AscendC::GlobalTensor<DTYPE_X> source, result;\n"
+    assert place in text
+    source.write_text(text.replace(place, "    if (count == 1) continue;\n" + place))  # what is there stays there
+    build(tmp_path / "part", tmp_path / "div")
     shutil.copytree(kernels / "accumulate", tmp_path / "project")
     source = tmp_path / "project" / "op_host" / "accumulate.cc"
     lines = source.read_text().splitlines(keepends=True)
-    source.write_text("".join(line for line in lines if "lists" not in line))  # lists of lists are refused
+    text = "".join(line for line in lines if "lists" not in line)  # lists of lists are refused
+    inferred = "*context->GetOutputShape(0) = *context->GetInputShape(0);\n      return ge::GRAPH_SUCCESS;"
+    assert inferred in text
+    source.write_text(text.replace(inferred, "return ge::GRAPH_FAILED;"))
     build(tmp_path / "project", tmp_path / "accumulate")
     build(kernels / "changes", tmp_path / "changes")  # it has no output
     build(kernels / "given", tmp_path / "given")  # its function takes arrays and scalars

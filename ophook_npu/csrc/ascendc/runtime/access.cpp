@@ -20,8 +20,10 @@ bool Operation::inside(const Local& tensor, uint64_t first, uint64_t bytes, cons
   const uint64_t end = uint64_t(tensor.offset) + first + bytes;
   const bool exists = end <= core.memory->at(tensor.memory).size();
   if (first + bytes <= tensor.bytes && exists) return true;
-  if (exists && tensor.buffer < 0 &&
-      tensor.memory != Memory::ub) {  // no buffer ends there: the size is what the kernel said
+  // A buffer may have room behind the size that the kernel gave to its tensor. Where there is none in a memory that is
+  // no UB, no buffer ends there.
+  const bool room = tensor.buffer >= 0 ? end <= core.end_of(tensor) : tensor.memory != Memory::ub;
+  if (exists && room) {
     core.report(Kind::beyond_tensor, call, at,
                 text("%s: bytes %llu to %llu of a tensor of %u bytes", role, (unsigned long long)first,
                      (unsigned long long)(first + bytes), tensor.bytes));
@@ -50,6 +52,12 @@ void Operation::conflict(const Local& tensor, const Conflict& with, bool write) 
       text("pipe %s %s what pipe %s %s (%s), and does not wait for it", name_of(pipe), write ? "overwrites" : "reads",
            name_of(with.pipe), with.wrote ? "writes" : "still reads", core.where(with.seq).c_str()),
       core.describe(tensor));
+  if (kind != Kind::missing_scalar_sync) return;
+  // Where the compiler adds the wait, what comes after it comes after what was waited for.
+  const Site* site = core.site(with.seq);
+  Clock over = site ? site->after : Clock{};
+  over.at[int(with.pipe)] = with.seq;
+  core.join(pipe, over);
 }
 
 void Operation::reads(const Local& tensor, uint64_t first, uint64_t bytes) {

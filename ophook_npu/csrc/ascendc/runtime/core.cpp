@@ -76,6 +76,7 @@ uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   if (pipe != Pipe::S) join(pipe, known[int(Pipe::S)]);
   newest[int(pipe)] = seq;
   known[int(pipe)].at[int(pipe)] = seq;
+  slot.after = known[int(pipe)];
   if (launch.options.timeline)
     timeline.begin(pipe, seq, call, at, known[int(pipe)], known[int(Pipe::S)], launch.counters);
   return seq;

@@ -46,12 +46,13 @@ struct Finding {
   uint64_t followed = 0;  // findings that follow from it
 };
 
-// Which call a sequence number belongs to, for messages about two calls. Old ones are forgotten.
+// Which call a sequence number belongs to, and what it comes after. Old ones are forgotten.
 struct Site {
   uint32_t seq = 0;
   const char* call = nullptr;
   At at{nullptr, 0};
   bool fills = false;  // a copy from device memory to local memory
+  Clock after;
 };
 
 struct Buffer {
@@ -255,6 +256,11 @@ class Core {
   void report(Kind kind, const char* call, At at, std::string what, std::string buffer = {});
   [[noreturn]] void stop();  // ends this core
   std::string describe(const Local& tensor) const;
+  // The end of the buffer that it was taken from.
+  uint64_t end_of(const Local& tensor) const {
+    const Buffer& b = buffers[size_t(tensor.buffer)];
+    return uint64_t(b.offset) + b.bytes;
+  }
   bool saw(int other, Pipe pipe, uint32_t number) const {
     return size_t(other) < seen.size() && number <= seen[size_t(other)].at[int(pipe)];
   }

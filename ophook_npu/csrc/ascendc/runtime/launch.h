@@ -20,6 +20,9 @@ typedef struct ascendc_memory {  // one argument of the kernel
   int32_t element;     // size of an element in bytes
 } ascendc_memory;
 
+// The role of an output that its caller may have filled: what a kernel leaves of it is told, and is no error.
+#define ASCENDC_FILLED 8
+
 typedef struct ascendc_options {
   int32_t checks;        // 0: bounds of local memory only
   int32_t strict;        // findings of the level `strict`, too
@@ -60,12 +63,8 @@ typedef struct ascendc_counters {
   uint64_t used[7];  // the most that one core took of each local memory, in the order of ascendc_options
 } ascendc_counters;
 
-// What ascendc_run returns where all errors are elements of outputs that nobody wrote: who calls may have filled them.
-#define ASCENDC_UNWRITTEN 2
-
-// Runs the kernel on every core. Returns 0; 1 or ASCENDC_UNWRITTEN where an error was found. *report is JSON, the
-// caller's to free() with ascendc_release; without `report`, and in a program of `kernel run`, what the kernel prints
-// goes to standard output.
+// Runs the kernel on every core. Returns 0; 1 where an error was found. *report is JSON, the caller's to free() with
+// ascendc_release; without `report`, and in a program of `kernel run`, what the kernel prints goes to standard output.
 __attribute__((visibility("default"))) int ascendc_run(const ascendc_launch* launch, char** report);
 __attribute__((visibility("default"))) void ascendc_release(char* report);
 // A signal that ends this process writes first where it was: a line "library offset" for each call, in hexadecimal.

@@ -71,11 +71,17 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
                      i ? "the second source" : "the source"};
   if (rule.kind == 'x' || rule.kind == 'y')
     operands[n++] = {&dst, steps[0], size_of(dst.dtype), false, "the destination"};
+  // Of an element of which a part was computed, such as the mask of a tail, the operations on bits compute that part.
+  const bool bits = code == Op::And || code == Op::Or || code == Op::Not;
+  Operand parts[4];
+  for (int i = 0; i < n; ++i) parts[i] = operands[i], parts[i].size = bits ? 1 : operands[i].size;
   Walk walk(op, operands, n, cover);
   walk.each([&](const Run& run) {
     const uint8_t* a = op.data(sources[0]) + run.offsets[1];
     const uint8_t* b = source_count > 1 ? op.data(sources[1]) + run.offsets[2] : nullptr;
-    carry(op, operands, n, run);
+    Run known = run;
+    if (bits) known.count *= operands[0].size;
+    carry(op, parts, n, known);
     if (mixed && b) multiply_add_half_to_float(op.data(dst) + run.offsets[0], a, b, run.count);
     else if (mixed) axpy_half_to_float(op.data(dst) + run.offsets[0], a, scalar, run.count);
     else function(op.data(dst) + run.offsets[0], a, b, scalar, run.count);

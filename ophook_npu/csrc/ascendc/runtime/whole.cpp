@@ -5,21 +5,28 @@
 
 namespace ophook::rt {
 
+namespace {
+
+bool fits(Operation& op, std::initializer_list<Part> parts) {
+  Core& c = op.core;
+  for (const Part& each : parts) {
+    if (!c.usable(each.tensor, op.call, op.at)) return false;
+    if (each.tensor.memory != Memory::ub) {
+      c.report(Kind::position, op.call, op.at, text("%s is not in UB", each.role), c.describe(each.tensor));
+      return false;
+    }
+    if (!op.aligned(each.tensor, kBlock, each.role) || !op.inside(each.tensor, 0, each.bytes, each.role)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool whole(const char* call, std::initializer_list<Part> writes, std::initializer_list<Part> reads, const Local* work,
            At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
-  if (!has_unit(c, true, call, at)) return false;
-  for (const auto* list : {&writes, &reads})
-    for (const Part& each : *list) {
-      if (!c.usable(each.tensor, call, at)) return false;
-      if (each.tensor.memory != Memory::ub) {
-        c.report(Kind::position, call, at, text("%s is not in UB", each.role), c.describe(each.tensor));
-        return false;
-      }
-      if (!op.aligned(each.tensor, kBlock, each.role) || !op.inside(each.tensor, 0, each.bytes, each.role))
-        return false;
-    }
+  if (!has_unit(c, true, call, at) || !fits(op, writes) || !fits(op, reads)) return false;
   c.settle();
   scratch(op, work);
   for (const Part& each : reads) {
@@ -33,6 +40,23 @@ bool whole(const char* call, std::initializer_list<Part> writes, std::initialize
     std::memset(op.written(each.tensor), 1, each.bytes);
     c.launch.counters.elements += each.bytes / size_of(each.tensor.dtype);
   }
+  return true;
+}
+
+bool moves(const char* call, const Part& to, const Part& from, const std::vector<uint32_t>& origins, const Local* work,
+           At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, call, at);
+  if (!has_unit(c, true, call, at) || !fits(op, {to, from})) return false;
+  c.settle();
+  scratch(op, work);
+  op.reads(from.tensor, 0, from.bytes), op.writes(to.tensor, 0, to.bytes);
+  c.launch.counters.elements += origins.size();
+  const uint32_t size = size_of(to.tensor.dtype);
+  const uint8_t* begin = op.written(from.tensor);
+  const std::vector<uint8_t> known(begin, begin + from.bytes);  // the destination may be the source
+  for (size_t e = 0; e < origins.size(); ++e)
+    std::memcpy(op.written(to.tensor) + e * size, known.data() + uint64_t(origins[e]) * size, size);
   return true;
 }
 

@@ -67,6 +67,19 @@ void sums_what_was_never_loaded(ARGUMENTS) {
 EXPORT(sums_what_was_never_loaded)
 
 template <bool wrong>
+void copies_out_rows_of_what_was_never_computed(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x, false);
+  Duplicate(r.in.Get<float>(), 1.0f, kWidth / 2);
+  const uint32_t to[] = {kRows, kWidth}, from[] = {1, kWidth};
+  Broadcast<float, 2, 0>(r.out.Get<float>(), r.in.Get<float>(), to, from);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(part(z)[kWidth], r.out.Get<float>()[kWidth], wrong ? kWidth : kWidth / 2);  // FAULT uninitialized
+}
+EXPORT(copies_out_rows_of_what_was_never_computed)
+
+template <bool wrong>
 void transposes_onto_itself(ARGUMENTS) {
   fill(x, z);
   Rows r(x);

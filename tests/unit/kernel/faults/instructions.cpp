@@ -92,6 +92,37 @@ void count_beyond_the_buffer(ARGUMENTS) {
 }
 EXPORT(count_beyond_the_buffer)
 
+// A buffer's length is rounded up to blocks, and a tensor may be a part of it.
+template <bool wrong>
+void count_beyond_the_tensor(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, 1000);
+  Duplicate(a.Get<float>(wrong ? 8 : 250), 1.0f, wrong ? 256 : 250);  // FAULT beyond_tensor
+}
+EXPORT(count_beyond_the_tensor)
+
+template <bool wrong>
+void chooses_behind_a_tail(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a, b;
+  pipe.InitBuffer(a, 256);
+  pipe.InitBuffer(b, 32);
+  LocalTensor<float> t = a.Get<float>();
+  LocalTensor<uint8_t> mask = b.Get<uint8_t>();
+  Duplicate(t, 1.0f, 8);
+  CompareScalar(mask, t, 0.0f, CMPMODE::GT, 64);
+  const LocalTensor<uint16_t> bits = mask.ReinterpretCast<uint16_t>();
+  And(bits, bits, bits, 4);
+  Select(t, mask, t, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 64);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(part(z), t, wrong ? 16 : 8);  // FAULT uninitialized
+}
+EXPORT(chooses_behind_a_tail)
+
 template <bool wrong>
 void operand_unaligned(ARGUMENTS) {
   fill(x, z);

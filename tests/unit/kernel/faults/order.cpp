@@ -181,6 +181,28 @@ void copies_out_twice_without_a_barrier(ARGUMENTS) {
 }
 EXPORT(copies_out_twice_without_a_barrier)
 
+// The compiler lets the scalar unit wait for what it reads, and so does what comes after it.
+template <bool wrong>
+void overwrites_what_the_scalar_unit_has_waited_for(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  TBuf<TPosition::VECCALC> sum;
+  pipe.InitBuffer(in, 1, kBytes);
+  pipe.InitBuffer(sum, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  if (!wrong && t.GetValue(0) != part(x).GetValue(0)) Trap();
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);
+  t = in.DeQue<float>();
+  Adds(sum.Get<float>(), t, 1.0f, kCount);
+  if (!wrong && sum.Get<float>().GetValue(0) != part(x).GetValue(0) + 1.0f) Trap();
+  DataCopy(t, part(y), kCount);  // FAULT missing_sync
+  in.FreeTensor(t);
+}
+EXPORT(overwrites_what_the_scalar_unit_has_waited_for)
+
 template <bool wrong>
 void scalar_reads_too_early(ARGUMENTS) {
   fill(x, z);

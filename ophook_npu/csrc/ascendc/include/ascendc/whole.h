@@ -19,6 +19,10 @@ struct Part {
 // it cannot work.
 OPHOOK_RT bool whole(const char* call, std::initializer_list<Part> writes, std::initializer_list<Part> reads,
                      const Local* work, At at);
+// The same for a function that moves elements as they are: element e of what it writes is element origins[e] of what it
+// reads, and what was never computed stays so.
+OPHOOK_RT bool moves(const char* call, const Part& to, const Part& from, const std::vector<uint32_t>& origins,
+                     const Local* work, At at);
 }  // namespace ophook::rt
 
 namespace AscendC {
@@ -317,13 +321,15 @@ void broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint3
                 "Broadcast: one or two dimensions, and one of them is repeated");
   const uint32_t rows = dim == 2 ? to[0] : 1, columns = to[dim - 1], have_rows = dim == 2 ? from[0] : 1,
                  have = from[dim - 1];
-  if (!ophook::rt::whole("Broadcast", {part(dst, uint64_t(rows) * columns, "the destination")},
-                         {part(src, uint64_t(have_rows) * have, "the source")}, work, at))
-    return;
-  const std::vector<T> all(data(src), data(src) + uint64_t(have_rows) * have);
+  std::vector<uint32_t> origins(uint64_t(rows) * columns);
   for (uint32_t row = 0; row < rows; ++row)
     for (uint32_t i = 0; i < columns; ++i)
-      data(dst)[uint64_t(row) * columns + i] = all[uint64_t(have_rows == 1 ? 0 : row) * have + (have == 1 ? 0 : i)];
+      origins[uint64_t(row) * columns + i] = (have_rows == 1 ? 0 : row) * have + (have == 1 ? 0 : i);
+  if (!ophook::rt::moves("Broadcast", part(dst, origins.size(), "the destination"),
+                         part(src, uint64_t(have_rows) * have, "the source"), origins, work, at))
+    return;
+  const std::vector<T> all(data(src), data(src) + uint64_t(have_rows) * have);
+  for (size_t e = 0; e < origins.size(); ++e) data(dst)[e] = all[origins[e]];
 }
 }  // namespace whole_details
 #define OPHOOK_BROADCAST(name)                                                                                \
