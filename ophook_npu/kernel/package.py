@@ -83,7 +83,8 @@ def compile_parts(project: Project, *, kernels: bool = True) -> Parts:
     api = ""
     for prototype in prototypes:
         own = [row for row in rows if row.prototype is prototype]
-        api += aclnn(prototype, [(row.choice, row.file) for row in own], own[0].entry.kind)
+        kind = own[0].entry.kind if own else 0  # no data types that kernels have here: each call is refused
+        api += aclnn(prototype, [(row.choice, row.file) for row in own], kind)
     parts = Parts(
         variants,
         project.host_library(),
