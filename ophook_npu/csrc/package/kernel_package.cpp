@@ -366,11 +366,11 @@ struct KernelCall final : PendingCall {
         m.bytes = tensor.nbytes();
         // What a copy of whole blocks may reach behind the tensor: the rest of the allocation; a write nothing of
         // another's.
-        size_t left = 0;
-        const size_t end = size_t(tensor.storage_offset()) * tensor.itemsize() + m.bytes;
-        const bool own = role == 0 || end >= tensor.storage().nbytes();
+        const size_t before = size_t(tensor.storage_offset()) * tensor.itemsize(), stored = tensor.storage().nbytes();
+        size_t left = stored - before, of_device = 0;
+        if (sim_memory_device(m.data, &of_device) >= 0) left = of_device;
+        const bool own = role == 0 || before + m.bytes >= stored;
         if (!own) left = m.bytes;
-        else if (sim_memory_device(m.data, &left) < 0) left = tensor.storage().nbytes() - (end - m.bytes);
         m.allocated = std::max<size_t>(m.bytes, std::min<size_t>(left, m.bytes + 63));
         m.element = int32_t(tensor.element_size());
       }
@@ -392,13 +392,14 @@ struct KernelCall final : PendingCall {
       return of_inputs_alone || std::find(input_of.begin(), input_of.end(), int64_t(input)) != input_of.end();
     };
     Tensors dense_inputs, dense_outputs;
-    for (const at::Tensor& tensor : inputs) dense_inputs.push_back(tensor.defined() ? tensor.contiguous() : tensor);
+    for (const at::Tensor& tensor : inputs)
+      dense_inputs.push_back(tensor.defined() && !tensor.is_contiguous() ? dense_copy(tensor) : tensor);
     // A kernel that copies tile by tile would read what it has written: inputs that overlap an output are copied.
     for (size_t i = 0; i < inputs.size(); ++i)
       for (const at::Tensor& out : outputs)
         if (!written(i) && dense_inputs[i].defined() && dense_inputs[i].numel() && out.numel() &&
             overlap(dense_inputs[i], out))
-          dense_inputs[i] = dense_inputs[i].clone();
+          dense_inputs[i] = dense_copy(dense_inputs[i]);
     for (size_t i = 0; i < outputs.size(); ++i)
       dense_outputs.push_back(input_of[i] >= 0             ? dense_inputs[size_t(input_of[i])]
                               : outputs[i].is_contiguous() ? outputs[i]
@@ -494,6 +495,12 @@ struct KernelCall final : PendingCall {
     words[0] = words.size() * sizeof(uint64_t);
     for (const at::Tensor& tensor : tensors) words.push_back(reinterpret_cast<uint64_t>(tensor.data_ptr()));
     return words;
+  }
+
+  // With the padding that device memory has behind a tensor, which a copy of whole blocks may read.
+  static at::Tensor dense_copy(const at::Tensor& tensor) {
+    const at::Tensor room = at::empty({tensor.numel() + 64}, tensor.options());
+    return room.narrow(0, 0, tensor.numel()).view(tensor.sizes()).copy_(tensor);
   }
 
   static void fill(const at::Tensor& tensor, const ophook_initial& with) {

@@ -62,6 +62,11 @@ def test_fault_is_found_and_its_twin_is_clean(path: Path, name: str, kind: str, 
     assert not clean, [str(f) for f in clean]
 
 
+def test_a_tensor_may_be_a_part_of_its_buffer() -> None:
+    told = {(f.kind, f.severity) for f in run(FAULTS / "instructions.cpp", "count_beyond_the_tensor").findings}
+    assert told <= {("beyond_tensor", "note"), ("written_twice", "note")} and told
+
+
 def test_there_are_faults_of_many_kinds() -> None:
     assert len(ALL) >= 40
     assert len({kind for _, _, kind, _ in ALL}) >= 25
