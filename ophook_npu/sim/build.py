@@ -224,9 +224,8 @@ def build_into(folder: Path, progress: OnStep | None = None, *, relocatable: boo
         made = developed.changed(made)
         developer.write_commands(made)
     with ThreadPoolExecutor(1) as pool:
-        vendor = pool.submit(
-            _compile_vendor_package, relocatable
-        )  # meanwhile: it needs no library of the simulator to be linked
+        # Meanwhile: it needs no library of the simulator to be linked.
+        vendor = pool.submit(_compile_vendor_package, relocatable)
         compiled = toolchain.build(made, folder, include_roots=[CSRC], stamp=told, progress=progress, keep_linked=True)
         _link_vendor_package(vendor.result(), folder)
     return {
