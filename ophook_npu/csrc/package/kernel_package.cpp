@@ -189,7 +189,7 @@ struct KernelCall final : PendingCall {
     for (auto it = numbers.begin(); it != numbers.end(); ++it) ++count;
     at::Tensor whole = at::zeros({count + 64}, at::TensorOptions().dtype(type));
     int64_t i = 0;
-    for (const auto number : numbers) whole[i++].fill_(at::Scalar(number));
+    for (const auto& number : numbers) whole[i++].fill_(at::Scalar(number));
     return whole.narrow(0, 0, count);
   }
   at::ScalarType scalar_type(int32_t becomes) const {
