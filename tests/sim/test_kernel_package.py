@@ -94,6 +94,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_projects_own_kernel_runs(run_sim, package: Path, code: str) -> None:
     done = run_sim(code, ASCEND_CUSTOM_OPP_PATH=str(package))
     assert done.returncode == 0 and "add_custom_1.so" in done.stdout, done.stdout + done.stderr
+    assert "leaves what was there" not in done.stderr, done.stderr
 
 
 _LISTS = """

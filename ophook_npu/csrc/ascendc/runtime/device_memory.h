@@ -50,7 +50,7 @@ struct Argument {
   int role = 0, element = 1;
   Spans writes, reads;
   std::map<int, Spans> repeated;  // by core: what it wrote with the values that were there
-  bool tracked() const { return role >= 1 && role <= 3; }
+  bool tracked() const { return (role >= 1 && role <= 3) || role == ASCENDC_FILLED; }
 };
 
 class DeviceMemory {
