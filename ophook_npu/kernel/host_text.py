@@ -22,16 +22,16 @@ def definition(
     outputs: Sequence[Operand],
     attributes: Sequence[tuple[str, str, str | None]],
     socs: Sequence[str],
-    note: str = "",
+    contiguous: str = "",
 ) -> str:
     """The OpDef.
 
     Args:
         attributes: name, type as OpDef names it (``Int``, ``ListFloat``), default in C++; without one it is required.
-        note: a comment for the inputs, which are made contiguous where there is one.
+        contiguous: why inputs are made contiguous, for a comment; without it they are not.
     """
 
-    def operand(side: str, one: Operand, contiguous: bool) -> str:
+    def operand(side: str, one: Operand, end: str) -> str:
         types = ", ".join(f"ge::{name}" for name in one.types)
         formats = ", ".join(f"ge::FORMAT_{name}" for name in one.formats)
         text = (
@@ -39,11 +39,12 @@ def definition(
             f"            .DataType({{{types}}})\n            .Format({{{formats}}})\n"
             f"            .UnknownShapeFormat({{{formats}}})"
         )
-        return text + ("\n            .AutoContiguous();\n" if contiguous else ";\n")
+        return text + end
 
-    body = f"        // {note}\n" if note else ""
-    body += "".join(operand("Input", one, bool(note)) for one in inputs)
-    body += "".join(operand("Output", one, False) for one in outputs)
+    body = f"        // {contiguous}\n" if contiguous else ""
+    of_inputs = "\n            .AutoContiguous();\n" if contiguous else ";\n"
+    body += "".join(operand("Input", one, of_inputs) for one in inputs)
+    body += "".join(operand("Output", one, ";\n") for one in outputs)
     for name, kind, given in attributes:
         required = "REQUIRED" if given is None else "OPTIONAL"
         body += f'        this->Attr("{name}").AttrType({required}).{kind}({given or ""});\n'

@@ -195,9 +195,9 @@ class Kernel:
                     block.view[:] = np.resize(start.view(np.uint8), block.view.size)
             add(p, own, BOTH if self._in_place(p.name) or start is not None or p.computed else OUTPUT)
         computed = [own[0] for p, own in zip(prototype.outputs, results, strict=True) if p.computed]
-        told = Block((len(computed), _TOLD), 9)
-        told.view[:] = 0xFF
-        if computed:
+        told = Block((len(computed), _TOLD), 9) if computed else None
+        if told:
+            told.view[:] = 0xFF
             arguments.append(Argument("shapes of outputs", told, BOTH))
         arguments.append(Argument("workspace", Block((tiling.workspace,), 4), WORKSPACE))
         data = Block((tiling.size,), 4)
@@ -208,8 +208,9 @@ class Kernel:
             [*arguments, *listed], cores, tiling_key=tiling.tiling_key, settings=self.settings
         )
         self.all_findings += self.report.findings
-        for block, words in zip(computed, told.view.view(np.uint64).reshape(-1, _TOLD), strict=True):
-            block.become(_shape_told(prototype.type, words))
+        if told:
+            for block, words in zip(computed, told.view.view(np.uint64).reshape(-1, _TOLD), strict=True):
+                block.become(_shape_told(prototype.type, words))
 
 
 # What a kernel writes of an output whose shape it tells (OutputShapeDependOnCompute): the number of dimensions and

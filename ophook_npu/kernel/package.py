@@ -173,8 +173,12 @@ def refuse_others(prototype: Prototype) -> None:
     if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
         what = f"{prototype.type} has the attribute {', '.join(other)}"
         raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
+    names = [parameter.name for parameter in prototype.inputs]
     for parameter in prototype.inputs:
         _form(parameter)
+        if parameter.to_of and parameter.to_of not in names:
+            what = f'{prototype.type}: {parameter.name} has To("{parameter.to_of}")'
+            raise OphookError("kernel build", what, allowed=", ".join(names))
 
 
 @dataclass(frozen=True)

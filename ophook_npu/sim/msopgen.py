@@ -18,7 +18,7 @@ from typing import Any
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel.host_text import Operand, definition, tiling_header
 from ophook_npu.kernel.project import snake
-from ophook_npu.sim.rules import FAMILIES
+from ophook_npu.sim.rules import family
 from ophook_npu.soc import CSRC
 
 _WHERE = "msopgen"
@@ -210,9 +210,11 @@ def files(op: dict[str, Any], socs: Sequence[str], framework: str) -> dict[str, 
 
 def product(soc: str) -> str:
     """A SoC as AddConfig names its product: ``Ascend910B1`` → ``ascend910b``."""
-    others = ("Ascend310B", "Ascend310", "Ascend910")
-    found = next((one for one in (*FAMILIES, *others) if soc.lower().startswith(one.lower())), soc)
-    return found.lower()
+    try:
+        return family(soc).lower()
+    except OphookError:  # of products that are not simulated
+        soc = soc.lower()
+        return next((one for one in ("ascend310b", "ascend310", "ascend910") if soc.startswith(one)), soc)
 
 
 def _products(units: str) -> list[str]:

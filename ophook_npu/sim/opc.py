@@ -29,7 +29,7 @@ from ophook_npu.kernel.operator import Kernel
 from ophook_npu.kernel.project import OpParameter, Project, Prototype
 from ophook_npu.kernel.source import Entry, Settings
 from ophook_npu.sim.op_build import HOST, TILING, type_name
-from ophook_npu.sim.rules import FAMILIES
+from ophook_npu.sim.rules import family
 from ophook_npu.soc import DEFAULT
 
 _CORES = {0: "VectorCore", 3: "AiCore"}
@@ -281,11 +281,12 @@ def _place(library: Path, binary: Path, alias: Path) -> None:
 
 
 def _family(soc: str) -> str:
-    if found := next((family for family in FAMILIES if soc.lower().startswith(family.lower())), None):
-        return found
-    # A package for several products is built as a whole; nothing here runs this part of it.
-    print(f"[WARNING] {soc} is not simulated: its kernels are compiled as those of {DEFAULT}", file=sys.stderr)
-    return soc
+    try:
+        return family(soc)
+    except OphookError:
+        # A package for several products is built as a whole; nothing here runs this part of it.
+        print(f"[WARNING] {soc} is not simulated: its kernels are compiled as those of {DEFAULT}", file=sys.stderr)
+        return soc
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

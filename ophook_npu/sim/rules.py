@@ -306,12 +306,12 @@ def sources() -> list[str]:
 
 
 def family(soc: str) -> str:
-    """The product family of a SoC.
+    """The product family of a SoC, in whatever letters: OpDefs name it ``ascend910b``.
 
     Raises:
         OphookError: no table distinguishes it.
     """
-    found = [name for name in FAMILIES if soc.startswith(name)]
+    found = [name for name in FAMILIES if soc.lower().startswith(name.lower())]
     if not found:
         raise OphookError("rules", f"no rules for {soc}", allowed=", ".join(FAMILIES))
     return found[0]

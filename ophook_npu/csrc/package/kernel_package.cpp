@@ -185,8 +185,7 @@ struct KernelCall final : PendingCall {
   // Numbers that the caller gave as no tensor. A kernel copies whole blocks, as it does from a device's memory.
   template <typename Numbers>
   static at::Tensor tensor_of(const Numbers& numbers, at::ScalarType type) {
-    int64_t count = 0;
-    for (auto it = numbers.begin(); it != numbers.end(); ++it) ++count;
+    const int64_t count = std::distance(numbers.begin(), numbers.end());
     at::Tensor whole = at::zeros({count + 64}, at::TensorOptions().dtype(type));
     int64_t i = 0;
     for (const auto& number : numbers) whole[i++].fill_(at::Scalar(number));

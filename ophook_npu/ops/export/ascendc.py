@@ -101,7 +101,7 @@ def op_def(op: Operator) -> str:
         [operand(name, "required") for name in outputs(op)],
         [attribute(name) for name in op.ge_attributes],
         SOCS,
-        note=f"AutoContiguous: {op.aclnn_name} makes strided and expanded inputs dense before the kernel sees them.",
+        f"AutoContiguous: {op.aclnn_name} makes strided and expanded inputs dense before the kernel sees them.",
     )
 
 

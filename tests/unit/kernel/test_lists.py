@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel import load
+from ophook_npu.kernel import load, package
 from ophook_npu.kernel.check import Checked, check
+from ophook_npu.kernel.project import OpParameter, Prototype
 
 PROJECT = Path(__file__).parent / "div"
 X = [np.arange(30, dtype=np.float32).reshape(5, 6), np.arange(7, dtype=np.float32)]
@@ -81,3 +82,16 @@ def test_a_kernel_tells_the_shape_of_an_output(count: int) -> None:
     assert not keep.findings, keep.findings
     with pytest.raises(OphookError, match="tells no shape: its first word"):
         keep(x[:4])
+
+
+@pytest.mark.parametrize(
+    ("told", "what"),
+    [
+        ({"scalar": 1, "to_of": "gone"}, r'Op: x has To\("gone"\); allowed: x'),
+        ({"values": True}, "x has ValueDepend and the data types float16; allowed: DT_FLOAT alone"),
+    ],
+)
+def test_what_an_aclnn_function_cannot_take(told: dict[str, object], what: str) -> None:
+    x = OpParameter("x", 1, (1,), **told)
+    with pytest.raises(OphookError, match=what):
+        package.refuse_others(Prototype("Op", (x,), (), (), ("ascend910b",), False))
