@@ -23,8 +23,8 @@ _REPORT, _STRICT, _LEAKS = "OPHOOK_KERNEL_REPORT", "OPHOOK_KERNEL_STRICT", "OPHO
 # Kinds of csrc/ascendc/runtime/findings.inc; what is in none of them is told by each tool.
 TOOLS = {
     "memcheck": {
-        "alignment", "local_bounds", "local_capacity", "beyond_tensor", "global_bounds", "global_padding",
-        "cores_overlap", "written_twice", "input_written", "use_after_free", "not_freed",
+        "alignment", "local_bounds", "local_capacity", "beyond_tensor", "beyond_buffer", "global_bounds",
+        "global_padding", "cores_overlap", "written_twice", "input_written", "use_after_free", "not_freed",
     },
     "racecheck": {
         "missing_sync", "missing_scalar_sync", "missing_barrier", "copies_overlap", "missing_sync_all", "overlap",

@@ -67,6 +67,15 @@ def test_a_tensor_may_be_a_part_of_its_buffer() -> None:
     assert told <= {("beyond_tensor", "note"), ("written_twice", "note")} and told
 
 
+def test_an_instruction_may_read_behind_its_buffer_where_nobody_uses_it() -> None:
+    def told(name: str) -> set[tuple[str, str]]:
+        findings = run(FAULTS / "instructions.cpp", f"{name}_what_is_behind_its_buffer").findings
+        return {(f.kind, f.severity) for f in findings if f.kind != "written_twice"}
+
+    assert told("leaves") == {("beyond_buffer", "note")}
+    assert told("uses") == {("beyond_buffer", "note"), ("uninitialized", "error")}
+
+
 def test_there_are_faults_of_many_kinds() -> None:
     assert len(ALL) >= 40
     assert len({kind for _, _, kind, _ in ALL}) >= 25

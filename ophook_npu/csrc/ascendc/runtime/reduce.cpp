@@ -222,6 +222,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   const bool pairs = order == 0 || order == 1;  // value and index
   const uint32_t per_repeat = group == lanes ? (pairs ? 2 : 1) : groups;
   Folded all;
+  Behind behind(op);
   for (uint32_t repeat = 0; repeat < cover.repeat; ++repeat)
     for (uint32_t g = 0; g < groups; ++g) {
       Folded folded;
@@ -232,8 +233,8 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
         const uint32_t per_block = kBlock / size;
         const uint64_t offset = uint64_t(repeat) * src_repeat * kBlock + uint64_t(e / per_block) * src_block * kBlock +
                                 e % per_block * size;
-        if (!op.inside(src, offset, size, "the source")) return;
-        op.reads(src, offset, size);
+        if (!behind.reads(src, offset, size, "the source")) return;
+        op.reads(src, offset, behind.own(src, offset, size));
         ++taken, unknown += c.launch.checks() && !all_written(op.written(src) + offset, size);
         values[e - g * group] = float(number(src.dtype, op.data(src) + offset));
         folded.add(fold, values[e - g * group], e);

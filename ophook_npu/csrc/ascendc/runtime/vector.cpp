@@ -90,8 +90,47 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
 
 }  // namespace
 
+// A tensor without a buffer is one that the kernel made of an address: it ends where the kernel says.
+uint64_t Behind::end(const Local& tensor) const {
+  return tensor.buffer >= 0 ? op_.core.end_of(tensor) : uint64_t(tensor.offset) + tensor.bytes;
+}
+
+uint64_t Behind::own(const Local& tensor, uint64_t first, uint64_t bytes) const {
+  if (hidden_.empty()) return bytes;
+  const uint64_t begin = tensor.offset + first, stop = end(tensor);
+  return begin < stop ? std::min(bytes, stop - begin) : 0;
+}
+
+bool Behind::reads(const Local& tensor, uint64_t first, uint64_t bytes, const char* role) {
+  LocalMemory& memory = op_.core.memory->at(tensor.memory);
+  const uint64_t begin = tensor.offset + first, last = begin + bytes, stop = end(tensor);
+  if (last <= stop || last > memory.size() || tensor.memory != Memory::ub)
+    return op_.inside(tensor, first, bytes, role);
+  op_.core.report(Kind::beyond_buffer, op_.call, op_.at,
+                  text("%s: bytes %llu to %llu of a tensor of %u bytes", role, (unsigned long long)first,
+                       (unsigned long long)(first + bytes), tensor.bytes),
+                  op_.core.describe(tensor));
+  if (!op_.core.launch.checks()) return true;
+  const uint64_t from = std::max(begin, stop);
+  uint8_t* const known = memory.written(uint32_t(from), last - from);
+  hidden_.emplace_back(uint32_t(from), std::vector<uint8_t>(known, known + (last - from)));
+  std::memset(known, 0, last - from);
+  return true;
+}
+
+Behind::~Behind() {
+  if (hidden_.empty()) return;
+  LocalMemory& memory = op_.core.memory->at(Memory::ub);
+  for (auto piece = hidden_.rbegin(); piece != hidden_.rend(); ++piece) {
+    const auto& [from, held] = *piece;
+    uint8_t* const known = memory.written(from, held.size());
+    for (size_t i = 0; i < held.size(); ++i)
+      if (held[i] && memory.writer(uint32_t(from + i)) != op_.seq) known[i] = held[i];
+  }
+}
+
 Walk::Walk(Operation& op, const Operand* operands, int count, Cover cover)
-    : op_(op), operands_(operands), count_(count), cover_(cover) {
+    : op_(op), behind_(op), operands_(operands), count_(count), cover_(cover) {
   good_ = check();
 }
 
@@ -128,7 +167,7 @@ bool Walk::check() {
     total_ = cover_.low;
     one_.count = static_cast<uint32_t>(cover_.low);
     for (int i = 0; i < count_; ++i)
-      if (!op_.inside(*operands_[i].tensor, 0, cover_.low * operands_[i].size, operands_[i].role)) return false;
+      if (!reaches(operands_[i], 0, cover_.low)) return false;
     c.launch.counters.elements += total_;
     return true;
   }
@@ -188,8 +227,7 @@ void Walk::collect() {
   op_.core.launch.counters.elements += total_;
   for (const Run& run : runs_)
     for (int i = 0; i < count_; ++i)
-      if (!op_.inside(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size,
-                      operands_[i].role)) {
+      if (!reaches(operands_[i], run.offsets[i], run.count)) {
         runs_.clear();
         return;
       }

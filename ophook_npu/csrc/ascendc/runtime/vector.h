@@ -20,6 +20,24 @@ struct Run {
   uint64_t first;  // its first element's number, those that a mask leaves out counted
 };
 
+// A vector instruction may read behind the buffer of its operand, as far as the memory goes. What it finds there is
+// nobody's: it counts as never computed until the instruction is over.
+class Behind {
+ public:
+  explicit Behind(Operation& op) : op_(op) {}
+  Behind(const Behind&) = delete;
+  ~Behind();
+  // Whether the bytes can be read.
+  bool reads(const Local& tensor, uint64_t first, uint64_t bytes, const char* role);
+  // How many of them are the operand's own.
+  uint64_t own(const Local& tensor, uint64_t first, uint64_t bytes) const;
+
+ private:
+  uint64_t end(const Local& tensor) const;
+  Operation& op_;
+  std::vector<std::pair<uint32_t, std::vector<uint8_t>>> hidden_;  // where in UB, and which bytes held values
+};
+
 // Checks the operands and calls visit for every run. False: a finding, and nothing was visited.
 class Walk {
  public:
@@ -32,7 +50,13 @@ class Walk {
  private:
   bool check();
   void collect();
+  bool reaches(const Operand& operand, uint64_t first, uint64_t count) {
+    const uint64_t bytes = count * operand.size;
+    return operand.writes ? op_.inside(*operand.tensor, first, bytes, operand.role)
+                          : behind_.reads(*operand.tensor, first, bytes, operand.role);
+  }
   Operation& op_;
+  Behind behind_;
   const Operand* operands_;
   const int count_;
   Cover cover_;
@@ -49,8 +73,8 @@ void Walk::each(F visit) {
   if (!good_) return;
   auto touch = [&](const Run& run) {
     for (int i = 0; i < count_; ++i)
-      if (!operands_[i].writes)
-        op_.reads(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);
+      if (const Local& from = *operands_[i].tensor; !operands_[i].writes)
+        op_.reads(from, run.offsets[i], behind_.own(from, run.offsets[i], uint64_t(run.count) * operands_[i].size));
     for (int i = 0; i < count_; ++i)
       if (operands_[i].writes)
         op_.writes(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);

@@ -101,6 +101,34 @@ extern "C" __global__ __aicore__ void count_beyond_the_tensor(ARGUMENTS) {
   Duplicate(a.Get<float>(8), 1.0f, 256);
 }
 
+// What is computed from behind a buffer is nobody's, and the values of the buffer that lies there stay.
+template <bool wrong>
+void computes_behind_its_buffer(ARGUMENTS) {
+  fill(x, z);
+  GlobalTensor<float> out;
+  out.SetGlobalBuffer((__gm__ float*)z + GetBlockIdx() * kCount, kCount);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a, b, c;
+  pipe.InitBuffer(a, 224);
+  pipe.InitBuffer(b, 256);
+  pipe.InitBuffer(c, 256);
+  LocalTensor<float> s = a.Get<float>(), t = b.Get<float>(), u = c.Get<float>();
+  Duplicate(s, 1.0f, 56);
+  Duplicate(t, 2.0f, 64);
+  Adds(u, s, 1.0f, 64);
+  Add(t, t, t, 64);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(out, t, 64);
+  DataCopy(out[64], u, wrong ? 64 : 56);
+}
+extern "C" __global__ __aicore__ void uses_what_is_behind_its_buffer(ARGUMENTS) {
+  computes_behind_its_buffer<true>(x, y, z, workspace);
+}
+extern "C" __global__ __aicore__ void leaves_what_is_behind_its_buffer(ARGUMENTS) {
+  computes_behind_its_buffer<false>(x, y, z, workspace);
+}
+
 template <bool wrong>
 void chooses_behind_a_tail(ARGUMENTS) {
   fill(x, z);
