@@ -32,7 +32,8 @@ from first_phase import values
 
 from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, FORMATS, INVALID, TILING, Function, Parameter, read, write
 
-PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950", "310p": "Ascend310P"}
+PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950", "310p": "Ascend310P",
+            "310b": "Ascend310B"}  # fmt: skip
 assert set(PRODUCTS.values()) == set(FAMILIES)
 
 DTYPES = {name: name for name in DATA_TYPES}
@@ -47,7 +48,8 @@ _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
 _DTYPE = re.compile(rf"(?<![A-Za-z0-9_])({_NAMES})(?![A-Za-z0-9_])")
 _LIST = rf"(?:(?:{_NAMES})(?:数据)?(?:类型)?[、,，/和或\s]*)+"
 _COMMENT = re.compile(r'<!--\s*npu="([^"]*)"\s*(\w+)\s*-->(.*?)<!--\s*end\s+\2\s*-->', re.DOTALL)
-_TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950": "950", "Atlas 推理系列": "310p"}
+_TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950": "950", "Atlas 推理系列": "310p",
+          "Atlas 200I/500 A2": "310b"}  # fmt: skip
 _OPTIONAL = re.compile(
     r"可选|可以?为空|支持(?:传入?|输入)?(?:为)?空(?!tensor)|空指针|nullptr|为null|传null|传空", re.IGNORECASE
 )

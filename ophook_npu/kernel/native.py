@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ophook_npu.errors import OphookError
 from ophook_npu.kernel.socs import Soc
 
 MAX_DIMS = 25
@@ -25,7 +24,7 @@ class Options(c.Structure):
         ("checks", c.c_int32), ("strict", c.c_int32), ("on_wait", c.c_int32), ("architecture", c.c_int32),
         ("kind", c.c_int32), ("ub", c.c_uint64), ("l1", c.c_uint64), ("l0a", c.c_uint64), ("l0b", c.c_uint64),
         ("l0c", c.c_uint64), ("bt", c.c_uint64), ("fb", c.c_uint64), ("timeline", c.c_int32),
-        ("sequential", c.c_int32),
+        ("sequential", c.c_int32), ("both_units", c.c_int32),
     ]  # fmt: skip
 
 
@@ -34,7 +33,7 @@ class Launch(c.Structure):
         ("entry", c.c_void_p), ("arguments", c.POINTER(Memory)), ("argument_count", c.c_int32),
         ("block_dim", c.c_int32), ("tiling_key", c.c_uint64), ("options", Options), ("summary", c.c_char_p),
         ("summary_capacity", c.c_size_t), ("cube_entry", c.c_void_p), ("allocation", c.c_void_p),
-        ("touched", c.c_void_p), ("wires", c.c_void_p), ("contexts", c.c_void_p), ("context_count", c.c_size_t),
+        ("touched", c.c_void_p), ("wires", c.c_void_p), ("contexts", c.c_void_p), ("context_count", c.c_size_t), ("reach", c.c_void_p),
     ]  # fmt: skip
 
 
@@ -74,13 +73,8 @@ class Tiling(c.Structure):
 
 
 def options(soc: Soc, *, kind: int, checks: bool, strict: bool, on_wait: bool, timeline: bool = False) -> Options:
-    if soc.architecture == 200 and kind:
-        todo = "an Ascend910B4 runs them"
-        raise OphookError(
-            "kernel", f"{soc.name}'s cores have both units: products of matrices are not simulated", todo=todo
-        )
     memories = (soc.ub, soc.l1, soc.l0a, soc.l0b, soc.l0c, soc.bt, soc.fb)
-    return Options(checks, strict, on_wait, soc.architecture, kind, *memories, timeline)
+    return Options(checks, strict, on_wait, soc.architecture, kind, *memories, timeline, 0, soc.both_units)
 
 
 def host_soc(soc: Soc) -> HostSoc:

@@ -166,8 +166,9 @@ class Kernel:
         prelude = project.host.ascendc_prelude(prototype.type.encode()).decode()
         source = project.kernel_source(prototype)
         templates = json.loads(project.host.ascendc_templates(prototype.type.encode()))
+        macros = project.macros(prototype, dict(pairs)) | find(self.settings.soc).macros
         return Entry(
-            source, project.macros(prototype, dict(pairs)), prelude, prototype.snake, project.roots, debug,
+            source, macros, prelude, prototype.snake, project.roots, debug,
             *dispatch(source, prototype, templates, dict(pairs)),
         )  # fmt: skip
 

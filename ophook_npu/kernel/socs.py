@@ -12,7 +12,7 @@ from ophook_npu import soc as simulated
 from ophook_npu.soc import CSRC
 
 _SOC = re.compile(r'^SOC\("([^"]+)",\s*(\d+),\s*(\d+),\s*(\d+),\s*(\d+)', re.MULTILINE)
-_ARCHITECTURE = re.compile(r'^ARCHITECTURE\((\d+),\s*"([^"]+)",\s*([^)]*)\)', re.MULTILINE)
+_ARCHITECTURE = re.compile(r'^ARCHITECTURE\((\d+),\s*(\d+),\s*"([^"]+)",\s*([01]),\s*([^)]*)\)', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Soc:
 
     name: str
     architecture: int
+    npu_arch: int
+    both_units: bool
     cube_cores: int
     vector_cores: int
     ub: int
@@ -33,12 +35,34 @@ class Soc:
     l2: int
     hbm: int
 
+    @property
+    def macros(self) -> dict[str, str]:
+        """What the device's compiler tells the sources of an operator project, where that is not what they find without
+        it. Those for an Ascend950 would use its registers, which a project cannot.
+        """
+        return {"__CCE_AICORE__": str(self.architecture)} if self.both_units else {}
+
 
 def _product(text: str) -> int:
     value = 1
     for factor in text.split("*"):
         value *= int(factor)
     return value
+
+
+def _architectures() -> list[tuple[str, ...]]:
+    return _ARCHITECTURE.findall((CSRC / "ascendc" / "architectures.inc").read_text())
+
+
+def architectures() -> list[tuple[int, int]]:
+    """``__CCE_AICORE__`` and ``__NPU_ARCH__`` of each."""
+    return [(int(number), int(arch)) for number, arch, *_ in _architectures()]
+
+
+def any_of(product: str) -> str | None:
+    """A SoC of a product, as AddConfig names it: ``ascend310b`` → ``Ascend310B1``; None: none is simulated."""
+    pattern = re.compile(rf"{re.escape(product)}\d*", re.IGNORECASE)
+    return next((name for name in simulated.names() if pattern.fullmatch(name)), None)
 
 
 @functools.cache
@@ -51,8 +75,9 @@ def find(name: str | None = None) -> Soc:
     name = simulated.check(name or simulated.DEFAULT)
     rows = {row[0]: [int(n) for n in row[1:]] for row in _SOC.findall((CSRC / "core" / "socs.inc").read_text())}
     hbm, cube, vector, l2 = rows[name]
-    for number, prefixes, sizes in _ARCHITECTURE.findall((CSRC / "ascendc" / "architectures.inc").read_text()):
+    for number, arch, prefixes, both, sizes in _architectures():
         if any(name.startswith(prefix) for prefix in prefixes.split()):
             ub, l1, l0a, l0b, l0c, bt, fb = (_product(size) for size in sizes.split(","))
-            return Soc(name, int(number), cube, vector, ub, l1, l0a, l0b, l0c, bt, fb, l2 << 20, hbm)
+            memories = (ub, l1, l0a, l0b, l0c, bt, fb)
+            return Soc(name, int(number), int(arch), both == "1", cube, vector, *memories, l2 << 20, hbm)
     raise AssertionError(f"{name} has no architecture")

@@ -27,6 +27,7 @@ from typing import Any
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel.operator import Kernel
 from ophook_npu.kernel.project import OpParameter, Project, Prototype
+from ophook_npu.kernel.socs import any_of
 from ophook_npu.kernel.source import Entry, Settings
 from ophook_npu.sim.op_build import HOST, TILING, type_name
 from ophook_npu.sim.rules import family
@@ -197,7 +198,7 @@ def _compile(options: argparse.Namespace, op_type: str, node: dict[str, Any]) ->
     operands = copy.deepcopy([*node["inputs"], *node["outputs"], *attributes])
     asked = compilation(source, options.main_func, operands, options.soc_version, _family(options.soc_version))
     project = _project(op_type, asked, (source, out))
-    kernel = Kernel(project, project.prototype(op_type), Settings())
+    kernel = Kernel(project, project.prototype(op_type), Settings(any_of(options.soc_version)))
     choice = _choice(kernel, node)
     _write(kernel.prototype, choice, _entry(kernel, choice), node, out)
 
@@ -253,7 +254,7 @@ def compile_all(autogen: Path, sources: Path, unit: str, out: Path, options: Seq
         given = [one.split(":", 2) for one in options]
         own = [option for of, units, option in given if of in ("ALL", prototype.type) and unit in (units or unit)]
         project = _with_options(host, prototype.type, source, own)
-        kernel = Kernel(project, project.prototype(prototype.type), Settings())
+        kernel = Kernel(project, project.prototype(prototype.type), Settings(any_of(unit)))
         work += [(prototype, choice, _entry(kernel, choice)) for choice in range(len(prototype.combinations()))]
 
     def write(one: tuple[Prototype, int, Entry]) -> None:

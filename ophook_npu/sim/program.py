@@ -26,7 +26,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.kernel import address_registers, build, threads
 from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.findings import KernelReport
-from ophook_npu.kernel.socs import find
+from ophook_npu.kernel.socs import architectures, find
 from ophook_npu.kernel.source import Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
@@ -36,8 +36,7 @@ from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
-# --npu-arch: Atlas A2 and A3; Ascend950; Ascend310P
-_ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310, "dav-2002": 200}
+_ARCHITECTURES = {f"dav-{arch}": number for number, arch in architectures()}  # --npu-arch
 _OF_THREADS = "dav-3510"
 _OF_950 = f"-D__CCE_AICORE__={_ARCHITECTURES[_OF_THREADS]}"
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.

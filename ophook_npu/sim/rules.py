@@ -23,9 +23,9 @@ from typing import Any
 
 from ophook_npu.errors import OphookError
 
-FAMILIES = ("Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P")
+FAMILIES = ("Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P", "Ascend310B")
 """The product families that the tables distinguish. A SoC belongs to the one whose name it starts with."""
-INFERENCE_ONLY = ("Ascend310P",)
+INFERENCE_ONLY = ("Ascend310P", "Ascend310B")
 """Those that nobody trains on, of which `port` speaks only where one of them is simulated."""
 
 DATA_TYPES = (

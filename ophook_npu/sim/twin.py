@@ -18,10 +18,10 @@ from ophook_npu.sim.program import folders, launchers, linked
 
 # Targets of the vendor's whose names are a family's, or a processor's that is not simulated: which one runs instead.
 _FAMILIES = {"ascend910b": "Ascend910B1", "ascend910_93": "Ascend910_9391", "ascend950": "Ascend950PR_9589",
-             "Ascend950PR_9599": "Ascend950PR_9589", "ascend310p": "Ascend310P1"}  # fmt: skip
+             "Ascend950PR_9599": "Ascend950PR_9589", "ascend310p": "Ascend310P1",
+             "ascend310b": "Ascend310B1"}  # fmt: skip
 
 _OF_THREADS = 310
-_NUMBERS = {220: 2201, 310: 3510, 200: 2002}  # as the vendor numbers architectures
 
 
 def names() -> dict[str, str]:
@@ -33,7 +33,7 @@ def names() -> dict[str, str]:
 
 def macros(soc: Soc) -> Iterator[str]:
     yield from ("ASCENDC_CPU_DEBUG=1", "__CCE_KT_TEST__=1", f"__CCE_AICORE__={soc.architecture}")
-    yield f"__NPU_ARCH__={_NUMBERS[soc.architecture]}"
+    yield f"__NPU_ARCH__={soc.npu_arch}"
     yield f'OPHOOK_TWIN_SOC="{soc.name}"'
 
 

@@ -14,7 +14,8 @@ EVERY = frozenset(DATA_TYPES)
 EVERY_FORMAT = frozenset(FORMATS)
 EVERY_OF = {"types": EVERY, "formats": EVERY_FORMAT}
 RANKS = frozenset(range(12))
-VERSIONS = ("ASCEND910", "ASCEND910B", "ASCEND910_93", "ASCEND950", "ASCEND910E", "ASCEND310", "ASCEND310P")
+VERSIONS = ("ASCEND910", "ASCEND910B", "ASCEND910_93", "ASCEND950", "ASCEND910E", "ASCEND310", "ASCEND310P",
+            "ASCEND310B")  # fmt: skip
 
 
 def promote(one: str, other: str) -> str | None:

@@ -315,6 +315,12 @@ def family(request: pytest.FixtureRequest, caller: Caller):
     caller.library.ophook_rules_family(before[1])
 
 
+def least(count: int, family: str) -> int:
+    """Of so many on an Atlas A2 the share of a product that has fewer functions."""
+    a2, own = (len(list(simulated(name))) for name in ("Ascend910B", family))
+    return min(count, count * own // a2)
+
+
 def test_what_the_table_refuses_is_refused_with_its_code(caller: Caller, family: str) -> None:
     """Each parameter null, each data type, rank and value outside the lists, wrong shapes, types that differ."""
     wrong, tried, values, formats = [], {NULL: 0, INVALID: 0, rules.TILING: 0}, 0, 0
@@ -338,8 +344,9 @@ def test_what_the_table_refuses_is_refused_with_its_code(caller: Caller, family:
             tried[want] += 1
             if code != want or one.name not in message or function.page not in message:
                 wrong.append(f"{function.name} {one.name} {instead}: {code} {message}")
-    assert tried[NULL] > 1000 and tried[INVALID] > 3000 and tried[rules.TILING] > 10
-    assert values > (5 if family == "Ascend310P" else 15) and formats > 50  # which has fewer functions
+    assert tried[NULL] > least(1000, family) and tried[INVALID] > least(3000, family)
+    assert tried[rules.TILING] >= least(11, family) and formats > least(50, family)
+    assert values > (least(9, family) if family in rules.INFERENCE_ONLY else 15)
     assert not wrong, f"{len(wrong)} of {tried}:\n" + "\n".join(wrong[:20])
 
 
@@ -354,7 +361,7 @@ def test_of_two_that_are_both_null_one_is_asked_for(caller: Caller, family: str)
             code, _ = caller(function, [ctypes.c_void_p() if at in gone else one for at, one in enumerate(given)])
             assert (code == NULL) == want, (function.name, gone, code)
             tried += 1
-    assert tried >= 3
+    assert tried >= least(3, family)
 
 
 # Functions whose accepted calls need what one process with plain tensors has not.
@@ -409,7 +416,7 @@ def test_what_the_table_allows_no_rule_refuses_and_each_function_takes_a_call(ca
             untaken.append(f"{function.name}: {code} {message}")
     assert not wrong, "\n".join(wrong[:20])
     assert not untaken, "accepted_calls.txt lacks a call for\n" + "\n".join(untaken)
-    assert noted_calls > 100
+    assert noted_calls > least(100, family)
 
 
 def test_calls_and_their_codes(caller: Caller) -> None:
@@ -536,7 +543,7 @@ def test_an_output_of_a_wrong_shape_is_refused(caller: Caller, family: str) -> N
                     free.add(name)
                 elif code != expected:
                     taken.append(f"{name} {call[place]}: {text} gives {code}")
-    assert tried > (800 if family == "Ascend310P" else 1500)
+    assert tried > least(1500, family)
     assert not taken, f"{len(taken)} of {tried}:\n" + "\n".join(taken)
     needless = sorted(excepted & seen - free)
     assert not needless, f"these are refused and need no exception: {needless}"

@@ -157,7 +157,7 @@ SIM_API aclError aclrtCheckArchCompatibility(const char* soc_name, int32_t* comp
   if (!soc_name || !compatible) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: null pointer", __func__);
   if (int code = sim_init()) return code;
   const auto family = [](const char* name) {
-    for (const char* one : {"Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P"})
+    for (const char* one : {"Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P", "Ascend310B"})
       if (!strncmp(name, one, strlen(one))) return one;
     return name;
   };

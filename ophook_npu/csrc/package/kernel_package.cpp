@@ -368,7 +368,7 @@ struct KernelCall final : PendingCall {
         const size_t before = size_t(tensor.storage_offset()) * tensor.itemsize(), stored = tensor.storage().nbytes();
         size_t left = stored - before, of_device = 0;
         if (sim_memory_device(m.data, &of_device) >= 0) left = of_device;
-        const bool own = role == 0 || before + m.bytes >= stored;
+        const bool own = role == 0 || role == ASCENDC_GIVEN || before + m.bytes >= stored;
         if (!own) left = m.bytes;
         m.allocated = std::max<size_t>(m.bytes, std::min<size_t>(left, m.bytes + 63));
         m.element = int32_t(tensor.element_size());
@@ -407,7 +407,8 @@ struct KernelCall final : PendingCall {
     // An output holds what the caller has put there, zeros mostly, and a kernel may add to it or write a part of it:
     // nobody can tell that from memory that nobody has written. Who asks for strict findings has both refused.
     const ascendc_options options = ophook::rt::options_of(*sim_current_soc(), code->kind);
-    for (const Parameter& one : of_inputs) add_all(one, dense_inputs, one.count && written(one.begin) ? 2 : 0);
+    for (const Parameter& one : of_inputs)
+      add_all(one, dense_inputs, one.count && written(one.begin) ? 2 : options.strict ? 0 : ASCENDC_GIVEN);
     for (size_t i = 0; i < of_outputs.size(); ++i) {
       const Parameter& one = of_outputs[i];
       const bool filled = need_atomic && initial[i].bytes;
@@ -437,7 +438,8 @@ struct KernelCall final : PendingCall {
                                 nullptr,
                                 ophook_hccl_wires(),
                                 joined.contexts.data(),
-                                joined.contexts.size()};
+                                joined.contexts.size(),
+                                options.strict ? nullptr : sim_memory_reach};
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
     if (*summary) warn_once(summary);

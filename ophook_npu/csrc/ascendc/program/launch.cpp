@@ -169,10 +169,7 @@ int run(void* argument) {
   char summary[2048] = "";
   char* report = nullptr;
   ascendc_options options = rt::options_of(*sim_current_soc(), kind_of(*task));
-  if (task->kind >= 0) {
-    options.sequential = 1;
-    if (options.architecture == 200) options.kind = 0;  // its cores have both units
-  }
+  if (task->kind >= 0) options.sequential = 1;
   const ascendc_launch launch{reinterpret_cast<void*>(&entry),
                               memory.data(),
                               int32_t(memory.size()),

@@ -110,8 +110,12 @@ std::string near(const Launch& launch, const uint8_t* data, uint64_t bytes) {
 uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argument** out) {
   Argument* a = core.launch.memory.find(data, bytes);
   *out = a;
+  const DeviceMemory& memory = core.launch.memory;
+  const auto beyond = [&] {
+    return !write && memory.reach && memory.reach(data, bytes) ? Kind::beyond_argument : Kind::global_bounds;
+  };
   if (!a) {
-    core.report(Kind::global_bounds, call, at,
+    core.report(beyond(), call, at,
                 text("%s %llu bytes of device memory that belong to no argument%s", write ? "writes" : "reads",
                      (unsigned long long)bytes, near(core.launch, data, bytes).c_str()));
     return 0;
@@ -121,7 +125,7 @@ uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argu
   const uint64_t last = first + bytes;
   // aclrtMalloc rounds up to 32 bytes and adds 32, which its page says, for copies that end in a block.
   const bool padded = last <= a->allocated && last <= (a->bytes + 31) / 32 * 32 + 32;
-  core.report(padded ? Kind::global_padding : Kind::global_bounds, call, at,
+  core.report(padded ? Kind::global_padding : beyond(), call, at,
               text("%s elements %llu to %llu of %s, which has %llu", write ? "writes" : "reads",
                    (unsigned long long)(first / uint64_t(a->element)),
                    (unsigned long long)((last + uint64_t(a->element) - 1) / uint64_t(a->element)), a->name.c_str(),
@@ -166,10 +170,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   Argument* a;
   const uint64_t usable = device(data, bytes, true, &a);
   if (!usable) return 0;
-  if (a->role == 0 || a->role == 4) {
-    core.report(Kind::input_written, call, at, text("%s is an input", a->name.c_str()), a->name);
-    return 0;
-  }
+  if (!writable(core, *a, call, at)) return 0;
   if (!core.launch.checks() || !a->tracked()) return usable;
   const uint64_t first = uint64_t(data - a->data);
   const bool atomic = core.atomic_kind != 0;
@@ -226,8 +227,17 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   return usable;
 }
 
+bool writable(Core& c, Argument& a, const char* call, At at, const char* name) {
+  if (a.role != 0 && a.role != 4 && a.role != ASCENDC_GIVEN) return true;
+  const bool given = a.role == ASCENDC_GIVEN;
+  const std::string what = name ? text("%s is %s, an input", name, a.name.c_str()) : a.name + " is an input";
+  c.report(given ? Kind::input_changed : Kind::input_written, call, at, what, a.name);
+  if (given) a.role = 2;
+  return given;
+}
+
 bool has_unit(Core& c, bool vector, const char* call, At at) {
-  if (c.is_vector == vector) return true;
+  if (c.is_vector == vector || c.launch.options.both_units) return true;
   const char *is = c.is_vector ? "vector" : "cube", *other = vector ? "vector" : "cube";
   // Compiled for the one kind of core, the work of the other is nothing.
   if (std::any_of(c.launch.cores.begin(), c.launch.cores.end(), [&](auto& each) { return each->is_vector == vector; }))

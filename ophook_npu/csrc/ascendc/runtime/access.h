@@ -69,6 +69,9 @@ bool fills_l1(Core& c, const Local& to, const char* call, At at);
 // Adds, or keeps the larger or smaller, as SetAtomicAdd and its kind say; copies where `kind` is 0.
 void combine(int kind, Dtype dtype, uint8_t* to, const uint8_t* from, uint64_t bytes);  // arithmetic.cpp
 
+// False, after a finding, where nothing may be written to the argument. `name`: what the kernel calls it, if it does.
+bool writable(Core& c, Argument& a, const char* call, At at, const char* name = nullptr);
+
 inline bool all_written(const uint8_t* written, uint64_t bytes) { return !bytes || !std::memchr(written, 0, bytes); }
 
 }  // namespace ophook::rt

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "access.h"
+#include "ascendc/enums.h"
+#include "numbers.h"
 #include "simt.h"
 #include "server.h"
 
@@ -259,6 +261,36 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
   }
 }
 
+bool leaves_l0c(Local from) { return from.memory == Memory::l0c && core().launch.options.both_units; }
+
+void copy_product(Local to, Local from, Blocks b, int mode, int scale, bool relu, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "DataCopy", at);
+  if (!c.usable(to, op.call, at) || !c.usable(from, op.call, at)) return;
+  if (to.memory != Memory::ub)
+    return c.report(Kind::position, op.call, at, "from L0C (CO1) it goes to UB (CO2)", c.describe(to));
+  if (mode != int(AscendC::BlockMode::BLOCK_MODE_MATRIX) || scale)
+    return c.report(Kind::parameter, op.call, at,
+                    scale ? "factors on the way from L0C to UB (deqScale) are not simulated; allowed: DEQ_NONE"
+                          : "from L0C to UB only whole matrices are simulated: BLOCK_MODE_MATRIX");
+  if (!b.length || !b.count) return;
+  const uint64_t to_step = b.length + b.to_gap, from_step = b.length + b.from_gap;
+  if (!op.aligned(to, kBlock, "the destination") || !op.aligned(from, kBlock, "the source")) return;
+  if (!op.inside(to, 0, (b.count - 1) * to_step + b.length, "the destination")) return;
+  if (!op.inside(from, 0, (b.count - 1) * from_step + b.length, "the source")) return;
+  c.launch.counters.moved += b.count * b.length;
+  const uint32_t size = size_of(from.dtype);
+  for (uint32_t i = 0; i < b.count; ++i) {
+    op.reads(from, i * from_step, b.length);
+    op.writes(to, i * to_step, b.length);
+    uint8_t* const data = op.data(to) + i * to_step;
+    std::memcpy(data, op.data(from) + i * from_step, b.length);
+    std::memcpy(op.written(to) + i * to_step, op.written(from) + i * from_step, b.length);
+    for (uint64_t at_byte = 0; relu && at_byte < b.length; at_byte += size)
+      if (scalar_at(from.dtype, data + at_byte).real < 0) std::memset(data + at_byte, 0, size);
+  }
+}
+
 void pad_value(uint64_t bits) { core().pad_value = bits; }
 CopyLoops& copy_loops(bool in) { return in ? core().loops_in : core().loops_out; }
 
@@ -379,10 +411,7 @@ void write_global_uncached(const char* call, Global tensor, uint32_t size, const
   const uint32_t seq = c.begin(Pipe::S, call, at);
   Argument* a;
   if (!uncached(c, call, tensor, size, at, &a)) return;
-  if (a->role == 0 || a->role == 4) {
-    c.report(Kind::input_written, call, at, text("%s is an input", a->name.c_str()), a->name);
-    return;
-  }
+  if (!writable(c, *a, call, at)) return;
   std::memcpy(tensor.data, value, size);
   if (!c.launch.checks() || !a->tracked()) return;
   Touch touch;  // atomic: what others do to it is no conflict

@@ -50,6 +50,7 @@ struct Argument {
   int role = 0, element = 1;
   Spans writes, reads;
   std::map<int, Spans> repeated;  // by core: what it wrote with the values that were there
+  bool is_input() const { return role == 0 || role == ASCENDC_GIVEN; }
   bool tracked() const { return (role >= 1 && role <= 3) || role == ASCENDC_FILLED; }
 };
 
@@ -57,6 +58,7 @@ class DeviceMemory {
  public:
   std::deque<Argument> arguments;  // one that is found later moves none of the others
   int (*allocation)(const void* address, void** begin, size_t* bytes) = nullptr;  // of ascendc_launch
+  int (*reach)(const void* address, size_t bytes) = nullptr;                      // as well
   // The argument that [data, data + bytes) begins in, or NULL.
   // The argument that holds these bytes, else the one that holds the first. Inputs may be views of one memory: of those
   // that begin in the same place, only the longer one holds a long read.

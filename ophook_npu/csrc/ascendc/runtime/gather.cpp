@@ -90,6 +90,7 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
     return;
   }
   const uint32_t lanes = reduce_mode ? mask : 256 / size;
+  Behind behind(op);
   for (uint32_t repeat = 0; repeat < repeats; ++repeat) {
     for (uint32_t e = 0; e < lanes; ++e) {
       const uint64_t bit = uint64_t(repeat) * pattern_stride * kBlock * 8 + e;
@@ -108,8 +109,9 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
       if (!keep) continue;
       const uint64_t from =
           uint64_t(repeat) * repeat_stride * kBlock + uint64_t(e / per_block) * block * kBlock + e % per_block * size;
-      if (!op.inside(src, from, size, "the source") || !op.inside(dst, *count * size, size, "the destination")) return;
-      op.reads(src, from, size);
+      if (!behind.reads(src, from, size, "the source") || !op.inside(dst, *count * size, size, "the destination"))
+        return;
+      op.reads(src, from, behind.own(src, from, size));
       op.writes(dst, *count * size, size);
       move(op, dst, *count * size, src, from, size);
       c.gathered = ++*count;
@@ -123,12 +125,13 @@ void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block,
   Operation op(c, Pipe::V, "Brcb", at);
   const uint32_t size = size_of(dst.dtype);
   if (!ready(op, dst, src)) return;
+  Behind behind(op);
   for (uint32_t r = 0; r < repeat; ++r)
     for (uint32_t b = 0; b < 8; ++b) {
       const uint64_t from = (uint64_t(r) * 8 + b) * size,
                      to = (uint64_t(r) * dst_repeat + uint64_t(b) * dst_block) * kBlock;
-      if (!op.inside(src, from, size, "the source") || !op.inside(dst, to, kBlock, "the destination")) return;
-      op.reads(src, from, size);
+      if (!behind.reads(src, from, size, "the source") || !op.inside(dst, to, kBlock, "the destination")) return;
+      op.reads(src, from, behind.own(src, from, size));
       op.writes(dst, to, kBlock);
       for (uint32_t e = 0; e < kBlock; e += size) move(op, dst, to + e, src, from, size);
     }

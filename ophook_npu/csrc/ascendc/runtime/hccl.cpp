@@ -140,14 +140,12 @@ void reach(Operation& op, const char* name, const Parts& parts, uint8_t* data, u
       if (op.from_device(begin, bytes, false) != bytes) c.stop();
       continue;
     }
-    const Argument* a = c.launch.memory.find(begin, bytes);
-    if (a && a->role != 0 && a->role != 4 && c.launch.memory.holds(begin, bytes)) continue;
-    if (a && (a->role == 0 || a->role == 4))
-      c.report(Kind::input_written, op.call, op.at, text("%s is %s, an input", name, a->name.c_str()), a->name);
-    else
-      c.report(Kind::global_bounds, op.call, op.at,
-               text("%s: %llu bytes at %llu belong to no argument", name, (unsigned long long)bytes,
-                    (unsigned long long)(part.at * size)));
+    Argument* const a = c.launch.memory.find(begin, bytes);
+    if (a && !writable(c, *a, op.call, op.at, name)) c.stop();
+    if (a && c.launch.memory.holds(begin, bytes)) continue;
+    c.report(Kind::global_bounds, op.call, op.at,
+             text("%s: %llu bytes at %llu belong to no argument", name, (unsigned long long)bytes,
+                  (unsigned long long)(part.at * size)));
     c.stop();
   }
 }

@@ -22,18 +22,21 @@ typedef struct ascendc_memory {  // one argument of the kernel
 
 // The role of an output that its caller may have filled: what a kernel leaves of it is told, and is no error.
 #define ASCENDC_FILLED 8
+// That of an input which its caller may want changed: a write to it is told, and is no error.
+#define ASCENDC_GIVEN 9
 
 typedef struct ascendc_options {
   int32_t checks;        // 0: bounds of local memory only
   int32_t strict;        // findings of the level `strict`, too
   int32_t on_wait;       // copies take effect when something waits for them
-  int32_t architecture;  // 220: Atlas A2 and A3; 310: Ascend950; 200: Ascend310P
+  int32_t architecture;  // of architectures.inc
   int32_t kind;          // 0 vector cores only, 1 one cube with two vector cores, 2 one cube with one, 3 cubes only
   uint64_t ub, l1, l0a, l0b, l0c, bt, fb;  // sizes of the local memories in bytes
   int32_t timeline;                        // 1: the report has an estimate of when each operation runs
   // 1: compiled for a run on the CPU, which carries out one instruction after the other, and whose kernels may leave
   // out what makes pipes wait: that is of the level `strict` then.
   int32_t sequential;
+  int32_t both_units;  // a core has a cube and a vector unit: whatever its kind, a kernel runs on cores of one kind
 } ascendc_options;
 
 typedef struct ascendc_launch {
@@ -55,6 +58,8 @@ typedef struct ascendc_launch {
   const ascendc_wires* wires;
   const void* const* contexts;
   size_t context_count;
+  // NULL, or whether a kernel can reach these bytes: what it reads behind its arguments is nobody's then, and no error.
+  int (*reach)(const void* address, size_t bytes);
 } ascendc_launch;
 
 typedef struct ascendc_counters {

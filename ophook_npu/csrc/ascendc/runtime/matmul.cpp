@@ -208,7 +208,8 @@ void product(Operation& op, const MatrixProduct& p) {
 
 bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At at) {
   Core& c = core();
-  bool cubes = false, vectors = false;
+  const bool both = c.launch.options.both_units;
+  bool cubes = both, vectors = false;
   for (const auto& each : c.launch.cores) (each->is_vector ? vectors : cubes) = true;
   const char* call = "REGIST_MATMUL_OBJ";
   if (!cubes) {
@@ -217,7 +218,7 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
         "the kernel runs on vector cores alone; KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) gives it cube cores");
     c.stop();
   }
-  if (cube_only && c.is_vector) {
+  if (cube_only && c.is_vector && !both) {
     c.report(Kind::wrong_core, call, at, "with ASCENDC_CUBE_ONLY the cube cores ask, and this is a vector core");
     c.stop();
   }

@@ -12,13 +12,14 @@
 namespace ophook::rt {
 
 struct LocalMemorySizes {
-  int architecture;
+  int architecture, npu_arch;
   const char* prefixes;
+  int both_units;
   uint64_t ub, l1, l0a, l0b, l0c, bt, fb;
 };
 inline const LocalMemorySizes& local_memories_of(const sim_soc& soc) {
   static const LocalMemorySizes all[] = {
-#define ARCHITECTURE(number, prefixes, ...) {number, prefixes, __VA_ARGS__},
+#define ARCHITECTURE(...) {__VA_ARGS__},
 #include "ascendc/architectures.inc"
 #undef ARCHITECTURE
   };
@@ -51,7 +52,9 @@ inline ascendc_options options_of(const sim_soc& soc, int kind) {
           s.l0c,
           s.bt,
           s.fb,
-          is("OPHOOK_KERNEL_TIMELINE", "1")};
+          is("OPHOOK_KERNEL_TIMELINE", "1"),
+          0,
+          s.both_units};
 }
 
 // What host code asks of the processor.

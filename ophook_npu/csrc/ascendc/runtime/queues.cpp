@@ -24,7 +24,8 @@ Memory memory_of(int position) {
 }
 
 // The pipe that fills a position, and the one that empties it. A tensor that comes from GM was filled by MTE2, one that
-// goes there is emptied by MTE3.
+// goes there is emptied by MTE3. Where a core has both units, the vector unit takes what is in CO1 to CO2, in UB.
+bool both_units() { return core().launch.options.both_units; }
 Pipe fills(int position) {
   switch (TPosition(position)) {
     case TPosition::VECIN:
@@ -35,7 +36,7 @@ Pipe fills(int position) {
     case TPosition::B2:
     case TPosition::C2: return Pipe::MTE1;
     case TPosition::CO1: return Pipe::M;
-    case TPosition::CO2: return Pipe::FIX;
+    case TPosition::CO2: return both_units() ? Pipe::V : Pipe::FIX;
     case TPosition::TSCM: return Pipe::MTE2;
     case TPosition::C2PIPE2GM:
     case TPosition::C2PIPE2LOCAL: return Pipe::FIX;
@@ -53,7 +54,8 @@ Pipe empties(int position) {
     case TPosition::A2:
     case TPosition::B2:
     case TPosition::C2: return Pipe::M;
-    case TPosition::CO1: return Pipe::FIX;
+    case TPosition::CO1: return both_units() ? Pipe::V : Pipe::FIX;
+    case TPosition::CO2: return both_units() ? Pipe::MTE3 : Pipe::V;
     case TPosition::GM: return Pipe::MTE3;
     default: return Pipe::V;
   }
@@ -146,11 +148,22 @@ Local view_of(const Core& c, int32_t id) {
   return view;
 }
 
+// Whether it is a buffer of another queue between the same positions: the events that give it back are the same.
+bool alike(const QueueState& q, const Local& tensor) {
+  const Core& c = core();
+  const int32_t other = tensor.buffer >= 0 ? c.buffers[size_t(tensor.buffer)].queue : -1;
+  return other >= 0 && c.queues[size_t(other)].from == q.from && c.queues[size_t(other)].to == q.to;
+}
+
 // The buffer that a tensor of this queue was taken from; NULL, after a finding, where it is none of the queue's.
-Buffer* own(Queue& queue, const Local& tensor, const char* call, At at) {
+Buffer* own(Queue& queue, const Local& tensor, const char* call, At at, bool gives_back = false) {
   Core& c = core();
   QueueState* q = state_of(queue, call, at);
-  if (tensor.buffer < 0 || std::find(q->buffers.begin(), q->buffers.end(), tensor.buffer) == q->buffers.end()) {
+  const bool is_own = std::find(q->buffers.begin(), q->buffers.end(), tensor.buffer) != q->buffers.end();
+  if (!is_own && gives_back && alike(*q, tensor)) {
+    c.report(Kind::queue_alike, call, at, "the tensor belongs to another queue between the same positions",
+             c.describe(tensor));
+  } else if (!is_own) {
     c.report(Kind::queue_foreign, call, at, "the tensor belongs to another queue or buffer", c.describe(tensor));
     return nullptr;
   }
@@ -433,7 +446,7 @@ Local queue_deque(Queue& queue, int, int to, At at) {
 void queue_free(Queue& queue, Local tensor, At at) {
   Core& c = core();
   QueueState* q = state_of(queue, "FreeTensor", at);
-  Buffer* b = own(queue, tensor, "FreeTensor", at);
+  Buffer* b = own(queue, tensor, "FreeTensor", at, true);
   if (!b) return;
   if (b->state == Buffer::kQueued) {
     c.report(Kind::queue_order, "FreeTensor", at,

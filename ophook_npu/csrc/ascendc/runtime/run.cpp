@@ -423,20 +423,15 @@ void beyond(Local tensor, uint64_t first, const char* what, At at) {
 using namespace ophook::rt;
 
 int ascendc_run(const ascendc_launch* request, char** report) {
-  const ascendc_options& o = request->options;
-  if (o.architecture == 200 && o.kind != 0) {
-    if (report) *report = nullptr;
-    if (request->summary)
-      std::snprintf(request->summary, request->summary_capacity,
-                    "an Ascend310P's core has both units: products of matrices are not simulated on it");
-    return 1;
-  }
+  ascendc_options o = request->options;
+  if (o.both_units) o.kind = 0;
   LocalSizes sizes;
   const uint64_t given[] = {o.ub, o.l1, o.l0a, o.l0b, o.l0c, o.bt, o.fb};
   for (int i = 0; i < 7; ++i) sizes.bytes[i] = static_cast<uint32_t>(given[i]);
   Launch launch{o, sizes};
   launch.tiling_key = request->tiling_key;
   launch.memory.allocation = request->allocation;
+  launch.memory.reach = request->reach;
   launch.wires = request->wires;
   launch.contexts.assign(request->contexts, request->contexts + request->context_count);
   Job now{request->entry, request->cube_entry ? request->cube_entry : request->entry, {}, {}};
@@ -461,7 +456,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
     if (m.role == 3 && !a.data) a.data = empty;
     // One tensor given twice, as x + x or in place: its first appearance stands for it.
     for (Argument& before : launch.memory.arguments)
-      if (a.bytes && before.data == a.data && (before.role == 0) != (a.role == 0)) before.role = a.role = 2;
+      if (a.bytes && before.data == a.data && before.is_input() != a.is_input()) before.role = a.role = 2;
     if (m.role == 4) launch.tiling = a.data, launch.tiling_bytes = a.bytes;
     if (m.role == 3) launch.workspace = a.data;
     now.arguments.push_back(a.data);

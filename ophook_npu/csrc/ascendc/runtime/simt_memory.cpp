@@ -112,11 +112,8 @@ bool Simt::in_global(uint8_t* data, uint32_t bytes, bool write, At where) {
                      a->name.c_str(), (unsigned long long)(a->bytes / element)));
     return padded;
   }
-  if (write && (a->role == 0 || a->role == 4)) {
-    core.report(Kind::input_written, "thread", where, text("%s is an input", a->name.c_str()));
-    return false;
-  }
-  argument_ = a->data, argument_end_ = a->data + a->bytes, argument_written_ = a->role != 0 && a->role != 4;
+  if (write && !writable(core, *a, "thread", where)) return false;
+  argument_ = a->data, argument_end_ = a->data + a->bytes, argument_written_ = !a->is_input() && a->role != 4;
   return true;
 }
 

@@ -108,7 +108,8 @@ template <bool wrong>
 void freed_into_another_queue(ARGUMENTS) {
   fill(x, z);
   TPipe pipe;
-  In one, other;
+  In one;
+  TQue<TPosition::VECOUT, 1> other;
   pipe.InitBuffer(one, 1, kBytes);
   pipe.InitBuffer(other, 1, kBytes);
   LocalTensor<float> t = one.AllocTensor<float>();
@@ -119,6 +120,24 @@ void freed_into_another_queue(ARGUMENTS) {
   one.FreeTensor(t);
 }
 EXPORT(freed_into_another_queue)
+
+template <bool wrong>
+void freed_into_a_queue_alike(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In one, other;
+  pipe.InitBuffer(one, 1, kBytes);
+  pipe.InitBuffer(other, 1, kBytes);
+  for (int tile = 0; tile < 2; ++tile) {  // it is free again
+    LocalTensor<float> t = one.AllocTensor<float>();
+    DataCopy(t, part(x), kCount);
+    one.EnQue(t);
+    t = one.DeQue<float>();
+    if (wrong) other.FreeTensor(t);  // FAULT queue_alike
+    else one.FreeTensor(t);
+  }
+}
+EXPORT(freed_into_a_queue_alike)
 
 template <bool wrong>
 void used_after_free(ARGUMENTS) {

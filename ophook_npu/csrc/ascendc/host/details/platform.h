@@ -34,8 +34,8 @@ class PlatformAscendC {
   uint32_t GetCoreNum() const { return GetCoreNumAiv(); }
   uint32_t GetCoreNumAic() const { return infos_->cube_cores; }
   // An Ascend310P's AI core has both units, and besides it has cores with nothing but a vector unit.
-  uint32_t GetCoreNumAiv() const { return coupled() ? infos_->cube_cores : infos_->vector_cores; }
-  uint32_t GetCoreNumVector() const { return coupled() ? infos_->vector_cores : 0; }
+  uint32_t GetCoreNumAiv() const { return has_vector_cores() ? infos_->cube_cores : infos_->vector_cores; }
+  uint32_t GetCoreNumVector() const { return has_vector_cores() ? infos_->vector_cores : 0; }
   void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
     infos_->GetLocalMemSize(fe::LocalMemType(type), size);
     if (type == CoreMemType::UB) size -= reserved_;
@@ -46,13 +46,15 @@ class PlatformAscendC {
   uint32_t GetVecRegLen() const { return GetSocVersion() == SocVersion::ASCEND950 ? 256 : 0; }
   SocVersion GetSocVersion() const {
     if (infos_->soc.rfind("Ascend910_93", 0) == 0) return SocVersion::ASCEND910_93;
-    if (coupled()) return SocVersion::ASCEND310P;
+    if (infos_->soc.rfind("Ascend310P", 0) == 0) return SocVersion::ASCEND310P;
+    if (infos_->soc.rfind("Ascend310B", 0) == 0) return SocVersion::ASCEND310B;
     if (infos_->soc.rfind("Ascend950", 0) == 0) return SocVersion::ASCEND950;
     return SocVersion::ASCEND910B;
   }
   NpuArch GetCurNpuArch() const {
     switch (GetSocVersion()) {
       case SocVersion::ASCEND310P: return NpuArch::DAV_2002;
+      case SocVersion::ASCEND310B: return NpuArch::DAV_3002;
       case SocVersion::ASCEND950: return NpuArch::DAV_3510;
       default: return NpuArch::DAV_2201;
     }
@@ -69,7 +71,7 @@ class PlatformAscendC {
   }
 
  private:
-  bool coupled() const { return infos_->soc.rfind("Ascend310P", 0) == 0; }
+  bool has_vector_cores() const { return GetSocVersion() == SocVersion::ASCEND310P; }
   const fe::PlatFormInfos* infos_;
   uint64_t reserved_ = 0;
 };

@@ -94,15 +94,8 @@ __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>&
   ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params, 64, 64), at);
 }
 
-// What is computed on the way from L0C to UB of an Atlas inference product: that route is refused here, and on others,
-// as the page says, the copy is the one without it.
-enum class BlockMode : uint8_t {
-  BLOCK_MODE_NORMAL,
-  BLOCK_MODE_MATRIX,
-  BLOCK_MODE_VECTOR,
-  BLOCK_MODE_SMALL_CHANNEL,
-  BLOCK_MODE_DEPTHWISE
-};
+// What is computed on the way from L0C to UB, which only cores with both units have; on other routes, as the page says,
+// the copy is the one without it.
 enum class DeqScale : uint8_t { DEQ_NONE, DEQ16, VDEQ16 };
 enum class pad_t : uint8_t { PAD_NONE };
 struct DataCopyEnhancedParams {
@@ -120,6 +113,17 @@ __aicore__ inline auto DataCopy(const To& dst, const From& src, const DataCopyPa
                                 const DataCopyEnhancedParams&, ophook::rt::At at = ophook::rt::At::here())
     -> decltype(DataCopy(dst, src, params, at)) {
   DataCopy(dst, src, params, at);
+}
+// CO1 to CO2: lengths, and gaps in CO1, count matrices of 16 by 16.
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
+                                const DataCopyEnhancedParams& on_the_way, ophook::rt::At at = ophook::rt::At::here()) {
+  constexpr uint64_t square = 16 * 16 * sizeof(T);
+  if (!ophook::rt::leaves_l0c(src.view())) return DataCopy(dst, src, params, at);
+  ophook::rt::copy_product(
+      dst.view(), src.view(),
+      {params.blockCount, params.blockLen * square, params.srcStride * square, params.dstStride * uint64_t{32}},
+      int(on_the_way.blockMode), int(on_the_way.deqScale), on_the_way.isRelu, at);
 }
 
 // Parts of a matrix of several dimensions, from startIndex to endIndex: in the innermost one pieces of burstLen blocks

@@ -174,6 +174,14 @@ struct CopyRepeatParams {
   uint16_t dstRepeatSize = 8, srcRepeatSize = 8;
 };
 
+enum class BlockMode : uint8_t {
+  BLOCK_MODE_NORMAL,
+  BLOCK_MODE_MATRIX,
+  BLOCK_MODE_VECTOR,
+  BLOCK_MODE_SMALL_CHANNEL,
+  BLOCK_MODE_DEPTHWISE
+};
+
 }  // namespace AscendC
 
 // The names are used without their namespace, too.

@@ -128,6 +128,9 @@ struct Padding {
 };
 OPHOOK_RT void copy_in(const char* call, Local to, Global from, Blocks blocks, const Padding* pad, At at);
 OPHOOK_RT void copy_out(const char* call, Global to, Local from, Blocks blocks, bool padded, At at);
+OPHOOK_RT bool leaves_l0c(Local from);
+// From L0C to UB, with what DataCopyEnhancedParams says.
+OPHOOK_RT void copy_product(Local to, Local from, Blocks blocks, int mode, int scale, bool relu, At at);
 OPHOOK_RT void copy_local(const char* call, Local to, Local from, Blocks blocks, At at);
 
 // ---- scalar access ----

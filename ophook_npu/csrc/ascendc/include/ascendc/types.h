@@ -44,6 +44,8 @@
 #define __NPU_ARCH__ 3510
 #elif __CCE_AICORE__ == 200
 #define __NPU_ARCH__ 2002
+#elif __CCE_AICORE__ == 300
+#define __NPU_ARCH__ 3002
 #else
 #define __NPU_ARCH__ 2201
 #endif
