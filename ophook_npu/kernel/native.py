@@ -33,7 +33,8 @@ class Launch(c.Structure):
         ("entry", c.c_void_p), ("arguments", c.POINTER(Memory)), ("argument_count", c.c_int32),
         ("block_dim", c.c_int32), ("tiling_key", c.c_uint64), ("options", Options), ("summary", c.c_char_p),
         ("summary_capacity", c.c_size_t), ("cube_entry", c.c_void_p), ("allocation", c.c_void_p),
-        ("touched", c.c_void_p), ("wires", c.c_void_p), ("contexts", c.c_void_p), ("context_count", c.c_size_t), ("reach", c.c_void_p),
+        ("touched", c.c_void_p), ("wires", c.c_void_p), ("contexts", c.c_void_p), ("context_count", c.c_size_t),
+        ("reach", c.c_void_p),
     ]  # fmt: skip
 
 
