@@ -208,6 +208,10 @@ def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
     inferred = "*context->GetOutputShape(0) = *context->GetInputShape(0);\n      return ge::GRAPH_SUCCESS;"
     assert inferred in text
     source.write_text(text.replace(inferred, "return ge::GRAPH_FAILED;"))
+    source = tmp_path / "project" / "op_kernel" / "accumulate.cpp"
+    text, place = source.read_text(), "  queue.FreeTensor(tensor);\n"
+    assert place in text
+    source.write_text(text.replace(place, f"{place}  from.SetValue(0, from.GetValue(0));\n"))  # an input
     build(tmp_path / "project", tmp_path / "accumulate")
     build(kernels / "changes", tmp_path / "changes")  # it has no output
     build(kernels / "given", tmp_path / "given")  # its function takes arrays and scalars
@@ -221,7 +225,62 @@ def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
         assert text in header, header
     assert "161002" in done.stdout and "x must be given" in done.stdout, done.stdout + done.stderr
     assert "tells no shape True" in done.stdout, done.stdout
-    assert "the kernel of Spread leaves what was there before" in done.stderr, done.stderr
+    assert "the kernel of Spread does what a device takes, and may be wrong: " in done.stderr, done.stderr
+    assert "SetValue: x is an input [input_changed]" in done.stderr, done.stderr
+
+
+_BEYOND = """
+import ctypes, torch, torch_npu
+own, base, acl = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so"), ctypes.CDLL("libascendcl.so")
+base.aclCreateTensor.restype, acl.aclGetRecentErrMsg.restype = ctypes.c_void_p, ctypes.c_char_p
+def made(t):
+    sizes, one = (ctypes.c_int64 * 1)(t.numel()), (ctypes.c_int64 * 1)(1)
+    begin, rank = ctypes.c_void_p(t.data_ptr()), ctypes.c_uint64(1)
+    return ctypes.c_void_p(base.aclCreateTensor(sizes, rank, 3, one, ctypes.c_int64(0), 2, sizes, rank, begin))
+size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+whole = torch.arange(4096, dtype=torch.int32).npu()
+torch.npu.synchronize()
+for index in (2, 3):
+    changed, at = torch.zeros(4, dtype=torch.int32).npu(), whole[index : index + 1]
+    assert own.aclnnFillIndexGetWorkspaceSize(made(changed), made(at), ctypes.byref(size), ctypes.byref(executor)) == 0
+    assert own.aclnnFillIndex(None, size, executor, stream) == 0
+    failed = acl.aclrtSynchronizeStream(stream)
+    print(failed, changed.tolist(), whole[:4].tolist(), failed and acl.aclGetRecentErrMsg())
+"""
+
+
+@pytest.mark.parametrize("strict", ["0", "1"])
+def test_a_read_behind_a_tensor_is_told_and_is_an_error_where_it_is_used(run_sim, tmp_path: Path, strict: str) -> None:
+    """A read behind the tensor, whose result nobody uses where the index is 2."""
+    from ophook_npu.sim.packages import build
+
+    shutil.copytree(ROOT / "tests" / "unit" / "kernel" / "changes", tmp_path / "project")
+    source = tmp_path / "project" / "op_kernel" / "fill_index.cpp"
+    text, place = source.read_text(), "  to.SetValue("
+    assert place in text
+    more = """
+  AscendC::TPipe pipe;
+  AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 256);
+  const auto local = buffer.Get<int32_t>();
+  AscendC::DataCopy(local, at, 64);
+  AscendC::SetFlag<AscendC::HardEvent::MTE2_S>(EVENT_ID0);
+  AscendC::WaitFlag<AscendC::HardEvent::MTE2_S>(EVENT_ID0);
+  if (at.GetValue(0) == 3) to.SetValue(0, local.GetValue(50));
+"""
+    source.write_text(text.replace(place, more + place, 1))
+    build(tmp_path / "project", tmp_path / "changes")
+    library = str(tmp_path / "changes" / "op_api/lib/libcust_opapi.so")
+    done = run_sim(f"LIBRARY = {library!r}\n{_BEYOND}", OPHOOK_KERNEL_STRICT=strict)
+    assert done.returncode == 0, done.stderr
+    first, second, *_ = done.stdout.splitlines()
+    if strict == "1":
+        assert first.startswith("507015 ") and "[global_bounds]" in first, first
+        return
+    assert first.startswith("0 [0, 0, 7, 0]"), done.stdout + done.stderr
+    assert "FillIndex does what a device takes" in done.stderr and "[beyond_argument]" in done.stderr, done.stderr
+    assert second.startswith("507015 ") and "[uninitialized]" in second, second
 
 
 _OTHER = """

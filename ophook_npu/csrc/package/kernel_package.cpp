@@ -482,7 +482,7 @@ struct KernelCall final : PendingCall {
     static std::mutex mutex;
     static std::set<std::string> told;
     std::lock_guard<std::mutex> lock(mutex);
-    if (told.insert(op->type).second) sim_warn("the kernel of %s leaves what was there before: %s", op->type, summary);
+    if (told.insert(op->type).second) sim_warn("the kernel of %s does what a device takes, and may be wrong: %s", op->type, summary);
   }
 
   // As ListTensorDesc reads it: the distance to the addresses; of each tensor its dimensions and its place in 32 bits

@@ -493,8 +493,12 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   if (request->summary) {
     std::string summary = launch.communication ? launch.communication->failed : "";
     int told = summary.empty() ? 0 : 1;
+    // Where nothing failed, what a device takes and is seldom meant.
+    const auto doubtful = [&](Kind kind) {
+      return !launch.failed && (kind == Kind::beyond_argument || kind == Kind::input_changed);
+    };
     for (const Finding& f : launch.findings) {
-      if (severity_of(f.kind) != Severity::error || told++ == 3) continue;
+      if ((severity_of(f.kind) != Severity::error && !doubtful(f.kind)) || told++ == 3) continue;
       const size_t slash = f.file.rfind('/');
       summary += text("%s%s:%d: %s: %s [%s]", told > 1 ? "\n" : "", f.file.substr(slash + 1).c_str(), f.line,
                       f.call.c_str(), f.what.c_str(), name_of(f.kind));
