@@ -5,13 +5,16 @@
 
 namespace ophook::rt {
 
+class Behind;
+
 struct Operation {
   Core& core;
   Pipe pipe;
   const char* call;
   At at;
   uint32_t seq;
-  bool same = false;        // what is written to device memory is there already
+  bool same = false;  // what is written to device memory is there already
+  Behind* behind = nullptr;
   uint32_t limits[kPipes];  // earlier operations of each pipe up to this number are over
 
   Operation(Core& c, Pipe p, const char* name, At where);
@@ -24,8 +27,10 @@ struct Operation {
   // The same as `writes`, for a copy from device memory; `source`: its first `known` bytes.
   void fills(const Local& tensor, uint64_t first, uint64_t bytes, const uint8_t* source = nullptr, uint64_t known = 0);
   uint8_t* data(const Local& tensor) const { return core.memory->at(tensor.memory).data(tensor.offset, tensor.bytes); }
+  // Which of its bytes hold values.
   uint8_t* written(const Local& tensor) const {
-    return core.memory->at(tensor.memory).written(tensor.offset, tensor.bytes);
+    uint8_t* const known = behind ? known_behind(tensor) : nullptr;
+    return known ? known : core.memory->at(tensor.memory).written(tensor.offset, tensor.bytes);
   }
 
   // Device memory (`orders`: no core may write it meanwhile): how much of [data, data + bytes) may be touched, 0 where
@@ -42,6 +47,7 @@ struct Operation {
   void limit();
 
  private:
+  uint8_t* known_behind(const Local& tensor) const;  // vector.cpp
   void conflict(const Local& tensor, const Conflict& with, bool write);
   uint64_t device(const uint8_t* data, uint64_t bytes, bool write, Argument** argument);
 };

@@ -54,8 +54,7 @@ class LocalMemory {
   bool write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict);
   // The first block that an operation of `pipe` after `over`, and before `seq`, was the last to write; seq 0: none.
   Conflict overwritten(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t over, uint32_t seq) const;
-  uint32_t writer(uint32_t offset) const { return writer_[offset / kBlock]; }  // the newest operation that wrote there
-  void forget(uint32_t offset, uint32_t bytes);                                // contents are as never written
+  void forget(uint32_t offset, uint32_t bytes);  // contents are as never written
 
  private:
   std::vector<uint8_t> bytes_, written_, writer_pipe_;

@@ -96,14 +96,25 @@ uint64_t Behind::end(const Local& tensor) const {
 }
 
 uint64_t Behind::own(const Local& tensor, uint64_t first, uint64_t bytes) const {
-  if (hidden_.empty()) return bytes;
+  if (far_.empty()) return bytes;
   const uint64_t begin = tensor.offset + first, stop = end(tensor);
   return begin < stop ? std::min(bytes, stop - begin) : 0;
 }
 
+std::vector<uint8_t>* Behind::far(const Local& tensor) {
+  for (auto& [one, known] : far_)
+    if (one.offset == tensor.offset && one.buffer == tensor.buffer) return &known;
+  return nullptr;
+}
+
+uint8_t* Operation::known_behind(const Local& tensor) const {
+  std::vector<uint8_t>* const far = behind->far(tensor);
+  return far ? far->data() : nullptr;
+}
+
 bool Behind::reads(const Local& tensor, uint64_t first, uint64_t bytes, const char* role) {
   LocalMemory& memory = op_.core.memory->at(tensor.memory);
-  const uint64_t begin = tensor.offset + first, last = begin + bytes, stop = end(tensor);
+  const uint64_t last = tensor.offset + first + bytes, stop = end(tensor);
   if (last <= stop || last > memory.size() || tensor.memory != Memory::ub)
     return op_.inside(tensor, first, bytes, role);
   op_.core.report(Kind::beyond_buffer, op_.call, op_.at,
@@ -111,22 +122,14 @@ bool Behind::reads(const Local& tensor, uint64_t first, uint64_t bytes, const ch
                        (unsigned long long)(first + bytes), tensor.bytes),
                   op_.core.describe(tensor));
   if (!op_.core.launch.checks()) return true;
-  const uint64_t from = std::max(begin, stop);
-  uint8_t* const known = memory.written(uint32_t(from), last - from);
-  hidden_.emplace_back(uint32_t(from), std::vector<uint8_t>(known, known + (last - from)));
-  std::memset(known, 0, last - from);
-  return true;
-}
-
-Behind::~Behind() {
-  if (hidden_.empty()) return;
-  LocalMemory& memory = op_.core.memory->at(Memory::ub);
-  for (auto piece = hidden_.rbegin(); piece != hidden_.rend(); ++piece) {
-    const auto& [from, held] = *piece;
-    uint8_t* const known = memory.written(from, held.size());
-    for (size_t i = 0; i < held.size(); ++i)
-      if (held[i] && memory.writer(uint32_t(from + i)) != op_.seq) known[i] = held[i];
+  std::vector<uint8_t>* known = far(tensor);
+  if (!known) {
+    const uint8_t* const own = memory.written(tensor.offset, 0);
+    const uint64_t count = stop > tensor.offset ? stop - tensor.offset : 0;
+    known = &far_.emplace_back(tensor, std::vector<uint8_t>(own, own + count)).second;
   }
+  if (known->size() < first + bytes) known->resize(first + bytes);
+  return true;
 }
 
 Walk::Walk(Operation& op, const Operand* operands, int count, Cover cover)

@@ -21,21 +21,23 @@ struct Run {
 };
 
 // A vector instruction may read behind the buffer of its operand, as far as the memory goes. What it finds there is
-// nobody's: it counts as never computed until the instruction is over.
+// nobody's: of this operand it counts as never computed.
 class Behind {
  public:
-  explicit Behind(Operation& op) : op_(op) {}
+  explicit Behind(Operation& op) : op_(op) { op.behind = this; }
   Behind(const Behind&) = delete;
-  ~Behind();
+  ~Behind() { op_.behind = nullptr; }
   // Whether the bytes can be read.
   bool reads(const Local& tensor, uint64_t first, uint64_t bytes, const char* role);
   // How many of them are the operand's own.
   uint64_t own(const Local& tensor, uint64_t first, uint64_t bytes) const;
+  // Which bytes of an operand hold values, with those behind its buffer; NULL: it was not read so far.
+  std::vector<uint8_t>* far(const Local& tensor);
 
  private:
   uint64_t end(const Local& tensor) const;
   Operation& op_;
-  std::vector<std::pair<uint32_t, std::vector<uint8_t>>> hidden_;  // where in UB, and which bytes held values
+  std::vector<std::pair<Local, std::vector<uint8_t>>> far_;
 };
 
 // Checks the operands and calls visit for every run. False: a finding, and nothing was visited.

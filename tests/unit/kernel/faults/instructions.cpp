@@ -115,7 +115,7 @@ void computes_behind_its_buffer(ARGUMENTS) {
   LocalTensor<float> s = a.Get<float>(), t = b.Get<float>(), u = c.Get<float>();
   Duplicate(s, 1.0f, 56);
   Duplicate(t, 2.0f, 64);
-  Adds(u, s, 1.0f, 64);
+  Add(u, s, t, 64);  // what lies behind s is t, whose own values are known
   Add(t, t, t, 64);
   SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
   WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
