@@ -70,8 +70,9 @@ typedef struct ophook_attribute {
   static inline int name parameters {                                                                         \
     static void* const library = dlopen("libophook_kernel.so", RTLD_NOW | RTLD_LOCAL);                        \
     static int(*const found) parameters = library ? (int(*) parameters)dlsym(library, #name) : NULL;          \
-    if (!found) return fprintf(stderr, #name ": %s\n", dlerror()), 561103 /* ACLNN_ERR_INNER_NULLPTR */;     \
-    return found(__VA_ARGS__);                                                                                \
+    if (found) return found(__VA_ARGS__);                                                                     \
+    fprintf(stderr, #name ": %s; a package of another version of ophook-npu has to be built again\n", dlerror()); \
+    return 561103 /* ACLNN_ERR_INNER_NULLPTR */;                                                              \
   }
 #else
 #define OPHOOK_KERNEL_FUNCTION(name, parameters, ...) OPHOOK_PACKAGE_API int name parameters;

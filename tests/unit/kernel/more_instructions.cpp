@@ -51,11 +51,12 @@ extern "C" __global__ __aicore__ void sorts(GM_ADDR x, GM_ADDR z) {
   copy_out(z, r, 4 * kCount);
 }
 
-// z: 16 floats for each of four ways to fill up two rows of 5 to 16, which is 3 to the left and 8 to the right, or 3 and 0.
+// z: 16 floats for each of four ways to fill up two rows of 5 to 16, which is 3 to the left and 8 to the right, or 3 and 0;
+// then two rows of 5 that nothing is added to, 8 floats each.
 extern "C" __global__ __aicore__ void padded(GM_ADDR x, GM_ADDR z) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> rows;
-  pipe.InitBuffer(rows, 64 * 4);
+  pipe.InitBuffer(rows, 80 * 4);
   LocalTensor<float> r = rows.Get<float>();
   GlobalTensor<float> gm;
   gm.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), 20);
@@ -66,11 +67,13 @@ extern "C" __global__ __aicore__ void padded(GM_ADDR x, GM_ADDR z) {
   DataCopyPad(r[32], gm[10], five, DataCopyPadExtParams<float>(false, 3, 8, 1.0f));
   SetPadValue<float, TPosition::VECIN>(10.0f);
   DataCopyPad(r[48], gm[15], five, DataCopyPadExtParams<float>(false, 3, 8, 1.0f));
+  DataCopyPad(r[64], gm[5], five, DataCopyPadExtParams<float>(false, 0, 0, 1.0f));
+  DataCopyPad(r[72], gm[10], five, DataCopyPadExtParams<float>(true, 0, 0, 1.0f));
   SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
   WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
   GlobalTensor<float> out;
-  out.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 64);
-  DataCopy(out, r, 64);
+  out.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 80);
+  DataCopy(out, r, 80);
 }
 
 // z: one row of kCount for each function, in the order of the calls.

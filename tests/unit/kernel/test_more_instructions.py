@@ -41,12 +41,15 @@ def test_sorting() -> None:
 def test_padding() -> None:
     """isPad says where the value comes from; the padding's widths count with and without it."""
     x = np.arange(1, 21, dtype=np.float32)
-    z, report = run("padded", x, 64)
+    z, report = run("padded", x, 80)
     assert not report.findings, [str(f) for f in report.findings]
-    for number, (row, value) in enumerate(zip(z.reshape(4, 16), (7, 8, 9, 10), strict=True)):
+    for number, (row, value) in enumerate(zip(z[:64].reshape(4, 16), (7, 8, 9, 10), strict=True)):
         wanted = np.full(16, value, np.float32)
         wanted[3:8] = x[5 * number : 5 * number + 5]
         assert np.array_equal(row, wanted), number
+    # Where neither side is padded, the rest of the block is the piece's first element.
+    for row, piece in ((z[64:72], x[5:10]), (z[72:], x[10:15])):
+        assert np.array_equal(row, [*piece, *[piece[0]] * 3])
 
 
 def test_math_library() -> None:

@@ -81,6 +81,8 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     const bool known = op.initialized(source, usable);
     // Without a value, and where only the end of a block is filled up, the bytes are nobody's.
     const bool filled = pad && (b.compact ? ends : left || right) && (pad->is_pad || c.pad_value);
+    // DataCopyPad's page: where neither side is padded, what fills up the block is the piece's first element.
+    const bool repeats = pad && !b.compact && !left && !right && usable >= element;
     const uint64_t value = !filled ? 0 : pad->is_pad ? pad->value : *c.pad_value;
     uint8_t* target = op.data(to) + i * step;
     uint8_t* written = op.written(to) + i * step;
@@ -89,6 +91,10 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
       std::memcpy(target + left, source, usable);
       std::memset(written, 0, piece);
       std::memset(written + left, known, usable);
+      for (uint64_t e = length; repeats && e + element <= piece; e += element) {
+        std::memcpy(target + e, source, element);
+        std::memset(written + e, known, element);
+      }
       if (!filled) return;
       for (uint64_t e = 0; e < piece; e += element) {
         if (e >= left && e < left + length) continue;
