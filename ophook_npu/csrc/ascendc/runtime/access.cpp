@@ -256,12 +256,16 @@ bool fills_l1(Core& c, const Local& to, const char* call, At at) {
   return asks || has_unit(c, false, call, at);
 }
 
-bool Operation::initialized(const uint8_t* data, uint64_t bytes) const {
-  if (!core.launch.checks()) return true;
+std::vector<std::pair<uint64_t, uint64_t>> Operation::holes(const uint8_t* data, uint64_t bytes) const {
+  if (!core.launch.checks()) return {};
   Argument* a = core.launch.memory.find(data, bytes);
-  if (!a || (a->role != 1 && a->role != 3)) return true;
+  if (!a || (a->role != 1 && a->role != 3)) return {};
   const uint64_t first = uint64_t(data - a->data);
-  return a->writes.covers(first, first + bytes);
+  if (a->writes.covers(first, first + bytes)) return {};
+  std::vector<std::pair<uint64_t, uint64_t>> found;
+  a->writes.gaps(first, first + bytes,
+                 [&](uint64_t begin, uint64_t end) { found.emplace_back(begin - first, end - first); });
+  return found;
 }
 
 }  // namespace ophook::rt

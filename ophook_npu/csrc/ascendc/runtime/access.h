@@ -42,8 +42,9 @@ struct Operation {
     return !core.launch.options.on_wait && !core.atomic_kind && core.launch.memory.holds(target, bytes) &&
            !std::memcmp(target, source, bytes);
   }
-  // Whether [data, data + bytes) holds values; marks, for each byte, which ones do.
-  bool initialized(const uint8_t* data, uint64_t bytes) const;
+  // Whether [data, data + bytes) holds values, and where it holds none: from which byte to which.
+  bool initialized(const uint8_t* data, uint64_t bytes) const { return holes(data, bytes).empty(); }
+  std::vector<std::pair<uint64_t, uint64_t>> holes(const uint8_t* data, uint64_t bytes) const;
   void limit();
 
  private:

@@ -78,11 +78,12 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     const uint64_t piece = !b.compact ? step - b.to_gap : ends ? span - i * step : b.length;
     op.fills(to, i * step, piece, source, left ? 0 : usable);
     c.launch.counters.copied_in += usable;
-    const bool known = op.initialized(source, usable);
+    const auto holes = op.holes(source, usable);
     // Without a value, and where only the end of a block is filled up, the bytes are nobody's.
     const bool filled = pad && (b.compact ? ends : left || right) && (pad->is_pad || c.pad_value);
     // DataCopyPad's page: where neither side is padded, what fills up the block is the piece's first element.
     const bool repeats = pad && !b.compact && !left && !right && usable >= element;
+    const bool first_known = holes.empty() || holes[0].first >= element;
     const uint64_t value = !filled ? 0 : pad->is_pad ? pad->value : *c.pad_value;
     uint8_t* target = op.data(to) + i * step;
     uint8_t* written = op.written(to) + i * step;
@@ -90,10 +91,11 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     when_due(op, [=] {
       std::memcpy(target + left, source, usable);
       std::memset(written, 0, piece);
-      std::memset(written + left, known, usable);
+      std::memset(written + left, 1, usable);
+      for (const auto& [begin, end] : holes) std::memset(written + left + begin, 0, end - begin);
       for (uint64_t e = length; repeats && e + element <= piece; e += element) {
         std::memcpy(target + e, source, element);
-        std::memset(written + e, known, element);
+        std::memset(written + e, first_known, element);
       }
       if (!filled) return;
       for (uint64_t e = 0; e < piece; e += element) {

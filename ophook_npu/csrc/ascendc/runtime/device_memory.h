@@ -31,9 +31,9 @@ class Spans {
   template <typename F>
   void meet(uint64_t begin, uint64_t end, F visit) const;
   bool covers(uint64_t begin, uint64_t end) const;
-  // Calls visit(begin, end) for every part of [0, end) that no span covers.
+  // Calls visit(begin, end) for every part of [begin, end) that no span covers.
   template <typename F>
-  void gaps(uint64_t end, F visit) const;
+  void gaps(uint64_t begin, uint64_t end, F visit) const;
   // Calls visit(begin, end) for each part of it without a gap.
   template <typename F>
   void each(F visit) const;
@@ -112,13 +112,12 @@ void Spans::add(uint64_t begin, const Touch& touch, bool merge, F visit) {
 }
 
 template <typename F>
-void Spans::gaps(uint64_t end, F visit) const {
-  uint64_t at = 0;
-  for (const auto& [begin, touch] : spans_) {
-    if (begin >= end) break;
-    if (begin > at) visit(at, begin);
+void Spans::gaps(uint64_t begin, uint64_t end, F visit) const {
+  uint64_t at = begin;
+  meet(begin, end, [&](uint64_t first, const Touch& touch) {
+    if (first > at) visit(at, first);
     at = std::max(at, touch.end);
-  }
+  });
   if (at < end) visit(at, end);
 }
 

@@ -224,7 +224,7 @@ void coverage(Launch& launch) {
   for (const Argument& a : launch.memory.arguments) {
     if ((a.role != 1 && a.role != ASCENDC_FILLED) || !a.bytes) continue;
     uint64_t missing = 0, first = 0;
-    a.writes.gaps(a.bytes, [&](uint64_t begin, uint64_t end) {
+    a.writes.gaps(0, a.bytes, [&](uint64_t begin, uint64_t end) {
       if (!missing) first = begin;
       missing += end - begin;
     });

@@ -198,3 +198,25 @@ void too_many_blocks(ARGUMENTS) {
   in.FreeTensor(t);
 }
 EXPORT(too_many_blocks)
+
+// Of a copy from a workspace, what was written there is known, and only that.
+template <bool wrong>
+void uses_the_rest_of_the_workspace(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a, b;
+  pipe.InitBuffer(a, 256);
+  pipe.InitBuffer(b, 256);
+  LocalTensor<float> s = a.Get<float>(), t = b.Get<float>();
+  Duplicate(s, 1.0f, 64);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(part(workspace), s, 56);
+  SetFlag<HardEvent::MTE3_MTE2>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE3_MTE2>(EVENT_ID0);
+  DataCopy(t, part(workspace), 64);
+  SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  DataCopy(part(z), t, wrong ? 64 : 56);  // FAULT uninitialized
+}
+EXPORT(uses_the_rest_of_the_workspace)
