@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,6 +41,8 @@ _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
 # --npu-arch: Atlas A2 and A3; Ascend950; Ascend310P
 _ARCHITECTURES = {"dav-2201": 220, "dav-3510": 310, "dav-2002": 200}
 _OF_THREADS = "dav-3510"
+# --cce-aicore-arch: their older names, with -vec or -cube for one kind of core
+_OLDER = {"dav-c220": 220, "dav-c310": 310, "dav-m200": 200}
 _OF_950 = f"-D__CCE_AICORE__={_ARCHITECTURES[_OF_THREADS]}"
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
 _DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer|-X(?:host|aicore)-(?:start|end)")
@@ -77,9 +79,11 @@ def _job(arguments: Sequence[str]) -> _Job:
     for one in rest:
         if one.startswith("--npu-arch"):
             job.seen.append(_architecture(one.partition("=")[2] if "=" in one else value(one)))
-        elif one.startswith("--npu-soc"):
+        elif one.startswith(("--npu-soc", "--cce-soc-version")):
             soc = find(one.partition("=")[2] if "=" in one else value(one))
             of_soc = f"-D__CCE_AICORE__={soc.architecture}"
+        elif one.startswith("--cce-aicore-arch="):
+            of_soc = _architecture(one.partition("=")[2], "--cce-aicore-arch", _OLDER)
         elif one.startswith("--ophook-kernel="):  # libacl_rtc's: a name and what it stands for
             name, _, expression = one.partition("=")[2].partition("=")
             job.expressions[name] = expression
@@ -132,10 +136,11 @@ def _job(arguments: Sequence[str]) -> _Job:
     return job
 
 
-def _architecture(name: str) -> str:
-    if name not in _ARCHITECTURES:
-        raise OphookError(WHERE, f"--npu-arch={name}", allowed=", ".join(_ARCHITECTURES))
-    return f"-D__CCE_AICORE__={_ARCHITECTURES[name]}"
+def _architecture(name: str, option: str = "--npu-arch", known: Mapping[str, int] = _ARCHITECTURES) -> str:
+    number = known.get(name if option == "--npu-arch" else re.sub(r"-(vec|cube)$", "", name))
+    if number is None:
+        raise OphookError(WHERE, f"{option}={name}", allowed=", ".join(known))
+    return f"-D__CCE_AICORE__={number}"
 
 
 def _mode(name: str) -> bool:

@@ -84,10 +84,11 @@ def test_the_hosts_compiler_links_what_holds_kernels(tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout.count("wrong 0, cube cores 4, vector cores 8") == 2, done
     source = tmp_path / "flags.cpp"
     source.write_text(
-        "#include <runtime/rt_ffts.h>\n"
+        "#if __NPU_ARCH__ != ARCH\n#error\n#endif\n#include <runtime/rt_ffts.h>\n"
         'extern "C" int flags() { uint64_t at = 0; uint32_t bytes = 0; return rtGetC2cCtrlAddr(&at, &bytes) || !at; }\n'
     )
-    used = f"bisheng -xasc --shared flags.cpp {toolkit} -o libflags.so"
+    used = "bisheng -xcce --cce-aicore-arch=dav-c310-vec -DARCH=3510 -fsyntax-only -c flags.cpp"
+    used += f" && bisheng -xasc --shared -DARCH=2201 flags.cpp {toolkit} -o libflags.so"
     used += " && python -c 'import ctypes; print(ctypes.CDLL(\"./libflags.so\").flags())'"
     done = in_toolkit(used, tmp_path)
     assert (done.returncode, done.stdout.strip()) == (0, "0"), done
