@@ -241,8 +241,9 @@ def offer(root: Path) -> None:
     told = f'INPUT("{folder / "liblaunch.a"}" "{folder / runtime.name}" "{root / "lib64" / "libophook_sim_core.so"}")\n'
     library = root / "lib64" / LAUNCHER
     if library.read_text() != told:
-        (folder / "script").write_text(told)
-        (folder / "script").replace(library)
+        script = folder / f"script-{os.getpid()}"
+        script.write_text(told)
+        script.replace(library)
 
 
 _ROOTS = (build.ROOT.parent, build.ROOT / "include", build.ROOT.parent / "include")
