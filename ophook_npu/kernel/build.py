@@ -41,6 +41,14 @@ _HINTS = (
     (re.compile(r"explicit specialization in non-namespace scope"),
      "GCC takes no specialization within a class before 14, and CATLASS has them: set OPHOOK_KERNEL_CXX=clang++ "
      "(Debian, Ubuntu: apt-get install clang)"),
+    (re.compile(r"incomplete type .struct tla::MakeIntegerSequenceImpl"),
+     "GCC does not take this of CATLASS: set OPHOOK_KERNEL_CXX=clang++ (Debian, Ubuntu: apt-get install clang)"),
+    (re.compile(r"[‘'](?:half|bfloat16_t|__(?:gm|ubuf|cbuf|ca|cb|cc|fbuf)__)[’'] (?:was not declared|does not name)"
+                r"|unknown type name '(?:half|bfloat16_t|__(?:gm|ubuf|cbuf|ca|cb|cc|fbuf)__)'"),
+     'types and qualifiers of the device\'s compiler are there behind #include "kernel_operator.h"; its intrinsics '
+     "(vadd, copy_gm_to_ubuf …), which PTO is made of, are not simulated but for a few"),
+    (re.compile(r"redefinition of [‘'][^’']*\*"),
+     "functions that differ by __gm__ and __ubuf__ alone are one here, where both are plain pointers"),
     (re.compile(r"no match for .operator.*bfloat16_t"), "bfloat16_t has no arithmetic: Cast to float and back"),
     (re.compile(r"no matching function for call to .(?:Adds|Muls|Maxs|Mins|Duplicate)"),
      "the scalar must have the tensor's type: static_cast<T>(…)"),
@@ -324,7 +332,8 @@ def kernel(
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
     how = (standard(), optimize, "-g", DEVICE, ALIASING, *_common(toolchain.kernel_compiler()))
-    flags = (*how, *include, *defines, "-include", str(folder / "prelude.h"))
+    first = (ROOT / "include" / "ascendc" / "architecture.h", folder / "prelude.h")
+    flags = (*how, *include, *defines, *(flag for header in first for flag in ("-include", str(header))))
     # One call: a kernel compiles in a moment. Who loads it has loaded the runtime before.
     name = f"lib{source.stem}.so"
     link = ("-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", f"-Wl,-soname,{name}")

@@ -65,16 +65,17 @@ _OTHER_NAMES = {
     "libge_runner.so": ("libgert.so", "liblowering.so"),  # operators with C++ of their own link to them
     "libmsprofiler.so": ("libprofapi.so",),
     # Tilings stand in headers; they take shapes of the graph engine, and what tells of the processor.
-    "libgraph.so": ("libgraph_base.so", "libtiling_api.so"),
+    "libgraph.so": ("libgraph_base.so", "libtiling_api.so", "libtiling_api.a"),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
         f"lib{name}.so"
-        for name in (
-            *("ascendalog", "ascendc_runtime", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),
-        )
+        for name in (*("ascendalog", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),)
     ),
 }
+
+# What the host's compiler links to objects of kernels: `ophook_npu.sim.program.offer` fills it.
+LAUNCHER = "libascendc_runtime.a"
 
 # Some programs look for this one; it finds the folder by itself, as the other does.
 SETENV = 'source "$(dirname -- "${BASH_SOURCE[0]}")/../set_env.sh"\n'
@@ -303,6 +304,7 @@ def _lay_out(root: Path) -> None:
     for name, others in _OTHER_NAMES.items():
         for other in others:
             (root / "lib64" / other).symlink_to(name)
+    (root / "lib64" / LAUNCHER).write_text("/* empty until bisheng makes an object of kernels */\n")
     _lay_out_headers(root / "include")
     headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
     published, prototyped = root / "include" / "op_proto", root / "opp" / "built-in" / "op_proto" / "inc"

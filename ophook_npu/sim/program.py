@@ -8,6 +8,7 @@ rest.
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import os
 import re
@@ -15,13 +16,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from ophook_npu import sim, toolchain
+from ophook_npu import cache, sim, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import address_registers, build, threads
 from ophook_npu.kernel.check import CaseResult, Checked
@@ -31,6 +32,7 @@ from ophook_npu.kernel.source import Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
 from ophook_npu.sim import core_kinds, kernel_text, launches
+from ophook_npu.sim.build import LAUNCHER
 from ophook_npu.sim.kernel_text import WHERE
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
@@ -38,6 +40,8 @@ from ophook_npu.soc import CSRC
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
 _ARCHITECTURES = {f"dav-{arch}": number for number, arch in architectures()}  # --npu-arch
 _OF_THREADS = "dav-3510"
+# --cce-aicore-arch: their older names, with -vec or -cube for one kind of core
+_OLDER = {"dav-c220": 220, "dav-c310": 310, "dav-m200": 200, "dav-m300": 300}
 _OF_950 = f"-D__CCE_AICORE__={_ARCHITECTURES[_OF_THREADS]}"
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
 _DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer|-X(?:host|aicore)-(?:start|end)")
@@ -74,9 +78,11 @@ def _job(arguments: Sequence[str]) -> _Job:
     for one in rest:
         if one.startswith("--npu-arch"):
             job.seen.append(_architecture(one.partition("=")[2] if "=" in one else value(one)))
-        elif one.startswith("--npu-soc"):
+        elif one.startswith(("--npu-soc", "--cce-soc-version")):
             soc = find(one.partition("=")[2] if "=" in one else value(one))
             of_soc = f"-D__CCE_AICORE__={soc.architecture}"
+        elif one.startswith("--cce-aicore-arch="):
+            of_soc = _architecture(one.partition("=")[2], "--cce-aicore-arch", _OLDER)
         elif one.startswith("--ophook-kernel="):  # libacl_rtc's: a name and what it stands for
             name, _, expression = one.partition("=")[2].partition("=")
             job.expressions[name] = expression
@@ -109,7 +115,7 @@ def _job(arguments: Sequence[str]) -> _Job:
             continue
         elif one.startswith(("-l", "-L", "-Wl,")):
             job.inputs.append(one)
-        elif one == "-shared":
+        elif one in ("-shared", "--shared"):
             job.shared = True
         elif one.startswith("-"):
             job.flags.append(one)
@@ -129,10 +135,11 @@ def _job(arguments: Sequence[str]) -> _Job:
     return job
 
 
-def _architecture(name: str) -> str:
-    if name not in _ARCHITECTURES:
-        raise OphookError(WHERE, f"--npu-arch={name}", allowed=", ".join(_ARCHITECTURES))
-    return f"-D__CCE_AICORE__={_ARCHITECTURES[name]}"
+def _architecture(name: str, option: str = "--npu-arch", known: Mapping[str, int] = _ARCHITECTURES) -> str:
+    number = known.get(name if option == "--npu-arch" else re.sub(r"-(vec|cube)$", "", name))
+    if number is None:
+        raise OphookError(WHERE, f"{option}={name}", allowed=", ".join(known))
+    return f"-D__CCE_AICORE__={number}"
 
 
 def _mode(name: str) -> bool:
@@ -170,6 +177,7 @@ def compile(arguments: Sequence[str]) -> Path:
             for source in job.sources:
                 out = job.out or Path(f"{source.stem}.o")
                 _object(source, job, root, folder, out)
+            offer(root)
             return out
         objects = []
         for number, source in enumerate(job.sources):
@@ -179,6 +187,7 @@ def compile(arguments: Sequence[str]) -> Path:
         if job.archive:
             out.unlink(missing_ok=True)
             _run(["ar", "qcs", str(out), *map(str, objects), *job.inputs], f"{out} cannot be made")
+            offer(root)
             return out
         made = [*map(str, objects), *map(str, launchers(job.twin)), *job.inputs, *linked(root)]
         how = ["-shared"] if job.shared else []
@@ -199,6 +208,41 @@ def folders(root: Path) -> list[Path]:
     Last, all of ours: folders of it are called as CANN's.
     """
     return [build.ROOT / "include", root / "include", build.ROOT / "host", build.forwards(), build.ROOT.parent]
+
+
+_SECTIONS = {"TLS": '.section .tbss,"awT",@nobits', "OBJECT": ".bss"}
+
+
+def offer(root: Path) -> None:
+    """Make of ``-lascendc_runtime`` what `launchers` and `linked` are to this driver. As with CANN, it is what
+    a host's own compiler needs to link what was compiled here. It is empty before: most programs have no kernels.
+    """
+    runtime, objects = build.runtime(), launchers()
+
+    def write(folder: Path) -> None:
+        _run(["ar", "qcs", str(folder / "liblaunch.a"), *map(str, objects)], "libascendc_runtime.a cannot be made")
+        # A linker's script cannot say where a library is looked for, and lib64 holds only what was built with it. So
+        # programs are linked to a library of the same functions whose name is the other one's whole path.
+        listed = _run(["readelf", "-W", "--dyn-syms", str(runtime)], f"{runtime} cannot be read")
+        rows = (line.split() for line in listed.splitlines() if re.search(r" GLOBAL \w+ +\d+ ", line))
+        (folder / "runtime.s").write_text(
+            "".join(
+                f"{_SECTIONS.get(kind, '.text')}\n.globl {name}\n{name}: .skip {int(size, 0)}\n"
+                for _, _, size, kind, _, _, _, name, *_ in rows
+            )
+        )
+        how = ["-shared", "-nostdlib", f"-Wl,-soname,{runtime}"]
+        stub = [*toolchain.compiler(), *how, str(folder / "runtime.s"), "-o", str(folder / runtime.name)]
+        _run(stub, "libascendc_runtime.a cannot be made")
+
+    key = toolchain.digest([str(runtime), *map(str, objects), inspect.getsource(offer)])
+    folder = cache.publish(cache.cache_dir() / "ascendc" / "offered" / key, write)
+    told = f'INPUT("{folder / "liblaunch.a"}" "{folder / runtime.name}" "{root / "lib64" / "libophook_sim_core.so"}")\n'
+    library = root / "lib64" / LAUNCHER
+    if library.read_text() != told:
+        script = folder / f"script-{os.getpid()}"
+        script.write_text(told)
+        script.replace(library)
 
 
 _ROOTS = (build.ROOT.parent, build.ROOT / "include", build.ROOT.parent / "include")

@@ -74,6 +74,26 @@ def test_the_compiler_makes_archives_and_takes_the_processor_and_the_mode(tmp_pa
     assert done.returncode == 0 and "wrong 0, cube cores 4, vector cores 8" in done.stdout, done
 
 
+def test_the_hosts_compiler_links_what_holds_kernels(tmp_path: Path) -> None:
+    """CANN's libascendc_runtime.a is what such an object needs; with --shared the driver links by itself."""
+    scale, toolkit = PROJECT.parent / "asc" / "scale.asc", "-L$ASCEND_HOME_PATH/lib64 -lascendcl -lruntime"
+    linked = f"bisheng -c {scale} -o scale.o && g++ scale.o {toolkit} -lascendc_runtime -o scale && ./scale"
+    # A driver that gets the library as well has its functions once.
+    linked += f" && bisheng scale.o {toolkit} -lascendc_runtime -o both && ./both | tail -1"
+    done = in_toolkit(linked, tmp_path)
+    assert done.returncode == 0 and done.stdout.count("wrong 0, cube cores 4, vector cores 8") == 2, done
+    source = tmp_path / "flags.cpp"
+    source.write_text(
+        "#if __NPU_ARCH__ != ARCH\n#error\n#endif\n#include <runtime/rt_ffts.h>\n"
+        'extern "C" int flags() { uint64_t at = 0; uint32_t bytes = 0; return rtGetC2cCtrlAddr(&at, &bytes) || !at; }\n'
+    )
+    used = "bisheng -xcce --cce-aicore-arch=dav-c310-vec -DARCH=3510 -fsyntax-only -c flags.cpp"
+    used += f" && bisheng -xasc --shared -DARCH=2201 flags.cpp {toolkit} -o libflags.so"
+    used += " && python -c 'import ctypes; print(ctypes.CDLL(\"./libflags.so\").flags())'"
+    done = in_toolkit(used, tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, "0"), done
+
+
 _THREADS = """cmake_minimum_required(VERSION 3.16)
 project(threads CXX)
 list(APPEND CMAKE_PREFIX_PATH $ENV{ASCEND_HOME_PATH}/tools/tikicpulib/lib/cmake)

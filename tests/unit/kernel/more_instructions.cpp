@@ -51,6 +51,34 @@ extern "C" __global__ __aicore__ void sorts(GM_ADDR x, GM_ADDR z) {
   copy_out(z, r, 4 * kCount);
 }
 
+// Tensors without a TPipe: of a TBuf whose TPipe is gone, and where it is written down; a transposition by addresses.
+extern "C" __global__ __aicore__ void placed(GM_ADDR x, GM_ADDR z) {
+  TBuf<TPosition::VECCALC> before, kept, other;
+  TPipe gone;
+  gone.InitBuffer(before, 1024);
+  gone.InitBuffer(kept, 2 * kCount * 4);
+  gone.Destroy();
+  TPipe pipe;
+  pipe.InitBuffer(other, 32);
+  LocalTensor<float> k = kept.Get<float>(), numbered, pointed;
+  copy_in(k, x, kCount);
+  numbered.address_.logicPos = static_cast<uint8_t>(TPosition::VECIN);
+  numbered.address_.bufferAddr = 1024;
+  numbered.address_.dataLen = 64 * 4;
+  pointed.address_.logicPos = static_cast<uint8_t>(TPosition::VECOUT);
+  pointed.address_.bufferAddr = reinterpret_cast<uint64_t>((__ubuf__ float*)k[64].GetPhyAddr());
+  assert(numbered.GetSize() == 64 && numbered[16].GetSize() == 48 && pointed.GetPhyAddr() == k.GetPhyAddr(64));
+  Adds(numbered, numbered, 1.0f, 64);
+  Muls(pointed, pointed, 2.0f, 64);
+  __ubuf__ half *to[16], *from[16];
+  for (int i = 0; i < 16; ++i) {
+    from[i] = (__ubuf__ half*)k[8 * i].GetPhyAddr();
+    to[i] = (__ubuf__ half*)k[kCount + 8 * i].GetPhyAddr();
+  }
+  TransDataTo5HDImpl<half>(to, from, TransDataTo5HDParams(false, false, 1, 0, 0));
+  copy_out(z, k, 2 * kCount);
+}
+
 // z: 16 floats for each of four ways to fill up two rows of 5 to 16, which is 3 to the left and 8 to the right, or 3 and 0;
 // then two rows of 5 that nothing is added to, 8 floats each.
 extern "C" __global__ __aicore__ void padded(GM_ADDR x, GM_ADDR z) {

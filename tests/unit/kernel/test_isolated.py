@@ -107,6 +107,13 @@ def test_hints() -> None:
     told = hint("error: ‘class AscendC::GlobalTensor<float>’ has no member named ‘ReinterpretCast’")
     assert told and "for Ascend950 alone" in told
     assert hint("error: ‘class AscendC::TPipe’ has no member named ‘GetPhyAddr’") is None
+    assert "set OPHOOK_KERNEL_CXX=clang++" in (
+        hint("invalid use of incomplete type ‘struct tla::MakeIntegerSequenceImpl<tla::") or ""
+    )
+    for unknown in ("error: ‘half’ was not declared in this scope", "error: unknown type name '__gm__'"):
+        assert "intrinsics" in (hint(unknown) or "")
+    assert "plain pointers" in (hint("error: redefinition of ‘void get(half*, half*, int)’") or "")
+    assert hint("error: redefinition of ‘int x’") is None
     assert hint("error: expected ‘;’") is None
     assert hint("error: ‘helper’ was not declared in this scope") is None
 

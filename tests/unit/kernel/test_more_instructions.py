@@ -52,6 +52,13 @@ def test_padding() -> None:
         assert np.array_equal(row, [*piece, *[piece[0]] * 3])
 
 
+def test_tensors_without_a_tpipe() -> None:
+    z, report = run("placed", X, 256)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert np.array_equal(z[:128], np.concatenate([X[:64] + 1, X[64:] * 2]))
+    assert np.array_equal(z[128:].view(np.uint16).reshape(16, 16), z[:128].view(np.uint16).reshape(16, 16).T)
+
+
 def test_math_library() -> None:
     z, report = run("maths", X, 16 * 128)
     assert not report.findings, [str(f) for f in report.findings]

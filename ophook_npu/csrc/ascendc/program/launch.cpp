@@ -106,7 +106,7 @@ constexpr ascendc_wires kNoGroups{[](const void*, ascendc_group*) { return 0; },
 thread_local const Task* running = nullptr;
 
 // `__gm__` variables of a kernel's source lie in the library that holds it, which is one that needs the runtime of
-// kernels: the part of it that is mapped around one.
+// kernels, by its name or its path: the part of it that is mapped around one.
 struct Mapped {
   uintptr_t address, begin = 0, end = 0;
 };
@@ -118,7 +118,7 @@ bool holds_kernels(const dl_phdr_info& info) {
     for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry)
       if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
     for (const auto* entry = first; names && entry->d_tag != DT_NULL; ++entry)
-      if (entry->d_tag == DT_NEEDED && !std::strcmp(names + entry->d_un.d_val, "libophook_ascendc.so")) return true;
+      if (entry->d_tag == DT_NEEDED && std::strstr(names + entry->d_un.d_val, "libophook_ascendc.so")) return true;
   }
   return false;
 }

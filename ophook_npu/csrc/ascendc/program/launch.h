@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ascendc/include/ascendc/architecture.h"
 #if defined(__CCE_AICORE__) && __CCE_AICORE__ == 310
 #include "ascendc/simt.h"
 #else

@@ -185,7 +185,9 @@ void Core::report(Kind kind, const char* call, At at, std::string what, std::str
   auto [it, fresh] = launch.known.emplace(key, launch.findings.size());
   if (cause < 0 && leaves_undone(kind)) cause = int(it->second);
   if (!fresh) {
-    ++launch.findings[it->second].count;
+    // A kernel that loops until something is computed never ends where that was refused.
+    constexpr uint64_t kEndless = 100'000;
+    if (++launch.findings[it->second].count >= kEndless && severity == Severity::error && leaves_undone(kind)) stop();
     return;
   }
   launch.findings.push_back({kind, call, file, std::move(buffer), std::move(what), at.line, index, tile});

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -189,6 +190,8 @@ class Core {
   std::unique_ptr<Workplace> place;  // while it runs
   LocalMemories* memory = nullptr;   // of its place
   std::vector<Buffer> buffers;
+  size_t past = 0;  // so many of them were an earlier TPipe's: tensors and TBufs of them lie where they lay
+  std::span<Buffer> given_away() { return std::span(buffers).subspan(past); }
   std::map<std::tuple<std::string, int, std::string, uint64_t>, int32_t>
       arrays;  // buffers of the C interface, by declaration
   std::vector<QueueState> queues;

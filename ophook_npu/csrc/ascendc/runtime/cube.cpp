@@ -309,12 +309,31 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   if (boundary) whole.offset = 0, whole.bytes = uint32_t(boundary), whole.buffer = -1;
   const bool turns = boundary && from.offset + source_bytes > boundary;
   const Local& read = turns ? whole : from;
-  const uint64_t read_bytes = turns ? boundary : source_bytes;
-  if (!op.inside(read, 0, read_bytes, "the source") || !op.inside(to, 0, bytes, "the destination")) return;
-  op.reads(read, 0, read_bytes);
+  const uint64_t start = turns ? from.offset : 0;
+  // Where in the image a block of the matrix is: -1 in the padding.
+  const auto block_at = [=](uint32_t m, uint32_t k) -> int64_t {
+    const uint64_t place = uint64_t(p.mStartPt) + m / p.mExtension * repeat.repeatStride * 16ull + m % p.mExtension;
+    const uint64_t block = p.kStartPt / block_elements + k / blocks * uint64_t(repeat.repeatStride) + k % blocks;
+    const uint64_t in_filter = block % (filter_w * filter_h), plane = block / (filter_w * filter_h);
+    const int64_t x =
+        int64_t(place % places_w) * p.strideW - p.padList[0] + int64_t(in_filter % filter_w) * p.dilationFilterW;
+    const int64_t y =
+        int64_t(place / places_w) * p.strideH - p.padList[2] + int64_t(in_filter / filter_w) * p.dilationFilterH;
+    if (place >= places || x < 0 || y < 0 || x >= p.l1W || y >= p.l1H) return -1;
+    const uint64_t at_block = start + plane * image + (uint64_t(y) * p.l1W + uint64_t(x)) * kBlock;
+    return int64_t(turns ? at_block % boundary : at_block);
+  };
+  // A kernel that takes some rows of an image has a tensor that begins there, and then the image ends behind it.
+  uint64_t first = turns ? 0 : source_bytes, end = turns ? boundary : 0;
+  for (uint32_t m = 0; m < (turns ? 0 : rows); ++m)
+    for (uint32_t k = 0; k < across; ++k)
+      if (const int64_t at_block = block_at(m, k); at_block >= 0)
+        first = std::min(first, uint64_t(at_block)), end = std::max(end, uint64_t(at_block) + kBlock);
+  if (first < end && !op.inside(read, first, end - first, "the source")) return;
+  if (!op.inside(to, 0, bytes, "the destination")) return;
+  if (first < end) op.reads(read, first, end - first);
   op.writes(to, 0, bytes);
   c.launch.counters.moved += bytes;
-  const uint64_t first = turns ? from.offset : 0;
   const Bytes source = bytes_of(op, read, 0), target = bytes_of(op, to, 0);
   const uint64_t value = p.padValue;
   when_due(op, [=] {
@@ -324,17 +343,9 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
     std::memset(known, 1, kBlock);
     for (uint32_t m = 0; m < rows; ++m)
       for (uint32_t k = 0; k < across; ++k) {
-        const uint64_t place = uint64_t(p.mStartPt) + m / p.mExtension * repeat.repeatStride * 16ull + m % p.mExtension;
-        const uint64_t block = p.kStartPt / block_elements + k / blocks * uint64_t(repeat.repeatStride) + k % blocks;
-        const uint64_t in_filter = block % (filter_w * filter_h), plane = block / (filter_w * filter_h);
-        const int64_t x =
-            int64_t(place % places_w) * p.strideW - p.padList[0] + int64_t(in_filter % filter_w) * p.dilationFilterW;
-        const int64_t y =
-            int64_t(place / places_w) * p.strideH - p.padList[2] + int64_t(in_filter / filter_w) * p.dilationFilterH;
-        const bool inside = place < places && x >= 0 && y >= 0 && x < p.l1W && y < p.l1H;
-        uint64_t at_block = inside ? first + plane * image + (uint64_t(y) * p.l1W + uint64_t(x)) * kBlock : 0;
-        if (turns) at_block %= boundary;
-        const Bytes piece = inside ? Bytes{source.data + at_block, source.written + at_block} : Bytes{padding, known};
+        const int64_t at_block = block_at(m, k);
+        const Bytes piece =
+            at_block >= 0 ? Bytes{source.data + at_block, source.written + at_block} : Bytes{padding, known};
         if (!turned) {
           const uint64_t to_byte = (uint64_t(m / 16) * across + k) * kFractal + m % 16 * kBlock;
           move({target.data + to_byte, target.written + to_byte}, piece, kBlock);

@@ -90,7 +90,7 @@ int32_t place(Core& c, int position, uint32_t first, uint32_t bytes, const char*
   buffer.call = call, buffer.at = at;
   // What an earlier TPipe left there is nobody's value.
   if (c.launch.checks()) c.memory->at(buffer.memory).forget(first, bytes);
-  if (c.buffers.size() == kMaxBuffers + 1)
+  if (c.given_away().size() == kMaxBuffers + 1)
     c.report(Kind::pipe_buffers, call, at, text("this is buffer number %d of the TPipe", kMaxBuffers + 1));
   return static_cast<int32_t>(c.buffers.size() - 1);
 }
@@ -198,9 +198,9 @@ void* pipe_current() {
 void pipe_reset(void*, bool waits) {
   Core& c = core();
   if (waits) barrier(Pipe::ALL, At{nullptr, 0});
-  for (Buffer& each : c.buffers) reclaim(c, each);
+  for (Buffer& each : c.given_away()) reclaim(c, each);
   c.queues.clear();
-  c.buffers.clear();
+  c.past = c.buffers.size();
   c.arrays.clear();
   c.pools.clear();
   std::fill(std::begin(c.used), std::end(c.used), 0);
@@ -303,6 +303,19 @@ Local local_at(const char* call, int position, uint64_t address, uint64_t bytes,
   return view;
 }
 
+// What lies beyond the memory is nobody's: the instruction that takes the tensor says so, with its line.
+Local local_told(int position, uint64_t address, uint64_t bytes) {
+  Local view;
+  view.memory = memory_of(position), view.position = uint8_t(position);
+  LocalMemory& memory = core().memory->at(view.memory);
+  const auto* p = reinterpret_cast<const uint8_t*>(address);
+  if (memory.holds(p)) address = uint64_t(p - memory.data(0, 0));
+  const uint64_t size = memory.size();
+  view.offset = uint32_t(std::min(address, size));
+  view.bytes = uint32_t(std::min(bytes ? bytes : size, size - view.offset));
+  return view;
+}
+
 Local stack_buffer(int position, At at) {
   Core& c = core();
   const Memory memory = memory_of(position);
@@ -355,7 +368,7 @@ Local local_of(const char* call, const void* address, At at, Memory in) {
   Local view;
   view.offset = uint32_t(p - memory.data(0, 0)), view.bytes = memory.size() - view.offset;
   view.memory = in, view.position = uint8_t(place.position);
-  for (size_t i = 0; i < c.buffers.size(); ++i) {
+  for (size_t i = c.past; i < c.buffers.size(); ++i) {
     const Buffer& b = c.buffers[i];
     if (b.memory != in || view.offset < b.offset || view.offset >= b.offset + b.bytes) continue;
     view.bytes = b.offset + b.bytes - view.offset, view.buffer = int32_t(i), view.generation = b.generation;

@@ -37,7 +37,7 @@ void ended(Core& c) {
   c.settle_all();
   if (c.launch.options.timeline) c.timeline.finish(c.launch.counters);
   if (!c.launch.checks()) return;
-  for (const Buffer& b : c.buffers) {
+  for (const Buffer& b : c.given_away()) {
     if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
       c.report(Kind::not_freed, b.state == Buffer::kTaken ? "AllocTensor" : "DeQue", b.taken,
                "the tensor taken here is never given back",

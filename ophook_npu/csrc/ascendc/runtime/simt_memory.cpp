@@ -70,11 +70,11 @@ bool Simt::in_ub(const uint8_t* data, uint32_t bytes, bool write, bool atomic, A
   LocalMemory& memory = core.memory->at(Memory::ub);
   if (offset < buffer_ || offset + bytes > buffer_end_) {
     const Buffer* inside = nullptr;
-    for (const Buffer& b : core.buffers)
+    for (const Buffer& b : core.given_away())
       if (b.memory == Memory::ub && offset >= b.offset && offset + bytes <= b.offset + b.bytes) inside = &b;
     if (inside) {
       buffer_ = inside->offset, buffer_end_ = inside->offset + inside->bytes;
-    } else if (whole || !core.buffers.empty() || data + bytes > ub_end_) {
+    } else if (whole || !core.given_away().empty() || data + bytes > ub_end_) {
       core.report(Kind::local_bounds, "thread", where,
                   text("%s %u bytes at byte %u of UB, which are in no array of the block", write ? "writes" : "reads",
                        bytes, offset));

@@ -31,11 +31,11 @@ bool sortable(Operation& op, Dtype dtype, int32_t repeats) {
   return false;
 }
 
-void known(Operation& op, const Local& tensor, uint64_t bytes, const char* what) {
-  op.reads(tensor, 0, bytes);
-  if (op.core.launch.checks() && !all_written(op.written(tensor), bytes))
-    op.core.report(Kind::uninitialized, op.call, op.at, text("sorts %s that were never computed", what),
-                   op.core.describe(tensor));
+void known(Operation& op, const Local& values, uint64_t bytes) {
+  op.reads(values, 0, bytes);
+  if (op.core.launch.checks() && !all_written(op.written(values), bytes))
+    op.core.report(Kind::uninitialized, op.call, op.at, "sorts values that were never computed",
+                   op.core.describe(values));
 }
 
 float value_at(Dtype dtype, const uint8_t* at) {
@@ -57,8 +57,8 @@ void sort(const char* call, Local dst, Local values, Local indices, const Local*
       !ready(op, indices, count * 4, "the indices"))
     return;
   if (work && !ready(op, *work, count * kPair, "the temporary tensor")) return;
-  known(op, values, count * size, "values");
-  known(op, indices, count * 4, "indices");
+  known(op, values, count * size);
+  op.reads(indices, 0, count * 4);
   if (work) op.writes(*work, 0, count * kPair);
   op.writes(dst, 0, count * kPair);
   std::vector<float> numbers(count);
@@ -69,13 +69,16 @@ void sort(const char* call, Local dst, Local values, Local indices, const Local*
   for (uint64_t first = 0; first < count; first += group)
     std::stable_sort(order.begin() + int64_t(first), order.begin() + int64_t(first + group),
                      [&](uint32_t a, uint32_t b) { return numbers[a] > numbers[b]; });
-  std::vector<uint8_t> pairs(count * kPair);  // the destination may be where the values are
+  // The destination may be where the values are. An index goes along, computed or not: kernels fill up the values of
+  // their last group alone, and drop what comes last.
+  std::vector<uint8_t> pairs(count * kPair), written(count * kPair, 1);
   for (uint64_t i = 0; i < count; ++i) {
     std::memcpy(&pairs[i * kPair], op.data(values) + order[i] * size, size);
     std::memcpy(&pairs[i * kPair + 4], op.data(indices) + order[i] * 4, 4);
+    std::memcpy(&written[i * kPair + 4], op.written(indices) + order[i] * 4, 4);
   }
   std::memcpy(op.data(dst), pairs.data(), pairs.size());
-  std::memset(op.written(dst), 1, pairs.size());
+  std::memcpy(op.written(dst), written.data(), written.size());
 }
 
 void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16_t valid, int32_t repeats, bool suspend,
@@ -116,14 +119,14 @@ void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16
       op.reads(lists[i], uint64_t(r) * step, lengths[i] * kPair);
       for (uint32_t e = 0; e < lengths[i] && c.launch.checks(); ++e)
         if (const uint8_t* w = op.written(lists[i]) + uint64_t(r) * step + e * kPair;
-            !all_written(w, size_of(dst.dtype)) || !all_written(w + 4, 4)) {
-          c.report(Kind::uninitialized, "MrgSort", at, text("list %d: element %u was never computed", i, e),
+            !all_written(w, size_of(dst.dtype))) {
+          c.report(Kind::uninitialized, "MrgSort", at, text("list %d: value %u was never computed", i, e),
                    c.describe(lists[i]));
           break;
         }
     }
     op.writes(dst, out, step);
-    std::vector<uint8_t> pairs;
+    std::vector<uint8_t> pairs, written;
     while (true) {
       int best = -1;
       float most = 0;
@@ -137,11 +140,13 @@ void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16
         if (best < 0 || value > most) best = i, most = value;
       }
       if (best < 0 || (suspend && exhausted)) break;
-      const uint8_t* pair = op.data(lists[best]) + uint64_t(r) * step + next[best]++ * kPair;
+      const uint64_t from = uint64_t(r) * step + next[best]++ * kPair;
+      const uint8_t *pair = op.data(lists[best]) + from, *of_it = op.written(lists[best]) + from;
       pairs.insert(pairs.end(), pair, pair + kPair);
+      written.insert(written.end(), of_it, of_it + kPair);
     }
     std::memcpy(op.data(dst) + out, pairs.data(), pairs.size());
-    std::memset(op.written(dst) + out, 1, pairs.size());
+    std::memcpy(op.written(dst) + out, written.data(), written.size());
     for (int i = 0; i < 4; ++i) taken[i] = c.merged[i] = next[i];
   }
 }
@@ -200,24 +205,27 @@ void sort_values(Local dst, const Local* dst_index, Local src, const Local* src_
   Walk walk(op, operands, n, {Cover::kCount, count, 0, 1});
   walk.each([&](const Run& run) {
     for (int i = 0; i < n; ++i)
-      if (c.launch.checks() && !operands[i].writes &&
+      if (c.launch.checks() && operands[i].tensor == &src &&
           !all_written(op.written(*operands[i].tensor), count * operands[i].size))
         c.report(Kind::uninitialized, "Sort", at, text("%s has elements that were never computed", operands[i].role),
                  c.describe(*operands[i].tensor));
     const std::vector<uint32_t> order = order_of(src.dtype, op.data(src), run.count, descending, descending);
     std::vector<uint8_t> values(uint64_t(count) * size), indices(uint64_t(count) * index_size);
+    std::vector<uint8_t> written(indices.size(), 1);
     for (uint32_t i = 0; i < count; ++i) {
       std::memcpy(values.data() + uint64_t(i) * size, op.data(src) + uint64_t(order[i]) * size, size);
       const uint64_t from = order[i];
       std::memcpy(indices.data() + uint64_t(i) * index_size,
                   src_index ? op.data(*src_index) + from * index_size : reinterpret_cast<const uint8_t*>(&from),
                   index_size);
+      if (src_index)
+        std::memcpy(written.data() + uint64_t(i) * index_size, op.written(*src_index) + from * index_size, index_size);
     }
     std::memcpy(op.data(dst), values.data(), values.size());
     std::memset(op.written(dst), 1, values.size());
     if (!dst_index) return;
     std::memcpy(op.data(*dst_index), indices.data(), indices.size());
-    std::memset(op.written(*dst_index), 1, indices.size());
+    std::memcpy(op.written(*dst_index), written.data(), written.size());
   });
 }
 

@@ -33,11 +33,13 @@ function(opbuild)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${of_OPS_SRC})
 endfunction()
 
-# Kept until the kernels are compiled: add_ops_compile_options(OP_TYPE or ALL [COMPUTE_UNIT …] OPTIONS …).
+# Kept until the kernels are compiled, by the target, so that it counts behind add_bin_compile_target as well:
+# add_ops_compile_options(OP_TYPE or ALL [COMPUTE_UNIT …] OPTIONS …).
+add_custom_target(ophook_options)
 function(add_ops_compile_options for)
     cmake_parse_arguments(of "" "OP_TYPE" "COMPUTE_UNIT;OPTIONS" ${ARGN})
     foreach(option IN LISTS of_OPTIONS)
-        set_property(GLOBAL APPEND PROPERTY OPHOOK_OPTIONS "${for}:${of_COMPUTE_UNIT}:${option}")
+        set_property(TARGET ophook_options APPEND PROPERTY OPHOOK_OPTIONS "${for}:${of_COMPUTE_UNIT}:${option}")
     endforeach()
 endfunction()
 
@@ -56,11 +58,11 @@ endfunction()
 function(add_bin_compile_target)
     cmake_parse_arguments(of "" "TARGET;OPS_INFO;COMPUTE_UNIT;IMPL_DIR;ADP_DIR;OUT_DIR;INSTALL_DIR;KERNEL_DIR" "" ${ARGN})
     get_filename_component(autogen "${of_OPS_INFO}" DIRECTORY)
-    get_property(options GLOBAL PROPERTY OPHOOK_OPTIONS)
     # Every time: only op_package knows what the sources include, and it compiles nothing anew that has not changed.
     add_custom_target(${of_TARGET} ALL
-        COMMAND "${OPHOOK_OP_PACKAGE}" kernels "${autogen}" "${CMAKE_CURRENT_SOURCE_DIR}" "${of_COMPUTE_UNIT}" "${of_OUT_DIR}" ${options}
-        VERBATIM)
+        COMMAND "${OPHOOK_OP_PACKAGE}" kernels "${autogen}" "${CMAKE_CURRENT_SOURCE_DIR}" "${of_COMPUTE_UNIT}" "${of_OUT_DIR}"
+            "$<TARGET_PROPERTY:ophook_options,OPHOOK_OPTIONS>"
+        COMMAND_EXPAND_LISTS VERBATIM)
     if(NOT TARGET binary)
         add_custom_target(binary)
     endif()

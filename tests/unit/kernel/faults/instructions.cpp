@@ -208,3 +208,29 @@ void sums_a_row_of_which_a_part_is_missing(ARGUMENTS) {
   WholeReduceSum<float>(s.sums.Get<float>(), s.t, 64, 2, 1, 1, 8);  // FAULT uninitialized
 }
 EXPORT(sums_a_row_of_which_a_part_is_missing)
+
+// The last group's values are filled up, and its indices are not: they go along and come last.
+template <bool wrong>
+void sorts_a_group_that_is_not_filled_up(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<> buffer;
+  pipe.InitBuffer(buffer, 12 * 256);
+  LocalTensor<float> all = buffer.Get<float>(), pairs = all[2 * 64], merged = all[4 * 64], sorted = all[6 * 64];
+  LocalTensor<int32_t> indices = all[64].ReinterpretCast<int32_t>();
+  LocalTensor<uint32_t> places = all[7 * 64].ReinterpretCast<uint32_t>();
+  DataCopy(all, part(x), 40);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  if (!wrong) Duplicate(all[40], -1e30f, 24);
+  CreateVecIndex(indices, 0, 40);
+  Sort32(pairs, all, indices.ReinterpretCast<uint32_t>(), 2);  // FAULT uninitialized
+  const uint16_t lengths[4] = {32, 32, 0, 0};
+  MrgSort(merged, MrgSortSrcList<float>(pairs, pairs[64], pairs, pairs), MrgSort4Info(lengths, false, 3, 1));
+  Extract(sorted, places, merged, 2);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(part(z), sorted, 64);
+  DataCopy(part(z)[64], places.ReinterpretCast<float>(), 40);
+}
+EXPORT(sorts_a_group_that_is_not_filled_up)

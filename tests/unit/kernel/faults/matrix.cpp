@@ -143,6 +143,19 @@ void loads_beyond_l1(ARGUMENTS) {
 }
 EXPORT(loads_beyond_l1)
 
+// The lower half of a matrix: the image that it is part of ends behind the tensor, and its rows do not.
+template <bool wrong>
+void rows_beyond_l1(ARGUMENTS) {
+  good(x, y, z);
+  Memories m;
+  load(m, x, y);
+  LoadData3DParamsV2<half> p;
+  p.l1H = 1, p.l1W = kSide, p.channelSize = p.kExtension = kSide, p.mExtension = wrong ? 32 : 16;
+  p.strideW = p.strideH = p.filterW = p.filterH = p.dilationFilterW = p.dilationFilterH = 1;
+  LoadData(m.a2.Get<half>(), m.a1.Get<half>()[16 * 16], p);  // FAULT local_bounds
+}
+EXPORT(rows_beyond_l1)
+
 template <bool wrong>
 void matrix_larger_than_its_buffer(ARGUMENTS) {
   good(x, y, z);

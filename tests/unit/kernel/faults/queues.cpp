@@ -269,3 +269,19 @@ void a_queue_beyond_its_own_pool(ARGUMENTS) {
   pass(queue, x, z);
 }
 EXPORT(a_queue_beyond_its_own_pool)
+
+// What the loop waits for is refused each time: the core is ended.
+template <bool wrong>
+void loops_until_something_is_computed(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  if (wrong) in.FreeTensor(t);
+  do {
+    Duplicate(t, 1.0f, kCount);  // FAULT use_after_free
+  } while (wrong);
+  in.FreeTensor(t);
+}
+EXPORT(loops_until_something_is_computed)

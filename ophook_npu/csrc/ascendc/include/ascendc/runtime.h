@@ -175,6 +175,9 @@ OPHOOK_RT bool queue_vacant(const Queue& queue, bool free_buffer);
 OPHOOK_RT int queue_held(const Queue& queue);
 // Local memory without a TPipe: `bytes` of the memory of a position, from an address that the kernel chose.
 OPHOOK_RT Local local_at(const char* call, int position, uint64_t address, uint64_t bytes, At at);
+// The same for what a program wrote into a tensor: `address` may be a pointer into the memory, and 0 bytes are the
+// rest.
+OPHOOK_RT Local local_told(int position, uint64_t address, uint64_t bytes);
 // All of the position's memory that no buffer has.
 OPHOOK_RT Local stack_buffer(int position, At at);
 OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at);

@@ -92,6 +92,23 @@ class Element {
   ophook::rt::At at_;
 };
 
+// Where a tensor lies. Programs that do without a TPipe write it down: a position; a byte of its memory, as a number or
+// as what a pointer to it is; and how many bytes, where 0 is all that is left.
+struct TBuffAddr : private ophook::rt::Local {
+  TBuffAddr() = default;
+  TBuffAddr(const Local& of) : Local(of), logicPos(of.position), dataLen(of.bytes), bufferAddr(of.offset) {}
+  uint8_t logicPos = 0;
+  uint32_t dataLen = 0;
+  uint64_t bufferAddr = 0;
+
+  Local local() const {
+    if (logicPos != position || bufferAddr != offset) return ophook::rt::local_told(logicPos, bufferAddr, dataLen);
+    Local view = *this;
+    view.bytes = dataLen;
+    return view;
+  }
+};
+
 template <typename T>
 class LocalTensor {
  public:
@@ -135,7 +152,7 @@ class LocalTensor {
     ophook::rt::compare("Compare", view(), of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements}, {},
                         {}, of.at);
   }
-  explicit LocalTensor(ophook::rt::Local view) : address_(view) { address_.dtype = ophook::rt::dtype_of<T>(); }
+  explicit LocalTensor(const ophook::rt::Local& view) : address_(view) {}
 
   __aicore__ T GetValue(uint32_t index, ophook::rt::At at = ophook::rt::At::here()) const {
     T value;
@@ -151,28 +168,28 @@ class LocalTensor {
     return {*this, offset, at};
   }
   __aicore__ LocalTensor operator[](uint32_t first) const {
-    ophook::rt::Local view = address_;
+    ophook::rt::Local part = view();
     const uint64_t skipped = tensor_bytes<T>(first);
-    view.offset = static_cast<uint32_t>(address_.offset + skipped);
-    view.bytes = skipped > address_.bytes ? 0 : static_cast<uint32_t>(address_.bytes - skipped);
-    return LocalTensor(view);
+    part.offset = static_cast<uint32_t>(part.offset + skipped);
+    part.bytes = skipped > part.bytes ? 0 : static_cast<uint32_t>(part.bytes - skipped);
+    return LocalTensor(part);
   }
   template <typename S>  // where `offset` elements of `src` end
   __aicore__ void SetAddrWithOffset(LocalTensor<S>& src, uint32_t offset) {
     *this = LocalTensor(src[offset].view());
   }
-  __aicore__ void SetAddr(const ophook::rt::Local& address) { *this = LocalTensor(address); }
+  __aicore__ void SetAddr(const TBuffAddr& address) { *this = LocalTensor(address.local()); }
   template <typename U>
   __aicore__ LocalTensor<U> ReinterpretCast() const {
-    return LocalTensor<U>(address_);
+    return LocalTensor<U>(view());
   }
-  __aicore__ uint32_t GetSize() const { return tensor_elements<T>(address_.bytes); }
-  __aicore__ uint32_t GetLength() const { return address_.bytes; }
-  __aicore__ void SetSize(uint32_t elements) { address_.bytes = static_cast<uint32_t>(tensor_bytes<T>(elements)); }
+  __aicore__ uint32_t GetSize() const { return tensor_elements<T>(GetLength()); }
+  __aicore__ uint32_t GetLength() const { return view().bytes; }
+  __aicore__ void SetSize(uint32_t elements) { address_.dataLen = static_cast<uint32_t>(tensor_bytes<T>(elements)); }
   __aicore__ void SetBufferLen(uint32_t elements) { SetSize(elements); }
-  __aicore__ int32_t GetPosition() const { return address_.position; }
+  __aicore__ int32_t GetPosition() const { return address_.logicPos; }
   // A number, as on the device; what is made of it by a cast points to the memory that stands for it.
-  __aicore__ uint64_t GetPhyAddr() const { return reinterpret_cast<uintptr_t>(ophook::rt::local_address(address_)); }
+  __aicore__ uint64_t GetPhyAddr() const { return reinterpret_cast<uintptr_t>(ophook::rt::local_address(view())); }
   __aicore__ uint64_t GetPhyAddr(const uint32_t offset) const { return GetPhyAddr() + tensor_bytes<T>(offset); }
   __aicore__ void SetShapeInfo(const ShapeInfo& info) {
     shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info));
@@ -186,12 +203,12 @@ class LocalTensor {
   int32_t ToFile(const std::string& fileName) const { return ophook::rt::to_file(view(), fileName.c_str()); }
   // Of the type by which it is called: kernels take a tensor for one of another type by a cast of its address.
   ophook::rt::Local view() const {
-    ophook::rt::Local view = address_;
+    ophook::rt::Local view = address_.local();
     view.dtype = ophook::rt::dtype_of<T>();
     return view;
   }
 
-  ophook::rt::Local address_;  // public, since programs hand it to another tensor's SetAddr
+  TBuffAddr address_;  // public, since programs write to it and hand it to another tensor's SetAddr
 
  private:
   int32_t tag_ = 0;

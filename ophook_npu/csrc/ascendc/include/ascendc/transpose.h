@@ -41,15 +41,22 @@ __aicore__ inline void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const Loc
   for (int i = 0; i < 16; ++i) to[i] = dst[i].view(), from[i] = src[i].view();
   ophook::rt::trans_data(to, from, {p.dstHighHalf, p.srcHighHalf, p.repeatTimes, p.dstRepStride, p.srcRepStride}, at);
 }
+template <typename T>  // the name below, which no page has, by which kernels hand over addresses as such
+__aicore__ inline void TransDataTo5HDImpl(T* dst[16], T* src[16], const TransDataTo5HDParams& p,
+                                          ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::Local to[16], from[16];
+  for (int i = 0; i < 16; ++i) {
+    to[i] = ophook::rt::local_of(dst[i], ophook::rt::dtype_of<T>());
+    from[i] = ophook::rt::local_of(src[i], ophook::rt::dtype_of<T>());
+  }
+  ophook::rt::trans_data(to, from, {p.dstHighHalf, p.srcHighHalf, p.repeatTimes, p.dstRepStride, p.srcRepStride}, at);
+}
 template <typename T>
 __aicore__ inline void TransDataTo5HD(uint64_t dst[16], uint64_t src[16], const TransDataTo5HDParams& p,
                                       ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::Local to[16], from[16];
-  for (int i = 0; i < 16; ++i) {
-    to[i] = ophook::rt::local_of(reinterpret_cast<const void*>(dst[i]), ophook::rt::dtype_of<T>());
-    from[i] = ophook::rt::local_of(reinterpret_cast<const void*>(src[i]), ophook::rt::dtype_of<T>());
-  }
-  ophook::rt::trans_data(to, from, {p.dstHighHalf, p.srcHighHalf, p.repeatTimes, p.dstRepStride, p.srcRepStride}, at);
+  T *to[16], *from[16];
+  for (int i = 0; i < 16; ++i) to[i] = reinterpret_cast<T*>(dst[i]), from[i] = reinterpret_cast<T*>(src[i]);
+  TransDataTo5HDImpl(to, from, p, at);
 }
 
 enum class TransposeType : uint8_t {

@@ -39,17 +39,7 @@
 #ifndef __CCE_AICORE__
 #define __CCE_AICORE__ 220
 #endif
-#ifndef __NPU_ARCH__
-#if __CCE_AICORE__ == 310
-#define __NPU_ARCH__ 3510
-#elif __CCE_AICORE__ == 200
-#define __NPU_ARCH__ 2002
-#elif __CCE_AICORE__ == 300
-#define __NPU_ARCH__ 3002
-#else
-#define __NPU_ARCH__ 2201
-#endif
-#endif
+#include "ascendc/architecture.h"
 #if defined(OPHOOK_ASC_PROGRAM) && __NPU_ARCH__ == 3510
 // There kernels of threads and others stand in one source: kernel/threads.py knows the others by this.
 #undef __aicore__
