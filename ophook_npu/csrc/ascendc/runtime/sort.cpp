@@ -31,11 +31,15 @@ bool sortable(Operation& op, Dtype dtype, int32_t repeats) {
   return false;
 }
 
-void known(Operation& op, const Local& values, uint64_t bytes) {
-  op.reads(values, 0, bytes);
-  if (op.core.launch.checks() && !all_written(op.written(values), bytes))
+// False where nothing was computed: what comes of a group that is behind a matrix's last row is nobody's.
+bool known(Operation& op, const Local& values, uint64_t first, uint64_t bytes) {
+  const uint8_t* const written = op.written(values) + first;
+  if (!op.core.launch.checks() || all_written(written, bytes)) return true;
+  const bool any = std::memchr(written, 1, bytes) != nullptr;
+  if (any)
     op.core.report(Kind::uninitialized, op.call, op.at, "sorts values that were never computed",
                    op.core.describe(values));
+  return any;
 }
 
 float value_at(Dtype dtype, const uint8_t* at) {
@@ -57,7 +61,7 @@ void sort(const char* call, Local dst, Local values, Local indices, const Local*
       !ready(op, indices, count * 4, "the indices"))
     return;
   if (work && !ready(op, *work, count * kPair, "the temporary tensor")) return;
-  known(op, values, count * size);
+  op.reads(values, 0, count * size);
   op.reads(indices, 0, count * 4);
   if (work) op.writes(*work, 0, count * kPair);
   op.writes(dst, 0, count * kPair);
@@ -77,6 +81,8 @@ void sort(const char* call, Local dst, Local values, Local indices, const Local*
     std::memcpy(&pairs[i * kPair + 4], op.data(indices) + order[i] * 4, 4);
     std::memcpy(&written[i * kPair + 4], op.written(indices) + order[i] * 4, 4);
   }
+  for (uint64_t first = 0; first < count; first += group)
+    if (!known(op, values, first * size, group * size)) std::memset(&written[first * kPair], 0, group * kPair);
   std::memcpy(op.data(dst), pairs.data(), pairs.size());
   std::memcpy(op.written(dst), written.data(), written.size());
 }
