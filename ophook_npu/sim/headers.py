@@ -112,15 +112,16 @@ def functions(rows: Mapping[str, str]) -> dict[str, Parameters]:
 
 
 def write(include: Path, rows: Mapping[str, str]) -> None:
-    """Write ``aclnnop/*.h`` into an include folder."""
+    """Write ``aclnnop/*.h`` into an include folder, and ``aclnnop/level2``, from which older programs include them."""
     folder = include / "aclnnop"
-    folder.mkdir(parents=True)
+    (folder / "level2").mkdir(parents=True)
     elsewhere = exceptions()
     by_header: dict[str, dict[str, Parameters]] = defaultdict(dict)
     for name, parameters in sorted(functions(rows).items()):
         by_header[elsewhere.get(name, header_of(name))][name] = parameters
     for header in by_header.keys() | _PLAIN.keys():
         (folder / header).write_text(text(header, by_header[header]))
+        (folder / "level2" / header).write_text(f'#include "../{header}"\n')
 
 
 def text(header: str, declared: Mapping[str, Parameters]) -> str:

@@ -35,9 +35,11 @@ def translated(
     workspace: int = 0,
     *,
     threads: bool = False,
+    library: bool = False,
 ) -> str:
     """A preprocessed source as g++ takes it. ``expressions``: by name, kernels that are found by it (``add<float>``);
-    ``workspace``: see `launches.definition`; ``threads``: kernels may be functions of threads (``--enable-simt``).
+    ``workspace``: see `launches.definition`; ``threads``: kernels may be functions of threads (``--enable-simt``);
+    ``library``: launches take pointers as ``aclrtlaunch_KERNEL`` does, as ``void*`` whatever the kernel's are to.
 
     Raises:
         OphookError: a launch that cannot be read; with its line.
@@ -61,7 +63,7 @@ def translated(
                 if found.by_name:
                     named[kernel] = found.kernel
             continue
-        short, begin, replacement, end = _launch(text, token.start(), name, threads)
+        short, begin, replacement, end = _launch(text, token.start(), name, threads, library)
         launched.add(short)
         pieces += [text[at:begin], replacement]
         at = end
@@ -140,7 +142,7 @@ def _kernel(text: str, at: int) -> _Found | None:
     return _Found(kernel, -1, by_name)
 
 
-def _launch(text: str, at: int, name: str, threads: bool) -> tuple[str, int, str, int]:
+def _launch(text: str, at: int, name: str, threads: bool, library: bool) -> tuple[str, int, str, int]:
     """(the kernel's name, where it begins, what takes the place of all before the arguments, where they begin)."""
     end = at
     while text[end - 1].isspace():
@@ -180,7 +182,8 @@ def _launch(text: str, at: int, name: str, threads: bool) -> tuple[str, int, str
         )  # fmt: skip
     lines = "\n" * text.count("\n", begin, after)  # what follows keeps its line
     short = re.sub(r"<.*", "", re.sub(r"\s", "", kernel), flags=re.DOTALL).rsplit("::", 1)[-1]
-    call = f"[=](auto... ophook_a) {{ {' '.join(kernel.split())}(ophook_a...); }}"
+    given = "::ophook::program::argument(ophook_a)..." if library else "ophook_a..."
+    call = f"[=](auto... ophook_a) {{ {' '.join(kernel.split())}({given}); }}"
     function = "launch_threads" if of_threads else "launch"
     return short, begin, f'::ophook::program::{function}("{short}", {call}, {" ".join(settings.split())}){lines}', after
 

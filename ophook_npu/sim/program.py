@@ -60,6 +60,7 @@ class _Job:
     asc: bool = False  # -x asc
     threads: bool = False  # --enable-simt
     twin: bool = False  # kernels are functions of the program: CMAKE_ASC_RUN_MODE=cpu
+    library: bool = False  # a source of ascendc_library: pointers are handed to kernels as void*
     launches: Path | None = None  # where the headers of launches go; nothing is compiled then
     expressions: dict[str, str] = field(default_factory=dict)  # kernels that programs find by another name
 
@@ -88,6 +89,8 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.expressions[name] = expression
         elif one.startswith("--ophook-launches="):
             job.launches = Path(one.partition("=")[2])
+        elif one == "--ophook-library":
+            job.library = True
         elif one == "--enable-simt":
             job.threads = True
         elif one == "-x" or one in ("-xasc", "-xcce"):
@@ -300,7 +303,9 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         watched = threads.WATCHED if threads.are_in(plain, job.threads) else []
         if watched or job.threads:
             plain = threads.translated(plain)
-        made = kernel_text.translated(plain, source.name, job.expressions, workspace, threads=job.threads)
+        made = kernel_text.translated(
+            plain, source.name, job.expressions, workspace, threads=job.threads, library=job.library
+        )
         (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
         taken = [*how, *optimize, "-g", "-w", build.ALIASING, *watched, "-x", "c++-cpp-output"]

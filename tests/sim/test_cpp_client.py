@@ -135,6 +135,7 @@ def test_every_header_is_c_and_declares_what_the_library_has(root: Path, tmp_pat
     """As C, where a name that C++ alone forgives would not pass, in one compilation; and no function is left out."""
     written = sorted((root / "include" / "aclnnop").glob("*.h"))
     every = "".join(f"#include <aclnnop/{path.name}>\n" for path in written)
+    every += "#include <aclnnop/level2/aclnn_gemm.h>\n"
     for name, std, more in (("all.c", "c11", ""), ("all.cpp", "c++17", "#include <hccl/hccl.h>\n")):
         (tmp_path / name).write_text(every + more)
         command = [*toolchain.compiler(), "-x", "c" if name == "all.c" else "c++", f"-std={std}", "-fsyntax-only"]
@@ -415,6 +416,13 @@ def test_an_executor_runs_again_on_other_memory(runtime: ctypes.CDLL) -> None:
     assert runtime.aclrtSynchronizeStream(stream) == 0
     assert [opapi.values(one, 2) for one in results] == [(6, 7), (15, 25)]
     other = opapi.tensor(first, 2)
+    # A tensor moves without an executor too: what is asked for next finds it there.
+    assert move(None, index, x, first) == 561103 and b"no executor" in runtime.aclGetRecentErrMsg()
+    assert move(executor, index, None, first) == 561103 and b"no tensor" in runtime.aclGetRecentErrMsg()
+    again = ctypes.c_void_p()
+    assert library.aclnnAddGetWorkspaceSize(*phase[:-1], ctypes.byref(again)) == 0
+    assert library.aclnnAdd(None, size, again, stream) == 0 and runtime.aclrtSynchronizeStream(stream) == 0
+    assert opapi.values(results[1], 2) == (6, 7)
     assert move(executor, index, other, second) == 161002 and b"was not passed" in runtime.aclGetRecentErrMsg()
     assert library.aclDestroyAclOpExecutor(executor) == 0
     for tensor in (x, y, out, other):

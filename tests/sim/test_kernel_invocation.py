@@ -60,7 +60,39 @@ def test_a_kernel_is_launched_from_a_source_that_a_host_compiler_compiles(
     done = in_toolkit(str(program), tmp_path, OPHOOK_SIM_SOC=soc)
     assert (done.returncode, done.stdout.strip()) == (0, f"status 0\n{RIGHT.format(cores)}"), done
     assert (tmp_path / "out" / "include" / "kernels" / "aclrtlaunch_scaled.h").is_file()
+    assert len(list((tmp_path / "build" / "lib").glob("libkernels.*"))) == 1
     assert "status 507015" in in_toolkit(f"{program} more", tmp_path, OPHOOK_SIM_SOC=soc).stdout
+
+
+_FILLED = """#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void filled(GM_ADDR y, __gm__ float* z, float value) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  AscendC::GlobalTensor<float> to;
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y), 1);
+  to.SetValue(0, value);
+  to.SetGlobalBuffer(z, 1);
+  to.SetValue(0, value + 1);
+  AscendC::DataCacheCleanAndInvalid<float, AscendC::CacheLine::SINGLE_CACHE_LINE>(to);
+}
+extern "C" void fill(%s y, double* z, float value, void* stream) { filled<<<1, nullptr, stream>>>(y, z, value); }
+"""
+
+
+def test_a_launch_in_a_source_of_a_library_takes_pointers_to_anything(tmp_path: Path) -> None:
+    lists = PROJECT.joinpath("CMakeLists.txt").read_text().partition("add_executable")[0].replace("scaled", "filled")
+    (tmp_path / "CMakeLists.txt").write_text(lists.replace("-DHAVE_WORKSPACE -DHAVE_TILING", ""))
+    (tmp_path / "filled.cpp").write_text(_FILLED % "void*")
+    build = "cmake -S . -B build -DRUN_MODE=npu -DKIND=SHARED -DSOC_VERSION=Ascend910B4 && cmake --build build"
+    done = in_toolkit(build, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert in_toolkit("nm -D build/lib/libkernels.so", tmp_path).stdout.count(" T fill\n") == 1
+    (tmp_path / "filled.cpp").write_text(_FILLED % "const void*")  # nor does a function with void* take it
+    done = in_toolkit(build, tmp_path)
+    assert done.returncode != 0 and "invalid conversion from ‘const void*’" in done.stdout + done.stderr, done
+    # A compiler's own launch is a call of the kernel, by C++'s rules.
+    (tmp_path / "filled.cpp").write_text(_FILLED % "void*")
+    done = in_toolkit("bisheng -x asc -c filled.cpp -o filled.o", tmp_path)
+    assert done.returncode != 0 and "invalid conversion from ‘void*’" in done.stderr, done
 
 
 def test_the_compiler_makes_archives_and_takes_the_processor_and_the_mode(tmp_path: Path) -> None:

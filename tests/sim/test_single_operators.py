@@ -213,6 +213,33 @@ def test_a_program_compiles_its_operator(stream: int) -> None:
     assert acl.rt.synchronize_stream(stream) == 0 and (values(made, FLOAT, 4) == -x).all()
 
 
+def test_slices_are_taken_within_each_batch(stream: int) -> None:
+    x, axis = numpy.arange(24, dtype=numpy.float32).reshape(2, 3, 4), numpy.array([1], numpy.int32)
+    places = numpy.array([[0, 2], [1, 1]], numpy.int32)
+    found = numpy.take_along_axis(x, places[..., None], 1)
+    ins, attr = described(x, places, axis), acl.op.create_attr()
+    assert acl.set_tensor_const(ins[2], acl.util.bytes_to_ptr(axis.tobytes()), axis.nbytes) == 0
+    assert acl.op.set_attr_int(attr, "batch_dims", 1) == 0
+    assert acl.op.compile("GatherV2", ins, described(found), attr, 0, 0, None) == 0
+    code, made = run(stream, "GatherV2", [x, places, axis], found, attr, (ins, described(found)))
+    assert code == 0 and (values(made, FLOAT, 2, 2, 4) == found).all()
+    assert acl.op.set_attr_int(attr, "batch_dims", 2) == 0
+    assert acl.op.compile("GatherV2", ins, described(found), attr, 0, 0, None) == INVALID
+    assert "batch_dims=2 for axis 1" in message()
+
+
+def test_chosen_boxes_leave_what_is_behind_them(stream: int) -> None:
+    boxes = numpy.array([[0, 0, 4, 4], [0, 0, 4, 5], [9, 9, 12, 12]], numpy.float32)
+    inputs = [boxes, numpy.array([0.5, 0.9, 0.7], numpy.float32), numpy.array(3, numpy.int32)]
+    inputs += [numpy.array(0.5, numpy.float32), numpy.array(0, numpy.float32)]
+    made, outs, none = buffer(numpy.full(3, -1, numpy.int32)), [desc(INT32, 3)], acl.op.create_attr()
+    given = ("NonMaxSuppressionV3", described(*inputs), [buffer(one) for one in inputs], outs, [made], none)
+    assert acl.op.compile_and_execute(*given, 0, 0, None, stream) == 0, message()
+    assert acl.rt.synchronize_stream(stream) == 0 and values(made, INT32, 3).tolist() == [1, 2, -1]
+    assert acl.op.set_attr_int(none, "offset", 1) == 0
+    assert acl.op.compile_and_execute(*given, 0, 0, None, stream) != 0 and "offset other than 0" in message()
+
+
 def test_a_handle_is_run_and_ended(stream: int) -> None:
     x = numpy.arange(4, dtype=numpy.float32)
     none = acl.op.create_attr()

@@ -35,6 +35,18 @@ at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
   }
   return at::index_select(x, at, places).reshape(taken_sizes(x, at, indices.sizes()));
 }
+at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices, int64_t batch) {
+  if (!batch) return taken(x, dim, indices);
+  const int64_t at = wrap(dim, x);
+  SIM_CHECK(x.sizes().slice(0, batch) == indices.sizes().slice(0, batch), "the first ", batch, " dimensions of ",
+            x.sizes(), " and of the indices ", indices.sizes(), " differ");
+  const Dims sizes = taken_sizes(x, at, indices.sizes().slice(batch));
+  const at::Tensor rows = x.flatten(0, batch - 1), places = indices.flatten(0, batch - 1);
+  at::Tensor out = at::empty(sizes, x.options());
+  at::Tensor each = out.flatten(0, batch - 1);
+  for (int64_t i = 0; i < rows.size(0); ++i) each[i].copy_(taken(rows[i], at - batch, places[i]));
+  return out;
+}
 Dims taken_sizes(const at::Tensor& x, int64_t dim, at::IntArrayRef indices) {
   if (!x.dim()) return {};
   const int64_t at = wrap(dim, x);

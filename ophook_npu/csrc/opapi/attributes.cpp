@@ -30,28 +30,30 @@ int count(const char* caller, const T* list, Values T::* values, uint64_t* size)
   return 0;
 }
 
-// `tensor` is at another address now: so are the next runs of the executor, which was given `object`.
+// `tensor` is at another address now: so are the next runs of the executor, which was given `object`. The tensor's is
+// set first, as in CANN: programs refresh tensors without an executor before they ask for one.
 int move(const char* caller, aclOpExecutor* executor, aclTensor* tensor, const void* object, void* address) {
-  if (int code = check(caller, executor, address)) return code;
+  if (!tensor) return sim_fail(kInnerNull, "%s: no tensor", caller);
   if (int code = check(caller, tensor)) return code;
+  tensor->data = address;
+  if (!executor) return sim_fail(kInnerNull, "%s: no executor; the tensor has its new address", caller);
+  if (int code = check(caller, executor)) return code;
   const char* const name = executor->call->name;
   if (!executor->repeatable)
     return sim_fail(kInvalid, "%s: aclSetAclOpExecutorRepeatable was not called for this %s", caller, name);
-  void* const before = std::exchange(tensor->data, address);
   try {
     if (auto call = moved(*executor->call, object)) {
       release(std::exchange(executor->call, call.release()));
       return 0;
     }
   } catch (const c10::Error& error) {
-    tensor->data = before;
     return sim_fail(kInvalid, "%s: %s: %s", caller, name, error.what_without_backtrace());
   }
-  tensor->data = before;
   return sim_fail(kInvalid, "%s: the tensor was not passed to this call of %s", caller, name);
 }
 
 int move_member(const char* caller, aclOpExecutor* executor, size_t position, aclTensorList* list, void* address) {
+  if (!list) return sim_fail(kInnerNull, "%s: no list", caller);
   if (int code = check(caller, list)) return code;
   if (position >= list->tensors.size())
     return sim_fail(kInvalid, "%s: tensor %zu of %zu", caller, position, list->tensors.size());

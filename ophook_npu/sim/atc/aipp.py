@@ -105,9 +105,7 @@ def read(path: Path) -> list[Aipp]:
         raise AtcError("E13000", f"Path {path} is empty. Reason: there is no such file.",
                        todo="give --insert_op_conf the path of a configuration")  # fmt: skip
     try:
-        return parse(path.read_text())
-    except UnicodeDecodeError as error:
-        raise AtcError("E13005", f"Failed to parse file {path}: it is no UTF-8.") from error
+        return parse(path.read_text("utf-8", "replace"))  # a comment may be in any encoding
     except AtcError as error:
         raise AtcError(error.code, f"{path}: {error.text}", todo=error.todo) from error
 

@@ -33,11 +33,12 @@ def read_text(path: Path) -> Fields:
     from google.protobuf import text_format
 
     try:
-        tokens = text_format.Tokenizer(path.read_text(encoding="utf-8").splitlines())
+        # A comment may be in any encoding.
+        tokens = text_format.Tokenizer(path.read_text(encoding="utf-8", errors="replace").splitlines())
         net = _message(tokens, "")
     except OSError as error:
         raise AtcError("E13000", f"The path {path} is invalid: {error.strerror}.") from None
-    except (UnicodeDecodeError, text_format.ParseError) as error:
+    except text_format.ParseError as error:
         raise AtcError(
             "E11032", f"Failed to parse message model. The error field is {path}. Reason: {error}."
         ) from None

@@ -11,6 +11,9 @@
 #include "register/op_impl_registry.h"
 #include "tiling/platform/platform_ascendc.h"
 #include "tiling/tiling_api.h"
+#include "tiling/matrix/matmul_tilingdata.h"
+#include "tiling/softmax/softmax_tiling_intf.h"
+#include "tiling/math/log_tiling.h"
 
 BEGIN_TILING_DATA_DEF(Inner)
 TILING_DATA_FIELD_DEF(int64_t, wide);

@@ -113,8 +113,10 @@ def test_files(tmp_path: Path) -> None:
         aipp.read(tmp_path / "nowhere.cfg")
     path = tmp_path / "aipp.cfg"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(AtcError, match=r"E13005: .*aipp\.cfg: it is no UTF-8"):
+    with pytest.raises(AtcError, match=r"E13005: .*aipp\.cfg: Failed to parse file"):
         aipp.read(path)
+    path.write_bytes(f"aipp_op {{ {RGB} }} # ".encode() + "模式".encode("gbk"))  # the parser skips comments unread
+    assert len(aipp.read(path)) == 1
     path.write_text("aipp_op { aipp_mode: dynamic }")
     with pytest.raises(AtcError, match=r"E10052: .*aipp\.cfg: AIPP configuration is invalid"):
         aipp.read(path)

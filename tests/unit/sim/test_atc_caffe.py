@@ -59,6 +59,12 @@ def test_shapes_of_inputs(head: str, shape: list[int], tmp_path: Path) -> None:
     assert [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim] == shape
 
 
+def test_comments_in_any_encoding(tmp_path: Path) -> None:
+    model, weights = files(tmp_path, X + layer("ReLU", "", "x"), {})
+    model.write_bytes(model.read_bytes() + "# 网络".encode("gbk"))
+    assert len(onnx_of(model, weights, {})[0].graph.node) == 1
+
+
 def test_text_as_protobuf_takes_it(tmp_path: Path) -> None:
     net = (
         X

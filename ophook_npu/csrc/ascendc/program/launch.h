@@ -119,6 +119,20 @@ inline uint8_t* user_workspace(void* workspace) {
 // The same for a call that waits; `kind` as ascendc_options has it.
 int run_now(const char* kernel, uint64_t blocks, int kind, uint64_t tiling_key, Bound work);
 
+// An argument of a launch in a source of ascendc_library: void* for each pointer, whatever the kernel's is to.
+struct Address {
+  void* address;
+  template <typename T>
+  operator T*() const {
+    return static_cast<T*>(address);
+  }
+};
+template <typename T>
+auto argument(T value) {
+  if constexpr (std::is_convertible_v<T, void*> && std::is_pointer_v<T>) return Address{value};
+  else return value;
+}
+
 template <typename Kernel>
 struct Launch {
   const char* name;

@@ -174,6 +174,19 @@ Results chosen(const Args& a) {
   return {places, count};
 }
 
+// Its places stand at the front of what its caller made room for.
+void chosen_alone_rule(Shaper& s) {
+  require_same_dtype(s, 0, 2);
+  s.match(pattern<"n 4, n -> n">);
+  one_number(s, 2, 5);
+  if (s.integer("offset")) throw Refused("an offset other than 0 is not simulated");
+  s.out(kInt32, known({unknown}));
+}
+Results chosen_alone(const Args& a) {
+  a.fit(0, at::tensor(kernels::chosen_boxes(a[0], a[1], chosen_by(a)), at::kInt));
+  return {};
+}
+
 // How many stay is told by the values, where they are there.
 kernels::Suppression each_chosen_by(const Call& call) {
   const auto number = [&](size_t input, double otherwise) {
@@ -307,6 +320,9 @@ const Family boxes_rows = {
     ROW(PSROIPoolingGradV2D, "x rois -> y | spatial_scale:Float group_size:Int output_dim:Int input_size:ListInt",
         position_sensitive_grad_rule,
         kernels::position_sensitive_means_backward(a[0], a[1], position_sensitive(a), a.output(0).sizes())),
+    {"NonMaxSuppressionV3",
+     "boxes scores max_output_size iou_threshold score_threshold -> selected_indices | offset:Int=0", chosen_alone_rule,
+     chosen_alone},
     {"NonMaxSuppressionV4",
      "boxes scores max_output_size iou_threshold score_threshold -> selected_indices valid_outputs | "
      "pad_to_max_output_size:Bool=false",

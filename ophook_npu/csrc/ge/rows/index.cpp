@@ -66,14 +66,17 @@ void slice_rule(Shaper& s) {
 // ---- indexing ---------------------------------------------------------------------------------------------------
 void gather_along(Shaper& s, const Values& axis) {
   Shape data = s.shape(0), indices = s.shape(1);
-  if (s.knows("batch_dims") && s.integer("batch_dims")) throw Refused("batch_dims is not simulated");
+  const int64_t batch = s.knows("batch_dims") ? s.integer("batch_dims") : 0;
+  if (batch < 0) throw Refused("a negative batch_dims is not simulated");
   Shape out;
   if (data && indices && axis) {
     int64_t at = wrap(axis->at(0), rank_of(data));
     if (data->empty()) throw Refused("it gathers along an axis, its input x is " + s.describe(0));
+    if (batch > at || batch > rank_of(indices))
+      throw Refused(c10::str("batch_dims=", batch, " for axis ", at, " and indices ", s.describe(1)));
     out = data;
     out->erase(at);
-    out->insert(out->begin() + at, indices->begin(), indices->end());
+    out->insert(out->begin() + at, indices->begin() + batch, indices->end());
   }
   s.out(s.dtype(0), out);
 }
@@ -326,7 +329,7 @@ const Family index_rows = {
         "negative_index_support:Bool=false",
         gather, kernels::taken(a[0], 0, a[1])),
     ROW(GatherV2, "x indices axis -> y | batch_dims:Int=0 is_preprocessed:Bool=false negative_index_support:Bool=false",
-        gather_v2, kernels::taken(a[0], a.need(2).at(0), a[1])),
+        gather_v2, kernels::taken(a[0], a.need(2).at(0), a[1], a.integer("batch_dims"))),
     ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements,
         at::gather(a[0], a.integer("dim"), a[1].to(at::kLong))),
     ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", scatter_elements,

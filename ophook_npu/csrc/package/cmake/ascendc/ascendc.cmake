@@ -41,7 +41,12 @@ function(ascendc_library name kind)
     set_source_files_properties(${sources} PROPERTIES LANGUAGE ASC)
     add_library(${name} ${kind} ${sources})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    target_compile_options(${name} PRIVATE ${_ophook_arch})
+    foreach(made ARCHIVE LIBRARY) # in build/lib, where the scripts of projects look
+        if(NOT CMAKE_${made}_OUTPUT_DIRECTORY)
+            set_target_properties(${name} PROPERTIES ${made}_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+        endif()
+    endforeach()
+    target_compile_options(${name} PRIVATE ${_ophook_arch} --ophook-library)
     set(headers "${CMAKE_CURRENT_BINARY_DIR}/include/${name}")
     _ophook_flags(${name} flags)
     add_custom_command(
