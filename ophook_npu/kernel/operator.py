@@ -256,7 +256,9 @@ class _Call:
             allowed = ", ".join(a.name for a in prototype.attrs) or "no attributes"
             raise OphookError(prototype.type, f"no attribute {', '.join(sorted(unknown))}", allowed=allowed)
         attrs = (native.Attr * max(1, len(prototype.attrs)))(*(self._attr(a, attributes) for a in prototype.attrs))
-        counts = (ctypes.c_int32 * len(blocks))(*(len(own) for own in blocks))
+        # As an aclnn function has it, one that is absent keeps its place.
+        given = [len(own) or -(p.kind != DYNAMIC) for p, own in zip(prototype.inputs, blocks, strict=True)]
+        counts = (ctypes.c_int32 * len(blocks))(*given)
         made = (ctypes.c_int32 * len(prototype.outputs))(*self.counts)
         soc = dataclasses.replace(find(kernel.settings.soc))
         if kernel.settings.cores:

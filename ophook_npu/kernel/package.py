@@ -374,7 +374,7 @@ extern "C" OPHOOK_PACKAGE_API int {function}({row([*signature, _LAST])})
     const aclTensor* ophook_inputs[] = {{{row([f"{_AS_TENSOR}({name})" for name in given[:inputs]])}}};
     const aclTensor* ophook_outputs[] = {{{row(outputs)}}};
     ophook_attribute ophook_attributes[{max(1, attributes)}] = {{}};
-{taken}    return ophook_package_first(&{own}, ophook_inputs, ophook_attributes, {attributes}, ophook_outputs, workspaceSize, executor);
+{taken}    return ophook_package_begin(&{own}, ophook_inputs, ophook_attributes, {attributes}, ophook_outputs, workspaceSize, executor);
 }}
 """
     return f"""#include "package/kernel_package.h"
@@ -388,7 +388,7 @@ struct aclTensorList;
 namespace {{
 {dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
 const char* const k{type_}Names[] = {{{names}}};
-const int32_t k{type_}Optional[] = {{{row([*(int(p.kind == OPTIONAL) for p in prototype.inputs), 0])}}};
+const int32_t k{type_}Optional[] = {{{row([*(int(p.kind == OPTIONAL) for p in (*prototype.inputs, *prototype.outputs)), 0])}}};
 const int32_t k{type_}Becomes[] = {{{row([*(becomes(p) for p in prototype.inputs), 0])}}};
 const int32_t k{type_}Same[] = {{{row(same)}}};
 const int32_t k{type_}Computed[] = {{{row([*(int(p.computed) for p in prototype.outputs), 0])}}};

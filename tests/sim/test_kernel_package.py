@@ -283,6 +283,55 @@ def test_a_read_behind_a_tensor_is_told_and_is_an_error_where_it_is_used(run_sim
     assert second.startswith("507015 ") and "[uninitialized]" in second, second
 
 
+_ABSENT = """
+import ctypes, torch, torch_npu
+own, base, acl = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so"), ctypes.CDLL("libascendcl.so")
+base.aclCreateTensor.restype, acl.aclGetRecentErrMsg.restype = ctypes.c_void_p, ctypes.c_char_p
+def made(t):
+    sizes, one = (ctypes.c_int64 * 1)(t.numel()), (ctypes.c_int64 * 1)(1)
+    begin, rank = ctypes.c_void_p(t.data_ptr()), ctypes.c_uint64(1)
+    return ctypes.c_void_p(base.aclCreateTensor(sizes, rank, 3, one, ctypes.c_int64(0), 2, sizes, rank, begin))
+size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+var, at, done = (torch.zeros(n, dtype=torch.int32).npu() for n in (4, 1, 8))
+stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+given = [made(var), None, made(at), None, made(done), ctypes.byref(size), ctypes.byref(executor)]
+print(own.aclnnFillIndexGetWorkspaceSize(*given), acl.aclGetRecentErrMsg())
+print(own.aclnnFillIndex(None, size, executor, stream), acl.aclrtSynchronizeStream(stream), done.tolist()[0])
+given[4] = None
+print(own.aclnnFillIndexGetWorkspaceSize(*given), acl.aclGetRecentErrMsg())
+"""
+
+
+def test_what_is_absent_keeps_its_place(run_sim, tmp_path: Path) -> None:
+    """An optional input between two others, and an optional output: null pointers for the kernel."""
+    from ophook_npu.sim.packages import build
+
+    shutil.copytree(ROOT / "tests" / "unit" / "kernel" / "changes", tmp_path / "project")
+    host, kernel = tmp_path / "project/op_host/fill_index.cpp", tmp_path / "project/op_kernel/fill_index.cpp"
+    of = ".DataType({ge::DT_INT32}).Format({ge::FORMAT_ND});"
+    for file, place, more in (
+        (host, '    this->Input("index")', f'    this->Input("between").ParamType(OPTIONAL){of}\n'),
+        (host, "    this->SetInferShape", f'    this->Output("rest").ParamType(OPTIONAL){of}\n'),
+        (host, "    this->SetInferShape", f'    this->Output("done").ParamType(REQUIRED){of}\n'),
+        (host, "  context->SetBlockDim(1);",
+         "  if (context->GetInputShape(1) || !context->GetInputShape(2) || context->GetOutputShape(0)) {\n"
+         "    return ge::GRAPH_FAILED;\n  }\n"),
+        (kernel, "GM_ADDR index", "GM_ADDR between, "),
+        (kernel, "GM_ADDR workspace", "GM_ADDR rest, GM_ADDR done, "),
+        (kernel, "  dcci(var, 0);",
+         "  for (int i = 0; i < 8; ++i) reinterpret_cast<__gm__ int32_t*>(done)[i] = between || rest ? 2 : 1;\n"),
+    ):  # fmt: skip
+        text = file.read_text()
+        assert place in text
+        file.write_text(text.replace(place, more + place, 1))
+    build(tmp_path / "project", tmp_path / "absent")
+    library = str(tmp_path / "absent" / "op_api/lib/libcust_opapi.so")
+    done = run_sim(f"LIBRARY = {library!r}\n{_ABSENT}")
+    first, second, third, *_ = done.stdout.splitlines()
+    assert first.startswith("0 ") and second == "0 0 1", done.stdout + done.stderr
+    assert third.startswith("161002 ") and "done must be given" in third, third
+
+
 _OTHER = """
 import torch
 from ophook_npu.ops import npu_add_custom

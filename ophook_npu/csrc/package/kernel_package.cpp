@@ -234,7 +234,7 @@ struct KernelCall final : PendingCall {
       } else {
         live(name, given[i]);
         all.push_back(convert(given[i]));
-        TORCH_CHECK(!written || all.back().defined(), name, " must be given");
+        TORCH_CHECK(!written || all.back().defined() || op->optional[from + i], name, " must be given");
       }
       const bool listed = form == ophook_tensors;
       parameters.push_back({name, form, begin, all.size() - begin, listed || all.back().defined()});
@@ -283,15 +283,16 @@ struct KernelCall final : PendingCall {
     }
     std::vector<ascendc_tensor> given, results;
     std::vector<int32_t> counts, result_counts;
-    for (const Parameter& one : of_inputs) counts.push_back(one.given ? int32_t(one.count) : 0);
-    for (const Parameter& one : of_outputs) result_counts.push_back(int32_t(one.count));
+    for (const Parameter& one : of_inputs) counts.push_back(one.given ? int32_t(one.count) : -1);
+    for (const Parameter& one : of_outputs) result_counts.push_back(one.given ? int32_t(one.count) : -1);
     for (const Parameter& one : of_inputs)
       for (size_t k = one.begin; k < one.begin + one.count; ++k) {
         if (!inputs[k].defined()) continue;
         given.push_back(describe(inputs[k]));
         if (one.form == ophook_unread) given.back().data = nullptr;
       }
-    for (const at::Tensor& tensor : outputs) results.push_back(describe(tensor));
+    for (const at::Tensor& tensor : outputs)
+      if (tensor.defined()) results.push_back(describe(tensor));
     const sim_soc* soc = sim_current_soc();
     const ascendc_soc platform = ophook::rt::platform_of(*soc);
     std::vector<ascendc_tensor> inferred = results;
@@ -312,9 +313,13 @@ struct KernelCall final : PendingCall {
     if (std::any_of(outputs.begin(), outputs.end(), untold)) {
       const int failed = code->infer(&call, error, sizeof error);
       TORCH_CHECK(!failed || failed == ASCENDC_INFERS_NOTHING, error);
+      size_t told_of = 0;
       for (size_t i = 0; !failed && i < of_outputs.size(); ++i)
-        for (size_t k = of_outputs[i].begin; op->same_as[i] < 0 && k < of_outputs[i].begin + of_outputs[i].count; ++k)
-          sim::idle(outputs[k], at::IntArrayRef(inferred[k].dims, size_t(inferred[k].rank)));
+        for (size_t k = of_outputs[i].begin; k < of_outputs[i].begin + of_outputs[i].count; ++k) {
+          if (!outputs[k].defined()) continue;
+          const ascendc_tensor& one = inferred[told_of++];
+          if (op->same_as[i] < 0) sim::idle(outputs[k], at::IntArrayRef(one.dims, size_t(one.rank)));
+        }
     }
     call.outputs = results.data();
     ascendc_tiling told;  // it has room for the longest tiling data: as this call's own, its pages would be fresh ones
@@ -400,9 +405,10 @@ struct KernelCall final : PendingCall {
             overlap(dense_inputs[i], out))
           dense_inputs[i] = dense_copy(dense_inputs[i]);
     for (size_t i = 0; i < outputs.size(); ++i)
-      dense_outputs.push_back(input_of[i] >= 0             ? dense_inputs[size_t(input_of[i])]
-                              : outputs[i].is_contiguous() ? outputs[i]
-                                                           : at::empty(outputs[i].sizes(), outputs[i].options()));
+      dense_outputs.push_back(input_of[i] >= 0 ? dense_inputs[size_t(input_of[i])]
+                              : !outputs[i].defined() || outputs[i].is_contiguous()
+                                  ? outputs[i]
+                                  : at::empty(outputs[i].sizes(), outputs[i].options()));
     described.reserve(of_inputs.size() + of_outputs.size());
     // An output holds what the caller has put there, zeros mostly, and a kernel may add to it or write a part of it:
     // nobody can tell that from memory that nobody has written. Who asks for strict findings has both refused.
@@ -411,7 +417,7 @@ struct KernelCall final : PendingCall {
       add_all(one, dense_inputs, one.count && written(one.begin) ? 2 : options.strict ? 0 : ASCENDC_GIVEN);
     for (size_t i = 0; i < of_outputs.size(); ++i) {
       const Parameter& one = of_outputs[i];
-      const bool filled = need_atomic && initial[i].bytes;
+      const bool filled = need_atomic && initial[i].bytes && one.given;
       for (size_t k = one.begin; filled && k < one.begin + one.count; ++k) fill(dense_outputs[k], initial[i]);
       const bool held = op->same_as[i] >= 0 || filled || op->computed[i];
       add_all(one, dense_outputs, held ? 2 : options.strict ? 1 : ASCENDC_FILLED);
@@ -482,7 +488,8 @@ struct KernelCall final : PendingCall {
     static std::mutex mutex;
     static std::set<std::string> told;
     std::lock_guard<std::mutex> lock(mutex);
-    if (told.insert(op->type).second) sim_warn("the kernel of %s does what a device takes, and may be wrong: %s", op->type, summary);
+    if (told.insert(op->type).second)
+      sim_warn("the kernel of %s does what a device takes, and may be wrong: %s", op->type, summary);
   }
 
   // As ListTensorDesc reads it: the distance to the addresses; of each tensor its dimensions and its place in 32 bits
@@ -534,7 +541,7 @@ struct KernelCall final : PendingCall {
 
 extern "C" {
 
-OPHOOK_PACKAGE_API int ophook_package_first(const ophook_operator* op, const aclTensor* const* inputs,
+OPHOOK_PACKAGE_API int ophook_package_begin(const ophook_operator* op, const aclTensor* const* inputs,
                                             const ophook_attribute* attributes, size_t attribute_count,
                                             const aclTensor* const* outputs, uint64_t* workspace,
                                             aclOpExecutor** executor) {

@@ -43,7 +43,7 @@ typedef struct ophook_operator {
   size_t input_count, output_count, choice_count;
   const char* const* names;      // of inputs, then of outputs
   const int32_t* forms;          // what the function takes, an ophook_form: of inputs, then of outputs
-  const int32_t* optional;       // whether it may be null: of inputs
+  const int32_t* optional;       // whether it may be null: of inputs, then of outputs
   const int32_t* becomes;        // of each input: the data type of a scalar, or -1 - the input whose data type it has
   const int32_t* same_as;        // for each output the input that it is, or -1
   const int32_t* computed;       // of each output: whether the kernel tells its shape
@@ -77,7 +77,7 @@ typedef struct ophook_attribute {
 #else
 #define OPHOOK_KERNEL_FUNCTION(name, parameters, ...) OPHOOK_PACKAGE_API int name parameters;
 #endif
-OPHOOK_KERNEL_FUNCTION(ophook_package_first,
+OPHOOK_KERNEL_FUNCTION(ophook_package_begin,
                        (const ophook_operator* op, const struct aclTensor* const* inputs, const ophook_attribute* attributes,
                         size_t attribute_count, const struct aclTensor* const* outputs, uint64_t* workspace,
                         struct aclOpExecutor** executor),

@@ -38,7 +38,9 @@ typedef struct ascendc_soc {
 typedef struct ascendc_call {
   const char* type;
   const ascendc_tensor* inputs;
-  const int32_t* input_counts;  // tensors of each parameter: 0 absent, more than 1 only where it is dynamic
+  // Tensors of each parameter: 0 absent, -1 absent and in its place all the same (as an aclnn function has it:
+  // operators that run on devices count so), more than 1 only where it is dynamic.
+  const int32_t* input_counts;
   size_t input_parameters;
   ascendc_tensor* outputs;  // written by inference
   const int32_t* output_counts;

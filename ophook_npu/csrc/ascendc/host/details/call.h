@@ -11,16 +11,17 @@ namespace ophook::host {
 
 inline void fill(const ascendc_tensor* tensors, const int32_t* counts, size_t parameters,
                  std::vector<gert::Tensor>& out, std::vector<gert::CompileTimeTensorDesc>& descs,
-                 std::vector<std::vector<int>>& ir) {
+                 std::vector<std::vector<int>>& ir, std::vector<int>& places) {
   size_t at = 0;
   for (size_t p = 0; p < parameters; ++p) {
     ir.emplace_back();
+    if (counts[p] < 0) places.push_back(-1);
     for (int32_t i = 0; i < counts[p]; ++i, ++at) {
       const ascendc_tensor& t = tensors[at];
       gert::StorageShape shape;
       for (int32_t d = 0; d < t.rank; ++d)
         shape.MutableOriginShape().AppendDim(t.dims[d]), shape.MutableStorageShape().AppendDim(t.dims[d]);
-      ir.back().push_back(int(out.size()));
+      ir.back().push_back(int(out.size())), places.push_back(int(out.size()));
       out.emplace_back(shape, gert::StorageFormat(), t.data ? gert::kOnHost : gert::kOnDeviceHbm, ge::DataType(t.dtype),
                        const_cast<void*>(t.data));
       descs.emplace_back().SetDataType(ge::DataType(t.dtype));
@@ -30,8 +31,10 @@ inline void fill(const ascendc_tensor* tensors, const int32_t* counts, size_t pa
 inline gert::Node node_of(const ascendc_call& call) {
   gert::Node node;
   node.name = node.type = call.type;
-  fill(call.inputs, call.input_counts, call.input_parameters, node.inputs, node.input_descs, node.ir_inputs);
-  fill(call.outputs, call.output_counts, call.output_parameters, node.outputs, node.output_descs, node.ir_outputs);
+  fill(call.inputs, call.input_counts, call.input_parameters, node.inputs, node.input_descs, node.ir_inputs,
+       node.input_places);
+  fill(call.outputs, call.output_counts, call.output_parameters, node.outputs, node.output_descs, node.ir_outputs,
+       node.output_places);
   std::vector<gert::AttrValue> attrs;
   for (size_t i = 0; i < call.attr_count; ++i) {
     const ascendc_attr& a = call.attrs[i];

@@ -167,6 +167,15 @@ struct Node {
   std::string name, type;
   std::vector<Tensor> inputs, outputs;
   std::vector<std::vector<int>> ir_inputs, ir_outputs;  // which tensors each parameter stands for
+  std::vector<int> input_places, output_places;         // the tensor at each place, -1: one that is absent kept it
+  static size_t at(const std::vector<int>& places, size_t i) {
+    return i < places.size() && places[i] >= 0 ? static_cast<size_t>(places[i]) : SIZE_MAX;
+  }
+  template <typename T>
+  static auto* one_of(T& all, const std::vector<int>& places, size_t i) {
+    const size_t found = at(places, i);
+    return found < all.size() ? &all[found] : nullptr;
+  }
   std::vector<CompileTimeTensorDesc> input_descs, output_descs;
   RuntimeAttrs attrs{{}};
   fe::PlatFormInfos platform;
@@ -200,10 +209,10 @@ class ComputeNodeInfo {
     return ir < outputs_.size() ? &outputs_[ir] : nullptr;
   }
   const CompileTimeTensorDesc* GetInputTdInfo(size_t i) const {
-    return i < node_.inputs.size() ? &node_.input_descs[i] : nullptr;
+    return Node::one_of(node_.input_descs, node_.input_places, i);
   }
   const CompileTimeTensorDesc* GetOutputTdInfo(size_t i) const {
-    return i < node_.outputs.size() ? &node_.output_descs[i] : nullptr;
+    return Node::one_of(node_.output_descs, node_.output_places, i);
   }
   const RuntimeAttrs* GetAttrs() const { return &node_.attrs; }
 
@@ -231,7 +240,10 @@ class ExtendedKernelContext {
   const CompileTimeTensorDesc* GetOutputDesc(size_t i) const { return info_.GetOutputTdInfo(i); }
   const CompileTimeTensorDesc* GetRequiredInputDesc(size_t ir) const { return GetOptionalInputDesc(ir); }
   const CompileTimeTensorDesc* GetOptionalInputDesc(size_t ir) const { return GetDynamicInputDesc(ir, 0); }
-  const CompileTimeTensorDesc* GetDynamicInputDesc(size_t ir, size_t i) const { return GetInputDesc(place(ir, i)); }
+  const CompileTimeTensorDesc* GetDynamicInputDesc(size_t ir, size_t i) const {
+    const size_t at = place(ir, i);
+    return at < node_.input_descs.size() ? &node_.input_descs[at] : nullptr;
+  }
   const AnchorInstanceInfo* GetIrInputInstanceInfo(size_t ir) const { return info_.GetInputInstanceInfo(ir); }
   const AnchorInstanceInfo* GetIrOutputInstanceInfo(size_t ir) const { return info_.GetOutputInstanceInfo(ir); }
   size_t GetIrInputInstanceNum(size_t ir) const { return ir < node_.ir_inputs.size() ? node_.ir_inputs[ir].size() : 0; }
@@ -259,9 +271,9 @@ class TilingContext : public ExtendedKernelContext {
   }
   const StorageShape* GetInputShape(size_t i) const { return shape_of(GetInputTensor(i)); }
   const StorageShape* GetOutputShape(size_t i) const {
-    return shape_of(i < node_.outputs.size() ? &node_.outputs[i] : nullptr);
+    return shape_of(Node::one_of(node_.outputs, node_.output_places, i));
   }
-  const Tensor* GetInputTensor(size_t i) const { return i < node_.inputs.size() ? &node_.inputs[i] : nullptr; }
+  const Tensor* GetInputTensor(size_t i) const { return Node::one_of(node_.inputs, node_.input_places, i); }
   const Tensor* GetRequiredInputTensor(size_t ir) const { return instance(ir, 0); }
   const Tensor* GetOptionalInputTensor(size_t ir) const { return instance(ir, 0); }
   const Tensor* GetDynamicInputTensor(size_t ir, size_t i) const { return instance(ir, i); }
