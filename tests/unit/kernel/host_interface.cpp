@@ -122,6 +122,7 @@ int contexts() {
   }
   node.outputs.emplace_back(StorageShape(), StorageFormat(), ge::DT_UNDEFINED), node.output_descs.resize(1);
   node.ir_inputs = {{0}, {}, {1, 2}}, node.ir_outputs = {{0}};
+  node.input_places = {0, 1, 2}, node.output_places = {0};
   std::vector<AttrValue> attrs(4);
   attrs[0].kind = AttrValue::kInts, attrs[0].wholes = {4, 5};
   attrs[1].kind = AttrValue::kIntLists, attrs[1].wholes = {1, 2, 3}, attrs[1].lengths = {2, 1};
