@@ -193,6 +193,8 @@ def test_a_program_compiles_its_operator(stream: int) -> None:
     ins, outs, none = described(x, x), described(x), acl.op.create_attr()
     assert acl.op.compile("Maximum", ins, outs, none, 0, 0, None) == 0
     assert run(stream, "Maximum", [x, x[::-1].copy()], x)[0] == 0
+    # The result's elements, as the program looks at them.
+    assert acl.op.compile("Maximum", ins, [desc(FLOAT, 2, 2)], none, 0, 0, None) == 0
     assert acl.op.compile("Maximum", ins, [desc(FLOAT, 5)], none, 0, 0, None) == INVALID
     assert "output 0 does not have the shape" in message()
     assert acl.op.compile("Maximum", [desc(FLOAT, -1)] * 2, [desc(FLOAT, -1)], none, 0, 0, None) == INVALID

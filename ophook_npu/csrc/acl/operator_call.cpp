@@ -7,6 +7,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -192,15 +194,13 @@ bool open_ended(const ge_tensor& tensor) {
          std::find(tensor.dims, tensor.dims + tensor.rank, int64_t(ge_unknown_dim)) != tensor.dims + tensor.rank;
 }
 
-// Whether they differ in dimensions of 1 only: torch_npu leaves out, or adds, those that a view of the result will.
+// Whether they are as many elements: programs describe a result as they will look at it. torch_npu leaves out, or adds,
+// dimensions of 1, and mmcv has GatherV2 write groups of points.
 bool lies_as(const ge_tensor& one, const ge_tensor& other) {
-  const auto sizes = [](const ge_tensor& tensor) {
-    std::vector<int64_t> found;
-    std::copy_if(tensor.dims, tensor.dims + std::max(tensor.rank, 0), std::back_inserter(found),
-                 [](int64_t size) { return size != 1; });
-    return found;
+  const auto elements = [](const ge_tensor& tensor) {
+    return std::accumulate(tensor.dims, tensor.dims + std::max(tensor.rank, 0), int64_t{1}, std::multiplies<>());
   };
-  return sizes(one) == sizes(other);
+  return elements(one) == elements(other);
 }
 
 // What is written in place has the input's memory; torch_npu may describe it as the view that the operator writes.
