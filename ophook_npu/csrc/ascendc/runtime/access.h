@@ -27,10 +27,13 @@ struct Operation {
   // The same as `writes`, for a copy from device memory; `source`: its first `known` bytes.
   void fills(const Local& tensor, uint64_t first, uint64_t bytes, const uint8_t* source = nullptr, uint64_t known = 0);
   uint8_t* data(const Local& tensor) const { return core.memory->at(tensor.memory).data(tensor.offset, tensor.bytes); }
-  // Which of its bytes hold values.
+  // Which of its bytes hold values: as the memory keeps it, and as an instruction finds it that reads behind a buffer.
+  uint8_t* kept(const Local& tensor) const {
+    return core.memory->at(tensor.memory).written(tensor.offset, tensor.bytes);
+  }
   uint8_t* written(const Local& tensor) const {
     uint8_t* const known = behind ? known_behind(tensor) : nullptr;
-    return known ? known : core.memory->at(tensor.memory).written(tensor.offset, tensor.bytes);
+    return known ? known : kept(tensor);
   }
 
   // Device memory (`orders`: no core may write it meanwhile): how much of [data, data + bytes) may be touched, 0 where

@@ -103,7 +103,7 @@ uint64_t Behind::own(const Local& tensor, uint64_t first, uint64_t bytes) const 
 
 std::vector<uint8_t>* Behind::far(const Local& tensor) {
   for (auto& [one, known] : far_)
-    if (one.offset == tensor.offset && one.buffer == tensor.buffer) return &known;
+    if (one.offset == tensor.offset && one.buffer == tensor.buffer && one.dtype == tensor.dtype) return &known;
   return nullptr;
 }
 
@@ -239,7 +239,7 @@ void Walk::collect() {
 void carry(Operation& op, const Operand* operands, int count, const Run& run) {
   if (!op.core.launch.checks()) return;
   const uint32_t size = operands[0].size;
-  uint8_t* to = op.written(*operands[0].tensor) + run.offsets[0];
+  uint8_t* to = op.kept(*operands[0].tensor) + run.offsets[0];
   bool all = true;
   for (int i = 1; i < count; ++i)
     all &= all_written(op.written(*operands[i].tensor) + run.offsets[i], uint64_t(run.count) * operands[i].size);
