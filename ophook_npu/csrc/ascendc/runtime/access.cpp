@@ -173,7 +173,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   if (!writable(core, *a, call, at)) return 0;
   if (!core.launch.checks() || !a->tracked()) return usable;
   const uint64_t first = uint64_t(data - a->data);
-  const bool atomic = core.atomic_kind != 0;
+  const bool atomic = core.atomic_kind != 0 || adds;
   Touch touch;
   touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.atomic = atomic;
   touch.seq = seq, touch.told = core.told, touch.pipe = pipe, touch.at = at;
@@ -221,6 +221,8 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
     a->writes.meet(first, first + usable, meets);
     a->repeated[core.index].add(first, touch, true, [](uint64_t, const Touch&) {});
   } else {
+    for (const auto& [other, spans] : a->repeated)
+      if (other != core.index) spans.meet(first, first + usable, meets);
     a->writes.add(first, touch, a->role != 3, meets);
     a->repeated.clear();
   }

@@ -14,6 +14,7 @@ struct Operation {
   At at;
   uint32_t seq;
   bool same = false;  // what is written to device memory is there already
+  bool adds = false;  // it is added to what is there, without SetAtomicAdd
   Behind* behind = nullptr;
   uint32_t limits[kPipes];  // earlier operations of each pipe up to this number are over
 

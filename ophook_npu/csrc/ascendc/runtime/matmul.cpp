@@ -173,6 +173,7 @@ void product(Operation& op, const MatrixProduct& p) {
     if (p.atomic && !op.initialized(to, bytes))
       op.core.report(Kind::uninitialized, op.call, op.at,
                      "an atomic operation on device memory that was never written");
+    op.adds = p.atomic;
     op.same = !p.atomic && op.holds(to, from, bytes);
     const uint64_t usable = op.to_device(to, bytes);
     op.core.launch.counters.copied_out += usable;

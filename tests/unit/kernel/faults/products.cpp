@@ -115,3 +115,19 @@ void both_kinds_of_cores_fill(ARGUMENTS) {
   good(mm, x, y, z);
 }
 EXPORT(both_kinds_of_cores_fill)
+
+// With enAtomic a product is added: cores may do so to the same elements.
+template <bool wrong>
+void two_cores_add_a_product(ARGUMENTS) {
+  const TCubeTiling t = square();
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  good(mm, x, y, z);
+  SyncAll();
+  mm.SetTensorA(part(x));
+  mm.SetTensorB(part(y));
+  mm.IterateAll(whole(z), wrong ? 0 : 1);  // FAULT cores_overlap
+  mm.End();
+}
+EXPORT(two_cores_add_a_product)
