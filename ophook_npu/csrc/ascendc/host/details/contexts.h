@@ -172,7 +172,7 @@ struct Node {
     return i < places.size() && places[i] >= 0 ? static_cast<size_t>(places[i]) : SIZE_MAX;
   }
   template <typename T>
-  static auto* one_of(T& all, const std::vector<int>& places, size_t i) {
+  static const T* one_of(const std::vector<T>& all, const std::vector<int>& places, size_t i) {
     const size_t found = at(places, i);
     return found < all.size() ? &all[found] : nullptr;
   }
