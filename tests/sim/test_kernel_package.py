@@ -229,7 +229,7 @@ def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
     assert "SetValue: x is an input [input_changed]" in done.stderr, done.stderr
 
 
-_BEYOND = """
+_CALLS = """
 import ctypes, torch, torch_npu
 own, base, acl = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so"), ctypes.CDLL("libascendcl.so")
 base.aclCreateTensor.restype, acl.aclGetRecentErrMsg.restype = ctypes.c_void_p, ctypes.c_char_p
@@ -239,6 +239,8 @@ def made(t):
     return ctypes.c_void_p(base.aclCreateTensor(sizes, rank, 3, one, ctypes.c_int64(0), 2, sizes, rank, begin))
 size, executor = ctypes.c_uint64(), ctypes.c_void_p()
 stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+"""
+_BEYOND = """
 whole = torch.arange(4096, dtype=torch.int32).npu()
 torch.npu.synchronize()
 for index in (2, 3):
@@ -272,7 +274,7 @@ def test_a_read_behind_a_tensor_is_told_and_is_an_error_where_it_is_used(run_sim
     source.write_text(text.replace(place, more + place, 1))
     build(tmp_path / "project", tmp_path / "changes")
     library = str(tmp_path / "changes" / "op_api/lib/libcust_opapi.so")
-    done = run_sim(f"LIBRARY = {library!r}\n{_BEYOND}", OPHOOK_KERNEL_STRICT=strict)
+    done = run_sim(f"LIBRARY = {library!r}\n{_CALLS}{_BEYOND}", OPHOOK_KERNEL_STRICT=strict)
     assert done.returncode == 0, done.stderr
     first, second, *_ = done.stdout.splitlines()
     if strict == "1":
@@ -284,16 +286,7 @@ def test_a_read_behind_a_tensor_is_told_and_is_an_error_where_it_is_used(run_sim
 
 
 _ABSENT = """
-import ctypes, torch, torch_npu
-own, base, acl = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so"), ctypes.CDLL("libascendcl.so")
-base.aclCreateTensor.restype, acl.aclGetRecentErrMsg.restype = ctypes.c_void_p, ctypes.c_char_p
-def made(t):
-    sizes, one = (ctypes.c_int64 * 1)(t.numel()), (ctypes.c_int64 * 1)(1)
-    begin, rank = ctypes.c_void_p(t.data_ptr()), ctypes.c_uint64(1)
-    return ctypes.c_void_p(base.aclCreateTensor(sizes, rank, 3, one, ctypes.c_int64(0), 2, sizes, rank, begin))
-size, executor = ctypes.c_uint64(), ctypes.c_void_p()
 var, at, done = (torch.zeros(n, dtype=torch.int32).npu() for n in (4, 1, 8))
-stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
 given = [made(var), None, made(at), None, made(done), ctypes.byref(size), ctypes.byref(executor)]
 print(own.aclnnFillIndexGetWorkspaceSize(*given), acl.aclGetRecentErrMsg())
 print(own.aclnnFillIndex(None, size, executor, stream), acl.aclrtSynchronizeStream(stream), done.tolist()[0])
@@ -326,7 +319,7 @@ def test_what_is_absent_keeps_its_place(run_sim, tmp_path: Path) -> None:
         file.write_text(text.replace(place, more + place, 1))
     build(tmp_path / "project", tmp_path / "absent")
     library = str(tmp_path / "absent" / "op_api/lib/libcust_opapi.so")
-    done = run_sim(f"LIBRARY = {library!r}\n{_ABSENT}")
+    done = run_sim(f"LIBRARY = {library!r}\n{_CALLS}{_ABSENT}")
     first, second, third, *_ = done.stdout.splitlines()
     assert first.startswith("0 ") and second == "0 0 1", done.stdout + done.stderr
     assert third.startswith("161002 ") and "done must be given" in third, third

@@ -15,6 +15,7 @@
 #include "acl/tasks.h"
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/families.h"
 #include "core/sim.h"
 
 namespace {
@@ -156,15 +157,11 @@ SIM_API int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len) {
 SIM_API aclError aclrtCheckArchCompatibility(const char* soc_name, int32_t* compatible) {
   if (!soc_name || !compatible) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: null pointer", __func__);
   if (int code = sim_init()) return code;
-  const auto family = [](const char* name) {
-    for (const char* one : {"Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P", "Ascend310B"})
-      if (!strncmp(name, one, strlen(one))) return one;
-    return name;
-  };
   // Atlas A2 and Atlas A3 have the same instructions.
-  const auto like = [&](const char* name) {
-    const char* found = family(name);
-    return std::string(found) == "Ascend910_93" ? std::string("Ascend910B") : std::string(found);
+  const auto like = [](std::string_view name) {
+    for (const std::string_view one : sim::kFamilies)
+      if (name.starts_with(one)) return one == "Ascend910_93" ? std::string_view("Ascend910B") : one;
+    return name;
   };
   *compatible = like(soc_name) == like(sim_current_soc()->name);
   return ACL_SUCCESS;

@@ -10,13 +10,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/families.h"
 #include "opapi/rules.h"
 
 namespace sim::aclnn {
 
 class ShapeRules;
-constexpr std::array<std::string_view, 5> kFamilies{"Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P",
-                                                    "Ascend310B"};
 constexpr int kNoFamily = -1;
 
 // How a parameter hangs on one or two others, by their positions.

@@ -54,7 +54,7 @@ std::string folder_of(const void* address, int ups) {
 // What folders of kernels call the device's family.
 std::string family_folder() {
   const std::string soc = sim_current_soc()->name;
-  for (const std::string_view family : kFamilies) {
+  for (const std::string_view family : sim::kFamilies) {
     if (soc.rfind(family, 0) != 0) continue;
     std::string small(family);
     std::transform(small.begin(), small.end(), small.begin(), ::tolower);

@@ -230,7 +230,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
 }
 
 bool writable(Core& c, Argument& a, const char* call, At at, const char* name) {
-  if (a.role != 0 && a.role != 4 && a.role != ASCENDC_GIVEN) return true;
+  if (!a.is_input() && a.role != 4) return true;
   const bool given = a.role == ASCENDC_GIVEN;
   const std::string what = name ? text("%s is %s, an input", name, a.name.c_str()) : a.name + " is an input";
   c.report(given ? Kind::input_changed : Kind::input_written, call, at, what, a.name);

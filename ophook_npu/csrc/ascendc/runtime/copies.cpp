@@ -224,7 +224,9 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
   }
 }
 
-void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
+bool leaves_l0c(Local from) { return from.memory == Memory::l0c && core().launch.options.both_units; }
+
+void copy_local(const char* call, Local to, Local from, Blocks b, At at, bool relu) {
   Core& c = core();
   Pipe pipe = Pipe::V;
   if (from.memory == Memory::l1) pipe = Pipe::MTE1;
@@ -233,7 +235,9 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
   if (parameters) pipe = Pipe::FIX;
   Operation op(c, pipe, call, at);
   if (!c.usable(to, call, at) || !c.usable(from, call, at)) return;
-  if (!(table || parameters ? from.memory == Memory::l1
+  const bool product = leaves_l0c(from) && to.memory == Memory::ub;
+  if (!product &&
+      !(table || parameters ? from.memory == Memory::l1
                             : (to.memory == Memory::ub || to.memory == Memory::l1) && from.memory == Memory::ub)) {
     c.report(Kind::position, call, at, "DataCopy has no such route; LoadData has L1 to L0A and L0B", c.describe(from));
     return;
@@ -266,37 +270,18 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
     }
     std::memmove(data, read, b.length);
     std::memmove(written, known, b.length);
+    const uint32_t size = size_of(from.dtype);
+    for (uint64_t e = 0; relu && e < b.length; e += size)
+      if (scalar_at(from.dtype, data + e).real < 0) std::memset(data + e, 0, size);
   }
 }
 
-bool leaves_l0c(Local from) { return from.memory == Memory::l0c && core().launch.options.both_units; }
-
 void copy_product(Local to, Local from, Blocks b, int mode, int scale, bool relu, At at) {
-  Core& c = core();
-  Operation op(c, Pipe::V, "DataCopy", at);
-  if (!c.usable(to, op.call, at) || !c.usable(from, op.call, at)) return;
-  if (to.memory != Memory::ub)
-    return c.report(Kind::position, op.call, at, "from L0C (CO1) it goes to UB (CO2)", c.describe(to));
   if (mode != int(AscendC::BlockMode::BLOCK_MODE_MATRIX) || scale)
-    return c.report(Kind::parameter, op.call, at,
-                    scale ? "factors on the way from L0C to UB (deqScale) are not simulated; allowed: DEQ_NONE"
-                          : "from L0C to UB only whole matrices are simulated: BLOCK_MODE_MATRIX");
-  if (!b.length || !b.count) return;
-  const uint64_t to_step = b.length + b.to_gap, from_step = b.length + b.from_gap;
-  if (!op.aligned(to, kBlock, "the destination") || !op.aligned(from, kBlock, "the source")) return;
-  if (!op.inside(to, 0, (b.count - 1) * to_step + b.length, "the destination")) return;
-  if (!op.inside(from, 0, (b.count - 1) * from_step + b.length, "the source")) return;
-  c.launch.counters.moved += b.count * b.length;
-  const uint32_t size = size_of(from.dtype);
-  for (uint32_t i = 0; i < b.count; ++i) {
-    op.reads(from, i * from_step, b.length);
-    op.writes(to, i * to_step, b.length);
-    uint8_t* const data = op.data(to) + i * to_step;
-    std::memcpy(data, op.data(from) + i * from_step, b.length);
-    std::memcpy(op.written(to) + i * to_step, op.written(from) + i * from_step, b.length);
-    for (uint64_t at_byte = 0; relu && at_byte < b.length; at_byte += size)
-      if (scalar_at(from.dtype, data + at_byte).real < 0) std::memset(data + at_byte, 0, size);
-  }
+    return core().report(Kind::parameter, "DataCopy", at,
+                         scale ? "factors on the way from L0C to UB (deqScale) are not simulated; allowed: DEQ_NONE"
+                               : "from L0C to UB only whole matrices are simulated: BLOCK_MODE_MATRIX");
+  copy_local("DataCopy", to, from, b, at, relu);
 }
 
 void pad_value(uint64_t bits) { core().pad_value = bits; }

@@ -131,7 +131,7 @@ OPHOOK_RT void copy_out(const char* call, Global to, Local from, Blocks blocks, 
 OPHOOK_RT bool leaves_l0c(Local from);
 // From L0C to UB, with what DataCopyEnhancedParams says.
 OPHOOK_RT void copy_product(Local to, Local from, Blocks blocks, int mode, int scale, bool relu, At at);
-OPHOOK_RT void copy_local(const char* call, Local to, Local from, Blocks blocks, At at);
+OPHOOK_RT void copy_local(const char* call, Local to, Local from, Blocks blocks, At at, bool relu = false);
 
 // ---- scalar access ----
 OPHOOK_RT void* local_address(Local tensor);
