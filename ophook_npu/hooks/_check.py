@@ -13,6 +13,7 @@ from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
 from ophook_npu.errors import OphookError
+from ophook_npu.hooks._tracing import computes_by_itself
 from ophook_npu.plural import counted
 
 
@@ -212,13 +213,17 @@ def _aliasing(
         written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
         if written and written[0] in values and result is not values[written[0]]:
             return f"must return its argument {written[0]!r} itself"
-    elif info is None and result.layout == torch.strided:
+    elif info is None and _has_memory(result):
         for name, value in values.items():
             if name in promise.shares:
                 continue
-            if isinstance(value, torch.Tensor) and value.layout == torch.strided and _same_memory(result, value):
+            if isinstance(value, torch.Tensor) and _has_memory(value) and _same_memory(result, value):
                 return f"the result shares memory with argument {name!r}; return a copy"
     return None
+
+
+def _has_memory(tensor: torch.Tensor) -> bool:
+    return tensor.layout == torch.strided and not computes_by_itself(tensor)
 
 
 def _same_memory(a: torch.Tensor, b: torch.Tensor) -> bool:

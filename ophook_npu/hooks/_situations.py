@@ -9,7 +9,8 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -112,6 +113,29 @@ def _vmap(b: Bench) -> str:
         return b.answer(torch.vmap(b.model.mm)(b.x.expand(2, 4, 4), b.w.expand(2, 4, 4)))
 
 
+def _func_grad(b: Bench) -> str:
+    with b.hook():
+        return b.answer(torch.func.vjp(lambda x: b.model(x, b.w), b.x)[0])
+
+
+def _forward_mode(b: Bench) -> str:
+    with b.hook():
+        return b.answer(torch.func.jvp(lambda x: b.model(x, b.w), (b.x,), (torch.ones_like(b.x),))[0])
+
+
+def _cond(b: Bench) -> str:
+    x, w = b.x.detach(), b.w.detach()
+    with b.hook(), torch.no_grad():
+        # Called in the dispatcher, as a program does that was traced: torch.cond itself compiles what it is given.
+        found = torch.ops.higher_order.cond(torch.tensor(True), lambda *a: [b.model(*a)], lambda *a: [a[0]], (x, w))
+        return b.answer(found[0])
+
+
+def _export(b: Bench) -> str:
+    with b.hook(), torch.no_grad():
+        return b.answer(torch.export.export(b.model, (b.x, b.w)).module()(b.x, b.w))
+
+
 def _threads(b: Bench) -> str:
     result: list[str] = []
     with b.hook():
@@ -160,7 +184,8 @@ def _npu_backend(name: str) -> Callable[[Bench], str]:
     return run
 
 
-def _ddp(b: Bench) -> str:
+@contextmanager
+def _one_rank(b: Bench) -> Iterator[None]:
     import torch.distributed as dist
 
     if sys.platform == "linux":
@@ -169,6 +194,14 @@ def _ddp(b: Bench) -> str:
         dist.init_process_group(
             {"cpu": "gloo", "npu": "hccl"}[b.device], init_method=f"file://{folder}/store", rank=0, world_size=1
         )
+        try:
+            yield
+        finally:
+            dist.destroy_process_group()
+
+
+def _ddp(b: Bench) -> str:
+    with _one_rank(b):
         model = y = None
         try:
             model = nn.parallel.DistributedDataParallel(b.model)
@@ -180,7 +213,18 @@ def _ddp(b: Bench) -> str:
             # The reducer goes first: as the group's last owner it would join the group's threads with the GIL held,
             # and a thread that lets go of a Python callback waits for the GIL.
             del model, y
-            dist.destroy_process_group()
+
+
+def _dtensor(b: Bench) -> str:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, distribute_module, distribute_tensor
+
+    with _one_rank(b):
+        mesh = init_device_mesh(b.device, (1,))
+        model = distribute_module(b.model, mesh)
+        x, w = (distribute_tensor(t.detach(), mesh, [Replicate()]) for t in (b.x, b.w))
+        with b.hook():
+            return b.answer(model(x, w).full_tensor())
 
 
 def _undo(b: Bench) -> str:
@@ -227,6 +271,10 @@ SITUATIONS: dict[str, Callable[[Bench], str]] = {
     "backward": _backward,
     "inference_mode": _inference,
     "vmap": _vmap,
+    "torch.func.grad": _func_grad,
+    "torch.func.jvp": _forward_mode,
+    "cond": _cond,
+    "export": _export,
     "other threads": _threads,
     "compile inside": _compile("eager", warm=False),
     "compile warm": _compile("eager"),
@@ -237,5 +285,6 @@ SITUATIONS: dict[str, Callable[[Bench], str]] = {
     "torchair": _npu_backend("torchair"),
     "npugraph_ex": _npu_backend("npugraph_ex"),
     "DDP": _ddp,
+    "DTensor": _dtensor,
     "undo": _undo,
 }

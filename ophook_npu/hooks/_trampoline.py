@@ -24,6 +24,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.hooks import _compat
 from ophook_npu.hooks._handler import Handler
+from ophook_npu.hooks._tracing import is_traced
 from ophook_npu.hooks.targets import is_composite
 
 KernelFunction = Callable[..., Any]
@@ -138,11 +139,25 @@ class _Unhooked:
         _busy.handlers = self._found
 
 
+class _Untraced(_Unhooked):
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._modes = torch.utils._python_dispatch._disable_current_modes()
+        self._modes.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        self._modes.__exit__(*exc)
+        super().__exit__(*exc)
+
+
 _AS_IT_IS = nullcontext()
 
 
 def unhooked() -> AbstractContextManager[None]:
-    """No handler sees what this thread calls meanwhile: the arithmetic of an observer is not the program's."""
+    """No handler sees what this thread calls meanwhile, and no tracer records it: the arithmetic of an observer is not
+    the program's."""
+    if is_traced():
+        return _Untraced()
     return _Unhooked() if _registered else _AS_IT_IS
 
 

@@ -7,12 +7,15 @@ import types
 from typing import Any
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
+from torch._C._functorch import TransformType, get_interpreter_stack
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
 from ophook_npu.hooks import _compat, _opaque
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
+from ophook_npu.hooks._tracing import computes_by_itself, entering
 from ophook_npu.plural import counted
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
@@ -155,6 +158,22 @@ class _OnFunction:
         pass
 
 
+# That only the Python function knows: ``torch.ones(2, 3)``, ``x.sum(axis=0)``.
+_OWN_FORM = "in a form that no overload of its operator takes"
+_TRANSFORMS = frozenset({TransformType.Grad, TransformType.Jvp})
+
+
+def _beyond(args: Any, kwargs: Any) -> str | None:
+    """In what kind of call no operator of this package's own can stand in, or ``None``."""
+    if forward_ad._current_level >= 0 or any(one.key() in _TRANSFORMS for one in get_interpreter_stack() or ()):
+        return "in forward mode, or under torch.func's grad, which see into no custom operator"
+    for value in (*args, *kwargs.values()):
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, torch.Tensor) and computes_by_itself(one):
+                return f"with a {type(one).__name__}, which runs operators itself and knows torch's alone"
+    return None
+
+
 class _Redirect(TorchFunctionMode):
     """Never changed once it is entered: Dynamo guards on what it read here."""
 
@@ -190,8 +209,14 @@ class _Redirect(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, HigherOrderOperator) and not torch.compiler.is_compiling():
+            args, kwargs = entering(self, (args, kwargs))
         if func not in self.table or "out" in kwargs:
             return func(*args, **kwargs)
+        # Dynamo traces this function, and makes the gradient itself.
+        beyond = None if torch.compiler.is_compiling() else _beyond(args, kwargs)
+        if beyond is not None:
+            return self._passed(func, args, kwargs, beyond)
         standin = self.table[func]
         taken = (args, kwargs)
         if func in self.arguments:
@@ -207,10 +232,9 @@ class _Redirect(TorchFunctionMode):
             return self._passed(func, args, kwargs)
         return result if func not in self.structures else _as_function_returns(result, self.structures[func])
 
-    def _passed(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """A call in a form that only the Python function knows: ``torch.ones(2, 3)``, ``x.sum(axis=0)``."""
+    def _passed(self, func: Any, args: Any, kwargs: Any, why: str = _OWN_FORM) -> Any:
         for handler in self.handlers[func]:
-            handler.miss(f"{func.__name__} was called in a form that no overload of its operator takes")
+            handler.miss(f"{func.__name__} was called {why}")
         return func(*args, **kwargs)
 
 

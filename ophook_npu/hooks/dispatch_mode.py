@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from torch._ops import OpOverload
+import torch
+from torch._ops import HigherOrderOperator, OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ophook_npu.hooks import _batching, _compat, _opaque, _stance
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks.targets import is_composite, is_one_composite
+from ophook_npu.hooks._tracing import entering
+from ophook_npu.hooks.targets import is_composite, is_dispatched, is_one_composite
 from ophook_npu.plural import counted
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
@@ -111,11 +114,15 @@ class _Plan:
         return found
 
     def make(self, op: Any) -> tuple[Any, Callable[..., Any], Run | None]:
+        if isinstance(op, HigherOrderOperator):
+            return self.put(op, self._router.look_inside)
         apart = op in _opaque.bodies or (isinstance(op, OpOverload) and is_composite(op))
         return self.put(op, self._router.take_apart if apart else None)
 
 
 class _RouterMixin:
+    supports_higher_order_operators = True
+
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[tuple[Handler, frozenset[OpOverload]]] = []  # newest last
@@ -135,7 +142,8 @@ class _RouterMixin:
         for handler, ops in self.entries:
             for op in ops:
                 inner = (plan.find(id(op)) or (op, op, None))[2]
-                plan.put(op, handler.run if inner is None else _around(handler.run, inner))
+                run = _resolved(handler.run) if _is_lazy(op) else handler.run
+                plan.put(op, run if inner is None else _around(run, inner))
         self.plan, self.find = plan, plan.find
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -149,6 +157,10 @@ class _RouterMixin:
         with self:  # type: ignore[attr-defined]
             result = body(*args, **kwargs)
         return proceed(*args, **kwargs) if result is NotImplemented else result
+
+    def look_inside(self, op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
+        args, kwargs = entering(self, (args, kwargs))
+        return proceed(*args, **kwargs)
 
 
 class _Router(_RouterMixin, TorchDispatchMode):
@@ -180,6 +192,39 @@ class _EagerRouter(_RouterMixin, TorchDispatchMode):
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False
+
+
+# Keys above Python: they compute what a tensor stands for that is conjugate or negative by a bit only, or zero without
+# memory. In a mode torch has them off: a sum over the first would be that of other numbers, and one over the last ends
+# the process. Only operators that these keys let through see such tensors, or the one that makes them.
+_LAZY = tuple(torch._C.DispatchKey.__members__[name] for name in ("Conjugate", "Negative", "ZeroTensor"))
+_is_off, _turn_off = torch._C._dispatch_tls_is_dispatch_key_excluded, torch._C._dispatch_tls_set_dispatch_key_excluded
+
+
+@functools.cache
+def _is_lazy(op: OpOverload) -> bool:
+    has, passes = (
+        getattr(torch._C, f"_dispatch_{name}")
+        for name in ("has_kernel_for_dispatch_key", "kernel_for_dispatch_key_is_fallthrough")
+    )
+    names = [(op._name, key.name) for key in _LAZY] if is_dispatched(op) else []
+    return op is torch.ops.aten._efficientzerotensor.default or any(has(*one) and passes(*one) for one in names)
+
+
+def _resolved(run: Run) -> Run:
+    """``run`` with these keys on, so that its arithmetic is that of the program."""
+
+    def resolved(op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
+        off = [key for key in _LAZY if _is_off(key)]
+        for key in off:
+            _turn_off(key, False)
+        try:
+            return run(op, args, kwargs, proceed)
+        finally:
+            for key in off:
+                _turn_off(key, True)
+
+    return resolved
 
 
 def _around(run: Run, inner: Run) -> Run:

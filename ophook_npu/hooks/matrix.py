@@ -33,32 +33,30 @@ class Cell:
 
 
 # Why a call ran natively. The experiment decides whether; a "no" without a reason here fails the tests.
+_UNCOMPILED = (
+    *("eager", "backward", "inference_mode", "vmap", "torch.func.grad", "torch.func.jvp", "cond", "export", "DDP"),
+    "DTensor",
+)
+_NO_MODULES = "backward calls no modules; the gradient is that of what the replacement does"
+_TRANSFORMED = "torch.func and forward mode see into no custom operator"
 _REASONS: dict[tuple[str, str], str] = {
+    **{("dynamo", situation): "it rewrites what torch.compile compiles" for situation in _UNCOMPILED},
+    **{("pattern_rewrite", situation): "only graphs have patterns" for situation in _UNCOMPILED},
     ("dispatch_mode", "other threads"): "a dispatch mode belongs to the thread that entered it",
-    ("dynamo", "eager"): "it rewrites what torch.compile compiles",
-    ("dynamo", "backward"): "it rewrites what torch.compile compiles",
-    ("dynamo", "inference_mode"): "it rewrites what torch.compile compiles",
-    ("dynamo", "vmap"): "it rewrites what torch.compile compiles",
     ("dynamo", "other threads"): "it rewrites what torch.compile compiles; compiled calls of other threads are seen",
-    ("dynamo", "DDP"): "it rewrites what torch.compile compiles",
     ("custom_op", "backward"): "backward calls mm in C++, below the Python function that is redirected",
+    ("custom_op", "torch.func.grad"): _TRANSFORMED,
+    ("custom_op", "torch.func.jvp"): _TRANSFORMED,
     ("custom_op", "other threads"): "a torch function mode belongs to the thread that entered it",
-    ("module_hook", "backward"): "backward calls no modules; the gradient is that of what the replacement does",
-    ("pattern_rewrite", "eager"): "only graphs have patterns",
-    ("pattern_rewrite", "backward"): "only graphs have patterns",
-    ("pattern_rewrite", "inference_mode"): "only graphs have patterns",
-    ("pattern_rewrite", "vmap"): "only graphs have patterns",
+    ("custom_op", "compiled backward"): "the gradient is the operator's own, made of native operators",
+    ("custom_op", "DTensor"): "a DTensor runs operators itself, and knows torch's alone",
+    ("module_hook", "backward"): _NO_MODULES,
+    ("module_hook", "compiled backward"): _NO_MODULES,
     ("pattern_rewrite", "other threads"): "only graphs have patterns; compiled calls of other threads are seen",
-    ("pattern_rewrite", "DDP"): "only graphs have patterns",
     (
         "pattern_rewrite",
         "compiled backward",
     ): "level='forward' gives the replacement its own gradient; level='aot' looks into backward",
-    (
-        "module_hook",
-        "compiled backward",
-    ): "backward calls no modules; the gradient is that of what the replacement does",
-    ("custom_op", "compiled backward"): "the gradient is the operator's own, made of native operators",
 }
 
 # What an exception means, by what it says; another one is quoted, and fails the tests.

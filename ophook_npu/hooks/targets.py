@@ -169,7 +169,13 @@ _aten_overload = functools.lru_cache(maxsize=None)(_find_overload)
 def is_composite(op: OpOverload) -> bool:
     """Whether ``op`` is only a program over other operators that autograd and most dispatch keys never see
     (CompositeImplicit)."""
-    return torch._C._dispatch_has_kernel_for_dispatch_key(op._name, "CompositeImplicitAutograd")
+    return is_dispatched(op) and torch._C._dispatch_has_kernel_for_dispatch_key(op._name, "CompositeImplicitAutograd")
+
+
+def is_dispatched(op: OpOverload) -> bool:
+    """Whether the dispatcher has ``op``. ``prim::device`` and its like, which a tensor that computes by itself is asked
+    by, are TorchScript's alone, and questions about their kernels raise."""
+    return torch._C._dispatch_has_kernel(op._name)
 
 
 def is_out(op: OpOverload) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from ophook_npu.hooks import Call
 
@@ -24,12 +25,21 @@ def brief(value: Any) -> str:
     """``Tensor(device=cpu, dtype=torch.float32, shape=(3, 3), requires_grad=False)``; other values as ``repr``."""
     if isinstance(value, torch.Tensor):
         return (
-            f"Tensor(device={value.device}, dtype={value.dtype}, shape={tuple(value.shape)}, "
+            f"Tensor(device={value.device}, dtype={value.dtype}, shape={_sizes(value)}, "
             f"requires_grad={value.requires_grad})"
         )
     if isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
         return "[" + ", ".join(map(brief, value)) + "]"
     return repr(value)
+
+
+def is_shaped(value: Any) -> bool:
+    """Whether it is a tensor; those of lazy modules, which raise where they are asked for a shape, count as none."""
+    return isinstance(value, torch.Tensor) and not isinstance(value, UninitializedTensorMixin)
+
+
+def _sizes(tensor: torch.Tensor) -> tuple[Any, ...] | None:
+    return tuple(tensor.shape) if is_shaped(tensor) else None
 
 
 def plain(value: Any) -> Any:
@@ -38,7 +48,7 @@ def plain(value: Any) -> Any:
         return {
             "device": str(value.device),
             "dtype": str(value.dtype).removeprefix("torch."),
-            "shape": list(value.shape),
+            "shape": [size if isinstance(size, int) else str(size) for size in _sizes(value) or ()],
             "requires_grad": value.requires_grad,
         }
     if isinstance(value, (list, tuple)):
@@ -60,6 +70,14 @@ def tensors(*values: Any) -> Iterator[torch.Tensor]:
 def is_real(tensor: torch.Tensor) -> bool:
     """Whether a tensor has values: not on meta, not a fake or functional tensor of a tracer, not a subclass without."""
     return type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.device.type != "meta"
+
+
+def hinted(part: Any) -> Any:
+    """A shape, or what holds shapes, with a tracer's examples in place of its variables, which are no keys of a
+    dictionary; 0 where it has none."""
+    if isinstance(part, torch.SymInt):
+        return part if part.node.is_nested_int() else part.node.hint or 0
+    return type(part)(map(hinted, part)) if isinstance(part, (torch.Size, tuple)) else part
 
 
 def is_framework(file: str) -> bool:

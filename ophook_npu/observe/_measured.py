@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from typing import Any
 
 import torch
 
 from ophook_npu.hooks import Call
-from ophook_npu.observe._describe import tensors
+from ophook_npu.observe._describe import hinted, tensors
 from ophook_npu.observe._fused_flops import flops, formula_of
 
 
@@ -64,7 +65,7 @@ def _flops(call: Call) -> int:
             return flops(fused, call.op._schema, call.args, call.kwargs, call.result)
         if formula is None:
             return 0
-        return int(formula(*call.args, **call.kwargs, out_val=call.result))
+        return int(hinted(formula(*call.args, **call.kwargs, out_val=call.result)))
     except Exception:
         # The formulas assert on layouts they were not written for; an unknown count must not stop the program.
         return 0
@@ -73,7 +74,7 @@ def _flops(call: Call) -> int:
 def _new_memory(call: Call) -> int:
     old = {t.untyped_storage()._cdata for t in tensors(*call.args, *call.kwargs.values()) if t.layout == torch.strided}
     return sum(
-        t.numel() * t.element_size()
+        math.prod(hinted(t.shape)) * t.element_size()
         for t in tensors(call.result)
         if t.layout == torch.strided and t.untyped_storage()._cdata not in old
     )

@@ -99,6 +99,9 @@ def takes_random_state(op: Any) -> bool:
     return packet is not None and any(is_random(getattr(packet, overload)) for overload in packet.overloads())
 
 
+WITHOUT_VALUES = "tensors without values (fake, meta or a subclass)"
+
+
 def uncompared(call: Call) -> str | None:
     """Why a call's results cannot be compared with a second run's, or ``None``."""
     op = call.op
@@ -113,7 +116,7 @@ def uncompared(call: Call) -> str | None:
     if (takes_random_state(op) or _drops(call)) and any(t.device.type != "cpu" for t in tensors(*call.args)):
         return "takes the random state of another device"
     if not all(map(is_real, tensors(*call.args, *call.kwargs.values()))):
-        return "tensors without values (fake, meta or a subclass)"
+        return WITHOUT_VALUES
     return None
 
 

@@ -22,7 +22,15 @@ from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns, is_real, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, cosine, dense, error, ulp
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
-from ophook_npu.observe._operators import draws, leaves_memory_unwritten, leaves_out, overwritten, uncompared, written
+from ophook_npu.observe._operators import (
+    WITHOUT_VALUES,
+    draws,
+    leaves_memory_unwritten,
+    leaves_out,
+    overwritten,
+    uncompared,
+    written,
+)
 from ophook_npu.observe._rows import RowFile, check_path, open_rows
 from ophook_npu.observe.references import UNASKED, Unmatched, Unspecified, matched, reference_of
 from ophook_npu.plural import counted
@@ -177,6 +185,8 @@ class Compare(Observer):
         for index, (given, wanted) in enumerate(pairs):
             if index in unasked:
                 self._skip(f"result of {call.name}: {UNASKED}")
+            elif not is_real(given):  # a copy to the meta device
+                self.skipped[WITHOUT_VALUES] += 1
             elif isinstance(wanted, Unspecified):
                 self._skip(f"result of {call.name}: {wanted.reason}")
                 if wanted.value is not None:

@@ -124,7 +124,7 @@ class Digest(Observer):
         figures: DigestRow = {"shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}
         if tensor.numel() == 0:
             return figures | {"norm": 0.0, "mean": 0.0, "weighted": 0.0}
-        values = tensor.detach()
+        values = tensor.int_repr() if tensor.is_quantized else tensor.detach()
         values = (values if values.layout == torch.strided else values.to_dense()).cpu()
         values = torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
         figures |= _sums(values.reshape(-1))

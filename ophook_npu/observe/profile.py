@@ -21,7 +21,7 @@ from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._cost import By, Cost
-from ophook_npu.observe._describe import columns, size
+from ophook_npu.observe._describe import columns, hinted, is_shaped, size
 from ophook_npu.observe._fused_flops import formula_of
 from ophook_npu.observe._measured import DeviceEvent, Measured, device_time, new_kind
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
@@ -30,7 +30,7 @@ from ophook_npu.plural import counted
 from ophook_npu.untrusted import Wrong
 
 _HOST = frozenset({"cpu", "meta"})
-_Tensor = torch.Tensor
+_Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
 
 
 class _OfThread(threading.local):
@@ -102,7 +102,8 @@ class Profile(Observer):
         mine = self._mine
         parts: list[Any] = [id(op), place_of(self._by_module) if self._places else None]
         for value in args:
-            if type(value) is _Tensor or isinstance(value, _Tensor):
+            its = type(value)
+            if its is _Tensor or (isinstance(value, _Tensor) and (its is _Parameter or is_shaped(value))):
                 parts.append(value.shape)
         if mine.fused and id(op) in mine.fused:
             parts.append(_numbers(args, kwargs))
@@ -126,11 +127,12 @@ class Profile(Observer):
         inside[0] = outer + took
         try:
             kind = mine.kinds[tuple(parts)]
-        except KeyError:
+        except (KeyError, TypeError):
             if id(op) not in mine.fused and getattr(op, "namespace", "") == "npu" and formula_of(op) is not None:
                 mine.fused[id(op)] = op
                 parts.append(_numbers(args, kwargs))
-            kind = mine.kinds[tuple(parts)] = new_kind(op, args, kwargs, result)
+            key = tuple(map(hinted, parts))
+            kind = mine.kinds.get(key) or mine.kinds.setdefault(key, new_kind(op, args, kwargs, result))
         kind.starts.append(start)
         kind.times.append(took)
         if below:

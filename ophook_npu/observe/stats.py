@@ -15,12 +15,12 @@ from ophook_npu.hooks import Hook, record_function
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
-from ophook_npu.observe._describe import columns, size
+from ophook_npu.observe._describe import columns, hinted, is_shaped, size
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.plural import counted
 
-_Tensor = torch.Tensor
+_Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
 
 
 Part = tuple[Any, int, str]  # shape (None where there is none), bytes of an element, dtype
@@ -69,14 +69,14 @@ class Stats(Observer):
         parts: list[Any] = [id(op), place_of(self._by_module) if self._places else None]
         for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)
-            if kind is _Tensor or isinstance(value, _Tensor):
+            if kind is _Tensor or (isinstance(value, _Tensor) and (kind is _Parameter or is_shaped(value))):
                 parts.append(value.shape)
                 parts.append(value.dtype)
             elif kind is list:
                 parts.append(tuple([(v.shape, v.dtype) for v in value if isinstance(v, _Tensor)]))
         parts.append(None)
         result = proceed(*args, **kwargs) if kwargs else proceed(*args)
-        if type(result) is _Tensor or isinstance(result, _Tensor):
+        if type(result) is _Tensor or is_shaped(result):
             parts.append(result.shape)
             parts.append(result.dtype)
         elif isinstance(result, (list, tuple)):
@@ -87,6 +87,8 @@ class Stats(Observer):
             calls[key][0] += 1
         except KeyError:
             calls[key] = [1, op]
+        except TypeError:
+            calls.setdefault(tuple(map(hinted, parts)), [0, op])[0] += 1
         return result
 
     def counted(self) -> int:

@@ -17,6 +17,7 @@ from torch import fx, nn
 
 from ophook_npu.hooks import _compat
 from ophook_npu.hooks._call import GraphNode
+from ophook_npu.observe._describe import hinted, is_shaped
 from ophook_npu.observe.port.finding import Findings, key
 from ophook_npu.observe.port.where import FRAMEWORK, NOWHERE, OWN, Where, kind_of
 
@@ -41,7 +42,7 @@ class Modules:
         seen = self.shapes[id(module)]
         if len(seen) < _MOST_SHAPES:
             values = (*args, *kwargs.values())
-            seen.add(tuple((tuple(v.shape), v.dtype) for v in values if isinstance(v, torch.Tensor)))
+            seen.add(tuple((hinted(v.shape), v.dtype) for v in values if is_shaped(v)))
 
 
 @contextmanager

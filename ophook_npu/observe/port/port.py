@@ -139,6 +139,9 @@ class Port:
                 made_here += [optimizer] if self._apply else []
             init(optimizer, *args, **kwargs)
 
+        # Dynamo traces a module's hooks with it; what it compiles is run under others.
+        traced = torch.compiler.is_compiling
+
         def stepped(*_: Any) -> None:
             steps.now = getattr(steps, "now", 0) + 1
             self._optimized += 1
@@ -147,6 +150,8 @@ class Port:
             self._end(self._optimized)
 
         def enters(module: Any, args: Any) -> None:
+            if traced():
+                return
             depth.now = getattr(depth, "now", 0) + 1
             if depth.now == 1 and not self._began:
                 self._began = True
@@ -156,6 +161,8 @@ class Port:
                 self._modules.called(module, args, dict(given.get("kwargs") or {}))
 
         def leaves(module: Any, *_: Any) -> None:
+            if traced():
+                return
             self._finder.left(module)
             depth.now -= 1
             if depth.now == 0:

@@ -1,0 +1,43 @@
+"""Whether a tracer records this thread's calls, and tensors whose class computes by itself."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._C import _TorchDispatchModeKey as Key
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils import _pytree as pytree
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)
+_KEYS = (Key.PROXY, Key.FUNCTIONAL, Key.FAKE)
+
+
+def is_traced() -> bool:
+    """Whether ``make_fx``, ``torch.export`` or AOTAutograd traces here: below a hook's mode, so what a hook calls is
+    traced, too."""
+    return any(torch._C._get_dispatch_mode(key) is not None for key in _KEYS)
+
+
+def entering(mode: Any, values: Any) -> Any:
+    """What a higher-order operator is given (``cond``, ``flex_attention``), with functions that run under ``mode``,
+    which torch takes off for the operator itself. A tracer needs the functions as they are."""
+
+    def inside(function: Any) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with mode:
+                return function(*args, **kwargs)
+
+        return run
+
+    return values if is_traced() else pytree.tree_map_only(_FUNCTIONS, inside, values)
+
+
+def computes_by_itself(tensor: Any) -> bool:
+    """Whether the tensor's class runs operators itself, as DTensor does: its memory is that of the tensors in it."""
+    own = type(tensor).__torch_dispatch__
+    return own is not torch._C._disabled_torch_dispatch_impl and not isinstance(tensor, FakeTensor)
