@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -437,15 +437,28 @@ def build(
     Raises:
         OphookError: a header is missing, a file does not compile, or linking fails.
     """
-    objects, count = _compile_missing(libraries, include_roots, stamp, progress)
+    wanted, objects = _missing(libraries, include_roots, stamp)
     names = functools.cache(lambda soname: exported(root / "lib64" / soname))
-    for library in libraries:
-        parts = objects.get(library.soname, [])
-        if keep_linked:
-            _place(library, parts, root, [stamp, *(name for soname in library.links for name in names(soname))])
-        else:
-            _link(library, parts, root, _target(library, root))
-    return count
+
+    def link(made: Mapping[Path, Future[None]]) -> None:
+        # As they and what they link to, which stands before them, are compiled.
+        turn = {target: index for index, target in enumerate(made)}
+        ready: dict[str, int] = {}
+        for library in libraries:
+            own = [turn.get(part, 0) for part in objects.get(library.soname, [])]
+            ready[library.soname] = max([0, *own, *(ready.get(soname, 0) for soname in library.links)])
+        for library in sorted(libraries, key=lambda library: ready[library.soname]):
+            parts = objects.get(library.soname, [])
+            for part in parts:
+                if part in made:
+                    made[part].result()
+            if keep_linked:
+                _place(library, parts, root, [stamp, *(name for soname in library.links for name in names(soname))])
+            else:
+                _link(library, parts, root, _target(library, root))
+
+    _compile_all(wanted, include_roots, stamp, progress, link)
+    return sum(len(unit.sources) for unit in wanted.values())
 
 
 def compile_ahead(libraries: Sequence[Library], *, include_roots: Sequence[Path], stamp: str) -> None:
@@ -454,13 +467,13 @@ def compile_ahead(libraries: Sequence[Library], *, include_roots: Sequence[Path]
     Raises:
         OphookError: a header is missing, or a file does not compile.
     """
-    _compile_missing(libraries, include_roots, stamp, None)
+    _compile_all(_missing(libraries, include_roots, stamp)[0], include_roots, stamp, None)
 
 
-def _compile_missing(
-    libraries: Sequence[Library], include_roots: Sequence[Path], stamp: str, progress: OnStep | None
-) -> tuple[dict[str, list[Path]], int]:
-    """The objects of each library, and how many files were compiled for them."""
+def _missing(
+    libraries: Sequence[Library], include_roots: Sequence[Path], stamp: str
+) -> tuple[dict[Path, Unit], dict[str, list[Path]]]:
+    """What is to be compiled, by its object, and the objects of each library."""
     for library in libraries:
         for purpose, header in library.needs:
             if not header.exists():
@@ -476,8 +489,7 @@ def _compile_missing(
             objects.setdefault(library.soname, []).append(target)
             if not _whole(target):
                 wanted[target] = unit
-    _compile_all(wanted, include_roots, stamp, progress)
-    return objects, sum(len(unit.sources) for unit in wanted.values())
+    return wanted, objects
 
 
 def _whole(target: Path) -> bool:
@@ -515,8 +527,16 @@ class _Clock:
         return BuildStep(self._done, left / self._lanes)
 
 
-def _compile_all(wanted: dict[Path, Unit], roots: Sequence[Path], stamp: str, progress: OnStep | None) -> None:
-    """Compile every target; units that share a prefix wait for it while the others are compiled."""
+def _compile_all(
+    wanted: dict[Path, Unit],
+    roots: Sequence[Path],
+    stamp: str,
+    progress: OnStep | None,
+    beside: Callable[[Mapping[Path, Future[None]]], None] = lambda made: None,
+) -> None:
+    """Compile every target; units that share a prefix wait for it while the others are compiled. ``beside`` runs
+    meanwhile, and waits itself for the objects that it needs.
+    """
     groups: dict[tuple[Path, tuple[str, ...], bool], list[Path]] = {}
     plain: list[Path] = []
     for target, unit in wanted.items():
@@ -531,6 +551,9 @@ def _compile_all(wanted: dict[Path, Unit], roots: Sequence[Path], stamp: str, pr
         ordered += sorted(targets, key=lambda target: -wanted[target].weight)
     lanes = jobs()
     clock = _Clock([_PREFIX] * len(prefixes) + [wanted[target].weight for target in ordered], lanes)
+    progress = progress if wanted else None
+    if progress:
+        progress(clock.step())
     with ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(lanes))
 
@@ -551,17 +574,16 @@ def _compile_all(wanted: dict[Path, Unit], roots: Sequence[Path], stamp: str, pr
                 if not _whole(target):  # another build with the same cache may have made it since
                     _compile(wanted[target], target, folder)
 
-        pending: set[Future[None]] = {
-            pool.submit(one, index, target) for index, target in enumerate(ordered, len(prefixes))
-        }
+        compiled = {target: pool.submit(one, index, target) for index, target in enumerate(ordered, len(prefixes))}
+        pending = {*compiled.values(), stack.enter_context(ThreadPoolExecutor(1)).submit(beside, compiled)}
         try:
             while pending:
-                if progress:
-                    progress(clock.step())
                 done, pending = wait(pending, timeout=1 if progress else None, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
-            if progress and wanted:
+                if progress:
+                    progress(clock.step())
+            if progress:
                 progress(BuildStep(1.0, 0.0))
         except BaseException:
             pool.shutdown(cancel_futures=True)
