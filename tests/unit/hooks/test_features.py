@@ -17,6 +17,7 @@ from torch import nn
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import ophook_npu
 from ophook_npu import observe
@@ -40,7 +41,7 @@ def conjugate() -> Any:
 
 def export() -> Any:
     rows = torch.export.Dim("rows")
-    return torch.export.export(model(), (X,), dynamic_shapes=({0: rows},)).module()(X)
+    return torch.export.export(model(), (X,), dynamic_shapes=({0: rows},), strict=False).module()(X)
 
 
 def higher_order() -> Any:
@@ -107,6 +108,8 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
         *(forward_mode, gradient),
     )
 }
+if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):  # torch 2.7 has them refused under any mode
+    del PROGRAMS["higher_order"], PROGRAMS["flex_attention"]
 
 
 def read(call: Any) -> None:
@@ -163,6 +166,8 @@ def test_a_program_gives_what_it_gives_unwatched(program: str, watcher: str, tmp
     "program, op, calls", [("higher_order", "aten::mul.Tensor", 4), ("flex_attention", "aten::mul.Tensor", 1)]
 )
 def test_what_a_higher_order_operator_calls_is_seen(program: str, op: str, calls: int) -> None:
+    if program not in PROGRAMS:
+        pytest.skip("this torch has no such operators under a mode")
     with observe.Stats() as stats:
         PROGRAMS[program]()
     assert stats.by_operator[op]["calls"] >= calls, stats.by_operator
