@@ -318,6 +318,7 @@ def _lay_out(root: Path) -> None:
     _lay_out_plugins(site)
     _lay_out_msprof(root)
     _lay_out_compiler(root)
+    _link_component_headers(root)
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
     _lay_out_releases(root)
@@ -329,7 +330,7 @@ def _lay_out_components(root: Path) -> None:
     (root / "devlib").symlink_to("lib64")  # the stubs of newer releases
     for component in ("runtime", "compiler"):
         (root / component).mkdir()
-        _link_headers_and_libraries(root / component)
+        (root / component / "lib64").symlink_to(Path("../lib64"))
     (root / "compiler" / "version.info").write_text(f"Version={CANN_VERSIONS[0]}\n")
     for older, component in (("acllib", "runtime"), ("atc", "compiler"), ("fwkacllib", "compiler")):
         (root / older).symlink_to(component)
@@ -338,6 +339,15 @@ def _lay_out_components(root: Path) -> None:
 def _link_headers_and_libraries(folder: Path) -> None:
     for name in ("include", "lib64"):
         (folder / name).symlink_to(Path("..") / name)
+
+
+def _link_component_headers(root: Path) -> None:
+    """A folder of links: builds go by ``compiler/include/../../opp``, which must not leave the component by a link."""
+    for component in ("runtime", "compiler"):
+        include = root / component / "include"
+        include.mkdir()
+        for entry in (root / "include").iterdir():
+            (include / entry.name).symlink_to(Path("../../include") / entry.name)
 
 
 def _lay_out_releases(root: Path) -> None:
@@ -423,8 +433,9 @@ def _lay_out_headers(include: Path) -> None:
         places.get(header.relative_to(top).parts[0], include) / header.relative_to(top): header
         for top, header in headers
     }
-    # Ours includes it, and declares what it does not.
-    found[include / "acl" / "acl_rt_wheel.h"] = acl / "acl" / "acl_rt.h"
+    # Ours include them, and declare what they do not.
+    for folder, name in (("acl", "acl_rt"), ("graph", "operator_reg")):
+        found[include / folder / f"{name}_wheel.h"] = acl / folder / f"{name}.h"
     # hccl.h names its neighbours so: another one with each torch_npu.
     found |= {include / "third_party" / header.relative_to(third_party): header for _, header in headers}
     for link, header in found.items():
