@@ -73,7 +73,11 @@ std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inp
   impl->input_desc.clear();
   impl->output_desc.clear();
   for (size_t i = 0; i < inputs.size(); ++i) impl->input_desc.emplace_back(node.input_desc[i].name, to_desc(inputs[i]));
-  for (const Desc& desc : node.output_desc) impl->output_desc.emplace_back(desc.name, ge::TensorDesc());
+  // What the function says nothing of stays as it was described.
+  for (const Desc& desc : node.output_desc)
+    impl->output_desc.emplace_back(
+        desc.name, ge::TensorDesc(ge::Shape(desc.dims), ge::FORMAT_ND,
+                                  desc.dtype == ge_absent ? ge::DT_FLOAT : static_cast<ge::DataType>(desc.dtype)));
   set_attrs(node, op);
   if (const ge::VerifyFunc* verify = verify_function(node.type))
     if ((*verify)(op) != ge::GRAPH_SUCCESS) return "its verify function refuses the node";
