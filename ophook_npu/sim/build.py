@@ -126,6 +126,7 @@ def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
     modules += sorted(path for path in (CSRC / "package" / "msopgen").rglob("*") if path.is_file())
+    modules += sorted((CSRC / "aicpu" / "inc").glob("*.h"))
     rules = [*sorted((CSRC / "rules").glob("*.rules")), CSRC / "rules" / "shapes.txt"]
     data = [Path(__file__), *own_headers, *modules, *rules, *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), SETENV, *(path.read_bytes() for path in data)])
@@ -318,6 +319,7 @@ def _lay_out(root: Path) -> None:
     _lay_out_plugins(site)
     _lay_out_msprof(root)
     _lay_out_compiler(root)
+    _lay_out_aicpu(root)
     _link_component_headers(root)
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
@@ -408,15 +410,33 @@ def _lay_out_compiler(root: Path) -> None:
     places = {f"bin/{name}": module for name, module in places.items()}
     places |= {"toolkit/tools/opbuild/op_build": "op_build", "python/site-packages/bin/msopgen": "msopgen"}
     for place, module in places.items():
-        program = root / place
-        program.parent.mkdir(parents=True, exist_ok=True)
-        # Its modules are this package's, and Python's own variables may name other ones.
-        command = [sys.executable, "-I", "-m", f"ophook_npu.sim.{module}"]
-        text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
-        if place.startswith("python/"):  # scripts run what lies there by `python3 FILE`
-            text = f"#!/usr/bin/env python3\nimport os, sys\nos.execv({command[0]!r}, {command!r} + sys.argv[1:])\n"
-        program.write_text(text)
-        program.chmod(0o755)
+        _write_program(root / place, module, python=place.startswith("python/"))
+
+
+def _write_program(program: Path, module: str, *given: str, python: bool = False) -> None:
+    program.parent.mkdir(parents=True, exist_ok=True)
+    # Its modules are this package's, and Python's own variables may name other ones.
+    command = [sys.executable, "-I", "-m", f"ophook_npu.sim.{module}", *given]
+    text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
+    if python:  # scripts run what lies there by `python3 FILE`
+        text = f"#!/usr/bin/env python3\nimport os, sys\nos.execv({command[0]!r}, {command!r} + sys.argv[1:])\n"
+    program.write_text(text)
+    program.chmod(0o755)
+
+
+def _lay_out_aicpu(root: Path) -> None:
+    """What projects of AI CPU kernels include, link and compile with: `ophook_npu.sim.aicpu_compiler`."""
+    built_in = root / "opp" / "built-in" / "op_impl" / "aicpu" / "aicpu_kernel"
+    shutil.copytree(CSRC / "aicpu" / "inc", built_in / "inc")
+    (root / "include" / "aicpu").symlink_to(Path("..") / built_in.relative_to(root) / "inc")
+    for chip in (".", "Ascend", "Ascend310", "Ascend310P", "Ascend310RC", "Ascend910"):
+        (built_in / "lib" / chip).mkdir(parents=True, exist_ok=True)
+        for name in ("libcpu_kernels_context.a", "libascend_protobuf.a"):
+            (built_in / "lib" / chip / name).write_text("!<arch>\n")  # an archive of nothing
+    for target in ("aarch64-target-linux-gnu", "aarch64-linux-gnu"):
+        for name in ("gcc", "g++"):
+            program = root / "toolkit" / "toolchain" / "hcc" / "bin" / f"{target}-{name}"
+            _write_program(program, "aicpu_compiler", name)
 
 
 def _lay_out_headers(include: Path) -> None:

@@ -356,7 +356,8 @@ int launch_of_package(Call& call, void* stream) {
     return refuse(call, "an operator of a package takes tensors in device memory, in no private format");
   char error[512] = "";
   const ge_call view = call.view();
-  return packages()->launch(&view, stream, error, sizeof error) ? refuse(call, error) : int(ACL_SUCCESS);
+  const int code = packages()->launch(&view, stream, error, sizeof error);
+  return code > 1 ? sim_fail(code, "%s", error) : code ? refuse(call, error) : int(ACL_SUCCESS);
 }
 
 bool is_known(const aclTensorDesc* desc) {
