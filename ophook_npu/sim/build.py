@@ -394,6 +394,7 @@ def _lay_out_compiler(root: Path) -> None:
     """The compiler of programs that launch their own kernels, and what makes their language known to CMake."""
     shutil.copytree(CSRC / "package" / "cmake", root / "cmake", ignore=shutil.ignore_patterns("ascendc"))
     shutil.copytree(CSRC / "package" / "cmake" / "ascendc", root / "tikcpp" / "ascendc_kernel_cmake")
+    _lay_out_language(root / "cmake", "AICPU")
     # What projects of their own start from.
     shutil.copytree(CSRC / "package" / "msopgen", root / "tools" / "op_project_templates" / "ascendc" / "customize")
     for folder in ("compiler", "tools"):  # of older releases
@@ -411,6 +412,17 @@ def _lay_out_compiler(root: Path) -> None:
     places |= {"toolkit/tools/opbuild/op_build": "op_build", "python/site-packages/bin/msopgen": "msopgen"}
     for place, module in places.items():
         _write_program(root / place, module, python=place.startswith("python/"))
+
+
+def _lay_out_language(cmake: Path, name: str) -> None:
+    """Make another language known to CMake as ASC is, by the same compiler."""
+    for module in sorted((cmake / "modules").glob("*ASC*")):
+        text = module.read_text().replace("ASC", name).replace("-x asc", f"-x {name.lower()}")
+        text = text.replace("EXTENSIONS asc", f"EXTENSIONS {name.lower()}").replace("PREFERENCE 60", "PREFERENCE 50")
+        module.with_name(module.name.replace("ASC", name)).write_text(text)
+    config = f"# find_package({name}): after it, project(… LANGUAGES {name}) knows sources named .{name.lower()}.\n"
+    config += 'list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}/modules")\n'
+    (cmake / f"{name}Config.cmake").write_text(config)
 
 
 def _write_program(program: Path, module: str, *given: str, python: bool = False) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from ophook_npu import sim, toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.sim import program as programs
 from ophook_npu.sim.variables import apply, environment
 
 PROJECT = Path(__file__).parent / "programs" / "aicpu"
@@ -138,3 +140,52 @@ def test_a_library_of_another_machine_is_refused_with_the_compiler_to_take(
 def test_its_lines_are_in_the_log(program: Path, package: Path) -> None:
     told = run(program, package, "Weigh", "plain", ASCEND_LOG_PRINT_TO_STDOUT="1", ASCEND_GLOBAL_LOG_LEVEL="2")
     assert "[WARNING] AICPU" in told and "Weigh with mode plain" in told
+
+
+# ---- kernels in files named .aicpu ----
+
+
+def launched(program: Path, what: str) -> str:
+    return run(program, program.parent, what)
+
+
+@pytest.fixture(scope="module")
+def tiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As the documents compile one: object by object."""
+    folder = tmp_path_factory.mktemp("tiled")
+    device = ["--cce-aicpu-L/usr/lib", "--cce-aicpu-laicpu_api"]
+    kernel = programs.compile(["-O2", str(PROJECT / "tiling.aicpu"), *device, "-c", "-o", str(folder / "tiling.o")])
+    main = programs.compile(["--npu-arch=dav-2201", str(PROJECT / "tiled.asc"), "-c", "-o", str(folder / "main.o")])
+    return programs.compile([str(kernel), str(main), "-o", str(folder / "tiled")])
+
+
+def test_a_kernel_of_an_ai_cpu_tells_an_ai_core_what_to_do(tiled: Path) -> None:
+    assert launched(tiled, "0") == "each 8\ncpu 0 core 0 sum 16\n"
+    assert launched(tiled, "3") == "cpu 0 core 0 sum 16\n"  # an instance of a template
+
+
+def test_what_it_returns_and_asserts_fails_its_stream(tiled: Path) -> None:
+    told = launched(tiled, "1")
+    assert "[ASSERT]` of->fault != 1 ' at " in told and told.endswith("cpu 507018 core 0 sum 0\n")
+    assert launched(tiled, "2").endswith("cpu 507018 core 0 sum 0\n")
+
+
+def test_it_is_not_defined_where_it_is_launched(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.asc"
+    source.write_text("#include <cstdint>\n__global__ __aicpu__ uint32_t here(void* of) { return of ? 0 : 1; }\n")
+    with pytest.raises(OphookError, match=r"wrong.asc:2: the AI CPU kernel here is defined here; allowed: .*\.aicpu"):
+        programs.compile([str(source), "-c", "-o", str(tmp_path / "wrong.o")])
+
+
+def test_cmake_knows_their_language(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nfind_package(ASC REQUIRED)\nfind_package(AICPU REQUIRED)\n"
+        f"project(demo LANGUAGES ASC AICPU CXX)\nadd_executable(demo {PROJECT}/tiling.aicpu {PROJECT}/tiled.asc)\n"
+        "target_compile_options(demo PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=dav-2201>)\n"
+    )
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert launched(tmp_path / "build" / "demo", "0") == "each 8\ncpu 0 core 0 sum 16\n"
