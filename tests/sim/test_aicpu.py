@@ -5,6 +5,7 @@ by type; and what a device says of a kernel that fails.
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from ophook_npu import sim, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.sim import program as programs
 from ophook_npu.sim.variables import apply, environment
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 PROJECT = Path(__file__).parent / "programs" / "aicpu"
 INFO = {
@@ -82,6 +85,41 @@ def test_a_graph_that_a_program_builds_runs_them(program: Path, package: Path) -
 
 def test_a_graph_takes_the_shape_that_a_kernel_tells(program: Path, package: Path) -> None:
     assert run(program, package, "positive").endswith("-1 -3 -4 \n")
+
+
+OFFLINE = """
+import subprocess
+import acl, numpy, torch, torch_npu, torchair
+library = torch.library.Library("user", "DEF")
+library.define("weigh(Tensor x, Tensor w) -> Tensor")
+library.impl("weigh", lambda x, w: torch.empty_like(x), "Meta")
+
+@torchair.register_fx_node_ge_converter(torch.ops.user.weigh.default)
+def convert(x, w, meta_outputs=None):
+    return torchair.ge.custom_op("Weigh", inputs={"x": x, "w": w}, outputs=["y"])
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.ops.user.weigh(x + 1, x) * 2
+
+x = torch.arange(4.0)
+torchair.dynamo_export(x.npu(), model=Model(), export_path="out", dynamic=False)
+command = ["atc", "--framework=1", "--model=out/export.air", "--output=model", "--soc_version=Ascend910B4"]
+subprocess.run(command, check=True)
+model, _ = acl.mdl.load_from_file("model.om")
+given, made = acl.mdl.create_dataset(), acl.mdl.create_dataset()
+tensors = [x.npu(), torch.zeros(4).npu()]
+for of, tensor in zip((given, made), tensors):
+    acl.mdl.add_dataset_buffer(of, acl.create_data_buffer(tensor.data_ptr(), 16))
+torch.npu.synchronize()
+print(acl.mdl.execute(model, given, made), tensors[1].cpu().tolist(), ((x + 1) * x * 2 + 3) * 2)
+"""
+
+
+def test_an_offline_model_runs_them_in_the_data_types_of_the_model(run_sim: Run, package: Path, tmp_path: Path) -> None:
+    """The converter computes in float16 where AI cores can."""
+    told = run_sim(f"import os\nos.chdir({str(tmp_path)!r})\n{OFFLINE}", ASCEND_CUSTOM_OPP_PATH=str(package))
+    assert "\n0 [6.0, 14.0, 30.0, 54.0] tensor([ 6., 14., 30., 54.])\n" in told.stdout, told.stdout + told.stderr
 
 
 def test_one_runs_by_its_type(program: Path, package: Path) -> None:
