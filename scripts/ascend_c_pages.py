@@ -126,8 +126,8 @@ def document() -> str:
         f"Of these, {have} are simulated and {len(here) - have} are refused: a kernel that uses one does not compile,",
         "and the message names it and its page. Of a simulated name an overload may be missing, which the compiler",
         f"then says. {len(newer)} pages list an Ascend 950 and no Atlas A2; {have_newer} of them are simulated.",
-        f"The other {len(every) - len(here) - len(newer)} pages are of other products, and not applicable; AI CPU is",
-        "not simulated.",
+        f"The other {len(every) - len(here) - len(newer)} pages are of other products, and not applicable. What AI",
+        "CPUs have is in [ascend-c.md](ascend-c.md).",
         "",
     ]
     for product, those in (("an Atlas A2", here), ("an Ascend 950 alone", newer)):

@@ -43,7 +43,7 @@ from ophook_npu.npu import autoload
 from ophook_npu.sim import program
 from ophook_npu.sim.variables import apply, environment
 
-PARTS = ("01_simd_cpp_api", "02_simd_c_api", "03_simt_api", "05_simd_simt_hybrid")  # AI CPU is not simulated
+PARTS = ("01_simd_cpp_api", "02_simd_c_api", "03_simt_api", "05_simd_simt_hybrid")  # without those of AI CPUs
 _OF_THREADS = ("03_simt_api", "05_simd_simt_hybrid")  # which print in any order
 STATES = ("equal", "ran", "differs", "stopped", "build", "no block")
 PRODUCTS = {"Atlas A2": ("Ascend910B4", "dav-2201"), "Ascend 950": ("Ascend950PR_9589", "dav-3510")}

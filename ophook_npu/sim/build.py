@@ -126,6 +126,7 @@ def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
     modules += sorted(path for path in (CSRC / "package" / "msopgen").rglob("*") if path.is_file())
+    modules += sorted((CSRC / "aicpu" / "inc").glob("*.h"))
     rules = [*sorted((CSRC / "rules").glob("*.rules")), CSRC / "rules" / "shapes.txt"]
     data = [Path(__file__), *own_headers, *modules, *rules, *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), SETENV, *(path.read_bytes() for path in data)])
@@ -318,6 +319,8 @@ def _lay_out(root: Path) -> None:
     _lay_out_plugins(site)
     _lay_out_msprof(root)
     _lay_out_compiler(root)
+    _lay_out_aicpu(root)
+    _link_component_headers(root)
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
     _lay_out_releases(root)
@@ -329,7 +332,7 @@ def _lay_out_components(root: Path) -> None:
     (root / "devlib").symlink_to("lib64")  # the stubs of newer releases
     for component in ("runtime", "compiler"):
         (root / component).mkdir()
-        _link_headers_and_libraries(root / component)
+        (root / component / "lib64").symlink_to(Path("../lib64"))
     (root / "compiler" / "version.info").write_text(f"Version={CANN_VERSIONS[0]}\n")
     for older, component in (("acllib", "runtime"), ("atc", "compiler"), ("fwkacllib", "compiler")):
         (root / older).symlink_to(component)
@@ -338,6 +341,15 @@ def _lay_out_components(root: Path) -> None:
 def _link_headers_and_libraries(folder: Path) -> None:
     for name in ("include", "lib64"):
         (folder / name).symlink_to(Path("..") / name)
+
+
+def _link_component_headers(root: Path) -> None:
+    """A folder of links: builds go by ``compiler/include/../../opp``, which must not leave the component by a link."""
+    for component in ("runtime", "compiler"):
+        include = root / component / "include"
+        include.mkdir()
+        for entry in (root / "include").iterdir():
+            (include / entry.name).symlink_to(Path("../../include") / entry.name)
 
 
 def _lay_out_releases(root: Path) -> None:
@@ -382,6 +394,7 @@ def _lay_out_compiler(root: Path) -> None:
     """The compiler of programs that launch their own kernels, and what makes their language known to CMake."""
     shutil.copytree(CSRC / "package" / "cmake", root / "cmake", ignore=shutil.ignore_patterns("ascendc"))
     shutil.copytree(CSRC / "package" / "cmake" / "ascendc", root / "tikcpp" / "ascendc_kernel_cmake")
+    _lay_out_language(root / "cmake", "AICPU")
     # What projects of their own start from.
     shutil.copytree(CSRC / "package" / "msopgen", root / "tools" / "op_project_templates" / "ascendc" / "customize")
     for folder in ("compiler", "tools"):  # of older releases
@@ -398,15 +411,44 @@ def _lay_out_compiler(root: Path) -> None:
     places = {f"bin/{name}": module for name, module in places.items()}
     places |= {"toolkit/tools/opbuild/op_build": "op_build", "python/site-packages/bin/msopgen": "msopgen"}
     for place, module in places.items():
-        program = root / place
-        program.parent.mkdir(parents=True, exist_ok=True)
-        # Its modules are this package's, and Python's own variables may name other ones.
-        command = [sys.executable, "-I", "-m", f"ophook_npu.sim.{module}"]
-        text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
-        if place.startswith("python/"):  # scripts run what lies there by `python3 FILE`
-            text = f"#!/usr/bin/env python3\nimport os, sys\nos.execv({command[0]!r}, {command!r} + sys.argv[1:])\n"
-        program.write_text(text)
-        program.chmod(0o755)
+        _write_program(root / place, module, python=place.startswith("python/"))
+
+
+def _lay_out_language(cmake: Path, name: str) -> None:
+    """Make another language known to CMake as ASC is, by the same compiler."""
+    for module in sorted((cmake / "modules").glob("*ASC*")):
+        text = module.read_text().replace("ASC", name).replace("-x asc", f"-x {name.lower()}")
+        text = text.replace("EXTENSIONS asc", f"EXTENSIONS {name.lower()}").replace("PREFERENCE 60", "PREFERENCE 50")
+        module.with_name(module.name.replace("ASC", name)).write_text(text)
+    config = f"# find_package({name}): after it, project(… LANGUAGES {name}) knows sources named .{name.lower()}.\n"
+    config += 'list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}/modules")\n'
+    (cmake / f"{name}Config.cmake").write_text(config)
+
+
+def _write_program(program: Path, module: str, *given: str, python: bool = False) -> None:
+    program.parent.mkdir(parents=True, exist_ok=True)
+    # Its modules are this package's, and Python's own variables may name other ones.
+    command = [sys.executable, "-I", "-m", f"ophook_npu.sim.{module}", *given]
+    text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
+    if python:  # scripts run what lies there by `python3 FILE`
+        text = f"#!/usr/bin/env python3\nimport os, sys\nos.execv({command[0]!r}, {command!r} + sys.argv[1:])\n"
+    program.write_text(text)
+    program.chmod(0o755)
+
+
+def _lay_out_aicpu(root: Path) -> None:
+    """What projects of AI CPU kernels include, link and compile with: `ophook_npu.sim.aicpu_compiler`."""
+    built_in = root / "opp" / "built-in" / "op_impl" / "aicpu" / "aicpu_kernel"
+    shutil.copytree(CSRC / "aicpu" / "inc", built_in / "inc")
+    (root / "include" / "aicpu").symlink_to(Path("..") / built_in.relative_to(root) / "inc")
+    for chip in (".", "Ascend", "Ascend310", "Ascend310P", "Ascend310RC", "Ascend910"):
+        (built_in / "lib" / chip).mkdir(parents=True, exist_ok=True)
+        for name in ("libcpu_kernels_context.a", "libascend_protobuf.a"):
+            (built_in / "lib" / chip / name).write_text("!<arch>\n")  # an archive of nothing
+    for target in ("aarch64-target-linux-gnu", "aarch64-linux-gnu"):
+        for name in ("gcc", "g++"):
+            program = root / "toolkit" / "toolchain" / "hcc" / "bin" / f"{target}-{name}"
+            _write_program(program, "aicpu_compiler", name)
 
 
 def _lay_out_headers(include: Path) -> None:
@@ -423,8 +465,9 @@ def _lay_out_headers(include: Path) -> None:
         places.get(header.relative_to(top).parts[0], include) / header.relative_to(top): header
         for top, header in headers
     }
-    # Ours includes it, and declares what it does not.
-    found[include / "acl" / "acl_rt_wheel.h"] = acl / "acl" / "acl_rt.h"
+    # Ours include them, and declare what they do not.
+    for folder, name in (("acl", "acl_rt"), ("graph", "operator_reg")):
+        found[include / folder / f"{name}_wheel.h"] = acl / folder / f"{name}.h"
     # hccl.h names its neighbours so: another one with each torch_npu.
     found |= {include / "third_party" / header.relative_to(third_party): header for _, header in headers}
     for link, header in found.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ophook_npu.errors import OphookError
@@ -18,7 +18,7 @@ WHERE = "bisheng"
 # A preprocessed source is millions of letters: these begin with what they search, and look back for the word's begin.
 _TOKENS = re.compile(r"<<<|__(?<!\w__)global__\b|printf(?<!\wprintf)\b(?=\s*[(;])")
 _QUALIFIERS = re.compile(
-    r"__(?<!\w__)(?:global|vector|cube|aicore|mix)__\b(?P<mix>\s*\(\s*(?P<cubes>\d+)\s*,\s*(?P<vectors>\d+)\s*\))?|\[aicore\]"
+    r"__(?<!\w__)(?:global|vector|cube|aicore|aicpu|mix)__\b(?P<mix>\s*\(\s*(?P<cubes>\d+)\s*,\s*(?P<vectors>\d+)\s*\))?|\[aicore\]"
 )
 _TASK_TYPE = re.compile(r'"KERNEL_TYPE_(\w+)"')
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b__launch_bounds__\s*\([^()]*\)")
@@ -48,6 +48,7 @@ def translated(
     kinds: dict[str, int] = {}
     named: dict[str, launches.LaunchedKernel] = {}
     launched: set[str] = set()
+    of_cpus: set[str] = set()
     at = 0
     for token in outside_quotes(_TOKENS, text):
         if token.start() < at:
@@ -57,13 +58,15 @@ def translated(
             at = token.end()
             continue
         if token[0] == "__global__":
-            if found := _kernel(text, token.start()):
+            if of_cpu := _of_cpu(text, token.start(), name):
+                of_cpus.add(of_cpu)
+            elif found := _kernel(text, token.start()):
                 kernel = found.kernel.name
                 kinds[kernel] = max(found.kind, kinds.get(kernel, -1))
                 if found.by_name:
                     named[kernel] = found.kernel
             continue
-        short, begin, replacement, end = _launch(text, token.start(), name, threads, library)
+        short, begin, replacement, end = _launch(text, token.start(), name, threads, library, of_cpus)
         launched.add(short)
         pieces += [text[at:begin], replacement]
         at = end
@@ -74,6 +77,8 @@ def translated(
         kinds.update(dict.fromkeys(launched - kinds.keys(), *every))
     code = "".join([*pieces, text[at:]])
     code = replaced(_QUALIFIERS, lambda _: "", code)
+    if of_cpus:  # an instance that is elsewhere, as the device's compiler takes its declaration
+        code = re.sub(r"\btemplate\s+extern\b", "extern template", code)
     if '"trap"' in code:
         code = _TRAP.sub("AscendC::Trap()", code)
     code = local_arrays.translated(code)
@@ -142,7 +147,29 @@ def _kernel(text: str, at: int) -> _Found | None:
     return _Found(kernel, -1, by_name)
 
 
-def _launch(text: str, at: int, name: str, threads: bool, library: bool) -> tuple[str, int, str, int]:
+def _of_cpu(text: str, at: int, name: str) -> str:
+    """The name of the AI CPU kernel that `__global__` declares; "" where it is none.
+
+    Raises:
+        OphookError: it is defined here.
+    """
+    head = re.match(r"[^;{(]*", text[at:])
+    begin = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
+    if not head or "__aicpu__" not in text[begin : at + head.end()]:
+        return ""
+    end = at + head.end()
+    found = re.search(r"(\w+)\s*(?:<[^()]*>)?\s*$", head[0])
+    if found is None or not text.startswith("(", end):
+        raise _unreadable(text, at, name, "no name behind __global__ __aicpu__", "a function of one pointer")
+    if re.match(r"\s*\{", text[closing(text, end) + 1 :]):
+        allowed = "in a file named .aicpu (or with -x aicpu), and declared here as extern"
+        raise _unreadable(text, at, name, f"the AI CPU kernel {found[1]} is defined here", allowed)
+    return found[1]
+
+
+def _launch(
+    text: str, at: int, name: str, threads: bool, library: bool, of_cpus: Collection[str]
+) -> tuple[str, int, str, int]:
     """(the kernel's name, where it begins, what takes the place of all before the arguments, where they begin)."""
     end = at
     while text[end - 1].isspace():
@@ -182,6 +209,9 @@ def _launch(text: str, at: int, name: str, threads: bool, library: bool) -> tupl
         )  # fmt: skip
     lines = "\n" * text.count("\n", begin, after)  # what follows keeps its line
     short = re.sub(r"<.*", "", re.sub(r"\s", "", kernel), flags=re.DOTALL).rsplit("::", 1)[-1]
+    if short in of_cpus:
+        call = f'::ophook::program::launch_cpu("{short}", {" ".join(kernel.split())}, {" ".join(settings.split())})'
+        return short, begin, f"{call}{lines}", after
     given = "::ophook::program::argument(ophook_a)..." if library else "ophook_a..."
     call = f"[=](auto... ophook_a) {{ {' '.join(kernel.split())}({given}); }}"
     function = "launch_threads" if of_threads else "launch"
@@ -201,7 +231,9 @@ def _split(text: str) -> list[str]:
 _MARK = re.compile(r'^# (\d+) "([^"]*)"', re.MULTILINE)
 
 
-def _unreadable(text: str, at: int, name: str, why: str) -> OphookError:
+def _unreadable(
+    text: str, at: int, name: str, why: str, allowed: str = "kernel<<<blocks, l2ctrl, stream>>>(arguments)"
+) -> OphookError:
     marks = list(_MARK.finditer(text, 0, at))
     file, line = (marks[-1][2], int(marks[-1][1]) + text.count("\n", marks[-1].end(), at) - 1) if marks else (name, 0)
-    return OphookError(WHERE, f"{file}:{line}: {why}", allowed="kernel<<<blocks, l2ctrl, stream>>>(arguments)")
+    return OphookError(WHERE, f"{file}:{line}: {why}", allowed=allowed)

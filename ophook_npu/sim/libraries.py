@@ -180,7 +180,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libge_runner.so",
             sources(
-                *("ge", "infer", "compile", "aclnn_call", "custom", "eager_call", "execute", "gears"),
+                *("ge", "infer", "compile", "aclnn_call", "aicpu_call", "custom", "eager_call", "execute", "gears"),
                 *("loaded", "offline", "offline_aipp", "session", "tasks"),
             ),
             engine,

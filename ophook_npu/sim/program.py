@@ -37,7 +37,7 @@ from ophook_npu.sim.kernel_text import WHERE
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
-_SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
+_SOURCES = (".asc", ".aicpu", ".cpp", ".cc", ".cxx", ".c")
 _ARCHITECTURES = {f"dav-{arch}": number for number, arch in architectures()}  # --npu-arch
 _OF_THREADS = "dav-3510"
 # --cce-aicore-arch: their older names, with -vec or -cube for one kind of core
@@ -58,6 +58,7 @@ class _Job:
     shared: bool = False
     archive: bool = False  # -lib
     asc: bool = False  # -x asc
+    cpus: bool = False  # -x aicpu
     threads: bool = False  # --enable-simt
     twin: bool = False  # kernels are functions of the program: CMAKE_ASC_RUN_MODE=cpu
     library: bool = False  # a source of ascendc_library: pointers are handed to kernels as void*
@@ -93,8 +94,9 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.library = True
         elif one == "--enable-simt":
             job.threads = True
-        elif one == "-x" or one in ("-xasc", "-xcce"):
-            job.asc = (value(one) if one == "-x" else one[2:]) in ("asc", "cce")
+        elif one == "-x" or one in ("-xasc", "-xcce", "-xaicpu"):
+            language = value(one) if one == "-x" else one[2:]
+            job.asc, job.cpus = language in ("asc", "cce"), language == "aicpu"
         elif one == "-mllvm":
             value(one)
         elif one in ("-c", "-dc"):
@@ -292,6 +294,10 @@ def _seen(job: _Job, root: Path) -> list[str]:
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:
     failed = f"{source.name} does not compile"
     compiler, how = toolchain.kernel_compiler(), _how(job)
+    if source.suffix == ".aicpu" or job.cpus:  # functions of the program, which a launch calls
+        api = ["-D__global__=", "-D__aicpu__=", f"-I{CSRC / 'include' / 'ascendc' / 'aicpu_api'}"]
+        _run([*compiler, *how, *api, *_seen(job, root), "-x", "c++", "-c", str(source), "-o", str(out)], failed)
+        return
     if source.suffix != ".asc" and not job.asc:
         _run([*compiler, *how, *_seen(job, root), "-c", str(source), "-o", str(out)], failed)
         return

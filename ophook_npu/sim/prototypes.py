@@ -10,8 +10,17 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 
-# Programs of newer releases include one of these; here each has all operators.
-NAMES = ("ops_proto_legacy.h", *(f"ops_proto_{part}.h" for part in ("math", "nn", "cv", "transformer")), "all_ops.h")
+# Programs of newer releases include one of the first, those of older ones one of the last; each has all operators.
+_OLDER = (
+    "array batch bitwise control_flow ctc data_flow elewise_calculation functional hcom image linalg list logging "
+    "lookup math matrix_calculation nn_batch_norm nn_calculation nn_detect nn_norm nn nn_pooling nn_training "
+    "nonlinear_fuc pad parsing quantize random reduce resource_variable rpn save selection set sparse spectral "
+    "split_combination state stateful_random stateless_random string transformation"
+)
+NAMES = (
+    "ops_proto_legacy.h", *(f"ops_proto_{part}.h" for part in ("math", "nn", "cv", "transformer")), "all_ops.h",
+    *(f"{part}_ops.h" for part in _OLDER.split()),
+)  # fmt: skip
 _REGISTERED = re.compile(r"\bREG_OP\((\w+)\)")
 _DEFAULTS = {
     "Int": "{}", "Bool": "{}", "Float": "static_cast<float>({})", "String": '"{}"', "Type": "static_cast<DataType>({})",

@@ -212,7 +212,8 @@ def test_the_script_for_hosts_with_cann_builds_by_the_toolkit(run_sim, tmp_path:
     [
         ("-c ai_core-ascend910b", "-lan py: operators in Python (TBE, TIK) are not simulated; allowed: -lan cpp"),
         ("-c ai_core-ascend910b -lan cpp -f caffe", "-f caffe is not simulated; allowed: tf,"),
-        ("-c aicpu -lan cpp", "-c aicpu; allowed: ai_core-SOC"),
+        ("-c gpu -lan cpp", "-c gpu; allowed: ai_core-SOC"),
+        ("-c aicpu -lan cpp", "copy a project of AI CPU operators that is there"),
         ("-c ai_core-ascend910b -lan cpp -m 2", "-m 2; allowed: 0 for a new project"),
         ("-c ai_core-ascend910b -lan cpp -op Gone", "no operator 'Gone' in the file; allowed: OtherOp, ScaleRef"),
         ("-c ai_core-ascend910b -lan cpp -op OtherOp -out .", "has a project: build.sh is there"),

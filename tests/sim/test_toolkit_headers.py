@@ -53,6 +53,29 @@ def test_a_program_with_kernels_includes_those_of_the_host_side_too(turned: bool
     program.compile(["-fsyntax-only", "-c", including(names, tmp_path / "all.asc")])
 
 
+def test_a_project_of_an_older_release_compiles(tmp_path: Path) -> None:
+    """By its ways through the toolkit: headers of one kind of operators, functions that are bound to a prototype, and a
+    plugin with a list of tensors.
+    """
+    source = tmp_path / "older.cpp"
+    source.write_text(
+        '#include "array_ops.h"\n#include "register/register.h"\nnamespace ge {\n'
+        "REG_OP(Older).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Older)\n"
+        "IMPLEMT_VERIFIER(Older, Verify) { return op.GetInputsSize() ? GRAPH_SUCCESS : GRAPH_FAILED; }\n"
+        "VERIFY_FUNC_REG(Older, Verify);\n"
+        "IMPLEMT_INFERFUNC(Older, Infer) { return op.GetInputsSize() ? GRAPH_SUCCESS : GRAPH_FAILED; }\n"
+        "INFER_FUNC_REG(Older, Infer);\n}\nnamespace domi {\n"
+        "Status parse(const ge::Operator& from, ge::Operator& to) {\n"
+        '  vector<DynamicInputOutputInfo> of = {{kInput, "args", 4, "in_num", 6}};\n'
+        "  return AutoMappingByOpFnDynamic(from, to, of);\n}\n}\n"
+    )
+    include = toolkit().parent / "compiler" / "include"  # a project goes on from there, and so it is a folder
+    folders = [f"-I{include}", f"-I{include}/../../opp/built-in/op_proto/inc"]
+    old = ["-std=c++11", "-D_GLIBCXX_USE_CXX11_ABI=0"]
+    done = toolchain.run([*toolchain.compiler(), *old, "-w", "-fsyntax-only", *folders, str(source)])
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("compiler", ["bisheng", "g++"])
 def test_what_the_headers_take_of_the_graph_engine_is_linked(compiler: str, tmp_path: Path) -> None:
     root, out = toolkit().parent, tmp_path / "tiling"

@@ -272,6 +272,9 @@ int infer_outputs(const Operator& op, Call& call) {
     data.push_back(call.inputs[i].data);
     if (op.inputs[i]->placement == ACL_MEMTYPE_DEVICE && !op.inputs[i]->is_const) call.inputs[i].data = nullptr;
   }
+  // A package's inference may leave an output as it was described.
+  for (size_t i = 0; i < size_t(op.output_count) && !in_table(op.type); ++i)
+    if (int code = describe(call, "output", int(i), op.outputs[i], nullptr, &call.outputs[i])) return code;
   char error[512] = "";
   const ge_call view = call.view();
   const auto infer = in_table(op.type) ? table()->infer : packages()->infer;
@@ -353,7 +356,8 @@ int launch_of_package(Call& call, void* stream) {
     return refuse(call, "an operator of a package takes tensors in device memory, in no private format");
   char error[512] = "";
   const ge_call view = call.view();
-  return packages()->launch(&view, stream, error, sizeof error) ? refuse(call, error) : int(ACL_SUCCESS);
+  const int code = packages()->launch(&view, stream, error, sizeof error);
+  return code > 1 ? sim_fail(code, "%s", error) : code ? refuse(call, error) : int(ACL_SUCCESS);
 }
 
 bool is_known(const aclTensorDesc* desc) {

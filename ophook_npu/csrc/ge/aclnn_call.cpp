@@ -152,7 +152,7 @@ class Arguments {
   std::vector<std::pair<int (*)(const void*), void*>> drops_;
 };
 
-std::string last_error() {
+std::string reason_given() {
   const char* text = sim_error_message();
   return text ? std::string(": ") + text : "";
 }
@@ -248,12 +248,12 @@ std::string aclnn_launch(const Node& node, const std::vector<ge_tensor>& inputs,
 
   std::string name = "aclnn" + node.type;
   if (int code = arguments.call_function(found.first))
-    return name + "GetWorkspaceSize returned " + std::to_string(code) + last_error();
+    return name + "GetWorkspaceSize returned " + std::to_string(code) + reason_given();
   void* memory = size ? workspace(size) : nullptr;
   if (size && !memory)
-    return "there is no device memory for its workspace of " + std::to_string(size) + " bytes" + last_error();
+    return "there is no device memory for its workspace of " + std::to_string(size) + " bytes" + reason_given();
   if (int code = found.second(memory, size, executor, stream))
-    return name + " returned " + std::to_string(code) + last_error();
+    return name + " returned " + std::to_string(code) + reason_given();
   return "";
 }
 

@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "aclnn_call.h"
+#include "aicpu_call.h"
 #include "compiled.h"
 #include "eager_call.h"
 #include "print.h"
@@ -126,13 +127,16 @@ std::string choose_engine(Compiled& graph, int index) {
   // Who repeats the prototype of one of the table's operators, as a program does that includes the toolkit's, gets the
   // table's; a package that replaces one infers its shapes.
   const bool in_table = kernels().proto(node.type.c_str()) != nullptr;
-  if (aclnn_exists(node.type) && (!in_table || infer_function(node.type))) {
-    graph.engine[index] = Engine::kAclnn;
-    return "";
+  if (!in_table || infer_function(node.type)) {
+    const bool aclnn = aclnn_exists(node.type);
+    if (aclnn || aicpu_exists(node.type)) {
+      graph.engine[index] = aclnn ? Engine::kAclnn : Engine::kAicpu;
+      return "";
+    }
   }
   if (!in_table)
     return "its op_proto library is loaded, but no library of a custom operator package exports aclnn" + node.type +
-           "GetWorkspaceSize (op_api/lib/libcust_opapi.so)";
+           "GetWorkspaceSize (op_api/lib/libcust_opapi.so), and none has an AI CPU kernel (op_impl/cpu/config/*.json)";
   graph.engine[index] = Engine::kTable;
   for (size_t o = 0; o < node.output_desc.size(); ++o)
     for (size_t i = 0; i < node.input_desc.size(); ++i)

@@ -32,7 +32,7 @@ struct Location {
   int last_use = -1;  // the last position in `order` that reads it
 };
 
-enum class Engine { kNone, kTable, kAclnn, kEager, kText };
+enum class Engine { kNone, kTable, kAclnn, kAicpu, kEager, kText };
 
 struct Compiled {
   Graph graph;
@@ -60,6 +60,10 @@ std::shared_ptr<Compiled> compile(const Graph& graph, std::string& error);
 // by the table otherwise. Returns "" or the reason.
 std::string infer(const Compiled& graph, int node, const std::vector<ge_tensor>& inputs,
                   std::vector<ge_tensor>& outputs);
+
+// The largest shapes of a library's operator, by the ranges that its function gives, where only running it tells them.
+std::string infer_largest(const Compiled& graph, int node, const std::vector<ge_tensor>& inputs,
+                          std::vector<ge_tensor>& outputs);
 
 // Runs a node of the table on the host where all that it reads is known there and its results are small.
 bool fold(const Compiled& graph, int node, const std::vector<Known>& inputs, std::vector<Known>& outputs,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aclnn_call.h"
+#include "aicpu_call.h"
 #include "compiled.h"
 #include "core/sim.h"
 #include "registry.h"
@@ -85,7 +86,9 @@ int report(char* error, size_t capacity, F f) {
 
 using namespace gesim;
 
-int ophook_ge_custom_exists(const char* type) { return aclnn_exists(type); }
+int ophook_ge_custom_exists(const char* type) {
+  return aclnn_exists(type) || (registered_by_library(type) && aicpu_exists(type));
+}
 
 int ophook_ge_custom_infer(const ge_call* call, char* error, size_t capacity) {
   return report(error, capacity, [&] {
@@ -103,20 +106,28 @@ int ophook_ge_custom_infer(const ge_call* call, char* error, size_t capacity) {
 }
 
 int ophook_ge_custom_launch(const ge_call* call, void* stream, char* error, size_t capacity) {
-  return report(error, capacity, [&] {
+  int failed = 0;
+  const int refused = report(error, capacity, [&] {
     Node node;
     std::string problem = to_node(*call, node);
     if (!problem.empty()) return problem;
+    const std::vector<ge_tensor> inputs(call->inputs, call->inputs + call->input_count);
+    std::vector<ge_tensor> outputs(call->outputs, call->outputs + call->output_count);
+    if (!aclnn_exists(node.type)) {
+      problem = aicpu_launch(node, inputs, outputs, stream, &failed);
+      std::copy(outputs.begin(), outputs.end(), call->outputs);
+      return problem;
+    }
     std::vector<void*> workspaces;
-    problem = aclnn_launch(node, {call->inputs, call->inputs + call->input_count},
-                           {call->outputs, call->outputs + call->output_count}, stream, [&](size_t size) {
-                             void* memory = nullptr;
-                             if (sim_malloc(size, &memory) == 0) workspaces.push_back(memory);
-                             return memory;
-                           });
+    problem = aclnn_launch(node, inputs, outputs, stream, [&](size_t size) {
+      void* memory = nullptr;
+      if (sim_malloc(size, &memory) == 0) workspaces.push_back(memory);
+      return memory;
+    });
     // Behind it on the stream: until then it is in use.
     for (void* memory : workspaces)
       sim_launch(stream, "Free", [](void*) { return 0; }, memory, [](void* done) { sim_free(done); });
     return problem;
   });
+  return failed ? failed : refused;
 }

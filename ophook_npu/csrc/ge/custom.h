@@ -8,11 +8,12 @@
 extern "C" {
 #endif
 
-// Whether a package registers the type and has functions that run it.
+// Whether a package registers the type and has functions or an AI CPU kernel that run it.
 GE_KERNELS_API int ophook_ge_custom_exists(const char* type);
 // As ophook_ge_infer; the inputs' values are not looked at.
 GE_KERNELS_API int ophook_ge_custom_infer(const ge_call* call, char* error, size_t capacity);
-// Puts it onto the stream, all tensors in device memory.
+// Puts it onto the stream, all tensors in device memory. Waits for a kernel that tells the shapes of its outputs, which
+// are written there: a code greater than 1 is what the stream failed with then.
 GE_KERNELS_API int ophook_ge_custom_launch(const ge_call* call, void* stream, char* error, size_t capacity);
 
 #ifdef __cplusplus

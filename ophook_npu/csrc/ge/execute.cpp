@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "aclnn_call.h"
+#include "aicpu_call.h"
 #include "eager_call.h"
 #include "core/sim.h"
 #include "registry.h"
@@ -154,7 +155,8 @@ class Run {
       const Slot& slot = slots_[index][i];
       if (slot.owner && !stream_ordered(slot)) keep.push_back(slot.owner);
     }
-    if (graph_->engine[index] == Engine::kAclnn) return run_aclnn(index, in, out);
+    if (graph_->engine[index] == Engine::kAclnn || graph_->engine[index] == Engine::kAicpu)
+      return run_package(index, in, out);
     bool alias = std::any_of(graph_->location[index].begin(), graph_->location[index].end(),
                              [](const Location& location) { return location.place == Place::kAlias; });
     bool empty =
@@ -201,9 +203,14 @@ class Run {
     if (sim_stream_synchronize(stream_, -1)) return graph_->where(index) + ": " + last_error();
     sim_memory_open();
     problem = infer(*graph_, index, in, out);
+    if (problem.empty() && !all_known(out) && tells_shapes(index)) problem = infer_largest(*graph_, index, in, out);
     sim_memory_close();
     if (problem.empty() && !all_known(out)) problem = graph_->where(index) + ": its output shape cannot be told";
     return problem;
+  }
+
+  bool tells_shapes(int index) const {
+    return graph_->engine[index] == Engine::kAicpu && aicpu_tells_shapes(graph_->graph.nodes[index].type);
   }
 
   static bool all_known(const std::vector<ge_tensor>& tensors) {
@@ -338,8 +345,8 @@ class Run {
                        {tensor.data, slot.tensor.data, size, !slot.on_device}, std::move(keep));
   }
 
-  // aclnn functions only take device memory.
-  std::string run_aclnn(int index, std::vector<ge_tensor>& in, const std::vector<ge_tensor>& out) {
+  // aclnn functions and AI CPU kernels only take device memory.
+  std::string run_package(int index, std::vector<ge_tensor>& in, std::vector<ge_tensor>& out) {
     const Node& node = graph_->graph.nodes[index];
     std::vector<Keep> temporary;
     for (size_t i = 0; i < in.size(); ++i) {
@@ -354,13 +361,20 @@ class Run {
       if (!problem.empty()) return graph_->where(index) + ": " + problem;
       temporary.push_back(owner);
     }
-    std::string problem = aclnn_launch(node, in, out, stream_, [&](size_t size) {
+    const auto workspace = [&](size_t size) {
       void* data = nullptr;
       Keep owner;
       if (!allocate(size, data, owner).empty()) return static_cast<void*>(nullptr);
       temporary.push_back(owner);
       return data;
-    });
+    };
+    std::string problem = graph_->engine[index] == Engine::kAicpu ? aicpu_launch(node, in, out, stream_)
+                                                                  : aclnn_launch(node, in, out, stream_, workspace);
+    for (size_t i = 0; problem.empty() && i < out.size() && !graph_->is_static && tells_shapes(index); ++i) {
+      slots_[index][i].tensor = out[i];
+      const Location& location = graph_->location[index][i];
+      if (location.place == Place::kOutput) problem = output_memory(location.index, out[i], 0, slots_[index][i].owner);
+    }
     for (size_t i = 0; problem.empty() && i < out.size(); ++i)
       for (size_t k = 0; problem.empty() && k < in.size(); ++k)
         // The function wrote this input in place, and later nodes read the output.

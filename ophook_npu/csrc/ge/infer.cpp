@@ -33,8 +33,12 @@ ge::TensorDesc to_desc(const ge_tensor& tensor) {
   return desc;
 }
 
-std::string from_desc(const ge::TensorDesc& desc, ge_tensor& out) {
+std::string from_desc(const ge::TensorDesc& desc, bool largest, ge_tensor& out) {
   std::vector<int64_t> dims = desc.GetShape().GetDims();
+  std::vector<std::pair<int64_t, int64_t>> range;
+  if (largest && desc.GetShapeRange(range) == ge::GRAPH_SUCCESS && range.size() == dims.size())
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (dims[i] == ge_unknown_dim) dims[i] = range[i].second;
   out.dtype = desc.GetDataType();
   if (dims == ge::UNKNOWN_RANK) {
     out.rank = ge_unknown_rank;
@@ -64,7 +68,8 @@ void set_attrs(const Node& node, ge::Operator& op) {
   }
 }
 
-std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inputs, std::vector<ge_tensor>& outputs) {
+std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inputs, std::vector<ge_tensor>& outputs,
+                             bool largest = false) {
   ge::Operator op = create(node.name, node.type);
   ge::OperatorImpl* impl = ge::OpDescUtils::impl(op);
   const ge::InferShapeFunc* function = infer_function(node.type);
@@ -73,7 +78,11 @@ std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inp
   impl->input_desc.clear();
   impl->output_desc.clear();
   for (size_t i = 0; i < inputs.size(); ++i) impl->input_desc.emplace_back(node.input_desc[i].name, to_desc(inputs[i]));
-  for (const Desc& desc : node.output_desc) impl->output_desc.emplace_back(desc.name, ge::TensorDesc());
+  // What the function says nothing of stays as it was described.
+  for (const Desc& desc : node.output_desc)
+    impl->output_desc.emplace_back(
+        desc.name, ge::TensorDesc(ge::Shape(desc.dims), ge::FORMAT_ND,
+                                  desc.dtype == ge_absent ? ge::DT_FLOAT : static_cast<ge::DataType>(desc.dtype)));
   set_attrs(node, op);
   if (const ge::VerifyFunc* verify = verify_function(node.type))
     if ((*verify)(op) != ge::GRAPH_SUCCESS) return "its verify function refuses the node";
@@ -83,7 +92,7 @@ std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inp
     return "its shape inference refuses the inputs " + shapes;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    std::string problem = from_desc(impl->output_desc[i].second, outputs[i]);
+    std::string problem = from_desc(impl->output_desc[i].second, largest, outputs[i]);
     if (!problem.empty()) return problem;
   }
   return "";
@@ -147,13 +156,19 @@ std::string infer(const Compiled& graph, int index, const std::vector<ge_tensor>
       outputs[i].dtype = node.output_desc[i].dtype;
       outputs[i].rank = ge_unknown_rank;
     }
-  } else if (graph.engine[index] == Engine::kAclnn) {
+  } else if (graph.engine[index] == Engine::kAclnn || graph.engine[index] == Engine::kAicpu) {
     problem = infer_by_library(node, inputs, outputs);
   } else {
     char error[1024] = "";
     ge_call call = make_call(graph, index, inputs, outputs);
     if (kernels().check(&call, error, sizeof error) || kernels().infer(&call, error, sizeof error)) problem = error;
   }
+  return problem.empty() ? "" : graph.where(index) + ": " + problem;
+}
+
+std::string infer_largest(const Compiled& graph, int index, const std::vector<ge_tensor>& inputs,
+                          std::vector<ge_tensor>& outputs) {
+  const std::string problem = infer_by_library(graph.graph.nodes[index], inputs, outputs, true);
   return problem.empty() ? "" : graph.where(index) + ": " + problem;
 }
 

@@ -36,6 +36,7 @@ extern "C" __attribute__((weak, visibility("hidden"))) const OfCube __start_opho
 namespace {
 
 constexpr int kAicoreException = 507015;  // ACL_ERROR_RT_AICORE_EXCEPTION
+constexpr int kAicpuException = 507018;   // ACL_ERROR_RT_AICPU_EXCEPTION
 constexpr uint64_t kMostBlocks = 65535;
 
 std::map<std::string, int>& kinds() {
@@ -244,6 +245,34 @@ uint32_t enqueue_threads(const char* kernel, const rt::SimtLaunch& sizes, void* 
                       (unsigned long long)sizes.dynamic, unsigned(most));
   if (!failed) return enqueue(kernel, rt::total(sizes.blocks), stream, std::move(work), architecture);
   std::fprintf(stderr, "%s\n", sim_error_message());
+  return uint32_t(failed);
+}
+
+uint32_t enqueue_cpu(const char* kernel, uint64_t blocks, void* stream, std::function<uint32_t()> work) {
+  struct CpuTask {
+    const char* kernel;
+    std::function<uint32_t()> work;
+    static int run(void* self) {
+      const CpuTask& task = *static_cast<CpuTask*>(self);
+      const auto fail = [&](const std::string& why) {
+        return sim_fail(kAicpuException, "the AI CPU kernel %s: %s", task.kernel, why.c_str());
+      };
+      try {
+        const uint32_t status = task.work();
+        return status ? fail("it returned " + std::to_string(status)) : 0;
+      } catch (const std::exception& error) {
+        return fail(error.what());
+      } catch (...) {
+        return fail("it throws something that is no std::exception");
+      }
+    }
+  };
+  sim_init();
+  const int failed =
+      blocks ? sim_launch(stream, kernel, CpuTask::run, new CpuTask{kernel, std::move(work)},
+                          [](void* self) { delete static_cast<CpuTask*>(self); })
+             : sim_fail(107000, "%s<<<0, …>>>: no blocks; allowed: 1, as more do nothing more on an AI CPU", kernel);
+  if (failed) std::fprintf(stderr, "%s\n", sim_error_message());
   return uint32_t(failed);
 }
 

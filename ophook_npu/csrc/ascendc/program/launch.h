@@ -116,6 +116,9 @@ inline uint8_t* user_workspace(void* workspace) {
   return static_cast<uint8_t*>(workspace) + kSystem;
 }
 
+// A task of the stream that runs on an AI CPU: what it returns is its status.
+uint32_t enqueue_cpu(const char* kernel, uint64_t blocks, void* stream, std::function<uint32_t()> work);
+
 // The same for a call that waits; `kind` as ascendc_options has it.
 int run_now(const char* kernel, uint64_t blocks, int kind, uint64_t tiling_key, Bound work);
 
@@ -157,6 +160,19 @@ auto launch(const char* name, Kernel kernel, uint64_t blocks, Second second = {}
   } else
 #endif
     return Launch<Kernel>{name, blocks, stream, std::move(kernel)};
+}
+
+// A kernel of an AI CPU: `kernel<<<blocks, nullptr, stream>>>(&arguments, bytes)`. It gets a copy of them. More than
+// one block does nothing more.
+template <typename R, typename P>
+auto launch_cpu(const char* name, R (*kernel)(P*), uint64_t blocks, std::nullptr_t = {}, void* stream = nullptr) {
+  static_assert(!std::is_void_v<R>, "a kernel of an AI CPU returns its status");
+  return [=](const void* arguments, size_t bytes) {
+    std::vector<std::max_align_t> copy(bytes / sizeof(std::max_align_t) + 1);
+    std::memcpy(copy.data(), arguments, bytes);
+    return enqueue_cpu(name, blocks, stream,
+                       [=]() mutable { return uint32_t(kernel(reinterpret_cast<P*>(copy.data()))); });
+  };
 }
 
 #if defined(__CCE_AICORE__) && __CCE_AICORE__ == 310

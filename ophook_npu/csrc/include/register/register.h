@@ -6,12 +6,23 @@
 #include <cstdio>
 #include <functional>
 #include <initializer_list>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "graph/operator.h"
 #include "graph/types.h"
+
+// CANN's header puts them there, and plugins write them so.
+using std::make_shared;
+using std::map;
+using std::pair;
+using std::string;
+using std::to_string;
+using std::unique_ptr;
+using std::vector;
 
 namespace google {
 namespace protobuf {
@@ -40,6 +51,25 @@ inline Status AutoMappingFn(const google::protobuf::Message*, ge::Operator&) {
   return ophook_not_called("AutoMappingFn");
 }
 inline Status AutoMappingByOpFn(const ge::Operator&, ge::Operator&) { return ophook_not_called("AutoMappingByOpFn"); }
+
+enum DynamicType { kInvalid = 0, kInput = 1, kOutput = 2 };
+struct DynamicInputOutputInfo {  // a list of tensors, and the attribute that tells how many there are
+  DynamicInputOutputInfo() = default;
+  DynamicInputOutputInfo(DynamicType kind, const char* port, int64_t port_length, const char* attr, int64_t attr_length)
+      : type(kind), port_name(port), port_name_len(port_length), attr_name(attr), attr_name_len(attr_length) {}
+  DynamicType type = kInvalid;
+  const char* port_name = nullptr;
+  int64_t port_name_len = 0;
+  const char* attr_name = nullptr;
+  int64_t attr_name_len = 0;
+};
+inline Status AutoMappingByOpFnDynamic(const ge::Operator&, ge::Operator&, const vector<DynamicInputOutputInfo>&) {
+  return ophook_not_called("AutoMappingByOpFnDynamic");
+}
+inline Status AutoMappingFnDynamic(const google::protobuf::Message*, ge::Operator&, map<string, pair<string, string>>,
+                                   int = -1, int = -1) {
+  return ophook_not_called("AutoMappingFnDynamic");
+}
 
 class OpRegistrationData {
  public:
