@@ -290,6 +290,12 @@ KERNEL(softmax_shifted_by_means, LocalTensor<half> x = w.GetWithOffset<half>(409
        for (int i = 0; i < 16; ++i) Cast(x[i * kWidth], i % 2 ? b : a, RoundMode::CAST_RINT, kWidth);
        SoftMaxTiling t{}; t.srcM = 8, t.srcK = 512; const SoftMaxParams p{8, 512, 8, 512, 1, 8, 0.9375f}; Row n = part(w, 12);
        SoftmaxFlashV3<half, float>(x, part(w, 8), part(w, 9), part(w, 10), x, part<half>(w, 11), n, n, n, t, p); TO_FLOATS(x))
+// The sum, the maximum, the factor and the part's maximum of each row, one number a row; the tiling is the kernel's own.
+KERNEL(softmax_in_parts_packed, static constexpr SoftmaxConfig packed{false, 0, 0, SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC};
+       const SoftMaxShapeInfo s{4, 64, 4, 64}; constexpr auto t = SoftMaxFlashV2TilingFunc(SoftMaxShapeInfo{4, 64, 4, 64}, 4, 4, 4096, true);
+       Row y = part(w, 4); SoftmaxFlashV2<float, false, false, false, false, packed>(y, r, r[8], a, r[16], r, r[8], t, s);
+       SoftmaxFlashV2<float, true, false, false, false, packed>(y, r[24], r, r[8], b, r[16], r, r[8], part<uint8_t>(w, 5, 8192), t);
+       DataCopy(r[64], y, 192))
 KERNEL(fractals_to_rows, LocalTensor<half> x = part<half>(w, 0, 512), y = part<half>(w, 1, 512); Cast(x, a, RoundMode::CAST_RINT, kWidth);
        Cast(x[kWidth], b, RoundMode::CAST_RINT, kWidth); ConfusionTransposeTiling t{}; t.param0 = 1, t.param1 = 2, t.param2 = 16, t.param3 = 16;
        Transpose(y, x, TransposeType::TRANSPOSE_NZ2ND_0213, t); TO_FLOATS(y))

@@ -132,6 +132,19 @@ def softmax_shifted_by_means(a: Array, b: Array) -> Array:
     return half(np.exp(x - x.max((1, 2), keepdims=True)).reshape(ROWS, 512)[:, :WIDTH])
 
 
+def softmax_in_parts_packed(a: Array, b: Array) -> Array:
+    first, second = four_rows(a), four_rows(b)
+    before, part = first.max(-1), second.max(-1)
+    most = np.maximum(before, part)
+    factor, values = np.exp(before - most), np.exp(second - most[..., None])
+    total = factor * np.exp(first - before[..., None]).sum(-1) + values.sum(-1)
+    out = np.zeros((ROWS, WIDTH))
+    for i, each in enumerate((total, most, factor, part)):
+        out[:, 8 * i : 8 * i + 4] = each
+    out[:, 64:] = values[:, :3].reshape(ROWS, 192)
+    return out
+
+
 # What each kernel computes; what is narrower than a row has zeros after it.
 KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "add": lambda a, b: a + b,
@@ -252,6 +265,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     ),
     "moments_in_pieces": moments_in_pieces,
     "softmax_shifted_by_means": softmax_shifted_by_means,
+    "softmax_in_parts_packed": softmax_in_parts_packed,
     "fractals_to_rows": lambda a, b: np.stack([square(half(a)), square(half(b))], 2)[:, :8],
     "channels_last": lambda a, b: square(half(a)).transpose(0, 2, 1),
     "chosen_by_one_repeat": lambda a, b: np.where(np.arange(WIDTH) % 16 < 8, a, b),
