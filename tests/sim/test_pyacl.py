@@ -56,6 +56,13 @@ def test_a_wrong_call_gives_a_code_and_the_reason() -> None:
     assert acl.rt.set_device(99) != 0
 
 
+def test_a_function_that_takes_nothing_looks_at_nothing() -> None:
+    assert acl.rt.synchronize_device(0) == 0 and acl.rt.get_device_count(7) == acl.rt.get_device_count()
+    assert acl.mdl.destroy_dataset(acl.mdl.create_dataset("")) == 0
+    with pytest.raises(TypeError, match="aclrtFree takes 1 arguments, 0 were given"):
+        acl.rt.free()
+
+
 def test_numpy_arrays_and_addresses() -> None:
     sent = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
     host, _ = acl.rt.malloc_host(sent.nbytes)
