@@ -256,7 +256,7 @@ def test_truths_are_assigned_to_anchors(all_best: bool) -> None:
     assert got.cpu().tolist() == [1, 2, 2, -1, 2] if all_best else [1, 2, -1, -1, -1]
 
 
-# ---- what mmcv calls by type, by pyACL; the references are mmcv's loops -----------------------------------------------
+# ---- what mmcv calls by type, by pyACL; the references are mmcv's loops -----------------------------------------
 def by_type(
     name: str, inputs: list[torch.Tensor], outs: list[torch.Tensor], **attributes: float
 ) -> list[torch.Tensor]:

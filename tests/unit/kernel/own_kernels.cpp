@@ -284,6 +284,13 @@ KERNEL(moments_in_pieces, Row m = part(w, 0), v = part(w, 1), m2 = part(w, 2), v
        WelfordUpdate<float, float>(m, v, m2, v2, a[64], WelfordUpdateParam{1, 64, 64, 0.5f});
        WelfordFinalizePara p{2, 64, 2, 64, 0, 0, 1.0f / 64, 1.0f / 128, 0}; WelfordFinalize(r, r[8], m, v, p))
 
+// Masks in two types, combined as bytes: 16 numbers of 8 bits are 16 lanes of 16 bits, the whole mask of a row.
+KERNEL(chosen_by_masks_of_bytes, LocalTensor<uint16_t> above = part<uint16_t>(w, 0); LocalTensor<uint8_t> below = part<uint8_t>(w, 1);
+       CompareScalar(above, a, 0.0f, CMPMODE::GT, kWidth); CompareScalar(below, b, 0.5f, CMPMODE::LT, kWidth);
+       LocalTensor<uint8_t> both = part<uint8_t>(w, 2), either = part<uint8_t>(w, 3); And(both, above.ReinterpretCast<uint8_t>(), below, 16);
+       Or(either, above.ReinterpretCast<uint8_t>(), below, 16); Select(r, both, a, 2.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kWidth);
+       Select(r, either, r, -2.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kWidth))
+
 // ---- other orders ----
 // Rows of 512 halves, a and b, eight times; of the first one, what becomes of a.
 KERNEL(softmax_shifted_by_means, LocalTensor<half> x = w.GetWithOffset<half>(4096, 0);

@@ -51,11 +51,24 @@ bool has_type(const Rule& rule, Dtype dtype, At at) {
   return false;
 }
 
+// No page of an Atlas A2 or A3 has And and Or of 8 bits. They compile there, and published kernels combine masks so:
+// the instruction works on 16 bits, so that n numbers of 8 bits are n lanes, 2n bytes.
+bool in_lanes_of_16_bits(Op code, Dtype dtype, const Cover& cover) {
+  return (code == Op::And || code == Op::Or) && (dtype == Dtype::u8 || dtype == Dtype::i8) &&
+         cover.kind == Cover::kCount && core().launch.options.architecture != 310;
+}
+
 void elementwise(Op code, Local dst, const Local* sources, int source_count, const Step* steps, Scalar scalar,
                  Cover cover, At at) {
   Core& c = core();
   const Rule& rule = kRules[int(code)];
   Operation op(c, Pipe::V, rule.name, at);
+  const bool lanes = in_lanes_of_16_bits(code, dst.dtype, cover);
+  Local wide[2];
+  if (lanes) {
+    for (int i = 0; i < source_count; ++i) wide[i] = sources[i], wide[i].dtype = Dtype::u16;
+    dst.dtype = Dtype::u16, sources = wide;
+  }
   if (!has_type(rule, dst.dtype, at)) return c.stop();
   const bool mixed = sources[0].dtype != dst.dtype;  // Axpy, MulAddDst: float += half
   Function function = mixed ? nullptr : function_of(code, dst.dtype);
@@ -65,7 +78,8 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   }
   Operand operands[4];
   int n = 0;
-  operands[n++] = {&dst, steps[0], size_of(dst.dtype), true, "the destination"};
+  operands[n++] = {&dst, steps[0], size_of(dst.dtype), true,
+                   lanes ? "the destination, in lanes of 16 bits," : "the destination"};
   for (int i = 0; i < source_count; ++i)
     operands[n++] = {&sources[i], steps[i + 1], size_of(sources[i].dtype), false,
                      i ? "the second source" : "the source"};
