@@ -257,9 +257,7 @@ def test_truths_are_assigned_to_anchors(all_best: bool) -> None:
 
 
 # ---- what mmcv calls by type, by pyACL; the references are mmcv's loops -----------------------------------------
-def by_type(
-    name: str, inputs: list[torch.Tensor], outs: list[torch.Tensor], **attributes: float
-) -> list[torch.Tensor]:
+def by_type(name: str, inputs: list[torch.Tensor], outs: list[torch.Tensor], **attributes: float) -> list[torch.Tensor]:
     types = {torch.float32: 0, torch.int32: 3}
     attr, ins, made = acl.op.create_attr(), [one.contiguous().npu() for one in inputs], [one.npu() for one in outs]
     for key, value in attributes.items():

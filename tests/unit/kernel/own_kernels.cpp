@@ -291,6 +291,13 @@ KERNEL(chosen_by_masks_of_bytes, LocalTensor<uint16_t> above = part<uint16_t>(w,
        Or(either, above.ReinterpretCast<uint8_t>(), below, 16); Select(r, both, a, 2.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kWidth);
        Select(r, either, r, -2.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kWidth))
 
+// Of the last of eight pairs of bytes one was never computed, and nobody takes it.
+KERNEL(low_bytes_of_pairs, LocalTensor<half> h = part<half>(w, 0); Row x = part(w, 1); LocalTensor<uint8_t> bytes = part<uint8_t>(w, 2);
+       LocalTensor<uint16_t> pairs = bytes.ReinterpretCast<uint16_t>(); Abs(x, a, 16); Muls(x, x, 20.0f, 16);
+       Cast(h, x, RoundMode::CAST_RINT, 16); Cast(bytes, h, RoundMode::CAST_TRUNC, 15); ShiftLeft(pairs, pairs, uint16_t(8), 8);
+       ShiftRight(pairs, pairs, uint16_t(8), 8); Cast(h, pairs.ReinterpretCast<int16_t>(), RoundMode::CAST_NONE, 8);
+       Cast(r, h, RoundMode::CAST_NONE, 8))
+
 // ---- other orders ----
 // Rows of 512 halves, a and b, eight times; of the first one, what becomes of a.
 KERNEL(softmax_shifted_by_means, LocalTensor<half> x = w.GetWithOffset<half>(4096, 0);

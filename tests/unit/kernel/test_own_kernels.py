@@ -265,6 +265,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     ),
     "moments_in_pieces": moments_in_pieces,
     "chosen_by_masks_of_bytes": lambda a, b: np.where((a > 0) | (b < 0.5), np.where((a > 0) & (b < 0.5), a, 2), -2),
+    "low_bytes_of_pairs": lambda a, b: np.trunc(half(np.abs(a) * 20))[:, :16:2],
     "softmax_shifted_by_means": softmax_shifted_by_means,
     "softmax_in_parts_packed": softmax_in_parts_packed,
     "fractals_to_rows": lambda a, b: np.stack([square(half(a)), square(half(b))], 2)[:, :8],
