@@ -173,6 +173,7 @@ def test_a_project_that_msopgen_wrote_builds_and_runs(run_sim, tmp_path: Path) -
         sed -i '1i add_ops_compile_options(ALL OPTIONS -DMORE=2 --cce-long-call=true)' Op/op_kernel/CMakeLists.txt
         echo 'add_ops_compile_options(ALL OPTIONS -DLATER=3)' >> Op/op_kernel/CMakeLists.txt
         sed -i '1i static_assert(MORE == 2 && LATER == 3 && __NPU_ARCH__ == 2201);' Op/op_kernel/add_custom.cpp
+        sed -i '/GET_TILING/a static_assert(sizeof(tilingData.size) == 4);' Op/op_kernel/scale_ref.cpp
         sed -i 's/"customize"/"of_mine"/' Op/CMakePresets.json
         sed -i '1i include(../../own.cmake)' Op/op_host/CMakeLists.txt
         sed -i '/\\${ASCEND_CANN_PACKAGE_PATH}\\/include/a \\${ASCEND_CANN_PACKAGE_PATH}\\/pkg_inc' Op/cmake/*.cmake
