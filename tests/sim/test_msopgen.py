@@ -85,6 +85,8 @@ def test_a_project_of_msopgen_builds_and_runs(run_sim, tmp_path: Path) -> None:
     )
     done = shell(HOST + compile_kernel, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    # A program that links libcust_opapi.so alone finds what libnnopbase.so has.
+    assert "[libopapi.so]" in shell("readelf -d package/op_api/lib/libcust_opapi.so", tmp_path).stdout
     given = {"ASCEND_CUSTOM_OPP_PATH": str(tmp_path / "package"), "TASK_QUEUE_ENABLE": "0"}
     done = run_sim(RUN, **given)
     assert done.stdout.startswith("True\n") and "no kernel for inputs of Half, Half" in done.stdout, done.stderr
