@@ -58,13 +58,13 @@ def definition(
     )
 
 
-def tiling_header(type: str, stem: str) -> str:
+def tiling_header(type: str, stem: str, field: str = "uint64_t, elements") -> str:
     guard = f"{stem.upper()}_TILING_H"
     return (
         "// What host tiling tells the kernel. Add the fields that your kernel needs.\n"
         f"#ifndef {guard}\n#define {guard}\n\n"
         '#include "register/tilingdata_base.h"\n\nnamespace optiling {\n'
-        f"BEGIN_TILING_DATA_DEF({type}TilingData)\n    TILING_DATA_FIELD_DEF(uint64_t, elements);\n"
+        f"BEGIN_TILING_DATA_DEF({type}TilingData)\n    TILING_DATA_FIELD_DEF({field});\n"
         "END_TILING_DATA_DEF;\n\n"
         f"REGISTER_TILING_DATA_CLASS({type}, {type}TilingData)\n}} // namespace optiling\n\n#endif // {guard}\n"
     )

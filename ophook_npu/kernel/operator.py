@@ -206,7 +206,7 @@ class Kernel:
         arguments.append(Argument("tiling", data, TILING))
         cores = self.settings.cores or tiling.block_dim
         self.report = self.entry(choice, self.settings.debug).run(
-            [*arguments, *listed], cores, tiling_key=tiling.tiling_key, settings=self.settings
+            arguments, cores, tiling_key=tiling.tiling_key, settings=self.settings, listed=listed
         )
         self.all_findings += self.report.findings
         if told:

@@ -194,13 +194,17 @@ class Entry:
 
     def run(
         self, arguments: Sequence[Argument], block_dim: int, *, tiling: bytes = b"", tiling_key: int = 0,
-        settings: Settings | None = None, soc: Soc | None = None,
+        settings: Settings | None = None, soc: Soc | None = None, listed: Sequence[Argument] = (),
     ) -> KernelReport:  # fmt: skip
-        """Runs the kernel on ``block_dim`` cores over the arguments, in the order of its parameters."""
+        """Runs the kernel on ``block_dim`` cores over the arguments, in the order of its parameters.
+
+        listed: memory that it finds through an argument, as the tensors of a list.
+        """
         if len(arguments) > 32:
             raise OphookError(
                 "kernel", f"{self.function} gets {counted(len(arguments), 'argument')}", allowed="up to 32"
             )
+        arguments = [*arguments, *listed]
         settings = settings or Settings()
         soc = soc or find(settings.soc)
         memories = (native.Memory * len(arguments))()

@@ -329,7 +329,9 @@ def _lay_out(root: Path) -> None:
 def _lay_out_components(root: Path) -> None:
     """Where programs look, as CANN's documents have it: runtime/include, runtime/lib64, and its stub to link to."""
     (root / "lib64" / "stub").symlink_to(".")
-    (root / "devlib").symlink_to("lib64")  # the stubs of newer releases
+    (root / "devlib").symlink_to("lib64")  # the stubs of newer releases, also by devlib/linux/MACHINE
+    (root / "lib64" / "linux").mkdir()
+    (root / "lib64" / "linux" / platform.machine()).symlink_to("..")
     for component in ("runtime", "compiler"):
         (root / component).mkdir()
         (root / component / "lib64").symlink_to(Path("../lib64"))
@@ -359,6 +361,7 @@ def _lay_out_releases(root: Path) -> None:
         about = root / home(release) / f"{machine}-linux" / "ascend_toolkit_install.info"
         about.parent.mkdir(parents=True)
         _link_headers_and_libraries(about.parent)
+        (about.parent / "devlib").symlink_to("../devlib")
         about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch={machine}\nos=linux\n")
         for entry in everything:
             (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)

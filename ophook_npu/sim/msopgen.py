@@ -122,7 +122,7 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
 {
     // How the work is cut into blocks: yours.
     @TYPETilingData tiling;
-    tiling.set_elements(@ELEMENTS);
+    tiling.set_size(@SIZE);
     context->SetBlockDim(8);
     tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
     context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
@@ -146,6 +146,8 @@ static graphStatus InferDataType(gert::InferDataTypeContext* context)
 } // namespace ge
 
 """
+# By the name that CANN's command gives it: published kernels read it.
+_FIELD = "uint32_t, size"
 _KERNEL = """#include "kernel_operator.h"
 
 extern "C" __global__ __aicore__ void @STEM(@PARAMETERS)
@@ -185,7 +187,8 @@ def files(op: dict[str, Any], socs: Sequence[str], framework: str) -> dict[str, 
         counts = ", ".join(f"{one.name} {len(one.types)}" for one in (*inputs, *outputs))
         raise OphookError(_WHERE, f"{type_}: numbers of data types differ: {counts}", allowed="as many in each")
     same = bool(inputs and outputs)
-    host = _HOST.replace("@ELEMENTS", "context->GetInputShape(0)->GetStorageShape().GetShapeSize()" if inputs else "0")
+    size = "static_cast<uint32_t>(context->GetInputShape(0)->GetStorageShape().GetShapeSize())" if inputs else "0"
+    host = _HOST.replace("@SIZE", size)
     host = host.replace("@SHAPE", "    *context->GetOutputShape(0) = *context->GetInputShape(0);\n" if same else "")
     dtype = "    context->SetOutputDataType(0, context->GetInputDataType(0));\n"
     host = host.replace("@DTYPE", dtype if same else "").replace("@TYPE", type_).replace("@STEM", stem)
@@ -195,7 +198,7 @@ def files(op: dict[str, Any], socs: Sequence[str], framework: str) -> dict[str, 
     parameters = ", ".join(f"GM_ADDR {name}" for name in [*names, "workspace", "tiling"])
     made = {
         f"op_host/{stem}.cpp": host,
-        f"op_host/{stem}_tiling.h": tiling_header(type_, stem),
+        f"op_host/{stem}_tiling.h": tiling_header(type_, stem, _FIELD),
         f"op_kernel/{stem}.cpp": _KERNEL.replace("@STEM", stem).replace("@PARAMETERS", parameters),
     }
     if parser := _PARSERS.get(framework):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+
+import acl
 import pytest
 import torch
 import torch_npu
@@ -251,3 +254,102 @@ def test_truths_are_assigned_to_anchors(all_best: bool) -> None:
     )  # fmt: skip
     # the first overlaps by more than 0.5; the best of the first truth does not answer, the third truth's is too small
     assert got.cpu().tolist() == [1, 2, 2, -1, 2] if all_best else [1, 2, -1, -1, -1]
+
+
+# ---- what mmcv calls by type, by pyACL; the references are mmcv's loops -----------------------------------------
+def by_type(name: str, inputs: list[torch.Tensor], outs: list[torch.Tensor], **attributes: float) -> list[torch.Tensor]:
+    types = {torch.float32: 0, torch.int32: 3}
+    attr, ins, made = acl.op.create_attr(), [one.contiguous().npu() for one in inputs], [one.npu() for one in outs]
+    for key, value in attributes.items():
+        kind = acl.op.set_attr_float if isinstance(value, float) else acl.op.set_attr_int
+        assert kind(attr, key, value) == 0
+    described, buffers = [], []
+    for group in (ins, made):
+        described.append([acl.create_tensor_desc(types[one.dtype], list(one.shape), 2) for one in group])
+        buffers.append([acl.create_data_buffer(one.data_ptr(), one.nbytes) for one in group])
+    torch.npu.synchronize()
+    given = (name, described[0], buffers[0], described[1], buffers[1], attr)
+    assert acl.op.compile_and_execute(*given, 0, 0, None, 0) == 0, acl.get_recent_err_msg()
+    assert acl.rt.synchronize_device() == 0
+    return [one.cpu() for one in made]
+
+
+def test_balls_take_the_first_points_within_them() -> None:
+    torch.manual_seed(0)
+    points, centres = torch.randn(2, 9, 3), torch.randn(2, 5, 3)
+    centres[0, 0], centres[1, 1] = points[0, 4], 100
+    expected = torch.zeros(2, 5, 4, dtype=torch.int32)
+    for b, m in itertools.product(range(2), range(5)):
+        off = [(centres[b, m] - point).square().sum().item() for point in points[b]]
+        found = [i for i, far in enumerate(off) if far == 0 or 0.04 <= far < 2.25]
+        expected[b, m] = torch.tensor((found + found[:1] * 4)[:4] or [0] * 4)
+    assert expected[0, 0, 0] <= 4 and (expected.diff() == 0).any() and (expected.diff() > 0).any()
+    got = by_type(
+        "BallQuery", [points.transpose(1, 2), centres.transpose(0, 1)], [torch.zeros(5, 2, 4, dtype=torch.int32)],
+        min_radius=0.2, max_radius=1.5, sample_num=4,
+    )[0]  # fmt: skip
+    assert torch.equal(got.transpose(0, 1), expected)
+
+
+def test_features_between_three_points_and_the_nearest_of_others() -> None:
+    torch.manual_seed(0)
+    features, places, weights = torch.randn(2, 5, 4), torch.randint(5, (2, 7, 3)), torch.rand(2, 7, 3)
+    expected = sum(
+        features.gather(1, places[..., k : k + 1].expand(-1, -1, 4)) * weights[..., k : k + 1] for k in range(3)
+    )
+    got = by_type("ThreeInterpolate", [features, places.int(), weights], [torch.zeros(2, 7, 4)])[0]
+    torch.testing.assert_close(got, expected)
+
+    points, others = torch.randn(3, 6, 2), torch.randn(3, 4, 2)
+    far = torch.cdist(points, others).square()
+    outs = [torch.zeros(3, 6), torch.zeros(3, 4), torch.zeros(3, 6).int(), torch.zeros(3, 4).int()]
+    got = by_type("ChamferDistance", [points.permute(2, 0, 1), others.permute(2, 0, 1)], outs)
+    for axis, (least, place) in enumerate(((got[0], got[2]), (got[1], got[3]))):
+        expected = far.min(2 - axis)
+        torch.testing.assert_close(least, expected.values, rtol=1e-4, atol=1e-4)
+        assert torch.equal(place.long(), expected.indices)
+
+
+def test_points_in_polygons() -> None:
+    square, slanted = [0.0, 0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 4.0], [2.0, 0.0, 4.0, 2.0, 2.0, 4.0, 0.0, 2.0]
+    points = torch.tensor([[2.0, 2.0], [0.5, 0.5], [5.0, 2.0], [0.0, 0.0], [4.0, 2.0], [-1.0, 3.0]])
+    got = by_type("PointsInPolygons", [points, torch.tensor([square, slanted]).t()], [torch.zeros(6, 2)])[0]
+    assert got.tolist() == [[1, 1], [1, 0], [0, 0], [0, 0], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("psa_type", [0, 1])
+def test_masks_of_spatial_attention_and_their_gradient(psa_type: int) -> None:
+    torch.manual_seed(0)
+    height, width, rows, columns = 4, 5, 3, 7
+    x, y = torch.randn(2, rows * columns, height, width), torch.zeros(2, height, width, height, width)
+    for h, w, i, j in itertools.product(*map(range, (height, width, rows, columns))):
+        to_h, to_w = h + i - 1, w + j - 3
+        if 0 <= to_h < height and 0 <= to_w < width:
+            place = (h, w, to_h, to_w) if psa_type else (to_h, to_w, h, w)
+            y[(slice(None), *place)] = x[:, i * columns + j, h, w]
+    y = y.reshape(2, height * width, height, width)
+    sizes = {"psa_type": psa_type, "num": 2, "h_feature": height, "w_feature": width, "h_mask": rows}
+    sizes |= {"w_mask": columns, "half_h_mask": 1, "half_w_mask": 3}
+    assert torch.equal(by_type("PSAMask", [x], [torch.zeros_like(y)], **sizes)[0], y)
+    back = by_type("PSAMaskGrad", [y], [torch.zeros_like(x)], **sizes)[0]
+    assert torch.equal(back, torch.where(back == 0, 0, x)) and (back != 0).sum() == (y != 0).sum()
+
+
+def test_filters_of_turned_features_and_leaky_relu_with_a_bias() -> None:
+    torch.manual_seed(0)
+    x, turns = torch.randn(2, 3, 1, 3, 3), 4
+    places = torch.stack([torch.randperm(9) + 1 for _ in range(turns)], 1).reshape(1, 3, 3, turns).int()
+    expected = torch.zeros(2, turns, 3, 9)
+    for entry, turn in itertools.product(range(9), range(turns)):
+        expected[:, turn, :, places.reshape(9, turns)[entry, turn] - 1] = x.reshape(2, 3, 9)[..., entry]
+    y = by_type("ActiveRotatedFilter", [x, places], [torch.zeros(8, 3, 3, 3)])[0]
+    assert torch.equal(y, expected.reshape(8, 3, 3, 3))
+    back = by_type("ActiveRotatedFilterGrad", [y, places], [torch.zeros_like(x)])[0]
+    torch.testing.assert_close(back, x * turns)
+
+    x, bias = torch.randn(2, 3, 4), torch.randn(2, 3, 4)
+    y = F.leaky_relu(x + bias, 0.1) * 1.5
+    how = {"negative_slope": 0.1, "scale": 1.5}
+    torch.testing.assert_close(by_type("FusedBiasLeakyRelu", [x, bias], [torch.zeros_like(x)], **how)[0], y)
+    got = by_type("FusedBiasLeakyReluGrad", [bias, y], [torch.zeros_like(x)], **how)[0]
+    torch.testing.assert_close(got, bias * torch.where(y > 0, 1.5, 0.15))

@@ -105,6 +105,9 @@ def test_a_component_has_headers_and_libraries_where_programs_look(root: Path, t
         assert (toolkit / component / "include" / "acl" / "acl.h").exists(), component
         for folder in ("lib64", "lib64/stub"):
             assert (toolkit / component / folder / "libascendcl.so").samefile(root / "lib64" / "libascendcl.so")
+    for place in (toolkit, toolkit / f"{platform.machine()}-linux"):
+        for folder in ("devlib", f"devlib/linux/{platform.machine()}"):
+            assert (place / folder / "libascend_hal.so").samefile(root / "lib64" / "libascend_hal.so")
     runtime = toolkit / "runtime"
     flags = [f"-I{runtime / 'include'}", f"-L{runtime / 'lib64' / 'stub'}", "-lascendcl", "-lacl_cblas"]
     source = tmp_path / "init.cpp"

@@ -85,6 +85,8 @@ def test_a_project_of_msopgen_builds_and_runs(run_sim, tmp_path: Path) -> None:
     )
     done = shell(HOST + compile_kernel, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    # A program that links libcust_opapi.so alone finds what libnnopbase.so has.
+    assert "[libopapi.so]" in shell("readelf -d package/op_api/lib/libcust_opapi.so", tmp_path).stdout
     given = {"ASCEND_CUSTOM_OPP_PATH": str(tmp_path / "package"), "TASK_QUEUE_ENABLE": "0"}
     done = run_sim(RUN, **given)
     assert done.stdout.startswith("True\n") and "no kernel for inputs of Half, Half" in done.stdout, done.stderr
@@ -173,6 +175,7 @@ def test_a_project_that_msopgen_wrote_builds_and_runs(run_sim, tmp_path: Path) -
         sed -i '1i add_ops_compile_options(ALL OPTIONS -DMORE=2 --cce-long-call=true)' Op/op_kernel/CMakeLists.txt
         echo 'add_ops_compile_options(ALL OPTIONS -DLATER=3)' >> Op/op_kernel/CMakeLists.txt
         sed -i '1i static_assert(MORE == 2 && LATER == 3 && __NPU_ARCH__ == 2201);' Op/op_kernel/add_custom.cpp
+        sed -i '/GET_TILING/a static_assert(sizeof(tilingData.size) == 4);' Op/op_kernel/scale_ref.cpp
         sed -i 's/"customize"/"of_mine"/' Op/CMakePresets.json
         sed -i '1i include(../../own.cmake)' Op/op_host/CMakeLists.txt
         sed -i '/\\${ASCEND_CANN_PACKAGE_PATH}\\/include/a \\${ASCEND_CANN_PACKAGE_PATH}\\/pkg_inc' Op/cmake/*.cmake

@@ -56,6 +56,13 @@ def test_a_wrong_call_gives_a_code_and_the_reason() -> None:
     assert acl.rt.set_device(99) != 0
 
 
+def test_a_function_that_takes_nothing_looks_at_nothing() -> None:
+    assert acl.rt.synchronize_device(0) == 0 and acl.rt.get_device_count(7) == acl.rt.get_device_count()
+    assert acl.mdl.destroy_dataset(acl.mdl.create_dataset("")) == 0
+    with pytest.raises(TypeError, match="aclrtFree takes 1 arguments, 0 were given"):
+        acl.rt.free()
+
+
 def test_numpy_arrays_and_addresses() -> None:
     sent = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
     host, _ = acl.rt.malloc_host(sent.nbytes)
@@ -199,6 +206,47 @@ def test_a_program_writes_into_the_log(monkeypatch: pytest.MonkeyPatch, capfd: p
     script = "import acl; acl.app_log(3, '100 % of it')"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "100 % of it" in done.stdout and "<string>:1" in done.stdout
+
+
+def test_a_kernel_of_the_programs_own_is_loaded_and_launched(tmp_path: Path) -> None:
+    root, binary = Path(os.environ["OPHOOK_SIM_ROOT"]), tmp_path / "increase.o"
+    source = Path(__file__).parent / "programs" / "asc" / "increase.asc"  # x[0] += *by + more
+    command = [str(root / "bin" / "bisheng"), "-shared", str(source), "-o", str(binary)]
+    subprocess.run(command, check=True, timeout=300)
+    loaded, ret = acl.rt.binary_load_from_file(str(binary), [])
+    kernel, found = acl.rt.binary_get_function(loaded, "increase")
+    assert ret == found == 0 and acl.rt.get_function_name(kernel, 64) == ("increase", 0)
+    assert acl.rt.binary_get_function(loaded, "other") == (0, 107000)
+    stream, _ = acl.rt.create_stream()
+    x, by = (acl.rt.malloc(32, HUGE_FIRST)[0] for _ in range(2))
+    assert acl.rt.memset(x, 32, 0, 32) == 0
+    assert memcpy(by, 4, acl.util.bytes_to_ptr(struct.pack("i", 5)), 4, HOST_TO_DEVICE) == 0
+
+    values = [numpy.array(one) for one in (numpy.uint64(x), numpy.uint64(by), numpy.int32(100))]
+    list_, ret = acl.rt.kernel_args_init(kernel)
+    added = [acl.rt.kernel_args_append(list_, one.ctypes.data, one.nbytes) for one in values]
+    assert ret == 0 and [code for _, code in added] == [0, 0, 0]
+    assert acl.rt.kernel_args_finalize(list_) == 0
+    assert acl.rt.launch_kernel_with_config(kernel, 1, stream, [{"id": 1, "value": 0}], list_, 0) == 0  # 105
+    assert acl.rt.kernel_args_para_update(list_, added[2][0], numpy.array(numpy.int32(0)).ctypes.data, 4) == 0
+    assert acl.rt.kernel_args_finalize(list_) == 0
+    assert acl.rt.launch_kernel_with_config(kernel, 1, stream, [], list_, 0) == 0  # 5
+    with pytest.raises(ValueError, match="options are a list"):
+        acl.rt.launch_kernel_with_config(kernel, 1, stream, None, list_, 0)
+
+    whole = binary.read_bytes()
+    made = acl.rt.create_binary(acl.util.bytes_to_ptr(whole), len(whole))
+    again, ret = acl.rt.binary_load(made)
+    packed = struct.pack("QQi4x", x, by, 1000)
+    arguments, _ = acl.rt.malloc(len(packed), HUGE_FIRST)
+    assert ret == 0 and memcpy(arguments, 24, acl.util.bytes_to_ptr(packed), 24, HOST_TO_DEVICE) == 0
+    third, _ = acl.rt.binary_get_function(again, "increase")
+    assert acl.rt.launch_kernel(third, 1, arguments, len(packed), stream) == 0  # 1005
+    assert acl.rt.synchronize_stream(stream) == 0
+    host, _ = acl.rt.malloc_host(4)
+    assert memcpy(host, 4, x, 4, DEVICE_TO_HOST) == 0
+    assert struct.unpack("i", acl.util.ptr_to_bytes(host, 4)) == (1115,)
+    assert acl.rt.binary_unload(loaded) == acl.rt.binary_unload(again) == acl.rt.destroy_binary(made) == 0
 
 
 def test_what_is_not_simulated_fails_by_name() -> None:

@@ -84,6 +84,12 @@ static at::Tensor line(const at::Tensor& x, double slope, double shift) {
   return at::add(at::mul(numbers, slope), shift);
 }
 
+at::Tensor biased_leaky_relu(const at::Tensor& x, const at::Tensor& bias, double slope, double scale) {
+  return at::leaky_relu(wide(x) + wide(bias), slope) * scale;
+}
+at::Tensor biased_leaky_relu_backward(const at::Tensor& grad, const at::Tensor& y, double slope, double scale) {
+  return at::leaky_relu_backward(wide(grad), wide(y), slope, false) * scale;
+}
 at::Tensor hard_sigmoid(const at::Tensor& x, double slope, double shift) {
   return line(x, slope, shift).clamp_(0, 1).to(x.scalar_type());
 }

@@ -21,6 +21,9 @@ void gelu_backward_into(const at::Tensor& out, const at::Tensor& grad, const at:
                         const std::string& approximate);
 at::Tensor gelu_backward(const at::Tensor& grad, const at::Tensor& x, const std::string& approximate);
 at::Tensor log_sigmoid_backward(const at::Tensor& grad, const at::Tensor& x);
+// Of x + bias, times a scale; the gradient is that of the result's sign.
+at::Tensor biased_leaky_relu(const at::Tensor& x, const at::Tensor& bias, double slope, double scale);
+at::Tensor biased_leaky_relu_backward(const at::Tensor& grad, const at::Tensor& y, double slope, double scale);
 // clamp(slope x + shift, 0, 1); of whole numbers as well
 constexpr double kHardSigmoidSlope = 1 / 6.0, kHardSigmoidShift = 0.5;
 at::Tensor hard_sigmoid(const at::Tensor& x, double slope = kHardSigmoidSlope, double shift = kHardSigmoidShift);

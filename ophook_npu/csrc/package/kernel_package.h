@@ -66,6 +66,9 @@ typedef struct ophook_attribute {
 #ifdef OPHOOK_KERNEL_BY_NAME  // C++ of a library that its project's build links, which does not name ours
 #include <dlfcn.h>
 #include <stdio.h>
+// As CANN's generated code it needs libnnopbase.so: programs that link libcust_opapi.so alone call its aclCreateTensor.
+int32_t aclDestroyTensor(const struct aclTensor* tensor);
+__attribute__((used)) static const void* const ophook_needs = (const void*)&aclDestroyTensor;
 #define OPHOOK_KERNEL_FUNCTION(name, parameters, ...)                                                         \
   static inline int name parameters {                                                                         \
     static void* const library = dlopen("libophook_kernel.so", RTLD_NOW | RTLD_LOCAL);                        \

@@ -284,12 +284,32 @@ KERNEL(moments_in_pieces, Row m = part(w, 0), v = part(w, 1), m2 = part(w, 2), v
        WelfordUpdate<float, float>(m, v, m2, v2, a[64], WelfordUpdateParam{1, 64, 64, 0.5f});
        WelfordFinalizePara p{2, 64, 2, 64, 0, 0, 1.0f / 64, 1.0f / 128, 0}; WelfordFinalize(r, r[8], m, v, p))
 
+// Masks in two types, combined as bytes: 16 numbers of 8 bits are 16 lanes of 16 bits, the whole mask of a row.
+KERNEL(chosen_by_masks_of_bytes, LocalTensor<uint16_t> above = part<uint16_t>(w, 0); LocalTensor<uint8_t> below = part<uint8_t>(w, 1);
+       CompareScalar(above, a, 0.0f, CMPMODE::GT, kWidth); CompareScalar(below, b, 0.5f, CMPMODE::LT, kWidth);
+       LocalTensor<uint8_t> both = part<uint8_t>(w, 2), either = part<uint8_t>(w, 3); And(both, above.ReinterpretCast<uint8_t>(), below, 16);
+       Or(either, above.ReinterpretCast<uint8_t>(), below, 16); Select(r, both, a, 2.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kWidth);
+       Select(r, either, r, -2.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kWidth))
+
+// Of the last of eight pairs of bytes one was never computed, and nobody takes it.
+KERNEL(low_bytes_of_pairs, LocalTensor<half> h = part<half>(w, 0); Row x = part(w, 1); LocalTensor<uint8_t> bytes = part<uint8_t>(w, 2);
+       LocalTensor<uint16_t> pairs = bytes.ReinterpretCast<uint16_t>(); Abs(x, a, 16); Muls(x, x, 20.0f, 16);
+       Cast(h, x, RoundMode::CAST_RINT, 16); Cast(bytes, h, RoundMode::CAST_TRUNC, 15); ShiftLeft(pairs, pairs, uint16_t(8), 8);
+       ShiftRight(pairs, pairs, uint16_t(8), 8); Cast(h, pairs.ReinterpretCast<int16_t>(), RoundMode::CAST_NONE, 8);
+       Cast(r, h, RoundMode::CAST_NONE, 8))
+
 // ---- other orders ----
 // Rows of 512 halves, a and b, eight times; of the first one, what becomes of a.
 KERNEL(softmax_shifted_by_means, LocalTensor<half> x = w.GetWithOffset<half>(4096, 0);
        for (int i = 0; i < 16; ++i) Cast(x[i * kWidth], i % 2 ? b : a, RoundMode::CAST_RINT, kWidth);
        SoftMaxTiling t{}; t.srcM = 8, t.srcK = 512; const SoftMaxParams p{8, 512, 8, 512, 1, 8, 0.9375f}; Row n = part(w, 12);
        SoftmaxFlashV3<half, float>(x, part(w, 8), part(w, 9), part(w, 10), x, part<half>(w, 11), n, n, n, t, p); TO_FLOATS(x))
+// The sum, the maximum, the factor and the part's maximum of each row, one number a row; the tiling is the kernel's own.
+KERNEL(softmax_in_parts_packed, static constexpr SoftmaxConfig packed{false, 0, 0, SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC};
+       const SoftMaxShapeInfo s{4, 64, 4, 64}; constexpr auto t = SoftMaxFlashV2TilingFunc(SoftMaxShapeInfo{4, 64, 4, 64}, 4, 4, 4096, true);
+       Row y = part(w, 4); SoftmaxFlashV2<float, false, false, false, false, packed>(y, r, r[8], a, r[16], r, r[8], t, s);
+       SoftmaxFlashV2<float, true, false, false, false, packed>(y, r[24], r, r[8], b, r[16], r, r[8], part<uint8_t>(w, 5, 8192), t);
+       DataCopy(r[64], y, 192))
 KERNEL(fractals_to_rows, LocalTensor<half> x = part<half>(w, 0, 512), y = part<half>(w, 1, 512); Cast(x, a, RoundMode::CAST_RINT, kWidth);
        Cast(x[kWidth], b, RoundMode::CAST_RINT, kWidth); ConfusionTransposeTiling t{}; t.param0 = 1, t.param1 = 2, t.param2 = 16, t.param3 = 16;
        Transpose(y, x, TransposeType::TRANSPOSE_NZ2ND_0213, t); TO_FLOATS(y))

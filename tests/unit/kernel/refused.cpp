@@ -76,6 +76,7 @@ void aj(LocalTensor<float> f, LocalTensor<uint8_t> w, LogSoftMaxTiling t) { LogS
 void ak(LocalTensor<uint64_t> f) { SetFixPipeConfig<uint64_t, true>(f); }  // REFUSED
 void al(Matmul<Side, Side, Side> m) { m.IterateNBatch(1, 1, 1, false); }  // REFUSED
 void am(LocalTensor<float> f) { WholeReduceProd(f, f, 64, 1, 1, 1, 8); }  // REFUSED
+void ap(LocalTensor<half> h, Nd2NzParams p) { DataCopyPad(h, h, DataCopyExtParams(1, 32, 0, 0, 0), p); }  // REFUSED
 void an(float* f, half* h) { asc_add(f, h, f, 8); }  // REFUSED
 void ao(int8_t* b) { asc_add(b, b, b, 8); }  // REFUSED
 void ap(uint16_t* b) { asc_mul_scalar(b, b, 2, 8); }  // REFUSED

@@ -26,6 +26,13 @@ def test_a_list_of_tensors() -> None:
         assert not [finding for finding in kernel.findings if finding.severity == "error"], kernel.findings
 
 
+def test_a_list_may_be_longer_than_a_kernel_has_parameters() -> None:
+    kernel, given = load(PROJECT), [X[1] + i for i in range(40)]
+    for got, value in zip(kernel(given), given, strict=True):
+        np.testing.assert_array_equal(got, value / 4)
+    assert not [finding for finding in kernel.findings if finding.severity == "error"], kernel.findings
+
+
 @pytest.mark.parametrize(("given", "what"), [(X[0], "is one tensor; allowed: a list"), (None, "input x is missing")])
 def test_what_is_no_list(given: np.ndarray | None, what: str) -> None:
     with pytest.raises(OphookError, match=what):

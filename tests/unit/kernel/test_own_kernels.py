@@ -132,6 +132,19 @@ def softmax_shifted_by_means(a: Array, b: Array) -> Array:
     return half(np.exp(x - x.max((1, 2), keepdims=True)).reshape(ROWS, 512)[:, :WIDTH])
 
 
+def softmax_in_parts_packed(a: Array, b: Array) -> Array:
+    first, second = four_rows(a), four_rows(b)
+    before, part = first.max(-1), second.max(-1)
+    most = np.maximum(before, part)
+    factor, values = np.exp(before - most), np.exp(second - most[..., None])
+    total = factor * np.exp(first - before[..., None]).sum(-1) + values.sum(-1)
+    out = np.zeros((ROWS, WIDTH))
+    for i, each in enumerate((total, most, factor, part)):
+        out[:, 8 * i : 8 * i + 4] = each
+    out[:, 64:] = values[:, :3].reshape(ROWS, 192)
+    return out
+
+
 # What each kernel computes; what is narrower than a row has zeros after it.
 KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "add": lambda a, b: a + b,
@@ -251,7 +264,10 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
         60,
     ),
     "moments_in_pieces": moments_in_pieces,
+    "chosen_by_masks_of_bytes": lambda a, b: np.where((a > 0) | (b < 0.5), np.where((a > 0) & (b < 0.5), a, 2), -2),
+    "low_bytes_of_pairs": lambda a, b: np.trunc(half(np.abs(a) * 20))[:, :16:2],
     "softmax_shifted_by_means": softmax_shifted_by_means,
+    "softmax_in_parts_packed": softmax_in_parts_packed,
     "fractals_to_rows": lambda a, b: np.stack([square(half(a)), square(half(b))], 2)[:, :8],
     "channels_last": lambda a, b: square(half(a)).transpose(0, 2, 1),
     "chosen_by_one_repeat": lambda a, b: np.where(np.arange(WIDTH) % 16 < 8, a, b),

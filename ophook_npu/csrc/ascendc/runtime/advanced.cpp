@@ -110,14 +110,19 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
   Operation op(core(), Pipe::V, call, at);
   if (!real(op, t.src.dtype) || !real(op, t.sum.dtype)) return op.core.stop();
   const uint32_t size = size_of(t.src.dtype);
-  const uint64_t bytes = uint64_t(s.count) * s.width * size, numbers = uint64_t(s.count) * kBlock;
+  const auto step = [&](const Local& of) { return t.packed ? size_of(of.dtype) : kBlock; };
+  const auto numbers = [&](const Local& of) { return uint64_t(s.count) * step(of); };
+  const uint64_t bytes = uint64_t(s.count) * s.width * size;
+  const bool parts = update && t.part_max;
   if (!right_shape(op, s, size) || !there(op, t.src, bytes, "the source") ||
-      !there(op, t.dst, bytes, "the destination") || !there(op, t.sum, numbers, "the tensor of sums") ||
-      !there(op, t.max, numbers, "the tensor of maxima"))
+      !there(op, t.dst, bytes, "the destination") || !there(op, t.sum, numbers(t.sum), "the tensor of sums") ||
+      !there(op, t.max, numbers(t.max), "the tensor of maxima"))
     return;
-  if (update && (!there(op, t.exp_max, numbers, "expMax") || !there(op, t.in_sum, numbers, "the sums so far") ||
-                 !there(op, t.in_max, numbers, "the maxima so far")))
+  if (update && (!there(op, t.exp_max, numbers(t.exp_max), "expMax") ||
+                 !there(op, t.in_sum, numbers(t.in_sum), "the sums so far") ||
+                 !there(op, t.in_max, numbers(t.in_max), "the maxima so far")))
     return;
+  if (parts && !there(op, *t.part_max, numbers(*t.part_max), "the tensor of this part's maxima")) return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   scratch(op, work);
@@ -132,23 +137,25 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
   // Read before anything is written: what comes in and what goes out may be one tensor.
   if (update)
     for (const Local* each : {&t.in_sum, &t.in_max}) {
-      op.reads(*each, 0, numbers);
+      op.reads(*each, 0, numbers(*each));
       std::vector<float>& to = each == &t.in_sum ? sums : maxima;
       for (uint32_t r = 0; r < s.count; ++r) {
-        wide(each->dtype, op.data(*each) + r * kBlock, &to[r], 1);
-        if (op.core.launch.checks() && !all_written(op.written(*each) + r * kBlock, size_of(each->dtype)))
+        wide(each->dtype, op.data(*each) + r * step(*each), &to[r], 1);
+        if (op.core.launch.checks() && !all_written(op.written(*each) + r * step(*each), size_of(each->dtype)))
           never_computed(op, *each);
       }
     }
   auto spread = [&](const Local& to, uint32_t r, float value) {
     std::fill(factors.begin(), factors.end(), value);
-    put(op, to, uint64_t(r) * kBlock / size_of(to.dtype), factors.data(), kBlock / size_of(to.dtype));
+    const uint32_t each = step(to) / size_of(to.dtype);
+    put(op, to, uint64_t(r) * each, factors.data(), each);
   };
-  op.writes(t.dst, 0, bytes), op.writes(t.sum, 0, numbers), op.writes(t.max, 0, numbers);
-  if (update) op.writes(t.exp_max, 0, numbers);
+  op.writes(t.dst, 0, bytes), op.writes(t.sum, 0, numbers(t.sum)), op.writes(t.max, 0, numbers(t.max));
+  if (update) op.writes(t.exp_max, 0, numbers(t.exp_max));
+  if (parts) op.writes(*t.part_max, 0, numbers(*t.part_max));
   for (uint32_t r = 0; r < s.count; ++r) {
     float* values = all.data() + size_t(r) * s.valid;
-    const float most = std::max(maxima[r], *std::max_element(values, values + s.valid));
+    const float part = *std::max_element(values, values + s.valid), most = std::max(maxima[r], part);
     float total = 0, before = update ? std::exp(maxima[r] - most) : 0;
     for (uint32_t i = 0; i < s.valid; ++i) total += values[i] = std::exp(values[i] - most);
     if (update) total += before * sums[r];
@@ -159,6 +166,7 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
     put(op, t.dst, uint64_t(r) * s.width, values, s.valid);
     spread(t.sum, r, total), spread(t.max, r, most);
     if (update) spread(t.exp_max, r, before);
+    if (parts) spread(*t.part_max, r, part);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "vector.h"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "arithmetic.h"
@@ -51,11 +53,49 @@ bool has_type(const Rule& rule, Dtype dtype, At at) {
   return false;
 }
 
+// Of an element of which some bytes were computed, a shift computes those that come from them alone; what it fills up
+// with is known, but for a sign.
+void carry_shifted(Operation& op, const Operand* operands, const Run& run, bool left, int64_t by) {
+  if (!op.core.launch.checks()) return;
+  const int size = int(operands[0].size);
+  const int64_t shift = std::clamp<int64_t>(by, 0, size * 8);
+  const Dtype type = operands[1].tensor->dtype;
+  const bool sign = !left && (type == Dtype::i8 || type == Dtype::i16 || type == Dtype::i32 || type == Dtype::i64);
+  uint8_t* to = op.kept(*operands[0].tensor) + run.offsets[0];
+  const uint8_t* from = op.written(*operands[1].tensor) + run.offsets[1];
+  std::array<uint8_t, 8> known;
+  for (uint32_t e = 0; e < run.count; ++e, to += size, from += size) {
+    for (int byte = 0; byte < size; ++byte) {
+      const int64_t first = byte * 8 + (left ? -shift : shift);  // bits of the source, of which some may be outside
+      known[size_t(byte)] = 1;
+      for (const int64_t bit : {first, first + 7}) {
+        const int64_t of = bit < 0 ? -1 : bit / 8;
+        if (of >= 0 && of < size) known[size_t(byte)] &= from[of];
+        if (of >= size && sign) known[size_t(byte)] &= from[size - 1];
+      }
+    }
+    std::copy_n(known.begin(), size, to);
+  }
+}
+
+// No page of an Atlas A2 or A3 has And and Or of 8 bits. They compile there, and published kernels combine masks so:
+// the instruction works on 16 bits, so that n numbers of 8 bits are n lanes, 2n bytes.
+bool in_lanes_of_16_bits(Op code, Dtype dtype, const Cover& cover) {
+  return (code == Op::And || code == Op::Or) && (dtype == Dtype::u8 || dtype == Dtype::i8) &&
+         cover.kind == Cover::kCount && core().launch.options.architecture != 310;
+}
+
 void elementwise(Op code, Local dst, const Local* sources, int source_count, const Step* steps, Scalar scalar,
                  Cover cover, At at) {
   Core& c = core();
   const Rule& rule = kRules[int(code)];
   Operation op(c, Pipe::V, rule.name, at);
+  const bool lanes = in_lanes_of_16_bits(code, dst.dtype, cover);
+  Local wide[2];
+  if (lanes) {
+    for (int i = 0; i < source_count; ++i) wide[i] = sources[i], wide[i].dtype = Dtype::u16;
+    dst.dtype = Dtype::u16, sources = wide;
+  }
   if (!has_type(rule, dst.dtype, at)) return c.stop();
   const bool mixed = sources[0].dtype != dst.dtype;  // Axpy, MulAddDst: float += half
   Function function = mixed ? nullptr : function_of(code, dst.dtype);
@@ -65,7 +105,8 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   }
   Operand operands[4];
   int n = 0;
-  operands[n++] = {&dst, steps[0], size_of(dst.dtype), true, "the destination"};
+  operands[n++] = {&dst, steps[0], size_of(dst.dtype), true,
+                   lanes ? "the destination, in lanes of 16 bits," : "the destination"};
   for (int i = 0; i < source_count; ++i)
     operands[n++] = {&sources[i], steps[i + 1], size_of(sources[i].dtype), false,
                      i ? "the second source" : "the source"};
@@ -75,13 +116,15 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   const bool bits = code == Op::And || code == Op::Or || code == Op::Not;
   Operand parts[4];
   for (int i = 0; i < n; ++i) parts[i] = operands[i], parts[i].size = bits ? 1 : operands[i].size;
+  const bool shifts = code == Op::ShiftLeft || code == Op::ShiftRight;
   Walk walk(op, operands, n, cover);
   walk.each([&](const Run& run) {
     const uint8_t* a = op.data(sources[0]) + run.offsets[1];
     const uint8_t* b = source_count > 1 ? op.data(sources[1]) + run.offsets[2] : nullptr;
     Run known = run;
     if (bits) known.count *= operands[0].size;
-    carry(op, parts, n, known);
+    if (shifts) carry_shifted(op, operands, run, code == Op::ShiftLeft, scalar.whole);
+    else carry(op, parts, n, known);
     if (mixed && b) multiply_add_half_to_float(op.data(dst) + run.offsets[0], a, b, run.count);
     else if (mixed) axpy_half_to_float(op.data(dst) + run.offsets[0], a, scalar, run.count);
     else function(op.data(dst) + run.offsets[0], a, b, scalar, run.count);

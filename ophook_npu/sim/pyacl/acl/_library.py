@@ -23,13 +23,17 @@ class Out:
 
 
 def bind(name: str, *parameters: type[Any] | Out, library: ctypes.CDLL = runtime) -> Callable[..., Any]:
-    """The Python function of one that returns aclError: takes what is not `Out`, returns what is, and the code."""
+    """The Python function of one that returns aclError: takes what is not `Out`, returns what is, and the code.
+
+    One that takes nothing looks at nothing, as pyACL's: programs call ``synchronize_device(0)``.
+    """
     function = getattr(library, name)
     function.restype = ctypes.c_int
     function.argtypes = [POINTER if isinstance(one, Out) else one for one in parameters]
     takes = sum(not isinstance(one, Out) for one in parameters)
 
     def call(*given: Any) -> Any:
+        given = given if takes else ()
         if len(given) != takes:
             raise TypeError(f"{name} takes {takes} arguments, {len(given)} were given")
         values = iter(given)
@@ -55,7 +59,7 @@ def value(
     function.restype, function.argtypes = result, list(parameters)
 
     def call(*given: Any) -> Any:
-        found = function(*map(_passed, given))
+        found = function(*map(_passed, given if parameters else ()))
         return 0 if found is None and result is POINTER else found
 
     call.__name__ = call.__qualname__ = name

@@ -1,4 +1,4 @@
-"""Devices, contexts, streams, events and memory."""
+"""Devices, contexts, streams, events, memory and kernels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,27 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from acl._kernels import (  # noqa: F401
+    binary_get_function,
+    binary_load,
+    binary_load_from_data,
+    binary_load_from_file,
+    binary_unload,
+    create_binary,
+    destroy_binary,
+    get_function_name,
+    kernel_args_append,
+    kernel_args_append_place_holder,
+    kernel_args_finalize,
+    kernel_args_get_handle_mem_size,
+    kernel_args_get_mem_size,
+    kernel_args_get_place_holder_buffer,
+    kernel_args_init,
+    kernel_args_init_by_user_mem,
+    kernel_args_para_update,
+    launch_kernel,
+    launch_kernel_with_config,
+)
 from acl._library import FLOAT, INT32, INT64, POINTER, SIZE, UINT32, UINT64, Out, absent, bind
 
 # ---- devices ----

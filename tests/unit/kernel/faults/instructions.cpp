@@ -234,3 +234,16 @@ void sorts_a_group_that_is_not_filled_up(ARGUMENTS) {
   DataCopy(part(z)[64], places.ReinterpretCast<float>(), 40);
 }
 EXPORT(sorts_a_group_that_is_not_filled_up)
+
+// Numbers of 8 bits are combined in lanes of 16: as many bytes again.
+template <bool wrong>
+void masks_of_bytes_are_twice_as_long(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<> a;
+  pipe.InitBuffer(a, 256);
+  LocalTensor<uint8_t> mask = a.Get<uint8_t>();
+  Duplicate(mask.ReinterpretCast<uint16_t>(), uint16_t(7), 128);
+  And(mask, mask, mask, wrong ? 256 : 128);  // FAULT local_bounds
+}
+EXPORT(masks_of_bytes_are_twice_as_long)

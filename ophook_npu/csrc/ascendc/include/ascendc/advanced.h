@@ -19,6 +19,8 @@ OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* m
 // to be multiplied by now. `divide`: by the sum so far, as SoftmaxFlash does; SoftmaxFlashV2 leaves that to the end.
 struct FlashTensors {
   Local dst, sum, max, src, exp_max, in_sum, in_max;
+  bool packed = false;              // one number a row, where else a block of 32 bytes has it
+  const Local* part_max = nullptr;  // of this part alone, where it is asked for
 };
 OPHOOK_RT void softmax_flash(const char* call, const FlashTensors& t, const Local* work, RowShape shape, bool update,
                              bool divide, At at);
@@ -41,9 +43,11 @@ namespace AscendC {
 struct SoftMaxShapeInfo {
   uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
 };
+enum class SoftmaxMode { SOFTMAX_NORMAL = 0, SOFTMAX_OUTPUT_WITHOUT_BRC = 1 };
 struct SoftmaxConfig {
   bool isCheckTiling = true;
   uint32_t oriSrcM = 0, oriSrcK = 0;
+  SoftmaxMode mode = SoftmaxMode::SOFTMAX_NORMAL;
 };
 constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG{};
 
@@ -118,35 +122,82 @@ __aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T
                       advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, at), at);
 }
 
-// sum, max and expMax, inSum and inMax have 32 bytes a row. T is of the matrices, S of the rows' numbers.
-template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
-          bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
-__aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
-                                      const LocalTensor<S>& max, const LocalTensor<T>& src,
-                                      const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum,
-                                      const LocalTensor<S>& inMax, const SoftMaxTiling& tiling,
-                                      const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(!isDataFormatNZ, "SoftmaxFlashV2: only the format ND is implemented");
-  ophook::rt::softmax_flash(
-      "SoftmaxFlashV2",
-      {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view()}, nullptr,
-      advanced_details::rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at), isUpdate, false, at);
+// The tiling of a shape that only the kernel knows. Our functions read these two of it.
+__aicore__ inline constexpr SoftMaxTiling SoftMaxFlashV2TilingFunc(
+    const SoftMaxShapeInfo& shapeInfo, const uint32_t dataTypeSize1, const uint32_t dataTypeSize2,
+    const uint32_t localWorkSpaceSize, const bool isUpdate = false, const bool isBasicBlock = false,
+    const bool isDataFormatNZ = false, const bool isFlashOutputBrc = false) {
+  SoftMaxTiling tiling{};
+  tiling.srcM = shapeInfo.srcM, tiling.srcK = shapeInfo.srcK;
+  return tiling;
 }
-template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
-          bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
-__aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
-                                      const LocalTensor<S>& max, const LocalTensor<T>& src,
-                                      const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum,
-                                      const LocalTensor<S>& inMax, const LocalTensor<uint8_t>& tmp,
-                                      const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-                                      ophook::rt::At at = ophook::rt::At::here()) {
+
+// sum, max and expMax, inSum and inMax have 32 bytes a row, or with SOFTMAX_OUTPUT_WITHOUT_BRC one number. T is of the
+// matrices, S of the rows' numbers.
+#define OPHOOK_FLASH                                                                                  \
+  template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, \
+            bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
+namespace advanced_details {
+template <bool isUpdate, bool isDataFormatNZ>
+void flash_v2(const ophook::rt::FlashTensors& t, const Local* work, const SoftMaxTiling& tiling,
+              const SoftMaxShapeInfo& shape, At at) {
   static_assert(!isDataFormatNZ, "SoftmaxFlashV2: only the format ND is implemented");
-  const auto w = tmp.view();
-  ophook::rt::softmax_flash(
-      "SoftmaxFlashV2",
-      {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view()}, &w,
-      advanced_details::rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at), isUpdate, false, at);
+  ophook::rt::softmax_flash("SoftmaxFlashV2", t, work, rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at),
+                            isUpdate, false, at);
 }
+constexpr bool packed(const SoftmaxConfig& config) { return config.mode == SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC; }
+}  // namespace advanced_details
+OPHOOK_FLASH __aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
+                                                   const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                                   const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum,
+                                                   const LocalTensor<S>& inMax, const SoftMaxTiling& tiling,
+                                                   const SoftMaxShapeInfo& shape = {},
+                                                   ophook::rt::At at = ophook::rt::At::here()) {
+  advanced_details::flash_v2<isUpdate, isDataFormatNZ>(
+      {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view(),
+       advanced_details::packed(config)},
+      nullptr, tiling, shape, at);
+}
+OPHOOK_FLASH __aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
+                                                   const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                                   const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum,
+                                                   const LocalTensor<S>& inMax, const LocalTensor<uint8_t>& tmp,
+                                                   const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+                                                   ophook::rt::At at = ophook::rt::At::here()) {
+  advanced_details::flash_v2<isUpdate, isDataFormatNZ>(
+      {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view(),
+       advanced_details::packed(config)},
+      advanced_details::Work(tmp), tiling, shape, at);
+}
+// With the maxima of this part, which are written where isUpdate is true.
+OPHOOK_FLASH __aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& reduceMax,
+                                                   const LocalTensor<S>& expSum, const LocalTensor<S>& max,
+                                                   const LocalTensor<T>& src, const LocalTensor<E>& expMax,
+                                                   const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax,
+                                                   const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+                                                   ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(advanced_details::packed(config),
+                "SoftmaxFlashV2: the maxima of a part need SOFTMAX_OUTPUT_WITHOUT_BRC");
+  const auto part = reduceMax.view();
+  advanced_details::flash_v2<isUpdate, isDataFormatNZ>(
+      {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view(), true, &part},
+      nullptr, tiling, shape, at);
+}
+OPHOOK_FLASH __aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& reduceMax,
+                                                   const LocalTensor<S>& expSum, const LocalTensor<S>& max,
+                                                   const LocalTensor<T>& src, const LocalTensor<E>& expMax,
+                                                   const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax,
+                                                   const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling,
+                                                   const SoftMaxShapeInfo& shape = {},
+                                                   ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(advanced_details::packed(config),
+                "SoftmaxFlashV2: the maxima of a part need SOFTMAX_OUTPUT_WITHOUT_BRC");
+  const auto part = reduceMax.view();
+  advanced_details::flash_v2<isUpdate, isDataFormatNZ>(
+      {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view(), true, &part},
+      advanced_details::Work(tmp), tiling, shape, at);
+}
+#undef OPHOOK_FLASH
 template <typename T, bool isReuseSource = false, bool isBasicBlock = false, typename S, typename E>
 __aicore__ inline void SoftmaxFlash(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
                                     const LocalTensor<T>& src, const LocalTensor<E>& expMax,

@@ -265,6 +265,15 @@ __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>
                                 ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::nd_to_nz(dst.view(), src.view(), params, at);
 }
+// The route of vector cores into a cube core's L1, by device memory.
+#define OPHOOK_TO_TSCM(copy)                                                                                          \
+  template <typename T>                                                                                               \
+  __aicore__ inline void DataCopyPad(const LocalTensor<T>&, const LocalTensor<T>&, const copy&, const Nd2NzParams&) { \
+    static_assert(sizeof(T) == 0, "DataCopyPad: from the unified buffer to L1 (TSCM) is not implemented");            \
+  }
+OPHOOK_TO_TSCM(DataCopyExtParams)
+OPHOOK_TO_TSCM(DataCopyParams)
+#undef OPHOOK_TO_TSCM
 template <typename T>
 __aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParams& params,
                                 ophook::rt::At at = ophook::rt::At::here()) {
