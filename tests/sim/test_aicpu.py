@@ -141,6 +141,8 @@ def test_one_that_may_be_cut_is_run_for_each_block(program: Path, package: Path)
         (("Weigh", "whole"), "the AI CPU kernel of Weigh (Weigh): Compute returned 7"),
         (("Weigh", "throw"), "the AI CPU kernel of Weigh (Weigh): it throws: it was told to"),
         (("Weigh", "late"), "the AI CPU kernel of Weigh (Weigh): it throws: in the last part"),
+        (("Weigh", "astray"), "the AI CPU kernel of Weigh (Weigh): it uses an address where no memory is"),
+        (("Weigh", "divide"), "the AI CPU kernel of Weigh (Weigh): it divides by 0"),
     ],
 )
 def test_a_kernel_that_fails_is_an_exception_of_the_device(
@@ -206,6 +208,7 @@ def test_what_it_returns_and_asserts_fails_its_stream(tiled: Path) -> None:
     told = launched(tiled, "1")
     assert "[ASSERT]` of->fault != 1 ' at " in told and told.endswith("cpu 507018 core 0 sum 0\n")
     assert launched(tiled, "2").endswith("cpu 507018 core 0 sum 0\n")
+    assert launched(tiled, "4").endswith("cpu 507018 core 0 sum 0\n")
 
 
 def test_it_is_not_defined_where_it_is_launched(tmp_path: Path) -> None:

@@ -149,6 +149,37 @@ def test_a_fault_is_told_with_its_line_and_fails_the_stream() -> None:
     assert re.search(r"\d launch(es)?; 1 error, 0 others", done.stderr), done.stderr
 
 
+def test_a_plain_access_to_no_memory_fails_the_stream_and_not_the_program(tmp_path: Path) -> None:
+    source = tmp_path / "astray.asc"
+    source.write_text("""
+#include <cstdio>
+#include "acl/acl.h"
+#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void store(GM_ADDR at, uint64_t beyond) {
+  AscendC::TPipe pipe;  // has a destructor, which no signal may leave out
+  if (AscendC::GetBlockIdx() == 1) *reinterpret_cast<__gm__ int32_t*>(beyond ? beyond : uint64_t(at)) = 7;
+}
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  aclrtStream stream;
+  aclrtCreateStream(&stream);
+  void* memory;
+  aclrtMalloc(&memory, 512, ACL_MEM_MALLOC_HUGE_FIRST);
+  for (const uint64_t beyond : {0, 64, 0}) {
+    store<<<3, nullptr, stream>>>(static_cast<uint8_t*>(memory), beyond);
+    printf("%d ", aclrtSynchronizeStream(stream));
+  }
+  int32_t value = 0;
+  aclrtMemcpy(&value, 4, memory, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+  printf("%d\\n", value);
+}
+""")
+    done = kernel_run(str(source))
+    assert (done.returncode, done.stdout) == (1, "0 507015 0 7\n"), done
+    assert "the kernel uses the address 0x40, where no memory is" in done.stderr
+
+
 def test_what_is_freed_before_a_kernel_runs_fails_the_stream() -> None:
     done = kernel_run("-DFREED", str(SOURCE))
     # What other streams print before or after it, as their kernels run on.

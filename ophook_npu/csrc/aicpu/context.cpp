@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "aicpu/call.h"
+#include "aicpu/guard.h"
 #include "cpu_kernel.h"
 #include "cpu_kernel_register.h"
 #include "cpu_kernel_utils.h"
@@ -255,9 +256,10 @@ uint32_t CpuKernelUtils::ParallelFor(const CpuKernelContext& ctx, int64_t total,
   std::atomic<int64_t> next(0);
   std::atomic<bool> failed(false);
   std::exception_ptr thrown;
+  const auto part_of = [&](int64_t part) { work(part * perUnitSize, std::min(total, (part + 1) * perUnitSize)); };
   const auto run = [&] {
     for (int64_t part; !failed && (part = next++) < parts;) try {
-        work(part * perUnitSize, std::min(total, (part + 1) * perUnitSize));
+        guarded([&] { part_of(part); });
       } catch (...) {
         if (!failed.exchange(true)) thrown = std::current_exception();
       }
@@ -298,7 +300,8 @@ uint32_t run(ophook_aicpu_call& call, std::string& error) {
     return kInnerError;
   }
   const std::shared_ptr<CpuKernelContext> ctx = Access::make<CpuKernelContext>(impl);
-  const uint32_t status = kernel->Compute(*ctx);
+  uint32_t status = kInnerError;
+  guarded([&] { status = kernel->Compute(*ctx); });
   for (size_t i = 0; i < call.output_count && status == kOk; ++i) {
     const std::vector<int64_t> dims = impl->outputs[i]->GetTensorShape()->GetDimSizes();
     if (dims.size() > ophook_aicpu_max_rank) {
@@ -319,6 +322,8 @@ extern "C" uint32_t ophook_aicpu_run(ophook_aicpu_call* call, char* error, size_
   uint32_t status = aicpu::kInnerError;
   try {
     status = aicpu::run(*call, text);
+  } catch (const aicpu::Fault& fault) {
+    text = fault.what();
   } catch (const std::exception& thrown) {
     text = std::string("it throws: ") + thrown.what();
   } catch (...) {

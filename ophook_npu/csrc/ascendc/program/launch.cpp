@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "aicpu/guard.h"
 #include "ascendc/program/binary.h"
 #include "ascendc/include/ascendc/simt.h"
 #include "ascendc/runtime/options.h"
@@ -258,7 +259,8 @@ uint32_t enqueue_cpu(const char* kernel, uint64_t blocks, void* stream, std::fun
         return sim_fail(kAicpuException, "the AI CPU kernel %s: %s", task.kernel, why.c_str());
       };
       try {
-        const uint32_t status = task.work();
+        uint32_t status = 0;
+        aicpu::guarded([&] { status = task.work(); });
         return status ? fail("it returned " + std::to_string(status)) : 0;
       } catch (const std::exception& error) {
         return fail(error.what());

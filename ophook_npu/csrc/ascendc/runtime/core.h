@@ -167,6 +167,7 @@ struct Workplace {
   std::vector<Buffer> buffers;     // without contents between two cores: their room is what it keeps
   std::vector<QueueState> queues;  // as buffers
   bool flagged = false;            // an event was set
+  bool abandoned = false;          // its fiber left for good
   Flag flags[kPipes][kPipes][8];
   Site sites[4096];  // those of a core before have numbers that this one has not come to
   void reset();
@@ -243,6 +244,7 @@ class Core {
   std::optional<uint64_t> pad_value;     // the bits that SetPadValue set
   At last_at{nullptr, 0};                // the last operation's place and name
   const char* last_call = "kernel";
+  void* stray = nullptr;   // the address of a plain access that failed
   At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
   int64_t tile = -1;
 
@@ -257,7 +259,8 @@ class Core {
 
   int cause = -1;  // the first finding of this core that left something undone: what is missing later follows from it
   void report(Kind kind, const char* call, At at, std::string what, std::string buffer = {});
-  [[noreturn]] void stop();  // ends this core
+  [[noreturn]] void stop();     // ends this core
+  [[noreturn]] void abandon();  // the same, where nothing may be unwound
   std::string describe(const Local& tensor) const;
   // The end of the buffer that it was taken from.
   uint64_t end_of(const Local& tensor) const {

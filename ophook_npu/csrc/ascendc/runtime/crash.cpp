@@ -7,6 +7,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "crash.h"
 #include "launch.h"
 
 namespace {
@@ -35,6 +36,8 @@ void tell(int number, siginfo_t*, void* context) {
 }
 
 }  // namespace
+
+bool ophook::rt::tells_crashes() { return told_to >= 0; }
 
 void ascendc_tell_crashes(int fd) {
   static char stack[1 << 16];  // a fiber's may be what is used up

@@ -6,6 +6,7 @@
 
 #include "core.h"
 #include "division.h"
+#include "signals.h"
 
 #if defined(__x86_64__)
 
@@ -41,10 +42,7 @@ void go_on(int number, siginfo_t* info, void* context) {
   const Instruction found = c && info->si_code == FPE_INTDIV
                                 ? division_at(reinterpret_cast<const uint8_t*>(registers[REG_RIP]))
                                 : Instruction{};
-  if (!found.length) {
-    sigaction(number, &before, nullptr);  // it comes again, and is not a kernel's
-    return;
-  }
+  if (!found.length) return hand_on(before, number, info, context);
   c->report(Kind::division_by_zero, c->last_call, c->last_at,
             "an integer is divided by 0 behind this call; no page says what a device gives, here the quotient is 0");
   auto &low = registers[REG_RAX], &high = registers[REG_RDX];

@@ -9,6 +9,7 @@
 #include "fiber.h"
 #include "simt.h"
 #include "server.h"
+#include "stray.h"
 
 namespace ophook::rt {
 namespace {
@@ -119,6 +120,7 @@ void end(Core& c) {
   c.buffers.swap(c.place->buffers);
   c.queues.swap(c.place->queues);
   c.place->reset();
+  if (std::exchange(c.place->abandoned, false)) c.place->fiber->restart();
   c.launch.spare.push_back(std::move(c.place));
   c.memory = nullptr;
 }
@@ -308,6 +310,12 @@ void Core::stop() {
   state = kDone;
   throw Stopped{};
 }
+void Core::abandon() {
+  state = kDone;
+  place->abandoned = true;
+  place->fiber->leave();
+  __builtin_unreachable();
+}
 
 int print_list(bool named, const char* format, va_list arguments) {
   Core* c = core_or_null();
@@ -473,6 +481,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   const Job* outer = job;
   job = &now;
   survive_divisions();
+  survive_stray_accesses();
   schedule(launch);
   if (launch.simt) launch.simt->fold();
   comm::end_communication(launch);
@@ -500,8 +509,9 @@ int ascendc_run(const ascendc_launch* request, char** report) {
     for (const Finding& f : launch.findings) {
       if ((severity_of(f.kind) != Severity::error && !doubtful(f.kind)) || told++ == 3) continue;
       const size_t slash = f.file.rfind('/');
-      summary += text("%s%s:%d: %s: %s [%s]", told > 1 ? "\n" : "", f.file.substr(slash + 1).c_str(), f.line,
-                      f.call.c_str(), f.what.c_str(), name_of(f.kind));
+      const std::string place = f.file.empty() ? "" : text("%s:%d: ", f.file.substr(slash + 1).c_str(), f.line);
+      summary += text("%s%s%s: %s [%s]", told > 1 ? "\n" : "", place.c_str(), f.call.c_str(), f.what.c_str(),
+                      name_of(f.kind));
     }
     std::snprintf(request->summary, request->summary_capacity, "%s", summary.c_str());
   }

@@ -22,6 +22,8 @@ class WeighKernel : public CpuKernel {
     const std::string mode = ctx.GetAttr("mode")->GetString();
     CUST_KERNEL_LOG_WARNING(ctx, "%s with mode %s", ctx.GetOpType().c_str(), mode.c_str());
     if (mode == "throw") throw std::runtime_error("it was told to");
+    volatile int64_t nothing = 0;
+    if (mode == "divide") return uint32_t(x.NumElements() / nothing);
     if (x.GetDataType() != DT_FLOAT) return 7;
     if (x.GetDataSize() != uint64_t(x.CalcDataSizeByShape())) return 4;
     if (GetSizeByDataType(DT_STRING) != -1 || GetSizeByDataType(DT_BF16) != 2) return 5;
@@ -34,6 +36,7 @@ class WeighKernel : public CpuKernel {
     const int64_t part = std::max<int64_t>(1, x.NumElements() / CpuKernelUtils::GetCPUNum(ctx));
     if (CpuKernelUtils::ParallelFor(ctx, 0, part, [](int64_t, int64_t) {}) == 0) return 6;
     return CpuKernelUtils::ParallelFor(ctx, x.NumElements(), part, [&](int64_t begin, int64_t end) {
+      if (mode == "astray" && end == x.NumElements()) *reinterpret_cast<volatile int*>(nothing + 64) = 1;
       if (mode == "late" && end == x.NumElements()) throw std::runtime_error("in the last part");
       for (int64_t i = begin; i < end; ++i) to[i] = from[i] * by[i] * factor + plus;
     });

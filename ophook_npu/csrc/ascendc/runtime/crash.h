@@ -1,0 +1,5 @@
+#pragma once
+
+namespace ophook::rt {
+bool tells_crashes();  // whether ascendc_tell_crashes was called
+}
