@@ -510,8 +510,8 @@ int ascendc_run(const ascendc_launch* request, char** report) {
       if ((severity_of(f.kind) != Severity::error && !doubtful(f.kind)) || told++ == 3) continue;
       const size_t slash = f.file.rfind('/');
       const std::string place = f.file.empty() ? "" : text("%s:%d: ", f.file.substr(slash + 1).c_str(), f.line);
-      summary += text("%s%s%s: %s [%s]", told > 1 ? "\n" : "", place.c_str(), f.call.c_str(), f.what.c_str(),
-                      name_of(f.kind));
+      summary +=
+          text("%s%s%s: %s [%s]", told > 1 ? "\n" : "", place.c_str(), f.call.c_str(), f.what.c_str(), name_of(f.kind));
     }
     std::snprintf(request->summary, request->summary_capacity, "%s", summary.c_str());
   }
