@@ -149,14 +149,20 @@ def test_a_fault_is_told_with_its_line_and_fails_the_stream() -> None:
     assert re.search(r"\d launch(es)?; 1 error, 0 others", done.stderr), done.stderr
 
 
-def test_a_plain_access_to_no_memory_fails_the_stream_and_not_the_program(tmp_path: Path) -> None:
+def test_a_plain_access_to_no_memory_and_a_full_stack_fail_the_stream_and_not_the_program(tmp_path: Path) -> None:
     source = tmp_path / "astray.asc"
     source.write_text("""
 #include <cstdio>
 #include "acl/acl.h"
 #include "kernel_operator.h"
+int deeper(int n, volatile int* p) {
+  volatile char room[4096];
+  room[0] = n;
+  return n ? deeper(n - 1, p) + room[0] : *p;
+}
 extern "C" __global__ __aicore__ void store(GM_ADDR at, uint64_t beyond) {
   AscendC::TPipe pipe;  // has a destructor, which no signal may leave out
+  if (beyond == 1) *reinterpret_cast<volatile int*>(at) = deeper(1000, reinterpret_cast<volatile int*>(at));
   if (AscendC::GetBlockIdx() == 1) *reinterpret_cast<__gm__ int32_t*>(beyond ? beyond : uint64_t(at)) = 7;
 }
 int main() {
@@ -166,7 +172,7 @@ int main() {
   aclrtCreateStream(&stream);
   void* memory;
   aclrtMalloc(&memory, 512, ACL_MEM_MALLOC_HUGE_FIRST);
-  for (const uint64_t beyond : {0, 64, 0}) {
+  for (const uint64_t beyond : {0, 64, 1, 0}) {
     store<<<3, nullptr, stream>>>(static_cast<uint8_t*>(memory), beyond);
     printf("%d ", aclrtSynchronizeStream(stream));
   }
@@ -176,8 +182,9 @@ int main() {
 }
 """)
     done = kernel_run(str(source))
-    assert (done.returncode, done.stdout) == (1, "0 507015 0 7\n"), done
+    assert (done.returncode, done.stdout) == (1, "0 507015 507015 0 7\n"), done
     assert "the kernel uses the address 0x40, where no memory is" in done.stderr
+    assert "the kernel uses up its stack" in done.stderr
 
 
 def test_what_is_freed_before_a_kernel_runs_fails_the_stream() -> None:

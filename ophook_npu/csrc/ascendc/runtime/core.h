@@ -244,7 +244,7 @@ class Core {
   std::optional<uint64_t> pad_value;     // the bits that SetPadValue set
   At last_at{nullptr, 0};                // the last operation's place and name
   const char* last_call = "kernel";
-  void* stray = nullptr;   // the address of a plain access that failed
+  void* stray = nullptr;   // the address of a plain access that failed; none: the stack is used up
   At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
   int64_t tile = -1;
 

@@ -7,12 +7,14 @@
 
 namespace ophook::rt {
 namespace {
-constexpr size_t kStack = 1 << 20;
+constexpr size_t kStack = 1 << 20, kGuard = 1 << 16;  // below the stack: who comes there has used it up
 }  // namespace
 
 Fiber::Fiber(void (*function)()) : function_(function) {
-  stack_ = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (stack_ == MAP_FAILED) std::abort();
+  void* all = mmap(nullptr, kGuard + kStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) std::abort();
+  stack_ = static_cast<char*>(all) + kGuard;
+  if (mprotect(stack_, kStack, PROT_READ | PROT_WRITE)) std::abort();
   prepare();
 }
 
@@ -37,7 +39,12 @@ bool Fiber::holds(const void* p) const {
   return at >= begin && at < begin + kStack;
 }
 
-Fiber::~Fiber() { munmap(stack_, kStack); }
+void* Fiber::top_if_used_up(const void* p) const {
+  const auto at = reinterpret_cast<uintptr_t>(p), begin = reinterpret_cast<uintptr_t>(stack_);
+  return at < begin && at >= begin - kGuard ? static_cast<char*>(stack_) + kStack : nullptr;
+}
+
+Fiber::~Fiber() { munmap(static_cast<char*>(stack_) - kGuard, kGuard + kStack); }
 
 void Fiber::main(uint32_t high, uint32_t low) {
   auto* self = reinterpret_cast<Fiber*>(uintptr_t(high) << 32 | low);

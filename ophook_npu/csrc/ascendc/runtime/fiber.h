@@ -26,6 +26,7 @@ class Fiber {
   void restart();                   // what it was doing when it left is given up
   bool holds(const void* p) const;  // on its stack
   const void* stack() const { return stack_; }
+  void* top_if_used_up(const void* p) const;  // the stack's other end, if p lies where the stack has no room any more
 
  private:
   static void main(uint32_t high, uint32_t low);

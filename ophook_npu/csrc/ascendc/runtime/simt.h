@@ -119,6 +119,7 @@ class Simt {
   SimtThread* current = nullptr;
   std::vector<SimtThread> threads;
 
+  const Fiber& fiber() const { return *current->fiber; }  // the running thread's
   [[noreturn]] void abandon();  // the running thread, and with it the block: nothing of it runs again
   void wait(SimtThread::State state, At where);
   void access(const void* address, uint32_t bytes, bool write, bool atomic, const void* pc, const At* where = nullptr);
