@@ -51,8 +51,10 @@ class Handler:
         counted: Callable[[], int] | None = None,
         check: Check = "new",
         on_miss: OnMiss = "handle",
+        reads: bool = True,
     ) -> None:
         self.label = label
+        self.reads = reads  # whether its functions may compute with what a call gets and gives
         self.replace = replace
         self.before = before
         self.after = after

@@ -220,11 +220,12 @@ def plan(
     needs: Iterable[str] = (),
     on_miss: OnMiss = "handle",
     check: Check = "new",
+    reads: bool = True,
     **options: Unpack[MechanismOptions],
 ) -> tuple[Spec, Mechanism, str]:
     """What :func:`hook` would make, with everything checked and nothing installed: spec, mechanism, why.
 
-    ``around`` and ``counted`` are for this package's observers, instead of the other functions: see :class:`Handler`.
+    ``around``, ``counted`` and ``reads`` are for this package's observers: see :class:`Handler`.
     """
     label = _label(target)
     where = f"hook {label}"
@@ -240,7 +241,7 @@ def plan(
         _one_of(where, "need", need, NEEDS)
     handler = Handler(
         label, replace=replace, before=before, after=after, when=when, around=around, counted=counted, check=check,
-        on_miss=on_miss,
+        on_miss=on_miss, reads=reads,
     )  # fmt: skip
     spec = Spec(label, "op", handler, needs=wanted, options={**options})
     if _is_modules(target):

@@ -142,7 +142,7 @@ class _RouterMixin:
         for handler, ops in self.entries:
             for op in ops:
                 inner = (plan.find(id(op)) or (op, op, None))[2]
-                run = _resolved(handler.run) if _is_lazy(op) else handler.run
+                run = _resolved(handler.run) if handler.reads and _is_lazy(op) else handler.run
                 plan.put(op, run if inner is None else _around(run, inner))
         self.plan, self.find = plan, plan.find
 
@@ -214,15 +214,20 @@ def _is_lazy(op: OpOverload) -> bool:
 def _resolved(run: Run) -> Run:
     """``run`` with these keys on, so that its arithmetic is that of the program."""
 
+    conjugate, negative, zero = _LAZY
+
     def resolved(op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
-        off = [key for key in _LAZY if _is_off(key)]
-        for key in off:
-            _turn_off(key, False)
+        if not _is_off(conjugate):  # inside another one: a mode has all three off
+            return run(op, args, kwargs, proceed)
+        _turn_off(conjugate, False)
+        _turn_off(negative, False)
+        _turn_off(zero, False)
         try:
             return run(op, args, kwargs, proceed)
         finally:
-            for key in off:
-                _turn_off(key, True)
+            _turn_off(conjugate, True)
+            _turn_off(negative, True)
+            _turn_off(zero, True)
 
     return resolved
 

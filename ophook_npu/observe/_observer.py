@@ -118,6 +118,7 @@ class Observer:
                 after=alone(self.after) if kind.after is not Observer.after else None,
                 around=self.around if around else None,
                 counted=self.counted if around else None,
+                reads=self.COMPUTES,
                 when=_filter(modules, phase, every),
                 via=via,
                 on_miss=on_miss,

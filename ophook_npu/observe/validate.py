@@ -90,6 +90,7 @@ class Validate(Observer):
     """
 
     NAME = "validate"
+    COMPUTES = True
 
     def __init__(
         self,
