@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
-from ophook_npu.hooks import Call
+from ophook_npu.hooks import Call, _compat
 
 # Frames from here are not the user's: what they do is torch's, the interpreter's or this package's business.
 _FRAMEWORK = (
@@ -68,8 +69,21 @@ def tensors(*values: Any) -> Iterator[torch.Tensor]:
 
 
 def is_real(tensor: torch.Tensor) -> bool:
-    """Whether a tensor has values: not on meta, not a fake or functional tensor of a tracer, not a subclass without."""
-    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.device.type != "meta"
+    """Whether a tensor has values: not on meta, not a fake or functional tensor of a tracer, not a subclass without,
+    not of what is recorded now as a graph of the device."""
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.device.type != "meta" and not is_recorded(tensor)
+    )
+
+
+def is_recorded(tensor: torch.Tensor) -> bool:
+    """Whether calls on the tensor's device are recorded now: to read it, or to wait for it, ends the recording."""
+    return not tensor.is_cpu and _recording()()
+
+
+@functools.cache
+def _recording() -> Callable[[], bool]:
+    return _compat.recording() or (lambda: False)
 
 
 def hinted(part: Any) -> Any:

@@ -99,7 +99,7 @@ def takes_random_state(op: Any) -> bool:
     return packet is not None and any(is_random(getattr(packet, overload)) for overload in packet.overloads())
 
 
-WITHOUT_VALUES = "tensors without values (fake, meta or a subclass)"
+WITHOUT_VALUES = "tensors without values (fake, meta, a subclass, or recorded as a graph of the device)"
 
 
 def uncompared(call: Call) -> str | None:

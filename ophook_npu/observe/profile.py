@@ -21,7 +21,7 @@ from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._cost import By, Cost
-from ophook_npu.observe._describe import columns, hinted, is_shaped, size
+from ophook_npu.observe._describe import columns, hinted, is_recorded, is_shaped, size
 from ophook_npu.observe._fused_flops import formula_of
 from ophook_npu.observe._measured import DeviceEvent, Measured, device_time, new_kind
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
@@ -111,7 +111,12 @@ class Profile(Observer):
         if self._device_time and args:
             # Looking at the first argument is enough: operators do not mix accelerators.
             first = args[0]
-            if isinstance(first, _Tensor) and not first.is_cpu and first.device.type not in _HOST:
+            if (
+                isinstance(first, _Tensor)
+                and not first.is_cpu
+                and first.device.type not in _HOST
+                and not is_recorded(first)
+            ):
                 event = DeviceEvent(first.device)
         inside = mine.inside
         outer = inside[0]

@@ -94,3 +94,16 @@ def test_bisect_on_npu():
     replacements = {op: bad if op == "aten::relu" else good for op in ops}
     found = bisect(run, lambda loss: torch.allclose(loss, right, rtol=1e-4), replacements)
     assert found.guilty == ["aten::relu"]
+
+
+@pytest.mark.parametrize("observer", ["Stats", "Profile", "Validate", "Compare", "Digest", "Capture", "Trace", "Port"])
+def test_a_graph_is_recorded_under_an_observer(observer, tmp_path):
+    given = (tmp_path,) if observer == "Capture" else ()
+    graph, x = torch.npu.NPUGraph(), torch.zeros(4).npu()
+    with getattr(observe, observer)(*given) as watch:
+        with torch.npu.graph(graph):
+            y = (x * 2 + 1).clone()
+        x.fill_(3)
+        graph.replay()
+        assert y.tolist() == [7] * 4
+    assert watch.report()

@@ -33,7 +33,7 @@ _WORST: tuple[tuple[str, ...], ...] = (
     ("fallback",),
     ("item", "shape", "to_host", "print", "waits", "waits_as_written", "pageable", "blocking", "too_small"),
     # The device does more than it must.
-    ("converted", "contiguous", "made_contiguous", "format", "format_allowed"),
+    ("converted", "contiguous", "made_contiguous", "format"),
     # A compiled program would mind; another operator would do better.
     ("break", "no_converter", "recompile", "not_traced", "capture"),
     ("fused_off", "fused_failed", "optimizer_off", "optimizer_failed", "whole_failed"),

@@ -105,7 +105,6 @@ class Port:
         self._undo.append(lambda: self._memory.__exit__())
         self._watch_waits()
         self._watch_printing()
-        self._watch_formats()
         self._watch_checks()
         self._watch_steps()
         self._calls.__enter__()
@@ -215,24 +214,6 @@ class Port:
             return inner(tensor, *args, **kwargs)
 
         self._put(torch._tensor_str, "_str", printed)
-
-    def _watch_formats(self) -> None:
-        """The device's own formats are not simulated: the program that asks for them runs without."""
-        npu = getattr(torch, "npu", None)
-        if self._device is None or npu is None:
-            return
-        kind: Any = type(npu.config)
-        inner = vars(kind)["__setattr__"]
-
-        def put(config: Any, name: str, value: Any) -> None:
-            if name == "allow_internal_format" and value:
-                shown = f"torch_npu.npu.config.{name}"
-                self._extra.add(key("copies", "format_allowed", shown, self._finder.here(), "simulator"))
-            else:
-                inner.__get__(config, kind)(name, value)
-
-        kind.__setattr__ = put
-        self._undo.append(lambda: setattr(kind, "__setattr__", inner))
 
     def _watch_checks(self) -> None:
         """Recurrent modules compare data types in Python, before any function is called: where float64 meets float32

@@ -159,17 +159,6 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("a cast between the device's formats", "keep one format: torch_npu.npu.config.allow_internal_format = False"),
         ("设备内部格式之间的转换", "保持单一格式：torch_npu.npu.config.allow_internal_format = False"),
     ),
-    "format_allowed": (
-        (
-            "the program allows the device's own formats, which are not simulated: it ran without them, and casts "
-            "inside operators were not seen",
-            "count the format casts with torch_npu's profiler on hardware, or leave it at False",
-        ),
-        (
-            "程序允许设备内部格式，而模拟器未实现：程序在不使用内部格式的情况下运行，算子内部的格式转换不可见",
-            "在硬件上用 torch_npu 的 profiler 统计格式转换，或保持为 False",
-        ),
-    ),
     "cuda_import": (
         ("a package made for CUDA", "instead: {instead}"),
         ("面向 CUDA 的软件包", "替代方案：{instead}"),

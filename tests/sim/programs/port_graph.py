@@ -20,13 +20,14 @@ class Net(nn.Module):
         return y.kthvalue(2).values  # find: no_converter aten::kthvalue
 
 
-torch_npu.npu.config.allow_internal_format = True  # find: format_allowed torch_npu.npu.config.allow_internal_format
+torch_npu.npu.config.allow_internal_format = True
 net = Net()
 with torch.no_grad():
     for rows in (3, 4, 5, 4):
         x = torch.ones(rows, 8).pin_memory().to("npu", non_blocking=True)
         net(x)
 weights = torch_npu.npu_format_cast(net.inner.weight, 29)  # find: format npu::npu_format_cast
+assert torch_npu.get_npu_format(weights) == 29
 torch.ones(3).pin_memory().npu()  # find: blocking aten::_to_copy
 places = torch.arange(4, device="npu")
 torch.zeros(4, device="npu").scatter_add(0, places, torch.ones(4, device="npu"))  # find: unordered aten::scatter_add
