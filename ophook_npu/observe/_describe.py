@@ -70,10 +70,23 @@ def tensors(*values: Any) -> Iterator[torch.Tensor]:
 
 def is_real(tensor: torch.Tensor) -> bool:
     """Whether a tensor has values: not on meta, not a fake or functional tensor of a tracer, not a subclass without,
-    not of what is recorded now as a graph of the device."""
+    not of what is recorded now as a graph of the device, not without its memory, as FSDP leaves parameters."""
     return (
-        type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.device.type != "meta" and not is_recorded(tensor)
+        type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        and tensor.device.type != "meta"
+        and has_memory(tensor)
+        and not is_recorded(tensor)
     )
+
+
+def has_memory(tensor: torch.Tensor) -> bool:
+    """Whether its elements, if it has any, are somewhere; to read them elsewhere ends the process."""
+    if tensor.layout is not torch.strided:
+        return True
+    try:
+        return tensor.data_ptr() != 0 or tensor.numel() == 0 or tensor._is_zerotensor()
+    except RuntimeError:  # a wrapper of a tracer
+        return False
 
 
 def is_recorded(tensor: torch.Tensor) -> bool:

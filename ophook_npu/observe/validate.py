@@ -20,9 +20,9 @@ from ophook_npu.hooks import Call
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._trampoline import unhooked
 from ophook_npu.observe._debug import debug
-from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
+from ophook_npu.observe._describe import brief, columns, has_memory, is_real, tensors, user_stack
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
-from ophook_npu.observe._operators import computed, leaves_memory_unwritten, written
+from ophook_npu.observe._operators import computed, leaves_memory_unwritten, only_moves, written
 from ophook_npu.plural import counted
 
 _Tensor = torch.Tensor
@@ -117,7 +117,7 @@ class Validate(Observer):
         self._looks_at_values = not self._checks.isdisjoint({"nan", "inf", "overflow"})
         self._looks_at_kinds = not self._checks.isdisjoint({"dtype", "device"})
         self._calls: dict[int, int] = defaultdict(int)  # by thread: += on a shared one would lose counts
-        self._plans: dict[int, tuple[Any, frozenset[str], bool, Contract | None]] = {}
+        self._plans: dict[int, tuple[Any, frozenset[str], bool, bool, Contract | None]] = {}
         self._debugger = debugger
         self._limit = limit
         super().__init__(target, **filters)
@@ -129,14 +129,14 @@ class Validate(Observer):
 
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         self._calls[get_ident()] += 1
-        _, overwritten, unwritten, contract = self._plans.get(id(op)) or self._plan(op)
+        _, overwritten, unwritten, moves, contract = self._plans.get(id(op)) or self._plan(op)
         # What an in-place operator overwrites has to be looked at now; other arguments only if the result is bad.
         state = _NOTHING
         if overwritten:
             with unhooked():
                 state = _looked_at(op, args, kwargs, overwritten)
         result = proceed(*args, **kwargs) if kwargs else proceed(*args)
-        if unwritten:
+        if unwritten or (moves and isinstance(result, _Tensor) and not has_memory(result)):
             return result
         bad, odd = self._looks_at_values, self._looks_at_kinds
         if type(result) is _Tensor and result.is_cpu and result.layout is _strided:
@@ -166,11 +166,11 @@ class Validate(Observer):
     def counted(self) -> int:
         return sum(list(self._calls.values()))
 
-    def _plan(self, op: Any) -> tuple[Any, frozenset[str], bool, Contract | None]:
+    def _plan(self, op: Any) -> tuple[Any, frozenset[str], bool, bool, Contract | None]:
         """What is to be done with calls of an operator, which is told by identity: its hash is a function in Python."""
         name = Call(op, (), {}).name
         contract = self._contracts.get(name) or self._contracts.get(name.split(".")[0])
-        found = self._plans[id(op)] = op, written(op), leaves_memory_unwritten(op), contract
+        found = self._plans[id(op)] = op, written(op), leaves_memory_unwritten(op), only_moves(op), contract
         return found
 
     def clear(self) -> None:

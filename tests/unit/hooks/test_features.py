@@ -91,6 +91,12 @@ def quantized() -> Any:
     return torch.quantize_per_tensor(X, 0.1, 0, torch.qint8).dequantize() * 2
 
 
+def freed() -> Any:
+    x = torch.ones(3)
+    x.untyped_storage().resize_(0)  # as FSDP leaves a parameter between two uses
+    return list(x.view(3, 1).detach().shape)
+
+
 def forward_mode() -> Any:
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(X, torch.ones_like(X))
@@ -105,7 +111,7 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     function.__name__: function
     for function in (
         *(hessian, conjugate, export, higher_order, flex_attention, traced, subclass, jagged, lazy, quantized),
-        *(forward_mode, gradient),
+        *(freed, forward_mode, gradient),
     )
 }
 if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):  # torch 2.7 has them refused under any mode
