@@ -13,7 +13,7 @@ from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks._tracing import computes_by_itself
+from ophook_npu.hooks._tracing import computes_by_itself, is_ragged
 from ophook_npu.plural import counted
 
 
@@ -114,7 +114,7 @@ def _signature(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def _leaf(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return (value.shape, value.dtype, value.device)
+        return (None if is_ragged(value) else value.shape, value.dtype, value.device)
     if isinstance(value, (list, tuple)):
         return tuple(map(_leaf, value))
     return (type(value), value)

@@ -1,4 +1,4 @@
-"""Whether a tracer records this thread's calls, and tensors whose class computes by itself."""
+"""Whether a tracer records this thread's calls, and tensors that are no plain ones."""
 
 from __future__ import annotations
 
@@ -35,6 +35,19 @@ def entering(mode: Any, values: Any) -> Any:
         return run
 
     return values if is_traced() else pytree.tree_map_only(_FUNCTIONS, inside, values)
+
+
+def is_ragged(tensor: torch.Tensor) -> bool:
+    """Whether it is a nested tensor of the strided layout, as the fast path of nn.TransformerEncoder makes: it raises
+    where it is asked for a shape or strides."""
+    return tensor.is_nested and tensor.layout is torch.strided
+
+
+def has_nested(value: Any) -> bool:
+    """Whether an argument is a nested tensor, or has one in its list: composite operators have kernels of their own for
+    these, which do not call the operators that they are else made of."""
+    many = value if isinstance(value, (list, tuple)) else (value,)
+    return any(isinstance(one, torch.Tensor) and one.is_nested for one in many)
 
 
 def computes_by_itself(tensor: Any) -> bool:

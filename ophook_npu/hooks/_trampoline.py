@@ -71,10 +71,11 @@ class Trampoline:
 
 def refuses(op: OpOverload) -> str | None:
     """Why ``op`` cannot have a Python kernel, or ``None``."""
-    if op._name == "aten::detach":
-        # Tensor._make_subclass gives what the kernel returns its Python type, which a tensor gets once: nn.Parameter
-        # and the fake tensors of torch.compile could no longer be made, also after the hook is off.
-        return "torch makes parameters and fake tensors of what it returns, which must not have been in Python before"
+    if op._name in ("aten::detach", "aten::alias"):
+        # Tensor._make_subclass and as_subclass give what the kernel returns its Python type, which a tensor gets once:
+        # nn.Parameter, the fake tensors of torch.compile and tensors of a program's own class could no longer be made,
+        # also after the hook is off.
+        return "torch gives what it returns another class, a parameter's, which must not have been in Python before"
     return None
 
 
@@ -310,24 +311,26 @@ def _accepting_numbers(op: OpOverload, kernel: KernelFunction) -> KernelFunction
     places = [i for i, a in enumerate(op._schema.arguments) if str(a.type) == "Tensor" and not a.kwarg_only]
     if not places:
         return kernel
+    narrow = op.namespace == "prims"  # which ask for one dtype of all their arguments
 
     def call(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         for place in places:
             if place < len(args) and type(args[place]) in _WIDE:
                 tensors = [a for a in args if isinstance(a, torch.Tensor)]
-                args = (*args[:place], _as_tensor(args[place], tensors), *args[place + 1 :])
+                args = (*args[:place], _as_tensor(args[place], tensors, narrow), *args[place + 1 :])
         return kernel(keyset, *args, **kwargs)
 
     return call
 
 
-def _as_tensor(number: bool | int | float | complex, tensors: list[torch.Tensor]) -> torch.Tensor:
-    """A 0-dim tensor that promotes as the number would: in full precision where that gives the same dtype."""
+def _as_tensor(number: bool | int | float | complex, tensors: list[torch.Tensor], narrow: bool) -> torch.Tensor:
+    """A 0-dim tensor that promotes as the number would: in full precision where that gives the same dtype, unless
+    ``narrow``."""
     wide = torch.tensor(number, dtype=_WIDE[type(number)])
     if not tensors:
         return wide
     wanted = torch.result_type(tensors[0], number)
-    return wide if torch.result_type(tensors[0], wide) == wanted else wide.to(wanted)
+    return wide if not narrow and torch.result_type(tensors[0], wide) == wanted else wide.to(wanted)
 
 
 _WIDE = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}

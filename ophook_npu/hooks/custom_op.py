@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from ophook_npu.hooks import _compat, _opaque
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._tracing import computes_by_itself, entering
+from ophook_npu.hooks._tracing import computes_by_itself, entering, is_ragged
 from ophook_npu.plural import counted
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
@@ -171,6 +171,8 @@ def _beyond(args: Any, kwargs: Any) -> str | None:
         for one in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(one, torch.Tensor) and computes_by_itself(one):
                 return f"with a {type(one).__name__}, which runs operators itself and knows torch's alone"
+            if isinstance(one, torch.Tensor) and is_ragged(one):
+                return "with a nested tensor, which only operators with a kernel for it take"
     return None
 
 

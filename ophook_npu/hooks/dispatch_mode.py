@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ophook_npu.hooks import _batching, _compat, _opaque, _stance
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._tracing import entering
+from ophook_npu.hooks._tracing import entering, has_nested
 from ophook_npu.hooks.targets import is_composite, is_dispatched, is_one_composite
 from ophook_npu.plural import counted
 
@@ -153,7 +153,11 @@ class _RouterMixin:
         return run(func, args, {} if kwargs is None else kwargs, proceed)
 
     def take_apart(self, op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
-        body = _opaque.bodies.get(op, op.decompose)
+        body = _opaque.bodies.get(op)
+        if body is None:
+            if any(map(has_nested, (*args, *kwargs.values()))):
+                return proceed(*args, **kwargs)
+            body = op.decompose
         with self:  # type: ignore[attr-defined]
             result = body(*args, **kwargs)
         return proceed(*args, **kwargs) if result is NotImplemented else result

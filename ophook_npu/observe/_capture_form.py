@@ -7,6 +7,7 @@ constants of torch out of a list, and an operator that is registered here and to
 from __future__ import annotations
 
 import dataclasses
+import functools
 import keyword
 import math
 import re
@@ -49,6 +50,8 @@ class Captured:
 def encode(value: Any, stored: dict[str, torch.Tensor]) -> Any:
     """``value`` as plain data; its tensors go to ``stored``. TypeError where it has no plain form."""
     if isinstance(value, torch.Tensor):
+        if not _is_stored(value.dtype):
+            raise TypeError(f"safetensors stores no {str(value.dtype).removeprefix('torch.')}")
         name = f"t{len(stored)}"
         plain = value.detach().resolve_conj().resolve_neg()
         # Dense memory in the order of the strides, so that the layout comes back with the values.
@@ -91,6 +94,15 @@ def read(path: Path, device: torch.device) -> Captured:
         raise OphookError("replay", f"{path}: {error}", todo="write one with ophook-npu capture") from error
     expected = _decode(record["result"], stored, torch.device("cpu"))
     return Captured(record, operator, args, kwargs, expected)
+
+
+@functools.cache
+def _is_stored(dtype: torch.dtype) -> bool:
+    try:
+        safetensors().save({"none": torch.empty(0, dtype=dtype)})
+    except KeyError:
+        return False
+    return True
 
 
 def safetensors() -> Any:

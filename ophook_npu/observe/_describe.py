@@ -12,6 +12,7 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from ophook_npu.hooks import Call, _compat
+from ophook_npu.hooks._tracing import is_ragged
 
 # Frames from here are not the user's: what they do is torch's, the interpreter's or this package's business.
 _FRAMEWORK = (
@@ -35,8 +36,9 @@ def brief(value: Any) -> str:
 
 
 def is_shaped(value: Any) -> bool:
-    """Whether it is a tensor; those of lazy modules, which raise where they are asked for a shape, count as none."""
-    return isinstance(value, torch.Tensor) and not isinstance(value, UninitializedTensorMixin)
+    """Whether it is a tensor; those of lazy modules and nested ones, which raise where they are asked for a shape,
+    count as none."""
+    return isinstance(value, torch.Tensor) and not (isinstance(value, UninitializedTensorMixin) or is_ragged(value))
 
 
 def _sizes(tensor: torch.Tensor) -> tuple[Any, ...] | None:
@@ -70,11 +72,14 @@ def tensors(*values: Any) -> Iterator[torch.Tensor]:
 
 def is_real(tensor: torch.Tensor) -> bool:
     """Whether a tensor has values: not on meta, not a fake or functional tensor of a tracer, not a subclass without,
-    not of what is recorded now as a graph of the device, not without its memory, as FSDP leaves parameters."""
+    not of what is recorded now as a graph of the device, not without its memory, as FSDP leaves parameters, not nested,
+    not of a type that is only stored."""
     return (
         type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        and not tensor.is_nested
         and tensor.device.type != "meta"
         and has_memory(tensor)
+        and (tensor.is_quantized or _is_number(tensor.dtype))
         and not is_recorded(tensor)
     )
 
@@ -97,6 +102,16 @@ def is_recorded(tensor: torch.Tensor) -> bool:
 @functools.cache
 def _recording() -> Callable[[], bool]:
     return _compat.recording() or (lambda: False)
+
+
+@functools.cache
+def _is_number(dtype: torch.dtype) -> bool:
+    """Whether torch reads the values of a type; ``bits8`` and ``uint4`` it only stores."""
+    try:
+        torch.empty(1, dtype=dtype).to(torch.complex128 if dtype.is_complex else torch.float64)
+    except NotImplementedError:
+        return False
+    return True
 
 
 def hinted(part: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ophook_npu.hooks import Call
-from ophook_npu.observe._describe import hinted, tensors
+from ophook_npu.observe._describe import hinted, is_shaped, tensors
 from ophook_npu.observe._fused_flops import flops, formula_of
 
 
@@ -74,7 +74,7 @@ def _flops(call: Call) -> int:
 def _new_memory(call: Call) -> int:
     old = {t.untyped_storage()._cdata for t in tensors(*call.args, *call.kwargs.values()) if t.layout == torch.strided}
     return sum(
-        math.prod(hinted(t.shape)) * t.element_size()
+        (math.prod(hinted(t.shape)) if is_shaped(t) else t.numel()) * t.element_size()
         for t in tensors(call.result)
         if t.layout == torch.strided and t.untyped_storage()._cdata not in old
     )

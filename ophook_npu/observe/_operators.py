@@ -99,7 +99,15 @@ def takes_random_state(op: Any) -> bool:
     return packet is not None and any(is_random(getattr(packet, overload)) for overload in packet.overloads())
 
 
-WITHOUT_VALUES = "tensors without values (fake, meta, a subclass, or recorded as a graph of the device)"
+@functools.cache
+def communicates(op: Any) -> bool:
+    """Whether other processes take part: it is given the group of them, or its name."""
+    arguments = [(argument.name, str(argument.type)) for argument in op._schema.arguments]
+    named = any(name.startswith(("group", "hcom")) and kind not in ("int", "SymInt") for name, kind in arguments)
+    return named or op.namespace == "symm_mem" or any("ProcessGroup" in kind for _, kind in arguments)
+
+
+WITHOUT_VALUES = "tensors without values (fake, meta, nested, a subclass, or recorded as a graph of the device)"
 
 
 def uncompared(call: Call) -> str | None:
@@ -107,6 +115,8 @@ def uncompared(call: Call) -> str | None:
     op = call.op
     if not hasattr(op, "_schema"):
         return "not an operator"
+    if communicates(op):
+        return "runs with other processes"  # a second run here alone would take their next message, or wait for ever
     if draws(call):
         return "random"
     if leaves_memory_unwritten(op):

@@ -101,10 +101,13 @@ class Profile(Observer):
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         mine = self._mine
         parts: list[Any] = [id(op), place_of(self._by_module) if self._places else None]
-        for value in args:
-            its = type(value)
-            if its is _Tensor or (isinstance(value, _Tensor) and (its is _Parameter or is_shaped(value))):
-                parts.append(value.shape)
+        try:
+            for value in args:
+                its = type(value)
+                if its is _Tensor or (isinstance(value, _Tensor) and (its is _Parameter or is_shaped(value))):
+                    parts.append(value.shape)
+        except RuntimeError:  # a nested tensor
+            parts[2:] = [value.shape for value in args if is_shaped(value)]
         if mine.fused and id(op) in mine.fused:
             parts.append(_numbers(args, kwargs))
         event = None

@@ -15,7 +15,7 @@ from ophook_npu.hooks import Hook, record_function
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
-from ophook_npu.observe._describe import columns, hinted, is_shaped, size
+from ophook_npu.observe._describe import columns, hinted, is_shaped, size, tensors
 from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.plural import counted
@@ -67,20 +67,26 @@ class Stats(Observer):
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         # Flat and cheap: this runs for every call; the sums are made for the report.
         parts: list[Any] = [id(op), place_of(self._by_module) if self._places else None]
-        for value in (*args, *kwargs.values()) if kwargs else args:
-            kind = type(value)
-            if kind is _Tensor or (isinstance(value, _Tensor) and (kind is _Parameter or is_shaped(value))):
-                parts.append(value.shape)
-                parts.append(value.dtype)
-            elif kind is list:
-                parts.append(tuple([(v.shape, v.dtype) for v in value if isinstance(v, _Tensor)]))
+        try:
+            for value in (*args, *kwargs.values()) if kwargs else args:
+                kind = type(value)
+                if kind is _Tensor or (isinstance(value, _Tensor) and (kind is _Parameter or is_shaped(value))):
+                    parts.append(value.shape)
+                    parts.append(value.dtype)
+                elif kind is list:
+                    parts.append(tuple([(v.shape, v.dtype) for v in value if isinstance(v, _Tensor)]))
+        except RuntimeError:
+            parts[2:] = [_shapes_there_are((*args, *kwargs.values()))]
         parts.append(None)
         result = proceed(*args, **kwargs) if kwargs else proceed(*args)
-        if type(result) is _Tensor or is_shaped(result):
-            parts.append(result.shape)
-            parts.append(result.dtype)
-        elif isinstance(result, (list, tuple)):
-            parts.append(tuple([(v.shape, v.dtype) for v in result if isinstance(v, _Tensor)]))
+        try:
+            if type(result) is _Tensor or is_shaped(result):
+                parts.append(result.shape)
+                parts.append(result.dtype)
+            elif isinstance(result, (list, tuple)):
+                parts.append(tuple([(v.shape, v.dtype) for v in result if isinstance(v, _Tensor)]))
+        except RuntimeError:
+            parts.append(_shapes_there_are([result]))
         key = tuple(parts)
         calls = self._counts.calls
         try:
@@ -165,6 +171,11 @@ class Stats(Observer):
                 name = op._name if hasattr(op, "_name") else type(op).__name__
                 cut = parts.index(None)
                 yield name, place and Place(*place), list(_flat(parts[:cut])), list(_flat(parts[cut + 1 :])), count
+
+
+def _shapes_there_are(values: Any) -> Any:
+    """Shapes and dtypes of the tensors, also where some have no shape, as nested ones."""
+    return tuple([(v.shape if is_shaped(v) else None, v.dtype) for v in tensors(*values)])
 
 
 def _flat(parts: list[Any]) -> Iterator[Part]:

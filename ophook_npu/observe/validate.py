@@ -18,6 +18,7 @@ from typing_extensions import Unpack
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
 from ophook_npu.hooks._call import Proceed
+from ophook_npu.hooks._tracing import is_ragged
 from ophook_npu.hooks._trampoline import unhooked
 from ophook_npu.observe._debug import debug
 from ophook_npu.observe._describe import brief, columns, has_memory, is_real, tensors, user_stack
@@ -139,12 +140,12 @@ class Validate(Observer):
         if unwritten or (moves and isinstance(result, _Tensor) and not has_memory(result)):
             return result
         bad, odd = self._looks_at_values, self._looks_at_kinds
-        if type(result) is _Tensor and result.is_cpu and result.layout is _strided:
+        if type(result) is _Tensor and result.is_cpu and result.layout is _strided and not result.is_nested:
             dtype = result.dtype
             if bad:
                 is_finite = _IS_FINITE.get(dtype)
                 with unhooked():
-                    bad = is_finite is not None and (dtype in _EIGHT_BITS or not is_finite(result.sum().item()))
+                    bad = is_finite is not None and (dtype in _FEW_KERNELS or not is_finite(result.sum().item()))
             if odd and args:
                 # With the kind of the first argument, which has a dimension, it can be no surprise.
                 first = args[0]
@@ -259,6 +260,8 @@ def _bad(value: Any) -> str | None:
     """``nan`` or ``inf`` if a tensor (or one of a list) has one; NaN wins."""
     found = None
     for tensor in tensors(value):
+        if is_ragged(tensor):
+            tensor = tensor.values()
         is_finite = _IS_FINITE.get(tensor.dtype)
         if is_finite is None or not is_real(tensor):
             continue
@@ -273,9 +276,11 @@ def _bad(value: Any) -> str | None:
 
 def _numbers(tensor: torch.Tensor) -> torch.Tensor:
     values = tensor.detach()
-    if values.layout is not _strided:
+    if values.layout is not _strided or values.is_nested:
         values = values.to_dense() if values.is_sparse else values.values()
-    return values.cpu().float() if values.dtype in _EIGHT_BITS else values  # few kernels but casts take eight bits
+    if values.dtype in _FEW_KERNELS:
+        return values.cpu().to(torch.complex64 if values.is_complex() else torch.float32)
+    return values
 
 
 _FLOATS = {
@@ -283,7 +288,8 @@ _FLOATS = {
     for dtype in vars(torch).values()
     if isinstance(dtype, torch.dtype) and (dtype.is_floating_point or dtype.is_complex) and "float4" not in str(dtype)
 }
-_EIGHT_BITS = {dtype for dtype in _FLOATS if dtype.itemsize == 1}
+# Few kernels but casts take eight bits, or two halves as a complex number.
+_FEW_KERNELS = {dtype for dtype in _FLOATS if dtype.itemsize == 1} | {torch.complex32}
 _IS_FINITE: dict[torch.dtype, Callable[[Any], bool]] = {
     dtype: cmath.isfinite if dtype.is_complex else math.isfinite for dtype in _FLOATS
 }

@@ -5,6 +5,7 @@ without them, and what it calls is seen.
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -107,11 +108,56 @@ def gradient() -> Any:
     return torch.func.grad(lambda x: F.mse_loss(x * x, x))(X)
 
 
+def masked_encoder() -> Any:
+    """Its fast path packs what a mask leaves into a nested tensor of the strided layout, which has no shape."""
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=True).eval()
+    mask = torch.tensor([[False] * 4, [False, False, True, True]])
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of nested tensors being a prototype
+        rows = encoder(torch.arange(64.0).reshape(2, 4, 8) / 60, src_key_padding_mask=mask)
+    return rows[~mask]  # what stands in the others, only the fast path says
+
+
+def strided() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nested = torch.nested.nested_tensor([X[:2], X])
+        products = torch.matmul(nested * nested, nested.transpose(1, 2)).unbind()
+        return *products, torch.nested.to_padded_tensor(nested * 2, 0.0)
+
+
+def jagged_layer() -> Any:
+    rows = torch.nested.nested_tensor([X[:2], X], layout=torch.jagged, requires_grad=True)
+    return F.linear(rows, X).values()
+
+
+class Own(torch.Tensor):
+    pass
+
+
+def own_class() -> Any:
+    return ((X * 2).as_subclass(Own) * 3).as_subclass(torch.Tensor)
+
+
+def rare_types() -> Any:
+    """Types with few kernels, or none that computes."""
+    halves = Z.to(torch.complex32).clone()
+    bits = torch.arange(4, dtype=torch.uint8).view(torch.bits8).clone()
+    return torch.view_as_real(halves).float(), bits.view(torch.uint8), (Z.to(torch.complex128) * 2).abs()
+
+
+def compiled() -> Any:
+    torch._dynamo.reset()
+    return torch.compile(lambda x: x * 2, backend="aot_eager")(X.clone().requires_grad_())
+
+
 PROGRAMS: dict[str, Callable[[], Any]] = {
     function.__name__: function
     for function in (
         *(hessian, conjugate, export, higher_order, flex_attention, traced, subclass, jagged, lazy, quantized),
-        *(freed, forward_mode, gradient),
+        *(freed, forward_mode, gradient, masked_encoder, strided, jagged_layer, own_class, rare_types, compiled),
     )
 }
 if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):  # torch 2.7 has them refused under any mode
@@ -120,7 +166,8 @@ if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):  # torch 2
 
 def read(call: Any) -> None:
     for value in pytree.tree_leaves(call.result):
-        if type(value) is torch.Tensor and value.layout == torch.strided and not value.is_meta:
+        plain = type(value) is torch.Tensor and value.layout == torch.strided and not value.is_nested
+        if plain and not value.is_meta and value.dtype not in (torch.complex32, torch.bits8, torch.bool):
             value.abs().sum().item() if not value.is_quantized else value.int_repr()
 
 
@@ -177,6 +224,48 @@ def test_what_a_higher_order_operator_calls_is_seen(program: str, op: str, calls
     with observe.Stats() as stats:
         PROGRAMS[program]()
     assert stats.by_operator[op]["calls"] >= calls, stats.by_operator
+
+
+def test_a_nan_in_a_nested_tensor_is_found_where_it_is_made() -> None:
+    with warnings.catch_warnings(), observe.Validate(mode="record") as validate:
+        warnings.simplefilter("ignore")
+        nested = torch.nested.nested_tensor([X[:2], X])
+        torch.nested.to_padded_tensor(nested.sub(nested).div(0), 0.0)
+    assert [problem.op for problem in validate.problems] == ["aten::div.Tensor"], validate.problems
+    assert validate.inherited == 1
+
+
+def test_classes_are_made_and_numbers_compiled_beside_idle_kernels() -> None:
+    """Kernels of ``impl_override`` stay in the dispatcher while other threads exist."""
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        with ophook_npu.hook(["aten::*", "prims::*"], before=lambda call: None, via="impl_override"):
+            own_class()
+        torch.testing.assert_close(own_class(), X * 6)
+        with ophook_npu.hook("aten::mul", replace=multiplied, via="custom_op") as hook:
+            got = compiled()
+        assert hook.hits == 1
+        torch.testing.assert_close(got, X * 2)
+    finally:
+        done.set()
+        other.join()
+        ophook_npu.hooks.purge()
+
+
+def test_what_other_processes_take_part_in_is_not_run_again(tmp_path: Path) -> None:
+    import torch.distributed as dist
+    from torch.distributed import _functional_collectives as functional
+
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        with observe.Compare() as compare:
+            dist.all_reduce(X.clone())
+            functional.all_reduce(X, "sum", dist.group.WORLD) * 2
+    finally:
+        dist.destroy_process_group()
+    assert compare.skipped["runs with other processes"] == 2, compare.skipped
 
 
 def test_a_handler_reads_what_a_conjugate_stands_for() -> None:
