@@ -8,9 +8,12 @@ CPU. It acts nowhere else, and never against a TORCH_DEVICE_BACKEND_AUTOLOAD tha
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from ophook_npu.npu import place
@@ -24,12 +27,31 @@ _LIBRARY = "libhccl.so"  # the first that torch_npu asks for
 def fails(environ: Mapping[str, str] | None = None) -> bool:
     """Whether ``import torch`` in a plain program would raise, because torch_npu is here and CANN is not."""
     environ = os.environ if environ is None else environ
-    if environ.get(VARIABLE, "1") != "1" and _OURS not in environ:
-        return False
+    return (environ.get(VARIABLE, "1") == "1" or _OURS in environ) and _misses_cann(environ)
+
+
+def _misses_cann(environ: Mapping[str, str]) -> bool:
     if any((Path(folder) / _LIBRARY).exists() for folder in environ.get("LD_LIBRARY_PATH", "").split(":") if folder):
         return False
     host = place.detect(environ)
     return host.home is None and not host.devices and torch_npu_wheel() is not None
+
+
+@contextmanager
+def not_found() -> Iterator[None]:
+    """Where torch_npu cannot be imported, libraries that look whether it is there (transformers, accelerate) and then
+    import it by themselves do not find it, in this process."""
+    inner = importlib.util.find_spec
+
+    def find_spec(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name == "torch_npu" else inner(name, package)
+
+    if "torch_npu" not in sys.modules and _misses_cann(os.environ):
+        importlib.util.find_spec = find_spec
+    try:
+        yield
+    finally:
+        importlib.util.find_spec = inner
 
 
 def settle(environ: MutableMapping[str, str] | None = None) -> None:

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from ophook_npu import collector
 from ophook_npu.errors import OphookError
+from ophook_npu.npu import autoload
 
 
 class Terminated(BaseException):
@@ -46,7 +47,7 @@ def run(
     execute = _program(arguments)
     status = 0
     try:
-        with _told_of_the_end(observer, leaving), observer:
+        with autoload.not_found(), _told_of_the_end(observer, leaving), observer:
             execute()
     except Terminated:
         print("terminated: the report covers what ran until then", file=sys.stderr)

@@ -14,7 +14,7 @@ import pytest
 
 from ophook_npu.npu import autoload
 
-PROGRAM = "import torch\nlayer = torch.nn.Linear(4, 2)\nprint(layer(torch.ones(3, 4)).relu().sum() >= 0)\n"
+PROGRAM = "import importlib.util, torch\nassert not importlib.util.find_spec('torch_npu')\nlayer = torch.nn.Linear(4, 2)\nprint(layer(torch.ones(3, 4)).relu().sum() >= 0)\n"
 REPLACEMENTS = """
 from ophook_npu import original
 REPLACEMENTS = {"aten::relu": lambda x: original()(x) - 9}
