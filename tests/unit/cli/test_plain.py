@@ -14,7 +14,12 @@ import pytest
 
 from ophook_npu.npu import autoload
 
-PROGRAM = "import importlib.util, torch\nassert not importlib.util.find_spec('torch_npu')\nlayer = torch.nn.Linear(4, 2)\nprint(layer(torch.ones(3, 4)).relu().sum() >= 0)\n"
+PROGRAM = """
+import importlib.util, torch
+assert importlib.util.find_spec("torch_npu") is None
+layer = torch.nn.Linear(4, 2)
+print(layer(torch.ones(3, 4)).relu().sum() >= 0)
+"""
 REPLACEMENTS = """
 from ophook_npu import original
 REPLACEMENTS = {"aten::relu": lambda x: original()(x) - 9}
