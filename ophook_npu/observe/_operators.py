@@ -103,7 +103,7 @@ def takes_random_state(op: Any) -> bool:
 def communicates(op: Any) -> bool:
     """Whether other processes take part: it is given the group of them, or its name."""
     arguments = [(argument.name, str(argument.type)) for argument in op._schema.arguments]
-    named = any(name.startswith(("group", "hcom")) and kind not in ("int", "SymInt") for name, kind in arguments)
+    named = any(name.startswith(("group", "hcom")) and ("str" in kind or kind == "Any") for name, kind in arguments)
     return named or op.namespace == "symm_mem" or any("ProcessGroup" in kind for _, kind in arguments)
 
 

@@ -28,6 +28,7 @@ with torch.no_grad():
         net(x)
 weights = torch_npu.npu_format_cast(net.inner.weight, 29)  # find: format npu::npu_format_cast
 assert torch_npu.get_npu_format(weights) == 29
+torch_npu.npu.config.allow_internal_format = False
 torch.ones(3).pin_memory().npu()  # find: blocking aten::_to_copy
 places = torch.arange(4, device="npu")
 torch.zeros(4, device="npu").scatter_add(0, places, torch.ones(4, device="npu"))  # find: unordered aten::scatter_add

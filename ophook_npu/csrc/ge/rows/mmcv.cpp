@@ -74,7 +74,7 @@ void turned_grad_rule(Shaper& s) {
   const Shape grad = s.shape(0), places = s.shape(1);
   if (!grad || !places) return s.out(s.dtype(0), known({unknown, unknown, unknown, unknown, unknown}));
   for (const auto& [whole, part] : {std::pair((*grad)[0], (*places)[3]), std::pair((*grad)[1], (*places)[0])})
-    if (whole != unknown && part != unknown && (part.size() < 1 || whole.size() % part.size()))
+    if (part < 1 || whole % part != 0)
       throw Refused("a gradient " + s.describe(0) + " for the places " + s.describe(1));
   s.out(s.dtype(0),
         known({(*grad)[0] / (*places)[3], (*grad)[1] / (*places)[0], (*places)[0], (*places)[1], (*places)[2]}));
