@@ -240,8 +240,9 @@ def test_a_kernel_of_the_programs_own_is_loaded_and_launched(tmp_path: Path) -> 
     packed = struct.pack("QQi4x", x, by, 1000)
     arguments, _ = acl.rt.malloc(len(packed), HUGE_FIRST)
     assert ret == 0 and memcpy(arguments, 24, acl.util.bytes_to_ptr(packed), 24, HOST_TO_DEVICE) == 0
-    third, _ = acl.rt.binary_get_function(again, "increase")
-    assert acl.rt.launch_kernel(third, 1, arguments, len(packed), stream) == 0  # 1005
+    third, ret = acl.rt.binary_get_function(again, "increase")
+    assert ret == 0, acl.get_recent_err_msg()
+    assert acl.rt.launch_kernel(third, 1, arguments, len(packed), stream) == 0, acl.get_recent_err_msg()  # 1005
     assert acl.rt.synchronize_stream(stream) == 0
     host, _ = acl.rt.malloc_host(4)
     assert memcpy(host, 4, x, 4, DEVICE_TO_HOST) == 0
