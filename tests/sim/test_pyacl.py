@@ -247,6 +247,12 @@ def test_a_kernel_of_the_programs_own_is_loaded_and_launched(tmp_path: Path) -> 
     host, _ = acl.rt.malloc_host(4)
     assert memcpy(host, 4, x, 4, DEVICE_TO_HOST) == 0
     assert struct.unpack("i", acl.util.ptr_to_bytes(host, 4)) == (1115,)
+    # Another binary, from memory as well, is not taken for the one before.
+    subprocess.run([*command[:-1], str(tmp_path / "heighten.o"), "-Dincrease=heighten"], check=True, timeout=300)
+    data = (tmp_path / "heighten.o").read_bytes()
+    other, ret = acl.rt.binary_load_from_data(acl.util.bytes_to_ptr(data), len(data), [])
+    assert ret == 0 and acl.rt.binary_get_function(other, "heighten")[1] == 0
+    assert acl.rt.binary_get_function(other, "increase")[1] == 107000
     assert acl.rt.binary_unload(loaded) == acl.rt.binary_unload(again) == acl.rt.destroy_binary(made) == 0
 
 

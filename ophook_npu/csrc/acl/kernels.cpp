@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -252,7 +253,12 @@ SIM_API aclError aclrtBinaryLoadFromData(const void* data, size_t length, const 
     if (file >= 0) close(file);
     return sim_fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s: the host has no %zu bytes for a file", __func__, length);
   }
-  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  // dlopen gives a library that it has under the same name, and a descriptor's number comes again: another spelling of
+  // the path for each load.
+  static std::atomic<uint32_t> loads{0};
+  std::string path = "/proc/self/fd";
+  for (uint32_t bits = ++loads; bits; bits >>= 1) path += bits & 1 ? "/." : "/";
+  path += "/" + std::to_string(file);
   const int code = load(__func__, path.c_str(), "the data", length, handle);
   close(file);
   return code;
