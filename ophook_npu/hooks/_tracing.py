@@ -13,13 +13,15 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)
-_KEYS = (Key.PROXY, Key.FUNCTIONAL, Key.FAKE)
+_PROXY, _FUNCTIONAL, _FAKE = Key.PROXY, Key.FUNCTIONAL, Key.FAKE
+_mode = torch._C._get_dispatch_mode
 
 
 def is_traced() -> bool:
     """Whether ``make_fx``, ``torch.export`` or AOTAutograd traces here: below a hook's mode, so what a hook calls is
     traced, too."""
-    return any(torch._C._get_dispatch_mode(key) is not None for key in _KEYS)
+    # Spelled out: observers ask for each call.
+    return _mode(_PROXY) is not None or _mode(_FUNCTIONAL) is not None or _mode(_FAKE) is not None
 
 
 def entering(mode: Any, values: Any) -> Any:
