@@ -213,16 +213,16 @@ def _aliasing(
         written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
         if written and written[0] in values and result is not values[written[0]]:
             return f"must return its argument {written[0]!r} itself"
-    elif info is None and _has_memory(result):
+    elif info is None and _has_address(result):
         for name, value in values.items():
             if name in promise.shares:
                 continue
-            if isinstance(value, torch.Tensor) and _has_memory(value) and _same_memory(result, value):
+            if isinstance(value, torch.Tensor) and _has_address(value) and _same_memory(result, value):
                 return f"the result shares memory with argument {name!r}; return a copy"
     return None
 
 
-def _has_memory(tensor: torch.Tensor) -> bool:
+def _has_address(tensor: torch.Tensor) -> bool:
     return tensor.layout == torch.strided and not computes_by_itself(tensor)
 
 

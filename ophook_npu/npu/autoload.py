@@ -51,7 +51,8 @@ def not_found() -> Iterator[None]:
     try:
         yield
     finally:
-        importlib.util.find_spec = inner
+        if importlib.util.find_spec is find_spec:  # and not one of the program's own
+            importlib.util.find_spec = inner
 
 
 def settle(environ: MutableMapping[str, str] | None = None) -> None:

@@ -30,7 +30,7 @@ from ophook_npu.plural import counted
 from ophook_npu.untrusted import Wrong
 
 _HOST = frozenset({"cpu", "meta"})
-_Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
+_Tensor = torch.Tensor
 
 
 class _OfThread(threading.local):
@@ -103,10 +103,9 @@ class Profile(Observer):
         parts: list[Any] = [id(op), place_of(self._by_module) if self._places else None]
         try:
             for value in args:
-                its = type(value)
-                if its is _Tensor or (isinstance(value, _Tensor) and (its is _Parameter or is_shaped(value))):
+                if type(value) is _Tensor or isinstance(value, _Tensor):
                     parts.append(value.shape)
-        except RuntimeError:  # a nested tensor
+        except RuntimeError:  # a nested tensor, or one of a lazy module
             parts[2:] = [value.shape for value in args if is_shaped(value)]
         if mine.fused and id(op) in mine.fused:
             parts.append(_numbers(args, kwargs))

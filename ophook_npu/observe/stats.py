@@ -20,7 +20,7 @@ from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.plural import counted
 
-_Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
+_Tensor = torch.Tensor
 
 
 Part = tuple[Any, int, str]  # shape (None where there is none), bytes of an element, dtype
@@ -70,7 +70,7 @@ class Stats(Observer):
         try:
             for value in (*args, *kwargs.values()) if kwargs else args:
                 kind = type(value)
-                if kind is _Tensor or (isinstance(value, _Tensor) and (kind is _Parameter or is_shaped(value))):
+                if kind is _Tensor or isinstance(value, _Tensor):
                     parts.append(value.shape)
                     parts.append(value.dtype)
                 elif kind is list:
@@ -80,7 +80,7 @@ class Stats(Observer):
         parts.append(None)
         result = proceed(*args, **kwargs) if kwargs else proceed(*args)
         try:
-            if type(result) is _Tensor or is_shaped(result):
+            if type(result) is _Tensor or isinstance(result, _Tensor):
                 parts.append(result.shape)
                 parts.append(result.dtype)
             elif isinstance(result, (list, tuple)):

@@ -7,6 +7,8 @@
 
 #include <stdexcept>
 
+#include "ascendc/runtime/signals.h"
+
 namespace aicpu {
 
 struct Fault : std::runtime_error {
@@ -29,9 +31,7 @@ inline sigjmp_buf*& escape() {
 }
 inline void on_fault(int number, siginfo_t* info, void* context) {
   if (escape()) siglongjmp(*escape(), number);
-  const struct sigaction& next = number == SIGFPE ? before().division : before().access;
-  if (next.sa_flags & SA_SIGINFO) next.sa_sigaction(number, info, context);
-  else sigaction(number, &next, nullptr);  // it comes again, and goes to whom it did before
+  ophook::rt::hand_on(number == SIGFPE ? before().division : before().access, number, info, context);
 }
 inline bool begin() {
   struct sigaction action = {};

@@ -14,6 +14,7 @@
 
 #include "acl/error_codes/rt_error_codes.h"
 #include "aicpu/call.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/sim.h"
 #include "core/touch.h"
@@ -29,29 +30,13 @@ constexpr uint32_t kCpus = 6;  // AI CPUs of an Ascend 910B that run operators
 // ---- what packages say of their kernels -------------------------------------------------------------------------
 using AicpuInfo = std::map<std::string, std::string>;  // of one operator: the keys of "opInfo"
 
-// {"Type": {"opInfo": {"key": "value", …}, "input0": {…}}}. Everything but the strings and braces is skipped.
+// {"Type": {"opInfo": {"key": "value", …}, "input0": {…}}}
 std::map<std::string, AicpuInfo> read_config(const std::string& text) {
   std::map<std::string, AicpuInfo> out;
-  std::vector<std::string> path;
-  std::string last, key;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') {
-      const size_t end = std::min(text.find('"', i + 1), text.size());
-      last = text.substr(i + 1, end - i - 1);
-      i = end;
-      if (path.size() == 3 && !key.empty()) {
-        if (path[2] == "opInfo") out[path[1]][key] = last;
-        key.clear();
-      }
-    } else if (text[i] == ':') {
-      key = last;
-    } else if (text[i] == '{') {
-      path.push_back(key);
-      key.clear();
-      if (path.size() == 2) out[path[1]];
-    } else if (text[i] == '}' && !path.empty()) {
-      path.pop_back();
-    }
+  for (const auto& [type, about] : sim::JsonReader(text).whole().fields) {
+    AicpuInfo& info = out[type];
+    if (const sim::Json* given = sim::find(about, "opInfo"))
+      for (const auto& [key, value] : given->fields) info[key] = value.text;
   }
   return out;
 }
@@ -77,8 +62,12 @@ std::map<std::string, AicpuEntry> read_packages() {
       const std::string name = one->d_name;
       if (name.size() < 6 || name.compare(name.size() - 5, 5, ".json") != 0) continue;
       std::ifstream file(folder + "/" + name);
-      for (auto& [type, info] : read_config({std::istreambuf_iterator<char>(file), {}}))
-        out.emplace(type, AicpuEntry{package, info});  // the first package goes before the later ones
+      try {
+        for (auto& [type, info] : read_config({std::istreambuf_iterator<char>(file), {}}))
+          out.emplace(type, AicpuEntry{package, info});  // the first package goes before the later ones
+      } catch (const std::invalid_argument& error) {
+        sim_log("GE", sim_log_error, "aicpu", (folder + "/" + name + ": " + error.what()).c_str());
+      }
     }
     if (dir) closedir(dir);
   }

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "communicator.h"
+#include "core/json.h"
 #include "core/visible.h"
 
 namespace sim::hccl {
@@ -20,80 +21,6 @@ namespace {
 
 constexpr const char *kDevicePort = "16666", *kHostPort = "60000";  // where the table says none
 constexpr size_t kLongestServer = 64;
-
-// A value of JSON. Numbers and words stay as they are written: a rank table has neither.
-struct Json {
-  enum class Kind { text, list, fields, other } kind = Kind::other;
-  std::string text;
-  std::vector<Json> list;
-  std::map<std::string, Json> fields;
-};
-
-class Reader {
- public:
-  explicit Reader(const std::string& text) : at_(text.data()), end_(at_ + text.size()) {}
-
-  Json whole() {
-    Json out = value(0);
-    space();
-    need_json(at_ == end_);
-    return out;
-  }
-
- private:
-  static void need_json(bool holds) {
-    if (!holds) throw Refused{HCCL_E_PARA, "the file is no JSON"};
-  }
-  void space() {
-    while (at_ != end_ && std::strchr(" \t\r\n", *at_)) ++at_;
-  }
-  bool take(char sign) {
-    space();
-    if (at_ == end_ || *at_ != sign) return false;
-    ++at_;
-    return true;
-  }
-  std::string string() {
-    std::string out;
-    for (; at_ != end_ && *at_ != '"'; ++at_) {
-      if (*at_ == '\\') need_json(++at_ != end_);  // what an escape means does not matter for what a table holds
-      out += *at_;
-    }
-    need_json(at_ != end_);
-    ++at_;
-    return out;
-  }
-  Json value(int depth) {
-    need_json(depth < 32);
-    Json out;
-    if (take('"')) {
-      out.kind = Json::Kind::text;
-      out.text = string();
-    } else if (take('[')) {
-      out.kind = Json::Kind::list;
-      while (!take(']')) {
-        need_json(out.list.empty() || take(','));
-        out.list.push_back(value(depth + 1));
-      }
-    } else if (take('{')) {
-      out.kind = Json::Kind::fields;
-      while (!take('}')) {
-        need_json(out.fields.empty() || take(','));
-        need_json(take('"'));
-        std::string name = string();
-        need_json(take(':'));
-        out.fields.insert_or_assign(std::move(name), value(depth + 1));
-      }
-    } else {
-      while (at_ != end_ && !std::strchr(",]} \t\r\n", *at_)) out.text += *at_++;
-      need_json(!out.text.empty());
-    }
-    return out;
-  }
-
-  const char* at_;
-  const char* const end_;
-};
 
 [[noreturn]] void wrong_value(const std::string& field, const std::string& value, const std::string& expected) {
   throw Refused{HCCL_E_PARA, "EI0014: Value [" + value + "] for config [" + field +
@@ -103,11 +30,6 @@ class Reader {
 [[noreturn]] void missing(const char* field, HcclResult code = HCCL_E_NOT_FOUND) {
   throw Refused{code, std::string("EI0017: Config ") + field + " is missing in the ranktable file" +
                           (code == HCCL_E_NOT_FOUND ? "" : ", or is not what it has to be")};
-}
-
-const Json* find(const Json& of, const char* field) {
-  const auto found = of.fields.find(field);
-  return found == of.fields.end() ? nullptr : &found->second;
 }
 
 // A text; that of `otherwise` where the field is optional and missing.
@@ -203,6 +125,12 @@ RankTable checked(const Json& table) {
   return out;
 }
 
+Json json_of(const std::string& text) try {
+  return JsonReader(text).whole();
+} catch (const std::invalid_argument& error) {
+  throw Refused{HCCL_E_PARA, error.what()};
+}
+
 }  // namespace
 
 RankTable read_rank_table(const char* path) {
@@ -214,7 +142,7 @@ RankTable read_rank_table(const char* path) {
                                    " is not a valid real path]"};
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   try {
-    RankTable out = checked(Reader(text).whole());
+    RankTable out = checked(json_of(text));
     out.text = text;
     return out;
   } catch (Refused& refused) {

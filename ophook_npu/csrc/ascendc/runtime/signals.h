@@ -1,7 +1,9 @@
+// C++11: guard.h of AI CPU kernels includes it.
 #pragma once
 #include <signal.h>
 
-namespace ophook::rt {
+namespace ophook {
+namespace rt {
 
 // A signal that is not a kernel's, to whom it went before.
 inline void hand_on(const struct sigaction& before, int number, siginfo_t* info, void* context) {
@@ -10,4 +12,5 @@ inline void hand_on(const struct sigaction& before, int number, siginfo_t* info,
   else sigaction(number, &before, nullptr);  // it comes again
 }
 
-}  // namespace ophook::rt
+}  // namespace rt
+}  // namespace ophook
