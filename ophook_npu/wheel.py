@@ -17,9 +17,9 @@ from pathlib import Path
 
 from ophook_npu import __version__, cache, native, prebuilt
 from ophook_npu.npu.installed import require
+from ophook_npu.pace import OnStep
 from ophook_npu.prebuilt import DISTRIBUTION, FACTS, PACKAGE
 from ophook_npu.sim.build import build_into, recipe
-from ophook_npu.toolchain import OnStep
 
 _INIT = '"""Libraries for ophook_npu, compiled elsewhere; ophook-sim.json says for what. Nothing to import."""\n'
 

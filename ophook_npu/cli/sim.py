@@ -19,10 +19,10 @@ from rich.table import Table
 
 from ophook_npu.cli import _rules
 from ophook_npu.errors import OphookError
+from ophook_npu.pace import BuildStep, OnStep
 from ophook_npu.sim import build, developer, info, operators
 from ophook_npu.sim.build import not_ready
 from ophook_npu.sim.operators import api
-from ophook_npu.toolchain import BuildStep, OnStep
 from ophook_npu.wheel import write_wheel
 
 _EVERY = 15.0  # seconds between two lines of progress in a log

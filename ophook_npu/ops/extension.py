@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from ophook_npu import cache, prebuilt, toolchain
 from ophook_npu.npu.installed import require
-from ophook_npu.toolchain import Library, OnStep
+from ophook_npu.pace import OnStep
+from ophook_npu.toolchain import Library
 
 if TYPE_CHECKING:
     from ophook_npu.ops.declare import Operator

@@ -34,12 +34,12 @@ from ophook_npu import __version__, cache, prebuilt, soc, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build as compilers
 from ophook_npu.npu.installed import Wheel, require
+from ophook_npu.pace import OnStep
 from ophook_npu.prebuilt import Prebuilt
 from ophook_npu.sim import developer, headers, plugins, prototypes
 from ophook_npu.sim.libraries import FLAGS, libraries
 from ophook_npu.sim.operators import graph_rows, rows
 from ophook_npu.sim.variables import CANN_VERSIONS, SEARCHED, home, set_env_script
-from ophook_npu.toolchain import OnStep
 
 if TYPE_CHECKING:
     from ophook_npu.kernel.package import Parts

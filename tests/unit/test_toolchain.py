@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ophook_npu import toolchain
+from ophook_npu import pace, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.toolchain import Library
 
@@ -232,10 +232,10 @@ def test_two_helpers_of_one_name_in_a_unit_are_explained(many: Library, project:
 def test_progress_goes_from_nothing_to_all_and_the_time_left_to_zero(
     many: Library, project: Path, tmp_path: Path
 ) -> None:
-    steps: list[toolchain.BuildStep] = []
+    steps: list[pace.BuildStep] = []
     toolchain.build([many], tmp_path / "one", include_roots=[project], stamp="test", progress=steps.append)
     assert steps[0].done == pytest.approx(0, abs=0.01) and steps[0].left > 0
-    assert steps[-1] == toolchain.BuildStep(1.0, 0.0)
+    assert steps[-1] == pace.BuildStep(1.0, 0.0)
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     steps.clear()
     toolchain.build([many], tmp_path / "two", include_roots=[project], stamp="test", progress=steps.append)
@@ -244,14 +244,14 @@ def test_progress_goes_from_nothing_to_all_and_the_time_left_to_zero(
 
 def test_time_left_follows_the_pace_of_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(toolchain.time, "monotonic", lambda: now[0])
-    clock = toolchain._Clock([10.0, 10.0, 20.0], lanes=1)
-    assert clock.step() == toolchain.BuildStep(0.0, 40.0)
+    monkeypatch.setattr(pace.time, "monotonic", lambda: now[0])
+    clock = pace.Pace([10.0, 10.0, 20.0], lanes=1)
+    assert clock.step() == pace.BuildStep(0.0, 40.0)
     with clock.job(0):
         now[0] = 5.0
-        assert clock.step() == toolchain.BuildStep(0.125, 35.0)
+        assert clock.step() == pace.BuildStep(0.125, 35.0)
         now[0] = 20.0  # twice as long as it should
-    assert clock.step() == toolchain.BuildStep(0.25, 60.0)
+    assert clock.step() == pace.BuildStep(0.25, 60.0)
     with clock.job(1):
         now[0] = 100.0  # far too long: about to end, and never less than nothing
         assert clock.step().left == 40.0

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from ophook_npu.cli import sim
-from ophook_npu.toolchain import BuildStep
+from ophook_npu.pace import BuildStep
 
 
 def told(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> str:
