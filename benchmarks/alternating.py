@@ -1,7 +1,7 @@
 """How two ways are compared on a machine where other things run: in turns, in one process, and by ratios.
 
-A round runs every candidate for about as long as ``seconds`` says, in an order that turns around with each round. What
-else runs on the machine can only add, so a candidate's time is that of its fastest tenth of rounds.
+A round runs every candidate for about as long as ``seconds`` says, in an order that turns around with each round. A
+candidate's time is the median of its rounds.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 
 
 def nothing() -> None:
@@ -21,11 +22,6 @@ class Cost:
 
     wall: float
     cpu: float
-
-
-def fast(values: list[float]) -> float:
-    """The value below which a tenth of them lies."""
-    return sorted(values)[len(values) // 10]
 
 
 def once(call: Callable[[], object], wait: Callable[[], None], count: int) -> Cost:
@@ -48,6 +44,6 @@ def alternate(
         for name in list(calls)[:: -1 if number % 2 else 1]:
             found[name].append(once(calls[name], wait, counts[name]))
     return {
-        name: Cost(fast([cost.wall for cost in costs]), fast([cost.cpu for cost in costs]))
+        name: Cost(median(cost.wall for cost in costs), median(cost.cpu for cost in costs))
         for name, costs in found.items()
     }

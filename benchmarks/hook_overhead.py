@@ -2,9 +2,8 @@
 
     python benchmarks/hook_overhead.py [--rounds 100] [--json FILE] [--plot FILE]
 
-Everything is compared in one process: the candidates take turns, round by round, and the fastest round of each is told,
-as timeit does, because whatever else the machine does only adds. Each is set next to a hand-written minimal version of
-the same mechanism.
+Everything is compared in one process: the candidates take turns, round by round, and the median of each is told. Each is
+set next to a hand-written minimal version of the same mechanism.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from statistics import median
 from typing import Any
 
 import torch
@@ -101,7 +101,7 @@ def compare(candidates: dict[str, tuple[Context, Callable[[], Any]]], rounds: in
             with context():
                 function()
                 times[name].append(once(function, seconds))
-    return {name: min(values) for name, values in times.items()}
+    return {name: median(values) for name, values in times.items()}
 
 
 def ratio(times: Times, candidate: str, reference: str) -> float:

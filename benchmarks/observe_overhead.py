@@ -6,8 +6,8 @@
 The step is forward and backward of a toy Llama. What Compare costs by itself is what its step takes less its
 reference's own work: every compared operator once more in float64 on the CPU, with the copies that takes.
 
-The candidates take turns, round by round, in one process of one thread. Its CPU time is measured, and the fastest round
-of each compared: what else runs on the machine can only add.
+The candidates take turns, round by round, in one process of one thread. Its CPU time is measured, and the medians of the
+rounds are compared.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import os
 import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
+from statistics import median
 from typing import Any
 
 import torch
@@ -129,7 +130,7 @@ def training_step(layers: int, width: int, tokens: int) -> Callable[[], None]:
 
 
 def measure(candidates: dict[str, Context], work: Callable[[], None], rounds: int) -> dict[str, float]:
-    """CPU seconds of ``work`` in the fastest round under each candidate. Contexts are made anew each round."""
+    """CPU seconds of ``work`` in the median round under each candidate. Contexts are made anew each round."""
     gc.collect()
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for number in range(rounds + 1):
@@ -142,7 +143,7 @@ def measure(candidates: dict[str, Context], work: Callable[[], None], rounds: in
                 took = time.process_time() - start
             if number:
                 times[name].append(took)
-    return {name: min(values) for name, values in times.items()}
+    return {name: median(values) for name, values in times.items()}
 
 
 def bars(operator: dict[str, float], step: dict[str, float]) -> list[tuple[str, float, float]]:

@@ -197,7 +197,7 @@ void Stream::work() {
       if (schedule::on()) schedule::ran(*this);
       lock.lock();
       ++completed_;
-      if (waiters_) work_done_.notify_all();
+      if (completed_ >= awaited_) awaited_ = kNobody, work_done_.notify_all();
     }
   }
 }
@@ -302,21 +302,25 @@ std::pair<std::shared_ptr<TaskGroup>, std::vector<std::shared_ptr<Task>>> Stream
   return {std::move(updating_), std::move(updates_)};
 }
 
+bool Stream::reached(uint64_t target) {
+  if (completed_ >= target) return true;
+  awaited_ = std::min(awaited_, target);
+  return false;
+}
+
 int Stream::synchronize(int64_t timeout_ms) {
   if (runs_here()) return sim_fail(kInvalidParam, "a task on a stream's own thread may not synchronize that stream");
   if (int code = failure::check(device)) return code;
   const schedule::HostWait wait(*this);
   std::unique_lock lock(mutex_);
   const uint64_t target = submitted_, drained = drained_;
-  ++waiters_;
-  auto reached = [&] { return completed_ >= target || failure::code(device) != kOk; };
+  auto over = [&] { return reached(target) || failure::code(device) != kOk; };
   bool done = true;
   if (timeout_ms < 0) {
-    work_done_.wait(lock, reached);
+    work_done_.wait(lock, over);
   } else {
-    done = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
+    done = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), over);
   }
-  --waiters_;
   if (!done)
     return sim_fail(kStreamSyncTimeout, "stream %d: work was not done after %lld ms", id, (long long)timeout_ms);
   if (int code = failure::check(device)) return code;
@@ -331,12 +335,10 @@ int Stream::synchronize(int64_t timeout_ms) {
 int Stream::drain(int64_t timeout_ms) {
   const schedule::HostWait wait(*this);
   std::unique_lock lock(mutex_);
-  ++waiters_;
-  auto reached = [this, target = submitted_] { return completed_ >= target; };
+  auto over = [this, target = submitted_] { return reached(target); };
   bool done = true;
-  if (timeout_ms > 0) done = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
-  else work_done_.wait(lock, reached);
-  --waiters_;
+  if (timeout_ms > 0) done = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), over);
+  else work_done_.wait(lock, over);
   ++drained_;  // who synchronizes may see the device when it is whole again
   failure_ = kOk;
   return done ? kOk : kStreamSyncTimeout;
@@ -350,11 +352,8 @@ void Stream::wake() {
 bool Stream::comes_to_end(int64_t timeout_ms) {
   std::unique_lock lock(mutex_);
   const uint64_t target = submitted_;
-  ++waiters_;
-  const bool came = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                                        [&] { return completed_ >= target || failure::code(device) != kOk; });
-  --waiters_;
-  return came;
+  return work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                             [&] { return reached(target) || failure::code(device) != kOk; });
 }
 
 bool Stream::idle() {

@@ -198,6 +198,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   void work();
   Capture* capture();  // with the mutex held; null where nothing is captured
   int put(std::shared_ptr<Task> task, bool* queued);
+  bool reached(uint64_t target);  // with the mutex held; where it is not, who asks is woken when it is
 
   std::mutex mutex_;
   std::condition_variable work_arrived_, work_done_;
@@ -205,7 +206,9 @@ struct Stream : std::enable_shared_from_this<Stream> {
   uint64_t submitted_ = 0, completed_ = 0, drained_ = 0;
   uint64_t aborted_ = 0, begun_ = 0;  // those up to here, but for that one
   std::vector<std::shared_ptr<Task>> kept_;
-  int waiters_ = 0;
+  // The earliest task that somebody waits for: to wake who waits at every task costs as much as a small task.
+  static constexpr uint64_t kNobody = ~uint64_t{0};
+  uint64_t awaited_ = kNobody;
   bool sleeping_ = false, stop_ = false;
   int failure_ = 0;  // the first since the last synchronization
   std::string failure_text_;
