@@ -2,8 +2,8 @@
 
     python benchmarks/hook_overhead.py [--rounds 100] [--json FILE] [--plot FILE]
 
-Everything is compared in one process: the candidates take turns, round by round, and the median of each is told. Each is
-set next to a hand-written minimal version of the same mechanism.
+Everything is compared in one process: the candidates take turns, round by round, and the median of each is told. Next
+to each stands a hand-written minimal version of the same mechanism.
 """
 
 from __future__ import annotations

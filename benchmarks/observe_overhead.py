@@ -6,8 +6,8 @@
 The step is forward and backward of a toy Llama. What Compare costs by itself is what its step takes less its
 reference's own work: every compared operator once more in float64 on the CPU, with the copies that takes.
 
-The candidates take turns, round by round, in one process of one thread. Its CPU time is measured, and the medians of the
-rounds are compared.
+The candidates take turns, round by round, in one process of one thread. Its CPU time is measured, and the medians of
+the rounds are compared.
 """
 
 from __future__ import annotations
