@@ -3,7 +3,7 @@
 import pytest
 import torch
 from ascend950 import on_ascend950
-from interfaces import aclnn
+from interfaces import Refused, aclnn
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 5e-2}
@@ -209,3 +209,39 @@ def test_gradient_of_repeated_columns(repeats: tuple[int, ...]) -> None:
     aclnn("aclnnRepeatInterleaveGrad", grad, counts, 1, out)
     each = [part.sum(1) for part in grad.split(places.tolist(), 1)]
     torch.testing.assert_close(out, torch.stack(each, 1), rtol=1e-6, atol=1e-6)
+
+
+# CANN compares the output of these with the result that it has computed.
+LATE = {
+    "ReduceSum": ([0], False, torch.float32),
+    "Mean": ([0], False, torch.float32),
+    "ProdDim": (0, False, torch.float32),
+    "ArgMax": (0, False),
+    "ArgMin": (0, False),
+    "Any": ([0], False),
+}
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)], ids=str)
+@pytest.mark.parametrize("name", LATE)
+def test_a_single_result_goes_into_any_output_of_one_element(name: str, shape: tuple[int, ...]) -> None:
+    dtype = {"ArgMax": torch.int64, "ArgMin": torch.int64, "Any": torch.bool}.get(name, torch.float32)
+    x = torch.tensor([3.0, 0.0])
+    out = torch.full(shape, 9, dtype=dtype)
+    aclnn(f"aclnn{name}", x, *LATE[name], out)
+    expected = {"ReduceSum": 3, "Mean": 1.5, "ProdDim": 0, "ArgMax": 0, "ArgMin": 1, "Any": True}
+    assert out.item() == expected[name]
+
+
+@pytest.mark.parametrize("name", ["Amax", "LogSumExp"])
+def test_where_the_output_is_looked_at_first_its_dimensions_count(name: str) -> None:
+    with pytest.raises(Refused, match=r"161002: .*output has shape \[1\], expected \[\]"):
+        aclnn(f"aclnn{name}", torch.tensor([3.0, 0.0]), [0], False, torch.zeros(1))
+
+
+@pytest.mark.parametrize(("name", "value"), [("ReduceSum", 0), ("Mean", float("nan")), ("ProdDim", 1), ("ArgMax", 9)])
+def test_the_output_of_a_reduction_of_nothing_has_any_shape(name: str, value: float) -> None:
+    dtype = torch.int64 if name == "ArgMax" else torch.float32
+    out = torch.full((3,), 9, dtype=dtype)
+    aclnn(f"aclnn{name}", torch.zeros(0, 2), *LATE[name], out)
+    torch.testing.assert_close(out, torch.full((3,), value, dtype=dtype), equal_nan=True)

@@ -92,3 +92,18 @@ def test_an_axis_of_a_tensor_without_dimensions_is_refused() -> None:
     place = torch.tensor([0])
     with pytest.raises(Refused, match="tensor has no dimensions"):
         graph("StridedSliceV2", torch.tensor(1.0), place, place + 1, place, None)
+
+
+@pytest.mark.parametrize(
+    "index", [[slice(1, None), slice(0, 3, 2)], [slice(None), slice(3, None, -1)], [1, None, slice(None)]], ids=str
+)
+def test_the_gradient_of_a_slice(index: list) -> None:
+    expected = torch.zeros(5, 4).numpy()
+    part = expected[tuple(index)]
+    gradient = torch.arange(1.0, 1 + part.size).reshape(part.shape)
+    part[...] = gradient.numpy()
+    *lists, begin, end, ellipsis, new, shrink = described(index)
+    masks = {"begin_mask": begin, "end_mask": end, "ellipsis_mask": ellipsis}
+    inputs = (torch.tensor(values) for values in ([5, 4], *lists))
+    (got,) = graph("StridedSliceGrad", *inputs, gradient, **masks, new_axis_mask=new, shrink_axis_mask=shrink)
+    assert got.numpy().tolist() == expected.tolist()

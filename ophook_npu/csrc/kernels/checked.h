@@ -42,8 +42,9 @@ struct Checked : std::vector<T> {
  private:
   void need(size_t i) const {
     if (i < Base::size()) return;
+    if (Base::empty()) throw std::out_of_range("a list (a shape, axes or tensors) is empty; it needs an element");
     throw std::out_of_range("a list of " + std::to_string(Base::size()) + " (a shape, axes or tensors) is asked for " +
-                            (Base::empty() ? "an element" : "element " + std::to_string(int64_t(i))));
+                            "element " + std::to_string(int64_t(i)));
   }
 };
 

@@ -103,6 +103,12 @@ at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts) {
   return out.reshape(sizes_of(cuts));
 }
 
+at::Tensor put_back(const at::Tensor& part, at::IntArrayRef sizes, const std::vector<Cut>& cuts) {
+  const at::Tensor places = cut(at::arange(c10::multiply_integers(sizes)).reshape(sizes), cuts);
+  SIM_CHECK(part.sizes() == places.sizes(), "the gradient has shape ", part.sizes(), ", the slice ", places.sizes());
+  return at::zeros(sizes, part.options()).put_(places, part);
+}
+
 at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes) {
   at::Tensor out = x;
   for (size_t i = 0; i < begin.size(); ++i) out = out.narrow(int64_t(i), begin[i], sizes[i]);

@@ -20,6 +20,7 @@ struct Cut {
 std::vector<Cut> cuts_of(const StridedSlice& slice, at::IntArrayRef sizes);
 Dims sizes_of(const std::vector<Cut>& cuts);
 at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts);
+at::Tensor put_back(const at::Tensor& part, at::IntArrayRef sizes, const std::vector<Cut>& cuts);  // zeros around it
 // Along each dimension from the place that `begin` names, as long as `sizes` says.
 at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes);
 // The slices of some dimensions; empty axes: of all in order.

@@ -171,7 +171,7 @@ void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   matrix(out, needed(a).sizes(), needed(b).sizes());
 }
 
-void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims) {
+static Dims sizes_without(const at::Tensor& in, at::IntArrayRef dims, bool keep_dims) {
   Checked<bool> gone(size_t(needed(in).dim()), dims.empty());
   for (int64_t d : dims) {
     const int64_t i = wrap(d, in);  // of a tensor without dimensions, one that counts as such
@@ -179,10 +179,14 @@ void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, 
     SIM_CHECK(!gone[size_t(i)], "dimension ", i, " is named more than once in ", dims);
     gone[size_t(i)] = true;
   }
-  const Dims sizes = known_sizes(reduced_sizes(sizes_of(in.sizes()), gone, keep_dims));
-
-  // A single result goes into an output of one element, however many dimensions it has.
-  if (out.defined() && out.numel() == 1 && c10::multiply_integers(sizes) == 1) return;
+  return known_sizes(reduced_sizes(sizes_of(in.sizes()), gone, keep_dims));
+}
+void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims) {
+  shape(out, sizes_without(in, dims, keep_dims));
+}
+void reduced_late(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims) {
+  const Dims sizes = sizes_without(in, dims, keep_dims);
+  if (!in.numel() || (out.defined() && out.numel() == 1 && c10::multiply_integers(sizes) == 1)) return idle(out, sizes);
   shape(out, sizes);
 }
 

@@ -60,6 +60,9 @@ SIM_API void factor(const at::Scalar& alpha, std::initializer_list<at::Tensor> i
 SIM_API void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);  // (…, m, k) x (…, k, n)
 SIM_API void matrix(const at::Tensor& out, at::IntArrayRef a, at::IntArrayRef b);      // of tensors of these shapes
 SIM_API void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims);
+// The same where CANN compares the output with the result that it has computed: it returns earlier where `in` is empty,
+// and a result of one element goes into any shape of one.
+SIM_API void reduced_late(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims);
 SIM_API void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed);
 SIM_API void same_dtype(std::initializer_list<at::Tensor> tensors);
 // out has self's shape, and a data type that holds the function's result: that of whole numbers is float.

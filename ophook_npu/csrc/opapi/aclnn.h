@@ -168,8 +168,8 @@ T convert(T value) {
 // ---- checks (phase 1): those of kernels/tensors.h. Each throws c10::Error that names what is wrong ------------------
 using sim::a_number, sim::one_or_each, sim::arithmetic, sim::asked, sim::broadcast, sim::factor, sim::function_of,
     sim::holds, sim::into, sim::kept, sim::like, sim::matrix, sim::not_complex, sim::of_each, sim::of_dtype,
-    sim::one_element, sim::outer_sizes, sim::promoted, sim::reduced, sim::refuse_if_given, sim::refuse_unless_zero,
-    sim::same_dtype, sim::shape;
+    sim::one_element, sim::outer_sizes, sim::promoted, sim::reduced, sim::reduced_late, sim::refuse_if_given,
+    sim::refuse_unless_zero, sim::same_dtype, sim::shape;
 using Shape = at::IntArrayRef;
 // For operators whose output shape depends on much: write() compares it when the result is there.
 inline void when_run() {}

@@ -180,4 +180,10 @@ SIM_API int aclDestroyScalarList(const aclScalarList* list) {
   return destroyed_list("aclDestroyScalarList", "aclScalarList", list, &aclScalarList::scalars);
 }
 
+// Extensions look these up by name around every call (EXEC_NPU_CMD of op-plugin): on a device they keep memory for the
+// executors of a thread. Here each executor has its own.
+SIM_API int InitHugeMemThreadLocal(void*, bool) { return 0; }
+SIM_API void UnInitHugeMemThreadLocal(void*, bool) {}
+SIM_API void ReleaseHugeMem(void*, bool) {}
+
 }  // extern "C"

@@ -39,6 +39,7 @@ void strided(Shaper& s, bool with_axes) {
   s.out(s.dtype(0), out);
 }
 void strided_slice(Shaper& s) { strided(s, false); }
+void strided_slice_grad(Shaper& s) { s.out(s.dtype(4), shape_from(s, 0)); }
 void strided_slice_v2(Shaper& s) { strided(s, true); }
 
 at::Tensor cut(const Args& a, bool with_axes) {
@@ -322,6 +323,8 @@ void search_rule(Shaper& s) {
 const Family index_rows = {
     ROW(StridedSlice, "x begin end strides -> y | " STRIDED_MASKS, strided_slice, cut(a, false)),
     ROW(StridedSliceV2, "x begin end axes? strides? -> y | " STRIDED_MASKS, strided_slice_v2, cut(a, true)),
+    ROW(StridedSliceGrad, "shape begin end strides dy -> output | " STRIDED_MASKS, strided_slice_grad,
+        kernels::put_back(a[4], a.need(0), kernels::cuts_of(strided_slice_of(a, false), a.need(0)))),
     ROW(Slice, "x offsets size -> y", slice_rule, kernels::cut_out(a[0], a.need(1), a.output(0).sizes())),
 
     ROW(Gather,

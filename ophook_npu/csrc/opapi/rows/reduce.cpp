@@ -13,9 +13,13 @@ at::OptionalIntArrayRef dims_or_all(const Dims& dims) {
 }
 
 void reduced_to(std::initializer_list<at::Tensor> outs, const at::Tensor& in, int64_t dim, bool keep_dim) {
-  for (const at::Tensor& out : outs)
-    if (in.dim()) reduced(out, in, {dim}, keep_dim);
-    else shape(out, {});
+  for (const at::Tensor& out : outs) reduced_late(out, in, {dim}, keep_dim);
+}
+
+// Of no elements: the output gets that number, whatever its shape is.
+bool of_none(const at::Tensor& out, const at::Tensor& self, double value) {
+  if (!self.numel()) out.fill_(value);
+  return !self.numel();
 }
 
 void write_extremes(const at::Tensor& least, const at::Tensor& most, const kernels::Extremes& result) {
@@ -77,17 +81,19 @@ void write_deviation(const at::Tensor& std, const at::Tensor& mean, const kernel
 }  // namespace
 
 // reduction: the dimensions that `dims` names; all of them where it is empty
-ACLNN(ReduceSum, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out), reduced(out, self, dims, keep_dims),
-      write(out, at::sum(self, dims, keep_dims, out.scalar_type())))
+ACLNN(ReduceSum, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
+      reduced_late(out, self, dims, keep_dims),
+      of_none(out, self, 0) ? void() : write(out, at::sum(self, dims, keep_dims, out.scalar_type())))
 ACLNN(ReduceNansum, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
-      reduced(out, self, dims, keep_dims),
-      write(out, at::nansum(self, dims_or_all(dims), keep_dims, out.scalar_type())))
+      reduced_late(out, self, dims, keep_dims),
+      of_none(out, self, 0) ? void() : write(out, at::nansum(self, dims_or_all(dims), keep_dims, out.scalar_type())))
 ACLNN(Mean, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
-      (kept(out, self), reduced(out, self, dims, keep_dims)),
-      write(out, at::mean(self, dims, keep_dims, out.scalar_type())))
-ACLNN(Prod, (In, self, Dtype, dtype, Out, out), one_element(out), write(out, kernels::product(self, out.scalar_type())))
+      (kept(out, self), reduced_late(out, self, dims, keep_dims)),
+      of_none(out, self, NAN) ? void() : write(out, at::mean(self, dims, keep_dims, out.scalar_type())))
+ACLNN(Prod, (In, self, Dtype, dtype, Out, out), reduced_late(out, self, {}, false),
+      of_none(out, self, 1) ? void() : write(out, kernels::product(self, out.scalar_type())))
 ACLNN(ProdDim, (In, self, int64_t, dim, bool, keep_dim, Dtype, dtype, Out, out), reduced_to({out}, self, dim, keep_dim),
-      write(out, kernels::product(self, dim, keep_dim, out.scalar_type())))
+      of_none(out, self, 1) ? void() : write(out, kernels::product(self, dim, keep_dim, out.scalar_type())))
 ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out),
       (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),
       self.numel() ? write(out, at::amax(self, dims, keep_dims)) : void())
@@ -95,28 +101,32 @@ ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out),
       (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),
       self.numel() ? write(out, at::amin(self, dims, keep_dims)) : void())
 ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max),
-      (reduced(min, self, dims, keep_dims), reduced(max, self, dims, keep_dims)),
-      write_extremes(min, max, kernels::extremes(self, dims, keep_dims)))
-ACLNN(AminmaxAll, (In, self, Out, min, Out, max), (one_element(min), one_element(max)),
-      write_extremes(min, max, kernels::extremes(self, {}, false)))
+      (reduced_late(min, self, dims, keep_dims), reduced_late(max, self, dims, keep_dims)),
+      self.numel() ? write_extremes(min, max, kernels::extremes(self, dims, keep_dims)) : void())
+ACLNN(AminmaxAll, (In, self, Out, min, Out, max),
+      (reduced_late(min, self, {}, false), reduced_late(max, self, {}, false)),
+      self.numel() ? write_extremes(min, max, kernels::extremes(self, {}, false)) : void())
 ACLNN(AminmaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, min, Out, max),
-      reduced_to({min, max}, self, dim, keep_dim), write_extremes(min, max, kernels::extremes(self, {dim}, keep_dim)))
-ACLNN(Max, (In, self, Out, out), (kept(out, self), one_element(out)), write(out, at::max(self)))
-ACLNN(Min, (In, self, Out, out), (kept(out, self), one_element(out)), write(out, at::min(self)))
+      reduced_to({min, max}, self, dim, keep_dim),
+      self.numel() ? write_extremes(min, max, kernels::extremes(self, {dim}, keep_dim)) : void())
+ACLNN(Max, (In, self, Out, out), (kept(out, self), reduced_late(out, self, {}, false)),
+      self.numel() ? write(out, at::max(self)) : void())
+ACLNN(Min, (In, self, Out, out), (kept(out, self), reduced_late(out, self, {}, false)),
+      self.numel() ? write(out, at::min(self)) : void())
 ACLNN(MaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
       (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      write({out, indices}, at::max(self, dim, keep_dim)))
+      self.numel() ? write({out, indices}, at::max(self, dim, keep_dim)) : void())
 ACLNN(MinDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
       (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      write({out, indices}, at::min(self, dim, keep_dim)))
+      self.numel() ? write({out, indices}, at::min(self, dim, keep_dim)) : void())
 ACLNN(ArgMax, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
-      write(out, at::argmax(self, dim, keep_dim)))
+      self.numel() ? write(out, at::argmax(self, dim, keep_dim)) : void())
 ACLNN(ArgMin, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
-      write(out, at::argmin(self, dim, keep_dim)))
+      self.numel() ? write(out, at::argmin(self, dim, keep_dim)) : void())
 ACLNN(All, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::all(self, dims_or_all(dims), keep_dims)))
-ACLNN(Any, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
-      write(out, at::any(self, dims_or_all(dims), keep_dims)))
+ACLNN(Any, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced_late(out, self, dims, keep_dims),
+      of_none(out, self, 0) ? void() : write(out, at::any(self, dims_or_all(dims), keep_dims)))
 ACLNN(Std, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, out),
       (not_complex(self), reduced(out, self, dims, keep_dims)),
       write(out, kernels::deviation(self, dims, correction, keep_dims).std))
