@@ -8,10 +8,13 @@ import sys
 def main() -> int:
     from ophook_npu.errors import OphookError
     from ophook_npu.sim import program, twin
+    from ophook_npu.sim.about import about
 
     try:
         if sys.argv[1:] == ["--ophook-twin"]:
             print(twin.targets(), end="")
+        elif (text := about("bisheng", sys.argv[1:])) is not None:
+            print(text)
         else:
             program.compile(sys.argv[1:])
     except OphookError as error:

@@ -21,6 +21,7 @@ from ophook_npu import sim
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.timeline import PIPES, busy
+from ophook_npu.sim.about import about
 from ophook_npu.sim.variables import apply, environment
 
 _WHERE = "msopprof"
@@ -112,6 +113,9 @@ def profile(arguments: Sequence[str]) -> tuple[int, Path]:
 
 
 def main() -> int:
+    if (text := about(_WHERE, sys.argv[1:])) is not None:
+        print(text)
+        return 0
     try:
         status, folder = profile(sys.argv[1:])
     except OphookError as error:

@@ -17,6 +17,7 @@ from pathlib import Path
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.plural import counted
+from ophook_npu.sim.about import about
 
 _WHERE = "mssanitizer"
 _REPORT, _STRICT, _LEAKS = "OPHOOK_KERNEL_REPORT", "OPHOOK_KERNEL_STRICT", "OPHOOK_SIM_LEAKS"
@@ -51,7 +52,7 @@ def _asked(arguments: Sequence[str]) -> _Wanted:
     everything is the program's.
     """
     job, rest = _Wanted(), list(arguments)
-    own = ("-t", "--tool", "--log-file", "--log-level", *_SWITCHES)
+    own = ("-t", "--tool", "--log-file", "--log-level", "--max-debuglog-size", *_SWITCHES)
     while rest:
         one = rest.pop(0)
         option, has_value, value = one.partition("=")
@@ -133,6 +134,9 @@ def check(arguments: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def main() -> int:
+    if (text := about(_WHERE, sys.argv[1:])) is not None:
+        print(text)
+        return 0
     try:
         status, told = check(sys.argv[1:])
     except OphookError as error:

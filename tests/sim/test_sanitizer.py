@@ -1,6 +1,7 @@
 """The toolkit's mssanitizer: what the checks of a program's kernels found, by tool, and memory that is never freed."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -19,12 +20,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program.compile([str(SOURCE), "-o", str(tmp_path_factory.mktemp("sanitized") / "demo")])
 
 
-def sanitized(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*command: str) -> subprocess.CompletedProcess[str]:
     environ = dict(os.environ)
     apply(environ, environment(sim.active() or sim.build()))
-    return subprocess.run(
-        ["mssanitizer", *arguments], env=environ, capture_output=True, text=True, timeout=120, check=False
-    )
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)
+
+
+def sanitized(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return run("mssanitizer", *arguments)
 
 
 @pytest.mark.parametrize("tool", sorted(sanitizer.TOOLS))
@@ -65,3 +68,11 @@ def test_each_kind_of_a_tool_is_one_of_the_runtime() -> None:
     lines = [line for line in FINDINGS.read_text().splitlines() if line.startswith("FINDING")]
     kinds = {line.split("(")[1].split(",")[0] for line in lines}
     assert set().union(*sanitizer.TOOLS.values()) <= kinds
+
+
+@pytest.mark.parametrize("tool", ["bisheng", "mssanitizer", "msopprof"])
+def test_commands_of_the_toolkit_tell_their_version_and_usage(tool: str) -> None:
+    said = run(tool, "--version")
+    assert said.returncode == 0
+    assert re.match(rf"{tool} version: \d+\.\d+\.\d+ \(simulated Ascend, ophook-npu\)\n", said.stdout)
+    assert run(tool, "-h").stdout.startswith(f"usage: {tool} ")
