@@ -74,6 +74,12 @@ _OTHER_NAMES = {
     ),
 }
 
+# The packages that builds of operators ask for by share/info/PACKAGE/version.info, and that something here stands for.
+_PACKAGES = (
+    *("asc-devkit", "asc-tools", "bisheng-compiler", "ge-compiler", "ge-executor", "hccl", "hcomm", "metadef", "opbase"),
+    *("ops-cv", "ops-math", "ops-nn", "ops-transformer", "runtime"),
+)
+
 # What the host's compiler links to objects of kernels: `ophook_npu.sim.program.offer` fills it.
 LAUNCHER = "libascendc_runtime.a"
 
@@ -335,7 +341,11 @@ def _lay_out_components(root: Path) -> None:
     for component in ("runtime", "compiler"):
         (root / component).mkdir()
         (root / component / "lib64").symlink_to(Path("../lib64"))
-    (root / "compiler" / "version.info").write_text(f"Version={CANN_VERSIONS[0]}\n")
+    version = f"Version={CANN_VERSIONS[0]}\n"
+    (root / "compiler" / "version.info").write_text(version)
+    for package in _PACKAGES:
+        (root / "share" / "info" / package).mkdir(parents=True)
+        (root / "share" / "info" / package / "version.info").write_text(version)
     for older, component in (("acllib", "runtime"), ("atc", "compiler"), ("fwkacllib", "compiler")):
         (root / older).symlink_to(component)
 

@@ -108,6 +108,8 @@ def test_a_component_has_headers_and_libraries_where_programs_look(root: Path, t
     for place in (toolkit, toolkit / f"{platform.machine()}-linux"):
         for folder in ("devlib", f"devlib/linux/{platform.machine()}"):
             assert (place / folder / "libascend_hal.so").samefile(root / "lib64" / "libascend_hal.so")
+    for package in ("runtime", "metadef", "opbase", "asc-devkit", "bisheng-compiler"):  # operators' builds ask for them
+        assert (toolkit / "share" / "info" / package / "version.info").read_text() == "Version=8.5.0\n"
     runtime = toolkit / "runtime"
     flags = [f"-I{runtime / 'include'}", f"-L{runtime / 'lib64' / 'stub'}", "-lascendcl", "-lacl_cblas"]
     source = tmp_path / "init.cpp"
