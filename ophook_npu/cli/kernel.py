@@ -290,7 +290,7 @@ def _tell_gdb(project: Path, op: str | None, inputs: Sequence[Path]) -> None:
     chosen, given = str(kernel.project.path), [str(path.absolute()) for path in inputs]
     code = "from ophook_npu.kernel.check import debug; from ophook_npu.ops.check.kernel import shipped_cases; "
     code += f"debug({chosen!r}, {kernel.prototype.type!r}, {given!r}, shipped_cases)"
-    function = kernel.prototype.snake
+    function = kernel.prototype.function
     console.print(f"gdb -ex 'set breakpoint pending on' -ex 'break {function}' -ex run --args \\")
     console.print(f"    {shlex.quote(sys.executable)} -c {shlex.quote(code)}")
     console.print(
