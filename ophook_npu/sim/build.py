@@ -74,10 +74,10 @@ _OTHER_NAMES = {
     ),
 }
 
-# The packages that builds of operators ask for by share/info/PACKAGE/version.info, and that something here stands for.
+# Packages that operators' builds ask for by share/info/PACKAGE/version.info. Something here stands for each.
 _PACKAGES = (
-    *("asc-devkit", "asc-tools", "bisheng-compiler", "ge-compiler", "ge-executor", "hccl", "hcomm", "metadef", "opbase"),
-    *("ops-cv", "ops-math", "ops-nn", "ops-transformer", "runtime"),
+    *("asc-devkit", "asc-tools", "bisheng-compiler", "ge-compiler", "ge-executor", "hccl", "hcomm", "metadef"),
+    *("opbase", "ops-cv", "ops-math", "ops-nn", "ops-transformer", "runtime"),
 )
 
 # What the host's compiler links to objects of kernels: `ophook_npu.sim.program.offer` fills it.
