@@ -40,8 +40,9 @@ def _declaring(source: Path, roots: Sequence[Path]) -> Path | None:
     seen, waiting = {source}, [source]
     for file in waiting:
         for name in _INCLUDES.findall(file.read_text(errors="replace")):
-            places = ((root / name).resolve() for root in (file.parent, *roots))
-            if (header := next((one for one in places if one.is_file()), None)) and header not in seen:
+            places = ((root / str(name)).resolve() for root in (file.parent, *roots))
+            header = next((one for one in places if one.is_file()), None)
+            if header and header not in seen:
                 if _DECLARES.search(header.read_text(errors="replace")):
                     return header
                 seen.add(header)
