@@ -70,7 +70,10 @@ _OTHER_NAMES = {
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
         f"lib{name}.so"
-        for name in (*("ascendalog", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),)
+        for name in (
+            *("ascendalog", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),
+            *("npu_drv_camodel", "pem_davinci"),
+        )
     ),
 }
 
@@ -346,6 +349,9 @@ def _lay_out_components(root: Path) -> None:
     for package in _PACKAGES:
         (root / "share" / "info" / package).mkdir(parents=True)
         (root / "share" / "info" / package / "version.info").write_text(version)
+    for name in soc.names():  # programs that are built for CANN's own simulator link to it there
+        (root / "tools" / "simulator" / name).mkdir(parents=True)
+        (root / "tools" / "simulator" / name / "lib").symlink_to("../../../lib64")
     for older, component in (("acllib", "runtime"), ("atc", "compiler"), ("fwkacllib", "compiler")):
         (root / older).symlink_to(component)
 
