@@ -236,7 +236,15 @@ def report(
     for path in (page, timeline):
         _writable(path)
     results, chosen = (
-        run(project, op, inputs or (), include=include or (), declared=_shipped_cases, soc=soc, timeline=timeline is not None),
+        run(
+            project,
+            op,
+            inputs or (),
+            include=include or (),
+            declared=_shipped_cases,
+            soc=soc,
+            timeline=timeline is not None,
+        ),
         find(soc),
     )
     for result in results:

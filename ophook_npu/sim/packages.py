@@ -16,7 +16,9 @@ from ophook_npu.sim import program
 
 
 def build(path: Path, out: Path, include: Sequence[Path] = ()) -> list[Path]:
-    """Build every operator of the project into ``out``, which is replaced if it is such a package. ``include``: folders with headers.
+    """Build every operator of the project into ``out``, which is replaced if it is such a package.
+
+    ``include``: folders with headers.
 
     Returns:
         The libraries, and the binaries that a program can load by itself (aclrtBinaryLoadFromFile).
