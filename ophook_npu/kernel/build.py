@@ -305,7 +305,7 @@ def beside_c(function: str) -> str:
         return ""
     other = f"ophook_kernel_{function}"
     return f'''
-#include "{_INTERFACE}"
+#include "{INTERFACE}"
 #define {function} {other}
 asm(".globl {function}\\n.set {function}, {other}");
 '''
@@ -358,9 +358,9 @@ def kernel(
     return _run("kernel", name, keys, (*flags, *link), what, quicker, toolchain.kernel_compiler())
 
 
-_INTERFACE = "kernel_operator.h"
+INTERFACE = "kernel_operator.h"
 # A source that includes it before anything else that the compiler reads.
-_BEGINS = re.compile(rf'(?://[^\n]*\n|/\*.*?\*/|\s)*#\s*include\s*["<]{re.escape(_INTERFACE)}[">]', re.DOTALL)
+_BEGINS = re.compile(rf'(?://[^\n]*\n|/\*.*?\*/|\s)*#\s*include\s*["<]{re.escape(INTERFACE)}[">]', re.DOTALL)
 
 
 def _interface(source: Path, flags: Sequence[str]) -> tuple[str, ...]:
@@ -376,8 +376,8 @@ def _interface(source: Path, flags: Sequence[str]) -> tuple[str, ...]:
     ):
         return ()
     root = ROOT / "include"
-    where = toolchain.kept_prefix(root / _INTERFACE, (*flags, f"-I{root}"), [root], "ascendc")
-    return f"-I{where}", "-include", _INTERFACE
+    where = toolchain.kept_prefix(root / INTERFACE, (*flags, f"-I{root}"), [root], "ascendc")
+    return f"-I{where}", "-include", INTERFACE
 
 
 _PLACE = re.compile(r"(.+):(\d+)(?: \(discriminator \d+\))?$")

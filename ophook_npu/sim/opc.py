@@ -268,7 +268,7 @@ def compile_all(autogen: Path, sources: Path, unit: str, out: Path, options: Seq
 
         node = {"inputs": described(prototype.inputs), "outputs": described(prototype.outputs)}
         name = f"{prototype.type}_{hashlib.md5(json.dumps(node).encode(), usedforsecurity=False).hexdigest()}"
-        _write(prototype, choice, entry, node | {"bin_filename": name}, out / prototype.snake)
+        _write(prototype, choice, entry, node | {"bin_filename": name}, out / prototype.function)
 
     with ThreadPoolExecutor(max(1, len(work))) as pool:  # toolchain.run holds them back
         list(pool.map(write, work))

@@ -149,7 +149,7 @@ def test_sources_may_lie_in_a_folder_for_each_operator(check: Check, project: Pa
 
 
 def test_the_opdef_may_name_the_kernel(check: Check, project: Path) -> None:
-    """By its file and its function, for each product."""
+    """By its file and its function, for each product. It needs no extern "C"."""
     named = [
         f'    OpAICoreConfig of_{soc}; of_{soc}.ExtendCfgInfo("opFile.value", "{name}_file")'
         f'.ExtendCfgInfo("opInterface.value", "{name}");\n    this->AICore().AddConfig("{soc}", of_{soc});\n'
@@ -157,7 +157,11 @@ def test_the_opdef_may_name_the_kernel(check: Check, project: Path) -> None:
     ]
     host, kernel = project / "op_host" / "add_custom.cpp", project / "op_kernel" / "add_custom.cpp"
     host.write_text(host.read_text().replace("        this->AICore()", "".join(named) + "        this->AICore()", 1))
-    kernel.write_text(kernel.read_text().replace("void add_custom(", "void sum_w_u("))
+    kernel.write_text(
+        kernel.read_text().replace(
+            'extern "C" __global__ __aicore__ void add_custom(', "__global__ __aicore__ void sum_w_u("
+        )
+    )
     kernel.rename(kernel.with_name("sum_w_u_file.cpp"))
     done = check(project)
     assert done.returncode == 0 and "AddCustom: 1 run, 0 failed; 0 errors" in done.stdout, done.stdout + done.stderr
