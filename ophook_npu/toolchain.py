@@ -47,7 +47,7 @@ def compiler() -> tuple[str, ...]:
 
 @functools.cache
 def kernel_compiler() -> tuple[str, ...]:
-    """That of kernels, their host side and programs: ``$OPHOOK_KERNEL_CXX``, else `compiler`. Raises as it does."""
+    """That of kernels and programs: ``$OPHOOK_KERNEL_CXX``, else `compiler`. Raises as it does."""
     return _command("OPHOOK_KERNEL_CXX") if os.environ.get("OPHOOK_KERNEL_CXX") else compiler()
 
 

@@ -195,6 +195,7 @@ def run(
 def build(
     project: Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder with op_host and op_kernel.")],
     out: Annotated[Path, typer.Option(help="The package's folder; ASCEND_CUSTOM_OPP_PATH=DIR finds it.")],
+    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder with headers.")] = None,
 ) -> None:
     """Build a vendor package for the simulated Ascend.
 
@@ -202,7 +203,7 @@ def build(
     """
     from ophook_npu.sim.packages import build as make
 
-    for path in make(project, out.absolute()):
+    for path in make(project, out.absolute(), include or ()):
         console.print(str(path))
     console.print(f"next: ASCEND_CUSTOM_OPP_PATH={shlex.quote(str(out.absolute()))} ophook-npu run -- YOUR_PROGRAM")
 
@@ -213,6 +214,7 @@ def report(
     inputs: Annotated[
         list[Path] | None, typer.Option(help="A .py file with inputs() and perhaps reference(…), or .npy files.")
     ] = None,
+    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder with headers.")] = None,
     soc: Annotated[str | None, typer.Option(help="The SoC to count for.")] = None,
     page: Annotated[Path | None, typer.Option("--html", help="Write a page here.")] = None,
     timeline: Annotated[
@@ -234,7 +236,15 @@ def report(
     for path in (page, timeline):
         _writable(path)
     results, chosen = (
-        run(project, op, inputs or (), declared=_shipped_cases, soc=soc, timeline=timeline is not None),
+        run(
+            project,
+            op,
+            inputs or (),
+            include=include or (),
+            declared=_shipped_cases,
+            soc=soc,
+            timeline=timeline is not None,
+        ),
         find(soc),
     )
     for result in results:
@@ -290,7 +300,7 @@ def _tell_gdb(project: Path, op: str | None, inputs: Sequence[Path]) -> None:
     chosen, given = str(kernel.project.path), [str(path.absolute()) for path in inputs]
     code = "from ophook_npu.kernel.check import debug; from ophook_npu.ops.check.kernel import shipped_cases; "
     code += f"debug({chosen!r}, {kernel.prototype.type!r}, {given!r}, shipped_cases)"
-    function = kernel.prototype.snake
+    function = kernel.prototype.function
     console.print(f"gdb -ex 'set breakpoint pending on' -ex 'break {function}' -ex run --args \\")
     console.print(f"    {shlex.quote(sys.executable)} -c {shlex.quote(code)}")
     console.print(

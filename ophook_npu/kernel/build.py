@@ -18,6 +18,7 @@ from pathlib import Path
 from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import address_registers, local_arrays, pages, threads
+from ophook_npu.npu.installed import torch_npu_wheel
 from ophook_npu.soc import CSRC
 
 ROOT = CSRC / "ascendc"
@@ -247,7 +248,7 @@ def _host_flags(roots: Sequence[Path] = ()) -> tuple[str, ...]:
     # CANN's own libraries have std::string as it was before C++11, and so do projects that are linked to `host_part`.
     include = [f"-I{root}" for root in (ROOT / "host", *roots, forwards())]
     old = ("-std=c++17", "-Og", "-D_GLIBCXX_USE_CXX11_ABI=0", "-DOPHOOK_OP_HOST")
-    return (*old, *_common(toolchain.kernel_compiler()), *include)
+    return (*old, *_common(toolchain.compiler()), *include)
 
 
 _HOST_ROOTS = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
@@ -256,7 +257,7 @@ _HOST_ROOTS = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernel
 def host_part() -> tuple[list[Path], list[str]]:
     """Ours of an operator's host library, as objects: the registry and the C interface."""
     own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
-    return _objects(own, _host_flags(), _HOST_ROOTS, compiler=toolchain.kernel_compiler())
+    return _objects(own, _host_flags(), _HOST_ROOTS)
 
 
 def host_archive() -> Path:
@@ -274,15 +275,14 @@ def host_archive() -> Path:
 
 
 def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
-    """The operator's host side: prototype, tiling and inference.
+    """The operator's host side: prototype, tiling and inference, by the host's compiler, as with CANN.
 
     Raises:
         OphookError: it does not compile; with the compiler's lines.
     """
-    compiler = toolchain.kernel_compiler()
     ours, our_keys = host_part()
-    objects, keys = _objects(sources, _host_flags(roots), [*_HOST_ROOTS, *roots], compiler=compiler)
-    return _link("host", HOST, [*ours, *objects], [*our_keys, *keys], compiler)
+    objects, keys = _objects(sources, _host_flags(roots), [*_HOST_ROOTS, *roots])
+    return _link("host", HOST, [*ours, *objects], [*our_keys, *keys])
 
 
 ALIASING = "-fno-strict-aliasing"  # kernels take what lies somewhere for another type, tensors too
@@ -305,7 +305,7 @@ def beside_c(function: str) -> str:
         return ""
     other = f"ophook_kernel_{function}"
     return f'''
-#include "{_INTERFACE}"
+#include "{INTERFACE}"
 #define {function} {other}
 asm(".globl {function}\\n.set {function}, {other}");
 '''
@@ -329,6 +329,9 @@ def kernel(
     lib = runtime()
     text = _without_launches(source)
     include = [f"-I{root}" for root in (ROOT / "include", *roots, forwards())]
+    wheel = None if source.is_relative_to(CSRC) else torch_npu_wheel()
+    if wheel:  # CATLASS's kernels include acl/acl.h, which the device's compiler finds
+        include += ["-idirafter", str(wheel.path / "include" / "third_party" / "acl" / "inc")]
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
     how = (standard(), optimize, "-g", DEVICE, ALIASING, *_common(toolchain.kernel_compiler()))
@@ -341,7 +344,7 @@ def kernel(
     if calls:
         text = (f'#include "{source}"\n' if text is None else text) + f'\n#line 1 "calls of {source.name}"\n{calls}'
         keys.append(calls)
-    what = [source if text is None else _written(source.name, text), lib]
+    what = [source if text is None else written(source.name, text), lib]
     if told := _not_for_gcc(source, roots):
         of_threads = threads.FUNCTION in told
         keys.append(_translators())
@@ -355,9 +358,9 @@ def kernel(
     return _run("kernel", name, keys, (*flags, *link), what, quicker, toolchain.kernel_compiler())
 
 
-_INTERFACE = "kernel_operator.h"
+INTERFACE = "kernel_operator.h"
 # A source that includes it before anything else that the compiler reads.
-_BEGINS = re.compile(rf'(?://[^\n]*\n|/\*.*?\*/|\s)*#\s*include\s*["<]{re.escape(_INTERFACE)}[">]', re.DOTALL)
+_BEGINS = re.compile(rf'(?://[^\n]*\n|/\*.*?\*/|\s)*#\s*include\s*["<]{re.escape(INTERFACE)}[">]', re.DOTALL)
 
 
 def _interface(source: Path, flags: Sequence[str]) -> tuple[str, ...]:
@@ -373,8 +376,8 @@ def _interface(source: Path, flags: Sequence[str]) -> tuple[str, ...]:
     ):
         return ()
     root = ROOT / "include"
-    where = toolchain.kept_prefix(root / _INTERFACE, (*flags, f"-I{root}"), [root], "ascendc")
-    return f"-I{where}", "-include", _INTERFACE
+    where = toolchain.kept_prefix(root / INTERFACE, (*flags, f"-I{root}"), [root], "ascendc")
+    return f"-I{where}", "-include", INTERFACE
 
 
 _PLACE = re.compile(r"(.+):(\d+)(?: \(discriminator \d+\))?$")
@@ -394,7 +397,7 @@ def place(told: str) -> str:
 
 
 # With its arguments: the device's compiler does not look at them, and some are names that nobody declares.
-_LAUNCH = re.compile(r"\b\w+\s*<<<([^;{}]*?)>>>\s*\([^;{}]*\)")
+_LAUNCH = re.compile(r"\b(?:\w+\s*::\s*)*\w+\s*(?:<[^;{}]*?>)?\s*<<<([^;{}]*?)>>>\s*\([^;{}]*\)")
 
 
 def _without_launches(source: Path) -> str | None:
@@ -403,13 +406,16 @@ def _without_launches(source: Path) -> str | None:
     None where it is C++ as it stands. Here who runs a kernel is this package.
     """
     text = source.read_text(errors="replace")
+    changed = _launching_nothing(text)
+    return None if changed == text else f'#include "ascendc/host_launch.h"\n#line 1 "{source}"\n{changed}'
 
+
+def _launching_nothing(text: str) -> str:
     def plain(launch: re.Match[str]) -> str:
         lines = launch[0].count("\n") - launch[1].count("\n")  # what follows keeps its line
         return f"::ophook::rt::host_launch({launch[1]})()" + "\n" * lines
 
-    changed = _LAUNCH.sub(plain, text)
-    return None if changed == text else f'#include "ascendc/host_launch.h"\n#line 1 "{source}"\n{changed}'
+    return _LAUNCH.sub(plain, text) if "<<<" in text else text
 
 
 # How the device's compiler marks a function, by itself or in a macro's text.
@@ -449,18 +455,19 @@ def _as_plain(source: Path, flags: Sequence[str], keys: Sequence[str]) -> Path:
     compiler, name = toolchain.kernel_compiler(), f"{source.stem}.ii"
 
     def write(staging: Path) -> None:
-        command = [*compiler, *flags, "-E", str(source)]
+        command = [*compiler, *flags, "-include", "ascendc/host_launch.h", "-E", str(source)]
         result = toolchain.run(command)
         if result.returncode:
             told = explained(result.stderr, f"{source.name} does not compile", command, [source])
             raise OphookError("kernel", told, todo=hint(result.stderr))
-        (staging / name).write_text(translated(result.stdout))
+        (staging / name).write_text(_launching_nothing(translated(result.stdout)))  # headers of CATLASS launch, too
 
-    key = toolchain.digest([name, toolchain.compiler_version(compiler), *keys])
+    key = toolchain.digest([name, toolchain.compiler_version(compiler), _LAUNCH.pattern, *keys])
     return cache.publish(cache.cache_dir() / "ascendc" / "sources" / key, write) / name
 
 
-def _written(name: str, text: str) -> Path:
+def written(name: str, text: str) -> Path:
+    """A file of that name with that text."""
     folder = cache.cache_dir() / "ascendc" / "sources" / toolchain.digest([name, text])
 
     def write(staging: Path) -> None:

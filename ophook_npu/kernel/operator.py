@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from ophook_npu.kernel.memory import Block, dtype_of, is_tensor, name_of
 from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, OpParameter, Project, Prototype
 from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Argument, Entry, Settings
-from ophook_npu.kernel.templates import dispatch
+from ophook_npu.kernel.templates import declared, dispatch
 from ophook_npu.plural import counted
 
 _KINDS = {"Int": 1, "Float": 2, "Bool": 3, "String": 4, "ListInt": 5, "ListFloat": 6, "ListBool": 7, "ListListInt": 8}
@@ -165,10 +164,10 @@ class Kernel:
         project, prototype = self.project, self.prototype
         prelude = project.host.ascendc_prelude(prototype.type.encode()).decode()
         source = project.kernel_source(prototype)
-        templates = json.loads(project.host.ascendc_templates(prototype.type.encode()))
+        templates = declared(project, prototype)
         macros = project.macros(prototype, dict(pairs)) | find(self.settings.soc).macros
         return Entry(
-            source, macros, prelude, prototype.snake, project.roots, debug,
+            source, macros, prelude, prototype.function, project.roots, debug,
             *dispatch(source, prototype, templates, dict(pairs)),
         )  # fmt: skip
 

@@ -365,7 +365,7 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
         )
         phases += f"""namespace {{
 const int32_t {own}Forms[] = {{{row([_form_in(p, phase) for p in parameters])}}};
-const ophook_operator {own} = {{"{type_}", "{prototype.snake}", {kind}, {inputs}, {len(prototype.outputs)}, {len(variants)},
+const ophook_operator {own} = {{"{type_}", "{prototype.function}", {kind}, {inputs}, {len(prototype.outputs)}, {len(variants)},
     k{type_}Names, {own}Forms, k{type_}Optional, k{type_}Becomes, k{type_}Same, k{type_}Computed,
     {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names, k{type_}Groups, {len(groups)}}};
 }}

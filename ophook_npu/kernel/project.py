@@ -26,6 +26,9 @@ _CPP = (".cpp", ".cc", ".cxx")  # what CMake takes for C++
 _OWN_API = re.compile(r'^\s*#\s*include\s*["<]opdev/', re.MULTILINE)
 
 
+_ARCH = re.compile(r'^\s*#\s*include\s*"(?:[^"]*/)?(arch\d+)/', re.MULTILINE)
+
+
 @dataclass(frozen=True)
 class OpParameter:
     name: str
@@ -83,11 +86,22 @@ class Prototype:
     """Whether a call whose outputs are all empty runs the kernel."""
     groups: tuple[str, ...] = ()
     """The attributes that name the groups in which the kernel communicates."""
+    kernel: tuple[str, str] = ("", "")
+    """The kernel's file and function where the OpDef names them (opFile.value, opInterface.value)."""
 
     @property
     def snake(self) -> str:
-        """The names of the kernel's file and function."""
+        """The type as files' names have it."""
         return snake(self.type)
+
+    @property
+    def file(self) -> str:
+        """The kernel's source, without its suffix."""
+        return self.kernel[0] or self.snake
+
+    @property
+    def function(self) -> str:
+        return self.kernel[1] or self.snake
 
     @property
     def parameters(self) -> int:
@@ -119,16 +133,28 @@ class Prototype:
 
 def _sources(folder: Path) -> list[Path]:
     """Those in the folder itself and, of Atlas A2 and A3 alone, in its arch22, and tilings in op_tiling; if there are
-    none, those of the folders in it, one an operator."""
+    none, those of the folders in it, one an operator. Another product's belong to them where a tiling includes a header
+    of that product's folder: it calls what is there."""
 
     def of(*patterns: str) -> list[Path]:
         found = (path for pattern in patterns for path in folder.glob(pattern))
         return sorted(path for path in found if path.suffix in _CPP)
 
-    return of("*", "arch22/*", "op_tiling/*", "op_tiling/arch22/*") or of("*/*")
+    tilings = of("op_tiling/*", "op_tiling/arch22/*")
+    named = {match for path in tilings for match in _ARCH.findall(path.read_text(errors="replace"))}
+    others = [path for arch in sorted(named - {"arch22"}) for path in of(f"op_tiling/{arch}/*")]
+    return [*of("*", "arch22/*"), *tilings, *others] or of("*/*")
 
 
 _MOST_GROUPS = 2
+_REGBASE = ("ascend950", "ascend910_95")
+
+
+def _kernel(row: dict[str, Any]) -> tuple[str, str]:
+    """That of Atlas A2 and A3; Ascend 950's often has another one."""
+    of_others = [soc for soc in row["socs"] if soc not in _REGBASE]
+    rows = [named for soc, *named in row.get("kernels", []) if soc not in _REGBASE or not of_others]
+    return (rows[0][0], rows[0][1]) if rows else ("", "")
 
 
 def _groups(row: dict[str, Any]) -> tuple[str, ...]:
@@ -274,7 +300,7 @@ class Project:
             row["type"]: Prototype(
                 row["type"], *parameters(row),
                 tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
-                tuple(row["socs"]), row["infer"], row["launches_empty"], _groups(row),
+                tuple(row["socs"]), row["infer"], row["launches_empty"], _groups(row), _kernel(row),
             )
             for row in json.loads(self.host.ascendc_describe())
         }  # fmt: skip
@@ -297,16 +323,16 @@ class Project:
     def kernel_source(self, prototype: Prototype) -> Path:
         if prototype.type in self._by_type:
             return self._by_type[prototype.type]
-        if named := [source for source in self.kernels if source.stem == prototype.snake]:
+        if named := [source for source in self.kernels if source.stem == prototype.file]:
             return named[0]
-        function = re.compile(rf"\bvoid\s+{prototype.snake}\s*\(")
+        function = re.compile(rf"\bvoid\s+{prototype.function}\s*\(")
         for source in self.kernels:
             if function.search(source.read_text(errors="replace")):
                 return source
         raise OphookError(
             "kernel",
             f"no kernel for {prototype.type}",
-            allowed=f"op_kernel/{prototype.snake}.cpp with {prototype.snake}(…)",
+            allowed=f"op_kernel/{prototype.file}.cpp with {prototype.function}(…)",
         )
 
     def macros(self, prototype: Prototype, choice: dict[str, int]) -> dict[str, str]:

@@ -46,6 +46,19 @@ def core_macros(cube: bool) -> dict[str, str]:
     return dict.fromkeys(("__DAV_C220_CUBE__", "__DAV_CUBE__") if cube else ("__DAV_C220_VEC__", "__DAV_VEC__"), "1")
 
 
+def _with_c_linkage(source: Path, function: str) -> str:
+    """C++ to go before a kernel that is not declared extern "C", which is then found by its name, as with CANN."""
+    kernel = rf'(extern\s+"C"\s+)?(?:\b__(?:global|aicore|vector|cube)__\s+)+void\s+{function}\s*\(([^()]*)\)'
+    found = re.search(kernel, source.read_text(errors="replace")) if function else None
+    if not found or found[1]:
+        return ""
+    types = [re.sub(r"\s*\b\w+\s*$", "", one).strip() for one in found[2].split(",")]
+    if not all(re.fullmatch(r"GM_ADDR|__gm__ uint8_t ?\*|u?int\d+_t|float", one) for one in types):
+        return ""  # types of its own, which nobody knows before it
+    taken = ", ".join(types)
+    return f'\n#include "{build.INTERFACE}"\nextern "C" __global__ __aicore__ void {function}({taken});\n'
+
+
 @dataclass(frozen=True)
 class Settings:
     """How to run: with or without checks, which findings, when copies take effect, on which SoC."""
@@ -120,7 +133,9 @@ class Entry:
 
     def _build(self, cube: bool) -> Path:
         macros = self.macros | (core_macros(cube) if self._asks else {})
-        prelude = self.prelude + build.beside_c(self.name)
+        prelude = (
+            self.prelude + build.beside_c(self.name) + ("" if self.calls else _with_c_linkage(self.source, self.name))
+        )
         return build.kernel(self.source, macros, prelude, self._roots, self.debug, self.calls)
 
     @property

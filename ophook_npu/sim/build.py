@@ -70,9 +70,18 @@ _OTHER_NAMES = {
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
         f"lib{name}.so"
-        for name in (*("ascendalog", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),)
+        for name in (
+            *("ascendalog", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),
+            *("npu_drv_camodel", "pem_davinci"),
+        )
     ),
 }
+
+# Packages that operators' builds ask for by share/info/PACKAGE/version.info. Something here stands for each.
+_PACKAGES = (
+    *("asc-devkit", "asc-tools", "bisheng-compiler", "ge-compiler", "ge-executor", "hccl", "hcomm", "metadef"),
+    *("opbase", "ops-cv", "ops-math", "ops-nn", "ops-transformer", "runtime"),
+)
 
 # What the host's compiler links to objects of kernels: `ophook_npu.sim.program.offer` fills it.
 LAUNCHER = "libascendc_runtime.a"
@@ -335,7 +344,14 @@ def _lay_out_components(root: Path) -> None:
     for component in ("runtime", "compiler"):
         (root / component).mkdir()
         (root / component / "lib64").symlink_to(Path("../lib64"))
-    (root / "compiler" / "version.info").write_text(f"Version={CANN_VERSIONS[0]}\n")
+    version = f"Version={CANN_VERSIONS[0]}\n"
+    (root / "compiler" / "version.info").write_text(version)
+    for package in _PACKAGES:
+        (root / "share" / "info" / package).mkdir(parents=True)
+        (root / "share" / "info" / package / "version.info").write_text(version)
+    for name in soc.names():  # programs that are built for CANN's own simulator link to it there
+        (root / "tools" / "simulator" / name).mkdir(parents=True)
+        (root / "tools" / "simulator" / name / "lib").symlink_to("../../../lib64")
     for older, component in (("acllib", "runtime"), ("atc", "compiler"), ("fwkacllib", "compiler")):
         (root / older).symlink_to(component)
 

@@ -94,8 +94,8 @@ def _info(prototype: Prototype) -> Iterator[str]:
         if not attribute.required and attribute.default is not None:
             yield f"{name}.defaultValue={_text(attribute)}"
     yield from (f"{flag}.flag=true" for flag in ("dynamicShapeSupport", "dynamicRankSupport", "dynamicCompileStatic"))
-    yield f"opFile.value={prototype.snake}"
-    yield f"opInterface.value={prototype.snake}"
+    yield f"opFile.value={prototype.file}"
+    yield f"opInterface.value={prototype.function}"
 
 
 def _attribute_type(attribute: Attribute) -> str:

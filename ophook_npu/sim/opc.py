@@ -249,8 +249,8 @@ def compile_all(autogen: Path, sources: Path, unit: str, out: Path, options: Seq
     of_unit = [one for one in Project.compiled(host, {}).prototypes.values() if unit in one.socs]
     work: list[tuple[Prototype, int, Entry]] = []
     for prototype in of_unit:
-        if not (source := next(iter(sorted(sources.rglob(f"{prototype.snake}.cpp"))), None)):
-            raise OphookError("opc", f"{prototype.type} has no kernel", allowed=f"{sources}/{prototype.snake}.cpp")
+        if not (source := next(iter(sorted(sources.rglob(f"{prototype.file}.cpp"))), None)):
+            raise OphookError("opc", f"{prototype.type} has no kernel", allowed=f"{sources}/{prototype.file}.cpp")
         given = [one.split(":", 2) for one in options]
         own = [option for of, units, option in given if of in ("ALL", prototype.type) and unit in (units or unit)]
         project = _with_options(host, prototype.type, source, own)
@@ -268,7 +268,7 @@ def compile_all(autogen: Path, sources: Path, unit: str, out: Path, options: Seq
 
         node = {"inputs": described(prototype.inputs), "outputs": described(prototype.outputs)}
         name = f"{prototype.type}_{hashlib.md5(json.dumps(node).encode(), usedforsecurity=False).hexdigest()}"
-        _write(prototype, choice, entry, node | {"bin_filename": name}, out / prototype.snake)
+        _write(prototype, choice, entry, node | {"bin_filename": name}, out / prototype.function)
 
     with ThreadPoolExecutor(max(1, len(work))) as pool:  # toolchain.run holds them back
         list(pool.map(write, work))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from ophook_npu import cache, sim, toolchain
@@ -14,8 +15,10 @@ from ophook_npu.kernel.project import Project
 from ophook_npu.sim import program
 
 
-def build(path: Path, out: Path) -> list[Path]:
+def build(path: Path, out: Path, include: Sequence[Path] = ()) -> list[Path]:
     """Build every operator of the project into ``out``, which is replaced if it is such a package.
+
+    ``include``: folders with headers.
 
     Returns:
         The libraries, and the binaries that a program can load by itself (aclrtBinaryLoadFromFile).
@@ -23,7 +26,7 @@ def build(path: Path, out: Path) -> list[Path]:
     Raises:
         OphookError: something does not compile, or ``out`` is something else.
     """
-    return build_project(Project(path), out)
+    return build_project(Project(path, include), out)
 
 
 def build_project(project: Project, out: Path) -> list[Path]:

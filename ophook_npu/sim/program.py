@@ -57,8 +57,7 @@ class _Job:
     objects: bool = False  # -c
     shared: bool = False
     archive: bool = False  # -lib
-    asc: bool = False  # -x asc
-    cpus: bool = False  # -x aicpu
+    languages: dict[Path, str] = field(default_factory=dict)  # -x of the sources behind it
     threads: bool = False  # --enable-simt
     twin: bool = False  # kernels are functions of the program: CMAKE_ASC_RUN_MODE=cpu
     library: bool = False  # a source of ascendc_library: pointers are handed to kernels as void*
@@ -69,7 +68,7 @@ class _Job:
 def _job(arguments: Sequence[str]) -> _Job:
     job = _Job()
     rest = iter(arguments)
-    of_soc = ""
+    of_soc = language = ""
 
     def value(option: str) -> str:
         found = next(rest, None)
@@ -96,7 +95,6 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.threads = True
         elif one == "-x" or one in ("-xasc", "-xcce", "-xaicpu"):
             language = value(one) if one == "-x" else one[2:]
-            job.asc, job.cpus = language in ("asc", "cce"), language == "aicpu"
         elif one == "-mllvm":
             value(one)
         elif one in ("-c", "-dc"):
@@ -126,6 +124,8 @@ def _job(arguments: Sequence[str]) -> _Job:
             job.flags.append(one)
         elif Path(one).suffix in _SOURCES:
             job.sources.append(Path(one))
+            if language not in ("", "none"):
+                job.languages[Path(one)] = language
         else:
             job.inputs.append(one)
     if of_soc and not any(one.startswith("-D__CCE_AICORE__") for one in job.seen):  # --npu-arch comes first
@@ -294,11 +294,12 @@ def _seen(job: _Job, root: Path) -> list[str]:
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:
     failed = f"{source.name} does not compile"
     compiler, how = toolchain.kernel_compiler(), _how(job)
-    if source.suffix == ".aicpu" or job.cpus:  # functions of the program, which a launch calls
+    language = job.languages.get(source, source.suffix[1:])
+    if source.suffix == ".aicpu" or language == "aicpu":  # functions of the program, which a launch calls
         api = ["-D__global__=", "-D__aicpu__=", f"-I{CSRC / 'include' / 'ascendc' / 'aicpu_api'}"]
         _run([*compiler, *how, *api, *_seen(job, root), "-x", "c++", "-c", str(source), "-o", str(out)], failed)
         return
-    if source.suffix != ".asc" and not job.asc:
+    if language not in ("asc", "cce"):
         _run([*compiler, *how, *_seen(job, root), "-c", str(source), "-o", str(out)], failed)
         return
     how = [flag for flag in how if flag != "-fno-rtti"]  # a launch is known by a type's name

@@ -108,6 +108,10 @@ def test_a_component_has_headers_and_libraries_where_programs_look(root: Path, t
     for place in (toolkit, toolkit / f"{platform.machine()}-linux"):
         for folder in ("devlib", f"devlib/linux/{platform.machine()}"):
             assert (place / folder / "libascend_hal.so").samefile(root / "lib64" / "libascend_hal.so")
+    for package in ("runtime", "metadef", "opbase", "asc-devkit", "bisheng-compiler"):  # operators' builds ask for them
+        assert (toolkit / "share" / "info" / package / "version.info").read_text() == "Version=8.5.0\n"
+    for name in ("runtime_camodel", "npu_drv_camodel", "pem_davinci"):  # what run.sh -r sim links to
+        assert (toolkit / "tools" / "simulator" / "Ascend910B4" / "lib" / f"lib{name}.so").exists()
     runtime = toolkit / "runtime"
     flags = [f"-I{runtime / 'include'}", f"-L{runtime / 'lib64' / 'stub'}", "-lascendcl", "-lacl_cblas"]
     source = tmp_path / "init.cpp"

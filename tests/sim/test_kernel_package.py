@@ -97,6 +97,18 @@ def test_the_projects_own_kernel_runs(run_sim, package: Path, code: str) -> None
     assert "leaves what was there" not in done.stderr, done.stderr
 
 
+def test_headers_may_lie_elsewhere(tmp_path: Path) -> None:
+    for name in ("op_host", "op_kernel"):
+        shutil.copytree(PROJECT / name, tmp_path / "project" / name)
+    (tmp_path / "headers").mkdir()
+    header = tmp_path / "project" / "op_host" / "add_custom_tiling.h"
+    header.rename(tmp_path / "headers" / header.name)
+    command = [sys.executable, "-m", "ophook_npu", "kernel", "build", str(tmp_path / "project")]
+    command += ["--out", str(tmp_path / "package"), "-I", str(tmp_path / "headers")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "libcust_opapi.so" in done.stdout, done.stdout + done.stderr
+
+
 _LISTS = """
 import ctypes, torch, torch_npu
 own, base, base_stream = ctypes.CDLL(LIBRARY), ctypes.CDLL("libnnopbase.so"), ctypes.CDLL("libascendcl.so")

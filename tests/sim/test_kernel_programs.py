@@ -194,6 +194,38 @@ def test_what_is_freed_before_a_kernel_runs_fails_the_stream() -> None:
     assert "scale: argument 1, 0x" in done.stderr and "was freed before the kernel ran" in done.stderr, done.stderr
 
 
+def test_a_language_holds_for_the_sources_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "kernel.cpp").write_text(
+        """#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void answer(GM_ADDR z) { *reinterpret_cast<__gm__ int32_t*>(z) = 42; }
+extern "C" void start(void* stream, uint8_t* z) { answer<<<1, nullptr, stream>>>(z); }
+"""
+    )
+    (tmp_path / "main.cpp").write_text(
+        """#include <cstdint>
+#include "acl/acl.h"
+#ifdef __CCE__
+#error this one is the host's alone
+#endif
+extern "C" void start(void* stream, uint8_t* z);
+int main() {
+  int32_t answer = 0;
+  void* z = nullptr;
+  aclInit(nullptr), aclrtSetDevice(0), aclrtMalloc(&z, 32, ACL_MEM_MALLOC_HUGE_FIRST);
+  start(nullptr, static_cast<uint8_t*>(z));
+  if (aclrtSynchronizeStream(nullptr)) return 1;
+  aclrtMemcpy(&answer, 4, z, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+  return answer;
+}
+"""
+    )
+    kernel, main = str(tmp_path / "kernel.cpp"), str(tmp_path / "main.cpp")
+    program.compile(["-x", "cce", kernel, "-x", "c++", main, "-lascendcl", "-o", str(tmp_path / "both")])
+    assert subprocess.run([str(tmp_path / "both")], timeout=60).returncode == 42
+    program.compile(["-xasc", kernel, "-x", "none", main, "-lascendcl", "-o", str(tmp_path / "none")])
+    assert subprocess.run([str(tmp_path / "none")], timeout=60).returncode == 42
+
+
 def test_cmake_knows_the_language(tmp_path: Path) -> None:
     root = sim.active()
     assert root is not None and shutil.which("cmake"), "cmake is what the test is about"

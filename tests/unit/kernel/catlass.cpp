@@ -1,6 +1,9 @@
 // How CATLASS writes kernels: with the compiler's own words for functions, and one function object for each kind of
 // core.
 #include "kernel_operator.h"
+#ifdef HOST
+#include "catlass_host.h"
+#endif
 
 #define DEVICE __forceinline__[aicore]
 #define HOST_DEVICE __forceinline__[host, aicore]
@@ -42,7 +45,15 @@ struct OneSided {
 using OneSided = Kernel;
 #endif
 
+template <int32_t CORE_TYPE>
+DEVICE void cube_alone() {
+  static_assert(CORE_TYPE == AscendC::AIC);  // of the other kind of core's part nothing is instantiated
+}
+
 extern "C" __global__ __aicore__ void cores(GM_ADDR z) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  if ASCEND_IS_AIC {
+    cube_alone<g_coreType>();
+  }
   OneSided()(reinterpret_cast<__gm__ float*>(z));
 }

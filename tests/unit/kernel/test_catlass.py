@@ -31,6 +31,11 @@ def test_each_kind_of_core_has_its_own() -> None:
     np.testing.assert_array_equal(cores({}), WANTED)
 
 
+def test_host_code_in_a_header_of_kernels() -> None:
+    """CATLASS's kernels include AscendCL and launch by template arguments; here nobody calls that part."""
+    np.testing.assert_array_equal(cores({"HOST": "1"}), WANTED)
+
+
 def test_a_specialization_within_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
     """GCC before 14 does not take it, and the error says what does: clang, where there is one."""
     try:

@@ -148,6 +148,51 @@ def test_sources_may_lie_in_a_folder_for_each_operator(check: Check, project: Pa
     assert without.returncode == 2 and "add_custom_tiling.h: No such file" in without.stderr, without.stderr
 
 
+def test_the_opdef_may_name_the_kernel(check: Check, project: Path) -> None:
+    """By its file and its function, for each product. It needs no extern "C"."""
+    named = [
+        f'    OpAICoreConfig of_{soc}; of_{soc}.ExtendCfgInfo("opFile.value", "{name}_file")'
+        f'.ExtendCfgInfo("opInterface.value", "{name}");\n    this->AICore().AddConfig("{soc}", of_{soc});\n'
+        for soc, name in (("ascend950", "no_sum"), ("ascend910b", "sum_w_u"))
+    ]
+    host, kernel = project / "op_host" / "add_custom.cpp", project / "op_kernel" / "add_custom.cpp"
+    host.write_text(host.read_text().replace("        this->AICore()", "".join(named) + "        this->AICore()", 1))
+    kernel.write_text(
+        kernel.read_text().replace(
+            'extern "C" __global__ __aicore__ void add_custom(', "__global__ __aicore__ void sum_w_u("
+        )
+    )
+    kernel.rename(kernel.with_name("sum_w_u_file.cpp"))
+    done = check(project)
+    assert done.returncode == 0 and "AddCustom: 1 run, 0 failed; 0 errors" in done.stdout, done.stdout + done.stderr
+
+
+def test_host_code_as_the_vendors_repositories_have_it(check: Check, project: Path) -> None:
+    """A tiling that calls another product's, messages by opbase's macros, securec.h through the contexts."""
+    folder = project / "op_host" / "op_tiling"
+    (folder / "arch35").mkdir(parents=True)
+    (folder / "arch35" / "other.h").write_text("int other_product(int);\n")
+    (folder / "arch35" / "other.cpp").write_text('#include "other.h"\nint other_product(int x) { return x; }\n')
+    (folder / "arch20").mkdir()
+    (folder / "arch20" / "older.cpp").write_text("#error nobody includes a header of this folder\n")
+    (folder / "both.cpp").write_text(
+        """#include "arch35/other.h"
+#include "exe_graph/runtime/tiling_context.h"
+#include "log/log.h"
+int both(gert::TilingContext* context) {
+  int values[4];
+  if (unlikely(memset_s(values, sizeof(values), 0, sizeof(values)) != EOK)) {
+    OpLogSub(63, DLOG_ERROR, "both", "%d", 1);
+    REPORT_INNER_ERR_MSG("E89999", "%d", 1);
+  }
+  return other_product(values[0]);
+}
+"""
+    )
+    done = check(project)
+    assert done.returncode == 0 and "AddCustom: 1 run, 0 failed; 0 errors" in done.stdout, done.stdout + done.stderr
+
+
 def test_watch_checks_again_after_a_change(project: Path) -> None:
     command = [sys.executable, "-m", "ophook_npu", "kernel", "check", "--watch"]
     command += ["--inputs", str(project / "inputs.py"), str(project)]

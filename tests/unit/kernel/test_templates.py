@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -49,11 +50,54 @@ def test_keys_differ_and_each_choice_has_its_own(scale: kernel.Kernel) -> None:
     host, prototype = scale.project.host, scale.prototype
     templates = json.loads(host.ascendc_templates(b"ScaleTemplate"))
     assert len({key["key"] for key in templates["keys"]}) == len(templates["keys"]) == 6
+    # Of TILES the key has the place in the declaration, 1 2 3 6 7 16: its 8 bits lie behind two of as many.
+    assert {(key["values"][2], key["key"] >> 16 & 255) for key in templates["keys"]} == {(1, 0), (2, 1)}
     source = scale.project.kernel_source(prototype)
     for choice, count in (({"x": 1, "z": 1}, 4), ({"x": 0, "z": 0}, 2)):
         calls, cores = dispatch(source, prototype, templates, choice)
         assert calls.count("case ") == count and cores == "AIV_ONLY"
-    with pytest.raises(OphookError, match="is a template, and the host side declares no tiling keys"):
+    with pytest.raises(OphookError, match="is a template, and nothing declares tiling keys"):
         dispatch(source, prototype, {}, {"x": 1})
     with pytest.raises(OphookError, match="has 4 template parameters; allowed: 1, which"):
         dispatch(source, prototype, {**templates, "arguments": templates["arguments"][:1]}, {"x": 1})
+
+
+def _changed(folder: Path, file: str, *changes: tuple[str, str]) -> Path:
+    """The project in ``folder``, with its ``file`` changed."""
+    shutil.copytree(PROJECT, folder)
+    text = (folder / file).read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / file).write_text(text)
+    return folder
+
+
+def test_bits_count_the_values_of_a_number(tmp_path: Path) -> None:
+    """Not how large they are: two values fit into one bit."""
+
+    def loaded(name: str, values: str) -> kernel.Kernel:
+        change = ("8_BW, ASCENDC_TPL_UI_MIX, 2, 1, 3, 6, 7, 16", f"1_BW, ASCENDC_TPL_UI_LIST, {values}")
+        return kernel.load(_changed(tmp_path / name, "op_kernel/tiling_key_scale_template.h", change))
+
+    x = np.arange(64, dtype="float32")
+    assert np.array_equal(loaded("two", "1, 2")(x, tiles=2), 2 * x)
+    with pytest.raises(OphookError, match="TILES is declared with 3 values, which 1 bits do not hold"):
+        loaded("three", "1, 2, 300")(x, tiles=2)
+    with pytest.raises(OphookError, match="an ASCENDC_TPL_SEL has TILES=2, which ASCENDC_TPL_UINT_DECL does not list"):
+        loaded("other", "1, 3")(x, tiles=1)
+
+
+def test_a_host_side_that_adds_the_key_up_itself_includes_no_declaration(tmp_path: Path) -> None:
+    """CANN takes it from what the kernel includes."""
+    key = "D_T_X | F_X << 8 | (TILES - 1) << 16 | uint64_t(NEGATE) << 24"
+    project = _changed(
+        tmp_path / "own", "op_host/scale_template.cpp",
+        ('#include "../op_kernel/tiling_key_scale_template.h"', "constexpr uint32_t C_FORMAT_ND = 2;"),
+        ("ASCENDC_TPL_SEL_PARAM(context, D_T_X, F_X, TILES, NEGATE)", f"context->SetTilingKey({key})"),
+        ("GET_TPL_TILING_KEY(D_T_X, F_X, TILES, NEGATE)", key),
+    )  # fmt: skip
+    scale = kernel.load(project)
+    x = np.arange(64, dtype="float16")
+    for tiles, negate in ((1, False), (2, True)):
+        assert np.array_equal(scale(x, tiles=tiles, negate=negate), x * (-tiles if negate else tiles))

@@ -148,8 +148,9 @@ const char* ascendc_describe() {
     text += (text.size() > 1 ? ",{" : "{") + std::string("\"type\":") + quoted(type) +
             ",\"inputs\":" + joined(op->inputs, one) + ",\"outputs\":" + joined(op->outputs, one) +
             ",\"attrs\":" + joined(op->attrs, [](const auto& a) { return attr(*a); }) +
-            ",\"socs\":" + joined(op->core.socs, quoted) + ",\"tiling\":" + (f.tiling ? "true" : "false") +
-            ",\"infer\":" + (f.infer_shape ? "true" : "false") +
+            ",\"socs\":" + joined(op->core.socs, quoted) +
+            ",\"kernels\":" + joined(op->core.kernels, [](const auto& k) { return joined(k, quoted); }) +
+            ",\"tiling\":" + (f.tiling ? "true" : "false") + ",\"infer\":" + (f.infer_shape ? "true" : "false") +
             ",\"groups\":" + joined(op->communication.groups, quoted) +
             ",\"launches_empty\":" + (op->core.launches_empty ? "true" : "false") + "}";
   }

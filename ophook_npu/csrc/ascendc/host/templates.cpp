@@ -1,6 +1,7 @@
 // Tiling keys by template: every combination that a selection lists, each with its key.
 #include "templates.h"
 
+#include <algorithm>
 #include <map>
 
 #include "details/template_arguments.h"
@@ -40,11 +41,19 @@ struct Listed {
   std::string cores;
 };
 
-uint64_t key_of(const Templates& t, const std::vector<uint64_t>& values) {
+// A number is the place of its value in the declaration: the page counts its bits from how many values there are.
+// What is declared nowhere is coded as their number.
+using Declared = std::vector<std::vector<uint64_t>>;
+uint64_t coded(const TemplateArgument& a, const std::vector<uint64_t>& declared, uint64_t value) {
+  if (a.kind != TemplateArgument::kNumber) return value;
+  return uint64_t(std::find(declared.begin(), declared.end(), value) - declared.begin());
+}
+
+uint64_t key_of(const Templates& t, const Declared& declared, const std::vector<uint64_t>& values) {
   uint64_t key = 0;
   unsigned shift = 0;
   for (size_t i = 0; i < t.arguments.size(); ++i) {
-    key |= values[i] << shift;
+    key |= coded(t.arguments[i], declared[i], values[i]) << shift;
     shift += t.arguments[i].width;
   }
   return key;
@@ -53,13 +62,16 @@ uint64_t key_of(const Templates& t, const std::vector<uint64_t>& values) {
 // `error`: what is wrong with the declaration itself.
 std::vector<Listed> listed(const Templates& t, std::string& error) {
   std::vector<Listed> out;
+  Declared declared;
   unsigned width = 0;
   for (const TemplateArgument& a : t.arguments) {
     width += a.width;
-    for (const uint64_t v : expanded(a))
-      if (a.width < 64 && v >> a.width)
-        error = a.name + " is declared with " + std::to_string(v) + ", which " + std::to_string(a.width) +
-                " bits do not hold";
+    const bool number = a.kind == TemplateArgument::kNumber;
+    const std::vector<uint64_t>& all = declared.emplace_back(expanded(a));
+    for (const uint64_t v : all)
+      if (a.width < 64 && coded(a, all, v) >> a.width)
+        error = a.name + " is declared with " + std::to_string(number ? all.size() : v) + (number ? " values" : "") +
+                ", which " + std::to_string(a.width) + " bits do not hold";
   }
   if (width > 63) error = "the arguments of " + t.op + " take " + std::to_string(width) + " bits; allowed: up to 63";
   if (t.selections.empty()) error = t.op + " has an ASCENDC_TPL_ARGS_DECL and no ASCENDC_TPL_SEL";
@@ -69,13 +81,19 @@ std::vector<Listed> listed(const Templates& t, std::string& error) {
     for (const TemplateArgument& a : selection)
       if (a.kind == TemplateArgument::kCores) cores = kTemplateCores[a.values.front()];
     std::vector<Listed> some{{0, {}, cores}};
-    for (const TemplateArgument& a : t.arguments) {
+    for (size_t i = 0; i < t.arguments.size(); ++i) {
+      const TemplateArgument& a = t.arguments[i];
       const TemplateArgument* chosen = &a;  // one that the selection leaves out has all its values
       for (const TemplateArgument& s : selection)
         if (is_argument(s) && s.name == a.name) chosen = &s;
+      const std::vector<uint64_t> values = expanded(*chosen);
+      for (const uint64_t value : values)
+        if (a.kind == TemplateArgument::kNumber && coded(a, declared[i], value) == declared[i].size())
+          error = "an ASCENDC_TPL_SEL has " + a.name + "=" + std::to_string(value) +
+                  ", which ASCENDC_TPL_UINT_DECL does not list";
       std::vector<Listed> more;
       for (const Listed& one : some)
-        for (const uint64_t value : expanded(*chosen)) {
+        for (const uint64_t value : values) {
           more.push_back(one);
           more.back().values.push_back(value);
         }
@@ -86,7 +104,7 @@ std::vector<Listed> listed(const Templates& t, std::string& error) {
       }
     }
     for (Listed& one : some) {
-      one.key = key_of(t, one.values);
+      one.key = key_of(t, declared, one.values);
       bool known = false;
       for (const Listed& before : out) known |= before.key == one.key;
       if (!known) out.push_back(std::move(one));

@@ -108,16 +108,17 @@ Cover all(int64_t count) { return {Cover::kCount, uint64_t(std::max<int64_t>(cou
 
 }  // namespace
 
-void scratch(Operation& op, const Local* work) {
+void scratch(Operation& op, const Local* work, uint64_t most) {
   if (!work || !op.core.usable(*work, op.call, op.at)) return;
-  op.writes(*work, 0, work->bytes);
-  if (op.core.launch.checks()) std::memset(op.written(*work), 0, work->bytes);
+  const uint64_t bytes = std::min<uint64_t>(work->bytes, most);
+  op.writes(*work, 0, bytes);
+  if (op.core.launch.checks()) std::memset(op.written(*work), 0, bytes);
 }
 
 void math(Math which, Local dst, Local src, const Local* work, int64_t count, At at) {
   Operation op(core(), Pipe::V, kFunctions[int(which)], at);
   has_type(op, dst.dtype, false, false);
-  scratch(op, work);
+  scratch(op, work, most_of(count));
   const uint32_t size = size_of(dst.dtype);
   const Operand operands[] = {{&dst, {}, size, true, "the destination"}, {&src, {}, size, false, "the source"}};
   Walk walk(op, operands, 2, all(count));
@@ -135,7 +136,7 @@ void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b,
   Operation op(core(), Pipe::V, call, at);
   const bool whole = which == Pair::bits_xor;
   has_type(op, dst.dtype, whole, which == Pair::power);
-  scratch(op, work);
+  scratch(op, work, most_of(count));
   const uint32_t size = size_of(dst.dtype);
   const Operand operands[] = {{&dst, {}, size, true, "the destination"},
                               {&a, {}, size, false, "the source"},

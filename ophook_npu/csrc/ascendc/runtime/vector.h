@@ -92,7 +92,10 @@ void Walk::each(F visit) {
 // The result holds a value where all sources do.
 void carry(Operation& op, const Operand* operands, int count, const Run& run);
 
-// A temporary tensor holds whatever the device's sequence leaves there.
-void scratch(Operation& op, const Local* work);
+// A temporary tensor holds whatever the device's sequence leaves there. `most`: bytes that the function may need; a
+// tensor that goes on to the end of the memory, as CATLASS makes them, is not its own behind them.
+void scratch(Operation& op, const Local* work, uint64_t most = ~uint64_t{0});
+// Of a function of each element: twice all of it in float, as the host's functions say.
+inline uint64_t most_of(int64_t count) { return count > 0 ? uint64_t(count) * 8 + 256 : 0; }
 
 }  // namespace ophook::rt

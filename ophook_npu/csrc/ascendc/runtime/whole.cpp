@@ -28,7 +28,9 @@ bool whole(const char* call, std::initializer_list<Part> writes, std::initialize
   Operation op(c, Pipe::V, call, at);
   if (!has_unit(c, true, call, at) || !fits(op, writes) || !fits(op, reads)) return false;
   c.settle();
-  scratch(op, work);
+  uint64_t most = 256;
+  for (const Part& each : reads) most += 4 * each.bytes;  // twice what they take in float: the hosts' functions' most
+  scratch(op, work, most);
   for (const Part& each : reads) {
     op.reads(each.tensor, 0, each.bytes);
     if (c.launch.checks() && !all_written(op.written(each.tensor), each.bytes))
@@ -49,7 +51,7 @@ bool moves(const char* call, const Part& to, const Part& from, const std::vector
   Operation op(c, Pipe::V, call, at);
   if (!has_unit(c, true, call, at) || !fits(op, {to, from})) return false;
   c.settle();
-  scratch(op, work);
+  scratch(op, work, from.bytes);  // a block or so for each piece that is repeated
   op.reads(from.tensor, 0, from.bytes), op.writes(to.tensor, 0, to.bytes);
   c.launch.counters.elements += origins.size();
   const uint32_t size = size_of(to.tensor.dtype);

@@ -182,9 +182,18 @@ class OpAICoreConfig {
   OpAICoreConfig& DynamicShapeSupportFlag(bool) { return *this; }
   OpAICoreConfig& NeedCheckSupportFlag(bool) { return *this; }
   OpAICoreConfig& PrecisionReduceFlag(bool) { return *this; }
-  OpAICoreConfig& ExtendCfgInfo(const char*, const char*) { return *this; }
-  OpAICoreConfig(const OpAICoreConfig&) {}
-  OpAICoreConfig& operator=(const OpAICoreConfig&) { return *this; }
+  // The kernel's source and function, where they are not called after the type; the rest is for the device's compiler.
+  OpAICoreConfig& ExtendCfgInfo(const char* key, const char* value) {
+    if (std::string(key) == "opFile.value") file = value;
+    if (std::string(key) == "opInterface.value") function = value;
+    return *this;
+  }
+  OpAICoreConfig(const OpAICoreConfig& other) : file(other.file), function(other.function) {}
+  OpAICoreConfig& operator=(const OpAICoreConfig& other) {
+    file = other.file, function = other.function;
+    return *this;
+  }
+  std::string file, function;
 
  private:
   std::vector<std::unique_ptr<OpParamDef>> params;
@@ -194,7 +203,10 @@ class OpAICoreDef {
  public:
   OpAICoreDef& SetTiling(ophook::host::Tiling given) { return tiling = given, *this; }
   OpAICoreDef& AddConfig(const char* soc) { return socs.emplace_back(soc), *this; }
-  OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig&) { return AddConfig(soc); }
+  OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig& config) {
+    if (config.file.size() || config.function.size()) kernels.push_back({soc, config.file, config.function});
+    return AddConfig(soc);
+  }
   // What the graph engine asks before it takes an operator; nothing here calls it.
   using OpCheck = int32_t (*)(const ge::Operator&, ge::AscendString& result);
   using Generalize = ge::graphStatus (*)(const ge::Operator&, const ge::AscendString& config, ge::AscendString& params);
@@ -209,6 +221,7 @@ class OpAICoreDef {
   OpAICoreDef& LaunchWithZeroEleOutputTensors(bool launch) { return launches_empty = launch, *this; }
   ophook::host::Tiling tiling = nullptr;
   std::vector<std::string> socs;
+  std::vector<std::vector<std::string>> kernels;  // of a SoC: its source and its function, where the OpDef names them
   bool launches_empty = false;
 };
 

@@ -350,8 +350,14 @@ constexpr T operator+(T value, const Asserted<F>&) {
   return value;
 }
 }  // namespace ophook::rt
+#if defined(__DAV_CUBE__) || defined(__DAV_VEC__)
+// As the device's compiler has it: of the other kind of core's part nothing is instantiated.
+#define ASCEND_IS_AIV constexpr(::AscendC::g_coreType == ::AscendC::AIV)
+#define ASCEND_IS_AIC constexpr(::AscendC::g_coreType == ::AscendC::AIC)
+#else
 #define ASCEND_IS_AIV (::ophook::rt::is_vector_core())
 #define ASCEND_IS_AIC (!::ophook::rt::is_vector_core())
+#endif
 #define ASC_IS_AIV ASCEND_IS_AIV
 #define ASC_IS_AIC ASCEND_IS_AIC
 #undef assert
