@@ -68,10 +68,8 @@ _OTHER_NAMES = {
     "libgraph.so": ("libgraph_base.so", "libtiling_api.so", "libtiling_api.a"),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
-    "libascend_protobuf.so": tuple(
-        f"lib{name}.so"
-        for name in (*("ascendalog", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),)
-    ),
+    "libascend_protobuf.so": tuple(f"lib{name}.so" for name in ("error_manager", "mmpa", "register", "rt2_registry")),
+    "libascendalog.so": ("libunified_dlog.so",),
 }
 
 # What the host's compiler links to objects of kernels: `ophook_npu.sim.program.offer` fills it.
