@@ -105,7 +105,7 @@ def _run(
 
     def make(staging: Path) -> None:
         command = [*compiler, *places, *quicker(), *flags, *map(str, sources), "-o", str(staging / name)]
-        result = toolchain.run(command)
+        result = (toolchain.run_as_device if folder == "kernel" else toolchain.run)(command)
         if result.returncode:
             names = ", ".join(source.name for source in sources if source.suffix != ".so")  # not what it is linked with
             told = explained(result.stderr, f"{names} does not compile", command, sources)
