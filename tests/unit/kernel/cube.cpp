@@ -291,3 +291,13 @@ inline void Sparse(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z) {
 }
 extern "C" __global__ __aicore__ void sparse(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) { Sparse<false>(x, w, index, z); }
 extern "C" __global__ __aicore__ void sparse_without_index(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) { Sparse<true>(x, w, index, z); }
+
+// A structure of older products, which templates for several name.
+extern "C" __global__ __aicore__ void of_older_products(GM_ADDR z) {
+  GlobalTensor<half> to;
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(z), 16);
+  FixpipeParams<float> params(1, 8, 0, 16);
+  params.nz2ndParams = {true, 1, 0, 0, 16};
+  params.quantParams = {QuantMode_t::F322F16};
+  Fixpipe(to, LocalTensor<float>(), params);
+}

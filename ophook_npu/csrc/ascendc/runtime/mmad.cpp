@@ -230,8 +230,41 @@ constexpr Conversion kConversions[] = {
     {REQ8, Dtype::i32, Dtype::i8, true},         {REQ8, Dtype::i32, Dtype::u8, true},
     {VREQ8, Dtype::i32, Dtype::i8, true},        {VREQ8, Dtype::i32, Dtype::u8, true},
 };
-constexpr const char* kModes[] = {"NoQuant",     "F322F16",      "F322BF16", "DEQF16", "VDEQF16",
-                                  "QF322B8_PRE", "VQF322B8_PRE", "REQ8",     "VREQ8"};
+constexpr const char* kModes[] = {"NoQuant",
+                                  "F322F16",
+                                  "F322BF16",
+                                  "DEQF16",
+                                  "VDEQF16",
+                                  "QF322B8_PRE",
+                                  "VQF322B8_PRE",
+                                  "REQ8",
+                                  "VREQ8",
+                                  "REQ4",
+                                  "VREQ4",
+                                  "DEQS16",
+                                  "VDEQS16",
+                                  "SHIFTS322S16",
+                                  "VSHIFTS322S16",
+                                  "QF162B8_PRE",
+                                  "VQF162B8_PRE",
+                                  "QF162S4_PRE",
+                                  "VQF162S4_PRE",
+                                  "QF162S16_PRE",
+                                  "VQF162S16_PRE",
+                                  "QF322F16_PRE",
+                                  "VQF322F16_PRE",
+                                  "QF322BF16_PRE",
+                                  "VQF322BF16_PRE",
+                                  "QF322F32_PRE",
+                                  "VQF322F32_PRE",
+                                  "QF322FP8_PRE",
+                                  "VQF322FP8_PRE",
+                                  "QF322HIF8_PRE",
+                                  "VQF322HIF8_PRE",
+                                  "QF322HIF8_PRE_HYBRID",
+                                  "VQF322HIF8_PRE_HYBRID",
+                                  "QS322BF16_PRE",
+                                  "VQS322BF16_PRE"};
 bool by_column(QuantMode_t mode) { return mode == VDEQF16 || mode == VQF322B8_PRE || mode == VREQ8; }
 
 }  // namespace
@@ -244,7 +277,7 @@ const Conversion* conversion_of(Operation& op, QuantMode_t mode, Dtype from, Dty
   }
   op.core.report(Kind::data_type, op.call, op.at,
                  text("%s to %s with quantPre %s; allowed: %s", name_of(from), name_of(to),
-                      mode <= VREQ8 ? kModes[mode] : "?", allowed.c_str()));
+                      size_t(mode) < std::size(kModes) ? kModes[mode] : "?", allowed.c_str()));
   return nullptr;
 }
 

@@ -71,6 +71,9 @@ template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>
 __aicore__ inline void CrossCoreWaitFlag(uint16_t flagId, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::cross_wait(modeId, flagId, at);
 }
+__aicore__ inline void WaitEvent(uint16_t flagId, ophook::rt::At at = ophook::rt::At::here()) {  // an older name
+  CrossCoreWaitFlag(flagId, at);
+}
 
 // Where a SuperKernel may overlap its parts. Here a kernel is always a whole, and there is nothing to overlap.
 template <pipe_t AIV_PIPE = PIPE_MTE3, pipe_t AIC_PIPE = PIPE_FIX, bool FORCE = false>
@@ -261,6 +264,17 @@ __aicore__ constexpr inline int32_t CeilDivision(int32_t num1, int32_t num2) {
 // Examples of the vendor call it so.
 __aicore__ constexpr inline uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
 __aicore__ constexpr inline uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
+// The vendor's operators call these; a kernel's own functions of these names go before them.
+#define OPHOOK_CEIL(name, found)                                                                                   \
+  template <typename T, typename U, typename... None>                                                              \
+  __aicore__ constexpr inline std::enable_if_t<!sizeof...(None) && std::is_integral_v<T> && std::is_integral_v<U>, \
+                                               std::common_type_t<T, U>>                                           \
+  name(T a, U b, None...) {                                                                                        \
+    return found;                                                                                                  \
+  }
+OPHOOK_CEIL(Ceil, b ? (a + b - 1) / b : 0)
+OPHOOK_CEIL(CeilAlign, b ? (a + b - 1) / b * b : 0)
+#undef OPHOOK_CEIL
 
 // Cores of this kind for each block that the kernel was launched with.
 __aicore__ inline int64_t GetTaskRatio() { return ophook::rt::sub_block_count(); }

@@ -183,6 +183,10 @@ class LocalTensor {
   __aicore__ LocalTensor<U> ReinterpretCast() const {
     return LocalTensor<U>(view());
   }
+  // Without a TPipe: the tensor begins at a byte of the memory that address_.logicPos names, then or later.
+  __aicore__ void InitBuffer(uint32_t bufferOffset, uint32_t bufferSize) {
+    address_.bufferAddr = bufferOffset, SetSize(bufferSize);
+  }
   __aicore__ uint32_t GetSize() const { return tensor_elements<T>(GetLength()); }
   __aicore__ uint32_t GetLength() const { return view().bytes; }
   __aicore__ void SetSize(uint32_t elements) { address_.dataLen = static_cast<uint32_t>(tensor_bytes<T>(elements)); }
