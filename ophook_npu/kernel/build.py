@@ -273,15 +273,15 @@ def host_archive() -> Path:
     return cache.publish(cache.cache_dir() / "ascendc" / "host" / toolchain.digest([name, *keys]), write) / name
 
 
-def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
-    """The operator's host side: prototype, tiling and inference.
+def host(sources: Sequence[Path], roots: Sequence[Path], macros: Sequence[str] = ()) -> Path:
+    """The operator's host side: prototype, tiling and inference. ``macros``: -DNAME=VALUE.
 
     Raises:
         OphookError: it does not compile; with the compiler's lines.
     """
     compiler = toolchain.kernel_compiler()
     ours, our_keys = host_part()
-    objects, keys = _objects(sources, _host_flags(roots), [*_HOST_ROOTS, *roots], compiler=compiler)
+    objects, keys = _objects(sources, (*_host_flags(roots), *macros), [*_HOST_ROOTS, *roots], compiler=compiler)
     return _link("host", HOST, [*ours, *objects], [*our_keys, *keys], compiler)
 
 
