@@ -187,6 +187,25 @@ extern "C" __global__ __aicore__ void older(GM_ADDR x, GM_ADDR z) {
   WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
   DataCopy(to, values.Get<float>(), 16);
   InitOutput(to[16], 8, 2.5f);
+
+  TBuf<TPosition::VECCALC> others;
+  pipe.InitBuffer(others, 3 * 32);
+  LocalTensor<int32_t> w = others.Get<int32_t>();
+  LocalTensor<float> f = others.Get<float>();
+  w(0) = 6, w(0) |= 1, w(0) %= 4, w(0) <<= 2;
+  assert(w(0)++ == 12 && --w(0) == 12 && get_imm(32) == get_imm(0) + 32);
+  Duplicate(w[8], int32_t(-3), 8);  // as a float it is no number
+  Abs(f[8], f[8], 8);
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  assert(w(8) == 0x7ffffffd);
+  SetFlag<HardEvent::S_V>(EVENT_ID0);
+  WaitFlag<HardEvent::S_V>(EVENT_ID0);
+  Duplicate(f[8], 2.0f, 8);
+  Sum(f[16], f[8], SumParams{1, 6, 6});  // a single row of any length
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  assert(f(16) == 12);
 }
 
 // z = (x + x) * x - x of whole tensors; then what the kernel was given by value, and two numbers' least and most.

@@ -78,8 +78,10 @@ T compute(T d, T a, T b, T s) {
   else if constexpr (op == Op::MulAddDst) return add(mul(a, b), d);
   else if constexpr (op == Op::FusedMulAdd) return add(mul(a, d), b);
   else if constexpr (op == Op::FusedMulAddRelu || op == Op::MulAddRelu) return relu(add(mul(a, d), b));
-  else if constexpr (op == Op::Abs) return a < T(0) ? sub(T(0), a) : real ? add(a, T(0)) : a;
-  else if constexpr (op == Op::Relu) return relu(a);
+  else if constexpr (op == Op::Abs) {
+    if constexpr (real) return std::fabs(a);  // of a nan, too, the sign goes: kernels take whole numbers for floats
+    else return a < T(0) ? sub(T(0), a) : a;
+  } else if constexpr (op == Op::Relu) return relu(a);
   else if constexpr (op == Op::Adds) return add(a, s);
   else if constexpr (op == Op::Muls) return mul(a, s);
   else if constexpr (op == Op::Maxs) return a > s ? a : s;

@@ -14,6 +14,7 @@ constexpr int32_t ONE_BLK_SIZE = 32, DEFAULT_C0_SIZE = 32, ONE_BLK_FLOAT_NUM = 8
 constexpr int32_t ONE_REPEAT_BYTE_SIZE = 256, ONE_REPEAT_HALF_SIZE = 128, ONE_REPEAT_FLOAT_SIZE = 64;
 constexpr int32_t B32_BYTE_SIZE = 4, B32_DATA_NUM_PER_BLOCK = 8, B32_DATA_NUM_PER_REPEAT = 64;
 constexpr int32_t MAX_REPEAT_TIMES = 255;
+constexpr uint64_t CACHE_LINE_SIZE = 64;
 constexpr uint64_t FULL_MASK = ~uint64_t{0};
 constexpr float PI = 3.14159265358979f;
 constexpr int32_t TWO = 2;

@@ -84,7 +84,25 @@ class Element {
   OPHOOK_UPDATE(-, -=)
   OPHOOK_UPDATE(*, *=)
   OPHOOK_UPDATE(/, /=)
+  OPHOOK_UPDATE(%, %=)
+  OPHOOK_UPDATE(&, &=)
+  OPHOOK_UPDATE(|, |=)
+  OPHOOK_UPDATE(^, ^=)
+  OPHOOK_UPDATE(<<, <<=)
+  OPHOOK_UPDATE(>>, >>=)
 #undef OPHOOK_UPDATE
+#define OPHOOK_STEP(sign)               \
+  __aicore__ Element& operator sign() { \
+    T value = *this;                    \
+    return *this = (sign value);        \
+  }                                     \
+  __aicore__ T operator sign(int) {     \
+    const T before = *this;             \
+    return sign(*this), before;         \
+  }
+  OPHOOK_STEP(++)
+  OPHOOK_STEP(--)
+#undef OPHOOK_STEP
 
  private:
   Tensor tensor_;
