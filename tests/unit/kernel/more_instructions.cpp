@@ -189,7 +189,7 @@ extern "C" __global__ __aicore__ void older(GM_ADDR x, GM_ADDR z) {
   InitOutput(to[16], 8, 2.5f);
 
   TBuf<TPosition::VECCALC> others;
-  pipe.InitBuffer(others, 3 * 32);
+  pipe.InitBuffer(others, 5 * 32);
   LocalTensor<int32_t> w = others.Get<int32_t>();
   LocalTensor<float> f = others.Get<float>();
   w(0) = 6, w(0) |= 1, w(0) %= 4, w(0) <<= 2;
@@ -203,9 +203,13 @@ extern "C" __global__ __aicore__ void older(GM_ADDR x, GM_ADDR z) {
   WaitFlag<HardEvent::S_V>(EVENT_ID0);
   Duplicate(f[8], 2.0f, 8);
   Sum(f[16], f[8], SumParams{1, 6, 6});  // a single row of any length
+  LocalTensor<half> h = others.Get<half>()[48];
+  Duplicate(h, half(1.0009765625f), 16);
+  Duplicate(h[16], half(0.00048828125f), 16);
+  Axpy(h[16], h, half(1.0009765625f), 16);  // the product is rounded, and then the sum
   SetFlag<HardEvent::V_S>(EVENT_ID0);
   WaitFlag<HardEvent::V_S>(EVENT_ID0);
-  assert(f(16) == 12);
+  assert(f(16) == 12 && float(h(16)) == 1.001953125f);
 }
 
 // z = (x + x) * x - x of whole tensors; then what the kernel was given by value, and two numbers' least and most.
