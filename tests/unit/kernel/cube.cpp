@@ -301,3 +301,19 @@ extern "C" __global__ __aicore__ void of_older_products(GM_ADDR z) {
   params.quantParams = {QuantMode_t::F322F16};
   Fixpipe(to, LocalTensor<float>(), params);
 }
+
+// A tensor that is only declared is the beginning of L0C, for Mmad and for Fixpipe. z: 16 x 16 ones times ones.
+extern "C" __global__ __aicore__ void only_declared(GM_ADDR z) {
+  GlobalTensor<float> to;
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 256);
+  LocalTensor<half> a(TPosition::A2, 0, 256), b(TPosition::B2, 0, 256);
+  LocalTensor<float> c;
+  InitConstValue(a, InitConstValueParams<half>(1, 1, 0, half(1)));
+  InitConstValue(b, InitConstValueParams<half>(1, 1, 0, half(1)));
+  SetFlag<HardEvent::MTE1_M>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE1_M>(EVENT_ID0);
+  Mmad(c, a, b, MmadParams(16, 16, 16, 0, false, true));
+  SetFlag<HardEvent::M_FIX>(EVENT_ID0);
+  WaitFlag<HardEvent::M_FIX>(EVENT_ID0);
+  Fixpipe(to, c, FixpipeParamsV220(16, 16, 16, 16, false));
+}

@@ -172,8 +172,17 @@ void factors(const Core& core, Dtype dtype, const void* from, float* to, size_t 
   }
 }
 
+// L0C is the only memory that holds results. So a tensor that was only declared is its beginning: kernels rely on that.
+static Local results_of(Local tensor) {
+  if (tensor.bytes || tensor.position || tensor.buffer >= 0) return tensor;
+  const Dtype dtype = tensor.dtype;
+  tensor = local_told(int(AscendC::TPosition::CO1), 0, 0), tensor.dtype = dtype;
+  return tensor;
+}
+
 void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at, bool sparse) {
   Core& owner = core();
+  c = results_of(c);
   if (p.unitFlag) owner.join(Pipe::M, owner.snapshot(Pipe::FIX));
   const char* const call = sparse ? "MmadWithSparse" : "Mmad";
   Operation op(owner, Pipe::M, call, at);
@@ -433,10 +442,10 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
 }  // namespace
 
 void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at) {
-  fixpipe_into(to, nullptr, from, scales, p, row_major, at);
+  fixpipe_into(to, nullptr, results_of(from), scales, p, row_major, at);
 }
 void fixpipe_to_l1(Local to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, At at) {
-  fixpipe_into({nullptr, 0, to.dtype}, &to, from, scales, p, false, at);
+  fixpipe_into({nullptr, 0, to.dtype}, &to, results_of(from), scales, p, false, at);
 }
 
 }  // namespace ophook::rt
