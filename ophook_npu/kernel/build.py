@@ -106,7 +106,7 @@ def _run(
 
     def make(staging: Path) -> None:
         command = [*compiler, *places, *quicker(), *flags, *map(str, sources), "-o", str(staging / name)]
-        result = toolchain.run(command)
+        result = (toolchain.run_as_device if folder == "kernel" else toolchain.run)(command)
         if result.returncode:
             names = ", ".join(source.name for source in sources if source.suffix != ".so")  # not what it is linked with
             told = explained(result.stderr, f"{names} does not compile", command, sources)
@@ -274,14 +274,15 @@ def host_archive() -> Path:
     return cache.publish(cache.cache_dir() / "ascendc" / "host" / toolchain.digest([name, *keys]), write) / name
 
 
-def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
-    """The operator's host side: prototype, tiling and inference, by the host's compiler, as with CANN.
+def host(sources: Sequence[Path], roots: Sequence[Path], macros: Sequence[str] = ()) -> Path:
+    """The operator's host side: prototype, tiling and inference, by the host's compiler, as with CANN. ``macros``:
+    -DNAME=VALUE.
 
     Raises:
         OphookError: it does not compile; with the compiler's lines.
     """
     ours, our_keys = host_part()
-    objects, keys = _objects(sources, _host_flags(roots), [*_HOST_ROOTS, *roots])
+    objects, keys = _objects(sources, (*_host_flags(roots), *macros), [*_HOST_ROOTS, *roots])
     return _link("host", HOST, [*ours, *objects], [*our_keys, *keys])
 
 

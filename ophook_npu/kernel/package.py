@@ -14,11 +14,12 @@
 # ruff: noqa: E501 - rows of generated C++
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ophook_npu import cache, toolchain
@@ -62,6 +63,7 @@ class Parts:
     api: Path  # generated sources
     prototypes: Path
     headers: dict[str, str]  # by their places in the package
+    own_api: tuple[Path, ...] = ()  # sources of the project, which include those of op_api/include
 
 
 def compile_parts(project: Project, *, kernels: bool = True) -> Parts:
@@ -84,17 +86,19 @@ def compile_parts(project: Project, *, kernels: bool = True) -> Parts:
     for prototype in prototypes:
         own = [row for row in rows if row.prototype is prototype]
         kind = own[0].entry.kind if own else 0  # no data types that kernels have here: each call is refused
-        api += aclnn(prototype, [(row.choice, row.file) for row in own], kind)
+        api += aclnn(prototype, [(row.choice, row.file) for row in own], kind, project.begin)
     parts = Parts(
         variants,
         project.host_library(),
         _generated(api, _API),
         _generated("".join(map(proto, prototypes)), _PROTOTYPES),
-        {f"op_api/include/aclnn_{p.snake}.h": header(p) for p in prototypes}
+        {f"op_api/include/{project.begin}_{p.snake}.h": header(p, project.begin) for p in prototypes}
         | {"op_proto/inc/op_proto.h": proto_header(prototypes)},
+        project.own_api,
     )
-    libraries, roots, stamp = _libraries(parts, ())
-    toolchain.compile_ahead(libraries, include_roots=roots, stamp=stamp)
+    if not parts.own_api:
+        libraries, roots, stamp = _libraries(parts, ())
+        toolchain.compile_ahead(libraries, include_roots=roots, stamp=stamp)
     return parts
 
 
@@ -106,6 +110,18 @@ def compile_kernels(project: Project, folder: Path) -> None:
     """
     compilers.runtime()
     _place(_compiled(_rows(project, list(project.prototypes.values()))), folder)
+
+
+def beginning() -> str:
+    """What the names of a package's functions begin with, for projects that CMake builds.
+
+    Raises:
+        OphookError: it is no name.
+    """
+    begin = os.environ.get("OPS_PROJECT_NAME") or "aclnn"
+    if not begin.isidentifier():
+        raise OphookError("op_build", f"OPS_PROJECT_NAME={begin}", allowed="a name of C")
+    return begin
 
 
 _API, _PROTOTYPES = "libcust_opapi", "libcust_opsproto"
@@ -148,11 +164,16 @@ def build_into(parts: Parts, folder: Path, lib: Path, link_flags: Sequence[str] 
     shutil.copy(parts.host, cpu)
     if parts.variants:
         _place(parts.variants, folder)
-    libraries, roots, stamp = _libraries(parts, (f"-L{lib}", f"-Wl,-rpath-link,{lib}", *link_flags))
-    toolchain.build(libraries, folder, include_roots=roots, stamp=stamp)
     for place, text in parts.headers.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_text(text)
+    libraries, roots, stamp = _libraries(parts, (f"-L{lib}", f"-Wl,-rpath-link,{lib}", *link_flags))
+    if parts.own_api:
+        api, *others = libraries
+        given = (f"-I{lib.parent / 'include'}", f"-I{folder / 'op_api' / 'include'}")
+        both, flags = (*api.sources, *parts.own_api), (*given, *api.flags)
+        libraries = [replace(api, sources=both, flags=flags, links=(*api.links, "libascendcl.so")), *others]
+    toolchain.build(libraries, folder, include_roots=roots, stamp=stamp)
     (folder / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
 
 
@@ -272,7 +293,7 @@ def _signature(prototype: Prototype, phase: int) -> list[str]:
 
     def written(p: OpParameter) -> str:
         kind = _TAKEN[_LIST if p.kind == DYNAMIC else _TENSOR]
-        return f"{kind}* {'out' if len(outputs) == 1 and 'out' not in others else f'{p.name}Out'}"
+        return f"const {kind}* {'out' if len(outputs) == 1 and 'out' not in others else f'{p.name}Out'}"
 
     others = {one.name for one in prototype.inputs} | {one.name for one in prototype.attrs}
     signature = [taken(i, p) for i, p in enumerate(prototype.inputs)]

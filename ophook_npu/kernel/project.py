@@ -180,6 +180,13 @@ class Project:
         OphookError: there is no op_host or op_kernel.
     """
 
+    host_macros: tuple[str, ...] = ()
+    """What the compiler gets for op_host: -DNAME=VALUE."""
+    begin = "aclnn"
+    """Of the names of the functions."""
+    own_api: tuple[Path, ...] = ()
+    """Sources of the project's own aclnn functions, which call those."""
+
     def __init__(self, path: str | Path, include: Sequence[Path] = ()) -> None:
         self.path = Path(path).resolve()
         self._take(_sources(self.path / "op_host"), _sources(self.path / "op_kernel"), include)
@@ -266,7 +273,7 @@ class Project:
         return [*ours, *sorted(nested - set(ours)), *self.include]
 
     def host_library(self) -> Path:
-        return build.host(self.hosts, self.roots)
+        return build.host(self.hosts, self.roots, self.host_macros)
 
     @functools.cached_property
     def host(self) -> Any:

@@ -70,11 +70,9 @@ _OTHER_NAMES = {
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
         f"lib{name}.so"
-        for name in (
-            *("ascendalog", "error_manager", "mmpa", "register", "rt2_registry", "unified_dlog"),
-            *("npu_drv_camodel", "pem_davinci"),
-        )
+        for name in ("error_manager", "mmpa", "npu_drv_camodel", "pem_davinci", "register", "rt2_registry")
     ),
+    "libascendalog.so": ("libunified_dlog.so",),
 }
 
 # Packages that operators' builds ask for by share/info/PACKAGE/version.info. Something here stands for each.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -47,6 +48,7 @@ def translated(
     pieces: list[str] = []
     kinds: dict[str, int] = {}
     named: dict[str, launches.LaunchedKernel] = {}
+    definitions: Counter[str] = Counter()
     launched: set[str] = set()
     of_cpus: set[str] = set()
     at = 0
@@ -60,11 +62,12 @@ def translated(
         if token[0] == "__global__":
             if of_cpu := _of_cpu(text, token.start(), name):
                 of_cpus.add(of_cpu)
-            elif found := _kernel(text, token.start()):
+            elif found := _kernel(text, token.start(), library):
                 kernel = found.kernel.name
                 kinds[kernel] = max(found.kind, kinds.get(kernel, -1))
                 if found.by_name:
                     named[kernel] = found.kernel
+                    definitions[kernel] += 1
             continue
         short, begin, replacement, end = _launch(text, token.start(), name, threads, library, of_cpus)
         launched.add(short)
@@ -75,6 +78,7 @@ def translated(
         kinds = {kernel: usual if kind < 0 else kind for kernel, kind in kinds.items()}
     if len(every := set(kinds.values())) == 1:  # a variable that points to one of them
         kinds.update(dict.fromkeys(launched - kinds.keys(), *every))
+    named = {kernel: one for kernel, one in named.items() if definitions[kernel] == 1}  # not one that is overloaded
     code = "".join([*pieces, text[at:]])
     code = replaced(_QUALIFIERS, lambda _: "", code)
     if of_cpus:  # an instance that is elsewhere, as the device's compiler takes its declaration
@@ -97,15 +101,31 @@ def translated(
 class _Found:
     kernel: launches.LaunchedKernel
     kind: int  # which cores it runs on; -1: its text does not say
-    by_name: bool  # it is defined here with C linkage, so that programs find it by its name
+    by_name: bool  # it is defined here, and programs find it by its name
 
 
 def kernels(text: str) -> list[_Found]:
-    found = [_kernel(text, token.start()) for token in outside_quotes(_TOKENS, text) if token[0] == "__global__"]
-    return [one for one in found if one]
+    """Those of a source of ascendc_library."""
+    found = [_kernel(text, token.start(), True) for token in outside_quotes(_TOKENS, text) if token[0] == "__global__"]
+    definitions = Counter(one.kernel.name for one in found if one and one.by_name)
+    return [one for one in found if one and (not one.by_name or definitions[one.kernel.name] == 1)]
 
 
-def _kernel(text: str, at: int) -> _Found | None:
+_SCOPE = re.compile(r"[{}]")
+
+
+def _within(text: str, at: int) -> bool:
+    """Whether a place is in a namespace or a class."""
+    opened: list[int] = []
+    for brace in outside_quotes(_SCOPE, text[:at]):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            opened.pop()
+    return any(not re.search(r'\bextern\s*"C"\s*$', text[max(0, one - 99) : one]) for one in opened)
+
+
+def _kernel(text: str, at: int, library: bool) -> _Found | None:
     """The function that `__global__` stands before."""
     begin = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
     line = text.rfind("\n#", 0, at)
@@ -121,7 +141,9 @@ def _kernel(text: str, at: int) -> _Found | None:
         return None
     parts = _split(plain[named.end() : closing(plain, named.end() - 1)])
     kernel = launches.LaunchedKernel(named[1], tuple(launches.parameters(parts)))
-    by_name = bool(end and end[0] == "{" and _C_LINKAGE.search(head))
+    by_name = bool(end and end[0] == "{")
+    if by_name and not _C_LINKAGE.search(head):  # ascendc_library launches functions of C++ by their names, too
+        by_name = library and not re.search(r"\btemplate\b", head) and not _within(text, begin)
 
     def found(kind: str) -> _Found:
         return _Found(kernel, KINDS[kind], by_name)

@@ -25,7 +25,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class LaunchedKernel:
-    """A kernel with C linkage, and the type and the name of each of its parameters."""
+    """A kernel that is launched by its name, and the type and the name of each of its parameters."""
 
     name: str
     parameters: tuple[tuple[str, str], ...]

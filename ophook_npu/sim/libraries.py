@@ -99,6 +99,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     described = [
         Library(core, _every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library("libc_sec.so", _every("securec"), _COMMON),
+        Library("libascendalog.so", _every("alog"), _COMMON),
         Library("libmsprofiler.so", _every("msprof"), exported, (core,), here, unit=_UNIT),
         Library("libmspti.so", _every("mspti"), exported, (core,), here),
         Library(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import sys
@@ -22,6 +23,7 @@ from ophook_npu.sim.rules import family
 from ophook_npu.soc import CSRC
 
 _WHERE = "msopgen"
+_HOME = "/usr/local/Ascend/latest"  # in the template
 _TEMPLATE = CSRC / "package" / "msopgen"
 _FRAMEWORKS = ("tf", "tensorflow", "pytorch", "onnx", "aclnn")
 _PARSERS = {"tf": "tensorflow", "tensorflow": "tensorflow", "onnx": "onnx"}
@@ -293,7 +295,9 @@ def generate(options: argparse.Namespace) -> Path:
         shutil.copytree(_TEMPLATE, out, dirs_exist_ok=True)
         (out / "build.sh").chmod(0o755)
         presets = out / "CMakePresets.json"
-        presets.write_text(presets.read_text().replace('"ascend910b"', f'"{";".join(socs)}"'))
+        text = presets.read_text().replace('"ascend910b"', f'"{";".join(socs)}"')
+        home = os.environ.get("ASCEND_HOME_PATH") or _HOME  # as CANN's does
+        presets.write_text(text.replace(_HOME, home))
     for place, text in made.items():
         (out / place).parent.mkdir(parents=True, exist_ok=True)
         (out / place).write_text(text)

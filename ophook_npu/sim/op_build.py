@@ -40,9 +40,7 @@ def build(library: Path, out: Path) -> list[str]:
     """
     if prefix := os.environ.get("OPS_DIRECT_ACCESS_PREFIX"):
         raise OphookError("op_build", f"OPS_DIRECT_ACCESS_PREFIX={prefix} is not simulated", allowed="functions aclnn…")
-    begin = os.environ.get("OPS_PROJECT_NAME") or "aclnn"  # of the functions' names
-    if not begin.isidentifier():
-        raise OphookError("op_build", f"OPS_PROJECT_NAME={begin}", allowed="a name of C")
+    begin = package.beginning()
     project = Project.compiled(library, {})
     made: list[Prototype] = []
     left: list[str] = []

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
+from ophook_npu.kernel import package
 from ophook_npu.kernel.project import Project
 
 _WHERE = "npu_op_package"
@@ -46,8 +47,6 @@ class Description:
         """
         if not self.values["base"]:
             raise OphookError(_WHERE, f"{self.name} has no kernels", todo="npu_op_kernel_library, npu_op_package_add")
-        if defined := [one for one in self.values["options"] if one.startswith("-D")]:
-            raise OphookError(_WHERE, f"{self.name}: {defined[0]} for the host side is not simulated")
         base = Path(self.values["base"][0])
         named: dict[str, Path] = {}
         folders = [base]
@@ -61,7 +60,11 @@ class Description:
         hosts = [Path(one) for one in self.values["hosts"]]
         others = {file for folder in folders if folder.is_dir() for file in folder.glob("*.cpp")} - {*hosts}
         kernels = sorted({*others, *named.values()})
-        return Project.listed(self.file.parent, hosts, kernels, include, of_types=named, defines=self._defines())
+        project = Project.listed(self.file.parent, hosts, kernels, include, of_types=named, defines=self._defines())
+        project.host_macros = tuple(one for one in self.values["options"] if one.startswith(("-D", "-U")))
+        project.begin = package.beginning()
+        project.own_api = tuple(path for path in map(Path, self.values["api"]) if path.is_file())
+        return project
 
     def _defines(self) -> dict[str, str]:
         found = {}

@@ -353,7 +353,7 @@ def _write_launches(job: _Job, root: Path) -> Path:
 
 
 def _run(command: Sequence[str], what: str, seen: Sequence[str] = ()) -> str:
-    result = toolchain.run(command)
+    result = toolchain.run_as_device(command)
     if result.returncode:
         todo = build.hint(result.stderr, "950" if _OF_950 in seen else "A2")
         raise OphookError(WHERE, build.explained(result.stderr, what, command), todo=todo)

@@ -172,6 +172,28 @@ def test_numbers_of_half_precision_in_cpp(root: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "1:3c00 0:0000 2.5:4100 65504:7bff 16.2031 3.03125 3dcd"), done.stderr
 
 
+def test_a_program_asks_for_its_processor_and_writes_into_the_log(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "asks.cpp").write_text(
+        "#include <aclnn/opdev/platform.h>\n#include <acl/acl.h>\n#include <cstdio>\n"
+        'extern "C" void DlogRecord(int module, int level, const char* format, ...) __attribute__((weak));\n'
+        'extern "C" void DlogFlush();\n'
+        "int main() {\n"
+        "  if (aclInit(nullptr) || aclrtSetDevice(0) || !DlogRecord) return 1;\n"
+        "  const auto& now = op::GetCurrentPlatformInfo();\n"
+        '  DlogRecord(63, 3, "%s of %d", "one", 2), DlogFlush();\n'
+        "  const bool known = now.Valid() && now.GetSocVersion() == op::SocVersion::ASCEND910_93;\n"
+        '  std::printf("%d %s %u %u %d", known, now.GetSocLongVersion().c_str(), now.GetCubeCoreNum(),\n'
+        "              now.GetVectorCoreNum(), int(now.GetBlockSize()));\n"
+        "}\n"
+    )
+    links = ("-lascendcl", "-lascendalog", f"-Wl,-rpath,{root / 'lib64'}")
+    program = _compile(root, tmp_path / "asks.cpp", tmp_path / "asks", *links)
+    environ = {**os.environ, "OPHOOK_SIM_SOC": "Ascend910_9382"}
+    done = subprocess.run([program], env=environ, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "1 Ascend910_9382 24 48 32"), done
+    assert "[ERROR] one of 2" in done.stderr
+
+
 def test_a_functions_header_is_named_as_the_function_but_for_what_data_says() -> None:
     assert headers.header_of("aclnnAddRmsNormCast") == "aclnn_add_rms_norm_cast.h"
     assert headers.header_of("aclnnUpsampleNearest2d") == "aclnn_upsample_nearest2d.h"

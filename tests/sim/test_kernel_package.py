@@ -233,7 +233,7 @@ def test_lists_initial_values_and_no_outputs(run_sim, tmp_path: Path) -> None:
     header = (tmp_path / "given" / "op_api/include/aclnn_spread.h").read_text()
     for array, flags, which in (("IntArray", "BoolArray", ""), ("Tensor", "Tensor", "Tensor")):
         given = f"aclTensor* xRef, const acl{array}* size, const aclScalar* by, const aclScalarList* plus"
-        text = f"aclnnSpread{which}GetWorkspaceSize({given}, const acl{flags}* flagsOptional, aclTensor* out, uint64_t*"
+        text = f"aclnnSpread{which}GetWorkspaceSize({given}, const acl{flags}* flagsOptional, const aclTensor* out, "
         assert text in header, header
     assert "161002" in done.stdout and "x must be given" in done.stdout, done.stdout + done.stderr
     assert "tells no shape True" in done.stdout, done.stdout

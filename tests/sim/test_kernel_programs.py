@@ -247,6 +247,32 @@ def test_cmake_knows_the_language(tmp_path: Path) -> None:
     assert done.returncode == 0 and f"{PRINTED}\n{RIGHT}" in done.stdout, done.stdout + done.stderr
 
 
+# A source that takes the compiler's names for absent, and a member that has the name of a type that its class used.
+OF_CLANG = """
+#ifndef EVENT_ID0
+#define EVENT_ID0 0
+#endif
+#include "kernel_operator.h"
+enum class KIND { ONE };
+template <KIND kind>
+struct Of {
+  static constexpr bool KIND = kind == KIND::ONE;
+  int64_t word = KIND;
+};
+extern "C" __global__ __aicore__ void f(GM_ADDR x) { *x = Of<KIND::ONE>().word; }
+"""
+
+
+def test_what_the_devices_compiler_takes_and_gcc_does_not(tmp_path: Path) -> None:
+    source, made = tmp_path / "of_clang.asc", tmp_path / "of_clang.o"
+    source.write_text(OF_CLANG)
+    program.compile([str(source), "-c", "-o", str(made)])
+    assert made.stat().st_size
+    source.write_text(f"{OF_CLANG}\nint* g(const int* x) {{ return x; }}\n")  # an error that GCC may let pass, too
+    with pytest.raises(OphookError, match=r"invalid conversion from .const int\*. to .int\*."):
+        program.compile([str(source), "-c", "-o", str(made)])
+
+
 def test_errors_name_the_line(tmp_path: Path) -> None:
     source = tmp_path / "wrong.asc"
     source.write_text('#include "kernel_operator.h"\n\n__global__ void f() {\n  AscendC::GetTPipePtr();\n}\n')

@@ -19,6 +19,8 @@ find_package(ASC REQUIRED)
 npu_op_package(mine TYPE @TYPE CONFIG ENABLE_SOURCE_PACKAGE True)
 npu_op_kernel_sources(kernels OP_TYPE AddCustom KERNEL_FILE the_kernel.cpp)
 file(GLOB hosts op_host/*.cpp)
+file(GLOB own op_api/*)
+file(COPY ${own} DESTINATION ${ASCEND_AUTOGEN_PATH})
 npu_op_code_gen(SRC ${hosts} PACKAGE mine OUT_DIR ${ASCEND_AUTOGEN_PATH} @HOST)
 file(GLOB written ${ASCEND_AUTOGEN_PATH}/aclnn_*.cpp)
 npu_op_library(opapi ACLNN ${written})
@@ -27,6 +29,35 @@ npu_op_kernel_library(kernels SRC_BASE ${CMAKE_CURRENT_SOURCE_DIR}/op_kernel TIL
 npu_op_kernel_options(kernels ALL OPTIONS -g @KERNEL)
 npu_op_package_add(mine LIBRARY tiling opapi kernels)
 npu_op_package_add(mine FILES README.md PACKAGE_PATH doc)
+if(own)
+    npu_op_package_add(mine FILES op_api/aclnn_add_custom.h TYPE ACLNN)
+endif()
+"""
+OWN_API = """
+#include "aclnn_add_custom.h"
+#include "aclnnInner_add_custom.h"
+#include "aclnn/opdev/platform.h"
+extern "C" {
+aclnnStatus aclnnAddCustomGetWorkspaceSize(const aclTensor* x, const aclTensor* y, const aclTensor* z, uint64_t* size,
+                                           aclOpExecutor** executor) {
+  if (!op::GetCurrentPlatformInfo().Valid()) return 1;
+  return aclnnInnerAddCustomGetWorkspaceSize(x, y, z, size, executor);
+}
+aclnnStatus aclnnAddCustom(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {
+  return aclnnInnerAddCustom(workspace, size, executor, stream);
+}
+}
+"""
+OWN_HEADER = """
+#pragma once
+#include "aclnn/acl_meta.h"
+#pragma GCC visibility push(default)
+extern "C" {
+aclnnStatus aclnnAddCustomGetWorkspaceSize(const aclTensor*, const aclTensor*, const aclTensor*, uint64_t*,
+                                           aclOpExecutor**);
+aclnnStatus aclnnAddCustom(void*, uint64_t, aclOpExecutor*, aclrtStream);
+}
+#pragma GCC visibility pop
 """
 CALLER = """
 cmake_minimum_required(VERSION 3.16)
@@ -112,9 +143,16 @@ def test_the_file_that_a_project_makes_installs_its_package(project: Path, tmp_p
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("kind", ["STATIC", "SHARED"])
+@pytest.mark.parametrize("kind", ["STATIC", "SHARED", "SHARED with functions of its own"])
 def test_a_program_links_to_the_library_of_a_project(kind: str, project: Path, tmp_path: Path) -> None:
-    write(project, TYPE=kind)
+    own = "own" in kind
+    write(project, TYPE=kind.split()[0], HOST="COMPILE_OPTIONS -g -DGIVEN=1" if own else "")
+    if own:
+        host = next((project / "op_host").glob("*.cpp"))
+        host.write_text(f"#if GIVEN != 1\n#error nothing was given\n#endif\n{host.read_text()}")
+        (project / "op_api").mkdir()
+        (project / "op_api" / "aclnn_add_custom.cpp").write_text(OWN_API)
+        (project / "op_api" / "aclnn_add_custom.h").write_text(OWN_HEADER)
     caller = tmp_path / "caller"
     caller.mkdir()
     (caller / "CMakeLists.txt").write_text(CALLER)
@@ -124,6 +162,7 @@ def test_a_program_links_to_the_library_of_a_project(kind: str, project: Path, t
         " && cmake --build build --target binary install"
         " && cmake -S caller -B called -DCMAKE_PREFIX_PATH=$PWD/installed && cmake --build called && called/caller",
         tmp_path,
+        **({"OPS_PROJECT_NAME": "aclnnInner"} if own else {}),
     )
     assert done.stdout.endswith("failed 0, wrong 0\n"), done.stdout + done.stderr
 
@@ -132,7 +171,10 @@ def test_a_program_links_to_the_library_of_a_project(kind: str, project: Path, t
     ("values", "told"),
     [
         ({"TYPE": "ZIP"}, "npu_op_package(mine TYPE ZIP); allowed: RUN, SHARED, STATIC"),
-        ({"TYPE": "RUN", "HOST": "COMPILE_OPTIONS -DX"}, "mine: -DX for the host side is not simulated"),
+        (
+            {"TYPE": "RUN", "KERNEL": ")\nnpu_op_kernel_options(kernels AddCustom OPTIONS -DX"},
+            "-DX for AddCustom alone is not simulated",
+        ),
     ],
 )
 def test_what_is_not_simulated_is_named(values: dict[str, str], told: str, project: Path, tmp_path: Path) -> None:

@@ -73,10 +73,12 @@ int launch_blind(aclrtStream stream, const char* name, T what, sim_run run) {
 }
 
 #ifdef OPHOOK_NEWER_ACL
-// Calls `one` for each copy, with its kind: to the device or to the host, and all the same way.
+// Calls `one` for each copy, with its kind: to the device or to the host, and all the same way. `failed`: the copy
+// whose attributes are wrong, or SIZE_MAX.
 template <typename One>
 int each(const char* caller, void** to, size_t* capacities, void** from, size_t* sizes, size_t count,
-         aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups, One one) {
+         aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups, size_t* failed, One one) {
+  *failed = SIZE_MAX;
   for (const void* given :
        {static_cast<const void*>(to), static_cast<const void*>(capacities), static_cast<const void*>(from),
         static_cast<const void*>(sizes), static_cast<const void*>(attributes), static_cast<const void*>(begins)})
@@ -91,14 +93,21 @@ int each(const char* caller, void** to, size_t* capacities, void** from, size_t*
       return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attrsIndexes[%zu] is %zu", caller, group, begins[group]);
     const bool to_device = attributes[group].dstLoc.type == ACL_MEM_LOCATION_TYPE_DEVICE;
     const auto own = to_device ? ACL_MEMCPY_HOST_TO_DEVICE : ACL_MEMCPY_DEVICE_TO_HOST;
-    if (to_device == (attributes[group].srcLoc.type == ACL_MEM_LOCATION_TYPE_DEVICE) || (group && own != kind))
+    if (to_device == (attributes[group].srcLoc.type == ACL_MEM_LOCATION_TYPE_DEVICE) || (group && own != kind)) {
+      *failed = begins[group];
       return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
                       "%s: the copies have to go from the host to a device, or all from a device to the host", caller);
+    }
     kind = own;
   }
   for (size_t i = 0; i < count; ++i)
     if (int code = one(to[i], capacities[i], from[i], sizes[i], kind)) return code;
   return ACL_SUCCESS;
+}
+auto on(aclrtStream stream) {
+  return [stream](void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
+    return aclrtMemcpyAsync(to, capacity, from, size, kind, stream);
+  };
 }
 #endif
 
@@ -168,17 +177,27 @@ SIM_API aclError aclrtMemcpyAsyncWithDesc(void* description, aclrtMemcpyKind kin
 }
 
 #ifdef OPHOOK_NEWER_ACL
+SIM_API aclError aclrtMemcpyBatch(void** to, size_t* capacities, void** from, size_t* sizes, size_t count,
+                                  aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups, size_t* failed) {
+  REQUIRE(failed);
+  return each(__func__, to, capacities, from, sizes, count, attributes, begins, groups, failed, aclrtMemcpy);
+}
 SIM_API aclError aclrtMemcpyBatchV2(void** to, size_t* capacities, void** from, size_t* sizes, size_t count,
                                     aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups) {
-  return each(__func__, to, capacities, from, sizes, count, attributes, begins, groups, aclrtMemcpy);
+  size_t failed;
+  return each(__func__, to, capacities, from, sizes, count, attributes, begins, groups, &failed, aclrtMemcpy);
+}
+SIM_API aclError aclrtMemcpyBatchAsync(void** to, size_t* capacities, void** from, size_t* sizes, size_t count,
+                                       aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups, size_t* failed,
+                                       aclrtStream stream) {
+  REQUIRE(failed);
+  return each(__func__, to, capacities, from, sizes, count, attributes, begins, groups, failed, on(stream));
 }
 SIM_API aclError aclrtMemcpyBatchAsyncV2(void** to, size_t* capacities, void** from, size_t* sizes, size_t count,
                                          aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups,
                                          aclrtStream stream) {
-  return each(__func__, to, capacities, from, sizes, count, attributes, begins, groups,
-              [stream](void* one, size_t capacity, const void* other, size_t size, aclrtMemcpyKind kind) {
-                return aclrtMemcpyAsync(one, capacity, other, size, kind, stream);
-              });
+  size_t failed;
+  return each(__func__, to, capacities, from, sizes, count, attributes, begins, groups, &failed, on(stream));
 }
 #endif
 

@@ -146,6 +146,24 @@ Tag begin(Communicator& comm, Tag tag, std::initializer_list<Given> buffers) {
   return tag;
 }
 
+// What a rank sends or receives in parts of any size.
+struct Side {
+  const void* memory;
+  HcclDataType dtype;
+  Parts parts;
+};
+HcclResult exchange(const Comm& comm, aclrtStream stream, const char* name, HcclCMDType command, const Side& sends,
+                    const Side& receives) {
+  all_run(comm);
+  need(sends.dtype == receives.dtype, HCCL_E_PARA, "what is sent and received differs in data type");
+  const Given in = device_memory(sends.memory, end_of(sends.parts), "sendBuf"),
+              out = device_memory(receives.memory, end_of(receives.parts), "recvBuf");
+  return launch(
+      comm, stream, name, {{in}, {out}},
+      [=, tag = Tag{uint32_t(command), uint32_t(sends.dtype)}, sent = sends.parts, received = receives.parts](
+          Communicator& c) { all_to_all(c, begin(c, tag, {in, out}), in.memory, sent, out.memory, received); });
+}
+
 }  // namespace
 }  // namespace sim::hccl
 
@@ -312,15 +330,29 @@ SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, cons
                                  const void* receive_offsets, HcclDataType receive_type, HcclComm handle,
                                  aclrtStream stream) {
   return entry("HcclAlltoAllV", handle, [&](const Comm& comm) {
-    all_run(comm);
-    need(send_type == receive_type, HCCL_E_PARA, "what is sent and received differs in data type");
     const Parts sent = listed_parts(comm->ranks, send_counts, send_offsets, sized(send_type));
     const Parts received = listed_parts(comm->ranks, receive_counts, receive_offsets, sized(receive_type));
-    const Given in = device_memory(from, end_of(sent), "sendBuf"), out = device_memory(to, end_of(received), "recvBuf");
-    return launch(comm, stream, "HcclAlltoAllV", {{in}, {out}}, [=](Communicator& c) {
-      all_to_all(c, begin(c, {HCCL_CMD_ALLTOALLV, uint32_t(send_type)}, {in, out}), in.memory, sent, out.memory,
-                 received);
-    });
+    return exchange(comm, stream, "HcclAlltoAllV", HCCL_CMD_ALLTOALLV, {from, send_type, sent},
+                    {to, receive_type, received});
+  });
+}
+
+// counts[i * ranks + j]: what rank i sends to rank j. The parts lie one behind the other, by rank.
+SIM_API HcclResult HcclAlltoAllVC(const void* from, const void* counts, HcclDataType send_type, const void* to,
+                                  HcclDataType receive_type, HcclComm handle, aclrtStream stream) {
+  return entry("HcclAlltoAllVC", handle, [&](const Comm& comm) {
+    not_on({"Ascend310P"});
+    need(counts, HCCL_E_PTR, "sendCountMatrix is null");
+    need(from != to || !from, HCCL_E_PARA, "sendBuf and recvBuf are the same");
+    const auto* matrix = static_cast<const uint64_t*>(counts);
+    Parts sent, received;
+    for (uint64_t i = 0, to_begin = 0, from_begin = 0; i < comm->ranks; ++i) {
+      sent.push_back({to_begin, matrix[comm->rank * uint64_t(comm->ranks) + i] * sized(send_type)});
+      received.push_back({from_begin, matrix[i * comm->ranks + comm->rank] * sized(receive_type)});
+      to_begin += sent.back().size, from_begin += received.back().size;
+    }
+    return exchange(comm, stream, "HcclAlltoAllVC", HCCL_CMD_ALLTOALLVC, {from, send_type, sent},
+                    {to, receive_type, received});
   });
 }
 

@@ -152,6 +152,11 @@ HcclResult entry(const char* name, HcclComm handle, const std::function<HcclResu
 void need(bool holds, HcclResult code, const std::string& what) {
   if (!holds) throw Refused{code, what};
 }
+void not_on(std::initializer_list<const char*> families) {
+  const std::string soc = sim_current_soc()->name;
+  for (const char* family : families)
+    need(soc.rfind(family, 0), HCCL_E_NOT_SUPPORT, "an " + soc + " has no such function");
+}
 
 size_t sized(HcclDataType dtype) {
   const size_t size = dtype_size(dtype);
@@ -256,13 +261,6 @@ Secret derived(const Secret& from, const std::string& what) {
     std::copy(half.begin(), half.end(), out.begin() + part * int(half.size()));
   }
   return out;
-}
-
-// Products that a function's page leaves out.
-void not_on(std::initializer_list<const char*> families) {
-  const std::string soc = sim_current_soc()->name;
-  for (const char* family : families)
-    need(soc.rfind(family, 0), HCCL_E_NOT_SUPPORT, "an " + soc + " has no such function");
 }
 
 // A name that is the same for all ranks.
@@ -522,5 +520,59 @@ SIM_API int64_t ophook_hccl_patience() {
     return kExecutionTimeout.count();  // no communicator is made with such a variable
   }
 }
+
+SIM_API const char* HcclGetErrorString(HcclResult code) {
+  constexpr const char* texts[] = {
+      "no error",
+      "parameter error",
+      "empty pointer",
+      "memory error",
+      "internal error",
+      "not support feature",
+      "not found specific resource",
+      "resource unavailable",
+      "call system interface error",
+      "timeout",
+      "open file fail",
+      "tcp connect fail",
+      "roce connect fail",
+      "tcp transfer fail",
+      "roce transfer fail",
+      "call runtime api fail",
+      "call driver api fail",
+      "call profiling api fail",
+      "call cce api fail",
+      "call network api fail",
+      "try again",
+      "error cqe",
+      "error communicator suspending",
+      "retry constraint",
+      "out of memory",
+  };
+  return size_t(code) < std::size(texts) ? texts[code] : "unknown error";
+}
+
+// Functions of an Atlas A3, or for more ranks than a machine runs: refused, and named.
+#define ABSENT(function, parameters, ...)                             \
+  SIM_API HcclResult function parameters {                            \
+    try {                                                             \
+      not_on({__VA_ARGS__});                                          \
+    } catch (const Refused& refused) {                                \
+      return refuse(refused.code, #function, refused.what);           \
+    }                                                                 \
+    return refuse(HCCL_E_NOT_SUPPORT, #function, "is not simulated"); \
+  }
+#define A3_ALONE "Ascend910B", "Ascend310P", "Ascend950"
+ABSENT(HcclCommSetMemoryRange, (HcclComm, void*, size_t, size_t, uint64_t), A3_ALONE)
+ABSENT(HcclCommUnsetMemoryRange, (HcclComm, void*), A3_ALONE)
+ABSENT(HcclCommActivateCommMemory, (HcclComm, void*, size_t, size_t, aclrtDrvMemHandle, uint64_t), A3_ALONE)
+ABSENT(HcclCommDeactivateCommMemory, (HcclComm, void*), A3_ALONE)
+ABSENT(HcclCommWorkingDevNicSet, (HcclComm, uint32_t*, bool*, uint32_t), A3_ALONE)
+ABSENT(HcclGetRootInfoScalable, (HcclRootInfo*), "Ascend310P", "Ascend950")
+ABSENT(HcclCommInitRootInfoScalable,
+       (uint32_t, uint32_t, const HcclRootInfo*, uint32_t, uint32_t, const HcclCommConfig*, HcclComm*), "Ascend310P",
+       "Ascend950")
+ABSENT(HcclSetCommConfig, (HcclComm, HcclConfig, HcclConfigValue))
+ABSENT(HcclGetCommConfig, (HcclComm, HcclConfig, HcclConfigValue*))
 
 }  // extern "C"

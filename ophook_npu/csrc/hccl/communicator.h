@@ -94,6 +94,7 @@ struct Refused {
   std::string what;
 };
 void need(bool holds, HcclResult code, const std::string& what);
+void not_on(std::initializer_list<const char*> families);  // products that a function's page leaves out
 size_t sized(HcclDataType dtype);
 void in_group(const Comm& comm, uint32_t rank, const char* what);
 

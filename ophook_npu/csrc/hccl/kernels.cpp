@@ -10,8 +10,20 @@
 namespace sim::hccl {
 namespace {
 
-// What a kernel gets as the address of its context. Its bytes say nothing: the vendor's pages do not describe them.
+// What the vendor's kernels read at the address of their context, on an Atlas A2, by structures of their own; no page
+// describes it. On an Atlas A3 it begins alike, and has its own two windows in place of the first two of these. What
+// stands behind, of links between servers, is 0.
+struct Read {
+  uint64_t workspace = 0, workspace_size = 0;
+  uint32_t rank = 0, ranks = 0;
+  uint64_t window = 0;  // bytes
+  uint64_t in[32] = {}, out[32] = {};
+  uint64_t others[1100] = {};
+};
+
+// What a kernel gets as the address of its context.
 struct Context {
+  Read read;
   std::weak_ptr<Communicator> of;
   std::shared_ptr<Window> own;  // both windows: the one that others write, and behind it the other
   Windows others;
@@ -42,6 +54,15 @@ uint32_t product() {
   return soc.rfind("Ascend950", 0) == 0 ? 950 : soc.rfind("Ascend910_93", 0) == 0 ? 3 : 2;
 }
 
+// Both windows of a rank, one behind the other; nullptr: it is on another machine.
+uint8_t* memory_of(const Context& context, const Communicator& comm, uint32_t rank) {
+  const auto other = context.others.find(rank);
+  const Window* found = rank == comm.rank               ? context.own.get()
+                        : other == context.others.end() ? nullptr
+                                                        : other->second.get();
+  return found ? reinterpret_cast<uint8_t*>(found->memory()) : nullptr;
+}
+
 std::shared_ptr<Context> make(const Comm& comm) {
   auto context = std::make_shared<Context>();
   context->of = comm;
@@ -50,6 +71,15 @@ std::shared_ptr<Context> make(const Comm& comm) {
   for (uint32_t i = 0; i < comm->ranks; ++i)
     if (i != comm->rank && comm->runs(i) && !comm->link->remote(i)) peers.push_back(i);
   context->others = exchange_windows(*comm, *context->own, peers);
+  Read& read = context->read;
+  read.rank = comm->rank, read.ranks = comm->ranks, read.window = comm->buffer;
+  const bool a2 = product() == 2;
+  for (uint32_t i = 0; i < std::min<uint32_t>(comm->ranks, std::size(read.in)); ++i) {
+    const auto* memory = memory_of(*context, *comm, i);
+    if (!memory || !(a2 || i == comm->rank)) continue;
+    read.in[a2 ? i : 0] = reinterpret_cast<uint64_t>(memory);
+    (a2 ? read.out[i] : read.in[1]) = reinterpret_cast<uint64_t>(memory) + comm->buffer;
+  }
   std::lock_guard lock(contexts().mutex);
   contexts().all[context.get()] = context;
   return context;
@@ -69,11 +99,8 @@ void* window(const void* address, uint32_t rank, int out) {
   const auto context = find(address);
   const Comm comm = context ? context->of.lock() : nullptr;
   if (!comm) return nullptr;
-  const auto other = context->others.find(rank);
-  const Window* found = rank == comm->rank               ? context->own.get()
-                        : other == context->others.end() ? nullptr
-                                                         : other->second.get();
-  return found ? found->memory() + (out ? comm->buffer : 0) : nullptr;
+  uint8_t* memory = memory_of(*context, *comm, rank);
+  return memory ? memory + (out ? comm->buffer : 0) : nullptr;
 }
 
 // Where the blocks of the ranks begin.

@@ -12,6 +12,7 @@ import torch_npu  # noqa: F401
 
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL_V, ALL_TO_ALL, BATCH_WRITE = 2, 6, 7, 8, 10, 18
+OF_950 = 20  # HCCL_CMD_HALF_ALLTOALLV
 opapi, acl = ctypes.CDLL("libopapi.so"), ctypes.CDLL("libascendcl.so")
 acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
 opapi.aclCreateTensor.restype = ctypes.c_void_p
@@ -133,7 +134,7 @@ def refused() -> None:
     assert "the name of group 0 is null or empty" in problem, problem
     problem = call(GROUP, x, y, 0, ALL_REDUCE, 8, setting=4)
     assert "the tiling is of group 'another', the context of group" in problem, problem
-    problem = call(GROUP, x, y, 4, ALL_TO_ALL_V, 1)
+    problem = call(GROUP, x, y, 4, OF_950, 1)
     assert "161002" in problem and "the tiling function of GroupDemo refuses the call" in problem, problem
     problem = call(GROUP, x, y, 6, BATCH_WRITE, 8)
     assert "on an Atlas A2 it writes between servers only" in problem, problem

@@ -291,3 +291,29 @@ inline void Sparse(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z) {
 }
 extern "C" __global__ __aicore__ void sparse(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) { Sparse<false>(x, w, index, z); }
 extern "C" __global__ __aicore__ void sparse_without_index(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) { Sparse<true>(x, w, index, z); }
+
+// A structure of older products, which templates for several name.
+extern "C" __global__ __aicore__ void of_older_products(GM_ADDR z) {
+  GlobalTensor<half> to;
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(z), 16);
+  FixpipeParams<float> params(1, 8, 0, 16);
+  params.nz2ndParams = {true, 1, 0, 0, 16};
+  params.quantParams = {QuantMode_t::F322F16};
+  Fixpipe(to, LocalTensor<float>(), params);
+}
+
+// A tensor that is only declared is the beginning of L0C, for Mmad and for Fixpipe. z: 16 x 16 ones times ones.
+extern "C" __global__ __aicore__ void only_declared(GM_ADDR z) {
+  GlobalTensor<float> to;
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 256);
+  LocalTensor<half> a(TPosition::A2, 0, 256), b(TPosition::B2, 0, 256);
+  LocalTensor<float> c;
+  InitConstValue(a, InitConstValueParams<half>(1, 1, 0, half(1)));
+  InitConstValue(b, InitConstValueParams<half>(1, 1, 0, half(1)));
+  SetFlag<HardEvent::MTE1_M>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE1_M>(EVENT_ID0);
+  Mmad(c, a, b, MmadParams(16, 16, 16, 0, false, true));
+  SetFlag<HardEvent::M_FIX>(EVENT_ID0);
+  WaitFlag<HardEvent::M_FIX>(EVENT_ID0);
+  Fixpipe(to, c, FixpipeParamsV220(16, 16, 16, 16, false));
+}

@@ -131,6 +131,7 @@ int contexts() {
   node.attrs = RuntimeAttrs(attrs);
 
   TilingContext tiling(node);
+  SAY(!tiling.SetAicpuBlockDim(6) && tiling.GetAicpuBlockDim() == 6);
   SAY(tiling.GetDynamicInputShape(2, 1)->GetShape() == Shape({7}) && !tiling.GetOptionalInputShape(1));
   SAY(tiling.GetIrInputInstanceInfo(2)->GetInstanceStart() == 1 && tiling.GetDynamicInputDesc(2, 0)->IsExist());
   SAY(!tiling.GetInputStride(0) && tiling.GetInputOffset(0) == -1 && !tiling.InputIsView(0));
@@ -197,6 +198,12 @@ int platform() {
   asked.ReserveLocalMemory(platform_ascendc::ReservedSize::RESERVED_SIZE_16K);
   asked.GetCoreMemSize(platform_ascendc::CoreMemType::UB, bytes);
   SAY(bytes == 176 * 1024 && asked.GetVecRegLen() == 0);
+  std::string text, size;
+  SAY(infos.GetPlatformResWithLock("version", "Short_SoC_version", text) && text == "Ascend910B");
+  SAY(infos.GetPlatformRes("AICoreSpec", "ub_size", size) && size == "196608");
+  SAY(!infos.GetPlatformRes("AICoreintrinsicDtypeMap", "Intrinsic_mmad", text));
+  infos.soc = "Ascend910_9382";
+  SAY(infos.GetPlatformRes("version", "Short_SoC_version", text) && text == "Ascend910_93");
   return 0;
 }
 

@@ -8,6 +8,11 @@ static_assert(ONE_REPEAT_FLOAT_SIZE == B32_DATA_NUM_PER_REPEAT && B32_DATA_NUM_P
 static_assert(FULL_MASK == ~uint64_t{0} && PI > 3.14f && std::is_same_v<decltype(abs(-0.5f)), float>, "");
 static_assert(TWO == 2 && std::is_same_v<decltype(sbitset0(sbitset1(8, 1), 3)), uint64_t>, "");
 
+static_assert(CeilAlign(uint64_t{17}, 16) == 32 && AscendC::Ceil(17, 16) == 2 && QF322F16_PRE > VREQ8, "");
+static_assert(clz(uint64_t{1}) == 63 && sflbits(int64_t{1}) == 62 && bcnt0(uint64_t{7}) == 61 && bcnt1(uint64_t{7}) == 3, "");
+static_assert(sff0(uint64_t{7}) == 3 && sff1(uint64_t{8}) == 3 && std::is_same_v<__bf16, bfloat16_t>, "");
+static_assert(sizeof(AscendC::fp8_e8m0_t) == 1 && pad_t::PAD_NONE == AscendC::pad_t::PAD_NONE, "");
+
 constexpr int32_t kCount = 128;
 
 inline void copy_in(const LocalTensor<float>& to, GM_ADDR from, int32_t count) {
@@ -60,11 +65,14 @@ extern "C" __global__ __aicore__ void placed(GM_ADDR x, GM_ADDR z) {
   gone.Destroy();
   TPipe pipe;
   pipe.InitBuffer(other, 32);
-  LocalTensor<float> k = kept.Get<float>(), numbered, pointed;
+  LocalTensor<float> k = kept.Get<float>(), numbered, pointed, begun;
   copy_in(k, x, kCount);
   numbered.address_.logicPos = static_cast<uint8_t>(TPosition::VECIN);
   numbered.address_.bufferAddr = 1024;
   numbered.address_.dataLen = 64 * 4;
+  begun.InitBuffer(1024, 64);
+  begun.address_.logicPos = static_cast<uint8_t>(TPosition::VECIN);
+  assert(begun.GetSize() == 64 && begun.GetPhyAddr() == numbered.GetPhyAddr());
   pointed.address_.logicPos = static_cast<uint8_t>(TPosition::VECOUT);
   pointed.address_.bufferAddr = reinterpret_cast<uint64_t>((__ubuf__ float*)k[64].GetPhyAddr());
   assert(numbered.GetSize() == 64 && numbered[16].GetSize() == 48 && pointed.GetPhyAddr() == k.GetPhyAddr(64));
@@ -148,7 +156,7 @@ void neighbours(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   copy_out(workspace + core * bytes, a, kCount);
   if (!wrong) {
     CrossCoreSetFlag<0, PIPE_MTE3>(3);
-    CrossCoreWaitFlag(3);
+    WaitEvent(3);
   }
   SetFlag<HardEvent::MTE3_MTE2>(EVENT_ID1);
   WaitFlag<HardEvent::MTE3_MTE2>(EVENT_ID1);
@@ -161,6 +169,48 @@ extern "C" __global__ __aicore__ void neighbours_wrong(GM_ADDR x, GM_ADDR z, GM_
 extern "C" __global__ __aicore__ void nobody_sets(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   if (GetBlockIdx() == 0) CrossCoreSetFlag<0, PIPE_MTE3>(3);
   CrossCoreWaitFlag(3);  // core 1 never sets it
+}
+
+// z: 8 numbers of every second block of x, then 8 of one value.
+extern "C" __global__ __aicore__ void older(GM_ADDR x, GM_ADDR z) {
+  PRELOAD(2);
+  ASCENDC_REPORT_NOT_SUPPORT(false, "nothing on the device")
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values;
+  pipe.InitBuffer(values, 2 * 32);
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), 24);
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 24);
+  DataCopyParams every;
+  every.blockCount = 2, every.blockLen = 1, every.srcGap = 1, every.dstGap = 0;
+  DataCopy(values.Get<float>(), from, every);
+  SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  DataCopy(to, values.Get<float>(), 16);
+  InitOutput(to[16], 8, 2.5f);
+
+  TBuf<TPosition::VECCALC> others;
+  pipe.InitBuffer(others, 5 * 32);
+  LocalTensor<int32_t> w = others.Get<int32_t>();
+  LocalTensor<float> f = others.Get<float>();
+  w(0) = 6, w(0) |= 1, w(0) %= 4, w(0) <<= 2;
+  assert(w(0)++ == 12 && --w(0) == 12 && get_imm(32) == get_imm(0) + 32);
+  Duplicate(w[8], int32_t(-3), 8);  // as a float it is no number
+  Abs(f[8], f[8], 8);
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  assert(w(8) == 0x7ffffffd);
+  SetFlag<HardEvent::S_V>(EVENT_ID0);
+  WaitFlag<HardEvent::S_V>(EVENT_ID0);
+  Duplicate(f[8], 2.0f, 8);
+  Sum(f[16], f[8], SumParams{1, 6, 6});  // a single row of any length
+  LocalTensor<half> h = others.Get<half>()[48];
+  Duplicate(h, half(1.0009765625f), 16);
+  Duplicate(h[16], half(0.00048828125f), 16);
+  Axpy(h[16], h, half(1.0009765625f), 16);  // the product is rounded, and then the sum
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  assert(f(16) == 12 && float(h(16)) == 1.001953125f);
 }
 
 // z = (x + x) * x - x of whole tensors; then what the kernel was given by value, and two numbers' least and most.

@@ -97,7 +97,7 @@ def test_debug_mode_1_moves_nothing() -> None:
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"mode": 4, "command": ALL_TO_ALL_V}, "opType is 8; allowed on an Atlas A2: 2, 6, 7, 10, 18"),
+        ({"mode": 4, "command": 20}, "opType is 20; allowed on an Atlas A2: 2, 6, 7, 8, 10, 18"),
         ({"mode": 0, "setting": 5}, "debugMode is 5; allowed: 1 to 4"),
         ({"mode": 0, "setting": 6}, "groupName has 129 bytes; allowed: up to 128"),
     ],

@@ -148,6 +148,17 @@ def test_conversions_that_do_not_exist_are_refused() -> None:
     assert "multiples of 16" in next(f.what for f in report.errors if f.call == "Fixpipe")
 
 
+def test_parameters_of_older_products_are_refused() -> None:
+    report = Entry(SOURCE, name="of_older_products").run([Argument("z", Block((16,), 1), OUTPUT)], 1)
+    assert any("FixpipeParams is not simulated: use FixpipeParamsV220" in f.what for f in report.errors)
+
+
+def test_a_tensor_that_is_only_declared_is_the_beginning_of_l0c() -> None:
+    z = Block((256,), 0)
+    report = Entry(SOURCE, name="only_declared").run([Argument("z", z, OUTPUT)], 1)
+    assert not report.errors and (z.array(False) == 16).all(), [str(f) for f in report.errors]
+
+
 SPARSE = 32, 48, 128  # m, n, k
 
 

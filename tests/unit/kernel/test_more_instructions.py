@@ -85,6 +85,13 @@ def test_single_numbers_and_older_names() -> None:
     assert not report.errors and told == ({"division_by_zero"} if platform.machine() == "x86_64" else set()), told
 
 
+def test_names_that_the_vendors_operators_use() -> None:
+    x = np.arange(24, dtype=np.float32)
+    z, report = run("older", x, 24)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert z.tolist() == [*x[:8], *x[16:], *[2.5] * 8]
+
+
 def test_dequantization() -> None:
     x = np.random.default_rng(3).integers(-500, 500, 64).astype(np.int16)
     z, report = run("dequantized", x.view(np.float32), 64)

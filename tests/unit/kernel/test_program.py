@@ -4,7 +4,7 @@ import pytest
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import threads
-from ophook_npu.sim.kernel_text import translated
+from ophook_npu.sim.kernel_text import kernels, translated
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,24 @@ def test_kernels_that_call_functions_of_threads_are_none(mark: str) -> None:
 def test_the_trap_instruction() -> None:
     made = translated('__global__ void f() { asm("trap"); asm volatile ( "trap" ); }', "f.asc")
     assert made.count("AscendC::Trap();") == 2 and "asm" not in made
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("__global__ void f(int* x) {}", True),
+        ('struct S {}; extern "C" { __global__ void f(int* x) {} }', True),
+        ('extern "C" __global__ void f(int* x) {}', True),
+        ("__global__ void f(int* x);", False),
+        ("namespace n { __global__ void f(int* x) {} }", False),
+        ("template <typename T> __global__ void f(T* x) {}", False),
+        ("__global__ void f(int* x) {} __global__ void f(float* x) {}", False),
+    ],
+)
+def test_ascendc_library_launches_a_kernel_by_its_name_where_one_function_has_it(text: str, found: bool) -> None:
+    assert [one.kernel.name for one in kernels(text) if one.by_name] == ["f"] * found
+    assert ("uint32_t aclrtlaunch_f(" in translated(text, "f.cpp", library=True)) is found
+    assert ("aclrtlaunch_f" in translated(text, "f.asc")) is ('extern "C" __global__' in text)
 
 
 @pytest.mark.parametrize(

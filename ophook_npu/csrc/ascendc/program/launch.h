@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ascendc/include/ascendc/architecture.h"
+#include "ascendc/include/ascendc/compiler_names.h"
 #if defined(__CCE_AICORE__) && __CCE_AICORE__ == 310
 #include "ascendc/simt.h"
 #else

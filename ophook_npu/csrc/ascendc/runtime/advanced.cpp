@@ -27,8 +27,11 @@ bool real(Operation& op, Dtype dtype) {
                  text("%s has no %s on this SoC; it has half, float", op.call, name_of(dtype)));
   return false;
 }
-bool right_shape(Operation& op, const RowShape& s, uint32_t size) {
-  if (s.count && s.valid && s.width >= s.valid && uint64_t(s.width) * size % kBlock == 0) return true;
+// `one`: a single row may have any length, since none begins behind it. The pages ask for a multiple here, too; kernels
+// that run on devices sum up six numbers.
+bool right_shape(Operation& op, const RowShape& s, uint32_t size, bool one = false) {
+  const bool blocks = uint64_t(s.width) * size % kBlock == 0 || (one && s.count == 1);
+  if (s.count && s.valid && s.width >= s.valid && blocks) return true;
   op.core.report(Kind::parameter, op.call, op.at,
                  text("%u rows of %u elements, %u of them used; a row must be a multiple of 32 bytes and as long as "
                       "what is used of it",
@@ -259,7 +262,7 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   const uint32_t size = size_of(src.dtype);
   const uint64_t bytes = uint64_t(s.count) * s.width * size;
   const uint32_t results = columns ? s.valid : s.count;
-  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") ||
+  if (!right_shape(op, s, size, !columns) || !there(op, src, bytes, "the source") ||
       !there(op, dst, uint64_t(results) * size, "the destination"))
     return;
   op.core.settle();

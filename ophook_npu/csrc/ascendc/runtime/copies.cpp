@@ -213,7 +213,9 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
     when_due(op, [=] {
       if (owner->launch.checks() && usable && !all_written(written, usable)) {
         const auto* hole = static_cast<const uint8_t*>(std::memchr(written, 0, usable));
-        owner->report(only_tails(written, usable) ? Kind::uncomputed_tail : Kind::uninitialized, call, at,
+        // A message to another rank has gaps, which nobody reads there.
+        const bool gap = comm::in_window(*owner, target) && std::memchr(written, 1, usable);
+        owner->report(gap || only_tails(written, usable) ? Kind::uncomputed_tail : Kind::uninitialized, call, at,
                       text("copies out values that were never computed, first element %llu of this piece",
                            (unsigned long long)((hole - written) / size_of(tensor.dtype))),
                       owner->describe(tensor));

@@ -236,9 +236,30 @@ int8_t given(HcclClient& client, uint8_t repeat) {
 
 }  // namespace
 
+// The window of a rank, which this launch may read and write from now on; nullptr: it is on another machine.
+static uint8_t* window_of(Launch& launch, const void* context, const ascendc_group& told, uint32_t rank, bool out) {
+  auto* data = static_cast<uint8_t*>(launch.communication->wires->window(context, rank, out));
+  auto& arguments = launch.memory.arguments;
+  if (data && std::none_of(arguments.begin(), arguments.end(), [&](const Argument& one) { return one.data == data; })) {
+    Argument window;
+    window.name = text("the %s window of rank %u", out ? "output" : "input", rank);
+    window.data = data, window.bytes = window.allocated = told.window, window.role = kWindow;
+    arguments.push_back(std::move(window));
+  }
+  return data;
+}
+
 uint8_t* hccl_context(uint32_t index) {
-  const auto& contexts = communication(core().launch).contexts;
-  return index < contexts.size() ? static_cast<uint8_t*>(const_cast<void*>(contexts[index])) : nullptr;
+  Launch& launch = core().launch;
+  const Communication& all = communication(launch);
+  if (index >= all.contexts.size()) return nullptr;
+  const void* context = all.contexts[index];
+  // The vendor's kernels read in it where the windows are, and ask no Hccl object.
+  ascendc_group told{};
+  if (launch.wires && all.wires->group(context, &told) && told.product != k950)
+    for (uint32_t rank = 0; rank < told.ranks; ++rank)
+      for (const bool out : {false, true}) window_of(launch, context, told, rank, out);
+  return static_cast<uint8_t*>(const_cast<void*>(context));
 }
 
 void hccl_set_context(uint32_t index, const void* context, At) {
@@ -555,16 +576,8 @@ uint8_t* hccl_window(HcclClient& client, const char* call, uint32_t rank, bool o
   if (!group || rank >= group->told.ranks) return nullptr;
   if (group->told.product == k950) return wrong(call, at, "an Ascend950 has no such function"), nullptr;
   Launch& launch = core().launch;
-  auto* data = static_cast<uint8_t*>(launch.communication->wires->window(group->context, rank, out));
-  if (!data)
-    return wrong(call, at, text("the window of rank %u, on another machine, is not implemented", rank)), nullptr;
-  auto& arguments = launch.memory.arguments;
-  if (std::none_of(arguments.begin(), arguments.end(), [&](const Argument& one) { return one.data == data; })) {
-    Argument window;
-    window.name = text("the %s window of rank %u", out ? "output" : "input", rank);
-    window.data = data, window.bytes = window.allocated = group->told.window, window.role = kWindow;
-    arguments.push_back(std::move(window));
-  }
+  uint8_t* data = window_of(launch, group->context, group->told, rank, out);
+  if (!data) wrong(call, at, text("the window of rank %u, on another machine, is not implemented", rank));
   return data;
 }
 

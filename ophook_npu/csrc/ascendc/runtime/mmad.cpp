@@ -172,8 +172,17 @@ void factors(const Core& core, Dtype dtype, const void* from, float* to, size_t 
   }
 }
 
+// L0C is the only memory that holds results. So a tensor that was only declared is its beginning: kernels rely on that.
+static Local results_of(Local tensor) {
+  if (tensor.bytes || tensor.position || tensor.buffer >= 0) return tensor;
+  const Dtype dtype = tensor.dtype;
+  tensor = local_told(int(AscendC::TPosition::CO1), 0, 0), tensor.dtype = dtype;
+  return tensor;
+}
+
 void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at, bool sparse) {
   Core& owner = core();
+  c = results_of(c);
   if (p.unitFlag) owner.join(Pipe::M, owner.snapshot(Pipe::FIX));
   const char* const call = sparse ? "MmadWithSparse" : "Mmad";
   Operation op(owner, Pipe::M, call, at);
@@ -230,8 +239,41 @@ constexpr Conversion kConversions[] = {
     {REQ8, Dtype::i32, Dtype::i8, true},         {REQ8, Dtype::i32, Dtype::u8, true},
     {VREQ8, Dtype::i32, Dtype::i8, true},        {VREQ8, Dtype::i32, Dtype::u8, true},
 };
-constexpr const char* kModes[] = {"NoQuant",     "F322F16",      "F322BF16", "DEQF16", "VDEQF16",
-                                  "QF322B8_PRE", "VQF322B8_PRE", "REQ8",     "VREQ8"};
+constexpr const char* kModes[] = {"NoQuant",
+                                  "F322F16",
+                                  "F322BF16",
+                                  "DEQF16",
+                                  "VDEQF16",
+                                  "QF322B8_PRE",
+                                  "VQF322B8_PRE",
+                                  "REQ8",
+                                  "VREQ8",
+                                  "REQ4",
+                                  "VREQ4",
+                                  "DEQS16",
+                                  "VDEQS16",
+                                  "SHIFTS322S16",
+                                  "VSHIFTS322S16",
+                                  "QF162B8_PRE",
+                                  "VQF162B8_PRE",
+                                  "QF162S4_PRE",
+                                  "VQF162S4_PRE",
+                                  "QF162S16_PRE",
+                                  "VQF162S16_PRE",
+                                  "QF322F16_PRE",
+                                  "VQF322F16_PRE",
+                                  "QF322BF16_PRE",
+                                  "VQF322BF16_PRE",
+                                  "QF322F32_PRE",
+                                  "VQF322F32_PRE",
+                                  "QF322FP8_PRE",
+                                  "VQF322FP8_PRE",
+                                  "QF322HIF8_PRE",
+                                  "VQF322HIF8_PRE",
+                                  "QF322HIF8_PRE_HYBRID",
+                                  "VQF322HIF8_PRE_HYBRID",
+                                  "QS322BF16_PRE",
+                                  "VQS322BF16_PRE"};
 bool by_column(QuantMode_t mode) { return mode == VDEQF16 || mode == VQF322B8_PRE || mode == VREQ8; }
 
 }  // namespace
@@ -244,7 +286,7 @@ const Conversion* conversion_of(Operation& op, QuantMode_t mode, Dtype from, Dty
   }
   op.core.report(Kind::data_type, op.call, op.at,
                  text("%s to %s with quantPre %s; allowed: %s", name_of(from), name_of(to),
-                      mode <= VREQ8 ? kModes[mode] : "?", allowed.c_str()));
+                      size_t(mode) < std::size(kModes) ? kModes[mode] : "?", allowed.c_str()));
   return nullptr;
 }
 
@@ -400,10 +442,10 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
 }  // namespace
 
 void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at) {
-  fixpipe_into(to, nullptr, from, scales, p, row_major, at);
+  fixpipe_into(to, nullptr, results_of(from), scales, p, row_major, at);
 }
 void fixpipe_to_l1(Local to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, At at) {
-  fixpipe_into({nullptr, 0, to.dtype}, &to, from, scales, p, false, at);
+  fixpipe_into({nullptr, 0, to.dtype}, &to, results_of(from), scales, p, false, at);
 }
 
 }  // namespace ophook::rt

@@ -247,6 +247,11 @@ void end_communication(Launch& launch) {
   if (!communication->failed.empty()) launch.failed = true;
 }
 
+bool in_window(Core& c, const uint8_t* data) {
+  const Argument* a = c.launch.communication ? c.launch.memory.find(data) : nullptr;
+  return a && a->role == kWindow;
+}
+
 void looks_at(Core& c, const char* call, const uint8_t* data, uint64_t bytes, At at) {
   if (!c.launch.communication) return;
   const Argument* a = c.launch.memory.find(data, bytes);

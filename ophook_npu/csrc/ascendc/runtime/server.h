@@ -104,6 +104,8 @@ Parts received_parts(const CommTask& task, int round, const ascendc_group& group
 bool serve(Launch& launch, bool idle);
 // Behind the last core: lets the servers end, and reports what was left open.
 void end_communication(Launch& launch);
+// Whether memory lies in the window of a rank.
+bool in_window(Core& c, const uint8_t* data);
 // Before a core looks at memory that other ranks write: other cores run meanwhile if nothing has changed since this
 // core looked last.
 void looks_at(Core& c, const char* call, const uint8_t* data, uint64_t bytes, At at);

@@ -1,6 +1,7 @@
 // What the host side of an operator is given: shapes, attributes, and where its results go.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,35 @@ struct PlatFormInfos {
   void GetLocalMemSize(const LocalMemType& type, uint64_t& size) const {
     const uint64_t sizes[] = {l0a, l0b, l0c, l1, l2, ub, hbm};
     size = type < LocalMemType::RESERVED ? sizes[int(type)] : 0;
+  }
+  // What CANN has in a file for each processor, by section and key; false: it has no such line. One that is not known
+  // here is told, since no answer is an answer: that the processor lacks something.
+  bool GetPlatformRes(const std::string& label, const std::string& key, std::string& value) const {
+    const size_t family = soc.rfind("Ascend910_93", 0) == 0 ? 12 : soc.rfind("Ascend950", 0) == 0 ? 9 : 10;
+    const struct {
+      const char *label, *key;
+      std::string value;
+    } known[] = {
+        {"version", "SoC_version", soc},
+        {"version", "Short_SoC_version", soc.substr(0, family)},
+        {"SoCInfo", "ai_core_cnt", std::to_string(GetCoreNum())},
+        {"SoCInfo", "cube_core_cnt", std::to_string(cube_cores)},
+        {"SoCInfo", "vector_core_cnt", std::to_string(vector_cores)},
+        {"SoCInfo", "memory_size", std::to_string(hbm)},
+        {"SoCInfo", "l2_size", std::to_string(l2)},
+        {"AICoreSpec", "ub_size", std::to_string(ub)},
+        {"AICoreSpec", "l1_size", std::to_string(l1)},
+        {"AICoreSpec", "l0_a_size", std::to_string(l0a)},
+        {"AICoreSpec", "l0_b_size", std::to_string(l0b)},
+        {"AICoreSpec", "l0_c_size", std::to_string(l0c)},
+    };
+    for (const auto& one : known)
+      if (label == one.label && key == one.key) return value = one.value, true;
+    fprintf(stderr, "[simulated Ascend] GetPlatformRes: %s of %s is not known\n", key.c_str(), label.c_str());
+    return false;
+  }
+  bool GetPlatformResWithLock(const std::string& label, const std::string& key, std::string& value) const {
+    return GetPlatformRes(label, key, value);
   }
 };
 using PlatformInfo = PlatFormInfos;
@@ -308,6 +338,9 @@ class TilingContext : public ExtendedKernelContext {
   uint32_t GetBlockDim() const { return block_dim; }
   ge::graphStatus SetSimdNumBlocks(uint32_t blocks) { return SetBlockDim(blocks); }
   uint32_t GetSimdNumBlocks() const { return block_dim; }
+  // Cores of the AI CPU, whose part of a collective is the library's here.
+  ge::graphStatus SetAicpuBlockDim(uint32_t blocks) { return aicpu_block_dim = blocks, ge::GRAPH_SUCCESS; }
+  uint32_t GetAicpuBlockDim() const { return aicpu_block_dim; }
   ge::graphStatus SetTilingKey(uint64_t key) { return tiling_key = key, ge::GRAPH_SUCCESS; }
   uint64_t GetTilingKey() const { return tiling_key; }
   size_t* GetWorkspaceSizes(size_t count) { return workspaces.resize(count), workspaces.data(); }
@@ -329,7 +362,7 @@ class TilingContext : public ExtendedKernelContext {
     return static_cast<const T*>(compile_info.get());
   }
 
-  uint32_t block_dim = 0, schedule_mode = 0, local_memory = 0;
+  uint32_t block_dim = 0, aicpu_block_dim = 0, schedule_mode = 0, local_memory = 0;
   int32_t tiling_cond = -1;
   bool need_atomic = false;
   uint64_t tiling_key = 0;

@@ -96,7 +96,7 @@ class Mc2CcTilingConfig {
         {HCCL_CMD_ALLGATHER, "AllGather=level0:", true, true, true},
         {HCCL_CMD_REDUCE_SCATTER, "ReduceScatter=level0:", true, true, true},
         {HCCL_CMD_ALLTOALL, "AlltoAll=level0:", true, true, true},
-        {HCCL_CMD_ALLTOALLV, "AlltoAll=level0:", false, true, true},
+        {HCCL_CMD_ALLTOALLV, "AlltoAll=level0:", true, true, true},  // of an Atlas A2 for its windows alone
         {HCCL_CMD_BATCH_WRITE, "BatchWrite=level0:", true, true, false},
         {HCCL_CMD_HALF_ALLTOALLV, "", false, false, true},
     };
@@ -115,7 +115,7 @@ class Mc2CcTilingConfig {
     return refuse("opType is " + std::to_string(told_.command) + "; allowed on " +
                   (a3      ? "an Atlas A3: 2, 6, 7, 8, 10, 18"
                    : newer ? "an Ascend950: 2, 6, 7, 8, 10, 20"
-                           : "an Atlas A2: 2, 6, 7, 10, 18") +
+                           : "an Atlas A2: 2, 6, 7, 8, 10, 18") +
                   " (HcclCMDType)");
   }
 

@@ -1,4 +1,4 @@
-// Numbers of 8 bits and pairs of 4 bits that the C interface of Ascend 950 moves. Nothing is computed with them here.
+// Numbers of 8 bits and pairs of 4 bits, which Ascend 950 has. Its C interface moves them; nothing is computed here.
 #pragma once
 
 #include <cstdint>

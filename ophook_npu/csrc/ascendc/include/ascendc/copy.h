@@ -97,7 +97,6 @@ __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>&
 // What is computed on the way from L0C to UB, which only cores with both units have; on other routes, as the page says,
 // the copy is the one without it.
 enum class DeqScale : uint8_t { DEQ_NONE, DEQ16, VDEQ16 };
-enum class pad_t : uint8_t { PAD_NONE };
 struct DataCopyEnhancedParams {
   BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
   DeqScale deqScale = DeqScale::DEQ_NONE;
@@ -322,3 +321,4 @@ __aicore__ inline void DataCachePreload(const GlobalTensor<T>&, uint32_t) {}
 
 }  // namespace AscendC
 __aicore__ inline void icache_preload(int64_t) {}  // as sources say it that call the instruction
+#define PRELOAD(len) icache_preload(len)           // as the vendor's operators say it

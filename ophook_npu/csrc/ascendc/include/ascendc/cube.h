@@ -182,6 +182,33 @@ enum QuantMode_t {
   VQF322B8_PRE,
   REQ8,
   VREQ8,
+  // Of other products and routes, which templates for several name; a conversion by one is refused.
+  REQ4,
+  VREQ4,
+  DEQS16,
+  VDEQS16,
+  SHIFTS322S16,
+  VSHIFTS322S16,
+  QF162B8_PRE,
+  VQF162B8_PRE,
+  QF162S4_PRE,
+  VQF162S4_PRE,
+  QF162S16_PRE,
+  VQF162S16_PRE,
+  QF322F16_PRE,
+  VQF322F16_PRE,
+  QF322BF16_PRE,
+  VQF322BF16_PRE,
+  QF322F32_PRE,
+  VQF322F32_PRE,
+  QF322FP8_PRE,
+  VQF322FP8_PRE,
+  QF322HIF8_PRE,
+  VQF322HIF8_PRE,
+  QF322HIF8_PRE_HYBRID,
+  VQF322HIF8_PRE_HYBRID,
+  QS322BF16_PRE,
+  VQS322BF16_PRE,
 };
 
 namespace AscendC {
@@ -212,6 +239,28 @@ struct FixpipeParamsV220 {
   bool reluEn = false;
   uint8_t unitFlag = 0;
   bool isChannelSplit = false;
+};
+
+// Of older products. Kernels for several products name it in what an Atlas A2 never runs.
+struct Nz2NdParams {
+  bool nz2ndEn = false;
+  uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0, originalNSize = 0;
+};
+struct QuantParams {
+  QuantMode_t quantPre = NoQuant;
+  uint64_t deqScalar = 0;
+};
+template <typename T>
+struct FixpipeParams {
+  FixpipeParams() = default;
+  FixpipeParams(uint16_t columns, uint16_t length, uint16_t src, uint32_t dst)
+      : cburstNum(columns), burstLen(length), srcStride(src), dstStride(dst) {}
+  uint16_t cburstNum = 0, burstLen = 0, srcStride = 0;
+  uint32_t dstStride = 0;
+  QuantParams quantParams;
+  bool reluEn = false;
+  Nz2NdParams nz2ndParams;
+  uint8_t unitFlag = 0;
 };
 
 template <typename T>
@@ -418,6 +467,16 @@ __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>&
                                ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params.quantPre), params,
                       config.format == CO2Layout::ROW_MAJOR, at);
+}
+template <class Tensor, typename U, typename P>
+__aicore__ inline void Fixpipe(const Tensor&, const LocalTensor<U>&, const FixpipeParams<P>&,
+                               ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::refuse("Fixpipe", "FixpipeParams is not simulated: use FixpipeParamsV220", at);
+}
+template <class Tensor, typename U, typename P>
+__aicore__ inline void Fixpipe(const Tensor& dst, const LocalTensor<U>& src, const LocalTensor<uint64_t>&,
+                               const FixpipeParams<P>& params, ophook::rt::At at = ophook::rt::At::here()) {
+  Fixpipe(dst, src, params, at);
 }
 // One factor for each column, in A1.
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>

@@ -1,6 +1,7 @@
 // Enumerations and parameter structures of the interface.
 #pragma once
 
+#include "compiler_names.h"
 #include "modes.h"
 #include "types.h"
 
@@ -13,6 +14,7 @@ constexpr int32_t ONE_BLK_SIZE = 32, DEFAULT_C0_SIZE = 32, ONE_BLK_FLOAT_NUM = 8
 constexpr int32_t ONE_REPEAT_BYTE_SIZE = 256, ONE_REPEAT_HALF_SIZE = 128, ONE_REPEAT_FLOAT_SIZE = 64;
 constexpr int32_t B32_BYTE_SIZE = 4, B32_DATA_NUM_PER_BLOCK = 8, B32_DATA_NUM_PER_REPEAT = 64;
 constexpr int32_t MAX_REPEAT_TIMES = 255;
+constexpr uint64_t CACHE_LINE_SIZE = 64;
 constexpr uint64_t FULL_MASK = ~uint64_t{0};
 constexpr float PI = 3.14159265358979f;
 constexpr int32_t TWO = 2;
@@ -103,8 +105,14 @@ struct DataCopyParams {
       : blockCount(count), blockLen(length), srcStride(from), dstStride(to) {}
   uint16_t blockCount = 1;
   uint16_t blockLen = 0;  // 32-byte blocks; bytes in DataCopyPad
-  uint16_t srcStride = 0;
-  uint16_t dstStride = 0;
+  union {                 // each has a second name
+    uint16_t srcStride = 0;
+    uint16_t srcGap;
+  };
+  union {
+    uint16_t dstStride = 0;
+    uint16_t dstGap;
+  };
 };
 struct DataCopyExtParams {
   DataCopyExtParams() = default;
@@ -181,13 +189,12 @@ enum class BlockMode : uint8_t {
   BLOCK_MODE_SMALL_CHANNEL,
   BLOCK_MODE_DEPTHWISE
 };
+using ::pad_t;
 
 }  // namespace AscendC
 
 // The names are used without their namespace, too.
 using AscendC::HardEvent;
-enum pipe_t { PIPE_S = 0, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
-enum event_t { EVENT_ID0 = 0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
 using TEventID = int8_t;
 namespace AscendC {
 using ::TEventID;

@@ -58,6 +58,13 @@ using HcclHandle = int8_t;
 constexpr HcclHandle INVALID_HANDLE_ID = -1;
 constexpr int32_t HCCL_SUCCESS = 0, HCCL_FAILED = -1;
 constexpr uint32_t HCCL_GROUP_ID_0 = 0;
+// What the vendor's operators read of a context by structures of their own is made of these.
+constexpr uint32_t HCCL_MAX_RANK_NUM = 32;
+struct IbVerbsData;
+struct MemDetails {
+  uint64_t size, addr;
+  uint32_t key;
+};
 
 enum HcclServerType { HCCL_SERVER_TYPE_AICPU = 0, HCCL_SERVER_TYPE_CCU, HCCL_SERVER_TYPE_END };
 enum class CoreType : uint8_t { DEFAULT, ON_AIV, ON_AIC };

@@ -71,6 +71,9 @@ template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>
 __aicore__ inline void CrossCoreWaitFlag(uint16_t flagId, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::cross_wait(modeId, flagId, at);
 }
+__aicore__ inline void WaitEvent(uint16_t flagId, ophook::rt::At at = ophook::rt::At::here()) {  // an older name
+  CrossCoreWaitFlag(flagId, at);
+}
 
 // Where a SuperKernel may overlap its parts. Here a kernel is always a whole, and there is nothing to overlap.
 template <pipe_t AIV_PIPE = PIPE_MTE3, pipe_t AIC_PIPE = PIPE_FIX, bool FORCE = false>
@@ -261,6 +264,17 @@ __aicore__ constexpr inline int32_t CeilDivision(int32_t num1, int32_t num2) {
 // Examples of the vendor call it so.
 __aicore__ constexpr inline uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
 __aicore__ constexpr inline uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
+// The vendor's operators call these; a kernel's own functions of these names go before them.
+#define OPHOOK_CEIL(name, found)                                                                                   \
+  template <typename T, typename U, typename... None>                                                              \
+  __aicore__ constexpr inline std::enable_if_t<!sizeof...(None) && std::is_integral_v<T> && std::is_integral_v<U>, \
+                                               std::common_type_t<T, U>>                                           \
+  name(T a, U b, None...) {                                                                                        \
+    return found;                                                                                                  \
+  }
+OPHOOK_CEIL(Ceil, b ? (a + b - 1) / b : 0)
+OPHOOK_CEIL(CeilAlign, b ? (a + b - 1) / b * b : 0)
+#undef OPHOOK_CEIL
 
 // Cores of this kind for each block that the kernel was launched with.
 __aicore__ inline int64_t GetTaskRatio() { return ophook::rt::sub_block_count(); }
@@ -318,6 +332,10 @@ __aicore__ inline int64_t get_block_idx() { return ophook::rt::block_index(); }
 __aicore__ inline int64_t get_block_num() { return ophook::rt::block_count(); }
 __aicore__ inline int64_t get_subblockid() { return ophook::rt::sub_block_index(); }
 __aicore__ inline int64_t get_subblockdim() { return ophook::rt::sub_block_count(); }
+// A byte of the vector unit's memory, as a number that a cast makes a pointer of.
+__aicore__ inline uint64_t get_imm(uint64_t offset, ophook::rt::At at = ophook::rt::At::here()) {
+  return ophook::rt::local_base("get_imm", at) + offset;
+}
 __aicore__ inline void pipe_barrier(pipe_t pipe, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
 }
@@ -364,6 +382,8 @@ constexpr T operator+(T value, const Asserted<F>&) {
 #define assert(condition, ...) \
   ((condition) ? static_cast<void>(0) : ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()))
 // As in the vendor's debugging on a CPU: the block runs, and the kernel ends.
+// Text for a debugger on the host; on the device it is nothing, and some sources write no semicolon behind it.
+#define ASCENDC_REPORT_NOT_SUPPORT(condition, message)
 #define ASCENDC_ASSERT(condition, ...)                               \
   do {                                                               \
     if (!(condition)) {                                              \

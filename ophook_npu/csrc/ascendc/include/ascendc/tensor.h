@@ -84,7 +84,25 @@ class Element {
   OPHOOK_UPDATE(-, -=)
   OPHOOK_UPDATE(*, *=)
   OPHOOK_UPDATE(/, /=)
+  OPHOOK_UPDATE(%, %=)
+  OPHOOK_UPDATE(&, &=)
+  OPHOOK_UPDATE(|, |=)
+  OPHOOK_UPDATE(^, ^=)
+  OPHOOK_UPDATE(<<, <<=)
+  OPHOOK_UPDATE(>>, >>=)
 #undef OPHOOK_UPDATE
+#define OPHOOK_STEP(sign)               \
+  __aicore__ Element& operator sign() { \
+    T value = *this;                    \
+    return *this = (sign value);        \
+  }                                     \
+  __aicore__ T operator sign(int) {     \
+    const T before = *this;             \
+    return sign(*this), before;         \
+  }
+  OPHOOK_STEP(++)
+  OPHOOK_STEP(--)
+#undef OPHOOK_STEP
 
  private:
   Tensor tensor_;
@@ -182,6 +200,10 @@ class LocalTensor {
   template <typename U>
   __aicore__ LocalTensor<U> ReinterpretCast() const {
     return LocalTensor<U>(view());
+  }
+  // Without a TPipe: the tensor begins at a byte of the memory that address_.logicPos names, then or later.
+  __aicore__ void InitBuffer(uint32_t bufferOffset, uint32_t bufferSize) {
+    address_.bufferAddr = bufferOffset, SetSize(bufferSize);
   }
   __aicore__ uint32_t GetSize() const { return tensor_elements<T>(GetLength()); }
   __aicore__ uint32_t GetLength() const { return view().bytes; }

@@ -40,6 +40,7 @@
 #define __CCE_AICORE__ 220
 #endif
 #include "ascendc/architecture.h"
+#include "ascendc/c_numbers_8.h"
 #if defined(OPHOOK_ASC_PROGRAM) && __NPU_ARCH__ == 3510
 // There kernels of threads and others stand in one source: kernel/threads.py knows the others by this.
 #undef __aicore__
@@ -105,7 +106,8 @@ struct bfloat16_t {
   constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
   uint16_t bits;
 };
-#if __NPU_ARCH__ == 3510  // whose compiler computes with it
+#define __bf16 bfloat16_t  // the compiler's own name of it
+#if __NPU_ARCH__ == 3510   // whose compiler computes with it
 template <typename T>
 using OphookBfloat16 = std::enable_if_t<std::is_same_v<T, bfloat16_t>, T>;  // and nothing that becomes one
 #define OPHOOK_COMPUTED(op)                                            \
@@ -162,7 +164,9 @@ constexpr T convert_from_bytes(const uint8_t* bytes) {
 
 namespace AscendC {
 using ::int4b_t;
-}
+// Templates for several products name them on each.
+using ::fp4x2_e1m2_t, ::fp4x2_e2m1_t, ::fp8_e4m3fn_t, ::fp8_e5m2_t, ::fp8_e8m0_t, ::hifloat8_t;
+}  // namespace AscendC
 using float32_t = float;
 using float16_t = half;
 

@@ -437,14 +437,15 @@ __aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 }
 
 // A core fills its device memory by copies from the vector unit's local memory.
-#define OPHOOK_FILL(name)                                                                           \
-  template <typename T>                                                                             \
-  __aicore__ inline void name(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) { \
-    ophook::rt::fill_global(#name, gm.view(), size, sizeof(T), &value, at);                         \
+#define OPHOOK_FILL(name, Taken)                                                         \
+  template <typename T>                                                                  \
+  __aicore__ inline void name(Taken gm, const uint64_t size, const T value, OPHOOK_AT) { \
+    ophook::rt::fill_global(#name, gm.view(), size, sizeof(T), &value, at);              \
   }
-OPHOOK_FILL(Fill)
-OPHOOK_FILL(InitOutput)  // older names, which the vendor's examples and operators use
-OPHOOK_FILL(InitGlobalMemory)
+OPHOOK_FILL(Fill, GlobalTensor<T>&)
+// Older names, which the vendor's examples and operators use; the first takes a part of a tensor, too.
+OPHOOK_FILL(InitOutput, GlobalTensor<T>)
+OPHOOK_FILL(InitGlobalMemory, GlobalTensor<T>&)
 #undef OPHOOK_FILL
 
 #undef OPHOOK_REAL

@@ -162,16 +162,6 @@ OPHOOK_OF(int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64
 inline void asc_store_dev(T* addr, ophook::c::Given<T> value, OPHOOK_AT) {
   ophook::rt::write_global_uncached("asc_store_dev", ophook::c::global(addr), sizeof(T), &value, where);
 }
-// As the vendor's programs call the instructions; a kernel's own functions of these names go before them.
-#define OPHOOK_INSTRUCTION(name, function)                    \
-  template <typename T, typename... None>                     \
-    requires(!sizeof...(None) && std::is_same_v<T, uint64_t>) \
-  int64_t name(T value, None...) {                            \
-    return function(value);                                   \
-  }
-OPHOOK_INSTRUCTION(clz, asc_clz)
-OPHOOK_INSTRUCTION(bcnt1, AscendC::GetBitCount<1>)
-#undef OPHOOK_INSTRUCTION
 #endif
 inline int64_t asc_popc(uint64_t value) { return AscendC::GetBitCount<1>(value); }
 inline int64_t asc_zero_bits_cnt(uint64_t value) { return AscendC::GetBitCount<0>(value); }

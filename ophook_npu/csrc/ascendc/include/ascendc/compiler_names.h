@@ -1,0 +1,7 @@
+// What the device's compiler has before it reads a line: sources make macros of these names where they think them
+// absent.
+#pragma once
+
+enum pipe_t { PIPE_S = 0, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
+enum class pad_t : unsigned char { PAD_NONE };
+enum event_t { EVENT_ID0 = 0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
