@@ -86,3 +86,20 @@ TEST(collectives_of_several_communicators_at_once) {
       });
   });
 }
+
+TEST(collectives_exchange_by_a_matrix) {
+  on_both([](int rank, HcclComm comm, void* stream) {
+    const uint64_t counts[] = {1, 2, 3, 0};  // what rank 0 sends to both, and rank 1
+    Numbers from(3), to(4);
+    for (int i = 0; i < 3; ++i) from.at[i] = 10 * rank + i;
+    OK(HcclAlltoAllVC(from.at, counts, HCCL_DATA_TYPE_INT32, to.at, HCCL_DATA_TYPE_INT32, comm, stream));
+    OK(sim_stream_synchronize(stream, -1));
+    const std::vector<int> expected = rank ? std::vector{1, 2} : std::vector{0, 10, 11, 12};
+    EQUAL(std::equal(expected.begin(), expected.end(), to.at), true);
+    EQUAL(HcclAlltoAllVC(from.at, counts, HCCL_DATA_TYPE_INT32, from.at, HCCL_DATA_TYPE_INT32, comm, stream),
+          HCCL_E_PARA);
+    EQUAL(HcclCommUnsetMemoryRange(comm, from.at), HCCL_E_NOT_SUPPORT);
+    EQUAL(std::string(HcclGetErrorString(HCCL_E_PARA)), std::string("parameter error"));
+    EQUAL(std::string(HcclGetErrorString(HcclResult(99))), std::string("unknown error"));
+  });
+}

@@ -77,6 +77,21 @@ def test_the_runtime_does_what_its_pages_say(root: Path, tmp_path: Path, name: s
     assert _run(program, devices=1 + (name == "acl_queries")) == "all of it\n"
 
 
+def test_what_the_headers_of_c_declare_the_libraries_have(root: Path) -> None:
+    """Each function: simulated, or refused by its name; without its symbol a program would not even be linked."""
+    declared = re.compile(r"^(?:ACL_FUNC_VISIBILITY|extern)\s[^;{}()]*?\b(acl\w+|Hccl\w+)\s*\(", re.MULTILINE)
+    texts = [
+        path.read_text(errors="replace")
+        for folder in ("acl", "hccl")
+        for path in (root / "include" / folder).glob("*.h")
+    ]
+    names = {name for text in texts for name in declared.findall(text)}
+    libraries = [str(path) for path in (root / "lib64").glob("lib*.so")]
+    symbols = subprocess.run(["nm", "-D", "--defined-only", *libraries], capture_output=True, text=True, check=False)
+    defined = set(re.findall(r" T (\w+)", symbols.stdout))
+    assert len(names) > 500 and not names - defined, sorted(names - defined)
+
+
 def test_a_program_loads_and_launches_its_own_kernel(root: Path, tmp_path: Path) -> None:
     programs = Path(__file__).parent / "programs"
     binary = tmp_path / "increase.o"

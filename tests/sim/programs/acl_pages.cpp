@@ -84,7 +84,9 @@ void tasks(aclrtStream stream) {
     aclrtRandomNumTaskInfo info{};
     info.dataType = ACL_INT32;
     info.randomNumFuncParaInfo.funcType = ACL_RT_RANDOM_NUM_FUNC_TYPE_UNIFORM_DIS;
-    const auto set = [](aclrtRandomParaInfo& to, uint64_t value) { std::memcpy(to.valueOrAddr, &value, 8), to.size = 8; };
+    const auto set = [](aclrtRandomParaInfo& to, uint64_t value) {
+      std::memcpy(to.valueOrAddr, &value, 8), to.size = 8;
+    };
     set(info.randomNumFuncParaInfo.paramInfo.uniformDisInfo.min, 10);
     set(info.randomNumFuncParaInfo.paramInfo.uniformDisInfo.max, 20);
     set(info.randomSeed, 3), set(info.randomNum, 1000);
@@ -244,7 +246,8 @@ void processes(aclrtStream stream, const char* self) {
   OK(aclrtMemcpy(mapped, 4, &five, 4, ACL_MEMCPY_HOST_TO_DEVICE));
   OK(aclrtMemExportToShareableHandle(handle, ACL_MEM_HANDLE_TYPE_NONE, ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION,
                                      &shown.physical));
-  CHECK(aclrtMemExportToShareableHandle(handle, ACL_MEM_HANDLE_TYPE_NONE, 1, &shown.physical) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtMemExportToShareableHandle(handle, ACL_MEM_HANDLE_TYPE_NONE, 1, &shown.physical) ==
+        ACL_ERROR_RT_PARAM_INVALID);
   const std::string path = std::string(self) + ".shown";
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<char*>(&shown), sizeof shown);
   CHECK(std::system(("'" + std::string(self) + "' '" + path + "'").c_str()) == 0);
@@ -273,8 +276,8 @@ uint64_t said(aclrtMemPool pool, aclrtMemPoolAttr attribute) {
 }
 
 void pools(aclrtStream stream) {
-  aclrtMemPoolProps wanted{ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE, {0, ACL_MEM_LOCATION_TYPE_DEVICE},
-                           1 << 20, {0}};
+  aclrtMemPoolProps wanted{
+      ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE, {0, ACL_MEM_LOCATION_TYPE_DEVICE}, 1 << 20, {0}};
   aclrtMemPool pool = nullptr;
   OK(aclrtMemPoolCreate(&pool, &wanted));
   wanted.reserved[0] = 1;
@@ -377,6 +380,11 @@ void copies(aclrtStream stream) {
   OK(aclrtMemcpyBatchAsyncV2(targets, sizes, sources, sizes, 2, ways, begins, 1, stream));
   OK(aclrtSynchronizeStream(stream));
   CHECK(host(to, 3) == std::vector<int>({7, 2, 9}));
+  size_t failed = 0;
+  values[0] = 5;
+  OK(aclrtMemcpyBatch(targets, sizes, sources, sizes, 2, ways, begins, 1, &failed));
+  CHECK(host(to, 3) == std::vector<int>({5, 2, 9}) && failed == SIZE_MAX);
+  CHECK(aclrtMemcpyBatchAsync(targets, sizes, sources, sizes, 2, ways, begins, 2, &failed, stream) != 0 && failed == 1);
 }
 
 void rights() {  // of handles that are mapped next to each other: each has its own
