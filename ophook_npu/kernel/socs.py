@@ -81,3 +81,42 @@ def find(name: str | None = None) -> Soc:
             memories = (ub, l1, l0a, l0b, l0c, bt, fb)
             return Soc(name, int(number), int(arch), both == "1", cube, vector, *memories, l2 << 20, hbm)
     raise AssertionError(f"{name} has no architecture")
+
+
+_SHORT = re.compile(r"Ascend(910B|910_93|950|310P|310B)")
+_UNITS = {200: "M", 300: "M"}  # of older names of architectures, as dav-m200; the others have a C
+
+
+def platform_file(name: str) -> str:
+    """CANN's data/platform_config/NAME.ini, as far as the figures are known: build scripts and tools read it, and the
+    page of atc's ``--aicore_num`` names it.
+    """
+    soc = find(name)
+    short = _SHORT.match(name)
+    sections = {
+        "version": {
+            "SoC_version": name,
+            "Short_SoC_version": short[0] if short else name,
+            "AIC_version": f"AIC-{_UNITS.get(soc.architecture, 'C')}-{soc.architecture}",
+        },
+        "SoCInfo": {
+            "ai_core_cnt": soc.cube_cores,
+            "cube_core_cnt": soc.cube_cores,
+            "vector_core_cnt": soc.vector_cores,
+            "memory_size": soc.hbm,
+            "l2_size": soc.l2,
+        },
+        "AICoreSpec": {
+            "l0_a_size": soc.l0a,
+            "l0_b_size": soc.l0b,
+            "l0_c_size": soc.l0c,
+            "l1_size": soc.l1,
+            "bt_size": soc.bt,
+            "ub_size": soc.ub,
+            "ubblock_size": 32,
+        },
+    }
+    return "\n".join(
+        f"[{section}]\n" + "".join(f"{key}={value}\n" for key, value in rows.items())
+        for section, rows in sections.items()
+    )

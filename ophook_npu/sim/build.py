@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 from ophook_npu import __version__, cache, prebuilt, soc, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build as compilers
+from ophook_npu.kernel import socs
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.pace import OnStep
 from ophook_npu.prebuilt import Prebuilt
@@ -347,9 +348,14 @@ def _lay_out_components(root: Path) -> None:
     for package in _PACKAGES:
         (root / "share" / "info" / package).mkdir(parents=True)
         (root / "share" / "info" / package / "version.info").write_text(version)
-    for name in soc.names():  # programs that are built for CANN's own simulator link to it there
+    platforms = root / "data" / "platform_config"
+    platforms.mkdir(parents=True)
+    for name in soc.names():
+        (platforms / f"{name}.ini").write_text(socs.platform_file(name))
+        # Programs that are built for CANN's own simulator link to it there.
         (root / "tools" / "simulator" / name).mkdir(parents=True)
         (root / "tools" / "simulator" / name / "lib").symlink_to("../../../lib64")
+    (root / "compiler" / "data").symlink_to(Path("../data"))
     for older, component in (("acllib", "runtime"), ("atc", "compiler"), ("fwkacllib", "compiler")):
         (root / older).symlink_to(component)
 
@@ -375,7 +381,8 @@ def _lay_out_releases(root: Path) -> None:
         about = root / home(release) / f"{machine}-linux" / "ascend_toolkit_install.info"
         about.parent.mkdir(parents=True)
         _link_headers_and_libraries(about.parent)
-        (about.parent / "devlib").symlink_to("../devlib")
+        for folder in ("data", "devlib"):
+            (about.parent / folder).symlink_to(f"../{folder}")
         about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch={machine}\nos=linux\n")
         for entry in everything:
             (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)

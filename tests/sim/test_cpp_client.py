@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import ctypes
 import math
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ophook_npu import sim, toolchain
+from ophook_npu import sim, soc, toolchain
 from ophook_npu.npu.installed import torch_npu_wheel
 from ophook_npu.sim import headers
 from ophook_npu.sim.build import CSRC
@@ -111,6 +112,19 @@ def test_the_folder_has_the_names_that_the_package_of_the_runtime_installs(root:
     assert len(names) > 60 and len(dict(names)) == 2
     wrong = [name for absent, name in names if (root / name).exists() == absent]
     assert not wrong, wrong
+
+
+def test_each_soc_has_its_platform_file(root: Path) -> None:
+    """Where the page of atc's --aicore_num has it, and where build scripts read AIC_version."""
+    folder = root / home(CANN_VERSIONS[0]) / f"{platform.machine()}-linux" / "data" / "platform_config"
+    assert sorted(path.stem for path in folder.iterdir()) == sorted(soc.names())
+    told = configparser.ConfigParser()
+    told.read(folder / "Ascend910B4.ini")
+    assert dict(told["version"]) == {
+        "soc_version": "Ascend910B4", "short_soc_version": "Ascend910B", "aic_version": "AIC-C-220"
+    }  # fmt: skip
+    assert told["SoCInfo"]["cube_core_cnt"] == "20" and told["SoCInfo"]["vector_core_cnt"] == "40"
+    assert told["AICoreSpec"]["ub_size"] == "196608"
 
 
 def test_a_component_has_headers_and_libraries_where_programs_look(root: Path, tmp_path: Path) -> None:
