@@ -34,6 +34,21 @@ def test_a_range_is_of_any_shape(function: str) -> None:
     assert torch.equal(out.flatten(), torch.arange(1.0, 7.0))
 
 
+@pytest.mark.parametrize("function", ["aclnnRange", "aclnnArange"])
+def test_a_range_is_as_long_as_its_output(function: str) -> None:
+    """A framework gives aclnnRange the end that is not in it; CANN warns, and computes what both have."""
+    short, long = torch.zeros(3), torch.full((9,), -1.0)
+    aclnn(function, 0.0, 4.0, 1.0, short)
+    aclnn(function, 0.0, 4.0, 1.0, long)
+    assert short.tolist() == [0, 1, 2]
+    assert long.tolist() == [
+        *range(5 if function == "aclnnRange" else 4),
+        *[-1] * (4 if function == "aclnnRange" else 5),
+    ]
+    with pytest.raises(Refused, match="161002.*a step of 1 does not lead from 4 to 0"):
+        aclnn(function, 4.0, 0.0, 1.0, short)
+
+
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
 def test_a_step_that_is_0_in_whole_numbers_is_refused(dtype: torch.dtype) -> None:
     with pytest.raises(Refused, match=r"161002.*step 0.1 is 0 in the output's data type"):

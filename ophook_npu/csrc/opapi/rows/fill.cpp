@@ -7,32 +7,29 @@ using namespace sim::aclnn;
 
 namespace {
 
-// CANN allocates what it counts in the shape of out, whatever that is.
-void as_many(const at::Tensor& out, int64_t length) {
-  SIM_CHECK(out.numel() == length, "out has ", out.numel(), " elements, shape ", out.sizes(), ", for ", length,
-            " from start to end");
+// A step leads from the start to the end, in the output's kind of numbers. CANN does not compare how many numbers that
+// gives with the output.
+template <typename Number>
+void leads(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
+  const auto from = start.to<Number>(), to = end.to<Number>(), by = step.to<Number>();
+  SIM_CHECK(by != 0, "step ", step.toDouble(), " is 0 in the output's data type");
+  SIM_CHECK(by > 0 ? from <= to : from >= to, "a step of ", step.toDouble(), " does not lead from ", start.toDouble(),
+            " to ", end.toDouble());
 }
 
-// In double, as the caller computes it; of INT64 in whole numbers.
-void counts(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
-  SIM_CHECK(step.toDouble() != 0, "step is 0");
-  if (out.scalar_type() == at::kLong) {
-    const int64_t by = step.to<int64_t>(), way = by > 0 ? 1 : -1;
-    return as_many(out, divided(end.to<int64_t>() - start.to<int64_t>() + by - way, by));
-  }
-  as_many(out, int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble())));
+void leads(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
+  if (at::isIntegralType(out.scalar_type(), true)) leads<int64_t>(start, end, step);
+  else if (out.scalar_type() == at::kDouble) leads<double>(start, end, step);
+  else leads<float>(start, end, step);
 }
 
-void counts_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
-  const auto as = [&]<typename Number>(Number) {
-    const auto by = step.to<Number>();
-    SIM_CHECK(by != 0, "step ", step.toDouble(), " is 0 in the output's data type");
-    as_many(out, int64_t((end.to<Number>() - start.to<Number>()) / by + 1));
-  };
-  const auto type = out.scalar_type();  // op-plugin and torch count in whole numbers for these, in float for a half
-  if (at::isIntegralType(type, true)) as(int64_t());
-  else if (type == at::kHalf || type == at::kBFloat16) as(float());
-  else as(double());
+// As many as there are of both: a longer output keeps its end, in any shape.
+void write_first(const at::Tensor& out, const at::Tensor& numbers) {
+  if (out.numel() == numbers.numel()) return write(out, numbers.view(out.sizes()));
+  const int64_t count = std::min(out.numel(), numbers.numel());
+  const at::Tensor all = out.flatten().clone();
+  all.slice(0, 0, count).copy_(numbers.slice(0, 0, count));
+  write(out, all.view(out.sizes()));
 }
 
 void has_diagonal(const at::Tensor& self) {
@@ -95,10 +92,10 @@ ACLNN(InplaceOne, (Out, self), when_run(), self.fill_(1))
 ACLNN(InplaceCopy, (Out, self, In, source), into(self, {source}), self.copy_(source))
 ACLNN(Expand, (In, self, Ints, sizes, Out, out), (expanded(self, sizes), shape(out, sizes)),
       write(out, self.expand(sizes)))
-ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, step, out),
-      write(out, at::arange(start, end, step, out.scalar_type()).view(out.sizes())))
-ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), counts_to(start, end, step, out),
-      write(out, at::range(start, end, step, out.scalar_type()).view(out.sizes())))
+ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), leads(start, end, step, out),
+      write_first(out, at::arange(start, end, step, out.scalar_type())))
+ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), leads(start, end, step, out),
+      write_first(out, at::range(start, end, step, out.scalar_type())))
 ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out),
       SIM_CHECK(!start.isComplex() && !end.isComplex(), "from ", start, " to ", end,
                 "; complex numbers are not allowed");
