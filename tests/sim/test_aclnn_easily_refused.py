@@ -343,3 +343,13 @@ def test_places_are_cut_for_tokens_of_one_byte() -> None:
     assert torch.equal(out, tokens[[1, 3]]) and places.tolist() == [3, 0, 2]
     with pytest.raises(Refused, match="561002"):
         aclnn("aclnnMoeTokenPermute", tokens.bfloat16(), experts, 2, False, out.bfloat16(), places)
+
+
+def test_what_indices_of_the_first_dimensions_give_goes_into_any_shape() -> None:
+    """CANN computes in the output's shape; with a dimension left out before an index it compares them."""
+    x, index = torch.arange(6.0).reshape(2, 3), torch.tensor([[1, 0, 1]])
+    out = torch.zeros(3)
+    aclnn("aclnnIndex", x, [index, torch.tensor([[2, 0, 1]])], out)
+    assert out.tolist() == [5, 0, 4]
+    with pytest.raises(Refused, match="161002"):
+        aclnn("aclnnIndex", x, [index, index], torch.zeros(4))

@@ -39,7 +39,11 @@ std::optional<Dims> indexed_sizes(const at::Tensor& self, const Tensors& indices
 }
 void indexed_like(const at::Tensor& out, const at::Tensor& self, const Tensors& indices) {
   if (!out.numel()) return;
-  if (const auto sizes = indexed_sizes(self, indices)) holds(out, *sizes);
+  const auto sizes = indexed_sizes(self, indices);
+  if (!sizes) return;
+  // Where the first dimensions have an index each, CANN computes in the shape of the output, whatever that is.
+  const bool leading = std::all_of(indices.begin(), indices.end(), [](const auto& one) { return one.defined(); });
+  leading ? sim::counted("the output", out, *sizes) : holds(out, *sizes);
 }
 // Values are broadcast to what is put.
 void put_like(const at::Tensor& self, const Tensors& indices, const at::Tensor& values) {
@@ -208,7 +212,7 @@ void reduced_as(const at::Tensor& self, int64_t reduction, bool include_self) {
 
 // index, gather
 ACLNN(Index, (In, self, List, indices, Out, out), indexed_like(out, self, indices_of(indices)),
-      out.numel() ? write(out, indexed(self, indices_of(indices))) : void())
+      out.numel() ? write(out, indexed(self, indices_of(indices)).reshape(out.sizes())) : void())
 ACLNN(IndexPutImpl, (Ref, self, List, indices, In, values, bool, accumulate, bool, unsafe),
       put_like(self, indices_of(indices), values), kernels::put_indexed(self, indices_of(indices), values, accumulate))
 ACLNN(IndexSelect, (In, self, int64_t, dim, In, indices, Out, out), selected(out, self, dim, indices),
