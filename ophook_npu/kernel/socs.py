@@ -93,7 +93,7 @@ def platform_file(name: str) -> str:
     """
     soc = find(name)
     short = _SHORT.match(name)
-    sections = {
+    sections: dict[str, dict[str, object]] = {
         "version": {
             "SoC_version": name,
             "Short_SoC_version": short[0] if short else name,
