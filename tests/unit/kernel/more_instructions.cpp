@@ -518,3 +518,24 @@ extern "C" __global__ __aicore__ void enhanced(GM_ADDR x, GM_ADDR z) {
   DataCopy(to, v, four, {});
   static_assert(std::is_same_v<decltype(DataCopyPadExtParams{false, 0, 0, 0}), DataCopyPadExtParams<int>>);
 }
+
+// z: x times its third element, x and that element, the element, and x where it is smaller.
+extern "C" __global__ __aicore__ void by_elements(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> source, results, masks;
+  pipe.InitBuffer(source, kCount * 4);
+  pipe.InitBuffer(results, 4 * kCount * 4);
+  pipe.InitBuffer(masks, 32);
+  LocalTensor<float> from = source.Get<float>(), to = results.Get<float>();
+  copy_in(from, x, kCount);
+  SetFlag<HardEvent::MTE2_S>(EVENT_ID1);
+  WaitFlag<HardEvent::MTE2_S>(EVENT_ID1);
+  Muls(to, from, from(2), kCount);
+  Adds(to[kCount], from, from(2), uint64_t{64}, 2, UnaryRepeatParams{1, 1, 8, 8});
+  Duplicate(to[2 * kCount], from(2), kCount);
+  LocalTensor<uint8_t> mask = masks.Get<uint8_t>();
+  CompareScalar(mask, from, from(2), CMPMODE::LT, kCount);
+  PipeBarrier<PIPE_V>();
+  Select(to[3 * kCount], mask, from, -1.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kCount);
+  copy_out(z, to, 4 * kCount);
+}

@@ -191,6 +191,17 @@ def test_elements_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (finding.kind, finding.call) == ("uninitialized", "GetValue"), str(finding)
 
 
+def test_an_element_is_a_scalar() -> None:
+    """As a reference is on the device, for which the data type is deduced."""
+    x = np.arange(128, dtype=np.float32)
+    z, report = run("by_elements", x, 512)
+    assert not report.findings, [str(f) for f in report.findings]
+    np.testing.assert_array_equal(z[:128], 2 * x)
+    np.testing.assert_array_equal(z[128:256], x + 2)
+    np.testing.assert_array_equal(z[256:384], np.full(128, 2))
+    np.testing.assert_array_equal(z[384:], np.where(x < 2, x, -1))
+
+
 def test_masks_of_bits_and_of_registers() -> None:
     x = np.arange(128, dtype=np.float32)
     z, report = run("chosen_by_masks", x, 12 * 64)

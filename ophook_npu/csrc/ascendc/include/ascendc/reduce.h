@@ -211,6 +211,12 @@ __aicore__ inline void GetCmpMask(const LocalTensor<T>& dst, ophook::rt::At at =
     ophook::rt::compare(#name, dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(scalar), int(mode),         \
                         cover::count(int32_t(count)), {}, {}, at);                                                 \
   }                                                                                                                \
+  template <typename T, typename U, typename X, typename = IfElement<T, X>>                                        \
+  __aicore__ inline void name(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const Element<X>& scalar,     \
+                              CMPMODE mode, uint32_t count) {                                                      \
+    const T value = scalar;                                                                                        \
+    name(dst, src0, value, mode, count, scalar.at());                                                              \
+  }                                                                                                                \
   OPHOOK_COMPARES_REPEATS(name, const uint64_t mask)                                                               \
   OPHOOK_COMPARES_REPEATS(name, const uint64_t mask[])
 OPHOOK_COMPARES(Compares)

@@ -72,6 +72,7 @@ class Element {
   using T = std::remove_cv_t<typename Tensor::PrimType>;
   Element(const Tensor& tensor, uint64_t offset, ophook::rt::At at) : tensor_(tensor), offset_(offset), at_(at) {}
   __aicore__ operator T() const { return tensor_.GetValue(offset_, at_); }
+  ophook::rt::At at() const { return at_; }
   template <typename V, typename = std::enable_if_t<std::is_constructible_v<V, T>>>
   __aicore__ explicit operator V() const {
     return static_cast<V>(T(*this));
@@ -109,6 +110,11 @@ class Element {
   uint64_t offset_;
   ophook::rt::At at_;
 };
+
+// For a function whose scalar is such an element: T is deduced from what a reference would be. The line is the
+// element's.
+template <typename T, typename Tensor>
+using IfElement = std::enable_if_t<std::is_same_v<typename Element<Tensor>::T, T>>;
 
 // Where a tensor lies. Programs that do without a TPipe write it down: a position; a byte of its memory, as a number or
 // as what a pointer to it is; and how many bytes, where 0 is all that is left.

@@ -184,8 +184,20 @@ OPHOOK_UNARY(Not)
                               const uint8_t repeatTime, const UnaryRepeatParams& p) {                                  \
     name<T, isSetMask>(dst, src, scalar, mask, repeatTime, p, kByAddress);                                             \
   }                                                                                                                    \
+  template <typename T, bool isSetMask = true, typename X, typename = IfElement<T, X>>                                 \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Element<X>& scalar,          \
+                              const int32_t& count) {                                                                  \
+    const T value = scalar;                                                                                            \
+    name<T, isSetMask>(dst, src, value, count, scalar.at());                                                           \
+  }                                                                                                                    \
   OPHOOK_SCALAR_OVER(name, uint64_t mask)                                                                              \
-  OPHOOK_SCALAR_OVER(name, uint64_t mask[])
+  OPHOOK_SCALAR_OVER(name, uint64_t mask[])                                                                            \
+  template <typename T, bool isSetMask = true, typename X, typename M, typename = IfElement<T, X>>                     \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Element<X>& scalar, M mask,  \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p) {                                  \
+    const T value = scalar;                                                                                            \
+    name<T, isSetMask>(dst, src, value, mask, repeatTime, p, scalar.at());                                             \
+  }
 OPHOOK_SCALAR(Adds)
 OPHOOK_SCALAR(Muls)
 OPHOOK_SCALAR(Maxs)
@@ -235,6 +247,11 @@ template <typename T>
 __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, const int32_t& count,
                                  ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value), cover::count(count), {}, at);
+}
+template <typename T, typename X, typename = IfElement<T, X>>
+__aicore__ inline void Duplicate(const LocalTensor<T>& dst, const Element<X>& element, const int32_t& count) {
+  const T value = element;
+  Duplicate(dst, value, count, element.at());
 }
 #define OPHOOK_DUPLICATE(mask_type)                                                                                \
   template <typename T, bool isSetMask = true>                                                                     \
