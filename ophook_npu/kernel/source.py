@@ -33,6 +33,7 @@ _CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
 # A kernel with a part for vector cores, and one whose products are Matmul's, which also wants these.
 _VECTOR_PART = re.compile(r"\bASCEND_IS_AIV\b|<\s*(?:AscendC::)?AIV\s*>|\b__DAV_(?:C220_)?VEC__")
 _MATMUL = re.compile(r"\bREGIST_MATMUL_OBJ\b|\bMatmul(?:Impl)?\s*<")
+_NAMES_MATMUL = re.compile(r"^(?!\s*#\s*include\b).*matmul", re.IGNORECASE | re.MULTILINE)
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
 
 
@@ -143,8 +144,17 @@ class Entry:
         return list(self.roots) or [self.source.parent]
 
     @functools.cached_property
+    def _files(self) -> list[Path]:
+        """The source and what it includes of its own."""
+        return toolchain.included(self.source.resolve(), [root.resolve() for root in self._roots])
+
+    @property
+    def _texts(self) -> Iterable[str]:
+        return (path.read_text(errors="replace") for path in self._files)
+
+    @functools.cached_property
     def _asks(self) -> bool:
-        return asks_for_core(toolchain.included(self.source.resolve(), [root.resolve() for root in self._roots]))
+        return asks_for_core(self._files)
 
     @functools.cached_property
     def function(self) -> str:
@@ -167,7 +177,9 @@ class Entry:
         text = self.source.read_text(errors="replace")
         if found := _TASK_TYPE.search(text):
             return KINDS.get(found.group(1), 0)
-        cube, matmul = _CUBE_CALL.search(text), "matmul_intf.h" in text
+        # Its header alone is no product: the device's compiler looks at the instructions.
+        cube = _CUBE_CALL.search(text)
+        matmul = "matmul_intf.h" in text and any(_NAMES_MATMUL.search(one) for one in self._texts)
         if not cube and not matmul:
             return 0
         only = re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE)
@@ -177,10 +189,8 @@ class Entry:
     @functools.cached_property
     def tiling_keys(self) -> list[int] | None:
         """Those that the kernel knows, 0 where it asks for none; None where its text has one that is no number."""
-        files = toolchain.included(self.source.resolve(), [root.resolve() for root in self._roots])
-        texts = [self.source.read_text(errors="replace"), *(path.read_text(errors="replace") for path in files)]
         asked = {
-            key for text in texts for keys in _TILING_KEYS.findall(text) for key in re.split(r"\s*,\s*", keys)
+            key for text in self._texts for keys in _TILING_KEYS.findall(text) for key in re.split(r"\s*,\s*", keys)
         } | set(_CASE.findall(self.calls))
         if any(not key.rstrip("uUlL").isdecimal() for key in asked):
             return None
