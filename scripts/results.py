@@ -26,7 +26,7 @@ ARGUMENTS = {
     "fit", "wide", "optional", "std::optional", "number_of", "wrap", "each", "scale", "dims_or_all", "indices",
     "indices_of", "bound", "named", "kernels::rounding", "approximation", "wanted", "when_run", "std::nullopt", "Dims",
     "Tensors", "std::max", "std::min", "std::get", "std::move", "std::tuple", "sizeof", "run", "divisor_of", "if",
-    "int64_t", "void",
+    "int64_t", "void", "of_none",
 }  # fmt: skip
 
 # What of at:: computes nothing: questions, and tensors without values or with the same ones.

@@ -175,6 +175,7 @@ MatrixDeterminant | x | x=real(4, 3, 3)
 AccumulateNV2 | [x, x], N=2 | x=real(4, 6)
 NonMaxSuppressionV6 | b, s, n, t, t | b=real(2, 7, 4), s=real(2, 3, 7), n=int64(3), t=number(0.5)
 ForeachNorm | [x, x], n | x=real(4, 6), n=number(2.0)
+StridedSliceGrad | n, b, e, s, x | n=int64(5, 8), b=int64(1, 0), e=int64(5, 6), s=int64(1, 1), x=real(4, 6)
 """.replace("{gates}", _GATES)  # fmt: skip # noqa: E501
 SOURCES = Path(torch_npu.__file__).parent / "dynamo" / "torchair" / "_ge_concrete_graph"
 

@@ -497,6 +497,21 @@ extern "C" __global__ __aicore__ void dequantized(GM_ADDR x, GM_ADDR z) {
   copy_out(z, all, 64);
 }
 
+// 64 whole numbers as half, by a factor, with the mode that operators which quantize give it.
+extern "C" __global__ __aicore__ void narrowed(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, halves;
+  pipe.InitBuffer(values, 256);
+  pipe.InitBuffer(halves, 128);
+  LocalTensor<float> v = values.Get<float>();
+  copy_in(v, x, 64);
+  Cast(v.ReinterpretCast<int32_t>(), v, RoundMode::CAST_RINT, 64);
+  SetDeqScale(half(0.5f));
+  Cast(halves.Get<half>(), v.ReinterpretCast<int32_t>(), RoundMode::CAST_ROUND, 64);
+  Cast(v, halves.Get<half>(), RoundMode::CAST_NONE, 64);
+  copy_out(z, v, 64);
+}
+
 // Copies with what only an Atlas inference product computes on the way.
 extern "C" __global__ __aicore__ void enhanced(GM_ADDR x, GM_ADDR z) {
   TPipe pipe;

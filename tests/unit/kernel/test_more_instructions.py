@@ -103,6 +103,13 @@ def test_dequantization() -> None:
     assert not plain[:, 0].any() and np.array_equal(plain[:, 1], np.clip(np.rint(blocks * lanes / 8) + lanes, 0, 255))
 
 
+def test_whole_numbers_to_half_with_a_rounding_mode() -> None:
+    x = (np.arange(64, dtype=np.float32) - 32) * 257
+    z, report = run("narrowed", x, 64)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert np.array_equal(z, (x / 2).astype(np.float16))
+
+
 def test_flags_between_cores() -> None:
     x = np.arange(3 * 128, dtype=np.float32)
     z, report = run("neighbours_right", x, x.size, 3, True)

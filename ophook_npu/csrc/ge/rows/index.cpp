@@ -22,24 +22,29 @@ kernels::StridedSlice strided_slice_of(const Call& call, bool with_axes) {
           .axes = with_axes && call.has(3) ? call.need(3) : Dims{}};
 }
 
-void strided(Shaper& s, bool with_axes) {
-  Shape shape = s.shape(0);
+// The shape of a slice of a tensor of so many elements, of its rank alone where a boundary is not known.
+Shape slice_shape(const Shaper& s, const Shape& shape, bool with_axes) {
   bool known = s.values(1) && s.values(2);
-  for (size_t i = 3; i < s.count(); ++i) known = known && (!s.has(i) || s.values(i));
+  for (size_t i = 3; i <= 3u + with_axes; ++i) known = known && (!s.has(i) || s.values(i));
   if (!shape || !known) {
     const bool same_rank = !s.integer("shrink_axis_mask") && !s.integer("new_axis_mask");
-    s.out(s.dtype(0), same_rank ? all_unknown(shape) : std::nullopt);
-    return;
+    return same_rank ? all_unknown(shape) : std::nullopt;
   }
   Dims sizes;
   for (const Dim& dim : *shape) sizes.push_back(dim.known() ? dim.size() : static_cast<int64_t>(ge_unknown_dim));
   Sizes out;
   for (const kernels::Cut& one : kernels::cuts_of(strided_slice_of(s, with_axes), sizes))
     if (!one.dropped) out.push_back(one.count == ge_unknown_dim ? unknown : Dim(one.count));
-  s.out(s.dtype(0), out);
+  return out;
 }
+
+void strided(Shaper& s, bool with_axes) { s.out(s.dtype(0), slice_shape(s, s.shape(0), with_axes)); }
 void strided_slice(Shaper& s) { strided(s, false); }
-void strided_slice_grad(Shaper& s) { s.out(s.dtype(4), shape_from(s, 0)); }
+void strided_slice_grad(Shaper& s) {
+  const Shape whole = shape_from(s, 0);
+  require_shape(s, 4, slice_shape(s, whole, false), "has to have the shape of the slice");
+  s.out(s.dtype(4), whole);
+}
 void strided_slice_v2(Shaper& s) { strided(s, true); }
 
 at::Tensor cut(const Args& a, bool with_axes) {

@@ -170,9 +170,10 @@ using ::fp4x2_e1m2_t, ::fp4x2_e2m1_t, ::fp8_e4m3fn_t, ::fp8_e5m2_t, ::fp8_e8m0_t
 using float32_t = float;
 using float16_t = half;
 
-// Hints of the device's compiler, which are functions there.
-constexpr bool likely(bool condition) { return condition; }
-constexpr bool unlikely(bool condition) { return condition; }
+// Hints of the device's compiler, which are functions there. On the host side headers have macros of these names, which
+// the parentheses keep out.
+constexpr bool(likely)(bool condition) { return condition; }
+constexpr bool(unlikely)(bool condition) { return condition; }
 
 // Of two numbers, as the device's compiler has them without a namespace. Templates of any number of parameters, so that
 // a kernel's own functions and templates with these names go before them.
