@@ -83,7 +83,7 @@ def find(name: str | None = None) -> Soc:
     raise AssertionError(f"{name} has no architecture")
 
 
-_SHORT = re.compile(r"Ascend(910B|910_93|950|310P|310B)")
+_TELLS = re.compile(r'^TELLS\("(\w+)", "(\w+)", (\w+)\)', re.MULTILINE)
 _UNITS = {200: "M", 300: "M"}  # of older names of architectures, as dav-m200; the others have a C
 
 
@@ -92,30 +92,17 @@ def platform_file(name: str) -> str:
     page of atc's ``--aicore_num`` names it.
     """
     soc = find(name)
-    short = _SHORT.match(name)
+    products = " ".join(prefixes for _, _, prefixes, *_ in _architectures()).split()
     sections: dict[str, dict[str, object]] = {
         "version": {
             "SoC_version": name,
-            "Short_SoC_version": short[0] if short else name,
+            "Short_SoC_version": next(product for product in products if name.startswith(product)),
             "AIC_version": f"AIC-{_UNITS.get(soc.architecture, 'C')}-{soc.architecture}",
-        },
-        "SoCInfo": {
-            "ai_core_cnt": soc.cube_cores,
-            "cube_core_cnt": soc.cube_cores,
-            "vector_core_cnt": soc.vector_cores,
-            "memory_size": soc.hbm,
-            "l2_size": soc.l2,
-        },
-        "AICoreSpec": {
-            "l0_a_size": soc.l0a,
-            "l0_b_size": soc.l0b,
-            "l0_c_size": soc.l0c,
-            "l1_size": soc.l1,
-            "bt_size": soc.bt,
-            "ub_size": soc.ub,
-            "ubblock_size": 32,
-        },
+        }
     }
+    for section, key, field in _TELLS.findall((CSRC / "ascendc" / "host" / "details" / "platform.inc").read_text()):
+        sections.setdefault(section, {})[key] = getattr(soc, field)
+    sections["AICoreSpec"] |= {"bt_size": soc.bt, "ubblock_size": 32}
     return "\n".join(
         f"[{section}]\n" + "".join(f"{key}={value}\n" for key, value in rows.items())
         for section, rows in sections.items()

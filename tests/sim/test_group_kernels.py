@@ -64,7 +64,8 @@ def test_a_rank_that_does_not_come_is_waited_for_as_long_as_hccl_waits(launch, p
     assert "HcclAllReduce" in done.stdout and "rank 1" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_flag_that_no_rank_raises_ends_the_kernel(launch, package: str) -> None:
-    done = launch(PROGRAM, 2, GROUP_PACKAGE=package, ONLY="looks", HCCL_EXEC_TIMEOUT="2")
+@pytest.mark.parametrize("mode", [41, 42], ids=["object", "context"])
+def test_a_flag_that_no_rank_raises_ends_the_kernel(launch, package: str, mode: int) -> None:
+    done = launch(PROGRAM, 2, GROUP_PACKAGE=package, ONLY="looks", MODE=str(mode), HCCL_EXEC_TIMEOUT="2")
     what = "core 0 has looked at the input window of rank 0 for 2 s (HCCL_EXEC_TIMEOUT), and no rank has changed it"
     assert what in done.stdout, done.stdout + done.stderr

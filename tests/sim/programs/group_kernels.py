@@ -157,7 +157,7 @@ def late() -> None:
 def looks() -> None:
     """Nobody raises the flag that it looks at."""
     x, y = torch.ones(8).npu(), torch.zeros(8).npu()
-    print(call(GROUP, x, y, 41, ALL_REDUCE, 8, blocks=1))
+    print(call(GROUP, x, y, int(os.environ["MODE"]), ALL_REDUCE, 8, blocks=1))
 
 
 torch.npu.set_device(RANK)

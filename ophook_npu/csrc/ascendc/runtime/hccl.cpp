@@ -9,7 +9,6 @@ using namespace AscendC;
 
 namespace {
 
-constexpr uint32_t kAny = 0, kA2 = 2, kA3 = 3, k950 = 950;
 constexpr int kMostCalls = 63;  // of one group, of all functions that prepare
 constexpr uint64_t kMostOf950 = 256u << 20;
 constexpr uint32_t kMostRanksOfA3 = 128, kMostItems = 2047;
@@ -47,37 +46,6 @@ bool listed(uint32_t product, bool on_a2, bool on_a3, bool on_950) {
 
 const char* product_name(uint32_t product) {
   return product == kA2 ? "an Atlas A2" : product == kA3 ? "an Atlas A3" : "an Ascend950";
-}
-
-// A kernel that runs without ranks (`kernel check`, `kernel.load`) is alone in its groups, and on no certain product.
-constexpr uint8_t kAlone[2] = {};
-constexpr uint64_t kWindowAlone = 1 << 20;
-int alone_group(const void* context, ascendc_group* out) {
-  if (context != &kAlone[0] && context != &kAlone[1]) return 0;
-  *out = {"", 0, 1, kAny, 60, kWindowAlone};
-  return 1;
-}
-void* alone_window(const void*, uint32_t, int out) {
-  thread_local std::vector<uint8_t> windows[2];
-  windows[out].resize(kWindowAlone);
-  return windows[out].data();
-}
-int alone_run(const void*, const ascendc_collective* c, char*, size_t) {
-  const uint64_t count = c->command == HCCL_CMD_ALLTOALLV ? c->sent[0] : c->count;
-  if (count) std::memcpy(c->to, c->from, count * element_size(c->dtype));
-  return 0;
-}
-constexpr ascendc_wires kNoRanks{alone_group, alone_window, alone_run};
-
-Communication& communication(Launch& launch) {
-  if (!launch.communication) {
-    launch.communication = std::make_shared<Communication>();
-    Communication& made = *launch.communication;
-    made.wires = launch.wires ? launch.wires : &kNoRanks;
-    made.contexts = launch.contexts;
-    if (!launch.wires) made.contexts = {&kAlone[0], &kAlone[1]};
-  }
-  return *launch.communication;
 }
 
 bool wrong(const char* call, At at, std::string what) {
@@ -251,14 +219,16 @@ static uint8_t* window_of(Launch& launch, const void* context, const ascendc_gro
 
 uint8_t* hccl_context(uint32_t index) {
   Launch& launch = core().launch;
-  const Communication& all = communication(launch);
+  Communication& all = communication(launch);
   if (index >= all.contexts.size()) return nullptr;
   const void* context = all.contexts[index];
   // The vendor's kernels read in it where the windows are, and ask no Hccl object.
   ascendc_group told{};
-  if (launch.wires && all.wires->group(context, &told) && told.product != k950)
-    for (uint32_t rank = 0; rank < told.ranks; ++rank)
-      for (const bool out : {false, true}) window_of(launch, context, told, rank, out);
+  if (!launch.wires || !all.wires->group(context, &told) || told.product == k950)
+    return static_cast<uint8_t*>(const_cast<void*>(context));
+  all.patience = told.patience;
+  for (uint32_t rank = 0; rank < told.ranks; ++rank)
+    for (const bool out : {false, true}) window_of(launch, context, told, rank, out);
   return static_cast<uint8_t*>(const_cast<void*>(context));
 }
 
@@ -309,6 +279,7 @@ void hccl_init(HcclClient& client, const char* call, const void* context, const 
   auto found = std::find_if(all.groups.begin(), all.groups.end(), is_it);
   if (found == all.groups.end()) {
     all.groups.emplace_back(all.wires, context).told = told;
+    all.patience = told.patience;
     found = std::prev(all.groups.end());
   }
   if (!found->cores.insert(c.index).second) {

@@ -8,6 +8,41 @@ namespace ophook::rt::comm {
 
 using namespace AscendC;
 
+namespace {
+
+// A kernel that runs without ranks (`kernel check`, `kernel.load`) is alone in its groups, and on no certain product.
+constexpr uint8_t kAlone[2] = {};
+constexpr uint64_t kWindowAlone = 1 << 20;
+int alone_group(const void* context, ascendc_group* out) {
+  if (context != &kAlone[0] && context != &kAlone[1]) return 0;
+  *out = {"", 0, 1, kAny, 60, kWindowAlone};
+  return 1;
+}
+void* alone_window(const void*, uint32_t, int out) {
+  thread_local std::vector<uint8_t> windows[2];
+  windows[out].resize(kWindowAlone);
+  return windows[out].data();
+}
+int alone_run(const void*, const ascendc_collective* c, char*, size_t) {
+  const uint64_t count = c->command == HCCL_CMD_ALLTOALLV ? c->sent[0] : c->count;
+  if (count) std::memcpy(c->to, c->from, count * element_size(c->dtype));
+  return 0;
+}
+constexpr ascendc_wires kNoRanks{alone_group, alone_window, alone_run};
+
+}  // namespace
+
+Communication& communication(Launch& launch) {
+  if (!launch.communication) {
+    launch.communication = std::make_shared<Communication>();
+    Communication& made = *launch.communication;
+    made.wires = launch.wires ? launch.wires : &kNoRanks;
+    made.contexts = launch.contexts;
+    if (!launch.wires) made.contexts = {&kAlone[0], &kAlone[1]};
+  }
+  return *launch.communication;
+}
+
 Server::~Server() {
   {
     std::lock_guard lock(mutex_);
@@ -268,7 +303,7 @@ void looks_at(Core& c, const char* call, const uint8_t* data, uint64_t bytes, At
   std::this_thread::sleep_for(kMoment);
   // What a kernel with an error left undone may be what it waits for.
   constexpr std::chrono::seconds kAfterAnError{3};
-  const auto patience = std::chrono::seconds(c.launch.communication->groups.front().told.patience);
+  const auto patience = std::chrono::seconds(c.launch.communication->patience);
   if (std::chrono::steady_clock::now() - look.since < (c.launch.failed ? std::min(patience, kAfterAnError) : patience))
     return;
   if (c.launch.failed) c.stop();

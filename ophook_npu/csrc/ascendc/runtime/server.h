@@ -18,7 +18,8 @@
 
 namespace ophook::rt::comm {
 
-constexpr int kWindow = 7;  // Argument::role: memory that other ranks write
+constexpr uint32_t kAny = 0, kA2 = 2, kA3 = 3, k950 = 950;  // ascendc_group::product
+constexpr int kWindow = 7;                                  // Argument::role: memory that other ranks write
 
 struct Part {  // of a buffer, in elements
   uint64_t at, count;
@@ -92,8 +93,10 @@ struct Communication {
   const ascendc_wires* wires;
   std::vector<const void*> contexts;
   std::deque<Group> groups;
-  std::string failed;  // why the ranks could not communicate
+  std::string failed;      // why the ranks could not communicate
+  uint32_t patience = 60;  // seconds that a core looks at memory that no rank changes
 };
+Communication& communication(Launch& launch);  // made where it is asked for first
 
 uint32_t element_size(uint32_t dtype);  // of HcclDataType; 0: it has none here
 Parts sent_parts(const CommTask& task, int round, const ascendc_group& group);

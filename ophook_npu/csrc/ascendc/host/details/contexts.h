@@ -23,26 +23,14 @@ struct PlatFormInfos {
   // What CANN has in a file for each processor, by section and key; false: it has no such line. One that is not known
   // here is told, since no answer is an answer: that the processor lacks something.
   bool GetPlatformRes(const std::string& label, const std::string& key, std::string& value) const {
-    const size_t family = soc.rfind("Ascend910_93", 0) == 0 ? 12 : soc.rfind("Ascend950", 0) == 0 ? 9 : 10;
-    const struct {
-      const char *label, *key;
-      std::string value;
-    } known[] = {
-        {"version", "SoC_version", soc},
-        {"version", "Short_SoC_version", soc.substr(0, family)},
-        {"SoCInfo", "ai_core_cnt", std::to_string(GetCoreNum())},
-        {"SoCInfo", "cube_core_cnt", std::to_string(cube_cores)},
-        {"SoCInfo", "vector_core_cnt", std::to_string(vector_cores)},
-        {"SoCInfo", "memory_size", std::to_string(hbm)},
-        {"SoCInfo", "l2_size", std::to_string(l2)},
-        {"AICoreSpec", "ub_size", std::to_string(ub)},
-        {"AICoreSpec", "l1_size", std::to_string(l1)},
-        {"AICoreSpec", "l0_a_size", std::to_string(l0a)},
-        {"AICoreSpec", "l0_b_size", std::to_string(l0b)},
-        {"AICoreSpec", "l0_c_size", std::to_string(l0c)},
-    };
-    for (const auto& one : known)
-      if (label == one.label && key == one.key) return value = one.value, true;
+    if (label == "version" && key == "SoC_version") return value = soc, true;
+    if (label == "version" && key == "Short_SoC_version")
+      for (const char* product : {"Ascend910_93", "Ascend910B", "Ascend950", "Ascend310P", "Ascend310B"})
+        if (soc.rfind(product, 0) == 0) return value = product, true;
+#define TELLS(section, name, field) \
+  if (label == section && key == name) return value = std::to_string(field), true;
+#include "platform.inc"
+#undef TELLS
     fprintf(stderr, "[simulated Ascend] GetPlatformRes: %s of %s is not known\n", key.c_str(), label.c_str());
     return false;
   }

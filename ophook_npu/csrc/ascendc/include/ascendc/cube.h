@@ -172,44 +172,18 @@ constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
 
 }  // namespace AscendC
 
-enum QuantMode_t {
-  NoQuant,
-  F322F16,
-  F322BF16,
-  DEQF16,
-  VDEQF16,
-  QF322B8_PRE,
-  VQF322B8_PRE,
-  REQ8,
-  VREQ8,
-  // Of other products and routes, which templates for several name; a conversion by one is refused.
-  REQ4,
-  VREQ4,
-  DEQS16,
-  VDEQS16,
-  SHIFTS322S16,
-  VSHIFTS322S16,
-  QF162B8_PRE,
-  VQF162B8_PRE,
-  QF162S4_PRE,
-  VQF162S4_PRE,
-  QF162S16_PRE,
-  VQF162S16_PRE,
-  QF322F16_PRE,
-  VQF322F16_PRE,
-  QF322BF16_PRE,
-  VQF322BF16_PRE,
-  QF322F32_PRE,
-  VQF322F32_PRE,
-  QF322FP8_PRE,
-  VQF322FP8_PRE,
-  QF322HIF8_PRE,
-  VQF322HIF8_PRE,
-  QF322HIF8_PRE_HYBRID,
-  VQF322HIF8_PRE_HYBRID,
-  QS322BF16_PRE,
-  VQS322BF16_PRE,
-};
+// Those from REQ4 on are of other products and routes, which templates for several name; a conversion by one is refused.
+#define OPHOOK_QUANT_MODES(X)                                                                                      \
+  X(NoQuant)                                                                                                       \
+  X(F322F16) X(F322BF16) X(DEQF16) X(VDEQF16) X(QF322B8_PRE) X(VQF322B8_PRE) X(REQ8) X(VREQ8) X(REQ4) X(VREQ4)     \
+      X(DEQS16) X(VDEQS16) X(SHIFTS322S16) X(VSHIFTS322S16) X(QF162B8_PRE) X(VQF162B8_PRE) X(QF162S4_PRE)          \
+          X(VQF162S4_PRE) X(QF162S16_PRE) X(VQF162S16_PRE) X(QF322F16_PRE) X(VQF322F16_PRE) X(QF322BF16_PRE)       \
+              X(VQF322BF16_PRE) X(QF322F32_PRE) X(VQF322F32_PRE) X(QF322FP8_PRE) X(VQF322FP8_PRE) X(QF322HIF8_PRE) \
+                  X(VQF322HIF8_PRE) X(QF322HIF8_PRE_HYBRID) X(VQF322HIF8_PRE_HYBRID) X(QS322BF16_PRE)              \
+                      X(VQS322BF16_PRE)
+#define OPHOOK_MODE(name) name,
+enum QuantMode_t { OPHOOK_QUANT_MODES(OPHOOK_MODE) };
+#undef OPHOOK_MODE
 
 namespace AscendC {
 

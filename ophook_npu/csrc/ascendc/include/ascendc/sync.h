@@ -381,9 +381,9 @@ constexpr T operator+(T value, const Asserted<F>&) {
 #undef assert
 #define assert(condition, ...) \
   ((condition) ? static_cast<void>(0) : ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()))
-// As in the vendor's debugging on a CPU: the block runs, and the kernel ends.
 // Text for a debugger on the host; on the device it is nothing, and some sources write no semicolon behind it.
 #define ASCENDC_REPORT_NOT_SUPPORT(condition, message)
+// As in the vendor's debugging on a CPU: the block runs, and the kernel ends.
 #define ASCENDC_ASSERT(condition, ...)                               \
   do {                                                               \
     if (!(condition)) {                                              \
