@@ -172,15 +172,16 @@ constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
 
 }  // namespace AscendC
 
-// Those from REQ4 on are of other products and routes, which templates for several name; a conversion by one is refused.
-#define OPHOOK_QUANT_MODES(X)                                                                                      \
-  X(NoQuant)                                                                                                       \
-  X(F322F16) X(F322BF16) X(DEQF16) X(VDEQF16) X(QF322B8_PRE) X(VQF322B8_PRE) X(REQ8) X(VREQ8) X(REQ4) X(VREQ4)     \
-      X(DEQS16) X(VDEQS16) X(SHIFTS322S16) X(VSHIFTS322S16) X(QF162B8_PRE) X(VQF162B8_PRE) X(QF162S4_PRE)          \
-          X(VQF162S4_PRE) X(QF162S16_PRE) X(VQF162S16_PRE) X(QF322F16_PRE) X(VQF322F16_PRE) X(QF322BF16_PRE)       \
-              X(VQF322BF16_PRE) X(QF322F32_PRE) X(VQF322F32_PRE) X(QF322FP8_PRE) X(VQF322FP8_PRE) X(QF322HIF8_PRE) \
-                  X(VQF322HIF8_PRE) X(QF322HIF8_PRE_HYBRID) X(VQF322HIF8_PRE_HYBRID) X(QS322BF16_PRE)              \
-                      X(VQS322BF16_PRE)
+// Those from REQ4 on are of other products and routes, which templates for several name; a conversion by one is
+// refused.
+// clang-format off
+#define OPHOOK_QUANT_MODES(X)                                                                                         \
+  X(NoQuant) X(F322F16) X(F322BF16) X(DEQF16) X(VDEQF16) X(QF322B8_PRE) X(VQF322B8_PRE) X(REQ8) X(VREQ8) X(REQ4)      \
+  X(VREQ4) X(DEQS16) X(VDEQS16) X(SHIFTS322S16) X(VSHIFTS322S16) X(QF162B8_PRE) X(VQF162B8_PRE) X(QF162S4_PRE)        \
+  X(VQF162S4_PRE) X(QF162S16_PRE) X(VQF162S16_PRE) X(QF322F16_PRE) X(VQF322F16_PRE) X(QF322BF16_PRE)                  \
+  X(VQF322BF16_PRE) X(QF322F32_PRE) X(VQF322F32_PRE) X(QF322FP8_PRE) X(VQF322FP8_PRE) X(QF322HIF8_PRE)                \
+  X(VQF322HIF8_PRE) X(QF322HIF8_PRE_HYBRID) X(VQF322HIF8_PRE_HYBRID) X(QS322BF16_PRE) X(VQS322BF16_PRE)
+// clang-format on
 #define OPHOOK_MODE(name) name,
 enum QuantMode_t { OPHOOK_QUANT_MODES(OPHOOK_MODE) };
 #undef OPHOOK_MODE
