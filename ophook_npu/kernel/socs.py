@@ -84,6 +84,7 @@ def find(name: str | None = None) -> Soc:
 
 
 _TELLS = re.compile(r'^TELLS\("(\w+)", "(\w+)", (\w+)\)', re.MULTILINE)
+_OF_ARCHITECTURE = re.compile(r'^OF_ARCHITECTURE\("(\w+)", "(\w+)", (.*)\)$', re.MULTILINE)
 _UNITS = {200: "M", 300: "M"}  # of older names of architectures, as dav-m200; the others have a C
 
 
@@ -100,9 +101,14 @@ def platform_file(name: str) -> str:
             "AIC_version": f"AIC-{_UNITS.get(soc.architecture, 'C')}-{soc.architecture}",
         }
     }
-    for section, key, field in _TELLS.findall((CSRC / "ascendc" / "host" / "details" / "platform.inc").read_text()):
+    text = (CSRC / "ascendc" / "host" / "details" / "platform.inc").read_text()
+    for section, key, field in _TELLS.findall(text):
         sections.setdefault(section, {})[key] = getattr(soc, field)
-    sections["AICoreSpec"] |= {"bt_size": soc.bt, "ubblock_size": 32}
+    column = [architecture for architecture, _ in architectures()].index(soc.architecture)
+    for section, key, values in _OF_ARCHITECTURE.findall(text):
+        lines = sections.setdefault(section, {})
+        if value := re.findall(r'"([^"]*)"', values)[column]:
+            lines |= {str(len(lines)): f"{key}|{value}"} if section.endswith("DtypeMap") else {key: value}
     return "\n".join(
         f"[{section}]\n" + "".join(f"{key}={value}\n" for key, value in rows.items())
         for section, rows in sections.items()

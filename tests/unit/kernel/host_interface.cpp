@@ -201,7 +201,20 @@ int platform() {
   std::string text, size;
   SAY(infos.GetPlatformResWithLock("version", "Short_SoC_version", text) && text == "Ascend910B");
   SAY(infos.GetPlatformRes("AICoreSpec", "ub_size", size) && size == "196608");
-  SAY(!infos.GetPlatformRes("AICoreintrinsicDtypeMap", "Intrinsic_mmad", text));
+  SAY(infos.GetPlatformRes("AICoreintrinsicDtypeMap", "Intrinsic_mmad", text) &&
+      text.find("s8s4") == std::string::npos);
+  SAY(!infos.GetPlatformRes("AICoreintrinsicDtypeMap", "Intrinsic_fix_pipe_l0c2ub", text) && text.empty());
+  SAY(!infos.GetPlatformRes("AICoreintrinsicDtypeMap", "Intrinsic_none", text));
+  uint64_t l2 = 0, hbm = 0;
+  asked.GetCoreMemBw(platform_ascendc::CoreMemType::L2, l2),
+      asked.GetCoreMemBw(platform_ascendc::CoreMemType::HBM, hbm);
+  asked.GetCoreMemBw(platform_ascendc::CoreMemType::UB, bytes);
+  SAY(l2 == 110 && hbm == 32 && bytes == 0);
+  SAY(asked.CalcTschBlockDim(39, 20, 40) == 20 && asked.CalcTschNumBlocks(41, 20, 40) == 0);
+  SAY(asked.CalcTschBlockDim(6, 1, 3) == 2 && asked.CalcTschBlockDim(2, 1, 1) == 2);
+  SAY(asked.GetLibApiWorkSpaceSize() == 16 << 20 && asked.GetResCubeGroupWorkSpaceSize() == 1 << 20);
+  infos.soc = "Ascend310B1";
+  SAY(asked.GetLibApiWorkSpaceSize() == 2 << 20);
   infos.soc = "Ascend910_9382";
   SAY(infos.GetPlatformRes("version", "Short_SoC_version", text) && text == "Ascend910_93");
   return 0;

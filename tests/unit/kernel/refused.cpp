@@ -25,7 +25,7 @@ void of_no_extreme(int32_t& x) { GetReduceRepeatMaxMinSpr(x, x); }  // REFUSED
 void f(LocalTensor<int32_t> x) { Gelu(x, x, 8); }  // REFUSED
 void g(LocalTensor<bfloat16_t> x) { GeGLU(x, x, x); }  // REFUSED
 void h(LocalTensor<int32_t> x) { Swish(x, x, 8, 1); }  // REFUSED
-void i(LocalTensor<float> x, SoftMaxTiling t) { SoftmaxGrad<float, false, true>(x, x, x, t); }  // REFUSED
+void i(LocalTensor<float> x, SoftMaxTiling t) { SimpleSoftMax<float>(x, LocalTensor<half>(), LocalTensor<half>(), x, t); }  // REFUSED
 void j(LocalTensor<float> x, uint32_t* s) { Broadcast<float, 3, 1>(x, x, s, s); }  // REFUSED
 void k(LocalTensor<int32_t> x, CumSumInfo s) { CumSum(x, x, x, s); }  // REFUSED
 void l(LocalTensor<float> x, LocalTensor<half> y) { Axpy(y, x, 1.0f, LocalTensor<uint8_t>(), 8u); }  // REFUSED
@@ -72,7 +72,7 @@ void af(LocalTensor<half> h, WelfordUpdateParam p) { WelfordUpdate<half, half>(h
 void ag(LocalTensor<int32_t> i, BatchNormTiling t) { BatchNorm(i, i, i, i, i, i, 1, t); }  // REFUSED
 void ah(LocalTensor<float> f, SoftMaxTiling t, SoftMaxParams p) { SoftmaxFlashV3<float, float>(f, f, f, f, f, f, f, f, f, t, p); }  // REFUSED
 void ai(LocalTensor<half> h, TransDataParams<Flat, Flat> p) { TransData<kToRows>(h, h, p); }  // REFUSED
-void aj(LocalTensor<float> f, LocalTensor<uint8_t> w, LogSoftMaxTiling t) { LogSoftMax<float, false, true>(f, f, f, f, w, t); }  // REFUSED
+void aj(LocalTensor<int32_t> i, SoftMaxTiling t) { SoftmaxGrad<int32_t, false, true>(i, i, i, t); }  // REFUSED
 void ak(LocalTensor<uint64_t> f) { SetFixPipeConfig<uint64_t, true>(f); }  // REFUSED
 void al(Matmul<Side, Side, Side> m) { m.IterateNBatch(1, 1, 1, false); }  // REFUSED
 void am(LocalTensor<float> f) { WholeReduceProd(f, f, 64, 1, 1, 1, 8); }  // REFUSED

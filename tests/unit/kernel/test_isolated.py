@@ -101,8 +101,8 @@ def test_hints() -> None:
     )
     assert "DTYPE_X" in (hint("error: ‘DTYPE_X’ was not declared in this scope") or "")
     assert "for op_host" in (hint("fatal error: register/tilingdata_base.h: No such file or directory") or "")
-    told = hint("error: ‘class AscendC::TPipe’ has no member named ‘InitSpmBuffer’; did you mean ‘InitBuffer’?")
-    assert told and told.startswith("InitSpmBuffer is documented (SIMD-API/基础API/资源管理/TPipe) and not")
+    told = hint("error: ‘class AscendC::TPipe’ has no member named ‘GetBaseAddr’; did you mean ‘Reset’?")
+    assert told and told.startswith("GetBaseAddr is documented (SIMD-API/基础API/资源管理/TPipe) and not")
     # Another class has it.
     told = hint("error: ‘class AscendC::GlobalTensor<float>’ has no member named ‘ReinterpretCast’")
     assert told and "for Ascend950 alone" in told

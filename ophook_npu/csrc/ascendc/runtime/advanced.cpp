@@ -30,25 +30,36 @@ bool real(Operation& op, Dtype dtype) {
 // `one`: a single row may have any length, since none begins behind it. The pages ask for a multiple here, too; kernels
 // that run on devices sum up six numbers.
 bool right_shape(Operation& op, const RowShape& s, uint32_t size, bool one = false) {
-  const bool blocks = uint64_t(s.width) * size % kBlock == 0 || (one && s.count == 1);
+  const bool blocks = s.fractal_rows ? s.width % 16 == 0 && s.fractal_rows >= s.count
+                                     : uint64_t(s.width) * size % kBlock == 0 || (one && s.count == 1);
   if (s.count && s.valid && s.width >= s.valid && blocks) return true;
   op.core.report(Kind::parameter, op.call, op.at,
-                 text("%u rows of %u elements, %u of them used; a row must be a multiple of 32 bytes and as long as "
-                      "what is used of it",
-                      s.count, s.width, s.valid));
+                 text("%u rows of %u elements, %u of them used; a row must be a multiple of %s and as long as what is "
+                      "used of it",
+                      s.count, s.width, s.valid, s.fractal_rows ? "16 elements" : "32 bytes"));
   return false;
 }
+// Elements of a row from the i-th on that lie one after the other.
+uint32_t run(const RowShape& s, uint32_t i) { return s.fractal_rows ? std::min(16u, s.valid - i) : s.valid - i; }
 // The first `valid` elements of row `r` in float. False: some of them were never computed.
 bool row_of(Operation& op, const Local& src, const RowShape& s, uint32_t r, std::vector<float>& out) {
-  const uint64_t size = size_of(src.dtype), first = uint64_t(r) * s.width * size;
+  const uint64_t size = size_of(src.dtype);
   out.resize(s.valid);
-  wide(src.dtype, op.data(src) + first, out.data(), s.valid);
-  return all_written(op.written(src) + first, s.valid * size);
+  bool known = true;
+  for (uint32_t i = 0; i < s.valid; i += run(s, i)) {
+    const uint64_t first = s.at(r, i) * size;
+    wide(src.dtype, op.data(src) + first, &out[i], run(s, i));
+    known &= all_written(op.written(src) + first, run(s, i) * size);
+  }
+  return known;
 }
 void put(Operation& op, const Local& dst, uint64_t first_element, const float* values, size_t count) {
   const uint64_t size = size_of(dst.dtype);
   narrow(dst.dtype, values, op.data(dst) + first_element * size, count);
   std::memset(op.written(dst) + first_element * size, 1, count * size);
+}
+void put_row(Operation& op, const Local& dst, const RowShape& s, uint32_t r, const float* values) {
+  for (uint32_t i = 0; i < s.valid; i += run(s, i)) put(op, dst, s.at(r, i), values + i, run(s, i));
 }
 void never_computed(Operation& op, const Local& tensor) {
   op.core.report(Kind::uninitialized, op.call, op.at, "works on elements that were never computed",
@@ -70,7 +81,7 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
   Operation op(core(), Pipe::V, log ? "LogSoftMax" : "SoftMax", at);
   if (!real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
-  const uint64_t bytes = uint64_t(s.count) * s.width * size;
+  const uint64_t bytes = s.all() * size;
   if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, dst, bytes, "the destination"))
     return;
   for (const Local* each : {sum, max})
@@ -98,7 +109,7 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
     constexpr float kLogOfTen = 2.302585093f;  // the page's LogSoftMax is of base 10
     for (uint32_t i = 0; i < s.valid; ++i)
       values[i] = log ? (values[i] - most - shift) / kLogOfTen : std::exp(values[i] - most) / total;
-    put(op, dst, uint64_t(r) * s.width, values, s.valid);
+    put_row(op, dst, s, r, values);
     for (const Local* each : {sum, max}) {
       if (!each) continue;
       std::fill(factors.begin(), factors.end(), each == sum ? total : most);
@@ -108,6 +119,34 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
   }
 }
 
+void simple_softmax(Local dst, Local sum, Local max, Local src, const Local* work, RowShape s, At at) {
+  Operation op(core(), Pipe::V, "SimpleSoftMax", at);
+  if (!real(op, src.dtype) || !real(op, sum.dtype)) return op.core.stop();
+  const uint32_t size = size_of(src.dtype), step = kBlock / size_of(sum.dtype);
+  const uint64_t bytes = s.all() * size, numbers = uint64_t(s.count) * kBlock;
+  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, dst, bytes, "the destination") ||
+      !there(op, sum, numbers, "the tensor of sums") || !there(op, max, numbers, "the tensor of maxima"))
+    return;
+  op.core.settle();
+  op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
+  scratch(op, work);
+  op.reads(src, 0, bytes), op.reads(sum, 0, numbers), op.reads(max, 0, numbers);
+  op.writes(dst, 0, bytes);
+  std::vector<float> row, sums(size_t(s.count) * step), maxima(sums.size());
+  wide(sum.dtype, op.data(sum), sums.data(), sums.size());
+  wide(max.dtype, op.data(max), maxima.data(), maxima.size());
+  if (op.core.launch.checks())
+    for (const Local& each : {sum, max})
+      if (!all_written(op.written(each), numbers)) never_computed(op, each);
+  bool known = true;
+  for (uint32_t r = 0; r < s.count; ++r) {
+    known &= row_of(op, src, s, r, row);
+    for (float& x : row) x = std::exp(x - maxima[size_t(r) * step]) / sums[size_t(r) * step];
+    put_row(op, dst, s, r, row.data());
+  }
+  if (op.core.launch.checks() && !known) never_computed(op, src);
+}
+
 void softmax_flash(const char* call, const FlashTensors& t, const Local* work, RowShape s, bool update, bool divide,
                    At at) {
   Operation op(core(), Pipe::V, call, at);
@@ -115,7 +154,7 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
   const uint32_t size = size_of(t.src.dtype);
   const auto step = [&](const Local& of) { return t.packed ? size_of(of.dtype) : kBlock; };
   const auto numbers = [&](const Local& of) { return uint64_t(s.count) * step(of); };
-  const uint64_t bytes = uint64_t(s.count) * s.width * size;
+  const uint64_t bytes = s.all() * size;
   const bool parts = update && t.part_max;
   if (!right_shape(op, s, size) || !there(op, t.src, bytes, "the source") ||
       !there(op, t.dst, bytes, "the destination") || !there(op, t.sum, numbers(t.sum), "the tensor of sums") ||
@@ -166,7 +205,7 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
       for (uint32_t i = 0; i < s.valid; ++i) values[i] /= total;
       before *= sums[r] / total;
     }
-    put(op, t.dst, uint64_t(r) * s.width, values, s.valid);
+    put_row(op, t.dst, s, r, values);
     spread(t.sum, r, total), spread(t.max, r, most);
     if (update) spread(t.exp_max, r, before);
     if (parts) spread(*t.part_max, r, part);

@@ -285,6 +285,7 @@ struct Launch {
   const Options& options;
   const bool orders;  // somebody asks which operations are over when another begins
   const LocalSizes sizes;
+  const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   std::vector<char> room;  // of the cores
   std::vector<std::unique_ptr<Core, EndsCore>> cores;
   DeviceMemory memory;

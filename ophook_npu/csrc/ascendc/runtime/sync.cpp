@@ -252,6 +252,9 @@ int64_t block_count() { return core().launch.blocks; }
 int64_t sub_block_index() { return core().sub; }
 int64_t sub_block_count() { return core().is_vector ? core().launch.subs : 1; }
 bool is_vector_core() { return core().is_vector; }
+int64_t entry_nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(core().launch.began.time_since_epoch()).count();
+}
 bool runs_on(bool cubes, bool vectors) {
   Core* c = core_or_null();
   if (c && !(c->is_vector ? vectors : cubes)) c->stop();

@@ -56,6 +56,9 @@ inline uint32_t whole(const ge::Shape& shape) {
   return up32(uint64_t(shape.GetShapeSize()) * 4);
 }  // all of it in float
 inline uint32_t line(const ge::Shape& shape) { return up32(uint64_t(last(shape)) * 4); }
+inline bool basic_block(uint32_t m, uint32_t k, uint32_t type_size) {
+  return m % 8 == 0 && k % 64 == 0 && k < 2048 && uint64_t(k) * type_size >= 256;
+}
 }  // namespace host_details
 
 inline uint32_t GetSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
@@ -68,6 +71,13 @@ inline void SoftMaxTilingFunc(const ge::Shape& shape, uint32_t type_size, uint32
   OPHOOK_SET(outMaxM, host_details::rows(shape))
   OPHOOK_SET(outMaxK, 32 / type_size)
   OPHOOK_SET(outMaxSize, host_details::rows(shape) * (32 / type_size))
+}
+// Whether kernels may be given isBasicBlock: the page's rule for the shape, which our functions take as one piece.
+inline bool IsBasicBlockInSoftMax(optiling::SoftMaxTiling& tiling, const uint32_t dataTypeSize = 2) {
+  return host_details::basic_block(tiling.get_srcM(), tiling.get_srcK(), dataTypeSize);
+}
+inline bool IsBasicBlockInSoftMax(::SoftMaxTiling& tiling, const uint32_t dataTypeSize = 2) {
+  return host_details::basic_block(tiling.srcM, tiling.srcK, dataTypeSize);
 }
 inline uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false,
                                             bool = false) {
@@ -345,7 +355,8 @@ OPHOOK_SPACE(void, ReduceXorSumMaxMinTmpSize)
 OPHOOK_SPACE(void, SigmoidMaxMinTmpSize)
 OPHOOK_SPACE(void, SiluTmpSize)
 OPHOOK_SPACE(void, SwishTmpSize)
-OPHOOK_SPACE(void, GeGLUMaxMinTmpSize)
+OPHOOK_ELEMENTWISE(GeGLU)
+OPHOOK_FACTOR(SwiGLU)
 OPHOOK_SPACE(void, ReGluMaxMinTmpSize)
 #undef OPHOOK_ELEMENTWISE
 #undef OPHOOK_SPACE
@@ -356,23 +367,36 @@ inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape&, c
 OPHOOK_FACTOR(Power, const bool, const bool, const bool)
 #undef OPHOOK_FACTOR
 
-inline void GetAscendQuantMaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most,
-                                        uint32_t& least) {
-  host_details::elementwise(shape, type_size, most, least);
-}
-inline void GetAscendQuantTmpBufferFactorSize(uint32_t& nodes, uint32_t& extra) {
-  host_details::factor(2, nodes, extra);
-}
-inline void GetAscendDequantMaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most,
-                                          uint32_t& least) {
-  host_details::elementwise(shape, type_size, most, least);
-}
-inline void GetAscendDequantTmpBufferFactorSize(const TensorShape&, uint32_t& nodes, uint32_t& extra) {
-  host_details::factor(4, nodes, extra);
-}
-inline void GetAscendAntiQuantMaxMinTmpSize(const TensorShape& shape, const TensorShape&, bool, TensorDataType in,
-                                            TensorDataType, uint32_t& most, uint32_t& least) {
-  host_details::elementwise(shape, uint32_t(ge::GetSizeByDataType(in)), most, least);
+// Of two families of functions, of which the second came with the Ascend950.
+#define OPHOOK_QUANTIZERS(quant, dequant, antiquant)                                                               \
+  inline void Get##quant##MaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most,        \
+                                        uint32_t& least) {                                                         \
+    host_details::elementwise(shape, type_size, most, least);                                                      \
+  }                                                                                                                \
+  inline void Get##quant##TmpBufferFactorSize(uint32_t& nodes, uint32_t& extra) {                                  \
+    host_details::factor(2, nodes, extra);                                                                         \
+  }                                                                                                                \
+  inline void Get##dequant##MaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most,      \
+                                          uint32_t& least) {                                                       \
+    host_details::elementwise(shape, type_size, most, least);                                                      \
+  }                                                                                                                \
+  inline void Get##dequant##TmpBufferFactorSize(const TensorShape&, uint32_t& nodes, uint32_t& extra) {            \
+    host_details::factor(4, nodes, extra);                                                                         \
+  }                                                                                                                \
+  inline void Get##antiquant##MaxMinTmpSize(const TensorShape& shape, const TensorShape&, bool, TensorDataType in, \
+                                            TensorDataType, uint32_t& most, uint32_t& least) {                     \
+    host_details::elementwise(shape, uint32_t(ge::GetSizeByDataType(in)), most, least);                            \
+  }                                                                                                                \
+  inline void Get##antiquant##TmpBufferFactorSize(const TensorShape&, const TensorShape&, bool, TensorDataType in, \
+                                                  TensorDataType, uint32_t& nodes, uint32_t& extra) {              \
+    host_details::factor(uint32_t(ge::GetSizeByDataType(in)), nodes, extra);                                       \
+  }
+OPHOOK_QUANTIZERS(AscendQuant, AscendDequant, AscendAntiQuant)
+OPHOOK_QUANTIZERS(Quantize, Dequantize, AntiQuantize)
+#undef OPHOOK_QUANTIZERS
+inline void GetAntiQuantizeTmpBufferFactorSize(const TensorShape& shape, const TensorShape& scale, TensorDataType in,
+                                               TensorDataType out, uint32_t& nodes, uint32_t& extra) {
+  GetAntiQuantizeTmpBufferFactorSize(shape, scale, false, in, out, nodes, extra);
 }
 inline uint32_t GetAscendAntiQuantMaxTmpSize(const TensorShape& shape, const TensorShape& scale, bool transposed,
                                              TensorDataType in, TensorDataType out) {
@@ -383,10 +407,6 @@ inline uint32_t GetAscendAntiQuantMinTmpSize(const TensorShape& shape, const Ten
                                              TensorDataType in, TensorDataType out) {
   uint32_t most, least;
   return GetAscendAntiQuantMaxMinTmpSize(shape, scale, transposed, in, out, most, least), least;
-}
-inline void GetAscendAntiQuantTmpBufferFactorSize(const TensorShape&, const TensorShape&, bool, TensorDataType in,
-                                                  TensorDataType, uint32_t& nodes, uint32_t& extra) {
-  host_details::factor(uint32_t(ge::GetSizeByDataType(in)), nodes, extra);
 }
 
 inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, bool, bool,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,28 @@ struct PlatFormInfos {
   // What CANN has in a file for each processor, by section and key; false: it has no such line. One that is not known
   // here is told, since no answer is an answer: that the processor lacks something.
   bool GetPlatformRes(const std::string& label, const std::string& key, std::string& value) const {
+    struct Product {
+      const char* begins;
+      int architecture;  // which of the four in platform.inc
+    };
+    const Product products[] = {
+        {"Ascend910_93", 0}, {"Ascend910B", 0}, {"Ascend950", 1}, {"Ascend310P", 2}, {"Ascend310B", 3}};
+    const Product* product = products;
+    while (product != std::end(products) && soc.rfind(product->begins, 0)) ++product;
     if (label == "version" && key == "SoC_version") return value = soc, true;
-    if (label == "version" && key == "Short_SoC_version")
-      for (const char* product : {"Ascend910_93", "Ascend910B", "Ascend950", "Ascend310P", "Ascend310B"})
-        if (soc.rfind(product, 0) == 0) return value = product, true;
+    if (product != std::end(products)) {
+      if (label == "version" && key == "Short_SoC_version") return value = product->begins, true;
 #define TELLS(section, name, field) \
   if (label == section && key == name) return value = std::to_string(field), true;
+#define OF_ARCHITECTURE(section, name, ...)                     \
+  if (label == section && key == name) {                        \
+    const char* const told[] = {__VA_ARGS__};                   \
+    return value = told[product->architecture], !value.empty(); \
+  }
 #include "platform.inc"
+#undef OF_ARCHITECTURE
 #undef TELLS
+    }
     fprintf(stderr, "[simulated Ascend] GetPlatformRes: %s of %s is not known\n", key.c_str(), label.c_str());
     return false;
   }

@@ -218,6 +218,7 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
   int32_t SetShape(int32_t m, int32_t n, int32_t k) override { return shape_m_ = m, shape_n_ = n, shape_k_ = k, 0; }
   // The cores share K as well, and add what each gets.
   void EnableMultiCoreSplitK(bool flag) { split_k_ = flag; }
+  void SetSplitK(bool flag) { EnableMultiCoreSplitK(flag); }  // its older name
   int32_t SetSingleRange(int32_t most_m = -1, int32_t most_n = -1, int32_t = -1, int32_t = -1, int32_t = -1,
                          int32_t = -1) {
     return range_m_ = most_m, range_n_ = most_n, 0;
@@ -281,4 +282,23 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
   bool wanted_ = false;  // SetSingleShape says the split
 };
 
+struct SysTilingTempBufSize {
+  int32_t ubSize = 0, l1Size = 0, l0cSize = 0;
+};
+
 }  // namespace matmul_tiling
+
+// What a tiling uses of L1, UB and L0C; -1 for one that GetTiling did not fill in.
+#define OPHOOK_TMP_BUF(name)                                                                                \
+  inline int32_t name##GetTmpBufSize(optiling::TCubeTiling& t, matmul_tiling::SysTilingTempBufSize& size) { \
+    size = {t.get_shareUbSize(), t.get_shareL1Size(), t.get_shareL0CSize()};                                \
+    return t.get_baseM() > 0 ? 0 : -1;                                                                      \
+  }                                                                                                         \
+  inline int32_t name##GetTmpBufSizeV2(::TCubeTiling& t, matmul_tiling::SysTilingTempBufSize& size) {       \
+    size = {t.shareUbSize, t.shareL1Size, t.shareL0CSize};                                                  \
+    return t.baseM > 0 ? 0 : -1;                                                                            \
+  }
+OPHOOK_TMP_BUF(Matmul)
+OPHOOK_TMP_BUF(MultiCoreMatmul)
+OPHOOK_TMP_BUF(BatchMatmul)
+#undef OPHOOK_TMP_BUF

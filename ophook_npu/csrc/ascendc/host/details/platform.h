@@ -59,10 +59,23 @@ class PlatformAscendC {
       default: return NpuArch::DAV_2201;
     }
   }
-  uint32_t GetLibApiWorkSpaceSize() const { return 16 * 1024 * 1024; }
+  // Bytes in a cycle; 0 for the others, which the page reserves.
+  void GetCoreMemBw(const CoreMemType& type, uint64_t& bwSize) const {
+    std::string rate;
+    bwSize = 0;
+    if (type != CoreMemType::L2 && type != CoreMemType::HBM) return;
+    if (infos_->GetPlatformRes("AICoreMemoryRates", type == CoreMemType::L2 ? "l2_rate" : "ddr_rate", rate))
+      bwSize = std::stoull(rate);
+  }
+  // 16 MiB where cube and vector cores are apart, and 2 MiB where a core has both units, as the vendor's tests have it.
+  uint32_t GetLibApiWorkSpaceSize() const { return has_both_units() ? 2 * 1024 * 1024 : 16 * 1024 * 1024; }
+  uint32_t GetResCubeGroupWorkSpaceSize() const { return has_both_units() ? ~0u : 1024 * 1024; }
+  uint32_t GetResGroupBarrierWorkSpaceSize() const { return GetResCubeGroupWorkSpaceSize(); }
+  // More slices than vector cores, two of which go with a cube core, are 0: the vendor's tests call it invalid.
   uint32_t CalcTschBlockDim(uint32_t slices, uint32_t cubes, uint32_t vectors) const {
     if (!cubes || !vectors || cubes > vectors) return slices;
     const uint32_t ratio = vectors / cubes;
+    if (ratio == 2 && slices > vectors) return 0;
     return (slices + ratio - 1) / ratio;
   }
   // Its name from CANN 9 on.
@@ -71,6 +84,9 @@ class PlatformAscendC {
   }
 
  private:
+  bool has_both_units() const {
+    return GetSocVersion() == SocVersion::ASCEND310P || GetSocVersion() == SocVersion::ASCEND310B;
+  }
   bool has_vector_cores() const { return GetSocVersion() == SocVersion::ASCEND310P; }
   const fe::PlatFormInfos* infos_;
   uint64_t reserved_ = 0;

@@ -11,10 +11,16 @@ namespace ophook::rt {
 // `count` rows of `width` elements each, of which the first `valid` have a meaning.
 struct RowShape {
   uint32_t count = 0, width = 0, valid = 0;
+  uint32_t fractal_rows = 0;  // of the format NZ: rows of a column of fractals, each 16 elements wide; 0: ND
+  uint64_t all() const { return uint64_t(fractal_rows ? fractal_rows : count) * width; }
+  uint64_t at(uint64_t row, uint64_t i) const {
+    return fractal_rows ? (i / 16 * fractal_rows + row) * 16 + i % 16 : row * width + i;
+  }
 };
 enum class RowsOp : uint8_t { softmax, log_softmax, sum, sum_in_pairs, mean, max, min, prod, all, any };
 OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work,
                        RowShape shape, At at);
+OPHOOK_RT void simple_softmax(Local dst, Local sum, Local max, Local src, const Local* work, RowShape shape, At at);
 // A part of longer rows: with `update` it goes on from the maxima and sums of the parts before. expMax: what these have
 // to be multiplied by now. `divide`: by the sum so far, as SoftmaxFlash does; SoftmaxFlashV2 leaves that to the end.
 struct FlashTensors {
@@ -60,66 +66,98 @@ struct Work {  // the scratch tensor of a call, for as long as the call's expres
   operator const Local*() const { return &view; }
   Local view;
 };
-inline RowShape rows(const char* call, const SoftMaxShapeInfo& shape, uint32_t m, uint32_t k, At at) {
+inline RowShape rows(const char* call, const SoftMaxShapeInfo& shape, uint32_t m, uint32_t k, bool nz, At at) {
   if (!shape.srcM) {
     ophook::rt::needs_tiling(call, m && k, at);
-    return {m, k, k};
+    return {m, k, k, nz ? m : 0};
   }
-  return {shape.oriSrcM ? shape.oriSrcM : shape.srcM, shape.srcK, shape.oriSrcK ? shape.oriSrcK : shape.srcK};
+  return {shape.oriSrcM ? shape.oriSrcM : shape.srcM, shape.srcK, shape.oriSrcK ? shape.oriSrcK : shape.srcK,
+          nz ? shape.srcM : 0};
 }
 }  // namespace advanced_details
 
-// sum and max have 32 bytes a row, all with the row's value.
-template <typename T, bool isReuseSource = false, bool isBasicBlock = false,
-          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S>
-__aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
-                               const LocalTensor<T>& src, const SoftMaxTiling& tiling,
-                               const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
+namespace advanced_details {
+template <typename T, typename S>
+constexpr bool softmax_types = std::is_same_v<T, S> || (std::is_same_v<T, half> && std::is_same_v<S, float>);
+}
+// sum and max have 32 bytes a row, all with the row's value. T is of the matrices, S of the rows' numbers.
+#define OPHOOK_SOFTMAX                                                                                      \
+  template <typename T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false, \
+            const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S>
+OPHOOK_SOFTMAX __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum,
+                                              const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                              const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+                                              ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(advanced_details::softmax_types<T, S>, "SoftMax: sums and maxima of the same type, or float for half");
   const auto s = sum.view(), m = max.view();
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), &s, &m, src.view(), nullptr,
-                      advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
+                      advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), at);
 }
-template <typename T, bool isReuseSource = false, bool isBasicBlock = false,
-          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S>
-__aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
-                               const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling,
-                               const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
+OPHOOK_SOFTMAX __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum,
+                                              const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                              const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling,
+                                              const SoftMaxShapeInfo& shape = {},
+                                              ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(advanced_details::softmax_types<T, S>, "SoftMax: sums and maxima of the same type, or float for half");
   const auto s = sum.view(), m = max.view(), w = tmp.view();
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), &s, &m, src.view(), &w,
-                      advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
+                      advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), at);
 }
-template <typename T, bool isReuseSource = false, bool isBasicBlock = false>
+template <typename T, bool isReuseSource = false, bool isBasicBlock = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
 __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
                                const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
                                ophook::rt::At at = ophook::rt::At::here()) {
   const auto w = tmp.view();
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), nullptr, nullptr, src.view(), &w,
-                      advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
+                      advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, false, at), at);
 }
-template <typename T, bool isReuseSource = false, bool isBasicBlock = false>
+template <typename T, bool isReuseSource = false, bool isBasicBlock = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
 __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SoftMaxTiling& tiling,
                                const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), nullptr, nullptr, src.view(), nullptr,
-                      advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
+                      advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, false, at), at);
 }
+// By the sums and maxima that it is given, which have 32 bytes a row.
+OPHOOK_SOFTMAX __aicore__ inline void SimpleSoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum,
+                                                    const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                                    const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+                                                    ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(advanced_details::softmax_types<T, S>,
+                "SimpleSoftMax: sums and maxima of the same type, or float for half");
+  ophook::rt::simple_softmax(
+      dst.view(), sum.view(), max.view(), src.view(), nullptr,
+      advanced_details::rows("SimpleSoftMax", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), at);
+}
+OPHOOK_SOFTMAX __aicore__ inline void SimpleSoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum,
+                                                    const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                                    const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling,
+                                                    const SoftMaxShapeInfo& shape = {},
+                                                    ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(advanced_details::softmax_types<T, S>,
+                "SimpleSoftMax: sums and maxima of the same type, or float for half");
+  ophook::rt::simple_softmax(
+      dst.view(), sum.view(), max.view(), src.view(), advanced_details::Work(tmp),
+      advanced_details::rows("SimpleSoftMax", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), at);
+}
+#undef OPHOOK_SOFTMAX
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
 __aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max,
                                   const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
                                   const LogSoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
                                   ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(!isDataFormatNZ, "LogSoftMax: only the format ND is implemented");
   const auto s = sum.view(), m = max.view(), w = tmp.view();
   ophook::rt::softmax(ophook::rt::RowsOp::log_softmax, dst.view(), &s, &m, src.view(), &w,
-                      advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, at), at);
+                      advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), at);
 }
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
 __aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max,
                                   const LocalTensor<T>& src, const LogSoftMaxTiling& tiling,
                                   const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(!isDataFormatNZ, "LogSoftMax: only the format ND is implemented");
   const auto s = sum.view(), m = max.view();
   ophook::rt::softmax(ophook::rt::RowsOp::log_softmax, dst.view(), &s, &m, src.view(), nullptr,
-                      advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, at), at);
+                      advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), at);
 }
 
 // The tiling of a shape that only the kernel knows. Our functions read these two of it.
@@ -141,9 +179,9 @@ namespace advanced_details {
 template <bool isUpdate, bool isDataFormatNZ>
 void flash_v2(const ophook::rt::FlashTensors& t, const Local* work, const SoftMaxTiling& tiling,
               const SoftMaxShapeInfo& shape, At at) {
-  static_assert(!isDataFormatNZ, "SoftmaxFlashV2: only the format ND is implemented");
-  ophook::rt::softmax_flash("SoftmaxFlashV2", t, work, rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at),
-                            isUpdate, false, at);
+  ophook::rt::softmax_flash("SoftmaxFlashV2", t, work,
+                            rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), isUpdate,
+                            false, at);
 }
 constexpr bool packed(const SoftmaxConfig& config) { return config.mode == SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC; }
 }  // namespace advanced_details
@@ -206,7 +244,18 @@ __aicore__ inline void SoftmaxFlash(const LocalTensor<T>& dst, const LocalTensor
                                     const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::softmax_flash(
       "SoftmaxFlash", {dst.view(), sum.view(), max.view(), src.view(), expMax.view(), inSum.view(), inMax.view()},
-      nullptr, advanced_details::rows("SoftmaxFlash", shape, tiling.srcM, tiling.srcK, at), isUpdate, true, at);
+      nullptr, advanced_details::rows("SoftmaxFlash", shape, tiling.srcM, tiling.srcK, false, at), isUpdate, true, at);
+}
+template <typename T, bool isReuseSource = false, bool isBasicBlock = false, typename S, typename E>
+__aicore__ inline void SoftmaxFlash(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
+                                    const LocalTensor<T>& src, const LocalTensor<E>& expMax,
+                                    const LocalTensor<S>& inSum, const LocalTensor<S>& inMax,
+                                    const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling, bool isUpdate = false,
+                                    const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::softmax_flash(
+      "SoftmaxFlash", {dst.view(), sum.view(), max.view(), src.view(), expMax.view(), inSum.view(), inMax.view()},
+      advanced_details::Work(tmp), advanced_details::rows("SoftmaxFlash", shape, tiling.srcM, tiling.srcK, false, at),
+      isUpdate, true, at);
 }
 
 // Rows are the last dimension of (B, S, H).

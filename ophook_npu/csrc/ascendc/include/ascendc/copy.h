@@ -244,6 +244,43 @@ __aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor
 #undef OPHOOK_PADDED
 #undef OPHOOK_COMPACT
 
+// From NZ, columns of blocks that are 16 elements wide, to rows: the vendor's own makes it of copies, too.
+struct Nz2NdParamsFull {
+  Nz2NdParamsFull() = default;
+  Nz2NdParamsFull(uint16_t matrices, uint16_t rows, uint16_t columns, uint16_t next_src, uint16_t next_column,
+                  uint16_t next_row, uint16_t next_dst)
+      : ndNum(matrices),
+        nValue(rows),
+        dValue(columns),
+        srcNdMatrixStride(next_src),
+        srcNStride(next_column),
+        dstDStride(next_row),
+        dstNdMatrixStride(next_dst) {}
+  uint16_t ndNum = 0, nValue = 0, dValue = 0;
+  uint16_t srcNdMatrixStride = 0;                  // 256 elements
+  uint16_t srcNStride = 0;                         // 16 elements
+  uint16_t dstDStride = 0, dstNdMatrixStride = 0;  // elements
+};
+template <typename T>
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Nz2NdParamsFull& p,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4, "DataCopy with Nz2NdParamsFull: 16 or 32 bits");
+  if (p.ndNum > 4095 || !p.nValue || p.nValue > 8192 || !p.dValue || p.dValue > 8192 || p.dValue % 16 ||
+      !p.srcNdMatrixStride || p.srcNdMatrixStride > 512 || p.srcNStride > 4096 || !p.dstDStride || !p.dstNdMatrixStride)
+    return ophook::rt::refuse("DataCopy",
+                              "ndNum is 0 to 4095, nValue 1 to 8192, dValue a multiple of 16 up to 8192, "
+                              "srcNdMatrixStride 1 to 512, srcNStride 0 to 4096, dstDStride and dstNdMatrixStride from "
+                              "1 on",
+                              at);
+  constexpr uint64_t kSize = sizeof(T), kWidth = 16 * kSize;
+  for (uint64_t matrix = 0; matrix < p.ndNum; ++matrix)
+    for (uint64_t column = 0; column < p.dValue / 16u; ++column)
+      ophook::rt::copy_out(
+          "DataCopy", copy_details::later(dst.view(), (matrix * p.dstNdMatrixStride + column * 16) * kSize),
+          copy_details::later(src.view(), (matrix * p.srcNdMatrixStride * 256 + column * p.srcNStride * 16) * kSize),
+          {p.nValue, kWidth, 0, uint64_t(p.dstDStride) * kSize - kWidth}, true, at);
+}
+
 template <typename T, TPosition pos = TPosition::MAX>
 __aicore__ inline void SetPadValue(T paddingValue) {
   static_assert(pos == TPosition::MAX || pos == TPosition::VECIN || pos == TPosition::VECOUT,
@@ -316,8 +353,10 @@ __aicore__ inline int64_t GetICachePreloadStatus() { return 0; }
 // Where a measurement on the device begins and ends.
 __aicore__ inline void MetricsProfStart() {}
 __aicore__ inline void MetricsProfStop() {}
-template <typename T, CacheLine line>
-__aicore__ inline void DataCachePreload(const GlobalTensor<T>&, uint32_t) {}
+template <typename T>
+__aicore__ inline void DataCachePreload(const GlobalTensor<uint64_t>&, const T) {
+  static_assert(std::is_integral_v<T>, "DataCachePreload: an offset in bytes");
+}
 
 }  // namespace AscendC
 __aicore__ inline void icache_preload(int64_t) {}  // as sources say it that call the instruction

@@ -85,6 +85,9 @@ template <typename T>
 constexpr bool is_sparse<T, std::enable_if_t<T::ophook_sparse>> = true;
 }  // namespace matmul_details
 
+struct MatrixOffset {
+  int32_t offset = 0, row = 0, col = 0, height = 0, width = 0;
+};
 template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NORM, class MM_CB = MatmulCallBackFunc<>,
           template <const auto&, typename...> class POLICY = Impl::Detail::MatmulPolicy>
 class Matmul {
@@ -227,6 +230,10 @@ class Matmul {
     if (!sync) Fetch(at);
     Tile("GetTensorC", Result(to), atomic, in_a_row, sync, at);
   }
+  __aicore__ void AsyncGetTensorC(const LocalTensor<DstT>& c, At at = At::here()) {
+    GetTensorC<false>(c, 0, false, at);
+  }
+  __aicore__ MatrixOffset GetOffsetC() { return {}; }  // reserved, as its page has it
   template <bool sync = true>
   __aicore__ void IterateAll(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, bool = false,
                              bool = false, At at = At::here()) {

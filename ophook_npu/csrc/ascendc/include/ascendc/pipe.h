@@ -209,6 +209,24 @@ class TPipe : public PoolOwner<TPipe> {
   __aicore__ void Reset() { ophook::rt::pipe_reset(this); }
   __aicore__ void Destroy() { ophook::rt::pipe_end(this); }
   __aicore__ void DestroyWithoutPipeAll() { ophook::rt::pipe_end(this, false); }
+
+  // Device memory for what does not fit into UB. Offsets are in bytes; copy.h has the copies.
+  template <typename T>
+  __aicore__ void InitSpmBuffer(const GlobalTensor<T>& workspace, const int32_t bufferSize) {
+    spill_.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t*>(const_cast<__gm__ T*>(workspace.GetPhyAddr())),
+                           uint64_t(bufferSize));
+  }
+  template <typename T, typename Size>
+  __aicore__ void WriteSpmBuffer(const LocalTensor<T>& writeBuffer, const Size& size, int32_t writeOffset = 0,
+                                 ophook::rt::At at = ophook::rt::At::here());
+  template <typename T, typename Size>
+  __aicore__ void ReadSpmBuffer(const LocalTensor<T>& readBuffer, const Size& size, int32_t readOffset = 0,
+                                ophook::rt::At at = ophook::rt::At::here());
+
+ private:
+  template <typename T>
+  GlobalTensor<T> spilled(const char* call, int32_t offset, ophook::rt::At at) const;
+  GlobalTensor<uint8_t> spill_;
 };
 
 }  // namespace AscendC

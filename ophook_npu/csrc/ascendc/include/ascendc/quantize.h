@@ -155,6 +155,22 @@ void dequantize(const LocalTensor<dstT>& dst, const LocalTensor<int32_t>& src, F
 OPHOOK_DEQUANT(OPHOOK_TMP, whole_details::Work(tmp))
 OPHOOK_DEQUANT(, nullptr)
 #undef OPHOOK_DEQUANT
+// Older forms: {1, elements of the source, calCount}, or as many as there are scales.
+#define OPHOOK_DEQUANT_ROW(TMP, given, COUNT, count)                                                       \
+  template <typename dstT, typename scaleT, DeQuantMode mode = DeQuantMode::DEQUANT_WITH_SINGLE_ROW>       \
+  __aicore__ inline void AscendDequant(const LocalTensor<dstT>& dst, const LocalTensor<int32_t>& src,      \
+                                       const LocalTensor<scaleT>& scales, TMP COUNT OPHOOK_AT) {           \
+    AscendDequant<dstT, scaleT, mode>(dst, src, scales, given DequantParams{1, src.GetSize(), count}, at); \
+  }
+#define OPHOOK_GIVEN tmp,
+#define OPHOOK_COUNT const uint32_t calCount,
+OPHOOK_DEQUANT_ROW(OPHOOK_TMP, OPHOOK_GIVEN, OPHOOK_COUNT, calCount)
+OPHOOK_DEQUANT_ROW(OPHOOK_TMP, OPHOOK_GIVEN, , scales.GetSize())
+OPHOOK_DEQUANT_ROW(, , OPHOOK_COUNT, calCount)
+OPHOOK_DEQUANT_ROW(, , , scales.GetSize())
+#undef OPHOOK_COUNT
+#undef OPHOOK_GIVEN
+#undef OPHOOK_DEQUANT_ROW
 
 struct AntiQuantShapeInfo {
   uint32_t offsetHeight{0}, offsetWidth{0}, scaleHeight{0}, scaleWidth{0};
@@ -218,6 +234,24 @@ std::pair<uint32_t, uint32_t> shape_of(const LocalTensor<T>& tensor, uint32_t he
 OPHOOK_ANTIQUANT(OPHOOK_TMP, whole_details::Work(tmp))
 OPHOOK_ANTIQUANT(, nullptr)
 #undef OPHOOK_ANTIQUANT
+// Without an offset.
+template <typename U, typename T, bool isTranspose>
+__aicore__ inline void AscendAntiQuant(const LocalTensor<T>& dst, const LocalTensor<U>& src,
+                                       const LocalTensor<T>& scale, OPHOOK_TMP const uint32_t k,
+                                       const AntiQuantShapeInfo& shape = {}, OPHOOK_AT) {
+  const auto [height, width] = whole_details::shape_of(scale, shape.scaleHeight, shape.scaleWidth);
+  if (!ophook::rt::whole("AscendAntiQuant", {}, {whole_details::part(scale, uint64_t(height) * width, "the scales")},
+                         nullptr, at))
+    return;
+  whole_details::antiquantize<U, T, isTranspose>(dst, src, whole_details::Same{0}, whole_details::Each<T>{scale},
+                                                 whole_details::Work(tmp), k, isTranspose ? width : height, at);
+}
+template <typename U, typename T, bool isTranspose>
+__aicore__ inline void AscendAntiQuant(const LocalTensor<T>& dst, const LocalTensor<U>& src, const T scale,
+                                       OPHOOK_TMP const uint32_t k, const AntiQuantShapeInfo& = {}, OPHOOK_AT) {
+  whole_details::antiquantize<U, T, isTranspose>(dst, src, whole_details::Same{0}, whole_details::Same{scale},
+                                                 whole_details::Work(tmp), k, 1, at);
+}
 #undef OPHOOK_TMP
 #undef OPHOOK_AT
 

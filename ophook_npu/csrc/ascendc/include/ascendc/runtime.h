@@ -229,6 +229,7 @@ OPHOOK_RT int64_t block_count();
 OPHOOK_RT int64_t sub_block_index();
 OPHOOK_RT int64_t sub_block_count();
 OPHOOK_RT bool is_vector_core();
+OPHOOK_RT int64_t entry_nanoseconds();  // the host's steady clock when the kernel was launched
 OPHOOK_RT uint64_t tiling_key();
 OPHOOK_RT uint8_t* workspace_address();
 // Ends the core where it is of a kind that the kernel does not run on; else true.

@@ -11,8 +11,9 @@ namespace AscendC {
 template <typename T1, typename T2, bool isDataFormatNZ = false, uint8_t stepSizeMode = 0>
 __aicore__ inline bool AdjustSoftMaxRes(const LocalTensor<T1>& res, const LocalTensor<T2>& max, const uint32_t from,
                                         const T1 to, const SoftMaxShapeInfo& s, OPHOOK_AT) {
-  static_assert(!isDataFormatNZ, "AdjustSoftMaxRes: only the format ND is implemented");
-  const uint64_t step = stepSizeMode ? 1 : 32 / sizeof(T2), all = uint64_t(s.srcM) * s.srcK;
+  const uint64_t step = stepSizeMode ? 1 : 32 / sizeof(T2);
+  const ophook::rt::RowShape rows{s.srcM, s.srcK, s.srcK, isDataFormatNZ ? s.srcM : 0};
+  const uint64_t all = rows.all();
   if (!ophook::rt::whole(
           "AdjustSoftMaxRes", {whole_details::part(res, all, "the result")},
           {whole_details::part(res, all, "the result"), whole_details::part(max, s.srcM * step, "the maxima")}, nullptr,
@@ -24,7 +25,7 @@ __aicore__ inline bool AdjustSoftMaxRes(const LocalTensor<T1>& res, const LocalT
     std::memcpy(&bits, whole_details::data(max) + row * step, sizeof(T2));
     if (bits != from) continue;
     found = true;
-    for (uint32_t i = 0; i < s.srcK; ++i) whole_details::data(res)[uint64_t(row) * s.srcK + i] = to;
+    for (uint32_t i = 0; i < s.srcK; ++i) whole_details::data(res)[rows.at(row, i)] = to;
   }
   return found;
 }
@@ -34,20 +35,21 @@ template <typename T>
 void softmax_grad(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
                   const Local* work, RowShape s, bool front, At at) {
   static_assert(real<T>, "SoftmaxGrad: half or float");
-  const uint64_t all = uint64_t(s.count) * s.width, block = 32 / sizeof(T);
+  const uint64_t all = s.all(), block = 32 / sizeof(T);
   if (!ophook::rt::whole(call, {part(dst, front ? s.count * block : all, "the destination")},
                          {part(grad, all, "the gradient"), part(src, all, "the source")}, work, at))
     return;
   const auto x = values(grad, all), y = values(src, all);
   for (uint64_t row = 0; row < s.count; ++row) {
-    const uint64_t first = row * s.width;
     double sum = 0;
-    for (uint32_t i = 0; i < s.valid; ++i) sum += double(x[first + i]) * y[first + i];
+    for (uint32_t i = 0; i < s.valid; ++i) sum += double(x[s.at(row, i)]) * y[s.at(row, i)];
     if (front)
       for (uint64_t i = 0; i < block; ++i) data(dst)[row * block + i] = narrow<T>(float(sum));
     else
-      for (uint32_t i = 0; i < s.width; ++i)
-        data(dst)[first + i] = narrow<T>((x[first + i] - float(sum)) * y[first + i]);
+      for (uint32_t i = 0; i < s.width; ++i) {
+        const uint64_t at = s.at(row, i);
+        data(dst)[at] = narrow<T>((x[at] - float(sum)) * y[at]);
+      }
   }
 }
 }  // namespace whole_details
@@ -55,37 +57,35 @@ template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
 __aicore__ inline void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
                                    const SoftMaxTiling& tiling, bool isFront = false,
                                    const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
-  static_assert(!isDataFormatNZ, "SoftmaxGrad: only the format ND is implemented");
-  whole_details::softmax_grad("SoftmaxGrad", dst, grad, src, nullptr,
-                              advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, at), isFront, at);
+  whole_details::softmax_grad(
+      "SoftmaxGrad", dst, grad, src, nullptr,
+      advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), isFront, at);
 }
 template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
 __aicore__ inline void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
                                    const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling, bool isFront = false,
                                    const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
-  static_assert(!isDataFormatNZ, "SoftmaxGrad: only the format ND is implemented");
   const auto work = tmp.view();
-  whole_details::softmax_grad("SoftmaxGrad", dst, grad, src, &work,
-                              advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, at), isFront, at);
+  whole_details::softmax_grad(
+      "SoftmaxGrad", dst, grad, src, &work,
+      advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), isFront, at);
 }
 template <typename T, bool isBasicBlock = false, bool isDataFormatNZ = false>
 __aicore__ inline void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad,
                                         const LocalTensor<T>& src, const SoftMaxTiling& tiling,
                                         const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
-  static_assert(!isDataFormatNZ, "SoftmaxGradFront: only the format ND is implemented");
-  whole_details::softmax_grad("SoftmaxGradFront", dst, grad, src, nullptr,
-                              advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, at), true,
-                              at);
+  whole_details::softmax_grad(
+      "SoftmaxGradFront", dst, grad, src, nullptr,
+      advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), true, at);
 }
 template <typename T, bool isBasicBlock = false, bool isDataFormatNZ = false>
 __aicore__ inline void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad,
                                         const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
                                         const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
-  static_assert(!isDataFormatNZ, "SoftmaxGradFront: only the format ND is implemented");
   const auto work = tmp.view();
-  whole_details::softmax_grad("SoftmaxGradFront", dst, grad, src, &work,
-                              advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, at), true,
-                              at);
+  whole_details::softmax_grad(
+      "SoftmaxGradFront", dst, grad, src, &work,
+      advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), true, at);
 }
 
 // The PASA form of a flash softmax: each row's parts are shifted by their means before the exponential.

@@ -18,7 +18,10 @@ using std::conditional, std::enable_if, std::integral_constant, std::is_array, s
     std::is_convertible;
 using std::conditional_t, std::enable_if_t, std::integer_sequence, std::index_sequence, std::make_index_sequence,
     std::make_integer_sequence;
-using std::forward, std::get, std::make_tuple, std::tuple, std::tuple_element, std::tuple_size;
+using std::forward, std::get, std::make_tuple, std::tie, std::tuple, std::tuple_element, std::tuple_size;
+using std::is_lvalue_reference_v, std::is_rvalue_reference_v, std::tuple_size_v;
+template <size_t v>
+using Int = integral_constant<size_t, v>;
 using std::is_floating_point, std::is_integral, std::is_pointer, std::is_reference, std::is_same, std::is_void;
 using std::is_reference_v, std::is_convertible_v, std::is_base_of_v, std::true_type, std::false_type;
 using std::is_same_v, std::is_integral_v, std::is_floating_point_v, std::is_void_v, std::is_pointer_v, std::is_array_v,

@@ -285,6 +285,10 @@ __aicore__ inline int64_t GetSystemCycle() {
              .count() /
          20;
 }
+// An address of the host's program, which stands for the kernel's.
+__attribute__((noinline)) inline int64_t GetProgramCounter() {
+  return reinterpret_cast<int64_t>(__builtin_return_address(0));
+}
 __aicore__ inline void Trap(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::trap(at); }
 
 template <class... Args>
@@ -304,6 +308,17 @@ __aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t tag, u
   ophook::rt::dump(tensor.view(), tag, count);
 }
 
+template <typename T>  // from element `countOff` on
+__aicore__ inline void DumpAccChkPoint(const LocalTensor<T>& tensor, uint32_t index, uint32_t countOff,
+                                       uint32_t dumpSize) {
+  ophook::rt::dump(tensor[countOff].view(), index, dumpSize);
+}
+template <typename T>
+__aicore__ inline void DumpAccChkPoint(const GlobalTensor<T>& tensor, uint32_t index, uint32_t countOff,
+                                       uint32_t dumpSize) {
+  ophook::rt::dump(tensor[countOff].view(), index, dumpSize);
+}
+
 template <typename T>  // a line for each row of the shape; "-" where there are no more elements
 __aicore__ inline void DumpTensor(const LocalTensor<T>& tensor, uint32_t desc, uint32_t dumpSize,
                                   const ShapeInfo& shapeInfo) {
@@ -315,7 +330,32 @@ __aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t desc, 
   ophook::rt::dump(tensor.view(), desc, dumpSize, {shapeInfo.shape, shapeInfo.shapeDim});
 }
 
+// Printed where the kernel is compiled with -DASCENDC_TIME_STAMP_ON, as the page has it.
+__attribute__((noinline)) inline void PrintTimeStamp(uint32_t descId) {
+#ifdef ASCENDC_TIME_STAMP_ON
+  AscendC::printf("descId is %u, rsv is 0, timeStamp is %ld, pcPtr is %ld, entry is %ld.\n", descId,
+                  long(GetSystemCycle()), long(reinterpret_cast<int64_t>(__builtin_return_address(0))),
+                  long(ophook::rt::entry_nanoseconds() / 20));
+#else
+  (void)descId;
+#endif
+}
+
+enum class EngineType : int32_t { AIC, AIV };
+// Calls the function on cores of that kind alone.
+template <EngineType engine, auto funPtr, class... Args>
+__aicore__ void Async(Args... args) {
+  if ((g_coreType == AIC) == (engine == EngineType::AIC)) funPtr(args...);
+}
+
 }  // namespace AscendC
+
+__aicore__ inline void asc_time_stamp(uint32_t desc_id) { AscendC::PrintTimeStamp(desc_id); }
+// Where msopprof begins and ends to measure, and points of the vendor's own trace: nothing is computed there.
+__aicore__ inline void asc_prof_start() {}
+__aicore__ inline void asc_prof_stop() {}
+#define TRACE_START(...)
+#define TRACE_STOP(...)
 
 using AscendC::g_coreType, AscendC::GetSysWorkSpacePtr, AscendC::PRINTF;  // kernels say them without the namespace, too
 

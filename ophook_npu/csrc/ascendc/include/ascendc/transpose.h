@@ -34,6 +34,7 @@ struct TransDataTo5HDParams {
   uint16_t dstRepStride = 0, srcRepStride = 0;
 };
 
+constexpr int32_t NCHW_CONV_ADDR_LIST_SIZE = 16;
 template <typename T>
 __aicore__ inline void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)[16],
                                       const TransDataTo5HDParams& p, ophook::rt::At at = ophook::rt::At::here()) {
@@ -57,6 +58,13 @@ __aicore__ inline void TransDataTo5HD(uint64_t dst[16], uint64_t src[16], const 
   T *to[16], *from[16];
   for (int i = 0; i < 16; ++i) to[i] = reinterpret_cast<T*>(dst[i]), from[i] = reinterpret_cast<T*>(src[i]);
   TransDataTo5HDImpl(to, from, p, at);
+}
+template <typename T>  // addresses that lie in local memory, from where they are loaded
+__aicore__ inline void TransDataTo5HD(const LocalTensor<uint64_t>& dst, const LocalTensor<uint64_t>& src,
+                                      const TransDataTo5HDParams& p, ophook::rt::At at = ophook::rt::At::here()) {
+  uint64_t to[16], from[16];
+  for (int i = 0; i < 16; ++i) to[i] = dst.GetValue(i, at), from[i] = src.GetValue(i, at);
+  TransDataTo5HD<T>(to, from, p, at);
 }
 
 enum class TransposeType : uint8_t {

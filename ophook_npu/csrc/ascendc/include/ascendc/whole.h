@@ -27,6 +27,27 @@ OPHOOK_RT bool moves(const char* call, const Part& to, const Part& from, const s
 
 namespace AscendC {
 
+template <typename T>
+GlobalTensor<T> TPipe::spilled(const char* call, int32_t offset, ophook::rt::At at) const {
+  GlobalTensor<T> found;
+  if (!spill_.GetSize() || offset < 0 || uint64_t(offset) >= spill_.GetSize() || offset % int32_t(sizeof(T)))
+    ophook::rt::refuse(call, "InitSpmBuffer comes before, and the offset is one of an element in it", at);
+  else
+    found.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(const_cast<__gm__ uint8_t*>(spill_.GetPhyAddr(offset))),
+                          (spill_.GetSize() - uint64_t(offset)) / sizeof(T));
+  return found;
+}
+template <typename T, typename Size>  // elements, or DataCopyParams
+__aicore__ void TPipe::WriteSpmBuffer(const LocalTensor<T>& writeBuffer, const Size& size, int32_t writeOffset,
+                                      ophook::rt::At at) {
+  DataCopy(spilled<T>("WriteSpmBuffer", writeOffset, at), writeBuffer, size, at);
+}
+template <typename T, typename Size>
+__aicore__ void TPipe::ReadSpmBuffer(const LocalTensor<T>& readBuffer, const Size& size, int32_t readOffset,
+                                     ophook::rt::At at) {
+  DataCopy(readBuffer, spilled<T>("ReadSpmBuffer", readOffset, at), size, at);
+}
+
 namespace whole_details {
 using ophook::rt::At;
 using ophook::rt::Local;
@@ -180,29 +201,37 @@ struct DropOutShapeInfo {
   uint32_t firstAxis = 0, srcLastAxis = 0, maskLastAxis = 0;
 };
 // dropOutMode: 0 by the shapes, 1 and 2 a byte an element, 3 and 4 a bit.
-template <typename T, bool isInitBitMode = false, uint32_t dropOutMode = 0>
-__aicore__ inline void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask,
-                               const LocalTensor<uint8_t>& tmp, const float keepProb, const DropOutShapeInfo& info,
-                               OPHOOK_AT) {
+namespace whole_details {
+template <uint32_t dropOutMode, typename T>
+void drop_out(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask, const Local* work,
+              const float keepProb, const DropOutShapeInfo& info, At at) {
   OPHOOK_REAL("DropOut");
   static_assert(dropOutMode <= 4, "DropOut: dropOutMode is 0 to 4");
   const bool bits = dropOutMode ? dropOutMode >= 3 : info.maskLastAxis < info.srcLastAxis;
   const uint64_t all = uint64_t(info.firstAxis) * info.srcLastAxis, line = info.maskLastAxis;
-  const auto work = tmp.view();
-  if (!ophook::rt::whole(
-          "DropOut", {whole_details::part(dst, all, "the destination")},
-          {whole_details::part(src, all, "the source"), whole_details::part(mask, info.firstAxis * line, "the mask")},
-          &work, at))
+  if (!ophook::rt::whole("DropOut", {part(dst, all, "the destination")},
+                         {part(src, all, "the source"), part(mask, info.firstAxis * line, "the mask")}, work, at))
     return;
   const float factor = 1.0f / keepProb;
   for (uint32_t row = 0; row < info.firstAxis; ++row)
     for (uint32_t i = 0; i < info.srcLastAxis; ++i) {
-      const uint8_t* m = whole_details::data(mask) + row * line;
+      const uint8_t* m = data(mask) + row * line;
       const bool keep = bits ? m[i / 8] >> i % 8 & 1 : m[i] != 0;
       const uint64_t at_element = uint64_t(row) * info.srcLastAxis + i;
-      whole_details::data(dst)[at_element] =
-          keep ? whole_details::narrow<T>(whole_details::wide(whole_details::data(src)[at_element]) * factor) : T(0);
+      data(dst)[at_element] = keep ? narrow<T>(wide(data(src)[at_element]) * factor) : T(0);
     }
+}
+}  // namespace whole_details
+template <typename T, bool isInitBitMode = false, uint32_t dropOutMode = 0>
+__aicore__ inline void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask,
+                               const LocalTensor<uint8_t>& tmp, const float keepProb, const DropOutShapeInfo& info,
+                               OPHOOK_AT) {
+  whole_details::drop_out<dropOutMode>(dst, src, mask, whole_details::Work(tmp), keepProb, info, at);
+}
+template <typename T, bool isInitBitMode = false, uint32_t dropOutMode = 0>
+__aicore__ inline void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask,
+                               const float keepProb, const DropOutShapeInfo& info, OPHOOK_AT) {
+  whole_details::drop_out<dropOutMode>(dst, src, mask, nullptr, keepProb, info, at);
 }
 
 struct SelectWithBytesMaskShapeInfo {
@@ -436,15 +465,74 @@ __aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   whole_details::each("Exp", dst, src, nullptr, calCount, at, [](float x) { return std::exp(x); });
 }
 
+// Blocks of 32 bytes of src0, each times a number of src1, summed up along hRepeat: what the page makes of Gatherb,
+// Brcb, Mul and Add, each of which rounds.
+namespace whole_details {
+inline void interpolate(const LocalTensor<half>& dst, const LocalTensor<half>& src0,
+                        const LocalTensor<uint32_t>& offsets, const LocalTensor<half>& src1, const uint64_t (&mask)[2],
+                        uint32_t across, bool each_block, uint32_t block_stride, uint32_t next_row, uint32_t rows,
+                        const LocalTensor<uint8_t>& tmp, At at) {
+  const char* call = "BilinearInterpolation";
+  constexpr uint32_t kLanes = 16, kBlocks = 8;
+  const uint64_t repeats = uint64_t(across) * rows, numbers = repeats * (each_block ? kBlocks : 1);
+  if (!across || !rows || next_row < 128 || next_row == 65535 || next_row % kLanes)
+    return ophook::rt::refuse(call, "hRepeat and vRepeat are 1 to 255, vROffset 128 to 65534 and whole blocks", at);
+  const uint64_t end = uint64_t(rows - 1) * next_row + uint64_t(kBlocks - 1) * block_stride * kLanes + kLanes;
+  const uint64_t scratch = (uint64_t(src0.GetSize()) + src1.GetSize()) * 32;
+  if (!ophook::rt::whole(call, {part(dst, end, "the destination")},
+                         {part(src0, src0.GetSize(), "src0"), part(offsets, repeats * kBlocks, "src0Offset"),
+                          part(src1, numbers, "src1")},
+                         nullptr, at))
+    return;
+  if (tmp.GetSize() < scratch)
+    return ophook::rt::refuse(call, "sharedTmpBuffer has 32 bytes for each element of src0 and of src1", at);
+  std::vector<half> sums(uint64_t(rows) * kBlocks * kLanes, half(0));
+  for (uint64_t repeat = 0; repeat < repeats; ++repeat)
+    for (uint32_t block = 0; block < kBlocks; ++block) {
+      const uint64_t from = data(offsets)[repeat * kBlocks + block];
+      if (from % 32 || from + 32 > uint64_t(src0.GetSize()) * 2)
+        return ophook::rt::refuse(call, "src0Offset has multiples of 32 bytes within src0", at);
+      const float factor = float(data(src1)[each_block ? repeat * kBlocks + block : repeat]);
+      half* sum = &sums[(repeat / across * kBlocks + block) * kLanes];
+      for (uint32_t i = 0; i < kLanes; ++i) {
+        const half product = half(float(data(src0)[from / 2 + i]) * factor);
+        sum[i] = repeat % across ? half(float(sum[i]) + float(product)) : product;
+      }
+    }
+  for (uint32_t row = 0; row < rows; ++row)
+    for (uint32_t lane = 0; lane < kBlocks * kLanes; ++lane)
+      if (mask[lane / 64] >> lane % 64 & 1)
+        data(dst)[uint64_t(row) * next_row + lane / kLanes * block_stride * kLanes + lane % kLanes] =
+            sums[row * kBlocks * kLanes + lane];
+}
+}  // namespace whole_details
+#define OPHOOK_INTERPOLATION(given, ...)                                                                             \
+  template <typename T>                                                                                              \
+  __aicore__ inline void BilinearInterpolation(                                                                      \
+      const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& src0Offset,                \
+      const LocalTensor<T>& src1, given, uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride, uint16_t vROffset, \
+      uint8_t vRepeat, const LocalTensor<uint8_t>& sharedTmpBuffer, OPHOOK_AT) {                                     \
+    static_assert(std::is_same_v<T, half>, "BilinearInterpolation: half");                                           \
+    const uint64_t bits[2] = {__VA_ARGS__};                                                                          \
+    whole_details::interpolate(dst, src0, src0Offset, src1, bits, hRepeat, repeatMode, dstBlkStride, vROffset,       \
+                               vRepeat, sharedTmpBuffer, at);                                                        \
+  }
+OPHOOK_INTERPOLATION(uint64_t mask[], mask[0], mask[1])
+OPHOOK_INTERPOLATION(uint64_t mask, mask >= 64 ? ~uint64_t{0} : (uint64_t{1} << mask) - 1,
+                     mask >= 128 ? ~uint64_t{0}
+                     : mask > 64 ? (uint64_t{1} << (mask - 64)) - 1
+                                 : 0)
+#undef OPHOOK_INTERPOLATION
+
 // A core fills its device memory by copies from the vector unit's local memory.
-#define OPHOOK_FILL(name, Taken)                                                         \
-  template <typename T>                                                                  \
-  __aicore__ inline void name(Taken gm, const uint64_t size, const T value, OPHOOK_AT) { \
-    ophook::rt::fill_global(#name, gm.view(), size, sizeof(T), &value, at);              \
+#define OPHOOK_FILL(name, Taken, ...)                                                                \
+  template <typename T>                                                                              \
+  __aicore__ inline void name(Taken gm, const uint64_t size, const T value __VA_ARGS__, OPHOOK_AT) { \
+    ophook::rt::fill_global(#name, gm.view(), size, sizeof(T), &value, at);                          \
   }
 OPHOOK_FILL(Fill, GlobalTensor<T>&)
-// Older names, which the vendor's examples and operators use; the first takes a part of a tensor, too.
-OPHOOK_FILL(InitOutput, GlobalTensor<T>)
+// Older names, which the vendor's examples and operators use; the first takes a part of a tensor, too, and no value.
+OPHOOK_FILL(InitOutput, GlobalTensor<T>, = T(0))
 OPHOOK_FILL(InitGlobalMemory, GlobalTensor<T>&)
 #undef OPHOOK_FILL
 
