@@ -1,5 +1,6 @@
 // Forms of functions that pages have beside the usual one.
 #include "kernel_operator.h"
+#include "c_api/asc_simd.h"
 using namespace AscendC;
 
 namespace {
@@ -170,4 +171,35 @@ extern "C" __global__ __aicore__ void tells(GM_ADDR x, GM_ADDR z) {
   static_assert(std::is_same_v<Std::Int<2>, Std::integral_constant<size_t, 2>> && Std::tuple_size_v<Std::tuple<int>> == 1, "");
   TRACE_STOP(0x1);
   asc_prof_stop();
+}
+
+// By C: x is 64 of int16_t and 16 rows of 16 of half. z: 128 of int8_t, in halves of blocks by one scale, then by 16;
+// the rows' columns; and, a step behind the addresses, those of the second half of the rows.
+extern "C" __global__ __aicore__ void by_c(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 2048);
+  LocalTensor<half> all = buffer.Get<half>();
+  copy_in(all, x, 320);
+  Duplicate(all[320], half(0), 704);
+  __ubuf__ int16_t* from = reinterpret_cast<__ubuf__ int16_t*>(all.GetPhyAddr());
+  __ubuf__ int8_t* bytes = reinterpret_cast<__ubuf__ int8_t*>(all[320].GetPhyAddr());
+  asc_set_deq_scale(0.5f, int16_t{1}, true);
+  asc_deq_int162b8_h_sync(bytes, from, 64);
+  float scales[16];
+  int16_t offsets[16];
+  bool signs[16];
+  for (int i = 0; i < 16; ++i) scales[i] = i / 4.0f, offsets[i] = i, signs[i] = true;
+  asc_set_deq_scale(reinterpret_cast<__ubuf__ uint64_t*>(all[960].GetPhyAddr()), scales, offsets, signs);
+  asc_vdeq_int162b8_l_sync(bytes, from, 64);
+  __ubuf__ half *rows[16], *columns[16];
+  __ubuf__ half* first = reinterpret_cast<__ubuf__ half*>(all.GetPhyAddr());
+  for (int i = 0; i < 16; ++i) rows[i] = first + 64 + 16 * i, columns[i] = first + 384 + 16 * i;
+  asc_set_va_reg(VA0, columns), asc_set_va_reg(VA1, columns + 8), asc_set_va_reg(VA2, rows), asc_set_va_reg(VA3, rows + 8);
+  asc_transto5hd_b16_sync(VA0, VA2, 1, 0, 0);
+  asc_transto5hd_b16_sync(VA0, VA2, 0, 0, 0);
+  copy_out(z, all[320], 320);
+  PipeBarrier<PIPE_ALL>();
+  asc_transto5hd_b16_sync(VA0, VA2, 1, 16, 0);
+  copy_out(z + 640, all[640], 256);
 }

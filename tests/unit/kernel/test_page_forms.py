@@ -102,6 +102,18 @@ def test_addresses_may_lie_in_local_memory() -> None:
     assert np.array_equal(z[:256].reshape(16, 16), x.T) and not z[256:].any()
 
 
+def test_the_same_by_c() -> None:
+    whole = RANDOM.integers(-100, 100, 64).astype(np.int16)
+    rows = RANDOM.standard_normal((16, 16)).astype(np.float16)
+    z, report = run("by_c", np.concatenate([whole.view(np.float16), rows.ravel()]), 576, dtype=1)
+    clean(report)
+    blocks, lanes = whole.reshape(4, 16).astype(np.float64), np.arange(16)
+    upper, lower = np.clip(np.rint(blocks * 0.5) + 1, -128, 127), np.clip(np.rint(blocks * lanes / 4) + lanes, -128, 127)
+    assert np.array_equal(z[:64].view(np.int8).reshape(4, 2, 16), np.stack([lower, upper], 1))
+    for first in (64, 320):  # the second time a step behind the addresses, which a single repeat adds
+        assert np.array_equal(z[first : first + 256].reshape(16, 16), rows.T)
+
+
 @pytest.mark.parametrize("stamped", [False, True])
 def test_a_kernel_tells_where_it_is(stamped: bool) -> None:
     x = np.arange(16, dtype=np.float32)

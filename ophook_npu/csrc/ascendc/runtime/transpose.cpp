@@ -5,6 +5,8 @@
 
 namespace ophook::rt {
 
+uint64_t* address_register(int number) { return core().address_registers[size_t(number) % 8].data(); }
+
 Local local_of(const void* address, Dtype dtype) {
   Core& c = core();
   LocalMemory& ub = c.memory->at(Memory::ub);
@@ -27,24 +29,25 @@ void trans_data(const Local* dst, const Local* src, Scatter p, At at) {
     c.report(Kind::data_type, op.call, at, text("%s; allowed: types of 1, 2 and 4 bytes", name_of(src[0].dtype)));
     return c.stop();
   }
-  if (p.repeat < 1 || p.repeat > 255 || (p.repeat > 1 && !p.dst_step && !p.src_step)) {
+  if (!p.repeat) return;  // as its page has it
+  if (p.repeat > 255 || (p.repeat > 1 && !p.dst_step && !p.src_step)) {
     c.report(Kind::repeat, op.call, at,
              text("repeatTimes %u with steps of %u and %u blocks", p.repeat, p.dst_step, p.src_step));
     return;
   }
-  if (p.repeat == 1) p.dst_step = p.src_step = 0;
+  const uint64_t begin = p.repeat == 1;  // a single one begins a step behind the addresses, by the same page
   for (int i = 0; i < 16; ++i)
     for (const Local* each : {&dst[i], &src[i]}) {
       if (!c.usable(*each, op.call, at) || !op.aligned(*each, kBlock, each == &dst[i] ? "a destination" : "a source"))
         return;
       const uint64_t step = each == &dst[i] ? p.dst_step : p.src_step;
-      if (!op.inside(*each, 0, (p.repeat - 1) * step * kBlock + kBlock, each == &dst[i] ? "a destination" : "a source"))
+      if (!op.inside(*each, 0, (begin + p.repeat - 1) * step * kBlock + kBlock, each == &dst[i] ? "a destination" : "a source"))
         return;
     }
   c.settle();
   c.launch.counters.elements += uint64_t(p.repeat) * 16 * (size == 1 ? 16 : kBlock / size);
   for (uint32_t r = 0; r < p.repeat; ++r) {
-    const uint64_t from = uint64_t(r) * p.src_step * kBlock, to = uint64_t(r) * p.dst_step * kBlock;
+    const uint64_t from = (begin + r) * p.src_step * kBlock, to = (begin + r) * p.dst_step * kBlock;
     uint8_t values[16][kBlock], known[16][kBlock];
     for (int i = 0; i < 16; ++i) {
       op.reads(src[i], from, kBlock);

@@ -193,6 +193,60 @@ inline void asc_get_vms4_sr(uint16_t sorted_num[ASC_C_API_MRGSORT_ELEMENT_LEN]) 
   for (int i = 0; i < 4; ++i) sorted_num[i] = uint16_t(ophook::rt::last_merge()[i]);
 }
 inline void asc_set_deq_scale(half scale) { ophook::rt::set_deq_scale(float(scale)); }
+inline void asc_set_deq_scale(float scale, int16_t offset, bool sign_mode) {
+  AscendC::SetDeqScale(scale, offset, sign_mode);
+}
+constexpr int ASC_VDEQ_SIZE = 16;
+inline void asc_set_deq_scale(uint64_t* tmp, float scale_arr[ASC_VDEQ_SIZE], int16_t offset_arr[ASC_VDEQ_SIZE],
+                              bool sign_mode_arr[ASC_VDEQ_SIZE], OPHOOK_AT) {
+  uint64_t each[ASC_VDEQ_SIZE];
+  for (int i = 0; i < ASC_VDEQ_SIZE; ++i)
+    each[i] = AscendC::vector_details::dequantization(scale_arr[i], offset_arr[i], sign_mode_arr[i]);
+  ophook::rt::set_dequantization(OPHOOK_LOCAL(tmp), each);
+}
+// int16_t into the upper or the lower half of each block, by one scale or, `each`, by one of 16.
+#define OPHOOK_DEQUANTIZED(name, each, upper)                                                                         \
+  OPHOOK_WITH_SYNC(name, OPHOOK_OF(int8_t, uint8_t), (T * dst, int16_t* src, uint32_t count), (dst, src, count),      \
+                   ophook::rt::dequantize(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), each, upper, ophook::c::first(count), \
+                                          {}, {}, where))                                                             \
+  OPHOOK_OF(int8_t, uint8_t) inline void name(T* dst, int16_t* src, OPHOOK_STEPS_2, OPHOOK_AT) {                      \
+    ophook::rt::dequantize(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), each, upper, ophook::c::repeated(repeat),            \
+                           {dst_block, dst_repeat}, {src_block, src_repeat}, where);                                  \
+  }
+OPHOOK_DEQUANTIZED(asc_deq_int162b8_h, false, true)
+OPHOOK_DEQUANTIZED(asc_deq_int162b8_l, false, false)
+OPHOOK_DEQUANTIZED(asc_vdeq_int162b8_h, true, true)
+OPHOOK_DEQUANTIZED(asc_vdeq_int162b8_l, true, false)
+#undef OPHOOK_DEQUANTIZED
+// Sixteen blocks by address registers: one has the first eight addresses, the next one the others.
+enum ub_addr8_t { VA0, VA1, VA2, VA3, VA4, VA5, VA6, VA7 };
+OPHOOK_OF(int8_t, uint8_t, int16_t, uint16_t, half, int32_t, uint32_t, float)
+inline void asc_set_va_reg(ub_addr8_t addr, T** src_array) {
+  for (int i = 0; i < 8; ++i) ophook::rt::address_register(addr)[i] = reinterpret_cast<uint64_t>(src_array[i]);
+}
+namespace ophook::c {
+template <typename T>
+void trans_data(const char* call, ub_addr8_t dst, ub_addr8_t src, const Scatter& how, At where) {
+  if (dst == VA7 || src == VA7) return refuse(call, "a register and the one behind it have the addresses", where);
+  Local to[16], from[16];
+  for (int i = 0; i < 16; ++i) {
+    to[i] = local_of(reinterpret_cast<T*>(address_register(dst + i / 8)[i % 8]), dtype_of<T>());
+    from[i] = local_of(reinterpret_cast<T*>(address_register(src + i / 8)[i % 8]), dtype_of<T>());
+  }
+  rt::trans_data(to, from, how, where);
+}
+}  // namespace ophook::c
+#define OPHOOK_TO_5HD(name, type, HALVES, halves, dst_high, src_high)                                               \
+  OPHOOK_WITH_SYNC(                                                                                                 \
+      name, ,                                                                                                       \
+      (ub_addr8_t dst, ub_addr8_t src, uint8_t repeat, uint16_t dst_stride, uint16_t src_stride OPHOOK_ALL HALVES), \
+      (dst, src, repeat, dst_stride, src_stride OPHOOK_ALL halves),                                                 \
+      ophook::c::trans_data<type>(#name, dst, src, {dst_high, src_high, repeat, dst_stride, src_stride}, where))
+OPHOOK_TO_5HD(asc_transto5hd_b32, uint32_t, (), (), false, false)
+OPHOOK_TO_5HD(asc_transto5hd_b16, uint16_t, (), (), false, false)
+OPHOOK_TO_5HD(asc_transto5hd_b8, uint8_t, (, bool dst_high_half, bool src_high_half), (, dst_high_half, src_high_half),
+              dst_high_half, src_high_half)
+#undef OPHOOK_TO_5HD
 inline void asc_set_mask_count() { ophook::rt::set_mask(true, 0, 0, true); }
 inline void asc_set_mask_norm() { ophook::rt::set_mask(false, 0, 0, true); }
 inline void asc_set_vector_mask(uint64_t mask1, uint64_t mask0) { ophook::rt::set_mask_bits(mask1, mask0); }

@@ -12,6 +12,7 @@ struct Scatter {
   bool dst_high = false, src_high = false;
   uint32_t repeat = 1, dst_step = 0, src_step = 0;  // steps in blocks
 };
+OPHOOK_RT uint64_t* address_register(int number);                                 // eight addresses
 OPHOOK_RT void trans_data(const Local* dst, const Local* src, Scatter p, At at);  // 16 of each
 OPHOOK_RT Local local_of(const void* address, Dtype dtype);                       // what GetPhyAddr gave
 OPHOOK_RT void transpose_matrix(const char* call, Local dst, Local src, const Local* work, uint32_t outer,
