@@ -108,7 +108,8 @@ def test_the_same_by_c() -> None:
     z, report = run("by_c", np.concatenate([whole.view(np.float16), rows.ravel()]), 576, dtype=1)
     clean(report)
     blocks, lanes = whole.reshape(4, 16).astype(np.float64), np.arange(16)
-    upper, lower = np.clip(np.rint(blocks * 0.5) + 1, -128, 127), np.clip(np.rint(blocks * lanes / 4) + lanes, -128, 127)
+    upper = np.clip(np.rint(blocks * 0.5) + 1, -128, 127)
+    lower = np.clip(np.rint(blocks * lanes / 4) + lanes, -128, 127)
     assert np.array_equal(z[:64].view(np.int8).reshape(4, 2, 16), np.stack([lower, upper], 1))
     for first in (64, 320):  # the second time a step behind the addresses, which a single repeat adds
         assert np.array_equal(z[first : first + 256].reshape(16, 16), rows.T)
