@@ -223,8 +223,8 @@ class Core {
   std::optional<uint64_t> dequantization;  // what SetDeqScale set for int16_t
   std::optional<Local> dequantization_table;
   std::array<std::array<uint64_t, 8>, 8> address_registers{};  // VA0 to VA7 of asc_set_va_reg
-  uint64_t last_sum = 0;   // of ReduceSum: its bits
-  float last_extreme = 0;  // of ReduceMax, ReduceMin and ReduceRepeat with either
+  uint64_t last_sum = 0;                                       // of ReduceSum: its bits
+  float last_extreme = 0;                                      // of ReduceMax, ReduceMin and ReduceRepeat with either
   uint32_t last_place = 0;
   uint64_t gathered = 0;  // by the last GatherMask
   SqueezedBytes squeezed;

@@ -41,7 +41,8 @@ void trans_data(const Local* dst, const Local* src, Scatter p, At at) {
       if (!c.usable(*each, op.call, at) || !op.aligned(*each, kBlock, each == &dst[i] ? "a destination" : "a source"))
         return;
       const uint64_t step = each == &dst[i] ? p.dst_step : p.src_step;
-      if (!op.inside(*each, 0, (begin + p.repeat - 1) * step * kBlock + kBlock, each == &dst[i] ? "a destination" : "a source"))
+      if (!op.inside(*each, 0, (begin + p.repeat - 1) * step * kBlock + kBlock,
+                     each == &dst[i] ? "a destination" : "a source"))
         return;
     }
   c.settle();
