@@ -85,7 +85,10 @@ void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, s
 namespace {
 thread_local ascendc_soc of_call;
 }
-void ophook_program_soc(ascendc_soc* out) { *out = of_call; }
+void ophook_program_soc(ascendc_soc* out) {
+  if (!of_call.name && ophook_device_soc) return ophook_device_soc(out);
+  *out = of_call;
+}
 
 using namespace ophook::host;
 

@@ -194,8 +194,13 @@ class OpTilingContextBuilder : public OpContextBuilderBase<OpTilingContextBuilde
   }
   ContextHolder<TilingContext> Build() {
     if (!compile_info_) return refuse("CompileInfo was given no pointer"), ContextHolder<TilingContext>();
+    return held<TilingContext>(build());
+  }
+
+ protected:
+  std::shared_ptr<builders::Built<TilingContext>> build() const {
     auto built = call<TilingContext>();
-    if (!built) return {};
+    if (!built) return nullptr;
     built->node.platform = platform_;
     built->context.reset(new TilingContext(built->node, tiling_size_));
     TilingContext& context = *built->context;
@@ -205,7 +210,7 @@ class OpTilingContextBuilder : public OpContextBuilderBase<OpTilingContextBuilde
     context.given_tiling = tiling_data_, context.given_workspaces = workspaces_;
     context.simt_block.given = simt_block_, context.simt_grid.given = simt_grid_;
     if (tiling_data_ && deleter_) built->more.reset(static_cast<void*>(tiling_data_), deleter_);
-    return held<TilingContext>(built);
+    return built;
   }
 
  private:

@@ -75,7 +75,8 @@ using OpImplFunctions = OpImplFunctionsV2;
 namespace ophook::host {
 using Functions = gert::OpImplFunctionsV2;
 OPHOOK_REGISTRY Functions& functions_of(const char* type);
-OPHOOK_REGISTRY const Functions* registered_functions(const char* type);  // null: nothing is registered about it
+// Null: nothing is registered about it. A program that registers nothing may have no registry.
+OPHOOK_REGISTRY __attribute__((weak)) const Functions* registered_functions(const char* type);
 }  // namespace ophook::host
 
 namespace gert {
@@ -169,7 +170,9 @@ class OpImplRegistry {
     static OpImplRegistry all;
     return all;
   }
-  const OpImplFunctionsV2* GetOpImpl(const ge::char_t* type) const { return ophook::host::registered_functions(type); }
+  const OpImplFunctionsV2* GetOpImpl(const ge::char_t* type) const {
+    return ophook::host::registered_functions ? ophook::host::registered_functions(type) : nullptr;
+  }
 };
 
 }  // namespace gert

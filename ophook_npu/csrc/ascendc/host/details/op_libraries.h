@@ -43,9 +43,10 @@ class OpImplSpaceRegistryV2 {
  private:
   using Ask = const void* (*)(const char*);
   ge::graphStatus add(const char* path) {
-    void* library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+    const bool named = path && *path;  // without a name it would be the program
+    void* library = named ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
     if (!library) {
-      fprintf(stderr, "[simulated Ascend] %s\n", path ? dlerror() : "the path of an operators' library is null");
+      fprintf(stderr, "[simulated Ascend] %s\n", named ? dlerror() : "an operators' library has no path");
       return ge::GRAPH_FAILED;
     }
     // One without a registry of its own has told that of the program.
