@@ -96,8 +96,10 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     # torchair links the graph engine's C++ interface with the old string ABI, and all of it. As the rows, it is glue.
     engine = ("-std=c++17", "-O1", "-fPIC", *_WARNINGS, "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
     engine += (f"-isystem{CSRC / 'ascendc' / 'host'}",)  # gert's tensors, as operators see them
-    registry = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *_WARNINGS, f"-I{CSRC}")
-    registry += ("-DOPHOOK_OP_HOST", "-DOPHOOK_PROGRAM_REGISTRY")
+    registry = (
+        *("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *_WARNINGS, f"-I{CSRC}"),
+        *("-DOPHOOK_OP_HOST", "-DOPHOOK_PROGRAM_REGISTRY"),
+    )
     described = [
         Library(core, _every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library("libc_sec.so", _every("securec"), _COMMON),

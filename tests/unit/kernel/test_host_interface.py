@@ -1,5 +1,5 @@
-"""The host side's interface, in programs that use it as its pages describe it: shapes, tensors, contexts and strings; and
-what builds contexts for tests of an operator.
+"""The host side's interface, in programs that use it as its pages describe it: shapes, tensors, contexts and strings,
+and what builds contexts for tests of an operator.
 """
 
 from __future__ import annotations
