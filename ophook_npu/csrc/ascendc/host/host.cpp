@@ -109,7 +109,7 @@ const char* ascendc_describe() {
             ",\"socs\":" + joined(op->core.socs, quoted) +
             ",\"kernels\":" + joined(op->core.kernels, [](const auto& k) { return joined(k, quoted); }) +
             ",\"tiling\":" + (f.tiling ? "true" : "false") + ",\"infer\":" + (f.infer_shape ? "true" : "false") +
-            ",\"groups\":" + joined(op->communication.groups, quoted) +
+            ",\"groups\":" + joined(op->communication.groups, quoted) + ",\"refused\":" + quoted(op->refused()) +
             ",\"launches_empty\":" + (op->core.launches_empty ? "true" : "false") + "}";
   }
   text += "]";

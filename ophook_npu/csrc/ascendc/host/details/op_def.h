@@ -219,6 +219,34 @@ class OpMC2Def {
   std::vector<Text> groups;
 };
 
+// An operator that the CPU of a device, or the host, runs: kept for who asks. Nothing here runs one that an OpDef
+// registers (projects of the classic form, with cpu_kernel.h, do), and its name is refused where it would have to run.
+template <typename Self>
+class OpCpuDef {
+ public:
+  Self& Engine(const char* value) { return engine = value, self(); }
+  Self& OpkernelLib(const char* value) { return library = value, self(); }
+  Self& OpKernelLib(const char* value) { return OpkernelLib(value); }
+  Self& KernelSo(const char* value) { return file = value, self(); }
+  Self& FunctionName(const char* value) { return function = value, self(); }
+  Self& ComputeCost(const char* value) { return cost = value, self(); }
+  Self& FlagPartial(bool flag) { return partial = flag, self(); }
+  Self& FlagAsync(bool flag) { return async = flag, self(); }
+  Self& UserDefined(bool flag) { return user_defined = flag, self(); }
+  Self& ExtendCfgInfo(const char* key, const char* value) { return more.emplace_back(key, value), self(); }
+  bool asked = false;  // the OpDef speaks of it
+  Text engine, library, file, function, cost;
+  bool partial = false, async = false, user_defined = true;
+  std::vector<std::pair<Text, Text>> more;
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
+};
+class OpAICPUDef : public OpCpuDef<OpAICPUDef> {};
+class OpHostCPUDef : public OpCpuDef<OpHostCPUDef> {};
+
+enum class FormatCheckOption : uint32_t { DEFAULT = 0, STRICT };
+
 class OpDef {
  public:
   explicit OpDef(const char* given) : type(given) {}
@@ -238,6 +266,9 @@ class OpDef {
     return *this;
   }
   OpAICoreDef& AICore() { return core; }
+  OpAICPUDef& AICPU() { return aicpu.asked = true, aicpu; }
+  OpHostCPUDef& HostCPU() { return host_cpu.asked = true, host_cpu; }
+  OpDef& FormatMatchMode(FormatCheckOption option) { return formats = option, *this; }
   OpMC2Def& MC2() { return communication; }
   OpDef& EnableFallBack() { return *this; }
 
@@ -248,7 +279,21 @@ class OpDef {
   gert::OpImplKernelRegistry::InferDataTypeKernelFunc infer_dtype = nullptr;
   gert::OpImplKernelRegistry::InferShapeRangeKernelFunc infer_range = nullptr;
   OpAICoreDef core;
+  OpAICPUDef aicpu;
+  OpHostCPUDef host_cpu;
   OpMC2Def communication;
+  FormatCheckOption formats = FormatCheckOption::DEFAULT;
+
+  // Why it cannot be run here, or "".
+  const char* refused() const {
+    const bool on_cores = core.tiling || !core.socs.empty();
+    if (aicpu.asked && !on_cores)
+      return "OpDef::AICPU: that AI CPUs run an OpDef's operator is not simulated; projects with cpu_kernel.h are";
+    if (host_cpu.asked && !on_cores) return "OpDef::HostCPU: that the host runs an operator is not simulated";
+    if (formats == FormatCheckOption::STRICT)
+      return "FormatMatchMode(FormatCheckOption::STRICT) is not simulated: tiling is told FORMAT_ND of every tensor";
+    return "";
+  }
 
  private:
   template <typename T>
