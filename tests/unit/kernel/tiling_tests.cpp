@@ -93,6 +93,16 @@ int libraries() {
   SAY(all.GetPlatformInfos("Ascend910B4", platform, optional) == 0 && platform.ub == 196608);
   std::string line;
   SAY(platform.GetPlatformRes("AICoreSpec", "ubblock_size", line) && line == "32");
+  fe::PlatformInfo older;
+  fe::OptionalInfo named;
+  SAY(all.GetPlatformInfoWithOutSocVersion(older, named) != 0);
+  optional.SetSocVersion("Ascend910B4"), all.SetOptionalCompilationInfo(optional);
+  SAY(all.GetPlatformInfoWithOutSocVersion(older, named) == 0 && older.soc_info.ai_core_cnt == 20);
+  SAY(older.str_info.short_soc_version == "Ascend910B" && named.soc_version == "Ascend910B4");
+  named.soc_version = "Ascend950", older.soc_info.ai_core_cnt = 64, all.platform_info_map_["Ascend950"] = older;
+  all.SetOptionalCompilationInfo(named);
+  older.soc_info.ai_core_cnt = 0;
+  SAY(all.GetPlatformInfoWithOutSocVersion(older, named) == 0 && older.soc_info.ai_core_cnt == 64);
   return 0;
 }
 

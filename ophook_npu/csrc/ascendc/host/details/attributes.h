@@ -209,63 +209,83 @@ TilingData& operator<<(TilingData& out, const T& data) {
 }
 
 // As the page's table pairs them. A number that the new type does not have fails.
-ge::graphStatus TilingData::AppendConvertedAttrVal(const RuntimeAttrs* attrs, size_t attr_index, AttrDataType src_type,
-                                                   AttrDataType dst_type) {
+class AttrConversion {
+ public:
   using T = AttrDataType;
-  const AttrValue* value = attrs ? attrs->value(attr_index) : nullptr;
-  if (!value) return ge::GRAPH_FAILED;
-  const auto is = [&](AttrValue::Kind kind, T from) { return value->kind == kind && src_type == from; };
-  const auto put = [&](const auto& numbers, auto as) -> ge::graphStatus {
-    std::vector<decltype(as)> all;
-    for (const auto number : numbers) {
-      const auto whole = static_cast<int64_t>(number);
-      if (ge::AddOverflow(whole, 0, as)) return ge::GRAPH_FAILED;
-      all.push_back(as);
+  AttrConversion(TilingData& to, const AttrValue& value) : to_(to), value_(value) {}
+  ge::graphStatus run(T from, T to) const {
+    switch (value_.kind) {
+      case AttrValue::kInt:
+        return from == T::kInt64 || (from == T::kInt32 && to == T::kInt32) ? wholes({value_.whole}, to) : failed;
+      case AttrValue::kInts:
+        return from == T::kListInt64 || (from == T::kListInt32 && to == T::kListInt32)
+                   ? wholes(value_.wholes, to == T::kListInt32    ? T::kInt32
+                                           : to == T::kListUint32 ? T::kUint32
+                                                                  : T::kTypeEnd)
+                   : failed;
+      case AttrValue::kFloat: return from == T::kFloat32 ? reals({value_.real}, to) : failed;
+      case AttrValue::kFloats: return from == T::kListFloat32 ? reals(value_.reals, one_of(to)) : failed;
+      case AttrValue::kBool: return from == T::kBool && to == T::kBool ? to_.Append(value_.flag) : failed;
+      case AttrValue::kText: {
+        const char* text = value_.text.c_str();
+        return from == T::kString && to == T::kString ? to_.Append(text, std::strlen(text)) : failed;
+      }
+      default: return failed;
     }
-    return Append(all.data(), all.size());
-  };
-  const auto put_floats = [&](const std::vector<float>& numbers, T to) -> ge::graphStatus {
+  }
+
+ private:
+  static constexpr ge::graphStatus failed = ge::GRAPH_FAILED;
+  // The type of an element; those that no list of floats becomes are none.
+  static T one_of(T list) {
+    switch (list) {
+      case T::kListFloat32: return T::kFloat32;
+      case T::kListFloat16: return T::kFloat16;
+      case T::kListInt64: return T::kInt64;
+      case T::kListInt32: return T::kInt32;
+      case T::kListInt16: return T::kInt16;
+      case T::kListInt8: return T::kInt8;
+      default: return T::kTypeEnd;
+    }
+  }
+  template <typename N>
+  ge::graphStatus put(const std::vector<int64_t>& numbers) const {
+    std::vector<N> all(numbers.size());
+    for (size_t i = 0; i < all.size(); ++i)
+      if (ge::AddOverflow(numbers[i], 0, all[i])) return failed;
+    return to_.Append(all.data(), all.size());
+  }
+  ge::graphStatus wholes(const std::vector<int64_t>& numbers, T to) const {
+    return to == T::kInt32 ? put<int32_t>(numbers) : to == T::kUint32 ? put<uint32_t>(numbers) : failed;
+  }
+  ge::graphStatus reals(const std::vector<float>& numbers, T to) const {
     std::vector<uint16_t> small;
+    std::vector<int64_t> whole;
+    bool fit = true;
     for (const float number : numbers) {
       small.push_back(to == T::kFloat16 ? ophook::host::to_half(number) : ophook::host::to_bfloat16(number));
-      const bool whole = to != T::kFloat32 && to != T::kFloat16 && to != T::kBfloat16;
-      if (whole && !(number > -0x1p63F && number < 0x1p63F)) return ge::GRAPH_FAILED;
+      const bool fits = number > -9.2e18F && number < 9.2e18F;
+      fit &= fits, whole.push_back(fits ? static_cast<int64_t>(number) : 0);
     }
     switch (to) {
-      case T::kFloat32: return Append(numbers.data(), numbers.size());
+      case T::kFloat32: return to_.Append(numbers.data(), numbers.size());
       case T::kFloat16:
-      case T::kBfloat16: return Append(small.data(), small.size());
-      case T::kInt64: return put(numbers, int64_t{});
-      case T::kInt32: return put(numbers, int32_t{});
-      case T::kInt16: return put(numbers, int16_t{});
-      case T::kInt8: return put(numbers, int8_t{});
-      default: return ge::GRAPH_FAILED;
-    }
-  };
-  if (is(AttrValue::kInt, T::kInt64) || (is(AttrValue::kInt, T::kInt32) && dst_type == T::kInt32)) {
-    if (dst_type == T::kInt32) return put(std::vector<int64_t>{value->whole}, int32_t{});
-    if (dst_type == T::kUint32) return put(std::vector<int64_t>{value->whole}, uint32_t{});
-  }
-  if (is(AttrValue::kInts, T::kListInt64) || (is(AttrValue::kInts, T::kListInt32) && dst_type == T::kListInt32)) {
-    if (dst_type == T::kListInt32) return put(value->wholes, int32_t{});
-    if (dst_type == T::kListUint32) return put(value->wholes, uint32_t{});
-  }
-  if (is(AttrValue::kFloat, T::kFloat32)) return put_floats({value->real}, dst_type);
-  if (is(AttrValue::kFloats, T::kListFloat32)) {
-    switch (dst_type) {
-      case T::kListFloat32: return put_floats(value->reals, T::kFloat32);
-      case T::kListFloat16: return put_floats(value->reals, T::kFloat16);
-      case T::kListInt64: return put_floats(value->reals, T::kInt64);
-      case T::kListInt32: return put_floats(value->reals, T::kInt32);
-      case T::kListInt16: return put_floats(value->reals, T::kInt16);
-      case T::kListInt8: return put_floats(value->reals, T::kInt8);
-      default: return ge::GRAPH_FAILED;
+      case T::kBfloat16: return to_.Append(small.data(), small.size());
+      case T::kInt64: return fit ? put<int64_t>(whole) : failed;
+      case T::kInt32: return fit ? put<int32_t>(whole) : failed;
+      case T::kInt16: return fit ? put<int16_t>(whole) : failed;
+      case T::kInt8: return fit ? put<int8_t>(whole) : failed;
+      default: return failed;
     }
   }
-  if (is(AttrValue::kBool, T::kBool) && dst_type == T::kBool) return Append(value->flag);
-  if (is(AttrValue::kText, T::kString) && dst_type == T::kString)
-    return Append(value->text.c_str(), std::strlen(value->text.c_str()));
-  return ge::GRAPH_FAILED;
+  TilingData& to_;
+  const AttrValue& value_;
+};
+
+ge::graphStatus TilingData::AppendConvertedAttrVal(const RuntimeAttrs* attrs, size_t attr_index, AttrDataType src_type,
+                                                   AttrDataType dst_type) {
+  const AttrValue* value = attrs ? attrs->value(attr_index) : nullptr;
+  return value ? AttrConversion(*this, *value).run(src_type, dst_type) : ge::GRAPH_FAILED;
 }
 
 }  // namespace gert

@@ -24,12 +24,16 @@ inline void fill(gert::Node& node, const ascendc_tensor* tensors, const int32_t*
       ir.back().push_back(int(out.size())), places.push_back(int(out.size()));
       node.add(out, gert::Tensor(shape, gert::StorageFormat(), t.data ? gert::kOnHost : gert::kOnDeviceHbm,
                                  ge::DataType(t.dtype), const_cast<void*>(t.data)));
-      descs.emplace_back().SetDataType(ge::DataType(t.dtype));
+      descs.emplace_back(), descs.back().SetDataType(ge::DataType(t.dtype));
     }
   }
 }
 inline fe::PlatFormInfos infos_of(const ascendc_soc& s) {
-  return {s.name ? s.name : "", s.cube_cores, s.vector_cores, s.ub, s.l1, s.l0a, s.l0b, s.l0c, s.l2, s.hbm};
+  fe::PlatFormInfos infos;
+  infos.soc = s.name, infos.cube_cores = s.cube_cores, infos.vector_cores = s.vector_cores;
+  infos.ub = s.ub, infos.l1 = s.l1, infos.l0a = s.l0a, infos.l0b = s.l0b, infos.l0c = s.l0c;
+  infos.l2 = s.l2, infos.hbm = s.hbm;
+  return infos;
 }
 inline gert::Node node_of(const ascendc_call& call) {
   gert::Node node;

@@ -19,10 +19,11 @@ class ContextHolder {
  public:
   ContextHolder() = default;
   ContextHolder(T* context, std::shared_ptr<void> owner) : context_(context), owner_(std::move(owner)) {}
-  ContextHolder(ContextHolder&& other) noexcept
-      : context_(std::exchange(other.context_, nullptr)), owner_(std::move(other.owner_)) {}
+  ContextHolder(ContextHolder&& other) noexcept : context_(other.context_), owner_(std::move(other.owner_)) {
+    other.context_ = nullptr;
+  }
   ContextHolder& operator=(ContextHolder&& other) noexcept {
-    context_ = std::exchange(other.context_, nullptr), owner_ = std::move(other.owner_);
+    std::swap(context_, other.context_), owner_.swap(other.owner_);
     return *this;
   }
   T* GetContext() const { return context_; }
@@ -43,7 +44,7 @@ struct Desc {
 inline void put(std::vector<Desc>& all, size_t i, ge::DataType type, ge::Format origin, ge::Format storage,
                 const ExpandDimsType& expand) {
   if (i >= all.size()) all.resize(i + 1);
-  all[i] = {true, type, StorageFormat(origin, storage, expand)};
+  all[i].told = true, all[i].type = type, all[i].format = StorageFormat(origin, storage, expand);
 }
 
 // One side of a call: how many tensors each parameter has, and the tensors or their descriptions.
@@ -76,7 +77,8 @@ inline void describe(const Side& side, Node& node, std::vector<Tensor*>& to, std
   for (size_t i = 0; i < side.size(); ++i) {
     if (side.given) to.push_back(side.tensors[i]);
     else node.add(to, Tensor(StorageShape(), side.descs[i].format, side.descs[i].type));
-    CompileTimeTensorDesc& desc = descs.emplace_back();
+    descs.emplace_back();
+    CompileTimeTensorDesc& desc = descs.back();
     desc.SetDataType(to.back()->GetDataType());
     desc.SetOriginFormat(to.back()->GetOriginFormat()), desc.SetStorageFormat(to.back()->GetStorageFormat());
     desc.SetExpandDimsType(to.back()->GetExpandDimsType());

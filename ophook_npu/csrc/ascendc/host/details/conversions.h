@@ -19,7 +19,8 @@ inline uint16_t to_half(float value) {
   if (value != value) return sign | 0x7e00;
   const float size = std::fabs(value);
   if (size >= 65520.0F) return sign | 0x7c00;
-  if (size < 0x1p-14F) return uint16_t(sign | uint16_t(std::nearbyint(size * 0x1p24F)));  // 1024 of them is 2^-14
+  const float least = std::ldexp(1.0F, -24);
+  if (size < 1024 * least) return uint16_t(sign | uint16_t(std::nearbyint(size / least)));
   int exponent = 0;
   const float fraction = std::frexp(size, &exponent);  // in [0.5, 1)
   // Rounded up to 2048 the mantissa carries into the exponent.

@@ -97,7 +97,7 @@ class KernelContext {
  protected:
   static void set(std::vector<Chain>& chains, const std::vector<void*>& pointers) {
     chains.clear();
-    for (void* pointer : pointers) chains.emplace_back().Set(pointer, nullptr);
+    for (void* pointer : pointers) chains.emplace_back(), chains.back().Set(pointer, nullptr);
   }
   std::vector<Chain> inputs_, outputs_;
   const void* node_info_ = nullptr;

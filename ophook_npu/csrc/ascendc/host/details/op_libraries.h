@@ -14,7 +14,8 @@ namespace gert {
 // Libraries, and the package that they are of.
 class OppSoDesc {
  public:
-  OppSoDesc(const ge::AscendString& path, const ge::AscendString& package) : OppSoDesc(std::vector{path}, package) {}
+  OppSoDesc(const ge::AscendString& path, const ge::AscendString& package)
+      : OppSoDesc(std::vector<ge::AscendString>{path}, package) {}
   OppSoDesc(const std::vector<ge::AscendString>& paths, const ge::AscendString& package)
       : paths_(paths), package_(package) {}
   std::vector<ge::AscendString> GetSoPaths() const { return paths_; }

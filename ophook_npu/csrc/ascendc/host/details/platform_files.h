@@ -31,7 +31,7 @@ inline std::string platform_file(const std::string& soc) {
 inline bool read_platform(const char* soc, fe::PlatFormInfos& out) {
   if (!soc) {
     const fe::PlatFormInfos* device = platform_ascendc::platform_now();
-    if (device->soc.empty()) fprintf(stderr, "[simulated Ascend] AddPlatformInfo: there is no device\n");
+    if (device->soc.empty()) fprintf(stderr, "[simulated Ascend] there is no device whose processor could be told\n");
     return out = *device, !device->soc.empty();
   }
   const std::string name = soc;
@@ -44,7 +44,7 @@ inline bool read_platform(const char* soc, fe::PlatFormInfos& out) {
     else if (equals != std::string::npos) sections[section][line.substr(0, equals)] = line.substr(equals + 1);
   }
   if (sections.empty()) fprintf(stderr, "[simulated Ascend] there is no data/platform_config/%s.ini\n", soc);
-  for (const auto& [label, lines] : sections) out.SetPlatformRes(label, lines);
+  for (const auto& one : sections) out.SetPlatformRes(one.first, one.second);
   return !sections.empty();
 }
 
@@ -62,7 +62,31 @@ class OptionalInfos {
   ophook::host::Text soc_;
 };
 
-// 0 where a call has done what it says.
+// What follows has std::string in it: objects with the older one and with the newer one have one each.
+#if _GLIBCXX_USE_CXX11_ABI
+inline namespace of_newer_strings {
+#else
+inline namespace of_older_strings {
+#endif
+
+// The same as older programs have it.
+struct OptionalInfo {
+  std::string soc_version;
+};
+struct PlatformInfo {
+  struct {
+    std::string short_soc_version;
+  } str_info;
+  struct {
+    uint32_t ai_core_cnt = 0, vector_core_cnt = 0;
+    uint64_t l2_size = 0, memory_size = 0;
+  } soc_info;
+  struct {
+    uint64_t ub_size = 0, l0_a_size = 0, l0_b_size = 0, l0_c_size = 0, l1_size = 0;
+  } ai_core_spec;
+};
+
+// 0 where a call has done what it says. The processor is the one that a program has set, by its name, or the device's.
 class PlatformInfoManager {
  public:
   static PlatformInfoManager& Instance() {
@@ -75,6 +99,32 @@ class PlatformInfoManager {
     optional.SetSocVersion(soc);
     return ophook::host::read_platform(soc.c_str(), infos) ? 0 : 1;
   }
+  void SetOptionalCompilationInfo(const OptionalInfos& optional) { soc_ = optional.GetSocVersion(); }
+  void SetOptionalCompilationInfo(const OptionalInfo& optional) { soc_ = optional.soc_version; }
+  uint32_t GetPlatformInfoWithOutSocVersion(PlatFormInfos& infos, OptionalInfos& optional) const {
+    optional.SetSocVersion(soc_);
+    return ophook::host::read_platform(soc_.empty() ? nullptr : soc_.c_str(), infos) ? 0 : 1;
+  }
+  uint32_t GetPlatformInfoWithOutSocVersion(PlatformInfo& info, OptionalInfo& optional) const {
+    optional.soc_version = soc_;
+    const auto found = platform_info_map_.find(soc_);
+    if (found != platform_info_map_.end()) return info = found->second, 0;
+    PlatFormInfos infos;
+    OptionalInfos unused;
+    if (const uint32_t failed = GetPlatformInfoWithOutSocVersion(infos, unused)) return failed;
+    (void)infos.GetPlatformRes("version", "Short_SoC_version", info.str_info.short_soc_version);
+    info.soc_info.ai_core_cnt = infos.cube_cores, info.soc_info.vector_core_cnt = infos.vector_cores;
+    info.soc_info.l2_size = infos.l2, info.soc_info.memory_size = infos.hbm;
+    info.ai_core_spec.ub_size = infos.ub, info.ai_core_spec.l1_size = infos.l1;
+    info.ai_core_spec.l0_a_size = infos.l0a, info.ai_core_spec.l0_b_size = infos.l0b;
+    info.ai_core_spec.l0_c_size = infos.l0c;
+    return 0;
+  }
+  std::map<std::string, PlatformInfo> platform_info_map_;
+
+ private:
+  std::string soc_;
 };
 
+}  // namespace of_newer_strings or of_older_strings
 }  // namespace fe

@@ -32,8 +32,9 @@ struct PlatFormInfos {
   }
   // Lines of a section of CANN's file for each processor; those that are set already and not among them remain.
   void SetPlatformRes(const std::string& label, const std::map<std::string, std::string>& told) {
-    for (const auto& [key, value] : told) {
-      if (Line* line = find(label.c_str(), key.c_str())) line->value = value;
+    for (const auto& line : told) {
+      const std::string &key = line.first, &value = line.second;
+      if (Line* before = find(label.c_str(), key.c_str())) before->value = value;
       else lines.push_back({label, key, value});
 #define TELLS(section, name, field) \
   if (label == section && key == name) field = decltype(field)(std::strtoull(value.c_str(), nullptr, 10));
@@ -79,5 +80,4 @@ struct PlatFormInfos {
     return const_cast<Line*>(static_cast<const PlatFormInfos*>(this)->find(section, key));
   }
 };
-using PlatformInfo = PlatFormInfos;
 }  // namespace fe

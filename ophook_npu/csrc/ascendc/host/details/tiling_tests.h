@@ -8,7 +8,6 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "context_builders.h"
@@ -40,11 +39,7 @@ struct KernelRunContextHolder {
   // Null where a context of another kind was built.
   template <typename T>
   T* GetContext() const {
-    if constexpr (std::is_same_v<T, gert::TilingContext>) return tiling;
-    else if constexpr (std::is_same_v<T, gert::TilingParseContext>) return kernel;
-    else
-      return tiling ? static_cast<T*>(static_cast<gert::ExtendedKernelContext*>(tiling))
-                    : static_cast<T*>(static_cast<gert::ExtendedKernelContext*>(kernel));
+    return as(static_cast<T*>(nullptr));
   }
   gert::ComputeNodeInfo* MutableComputeNodeInfo() {
     const auto* context = GetContext<gert::ExtendedKernelContext>();
@@ -53,6 +48,15 @@ struct KernelRunContextHolder {
   gert::TilingContext* tiling = nullptr;
   gert::TilingParseContext* kernel = nullptr;
   std::vector<std::shared_ptr<void>> owned;
+
+ private:
+  gert::TilingContext* as(gert::TilingContext*) const { return tiling; }
+  gert::TilingParseContext* as(gert::TilingParseContext*) const { return kernel; }
+  gert::ExtendedKernelContext* as(gert::ExtendedKernelContext*) const {
+    if (tiling) return tiling;
+    return kernel;
+  }
+  gert::KernelContext* as(gert::KernelContext*) const { return GetContext<gert::ExtendedKernelContext>(); }
 };
 
 class ContextBuilder : private gert::OpTilingContextBuilder {
