@@ -51,6 +51,7 @@ class Kernel:
     """
 
     def __init__(self, project: Project, prototype: Prototype, settings: Settings) -> None:
+        prototype.refuse()
         self.project, self.prototype, self.settings = project, prototype, settings
         self.report = KernelReport()
         self.all_findings: list[Mistake] = []

@@ -191,6 +191,7 @@ def refuse_others(prototype: Prototype) -> None:
     """Raises:
     OphookError: the operator is one that packages do not carry.
     """
+    prototype.refuse()
     if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
         what = f"{prototype.type} has the attribute {', '.join(other)}"
         raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))

@@ -88,6 +88,15 @@ class Prototype:
     """The attributes that name the groups in which the kernel communicates."""
     kernel: tuple[str, str] = ("", "")
     """The kernel's file and function where the OpDef names them (opFile.value, opInterface.value)."""
+    refused: str = ""
+    """Why it cannot be run here."""
+
+    def refuse(self) -> None:
+        """Raises:
+        OphookError: it cannot be run here.
+        """
+        if self.refused:
+            raise OphookError("kernel", f"{self.type}: {self.refused}")
 
     @property
     def snake(self) -> str:
@@ -308,6 +317,7 @@ class Project:
                 row["type"], *parameters(row),
                 tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
                 tuple(row["socs"]), row["infer"], row["launches_empty"], _groups(row), _kernel(row),
+                row["refused"],
             )
             for row in json.loads(self.host.ascendc_describe())
         }  # fmt: skip

@@ -66,7 +66,7 @@ _OTHER_NAMES = {
     "libge_runner.so": ("libgert.so", "liblowering.so"),  # operators with C++ of their own link to them
     "libmsprofiler.so": ("libprofapi.so",),
     # Tilings stand in headers; they take shapes of the graph engine, and what tells of the processor.
-    "libgraph.so": ("libgraph_base.so", "libtiling_api.so", "libtiling_api.a"),
+    "libgraph.so": ("libgraph_base.so", "libmetadef.so", "libtiling_api.so", "libtiling_api.a"),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
@@ -508,6 +508,10 @@ def _lay_out_headers(include: Path) -> None:
         if (host / target).is_file() and theirs and not (include / name).exists():
             (include / name).parent.mkdir(parents=True, exist_ok=True)
             (include / name).write_text(f'#include "{host / target}"\n')
+    # CANN has it among its private headers.
+    registry = Path("base") / "registry" / "op_impl_space_registry_v2.h"
+    (include.parent / "pkg_inc" / registry).parent.mkdir(parents=True)
+    (include.parent / "pkg_inc" / registry).write_text(f'#include "{host / registry}"\n')
 
 
 def info(root: Path) -> dict[str, object]:

@@ -96,6 +96,10 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     # torchair links the graph engine's C++ interface with the old string ABI, and all of it. As the rows, it is glue.
     engine = ("-std=c++17", "-O1", "-fPIC", *_WARNINGS, "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
     engine += (f"-isystem{CSRC / 'ascendc' / 'host'}",)  # gert's tensors, as operators see them
+    registry = (
+        *("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *_WARNINGS, f"-I{CSRC}"),
+        *("-DOPHOOK_OP_HOST", "-DOPHOOK_PROGRAM_REGISTRY"),
+    )
     described = [
         Library(core, _every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library("libc_sec.so", _every("securec"), _COMMON),
@@ -193,7 +197,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library("libacl_tdt_queue.so", sources("tdt", "queue"), exported, (core, "libascendcl.so"), here),
         Library("libplatform.so", sources("ascendc/program", "platform"), _COMMON, (core,), here),
         Library("libfmk_parser.so", sources("ge", "empty"), engine),
-        Library("libopp_registry.so", sources("ge", "empty"), engine),
+        # What a program registers that tests an operator's tiling, say; an operator's own library has one of its own.
+        Library("libopp_registry.so", sources("ascendc/host", "registry", "templates"), registry),
         Library("libascend_protobuf.so", sources("ge", "empty"), engine),
         Library(
             "npu-smi",

@@ -103,6 +103,39 @@ def test_a_program_loads_and_launches_its_own_kernel(root: Path, tmp_path: Path)
     assert _run(program, str(binary)) == "1139, 3 parameters, the last has 4 bytes at 16, 0 failures\n"
 
 
+# The libraries that pages name for these classes, those of older releases, and objects with g++'s older strings.
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("-lmetadef", "-lopp_registry", "-lplatform"),
+        ("-lexe_graph", "-lregister", "-ltiling_api", "-lc_sec", "-lgraph_base", "-lplatform"),
+        ("-D_GLIBCXX_USE_CXX11_ABI=0", "-lopp_registry", "-lgraph_base", "-lplatform"),
+    ],
+)
+def test_an_author_tests_tiling_and_inference(root: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """The operator's source is compiled into the test, and the same operator comes out of the package's library."""
+    source = Path(__file__).parent / "programs" / "tiling_unit_test.cpp"
+    where = (f"-I{CSRC / 'vendor' / 'op_host'}", f"-I{root / 'pkg_inc'}", f"-Wl,-rpath,{root / 'lib64'}")
+    program = _compile(root, source, tmp_path / "test", *where, *flags, "-ldl")
+    library = root / "opp" / "vendors" / "ophook" / "op_impl" / "cpu" / "libophook_op_host.so"
+    alone = subprocess.run([program, str(library), "Ascend910B4"], capture_output=True, text=True, env={}, timeout=60)
+    assert alone.returncode == 0, alone.stdout + alone.stderr
+    own, theirs, misfit, named, of_theirs, *more = alone.stdout.splitlines()
+    assert re.fullmatch(r"own: 40 blocks, 240 bytes \d+, 1 workspace of 0", own)
+    assert (named, of_theirs, theirs) == (own, theirs, own.replace("own", "theirs"))
+    assert [misfit, *more] == ["no broadcast: refused", "inferred: 3x5 of type 27", "by value: key 6"]
+    assert _run(program, str(library)) == alone.stdout  # the processor of the device
+
+
+def test_a_tiling_function_comes_out_of_a_library(root: Path, tmp_path: Path) -> None:
+    source = Path(__file__).parent / "programs" / "tiling_guide.cpp"
+    libraries = ("-ltiling_api", "-lc_sec", "-lgraph_base", "-lregister", "-lunified_dlog", "-lplatform")
+    program = _compile(root, source, tmp_path / "guide", *libraries, f"-Wl,-rpath,{root / 'lib64'}")
+    library = root / "opp" / "vendors" / "ophook" / "op_impl" / "cpu" / "libophook_op_host.so"
+    done = subprocess.run([program, str(library)], capture_output=True, text=True, env={}, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "tiled, 8 blocks\nrefused, 0 blocks\n"), done.stderr
+
+
 def test_the_folder_has_the_names_that_the_package_of_the_runtime_installs(root: Path) -> None:
     listed = (Path(__file__).parent / "toolkit_names.txt").read_text().splitlines()
     told = [line.split(": ") for line in listed if line and not line.startswith("#")]

@@ -117,10 +117,10 @@ int contexts() {
   Node node;
   for (const int64_t size : {5, 6, 7}) {
     StorageShape shape({size}, {size});
-    node.inputs.emplace_back(shape, StorageFormat(), kOnHost, ge::DT_FLOAT, nullptr);
+    node.add(node.inputs, Tensor(shape, StorageFormat(), kOnHost, ge::DT_FLOAT, nullptr));
     node.input_descs.emplace_back().SetDataType(ge::DT_FLOAT);
   }
-  node.outputs.emplace_back(StorageShape(), StorageFormat(), ge::DT_UNDEFINED), node.output_descs.resize(1);
+  node.add(node.outputs, Tensor(StorageShape(), StorageFormat(), ge::DT_UNDEFINED)), node.output_descs.resize(1);
   node.ir_inputs = {{0}, {}, {1, 2}}, node.ir_outputs = {{0}};
   node.input_places = {0, 1, 2}, node.output_places = {0};
   std::vector<AttrValue> attrs(4);
@@ -154,10 +154,10 @@ int contexts() {
   InferShapeRangeContext range(node);
   SAY(range.GetInputShapeRange(1)->GetMax() == range.GetDynamicInputShapeRange(2, 0)->GetMin());
   range.GetOutputShapeRange(0)->GetMax()->AppendDim(4), range.GetOutputShapeRange(0)->GetMin()->AppendDim(2);
-  SAY(node.outputs[0].GetOriginShape() == Shape({2}) && !range.GetInputTensorRange(3));
+  SAY(node.outputs[0]->GetOriginShape() == Shape({2}) && !range.GetInputTensorRange(3));
   InferFormatContext format(node);
   format.GetRequiredOutputFormat(0)->SetStorageFormat(ge::FORMAT_NHWC);
-  SAY(node.outputs[0].GetStorageFormat() == ge::FORMAT_NHWC && !format.GetOptionalInputFormat(1));
+  SAY(node.outputs[0]->GetStorageFormat() == ge::FORMAT_NHWC && !format.GetOptionalInputFormat(1));
   SAY(OpCheckContext(node).GetInputShape(2)->GetShape() == Shape({7}) && !OpCheckContext(node).GetOutputShape(-1));
   return 0;
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import load, package
 from ophook_npu.kernel.check import Checked, check
-from ophook_npu.kernel.project import OpParameter, Prototype
+from ophook_npu.kernel.project import OpParameter, Project, Prototype
 
 PROJECT = Path(__file__).parent / "div"
 X = [np.arange(30, dtype=np.float32).reshape(5, 6), np.arange(7, dtype=np.float32)]
@@ -102,3 +104,32 @@ def test_what_an_aclnn_function_cannot_take(told: dict[str, object], what: str) 
     x = OpParameter("x", 1, (1,), **told)
     with pytest.raises(OphookError, match=what):
         package.refuse_others(Prototype("Op", (x,), (), (), ("ascend910b",), False))
+
+
+CORE = "this->AICore().SetTiling(optiling::Tiling);"
+CPU = 'this->AICPU().Engine("DNN_VM_AICPU").OpkernelLib("CUSTAICPUKernel").KernelSo("libx.so").FlagAsync(false);'
+
+
+@pytest.mark.parametrize(
+    ("cores", "more", "why"),
+    [
+        (True, CPU + 'this->HostCPU().ComputeCost("100").ExtendCfgInfo("a", "b").UserDefined(true);', ""),
+        (True, "this->FormatMatchMode(FormatCheckOption::DEFAULT);", ""),
+        (True, "this->FormatMatchMode(FormatCheckOption::STRICT);", "tiling is told FORMAT_ND of every tensor"),
+        (False, CPU, "OpDef::AICPU: that AI CPUs run an OpDef's operator is not simulated"),
+        (False, 'this->HostCPU().FunctionName("RunCpuKernel");', "OpDef::HostCPU: that the host runs an operator"),
+    ],
+)
+def test_who_runs_an_operator(tmp_path: Path, cores: bool, more: str, why: str) -> None:
+    shutil.copytree(PROJECT, tmp_path / "project")
+    sources = (tmp_path / "project" / "op_host").glob("*.cpp")
+    source = next(one for one in sources if CORE in one.read_text())
+    text = source.read_text().replace(CORE, (CORE if cores else "") + more)
+    source.write_text(text if cores else text.replace('this->AICore().AddConfig("ascend910b");', ""))
+    if not why:
+        np.testing.assert_array_equal(load(tmp_path / "project")(X)[0], X[0] / 4)
+        return
+    with pytest.raises(OphookError, match=re.escape(why)):
+        load(tmp_path / "project")(X)
+    with pytest.raises(OphookError, match=re.escape(why)):
+        package.refuse_others(Project(tmp_path / "project").prototype())

@@ -1,30 +1,17 @@
-// Part of every operator's host library: the registry and the C interface.
+// Part of every operator's host library: the C interface.
 #include "host.h"
 
-#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
-#include <map>
 #include <set>
 
 #include "details/call.h"
-#include "details/op_def.h"
 #include "details/platform.h"
-#include "details/tiling_data.h"
+#include "registry.h"
 #include "templates.h"
 
 namespace ophook::host {
 namespace {
-
-struct Registry {
-  std::map<std::string, std::unique_ptr<ops::OpDef>> ops;
-  std::map<std::string, Functions> functions;
-  std::map<std::string, std::pair<std::string, optiling::TilingDef* (*)()>> tilings;  // by operator
-};
-Registry& registry() {
-  static Registry all;
-  return all;
-}
 
 int fail(char* error, size_t capacity, const char* format, ...) {
   va_list arguments;
@@ -49,13 +36,14 @@ std::string joined(const std::vector<T>& values, F text) {
   return out + "]";
 }
 
-std::string param(const ops::OpParamDef& p) {
+// `values`, `computed`: what is registered about it elsewhere.
+std::string param(const ops::OpParamDef& p, bool values, bool computed) {
   auto number = [](auto value) { return std::to_string(int(value)); };
   return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) +
          ",\"dtypes\":" + joined(p.dtypes, number) + ",\"formats\":" + joined(p.formats, number) +
-         ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values ? "true" : "false") +
+         ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values || values ? "true" : "false") +
          ",\"follows\":" + quoted(p.as_other(ops::FollowType::DTYPE) ? p.follows : "") +
-         ",\"computed\":" + (p.computed ? "true" : "false") + ",\"scalar\":" + number(p.scalar) +
+         ",\"computed\":" + (p.computed || computed ? "true" : "false") + ",\"scalar\":" + number(p.scalar) +
          ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) + ",\"initial\":" +
          joined(p.initial,
                 [](const ops::ScalarVar& v) {
@@ -87,55 +75,20 @@ void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, s
     if (f.nested) write_struct(def.nested(f), done, out);
   out += "struct " + std::string(def.GetTilingClassName()) + " {\n";
   for (const auto& f : def.fields())
-    out += "  " + f.type + " " + f.name + (f.count ? "[" + std::to_string(f.count) + "]" : "") + ";\n";
+    out += std::string("  ") + f.type + " " + f.name + (f.count ? "[" + std::to_string(f.count) + "]" : "") + ";\n";
   out += "};\n";
 }
 
-// Of an operator without an inference of its own, whose outputs follow an input's shape or that of an output before.
-ge::graphStatus follow_shapes(gert::InferShapeContext* context) {
-  const ops::OpDef& op = *registry().ops.at(context->GetNodeType());
-  const auto place = [](const auto& all, const std::string& name) {
-    return size_t(std::find_if(all.begin(), all.end(), [&](const auto& p) { return p->name == name; }) - all.begin());
-  };
-  for (size_t i = 0; i < op.outputs.size(); ++i) {
-    const std::string& name = op.outputs[i]->follows;
-    const size_t input = place(op.inputs, name), output = place(op.outputs, name);
-    const gert::Shape* followed = input < op.inputs.size() ? context->GetRequiredInputShape(input)
-                                  : output < i             ? context->GetOutputShape(output)
-                                                           : nullptr;
-    if (!followed) return ge::GRAPH_FAILED;
-    *context->GetOutputShape(i) = *followed;
-  }
-  return ge::GRAPH_SUCCESS;
-}
-bool all_follow_shapes(const ops::OpDef& op) {
-  return !op.outputs.empty() && std::all_of(op.outputs.begin(), op.outputs.end(), [](const auto& p) {
-    return p->as_other(ops::FollowType::SHAPE) && p->kind != ops::DYNAMIC;
-  });
-}
-
 }  // namespace
-
-bool only_operator() { return registry().ops.size() == 1; }
-Functions& functions_of(const char* type) { return registry().functions[type]; }
-
-Registration::Registration(std::unique_ptr<ops::OpDef> op) {
-  Functions& functions = functions_of(op->type.c_str());
-  if (op->core.tiling) functions.tiling = op->core.tiling;
-  if (op->infer_shape) functions.infer_shape = op->infer_shape;
-  if (!functions.infer_shape && all_follow_shapes(*op)) functions.infer_shape = follow_shapes;
-  if (op->infer_dtype) functions.infer_dtype = op->infer_dtype;
-  const std::string type = op->type;
-  registry().ops[type] = std::move(op);
-}
-void register_tiling(const char* key, const char* name, MakeTiling make) { registry().tilings[key] = {name, make}; }
-
 }  // namespace ophook::host
 
 namespace {
 thread_local ascendc_soc of_call;
 }
-void ophook_program_soc(ascendc_soc* out) { *out = of_call; }
+void ophook_program_soc(ascendc_soc* out) {
+  if (!of_call.name && ophook_device_soc) return ophook_device_soc(out);
+  *out = of_call;
+}
 
 using namespace ophook::host;
 
@@ -144,14 +97,19 @@ const char* ascendc_describe() {
   text = "[";
   for (const auto& [type, op] : registry().ops) {
     const Functions& f = functions_of(type.c_str());
-    auto one = [](const auto& p) { return param(*p); };
+    size_t in = 0, out = 0;
+    const auto input = [&](const auto& p) {
+      const size_t i = in++;
+      return param(*p, f.IsInputDataDependency(i) || f.IsTilingInputDataDependency(i), false);
+    };
+    const auto output = [&](const auto& p) { return param(*p, false, f.IsOutputShapeDependOnCompute(out++)); };
     text += (text.size() > 1 ? ",{" : "{") + std::string("\"type\":") + quoted(type) +
-            ",\"inputs\":" + joined(op->inputs, one) + ",\"outputs\":" + joined(op->outputs, one) +
+            ",\"inputs\":" + joined(op->inputs, input) + ",\"outputs\":" + joined(op->outputs, output) +
             ",\"attrs\":" + joined(op->attrs, [](const auto& a) { return attr(*a); }) +
             ",\"socs\":" + joined(op->core.socs, quoted) +
             ",\"kernels\":" + joined(op->core.kernels, [](const auto& k) { return joined(k, quoted); }) +
             ",\"tiling\":" + (f.tiling ? "true" : "false") + ",\"infer\":" + (f.infer_shape ? "true" : "false") +
-            ",\"groups\":" + joined(op->communication.groups, quoted) +
+            ",\"groups\":" + joined(op->communication.groups, quoted) + ",\"refused\":" + quoted(op->refused()) +
             ",\"launches_empty\":" + (op->core.launches_empty ? "true" : "false") + "}";
   }
   text += "]";
@@ -179,17 +137,18 @@ const char* ascendc_templates(const char* type) {
   return text.c_str();
 }
 
+const void* ascendc_functions(const char* type) { return registered_functions(type); }
+
 int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, size_t capacity) {
   const Functions& functions = functions_of(call->type);
   if (!functions.tiling) return fail(error, capacity, "%s registers no tiling function", call->type);
   gert::Node node = node_of(*call);
   of_call = call->soc;
   gert::TilingContext context(node);
-  if (functions.new_compile_info) {
-    context.compile_info = functions.new_compile_info();
-    gert::TilingParseContext parse(node);
-    parse.compile_info = context.compile_info.get();
-    if (functions.parse && functions.parse(&parse) != ge::GRAPH_SUCCESS)
+  if (functions.compile_info_creator) {
+    context.compile_info.reset(functions.compile_info_creator(), functions.compile_info_deleter);
+    gert::TilingParseContext parse(node, {nullptr, node.platform}, {context.compile_info.get()});
+    if (functions.tiling_parse && functions.tiling_parse(&parse) != ge::GRAPH_SUCCESS)
       return fail(error, capacity, "TilingParse of %s failed", call->type);
   }
   forget_template_error();
@@ -215,9 +174,9 @@ int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, siz
 int ascendc_infer(const ascendc_call* call, char* error, size_t capacity) {
   const Functions& functions = functions_of(call->type);
   gert::Node node = node_of(*call);
-  if (functions.infer_dtype) {
+  if (functions.infer_datatype) {
     gert::InferDataTypeContext context(node);
-    if (functions.infer_dtype(&context) != ge::GRAPH_SUCCESS)
+    if (functions.infer_datatype(&context) != ge::GRAPH_SUCCESS)
       return fail(error, capacity, "%s refuses these data types", call->type);
   }
   if (!functions.infer_shape)
@@ -225,6 +184,6 @@ int ascendc_infer(const ascendc_call* call, char* error, size_t capacity) {
   gert::InferShapeContext context(node);
   if (functions.infer_shape(&context) != ge::GRAPH_SUCCESS)
     return fail(error, capacity, "%s refuses these shapes", call->type);
-  take_inferred(node, *call, functions.infer_dtype != nullptr);
+  take_inferred(node, *call, functions.infer_datatype != nullptr);
   return 0;
 }

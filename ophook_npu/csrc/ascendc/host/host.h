@@ -65,6 +65,9 @@ ASCENDC_HOST_API const char* ascendc_describe(void);
 ASCENDC_HOST_API const char* ascendc_prelude(const char* type);
 // JSON: the tiling keys that ASCENDC_TPL_SEL lists, with their template arguments; "{}" where the operator has none.
 ASCENDC_HOST_API const char* ascendc_templates(const char* type);
+// What is registered about the operator, for programs that call its functions themselves: gert::OpImplFunctionsV2, or
+// NULL.
+ASCENDC_HOST_API const void* ascendc_functions(const char* type);
 #define ASCENDC_INFERS_NOTHING 2
 // 0, or 1 with the reason in `error`; of inference 2 where the operator registers none: only aclnn calls it, whose
 // caller gives the outputs' shapes.

@@ -5,30 +5,11 @@
 #include <iostream>  // tilings use std::cout and std::map, and include nothing for them
 #include <map>
 
-#include "contexts.h"
 #include "graph_operator.h"
-
-namespace ophook::host {
-using Tiling = ge::graphStatus (*)(gert::TilingContext*);
-using InferShape = ge::graphStatus (*)(gert::InferShapeContext*);
-using InferDataType = ge::graphStatus (*)(gert::InferDataTypeContext*);
-using InferShapeRange = ge::graphStatus (*)(gert::InferShapeRangeContext*);
-using InferFormat = ge::graphStatus (*)(gert::InferFormatContext*);
-using OpCheck = ge::graphStatus (*)(const gert::OpCheckContext*, ge::AscendString& result);
-
-// What a library registers about one operator type, from whatever place.
-struct Functions {
-  Tiling tiling = nullptr;
-  InferShape infer_shape = nullptr;
-  InferDataType infer_dtype = nullptr;
-  std::function<ge::graphStatus(gert::TilingParseContext*)> parse;
-  std::function<std::shared_ptr<void>()> new_compile_info;
-  std::vector<size_t> value_inputs;
-};
-Functions& functions_of(const char* type);
-}  // namespace ophook::host
+#include "op_impl.h"
 
 namespace ops {
+using ophook::host::Text;
 
 enum Option { IGNORE = 0, OPTIONAL = 1, REQUIRED = 2, DYNAMIC = 3, VIRTUAL = 4 };
 enum class ScalarType : uint32_t {
@@ -124,14 +105,14 @@ class OpParamDef {
 
   bool as_other(FollowType what) const { return !follows.empty() && (followed == what || followed == FollowType::ALL); }
 
-  std::string name, follows;
+  Text name, follows;
   FollowType followed = FollowType::ALL;
   Option kind = REQUIRED;
   std::vector<ge::DataType> dtypes;
   std::vector<ge::Format> formats;
   bool listed = false, values = false, computed = false;
   int scalar = 0, to = -1;  // 1: one, 2: a list
-  std::string to_of;
+  Text to_of;
   std::vector<ScalarVar> initial;  // one, or one for each of the data types
 };
 
@@ -162,7 +143,7 @@ class OpAttrDef {
   OpAttrDef& Comment(const char*) { return *this; }
   OpAttrDef& Version(uint32_t) { return *this; }
 
-  std::string name, type;
+  Text name, type;
   bool required = true;
   gert::AttrValue preset;
 
@@ -193,7 +174,7 @@ class OpAICoreConfig {
     file = other.file, function = other.function;
     return *this;
   }
-  std::string file, function;
+  Text file, function;
 
  private:
   std::vector<std::unique_ptr<OpParamDef>> params;
@@ -201,10 +182,10 @@ class OpAICoreConfig {
 
 class OpAICoreDef {
  public:
-  OpAICoreDef& SetTiling(ophook::host::Tiling given) { return tiling = given, *this; }
+  OpAICoreDef& SetTiling(gert::OpImplKernelRegistry::TilingKernelFunc given) { return tiling = given, *this; }
   OpAICoreDef& AddConfig(const char* soc) { return socs.emplace_back(soc), *this; }
   OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig& config) {
-    if (config.file.size() || config.function.size()) kernels.push_back({soc, config.file, config.function});
+    if (!config.file.empty() || !config.function.empty()) kernels.push_back({soc, config.file, config.function});
     return AddConfig(soc);
   }
   // What the graph engine asks before it takes an operator; nothing here calls it.
@@ -219,9 +200,9 @@ class OpAICoreDef {
   OpAICoreDef& SetParamGeneralize(Generalize) { return *this; }
   // Without it a call whose outputs are all empty launches nothing.
   OpAICoreDef& LaunchWithZeroEleOutputTensors(bool launch) { return launches_empty = launch, *this; }
-  ophook::host::Tiling tiling = nullptr;
-  std::vector<std::string> socs;
-  std::vector<std::vector<std::string>> kernels;  // of a SoC: its source and its function, where the OpDef names them
+  gert::OpImplKernelRegistry::TilingKernelFunc tiling = nullptr;
+  std::vector<Text> socs;
+  std::vector<std::vector<Text>> kernels;  // of a SoC: its source and its function, where the OpDef names them
   bool launches_empty = false;
 };
 
@@ -235,8 +216,36 @@ class OpMC2Def {
     return groups.assign(attributes.begin(), attributes.end()), *this;
   }
   void HcclServerType(enum HcclServerType, const char* = nullptr) {}  // here one thread serves on every SoC
-  std::vector<std::string> groups;
+  std::vector<Text> groups;
 };
+
+// An operator that the CPU of a device, or the host, runs: kept for who asks. Nothing here runs one that an OpDef
+// registers (projects of the classic form, with cpu_kernel.h, do), and its name is refused where it would have to run.
+template <typename Self>
+class OpCpuDef {
+ public:
+  Self& Engine(const char* value) { return engine = value, self(); }
+  Self& OpkernelLib(const char* value) { return library = value, self(); }
+  Self& OpKernelLib(const char* value) { return OpkernelLib(value); }
+  Self& KernelSo(const char* value) { return file = value, self(); }
+  Self& FunctionName(const char* value) { return function = value, self(); }
+  Self& ComputeCost(const char* value) { return cost = value, self(); }
+  Self& FlagPartial(bool flag) { return partial = flag, self(); }
+  Self& FlagAsync(bool flag) { return async = flag, self(); }
+  Self& UserDefined(bool flag) { return user_defined = flag, self(); }
+  Self& ExtendCfgInfo(const char* key, const char* value) { return more.emplace_back(key, value), self(); }
+  bool asked = false;  // the OpDef speaks of it
+  Text engine, library, file, function, cost;
+  bool partial = false, async = false, user_defined = true;
+  std::vector<std::pair<Text, Text>> more;
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
+};
+class OpAICPUDef : public OpCpuDef<OpAICPUDef> {};
+class OpHostCPUDef : public OpCpuDef<OpHostCPUDef> {};
+
+enum class FormatCheckOption : uint32_t { DEFAULT = 0, STRICT };
 
 class OpDef {
  public:
@@ -244,25 +253,47 @@ class OpDef {
   OpParamDef& Input(const char* name) { return find(inputs, name); }
   OpParamDef& Output(const char* name) { return find(outputs, name); }
   OpAttrDef& Attr(const char* name) { return find(attrs, name); }
-  OpDef& SetInferShape(ophook::host::InferShape given) { return infer_shape = given, *this; }
-  OpDef& SetInferDataType(ophook::host::InferDataType given) { return infer_dtype = given, *this; }
-  OpDef& SetInferShapeRange(ophook::host::InferShapeRange) { return *this; }
+  OpDef& SetInferShape(gert::OpImplKernelRegistry::InferShapeKernelFunc given) { return infer_shape = given, *this; }
+  OpDef& SetInferDataType(gert::OpImplKernelRegistry::InferDataTypeKernelFunc given) {
+    return infer_dtype = given, *this;
+  }
+  OpDef& SetInferShapeRange(gert::OpImplKernelRegistry::InferShapeRangeKernelFunc given) {
+    return infer_range = given, *this;
+  }
   OpDef& Comment(const char*) { return *this; }
   template <typename C, typename T>
   OpDef& Comment(C, T) {
     return *this;
   }
   OpAICoreDef& AICore() { return core; }
+  OpAICPUDef& AICPU() { return aicpu.asked = true, aicpu; }
+  OpHostCPUDef& HostCPU() { return host_cpu.asked = true, host_cpu; }
+  OpDef& FormatMatchMode(FormatCheckOption option) { return formats = option, *this; }
   OpMC2Def& MC2() { return communication; }
   OpDef& EnableFallBack() { return *this; }
 
-  std::string type;
+  Text type;
   std::vector<std::unique_ptr<OpParamDef>> inputs, outputs;
   std::vector<std::unique_ptr<OpAttrDef>> attrs;
-  ophook::host::InferShape infer_shape = nullptr;
-  ophook::host::InferDataType infer_dtype = nullptr;
+  gert::OpImplKernelRegistry::InferShapeKernelFunc infer_shape = nullptr;
+  gert::OpImplKernelRegistry::InferDataTypeKernelFunc infer_dtype = nullptr;
+  gert::OpImplKernelRegistry::InferShapeRangeKernelFunc infer_range = nullptr;
   OpAICoreDef core;
+  OpAICPUDef aicpu;
+  OpHostCPUDef host_cpu;
   OpMC2Def communication;
+  FormatCheckOption formats = FormatCheckOption::DEFAULT;
+
+  // Why it cannot be run here, or "".
+  const char* refused() const {
+    const bool on_cores = core.tiling || !core.socs.empty();
+    if (aicpu.asked && !on_cores)
+      return "OpDef::AICPU: that AI CPUs run an OpDef's operator is not simulated; projects with cpu_kernel.h are";
+    if (host_cpu.asked && !on_cores) return "OpDef::HostCPU: that the host runs an operator is not simulated";
+    if (formats == FormatCheckOption::STRICT)
+      return "FormatMatchMode(FormatCheckOption::STRICT) is not simulated: tiling is told FORMAT_ND of every tensor";
+    return "";
+  }
 
  private:
   template <typename T>
@@ -277,49 +308,15 @@ class OpDef {
 }  // namespace ops
 
 namespace ophook::host {
-struct Registration {
+struct OPHOOK_REGISTRY Registration {
   explicit Registration(std::unique_ptr<ops::OpDef> op);
-};
-class OpImpl {
- public:
-  explicit OpImpl(const char* type) : functions_(&functions_of(type)) {}
-  OpImpl& Tiling(ophook::host::Tiling given) { return functions_->tiling = given, *this; }
-  OpImpl& Tiling(ophook::host::Tiling given, size_t) { return Tiling(given); }
-  OpImpl& InferShape(ophook::host::InferShape given) { return functions_->infer_shape = given, *this; }
-  OpImpl& InferDataType(ophook::host::InferDataType given) { return functions_->infer_dtype = given, *this; }
-  OpImpl& InferOutDataTypeSameWithFirstInput() {
-    return InferDataType([](gert::InferDataTypeContext* context) {
-      return context->SetOutputDataType(0, context->GetInputDataType(0));
-    });
-  }
-  OpImpl& InferShapeRange(ophook::host::InferShapeRange) { return *this; }
-  OpImpl& InferFormat(ophook::host::InferFormat) { return *this; }
-  OpImpl& CheckSupport(ophook::host::OpCheck) { return *this; }
-  OpImpl& OpSelectFormat(ophook::host::OpCheck) { return *this; }
-  template <typename T>
-  OpImpl& TilingParse(ge::graphStatus (*parse)(gert::TilingParseContext*)) {
-    functions_->parse = parse;
-    functions_->new_compile_info = [] { return std::static_pointer_cast<void>(std::make_shared<T>()); };
-    return *this;
-  }
-  OpImpl& TilingInputsDataDependency(std::initializer_list<int32_t> inputs) { return InputsDataDependency(inputs); }
-  OpImpl& InputsDataDependency(std::initializer_list<int32_t> inputs) {
-    for (const int32_t i : inputs) functions_->value_inputs.push_back(static_cast<size_t>(i));
-    return *this;
-  }
-
- private:
-  Functions* functions_;
 };
 }  // namespace ophook::host
 
-namespace gert {
-using OpImplRegisterV2 = ophook::host::OpImpl;
-}
-
 #define OP_ADD(type, ...) \
   static const ophook::host::Registration ophook_op_##type(std::unique_ptr<ops::OpDef>(new type(#type)))
-#define OPHOOK_OP_IMPL(type, kind) static ophook::host::OpImpl ophook_impl_##kind##_##type = ophook::host::OpImpl(#type)
+#define OPHOOK_OP_IMPL(type, kind) \
+  static gert::OpImplRegisterV2 ophook_impl_##kind##_##type = gert::OpImplRegisterV2(#type)
 #ifdef OPHOOK_CANN_GRAPH
 #include "register/op_impl_registry.h"  // a program's IMPL_OP speaks to the graph engine
 #else

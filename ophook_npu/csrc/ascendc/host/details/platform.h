@@ -1,7 +1,7 @@
 // PlatformAscendC: what a tiling function asks about the processor.
 #pragma once
 
-#include "contexts.h"
+#include "call.h"
 #include "../../program/soc.h"
 
 enum class NpuArch : uint32_t {
@@ -45,13 +45,14 @@ class PlatformAscendC {
   // Bytes of a vector register, where a kernel sees these.
   uint32_t GetVecRegLen() const { return GetSocVersion() == SocVersion::ASCEND950 ? 256 : 0; }
   SocVersion GetSocVersion() const {
-    if (infos_->soc.rfind("Ascend910_93", 0) == 0) return SocVersion::ASCEND910_93;
-    if (infos_->soc.rfind("Ascend310P", 0) == 0) return SocVersion::ASCEND310P;
-    if (infos_->soc.rfind("Ascend310B", 0) == 0) return SocVersion::ASCEND310B;
-    if (infos_->soc.rfind("Ascend950", 0) == 0) return SocVersion::ASCEND950;
+    if (infos_->soc.begins("Ascend910_93")) return SocVersion::ASCEND910_93;
+    if (infos_->soc.begins("Ascend310P")) return SocVersion::ASCEND310P;
+    if (infos_->soc.begins("Ascend310B")) return SocVersion::ASCEND310B;
+    if (infos_->soc.begins("Ascend950")) return SocVersion::ASCEND950;
     return SocVersion::ASCEND910B;
   }
   NpuArch GetCurNpuArch() const {
+    if (const auto* told = infos_->find("version", "NpuArch")) return NpuArch(std::atoi(told->value.c_str()));
     switch (GetSocVersion()) {
       case SocVersion::ASCEND310P: return NpuArch::DAV_2002;
       case SocVersion::ASCEND310B: return NpuArch::DAV_3002;
@@ -97,9 +98,7 @@ inline const fe::PlatFormInfos* platform_now() {
   static thread_local fe::PlatFormInfos infos;
   ascendc_soc soc{};
   ophook_program_soc(&soc);
-  infos.soc = soc.name ? soc.name : "", infos.cube_cores = soc.cube_cores, infos.vector_cores = soc.vector_cores;
-  infos.ub = soc.ub, infos.l1 = soc.l1, infos.l0a = soc.l0a, infos.l0b = soc.l0b, infos.l0c = soc.l0c;
-  infos.l2 = soc.l2, infos.hbm = soc.hbm;
+  infos = ophook::host::infos_of(soc);
   return &infos;
 }
 

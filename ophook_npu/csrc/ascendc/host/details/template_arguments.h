@@ -3,16 +3,16 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
 #include <vector>
 
 #include "../../include/ascendc/template_numbers.h"
+#include "text.h"
 
 namespace ophook::host {
 
 struct TemplateArgument {
   enum Kind { kNumber, kTruth, kDtype, kDatatype, kFormat, kCores, kNothing } kind;
-  std::string name;
+  Text name;
   unsigned width;                // bits of the key; in a selection 0
   std::vector<uint64_t> values;  // the last of a datatype or format may be kInput or kOutput and an index
 };
@@ -20,13 +20,13 @@ constexpr uint64_t kInput = uint64_t{1} << 40, kOutput = uint64_t{1} << 41, kNoK
 using TemplateSelection = std::vector<TemplateArgument>;
 
 struct Templates {
-  std::string op;
+  Text op;
   std::vector<TemplateArgument> arguments;
   std::vector<TemplateSelection> selections;
 };
 // Of the operator; the same header in several sources declares one.
-Templates& declare_templates(const char* op, std::vector<TemplateArgument> arguments);
-struct TemplateSelections {
+OPHOOK_REGISTRY Templates& declare_templates(const char* op, std::vector<TemplateArgument> arguments);
+struct OPHOOK_REGISTRY TemplateSelections {
   TemplateSelections(Templates& of, std::vector<TemplateSelection> selections);
 };
 
@@ -36,7 +36,7 @@ struct TemplateValue {
   uint64_t value;
 };
 // kNoKey where the values are none that a selection lists; tiling is then refused with their names.
-uint64_t template_key(const Templates& of, std::initializer_list<TemplateValue> values);
+OPHOOK_REGISTRY uint64_t template_key(const Templates& of, std::initializer_list<TemplateValue> values);
 template <typename... T>
 uint64_t template_key(const Templates& of, T... values) {
   return template_key(of, {TemplateValue(values)...});

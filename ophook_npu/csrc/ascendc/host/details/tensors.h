@@ -116,27 +116,29 @@ class CompileTimeTensorDesc : public TypeAndFormat {
   bool exists_ = true;
 };
 
+// In front of the rest of a tensor: programs give a StorageShape's address for that of a tensor that has no data.
+class BeginsWithShape {
+ protected:
+  BeginsWithShape() = default;
+  explicit BeginsWithShape(const StorageShape& shape) : shape_(shape) {}
+  StorageShape shape_;
+};
+
 // A tensor whose values the host may read where the operator said ValueDepend; elsewhere its data is null.
-class Tensor : public TypeAndFormat {
+class Tensor : public BeginsWithShape, public TypeAndFormat {
  public:
   Tensor() = default;
   Tensor(const StorageShape& shape, const StorageFormat& format, ge::DataType type)
       : Tensor(shape, format, kTensorPlacementEnd, type, nullptr) {}
   Tensor(const StorageShape& shape, const StorageFormat& format, TensorPlacement placement, ge::DataType type,
          TensorAddress addr, TensorAddrManager manager = nullptr)
-      : TypeAndFormat(type, format), shape_(shape), data_(addr, manager, 0, placement) {
+      : BeginsWithShape(shape), TypeAndFormat(type, format), data_(addr, manager, 0, placement) {
     const int64_t bytes = ophook::host::bytes_of(GetShapeSize(), type);
     data_.SetSize(bytes > 0 ? static_cast<size_t>(bytes) : 0);
   }
   // The object and `tensor_size` bytes behind it.
   static std::unique_ptr<uint8_t[]> CreateFollowing(ge::DataType type, size_t tensor_size, size_t& total_size) {
-    total_size = sizeof(Tensor) + tensor_size;
-    std::unique_ptr<uint8_t[]> memory(new (std::nothrow) uint8_t[total_size]());
-    if (memory) {
-      auto* tensor = new (memory.get()) Tensor();
-      tensor->SetDataType(type), tensor->SetPlacement(kFollowing), tensor->SetSize(tensor_size);
-    }
-    return memory;
+    return create<Tensor>(type, tensor_size, total_size);
   }
   static std::unique_ptr<uint8_t[]> CreateFollowing(int64_t shape_size, ge::DataType type, size_t& total_size) {
     const int64_t bytes = ophook::host::bytes_of(shape_size, type);
@@ -157,8 +159,8 @@ class Tensor : public TypeAndFormat {
   const TensorData& GetTensorData() const { return data_; }
   TensorData& MutableTensorData() { return data_; }
   void SetData(TensorData&& data) { data_ = std::move(data); }
-  TensorVersion GetVersion() const { return kTensorV1; }
-  const void* GetAddr() const { return GetPlacement() == kFollowing ? this + 1 : data_.GetAddr(); }
+  TensorVersion GetVersion() const { return version_; }
+  inline const void* GetAddr() const;
   void* GetAddr() { return const_cast<void*>(static_cast<const Tensor*>(this)->GetAddr()); }
   template <class T>
   const T* GetData() const {
@@ -169,11 +171,64 @@ class Tensor : public TypeAndFormat {
     return static_cast<T*>(GetAddr());
   }
 
+ protected:
+  template <typename T>
+  static std::unique_ptr<uint8_t[]> create(ge::DataType type, size_t tensor_size, size_t& total_size) {
+    if (ge::AddOverflow(tensor_size, sizeof(T), total_size)) return nullptr;
+    std::unique_ptr<uint8_t[]> memory(new (std::nothrow) uint8_t[total_size]());
+    if (memory) {
+      auto* tensor = new (memory.get()) T();
+      tensor->SetDataType(type), tensor->SetPlacement(kFollowing), tensor->SetSize(tensor_size);
+    }
+    return memory;
+  }
+  TensorVersion version_ = kTensorV1;
+
  private:
-  StorageShape shape_;
   TensorData data_;
 };
 using TensorRange = Range<Tensor>;
+
+// One that says where its elements lie in memory.
+class TensorV2 : public Tensor {
+ public:
+  TensorV2() { version_ = kTensorV2; }
+  TensorV2(const StorageShape& shape, const StorageFormat& format, ge::DataType type)
+      : TensorV2(shape, format, kTensorPlacementEnd, type, nullptr) {}
+  TensorV2(const StorageShape& shape, const StorageFormat& format, TensorPlacement placement, ge::DataType type,
+           TensorAddress addr, TensorAddrManager manager = nullptr)
+      : TensorV2(shape, format, placement, type, addr, manager, Stride(), 0) {}
+  TensorV2(const StorageShape& shape, const StorageFormat& format, TensorPlacement placement, ge::DataType type,
+           TensorAddress addr, TensorAddrManager manager, const Stride& stride, int64_t offset)
+      : Tensor(shape, format, placement, type, addr, manager), stride_(stride), offset_(offset) {
+    version_ = kTensorV2;
+  }
+  static std::unique_ptr<uint8_t[]> CreateFollowing(ge::DataType type, size_t tensor_size, size_t& total_size) {
+    return create<TensorV2>(type, tensor_size, total_size);
+  }
+  static std::unique_ptr<uint8_t[]> CreateFollowing(int64_t shape_size, ge::DataType type, size_t& total_size) {
+    const int64_t bytes = ophook::host::bytes_of(shape_size, type);
+    return bytes < 0 ? nullptr : CreateFollowing(type, static_cast<size_t>(bytes), total_size);
+  }
+  // Null for a tensor that is none of these.
+  static const TensorV2* of(const Tensor* tensor) {
+    return tensor && tensor->GetVersion() == kTensorV2 ? static_cast<const TensorV2*>(tensor) : nullptr;
+  }
+  const Stride& GetStride() const { return stride_; }
+  Stride& MutableStride() { return stride_; }
+  int64_t GetOffset() const { return offset_; }
+  void SetOffset(int64_t offset) { offset_ = offset; }
+
+ private:
+  Stride stride_;
+  int64_t offset_ = 0;
+};
+
+const void* Tensor::GetAddr() const {
+  if (GetPlacement() != kFollowing) return data_.GetAddr();
+  const TensorV2* later = TensorV2::of(this);
+  return later ? static_cast<const void*>(later + 1) : this + 1;
+}
 
 // A list that lies in memory as its length and its elements behind it.
 class alignas(8) ContinuousVector {

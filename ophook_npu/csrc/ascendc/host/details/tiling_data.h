@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "text.h"
+
 namespace optiling {
 
 class TilingDef {
  public:
   struct Field {
-    std::string type, name;
+    const char *type, *name;
     size_t offset, size, align, count;  // offset from the object's begin
     bool nested;
   };
@@ -44,7 +46,7 @@ class TilingDef {
     }
     changed();
   }
-  const char* GetTilingClassName() const { return name_.c_str(); }
+  const char* GetTilingClassName() const { return name_; }
   bool known() const { return known_; }
   const std::vector<Field>& fields() const { return fields_; }
   const TilingDef& nested(const Field& f) const {
@@ -77,7 +79,7 @@ class TilingDef {
   static size_t aligned(size_t at, size_t to) { return (at + to - 1) / to * to; }
   size_t size_of(const Field& f) const { return f.nested ? nested(f).GetDataSize() : f.size; }
   size_t align_of(const Field& f) const { return f.nested ? nested(f).align() : f.align; }
-  std::string name_;
+  const char* name_;
   bool known_ = false;
   uint8_t* bound_ = nullptr;
   std::vector<Field> fields_;
@@ -89,7 +91,7 @@ namespace ophook::host {
 // `key` is an operator's type, or type_key for the structure of one tiling key.
 using MakeTiling = optiling::TilingDef* (*)();
 // An operator's host library has it. A program fills its structures itself: nobody asks for them by an operator's name.
-__attribute__((weak)) void register_tiling(const char* key, const char* name, MakeTiling make);
+OPHOOK_REGISTRY __attribute__((weak)) void register_tiling(const char* key, const char* name, MakeTiling make);
 struct TilingRegistration {
   TilingRegistration(const char* key, const char* name, MakeTiling make) {
     if (register_tiling) register_tiling(key, name, make);

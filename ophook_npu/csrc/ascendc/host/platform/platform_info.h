@@ -1,4 +1,4 @@
 // In the place of the header of this name that operator projects include.
 #pragma once
 
-#include "../details/platform.h"
+#include "../details/platform_files.h"

@@ -1,0 +1,4 @@
+// In the place of the header of this name that tests of operators include.
+#pragma once
+
+#include "../../details/op_libraries.h"

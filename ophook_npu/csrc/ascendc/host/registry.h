@@ -1,0 +1,21 @@
+// What the sources of one library, or of a program, register.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "details/op_def.h"
+#include "details/tiling_data.h"
+
+namespace ophook::host {
+
+struct Registry {
+  std::map<std::string, std::unique_ptr<ops::OpDef>> ops;
+  std::map<std::string, Functions> functions;
+  std::map<std::string, std::pair<std::string, MakeTiling>> tilings;  // by operator
+};
+Registry& registry();
+
+}  // namespace ophook::host
