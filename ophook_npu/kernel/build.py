@@ -312,6 +312,14 @@ asm(".globl {function}\\n.set {function}, {other}");
 '''
 
 
+@functools.cache
+def called(library: Path) -> frozenset[str]:
+    """The functions of the runtime that a compiled kernel calls, without their arguments."""
+    told = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True).stdout
+    names = (re.search(r"_ZN6ophook2rt(\d+)(\w+)", line) for line in told.splitlines())
+    return frozenset(found[2][: int(found[1])] for found in names if found)
+
+
 def kernel(
     source: Path, macros: dict[str, str], prelude: str, roots: Sequence[Path], debug: bool = False, calls: str = ""
 ) -> Path:

@@ -29,11 +29,14 @@ _CORE_MACRO = re.compile(
 )
 _TILING_KEYS = re.compile(r"\bTILING_KEY_(?:IS|LIST)\s*\(\s*([^()]+?)\s*\)")
 _CASE = re.compile(r"\bcase (\d+)ull:")  # of the calls that templates.dispatch writes
+# What a compiled kernel calls of the runtime: cube instructions, vector instructions, and Matmul's, which has both.
+_CUBE = {"mmad", "fixpipe", "fixpipe_to_l1", "load_fractals", "load_image", "load_sparse", "load_transposed"}
+_VECTOR = {"binary", "cast", "compare", "duplicate", "gather", "reduce", "select", "unary", "whole", "with_scalar"}
+_MATMUL = "matmul_register"
+# Of a source that is compiled for each kind of core, its text tells.
 _CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
-# A kernel with a part for vector cores, and one whose products are Matmul's, which also wants these.
+_MATMUL_OBJECT = re.compile(r"\bREGIST_MATMUL_OBJ\b|\bMatmul(?:Impl)?\s*<")
 _VECTOR_PART = re.compile(r"\bASCEND_IS_AIV\b|<\s*(?:AscendC::)?AIV\s*>|\b__DAV_(?:C220_)?VEC__")
-_MATMUL = re.compile(r"\bREGIST_MATMUL_OBJ\b|\bMatmul(?:Impl)?\s*<")
-_NAMES_MATMUL = re.compile(r"^(?!\s*#\s*include\b).*matmul", re.IGNORECASE | re.MULTILINE)
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
 
 
@@ -171,20 +174,24 @@ class Entry:
 
     @functools.cached_property
     def kind(self) -> int:
-        """Which cores it runs on: what KERNEL_TASK_TYPE says, else what the calls in its text need."""
+        """Which cores it runs on: what KERNEL_TASK_TYPE says, else what the instructions of the compiled kernel need, as
+        the device's compiler tells it. Raises OphookError where it does not compile.
+        """
         if self.cores:
             return KINDS[self.cores]
         text = self.source.read_text(errors="replace")
         if found := _TASK_TYPE.search(text):
             return KINDS.get(found.group(1), 0)
-        # Its header alone is no product: the device's compiler looks at the instructions.
-        cube = _CUBE_CALL.search(text)
-        matmul = "matmul_intf.h" in text and any(_NAMES_MATMUL.search(one) for one in self._texts)
+        if self._asks:
+            cube, matmul, vector = (bool(one.search(text)) for one in (_CUBE_CALL, _MATMUL_OBJECT, _VECTOR_PART))
+        else:
+            called = build.called(self._build(cube=False))
+            cube, matmul, vector = bool(called & _CUBE), _MATMUL in called, bool(called & _VECTOR)
+        if matmul and not re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE):
+            vector = True
         if not cube and not matmul:
-            return 0
-        only = re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE)
-        with_vectors = matmul and not only and (_MATMUL.search(text) or not cube)
-        return KINDS["MIX_AIC_1_2" if with_vectors or (cube and _VECTOR_PART.search(text)) else "AIC_ONLY"]
+            return KINDS["AIV_ONLY"]
+        return KINDS["MIX_AIC_1_2" if vector else "AIC_ONLY"]
 
     @functools.cached_property
     def tiling_keys(self) -> list[int] | None:

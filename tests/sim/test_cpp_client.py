@@ -154,10 +154,14 @@ def test_each_soc_has_its_platform_file(root: Path) -> None:
     told = configparser.ConfigParser()
     told.read(folder / "Ascend910B4.ini")
     assert dict(told["version"]) == {
-        "soc_version": "Ascend910B4", "short_soc_version": "Ascend910B", "aic_version": "AIC-C-220"
+        "soc_version": "Ascend910B4", "short_soc_version": "Ascend910B", "aic_version": "AIC-C-220",
+        "npuarch": "2201",
     }  # fmt: skip
     assert told["SoCInfo"]["cube_core_cnt"] == "20" and told["SoCInfo"]["vector_core_cnt"] == "40"
-    assert told["AICoreSpec"]["ub_size"] == "196608"
+    assert told["AICoreSpec"]["ub_size"] == "196608" and told["AICoreMemoryRates"]["l2_rate"] == "110"
+    instructions = dict(line.split("|") for line in told["AICoreintrinsicDtypeMap"].values())
+    assert instructions["Intrinsic_fix_pipe_l0c2out"] == "f32,s32,f16"
+    assert "Intrinsic_fix_pipe_l0c2ub" not in instructions
 
 
 def test_a_component_has_headers_and_libraries_where_programs_look(root: Path, tmp_path: Path) -> None:

@@ -52,18 +52,42 @@ def test_a_specialization_within_a_class(monkeypatch: pytest.MonkeyPatch) -> Non
         np.testing.assert_array_equal(cores({"SPECIALIZED": "1"}), WANTED)
 
 
+PRODUCT = "Mmad(LocalTensor<float>(), LocalTensor<half>(), LocalTensor<half>(), MmadParams());"
+SUM = "Add(LocalTensor<float>(), LocalTensor<float>(), LocalTensor<float>(), 8);"
+OBJECT = """
+using Side = MatmulType<TPosition::GM, CubeFormat::ND, half>;
+Matmul<Side, Side, Side> mm;
+TCubeTiling cubeTiling;
+REGIST_MATMUL_OBJ(GetTPipePtr(), GetSysWorkSpacePtr(), mm, &cubeTiling);
+"""
+
+
 @pytest.mark.parametrize(
-    ("text", "kind"),
+    ("body", "header", "kind"),
     [
-        ("Mmad(c, a, b, p);", "AIC_ONLY"),
-        ('#include "lib/matmul_intf.h"\nAscendC::Mmad(c, a, b, p);', "AIC_ONLY"),
-        ('#include "lib/matmul_intf.h"\nMatmul<A, B, C> m; Mmad(c, a, b, p);', "MIX_AIC_1_2"),
-        ('#include "lib/matmul_intf.h"\nusing mm = MyMatmul;', "MIX_AIC_1_2"),
-        ('#include "lib/matmul_intf.h"\nif ASCEND_IS_AIV { Add(x, y, z, 8); }', "AIV_ONLY"),
-        ("Mmad(c, a, b, p); void operator()<AscendC::AIV>(P p);", "MIX_AIC_1_2"),
-        ("Mmad(c, a, b, p); if ASCEND_IS_AIV { Add(x, y, z, 8); }", "MIX_AIC_1_2"),
+        (PRODUCT, "", "AIC_ONLY"),
+        (
+            "product();",
+            f"inline void product() {{ {PRODUCT} }}",
+            "AIC_ONLY",
+        ),  # in a header, which the text does not tell
+        ("sum();", f"inline void sum() {{ {SUM} }} inline void product() {{ {PRODUCT} }}", "AIV_ONLY"),  # not called
+        (f"if ASCEND_IS_AIV {{ {SUM} }}", "", "AIV_ONLY"),
+        (f"{PRODUCT} if ASCEND_IS_AIV {{ {SUM} }}", "", "MIX_AIC_1_2"),
+        (f"{PRODUCT} sum();", f"inline void sum() {{ {SUM} }}", "MIX_AIC_1_2"),
+        (OBJECT, "", "MIX_AIC_1_2"),
+        (f"KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1); {PRODUCT}", "", "MIX_AIC_1_1"),
     ],
 )
-def test_the_cores_that_a_kernel_needs(tmp_path: Path, text: str, kind: str) -> None:
+def test_the_cores_that_a_kernel_needs(tmp_path: Path, body: str, header: str, kind: str) -> None:
+    head = '#include "kernel_operator.h"\n#include "lib/matmul_intf.h"\nusing namespace AscendC;\n'
+    (tmp_path / "own.h").write_text(header + "\n")
+    text = f'{head}#include "own.h"\nextern "C" __global__ __aicore__ void kernel(GM_ADDR x) {{ {body} }}\n'
     (tmp_path / "kernel.cpp").write_text(text)
+    assert Entry(tmp_path / "kernel.cpp", name="kernel").kind == KINDS[kind]
+
+
+@pytest.mark.parametrize(("part", "kind"), [("", "AIC_ONLY"), ("void operator()<AscendC::AIV>(P p);", "MIX_AIC_1_2")])
+def test_of_a_source_that_asks_for_its_core_the_text_tells(tmp_path: Path, part: str, kind: str) -> None:
+    (tmp_path / "kernel.cpp").write_text(f"constexpr int of = g_coreType;\nMmad(c, a, b, p); {part}")
     assert Entry(tmp_path / "kernel.cpp", name="kernel").kind == KINDS[kind]
