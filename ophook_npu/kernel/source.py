@@ -174,8 +174,8 @@ class Entry:
 
     @functools.cached_property
     def kind(self) -> int:
-        """Which cores it runs on: what KERNEL_TASK_TYPE says, else what the instructions of the compiled kernel need, as
-        the device's compiler tells it. Raises OphookError where it does not compile.
+        """Which cores it runs on: what KERNEL_TASK_TYPE says, else what the instructions of the compiled kernel need,
+        as the device's compiler tells it. Raises OphookError where it does not compile.
         """
         if self.cores:
             return KINDS[self.cores]
