@@ -74,6 +74,70 @@ KERNEL(asked_for_at_once) {
   mm.End();
 }
 
+// The same, from the workspace, where each tile lies behind the one before.
+KERNEL(from_the_workspace) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, OnCore<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  TQue<TPosition::VECIN, 1> in;
+  TQue<TPosition::VECOUT, 1> out;
+  const int size = t.baseM * t.baseN, down = (t.singleCoreM + t.baseM - 1) / t.baseM, across = (t.singleCoreN + t.baseN - 1) / t.baseN;
+  pipe.InitBuffer(in, 1, size * sizeof(float));
+  pipe.InitBuffer(out, 1, size * sizeof(float));
+  GlobalTensor<float> place = at<float>(workspace, ROW * t.N);
+  mm.SetWorkspace(place);
+  mm.SetTensorA(at<half>(a, ROW * t.Ka));
+  mm.SetTensorB(at<half>(b));
+  mm.Iterate<false>();
+  for (int i = 0; i < down * across; ++i) {
+    GlobalTensor<float> found = mm.GetTensorC<false>();
+    mm.WaitGetTensorC();
+    LocalTensor<float> tile = in.AllocTensor<float>(), result = out.AllocTensor<float>();
+    DataCopy(tile, found, size);
+    in.EnQue(tile);
+    tile = in.DeQue<float>();
+    LeakyRelu(result, tile, 0.1f, size);
+    in.FreeTensor(tile);
+    out.EnQue(result);
+    result = out.DeQue<float>();
+    const DataCopyParams rows(t.baseM, t.baseN / 8, 0, (t.N - t.baseN) / 8);
+    DataCopy(at<float>(z, (ROW + i % down * t.baseM) * t.N + i / down * t.baseN), result, rows);
+    out.FreeTensor(result);
+  }
+  mm.End();
+}
+
+// z = 3 (a b): the vector core has each tile at once, and once more from device memory.
+KERNEL(to_both) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, OnCore<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  TQue<TPosition::VECIN, 1> in;
+  TQue<TPosition::VECOUT, 1> out;
+  const int size = t.baseM * t.baseN, down = (t.singleCoreM + t.baseM - 1) / t.baseM;
+  pipe.InitBuffer(in, 1, size * sizeof(float));
+  pipe.InitBuffer(out, 1, size * sizeof(float));
+  GlobalTensor<float> place = at<float>(workspace, ROW * t.N);
+  mm.SetTensorA(at<half>(a, ROW * t.Ka));
+  mm.SetTensorB(at<half>(b));
+  for (int i = 0; mm.Iterate<true>(); ++i) {
+    LocalTensor<float> tile = out.AllocTensor<float>(), again = in.AllocTensor<float>();
+    GlobalTensor<float> part = place[i * size];
+    mm.GetTensorC<true>(part, tile, 0, true);
+    DataCopy(again, part, size);
+    in.EnQue(again);
+    again = in.DeQue<float>();
+    Axpy(tile, again, 2.0f, size);
+    in.FreeTensor(again);
+    out.EnQue(tile);
+    tile = out.DeQue<float>();
+    const DataCopyParams rows(t.baseM, t.baseN / 8, 0, (t.N - t.baseN) / 8);
+    DataCopy(at<float>(z, (ROW + i % down * t.baseM) * t.N + i / down * t.baseN), tile, rows);
+    out.FreeTensor(tile);
+  }
+  mm.End();
+}
+
 // z = (a b) b: the second product reads what the first one wrote, and two objects are registered at once.
 KERNEL(one_after_the_other) {
   TILING;

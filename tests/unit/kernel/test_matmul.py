@@ -61,13 +61,20 @@ def nz(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("order", [0, 1])
-@pytest.mark.parametrize("name", ["through_the_vector_core", "asked_for_at_once"])
+@pytest.mark.parametrize("name", ["through_the_vector_core", "asked_for_at_once", "from_the_workspace"])
 def test_tiles_pass_through_the_vector_core(name: str, order: int) -> None:
     a, b = matrices()
     z = Block((M, N), 0)
     run(name, a, b, z, tiling(iterateOrder=0, baseM=16 + 16 * order))
     wanted = torch.nn.functional.leaky_relu(a.float() @ b.float(), 0.1)
     torch.testing.assert_close(z.array(True), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_tile_goes_to_two_places() -> None:
+    a, b = matrices()
+    z = Block((M, N), 0)
+    run("to_both", a, b, z, tiling(iterateOrder=0))
+    torch.testing.assert_close(z.array(True), 3 * (a.float() @ b.float()), rtol=1e-4, atol=1e-4)
 
 
 def test_one_product_serves_both_vector_cores() -> None:

@@ -230,6 +230,27 @@ class Matmul {
     if (!sync) Fetch(at);
     Tile("GetTensorC", Result(to), atomic, in_a_row, sync, at);
   }
+  // To both: the product is computed for each.
+  template <bool sync = true>
+  __aicore__ void GetTensorC(const GlobalTensor<DstT>& gm, const LocalTensor<DstT>& co2Local, uint8_t atomic = 0,
+                             bool in_a_row = false, At at = At::here()) {
+    static_assert(!OPHOOK_CUBE_ONLY || (sync && !sync),
+                  "Matmul: GetTensorC to two places is for kernels with vector cores");
+    if (!sync) Fetch(at);
+    Tile("GetTensorC", Result(gm), atomic, in_a_row, sync, at);
+    Tile("GetTensorC", Result(co2Local), 0, in_a_row, sync, at);
+  }
+  // Of Iterate<false>: where the next tile lies in the workspace, as many elements for each as a whole one has.
+  template <bool sync = true>
+  __aicore__ GlobalTensor<DstT> GetTensorC(uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
+    GlobalTensor<DstT> from;
+    if (!workspace_) return ophook::rt::refuse("GetTensorC", "SetWorkspace was not called", at), from;
+    Fetch(at);
+    const uint64_t elements = uint64_t(tiling_.baseM) * uint64_t(tiling_.baseN);
+    from.SetGlobalBuffer(workspace_ + uint64_t(next_ - 1) * elements, elements);
+    Tile("GetTensorC", Result(from), atomic, true, sync, at);
+    return from;
+  }
   __aicore__ void AsyncGetTensorC(const LocalTensor<DstT>& c, At at = At::here()) {
     GetTensorC<false>(c, 0, false, at);
   }
