@@ -25,6 +25,7 @@ from ophook_npu.toolchain import exported
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "aclnn_client"
+PROGRAMS = Path(__file__).parent / "programs"
 PLAIN = {name: os.environ[name] for name in ("HOME", "OPHOOK_NPU_CACHE", "CXX") if name in os.environ}
 PLAIN["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
 SUM = "21 42 63 84 105 126 on Ascend910B4\n"
@@ -114,9 +115,8 @@ def test_a_program_loads_and_launches_its_own_kernel(root: Path, tmp_path: Path)
 )
 def test_an_author_tests_tiling_and_inference(root: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
     """The operator's source is compiled into the test, and the same operator comes out of the package's library."""
-    source = Path(__file__).parent / "programs" / "tiling_unit_test.cpp"
     where = (f"-I{CSRC / 'vendor' / 'op_host'}", f"-I{root / 'pkg_inc'}", f"-Wl,-rpath,{root / 'lib64'}")
-    program = _compile(root, source, tmp_path / "test", *where, *flags, "-ldl")
+    program = _compile(root, PROGRAMS / "tiling_unit_test.cpp", tmp_path / "test", *where, *flags, "-ldl")
     library = root / "opp" / "vendors" / "ophook" / "op_impl" / "cpu" / "libophook_op_host.so"
     alone = subprocess.run([program, str(library), "Ascend910B4"], capture_output=True, text=True, env={}, timeout=60)
     assert alone.returncode == 0, alone.stdout + alone.stderr
@@ -128,12 +128,19 @@ def test_an_author_tests_tiling_and_inference(root: Path, tmp_path: Path, flags:
 
 
 def test_a_tiling_function_comes_out_of_a_library(root: Path, tmp_path: Path) -> None:
-    source = Path(__file__).parent / "programs" / "tiling_guide.cpp"
+    """A package's, which has a registry of its own, or one that its author linked to that of programs."""
     libraries = ("-ltiling_api", "-lc_sec", "-lgraph_base", "-lregister", "-lunified_dlog", "-lplatform")
-    program = _compile(root, source, tmp_path / "guide", *libraries, f"-Wl,-rpath,{root / 'lib64'}")
-    library = root / "opp" / "vendors" / "ophook" / "op_impl" / "cpu" / "libophook_op_host.so"
-    done = subprocess.run([program, str(library)], capture_output=True, text=True, env={}, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "tiled, 8 blocks\nrefused, 0 blocks\n"), done.stderr
+    here = f"-Wl,-rpath,{root / 'lib64'}"
+    program = _compile(root, PROGRAMS / "tiling_guide.cpp", tmp_path / "guide", *libraries, here)
+    shared = ("-shared", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0", here, "-lopp_registry")
+    mine = _compile(root, CSRC / "vendor" / "op_host" / "add_custom.cpp", tmp_path / "libmine.so", *shared)
+    (tmp_path / "empty.cpp").touch()
+    empty = _compile(root, tmp_path / "empty.cpp", tmp_path / "libempty.so", "-shared")
+    for library in (root / "opp" / "vendors" / "ophook" / "op_impl" / "cpu" / "libophook_op_host.so", Path(mine)):
+        done = subprocess.run([program, str(library)], capture_output=True, text=True, env={}, timeout=60)
+        assert (done.returncode, done.stdout) == (0, "tiled, 8 blocks\nrefused, 0 blocks\n"), done.stderr
+    done = subprocess.run([program, empty], capture_output=True, text=True, env={}, timeout=60)
+    assert done.returncode == 1 and "registers no operators; link it with -lexe_graph or" in done.stderr
 
 
 def test_the_folder_has_the_names_that_the_package_of_the_runtime_installs(root: Path) -> None:

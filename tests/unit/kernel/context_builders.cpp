@@ -221,10 +221,13 @@ int what_is_not_described() {
   SAY(!holder.GetContext()->GetRawTilingData() && !holder.GetContext()->GetTilingData<int>());
   SAY(!holder.GetContext()->GetSimtBlockDim());
   OpInferDataTypeContextBuilder hole;
-  SAY(!hole.IONum(2, 0).InputTensorDesc(1, ge::DT_INT8, ge::FORMAT_ND, ge::FORMAT_ND).Build().GetContext());
+  const auto open = hole.IONum(2, 0).InputTensorDesc(1, ge::DT_INT8, ge::FORMAT_ND, ge::FORMAT_ND).Build();
+  SAY(open.GetContext()->GetInputDataType(1) == ge::DT_INT8);
+  SAY(open.GetContext()->GetInputDataType(0) == ge::DT_UNDEFINED);
+  SAY(!hole.InputTensorDesc(2, ge::DT_INT8, ge::FORMAT_ND, ge::FORMAT_ND).Build().GetContext());
   Range<Tensor> half;
-  OpInferShapeRangeContextBuilder open;
-  SAY(!open.IONum(1, 0).InputTensorsRange({&half}).Build().GetContext());
+  OpInferShapeRangeContextBuilder open_range;
+  SAY(!open_range.IONum(1, 0).InputTensorsRange({&half}).Build().GetContext());
   return 0;
 }
 

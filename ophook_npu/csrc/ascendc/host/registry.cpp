@@ -9,6 +9,11 @@
 #include "host.h"
 // Who takes the registry out of an archive takes the C interface, too.
 [[gnu::used]] static const char* (*const with_interface)() = &ascendc_describe;
+#else
+// For programs that load a library which registers here.
+extern "C" OPHOOK_REGISTRY const void* ophook_registered_functions(const char* type) {
+  return ophook::host::registered_functions(type);
+}
 #endif
 
 namespace ophook::host {

@@ -35,16 +35,15 @@ class ContextHolder {
 
 namespace builders {
 
-// What is told of a tensor before there is one.
+// What is told of a tensor before there is one; of some nothing is told.
 struct Desc {
-  bool told = false;
   ge::DataType type = ge::DT_UNDEFINED;
-  StorageFormat format;
+  StorageFormat format{ge::FORMAT_RESERVED, ge::FORMAT_RESERVED, {}};
 };
 inline void put(std::vector<Desc>& all, size_t i, ge::DataType type, ge::Format origin, ge::Format storage,
                 const ExpandDimsType& expand) {
   if (i >= all.size()) all.resize(i + 1);
-  all[i].told = true, all[i].type = type, all[i].format = StorageFormat(origin, storage, expand);
+  all[i].type = type, all[i].format = StorageFormat(origin, storage, expand);
 }
 
 // One side of a call: how many tensors each parameter has, and the tensors or their descriptions.
@@ -52,7 +51,7 @@ struct Side {
   std::vector<uint32_t> counts;
   std::vector<Desc> descs;
   std::vector<Tensor*> tensors;
-  bool given = false;  // tensors, instead of descriptions
+  bool of_tensors = false;  // each is one of the caller's
   size_t size() const {
     size_t all = 0;
     for (const uint32_t count : counts) all += count;
@@ -75,8 +74,9 @@ inline void describe(const Side& side, Node& node, std::vector<Tensor*>& to, std
     for (uint32_t i = 0; i < count; ++i) ir.back().push_back(int(places.size())), places.push_back(int(places.size()));
   }
   for (size_t i = 0; i < side.size(); ++i) {
-    if (side.given) to.push_back(side.tensors[i]);
-    else node.add(to, Tensor(StorageShape(), side.descs[i].format, side.descs[i].type));
+    const Desc told = i < side.descs.size() ? side.descs[i] : Desc();
+    if (side.of_tensors) to.push_back(side.tensors[i]);
+    else node.add(to, Tensor(StorageShape(), told.format, told.type));
     descs.emplace_back();
     CompileTimeTensorDesc& desc = descs.back();
     desc.SetDataType(to.back()->GetDataType());
@@ -149,13 +149,12 @@ class OpContextBuilderBase {
  private:
   bool matches(const char* what, const builders::Side& side) const {
     const std::string one = what;
-    const size_t found = side.given ? side.tensors.size() : side.descs.size();
-    if (found != side.size())
+    const size_t found = side.of_tensors ? side.tensors.size() : side.descs.size();
+    if (side.of_tensors ? found != side.size() : found > side.size())
       return refuse(std::to_string(found) + " " + one + "s are described; allowed: " + std::to_string(side.size()) +
                     ", as IONum or IOInstanceNum says");
-    for (size_t i = 0; i < found; ++i)
-      if (side.given ? !side.tensors[i] : !side.descs[i].told)
-        return refuse(one + " " + std::to_string(i) + " is not described");
+    for (size_t i = 0; i < side.tensors.size(); ++i)
+      if (!side.tensors[i]) return refuse(one + " " + std::to_string(i) + " is not described");
     return true;
   }
   ophook::host::Text type_, name_;
@@ -166,7 +165,7 @@ class OpContextBuilderBase {
 // What is not set reads as null or 0.
 class OpTilingContextBuilder : public OpContextBuilderBase<OpTilingContextBuilder> {
  public:
-  OpTilingContextBuilder() = default;
+  OpTilingContextBuilder() { inputs_.of_tensors = outputs_.of_tensors = true; }
   ~OpTilingContextBuilder() override = default;
   OpTilingContextBuilder& CompileInfo(const void* compile_info) {
     return compile_info_ = const_cast<void*>(compile_info), *this;
@@ -188,11 +187,9 @@ class OpTilingContextBuilder : public OpContextBuilderBase<OpTilingContextBuilde
   }
   OpTilingContextBuilder& SimtBlockDim(const Dim3* block_dim) { return simt_block_ = block_dim, *this; }
   OpTilingContextBuilder& SimtGridDim(const Dim3* grid_dim) { return simt_grid_ = grid_dim, *this; }
-  OpTilingContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) {
-    return inputs_.tensors = inputs, inputs_.given = true, *this;
-  }
+  OpTilingContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) { return inputs_.tensors = inputs, *this; }
   OpTilingContextBuilder& OutputTensors(const std::vector<Tensor*>& outputs) {
-    return outputs_.tensors = outputs, outputs_.given = true, *this;
+    return outputs_.tensors = outputs, *this;
   }
   ContextHolder<TilingContext> Build() {
     if (!compile_info_) return refuse("CompileInfo was given no pointer"), ContextHolder<TilingContext>();
@@ -283,14 +280,14 @@ class OpKernelContextBuilder : public OpContextBuilderBase<OpKernelContextBuilde
 
 class OpInferShapeContextBuilder : public OpContextBuilderBase<OpInferShapeContextBuilder> {
  public:
-  OpInferShapeContextBuilder() = default;
+  OpInferShapeContextBuilder() { inputs_.of_tensors = true; }
   ~OpInferShapeContextBuilder() override = default;
   OpInferShapeContextBuilder& OutputTensorDesc(size_t index, ge::DataType dtype, ge::Format origin_format,
                                                ge::Format storage_format, const ExpandDimsType& expand_dims_type = {}) {
     return builders::put(outputs_.descs, index, dtype, origin_format, storage_format, expand_dims_type), *this;
   }
   OpInferShapeContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) {
-    return inputs_.tensors = inputs, inputs_.given = true, *this;
+    return inputs_.tensors = inputs, *this;
   }
   ContextHolder<InferShapeContext> Build() {
     auto built = call<InferShapeContext>();
@@ -301,7 +298,7 @@ class OpInferShapeContextBuilder : public OpContextBuilderBase<OpInferShapeConte
 
 class OpInferShapeRangeContextBuilder : public OpContextBuilderBase<OpInferShapeRangeContextBuilder> {
  public:
-  OpInferShapeRangeContextBuilder() = default;
+  OpInferShapeRangeContextBuilder() { inputs_.of_tensors = true; }
   ~OpInferShapeRangeContextBuilder() override = default;
   OpInferShapeRangeContextBuilder& OutputTensorDesc(size_t index, ge::DataType dtype, ge::Format origin_format,
                                                     ge::Format storage_format,
@@ -309,7 +306,7 @@ class OpInferShapeRangeContextBuilder : public OpContextBuilderBase<OpInferShape
     return builders::put(outputs_.descs, index, dtype, origin_format, storage_format, expand_dims_type), *this;
   }
   OpInferShapeRangeContextBuilder& InputTensorsRange(const std::vector<Range<Tensor>*>& inputs) {
-    ranges_.clear(), inputs_.tensors.clear(), inputs_.given = true;
+    ranges_.clear(), inputs_.tensors.clear();
     for (Range<Tensor>* range : inputs) {
       ranges_.push_back(range ? *range : TensorRange());
       const bool whole = ranges_.back().GetMin() && ranges_.back().GetMax();

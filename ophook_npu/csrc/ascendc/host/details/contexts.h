@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "../../../include/securec.h"  // host code calls memset_s and its like, and includes nothing for them
 #include "kernel_context.h"
 
 namespace gert {

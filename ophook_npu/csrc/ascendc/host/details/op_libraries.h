@@ -50,10 +50,15 @@ class OpImplSpaceRegistryV2 {
       fprintf(stderr, "[simulated Ascend] %s\n", named ? dlerror() : "an operators' library has no path");
       return ge::GRAPH_FAILED;
     }
-    // One without a registry of its own has told that of the program.
-    const auto own = reinterpret_cast<Ask>(dlsym(library, "ascendc_functions"));
-    asked_.push_back(
-        own ? own : [](const char* type) -> const void* { return OpImplRegistry::GetInstance().GetOpImpl(type); });
+    // One without a registry of its own has told that of programs.
+    void* ask = dlsym(library, "ascendc_functions");
+    if (!ask) ask = dlsym(library, "ophook_registered_functions");
+    if (!ask) {
+      fprintf(stderr, "[simulated Ascend] %s registers no operators; link it with -lexe_graph or -lopp_registry\n",
+              path);
+      return ge::GRAPH_FAILED;
+    }
+    asked_.push_back(reinterpret_cast<Ask>(ask));
     return ge::GRAPH_SUCCESS;
   }
   std::vector<Ask> asked_;

@@ -10,6 +10,8 @@
 
 #include "text.h"
 
+namespace AscendC {}  // namespace AscendC
+
 namespace optiling {
 
 class TilingDef {
