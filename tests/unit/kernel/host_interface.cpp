@@ -14,6 +14,7 @@
 #include "tiling/matrix/matmul_tilingdata.h"
 #include "tiling/softmax/softmax_tiling_intf.h"
 #include "tiling/math/log_tiling.h"
+#include "utils/log/asc_cpu_log.h"
 
 BEGIN_TILING_DATA_DEF(Inner)
 TILING_DATA_FIELD_DEF(int64_t, wide);
@@ -213,6 +214,7 @@ int platform() {
   SAY(asked.CalcTschBlockDim(39, 20, 40) == 20 && asked.CalcTschNumBlocks(41, 20, 40) == 0);
   SAY(asked.CalcTschBlockDim(6, 1, 3) == 2 && asked.CalcTschBlockDim(2, 1, 1) == 2);
   SAY(asked.GetLibApiWorkSpaceSize() == 16 << 20 && asked.GetResCubeGroupWorkSpaceSize() == 1 << 20);
+  ASC_CPU_LOG_INFO("nothing is printed for %s", "information");
   infos.soc = "Ascend310B1";
   SAY(asked.GetLibApiWorkSpaceSize() == 2 << 20);
   infos.soc = "Ascend910_9382";

@@ -62,6 +62,7 @@ struct MatmulConfigParams {
 
 class MatmulApiTilingBase {
  public:
+  bool EnableL1BankConflictOptimise() const { return false; }  // L1 has no banks here
   MatmulApiTilingBase() = default;
   explicit MatmulApiTilingBase(const platform_ascendc::PlatformAscendC& platform) {
     using platform_ascendc::CoreMemType;
