@@ -79,6 +79,54 @@ extern "C" __global__ __aicore__ void chosen(GM_ADDR x, GM_ADDR y) {
   DataCopy(out, to.Get<float>(), 64);
 }
 
+// Of 64 numbers: as fp8_e4m3fn_t and fp8_e5m2_t, saturated and not, and as the exponents of their first halves.
+template <typename T, MicroAPI::SatMode mode>
+__aicore__ inline void through(__local_mem__ float* to, MicroAPI::RegTensor<float>& from, MicroAPI::MaskReg& all) {
+  static constexpr MicroAPI::CastTrait narrow{MicroAPI::RegLayout::TWO, mode, MicroAPI::MaskMergeMode::ZEROING,
+                                              RoundMode::CAST_RINT};
+  static constexpr MicroAPI::CastTrait wide{MicroAPI::RegLayout::TWO, MicroAPI::SatMode::UNKNOWN,
+                                            MicroAPI::MaskMergeMode::ZEROING, RoundMode::UNKNOWN};
+  MicroAPI::RegTensor<T> eight;
+  MicroAPI::RegTensor<float> back;
+  MicroAPI::Cast<T, float, narrow>(eight, from, all);
+  MicroAPI::Cast<float, T, wide>(back, eight, all);
+  MicroAPI::DataCopy(to, back, all);
+}
+extern "C" __global__ __aicore__ void of_eight_bits(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> from, to;
+  pipe.InitBuffer(from, 256), pipe.InitBuffer(to, 1280);
+  GlobalTensor<float> in, out;
+  in.SetGlobalBuffer((__gm__ float*)x, 64), out.SetGlobalBuffer((__gm__ float*)y, 320);
+  DataCopy(from.Get<float>(), in, 64);
+  PipeBarrier<PIPE_ALL>();
+  __local_mem__ float* source = (__local_mem__ float*)from.Get<float>().GetPhyAddr();
+  __local_mem__ float* result = (__local_mem__ float*)to.Get<float>().GetPhyAddr();
+  __VEC_SCOPE__ {
+    static constexpr MicroAPI::CastTrait place{MicroAPI::RegLayout::ZERO, MicroAPI::SatMode::UNKNOWN,
+                                               MicroAPI::MaskMergeMode::ZEROING, RoundMode::UNKNOWN};
+    static constexpr MicroAPI::CastTrait cut{MicroAPI::RegLayout::ZERO, MicroAPI::SatMode::NO_SAT,
+                                             MicroAPI::MaskMergeMode::ZEROING, RoundMode::CAST_TRUNC};
+    MicroAPI::RegTensor<float> value;
+    MicroAPI::RegTensor<bfloat16_t> half_as_wide;
+    MicroAPI::RegTensor<fp8_e8m0_t> exponent;
+    MicroAPI::MaskReg all = MicroAPI::CreateMask<float, MicroAPI::MaskPattern::ALL>();
+    MicroAPI::DataCopy(value, source);
+    through<fp8_e4m3fn_t, MicroAPI::SatMode::SAT>(result, value, all);
+    through<fp8_e4m3fn_t, MicroAPI::SatMode::NO_SAT>(result + 64, value, all);
+    through<fp8_e5m2_t, MicroAPI::SatMode::SAT>(result + 128, value, all);
+    through<fp8_e5m2_t, MicroAPI::SatMode::NO_SAT>(result + 192, value, all);
+    MicroAPI::Cast<bfloat16_t, float, cut>(half_as_wide, value, all);
+    MicroAPI::Cast<fp8_e8m0_t, bfloat16_t, place>(exponent, half_as_wide, all);
+    MicroAPI::Cast<bfloat16_t, fp8_e8m0_t, place>(half_as_wide, exponent, all);
+    MicroAPI::Cast<float, bfloat16_t, place>(value, half_as_wide, all);
+    MicroAPI::DataCopy(result + 256, value, all);
+  }
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(out, to.Get<float>(), 320);
+}
+
 // Twice two rows of three, packed, each pair with 2 that fill its block up.
 extern "C" __global__ __aicore__ void packed(GM_ADDR x, GM_ADDR y) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from ophook_npu.kernel import Entry, Report
 from ophook_npu.kernel.memory import Block
@@ -66,6 +67,29 @@ def test_packed_copies_in_a_loop() -> None:
     y, report = run("packed", x, (16,))
     assert clean(report)
     assert y.tolist() == [0, 1, 2, 4, 5, 6, 7, 7, 8, 9, 10, 12, 13, 14, 7, 7]
+
+
+def test_registers_of_eight_bits_of_floating_point() -> None:
+    x = np.random.default_rng(4).standard_normal(64).astype(np.float32) * np.float32(2.0) ** np.linspace(-20, 16, 64)
+    x[:8] = [500, -1e6, np.inf, -np.inf, np.nan, 0, 464, 0.001953125 / 2]
+    x = x.astype(np.float32)
+    y, report = run("of_eight_bits", x, (320,))
+    assert clean(report), report.errors
+    given = torch.from_numpy(x)
+    for part, dtype, saturated in zip(
+        y[:256].reshape(4, 64), [torch.float8_e4m3fn] * 2 + [torch.float8_e5m2] * 2, [True, False] * 2, strict=True
+    ):
+        most = torch.finfo(dtype).max
+        kept = given.nan_to_num(0.0, most, -most).clamp(-most, most)
+        expected = kept.to(dtype).float().numpy()
+        if not saturated:  # too large is infinite, or no number where there is no infinity
+            beyond = np.abs(x) > (464 if dtype == torch.float8_e4m3fn else 61440)
+            expected = np.where(beyond, np.copysign(np.inf, x) if most > 448 else np.nan, expected)
+            expected[np.isnan(x)] = np.nan
+        np.testing.assert_array_equal(part, expected)
+    exponents = np.frexp(x[8:])[1] - 1
+    np.testing.assert_array_equal(y[256 + 8 :], np.ldexp(np.float32(1), exponents))
+    np.testing.assert_array_equal(y[256:261], [256, 2.0**19, 2.0**127, 2.0**127, np.nan])
 
 
 def test_the_control_register() -> None:

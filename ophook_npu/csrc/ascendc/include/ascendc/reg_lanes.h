@@ -1,6 +1,7 @@
 // The Reg interface: what fills, moves, compares, converts and adds up lanes.
 #pragma once
 
+#include "eight_bits.h"
 #include "reg_compute.h"
 
 namespace AscendC::Reg {
@@ -164,6 +165,31 @@ __simd_callee__ inline void Select(U& dstReg, U& srcReg0, U& srcReg1, MaskReg& m
 }
 
 // ---- conversions ----
+namespace details {
+template <typename T>
+constexpr bool kEight = std::is_same_v<T, fp8_e4m3fn_t> || std::is_same_v<T, fp8_e5m2_t>;
+template <typename T>
+constexpr const ophook::Eight& eight() {
+  return std::is_same_v<T, fp8_e4m3fn_t> ? ophook::kE4M3 : ophook::kE5M2;
+}
+template <typename To, typename From>
+To converted(const From& from, RoundMode mode, SatMode saturation) {
+  To to;
+  if constexpr (kEight<To>) {
+    to.bits = ophook::to_eight(from, eight<To>(), saturation == SatMode::SAT);
+  } else if constexpr (kEight<From>) {
+    to = ophook::of_eight(from.bits, eight<From>());
+  } else if constexpr (std::is_same_v<To, fp8_e8m0_t>) {
+    to.bits = ophook::to_exponent(from.bits);
+  } else if constexpr (std::is_same_v<From, fp8_e8m0_t>) {
+    to.bits = ophook::of_exponent(from.bits);
+  } else {
+    const bool saturated = saturation == SatMode::SAT || (saturation == SatMode::UNKNOWN && !kReal<To>);
+    ophook::rt::reg_convert(ophook::rt::dtype_of<From>(), ophook::rt::dtype_of<To>(), int(mode), saturated, &from, &to);
+  }
+  return to;
+}
+}  // namespace details
 template <typename T = DefaultType, typename F = DefaultType, CastTrait trait = castTrait, typename U, typename V>
 __simd_callee__ inline void Cast(U& dstReg, V& srcReg, MaskReg& mask) {
   using To = typename U::ActualT;
@@ -185,10 +211,7 @@ __simd_callee__ inline void Cast(U& dstReg, V& srcReg, MaskReg& mask) {
                    to = lane * to_step + (to_step > 1 ? place : 0);
     if (!details::on<V>(mask, lane * from_step)) continue;
     const From source = details::get(srcReg, from);
-    To value;
-    ophook::rt::reg_convert(ophook::rt::dtype_of<From>(), ophook::rt::dtype_of<To>(), int(trait.roundMode),
-                            trait.satMode == SatMode::SAT || (trait.satMode == SatMode::UNKNOWN && !details::kReal<To>),
-                            &source, &value);
+    const To value = details::converted<To>(source, trait.roundMode, trait.satMode);
     details::put(result, to, value, details::known(srcReg, from));
   }
   dstReg = result;
