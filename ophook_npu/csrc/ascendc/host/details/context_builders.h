@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <iostream>  // tests use std::cout, and include nothing for it
 #include <memory>
 #include <string>
 #include <utility>

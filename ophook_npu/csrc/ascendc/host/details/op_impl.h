@@ -9,7 +9,9 @@
 
 namespace gert {
 
+struct OpImplFunctionsV2;
 struct OpImplKernelRegistry {
+  using OpImplFunctions = OpImplFunctionsV2;
   using TilingKernelFunc = ge::graphStatus (*)(TilingContext*);
   using InferShapeKernelFunc = ge::graphStatus (*)(InferShapeContext*);
   using InferShapeRangeKernelFunc = ge::graphStatus (*)(InferShapeRangeContext*);
@@ -163,16 +165,25 @@ class OpImplRegisterV2 : public OpImplKernelRegistry {
   ophook::host::Functions* functions_;
 };
 
-// What this program registered, or a library that has no registry of its own.
+}  // namespace gert
+
+namespace ophook {
+namespace of_older_programs {
+
+// What this program registered, or a library that has no registry of its own. Newer programs may have one of this name.
 class OpImplRegistry {
  public:
   static OpImplRegistry& GetInstance() {
     static OpImplRegistry all;
     return all;
   }
-  const OpImplFunctionsV2* GetOpImpl(const ge::char_t* type) const {
+  const gert::OpImplFunctionsV2* GetOpImpl(const ge::char_t* type) const {
     return ophook::host::registered_functions ? ophook::host::registered_functions(type) : nullptr;
   }
 };
 
-}  // namespace gert
+}  // namespace of_older_programs
+}  // namespace ophook
+namespace gert {
+using namespace ophook::of_older_programs;
+}
