@@ -1,5 +1,5 @@
-// Messages of a tiling function, by the page of ASC_CPU_LOG: with their place, as CANN's log has them. On standard error,
-// like the other messages of host code.
+// Messages of a tiling function, by the page of ASC_CPU_LOG: with their place, as CANN's log has them. On standard
+// error, like the other messages of host code.
 #pragma once
 
 #include "slog.h"
