@@ -166,7 +166,8 @@ int run(void* argument) {
       std::fprintf(stderr, "%s\n", sim_error_message());
       return kAicoreException;
     }
-    memory.push_back({names.back().c_str(), const_cast<void*>(pointer.address), left, left, 2, pointer.element});
+    memory.push_back(
+        {names.back().c_str(), const_cast<void*>(pointer.address), left, left, ASCENDC_ANY, pointer.element});
   }
   char summary[2048] = "";
   char* report = nullptr;

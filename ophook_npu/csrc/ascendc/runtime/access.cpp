@@ -1,6 +1,7 @@
 #include "access.h"
 
 #include "ascendc/enums.h"
+#include "server.h"
 
 namespace ophook::rt {
 
@@ -143,6 +144,7 @@ uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes, bool orders
   const uint64_t first = uint64_t(data - a->data);
   const auto own = a->repeated.find(core.index);
   a->writes.meet(first, first + usable, [&](uint64_t begin, const Touch& old) {
+    a->read_back = true;
     if (own != a->repeated.end() && own->second.covers(std::max(begin, first), std::min(old.end, first + usable)))
       return;
     if (old.core != core.index && old.phase == core.phase && !core.saw(old.core, old.pipe, old.seq))
@@ -173,6 +175,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   if (!writable(core, *a, call, at)) return 0;
   if (!core.launch.checks() || !a->tracked()) return usable;
   const uint64_t first = uint64_t(data - a->data);
+  a->uncomputed.cut(first, first + usable, [](uint64_t, const Touch&) {});
   const bool atomic = core.atomic_kind != 0 || adds;
   Touch touch;
   touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.atomic = atomic;
@@ -261,13 +264,60 @@ bool fills_l1(Core& c, const Local& to, const char* call, At at) {
 std::vector<std::pair<uint64_t, uint64_t>> Operation::holes(const uint8_t* data, uint64_t bytes) const {
   if (!core.launch.checks()) return {};
   Argument* a = core.launch.memory.find(data, bytes);
-  if (!a || (a->role != 1 && a->role != 3)) return {};
-  const uint64_t first = uint64_t(data - a->data);
-  if (a->writes.covers(first, first + bytes)) return {};
+  if (!a) return {};
+  const uint64_t first = uint64_t(data - a->data), last = first + bytes;
   std::vector<std::pair<uint64_t, uint64_t>> found;
-  a->writes.gaps(first, first + bytes,
-                 [&](uint64_t begin, uint64_t end) { found.emplace_back(begin - first, end - first); });
+  a->uncomputed.meet(first, last, [&](uint64_t begin, const Touch& touch) {
+    found.emplace_back(std::max(begin, first) - first, std::min(touch.end, last) - first);
+  });
+  if ((a->role != 1 && a->role != 3) || a->writes.covers(first, last)) return found;
+  a->writes.gaps(first, last, [&](uint64_t begin, uint64_t end) { found.emplace_back(begin - first, end - first); });
+  std::sort(found.begin(), found.end());
   return found;
+}
+
+bool only_tails(const uint8_t* written, uint64_t bytes) {
+  for (uint64_t block = 0; block < bytes; block += kBlock) {
+    const uint64_t end = std::min<uint64_t>(block + kBlock, bytes);
+    if (!written[block]) return false;
+    bool over = false;
+    for (uint64_t i = block; i < end; ++i) {
+      if (written[i] && over) return false;
+      over |= !written[i];
+    }
+  }
+  return true;
+}
+
+void leaves_uncomputed(Core& core, const char* call, At at, uint8_t* data, const uint8_t* written, uint64_t bytes,
+                       const Local& from) {
+  Argument* a = core.launch.memory.find(data, bytes);
+  if (!a) return;
+  const uint64_t first = uint64_t(data - a->data);
+  a->uncomputed.cut(first, first + bytes, [](uint64_t, const Touch&) {});
+  if (all_written(written, bytes)) return;
+  const uint64_t hole = uint64_t(static_cast<const uint8_t*>(std::memchr(written, 0, bytes)) - written);
+  const auto what = [&] {
+    return text("copies out values that were never computed, first element %llu of this piece",
+                (unsigned long long)(hole / size_of(from.dtype)));
+  };
+  // Another rank's memory keeps no account of it, and a message to it has gaps, which nobody reads there.
+  const bool window = comm::in_window(core, data);
+  const bool part = window ? std::memchr(written, 1, bytes) != nullptr : only_tails(written, bytes);
+  if (window || part)
+    return core.report(part ? Kind::uncomputed_tail : Kind::uninitialized, call, at, what(), core.describe(from));
+  auto& told = core.launch.uncomputed;
+  auto it = std::find_if(told.begin(), told.end(), [&](const Uncomputed& each) {
+    return each.core == &core && each.argument == a && each.at.line == at.line && each.at.file == at.file;
+  });
+  if (it == told.end()) it = told.insert(it, {&core, a, call, at, what(), core.describe(from), core.tile});
+  Touch touch;
+  touch.core = core.index, touch.seq = uint32_t(it - told.begin());
+  for (uint64_t begin = hole, end; begin < bytes; begin = end) {
+    for (end = begin; end < bytes && written[end] == written[begin];) ++end;
+    touch.end = first + end;
+    if (!written[begin]) a->uncomputed.add(first + begin, touch, true, [](uint64_t, const Touch&) {});
+  }
 }
 
 }  // namespace ophook::rt

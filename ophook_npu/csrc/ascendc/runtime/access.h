@@ -83,6 +83,12 @@ void combine(int kind, Dtype dtype, uint8_t* to, const uint8_t* from, uint64_t b
 // False, after a finding, where nothing may be written to the argument. `name`: what the kernel calls it, if it does.
 bool writable(Core& c, Argument& a, const char* call, At at, const char* name = nullptr);
 
+// What a copy leaves in device memory: bytes that `written` says were never computed stay so there, for who reads them.
+// In an output they are an error at the end, unless they are written anew before.
+void leaves_uncomputed(Core& core, const char* call, At at, uint8_t* data, const uint8_t* written, uint64_t bytes,
+                       const Local& from);
+// Whether only the last bytes of blocks of 32 are missing: the values before them in the same block are there.
+bool only_tails(const uint8_t* written, uint64_t bytes);
 inline bool all_written(const uint8_t* written, uint64_t bytes) { return !bytes || !std::memchr(written, 0, bytes); }
 
 }  // namespace ophook::rt

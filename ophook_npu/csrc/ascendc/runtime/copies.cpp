@@ -159,20 +159,6 @@ void copy_dimensions(const char* call, Local to, Global from, uint32_t element, 
   });
 }
 
-// Whether only the last bytes of blocks of 32 are missing: the values before them in the same block are there.
-static bool only_tails(const uint8_t* written, uint64_t bytes) {
-  for (uint64_t block = 0; block < bytes; block += kBlock) {
-    const uint64_t end = std::min<uint64_t>(block + kBlock, bytes);
-    if (!written[block]) return false;
-    bool over = false;
-    for (uint64_t i = block; i < end; ++i) {
-      if (written[i] && over) return false;
-      over |= !written[i];
-    }
-  }
-  return true;
-}
-
 void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At at) {
   Core& c = core();
   const bool from_cube = from.memory == Memory::l0c;
@@ -211,15 +197,7 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
     const Dtype dtype = c.atomic_dtype;
     const Local tensor = from;
     when_due(op, [=] {
-      if (owner->launch.checks() && usable && !all_written(written, usable)) {
-        const auto* hole = static_cast<const uint8_t*>(std::memchr(written, 0, usable));
-        // A message to another rank has gaps, which nobody reads there.
-        const bool gap = comm::in_window(*owner, target) && std::memchr(written, 1, usable);
-        owner->report(gap || only_tails(written, usable) ? Kind::uncomputed_tail : Kind::uninitialized, call, at,
-                      text("copies out values that were never computed, first element %llu of this piece",
-                           (unsigned long long)((hole - written) / size_of(tensor.dtype))),
-                      owner->describe(tensor));
-      }
+      if (owner->launch.checks() && usable) leaves_uncomputed(*owner, call, at, target, written, usable, tensor);
       if (kind == 0) std::memcpy(target, source, usable);
       else combine(kind, dtype, target, source, usable);
     });

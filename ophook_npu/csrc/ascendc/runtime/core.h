@@ -281,6 +281,16 @@ struct EndsCore {
   void operator()(Core* core) const { std::destroy_at(core); }
 };
 
+// A copy of what was never computed to device memory.
+struct Uncomputed {
+  Core* core;
+  Argument* argument;
+  const char* call;
+  At at;
+  std::string what, buffer;
+  int64_t tile;
+};
+
 struct Launch {
   Launch(const Options& chosen, const LocalSizes& local)
       : options(chosen), orders(chosen.checks || chosen.on_wait || chosen.timeline), sizes(local) {}
@@ -291,6 +301,7 @@ struct Launch {
   std::vector<char> room;  // of the cores
   std::vector<std::unique_ptr<Core, EndsCore>> cores;
   DeviceMemory memory;
+  std::vector<Uncomputed> uncomputed;
   std::vector<Finding> findings;
   std::map<std::string, size_t> known;  // finding by kind, place and text
   uint64_t tiling_key = 0;

@@ -68,11 +68,14 @@ void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
       !within(op, "dValue", p.dValue, 0, 65535))
     return;
   if (!p.ndNum || !p.nValue || !p.dValue) return;
-  if (!within(op, "srcDValue", p.srcDValue, 1, 65535) || !within(op, "dstNzC0Stride", p.dstNzC0Stride, 1, 16384) ||
-      !within(op, "dstNzNStride", p.dstNzNStride, 1, 16384))
+  const uint64_t row = uint64_t(p.dValue) * size, columns = (p.dValue + c0 - 1) / c0;
+  // The pages say from 1 on. Of a single row or column no step is taken, and programs that run on devices say 0.
+  const bool rows = p.nValue > 1;
+  if (!within(op, "srcDValue", p.srcDValue, rows, 65535) ||
+      !within(op, "dstNzC0Stride", p.dstNzC0Stride, columns > 1, 16384) ||
+      !within(op, "dstNzNStride", p.dstNzNStride, rows, 16384))
     return;
   ++c.launch.counters.copies;
-  const uint64_t row = uint64_t(p.dValue) * size, columns = (p.dValue + c0 - 1) / c0;
   const uint64_t matrix = uint64_t(p.dstNzMatrixStride) * size;
   if (p.ndNum > 1 && matrix % kBlock) {
     c.report(Kind::alignment, "DataCopy", at,

@@ -28,6 +28,9 @@ class Spans {
   // Adds [begin, touch.end) and calls visit for every older span that it meets.
   template <typename F>
   void add(uint64_t begin, const Touch& touch, bool merge, F visit);
+  // Forgets [begin, end), with a visit(begin, touch) of every span that it meets.
+  template <typename F>
+  void cut(uint64_t begin, uint64_t end, F visit);
   template <typename F>
   void meet(uint64_t begin, uint64_t end, F visit) const;
   bool covers(uint64_t begin, uint64_t end) const;
@@ -50,8 +53,10 @@ struct Argument {
   int role = 0, element = 1;
   Spans writes, reads;
   std::map<int, Spans> repeated;  // by core: what it wrote with the values that were there
+  Spans uncomputed;               // written with what was never computed; Touch::seq is a place in Launch::uncomputed
+  bool read_back = false;         // the kernel read what it had written
   bool is_input() const { return role == 0 || role == ASCENDC_GIVEN; }
-  bool tracked() const { return (role >= 1 && role <= 3) || role == ASCENDC_FILLED; }
+  bool tracked() const { return (role >= 1 && role <= 3) || role == ASCENDC_FILLED || role == ASCENDC_ANY; }
 };
 
 class DeviceMemory {
@@ -94,8 +99,15 @@ void Spans::add(uint64_t begin, const Touch& touch, bool merge, F visit) {
       old.end = end, old.seq = touch.seq, old.at = touch.at;
       return;
     }
-    if (old.end > begin) it = before;
   }
+  cut(begin, end, visit);
+  spans_.insert_or_assign(begin, touch);
+}
+
+template <typename F>
+void Spans::cut(uint64_t begin, uint64_t end, F visit) {
+  auto it = spans_.upper_bound(begin);
+  if (it != spans_.begin() && std::prev(it)->second.end > begin) --it;
   while (it != spans_.end() && it->first < end) {
     const uint64_t old_begin = it->first;
     const Touch old = it->second;
@@ -108,7 +120,6 @@ void Spans::add(uint64_t begin, const Touch& touch, bool merge, F visit) {
     }
     if (old.end > end) it = spans_.emplace(end, old).first;
   }
-  spans_.insert_or_assign(begin, touch);
 }
 
 template <typename F>
@@ -163,7 +174,7 @@ inline Argument* DeviceMemory::find(const void* data, uint64_t bytes) {
   if (!allocation || !allocation(data, &begin, &size)) return nullptr;
   Argument found;
   found.name = "an allocation of " + std::to_string(size) + " bytes";
-  found.data = static_cast<uint8_t*>(begin), found.bytes = found.allocated = size, found.role = 2;
+  found.data = static_cast<uint8_t*>(begin), found.bytes = found.allocated = size, found.role = ASCENDC_ANY;
   arguments.push_back(std::move(found));
   return &arguments[last_ = arguments.size() - 1];
 }

@@ -24,6 +24,8 @@ typedef struct ascendc_memory {  // one argument of the kernel
 #define ASCENDC_FILLED 8
 // That of an input which its caller may want changed: a write to it is told, and is no error.
 #define ASCENDC_GIVEN 9
+// That of memory which a kernel got the address of: read, written, or its workspace.
+#define ASCENDC_ANY 7
 
 typedef struct ascendc_options {
   int32_t checks;        // 0: bounds of local memory only

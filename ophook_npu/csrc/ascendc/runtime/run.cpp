@@ -220,6 +220,21 @@ void quote(std::string& out, const std::string& value) {
   out += '"';
 }
 
+// Copies of what was never computed that nothing has written over: in a workspace, and in memory that the kernel itself
+// reads back, they are nobody's.
+void uncomputed(Launch& launch) {
+  std::vector<bool> left(launch.uncomputed.size());
+  for (const Argument& a : launch.memory.arguments)
+    if (a.role != 3 && !(a.role == ASCENDC_ANY && a.read_back))
+      a.uncomputed.meet(0, a.bytes, [&](uint64_t, const Touch& touch) { left[touch.seq] = true; });
+  for (size_t i = 0; i < left.size(); ++i) {
+    const Uncomputed& each = launch.uncomputed[i];
+    if (!left[i]) continue;
+    each.core->tile = each.tile;
+    each.core->report(Kind::uninitialized, each.call, each.at, each.what, each.buffer);
+  }
+}
+
 void coverage(Launch& launch) {
   const auto undone =
       std::find_if(launch.cores.begin(), launch.cores.end(), [](const auto& core) { return core->cause >= 0; });
@@ -493,7 +508,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
         for (const Message& left : messages)
           each->report(Kind::set_without_wait, "CrossCoreSetFlag", left.at,
                        text("core %d never waits for flag %d: it stays set for the next kernel", each->index, id));
-  if (o.checks) coverage(launch);
+  if (o.checks) uncomputed(launch), coverage(launch);
   if (request->touched)
     for (const Argument& a : launch.memory.arguments) {
       a.reads.each([&](uint64_t begin, uint64_t end) { request->touched(0, a.data + begin, end - begin); });

@@ -105,6 +105,28 @@ void copies_out_what_nobody_computed(ARGUMENTS) {
 }
 EXPORT(copies_out_what_nobody_computed)
 
+// A workspace may have gaps, and an output for a while: only who computes with what lies there is wrong.
+template <bool wrong>
+void computes_with_a_gap_of_its_workspace(ARGUMENTS) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, kBytes);
+  LocalTensor<float> t = buffer.Get<float>();
+  Duplicate(t, 1.0f, kCount / 2);
+  SetFlag<HardEvent::V_MTE3>(0), WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(part(workspace), t, kCount);
+  DataCopy(part(z), t, kCount);
+  SetFlag<HardEvent::MTE3_MTE2>(0), WaitFlag<HardEvent::MTE3_MTE2>(0);
+  DataCopy(t, part(workspace), kCount);
+  SetFlag<HardEvent::MTE2_V>(0), WaitFlag<HardEvent::MTE2_V>(0);
+  if (!wrong) Duplicate(t[kCount / 2], 1.0f, kCount / 2);
+  Adds(t, t, 1.0f, kCount);
+  SetFlag<HardEvent::V_MTE3>(0), WaitFlag<HardEvent::V_MTE3>(0);
+  PipeBarrier<PIPE_MTE3>();
+  DataCopy(part(z), t, kCount);  // FAULT uninitialized
+}
+EXPORT(computes_with_a_gap_of_its_workspace)
+
 template <bool wrong>
 void copies_out_the_rest_of_a_block(ARGUMENTS) {
   TPipe pipe;
