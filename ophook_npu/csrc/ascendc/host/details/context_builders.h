@@ -76,10 +76,11 @@ inline void describe(const Side& side, Node& node, std::vector<Tensor*>& to, std
   }
   for (size_t i = 0; i < side.size(); ++i) {
     const Desc told = i < side.descs.size() ? side.descs[i] : Desc();
-    if (side.of_tensors) to.push_back(side.tensors[i]);
+    if (side.of_tensors) to.push_back(i < side.tensors.size() ? side.tensors[i] : nullptr);
     else node.add(to, Tensor(StorageShape(), told.format, told.type));
     descs.emplace_back();
     CompileTimeTensorDesc& desc = descs.back();
+    if (!to.back()) continue;
     desc.SetDataType(to.back()->GetDataType());
     desc.SetOriginFormat(to.back()->GetOriginFormat()), desc.SetStorageFormat(to.back()->GetStorageFormat());
     desc.SetExpandDimsType(to.back()->GetExpandDimsType());
@@ -125,15 +126,15 @@ class OpContextBuilderBase {
             why.c_str());
     return false;
   }
-  // Whether a call is described in full; why not goes to stderr.
-  bool complete() const {
+  // A call may be described in part: a tensor that is missing reads as null.
+  bool possible() const {
     return counted_ ? matches("input", inputs_) && matches("output", outputs_)
                     : refuse("neither IONum nor IOInstanceNum was called");
   }
-  // null where it is not complete.
+  // Null where there is no such call, with the reason on stderr.
   template <typename C>
   std::shared_ptr<builders::Built<C>> call() const {
-    if (!complete()) return nullptr;
+    if (!possible()) return nullptr;
     auto built = std::make_shared<builders::Built<C>>();
     Node& node = built->node;
     node.type = type_, node.name = name_, node.attrs = RuntimeAttrs(attrs_);
@@ -151,12 +152,8 @@ class OpContextBuilderBase {
   bool matches(const char* what, const builders::Side& side) const {
     const std::string one = what;
     const size_t found = side.of_tensors ? side.tensors.size() : side.descs.size();
-    if (side.of_tensors ? found != side.size() : found > side.size())
-      return refuse(std::to_string(found) + " " + one + "s are described; allowed: " + std::to_string(side.size()) +
-                    ", as IONum or IOInstanceNum says");
-    for (size_t i = 0; i < side.tensors.size(); ++i)
-      if (!side.tensors[i]) return refuse(one + " " + std::to_string(i) + " is not described");
-    return true;
+    return found <= side.size() || refuse(std::to_string(found) + " " + one + "s are described; allowed: up to " +
+                                          std::to_string(side.size()) + ", as IONum or IOInstanceNum says");
   }
   ophook::host::Text type_, name_;
   bool counted_ = false;
@@ -316,6 +313,8 @@ class OpInferShapeRangeContextBuilder : public OpContextBuilderBase<OpInferShape
     return *this;
   }
   ContextHolder<InferShapeRangeContext> Build() {
+    for (const Tensor* least : inputs_.tensors)
+      if (!least) return refuse("a range has no least or no greatest"), ContextHolder<InferShapeRangeContext>();
     auto built = call<InferShapeRangeContext>();
     if (built) built->context.reset(new InferShapeRangeContext(built->node, ranges_));
     return held<InferShapeRangeContext>(built);
