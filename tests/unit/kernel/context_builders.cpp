@@ -215,7 +215,7 @@ int what_is_not_described() {
   SAY(!no_counts.CompileInfo(&info).Build().GetContext());
   SAY(!no_info.IONum(1, 0).InputTensors({&x}).Build().GetContext());
   SAY(!too_many.IONum(1, 0).InputTensors({&x, &x}).CompileInfo(&info).Build().GetContext());
-  const auto part = too_few.IONum(3, 1).InputTensors({&x, nullptr}).CompileInfo(&info).Build();
+  const auto part = too_few.IONum(3, 1).InputTensors({&x, nullptr}).InputTensors({}).CompileInfo(&info).Build();
   SAY(part.GetContext() && part.GetContext()->GetInputTensor(0) == &x && !part.GetContext()->GetInputShape(1));
   SAY(!part.GetContext()->GetRequiredInputTensor(2) && !part.GetContext()->GetOutputShape(0));
   SAY(part.GetContext()->GetInputDesc(2)->GetDataType() == ge::DT_UNDEFINED);

@@ -2,6 +2,7 @@
 // function with what it builds.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <iostream>  // tests use std::cout, and include nothing for it
@@ -53,6 +54,11 @@ struct Side {
   std::vector<Desc> descs;
   std::vector<Tensor*> tensors;
   bool of_tensors = false;  // each is one of the caller's
+  // By their places: a shorter list leaves the rest of an earlier one, as programs rely on.
+  void put(const std::vector<Tensor*>& given) {
+    if (tensors.size() < given.size()) tensors.resize(given.size());
+    std::copy(given.begin(), given.end(), tensors.begin());
+  }
   size_t size() const {
     size_t all = 0;
     for (const uint32_t count : counts) all += count;
@@ -185,10 +191,8 @@ class OpTilingContextBuilder : public OpContextBuilderBase<OpTilingContextBuilde
   }
   OpTilingContextBuilder& SimtBlockDim(const Dim3* block_dim) { return simt_block_ = block_dim, *this; }
   OpTilingContextBuilder& SimtGridDim(const Dim3* grid_dim) { return simt_grid_ = grid_dim, *this; }
-  OpTilingContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) { return inputs_.tensors = inputs, *this; }
-  OpTilingContextBuilder& OutputTensors(const std::vector<Tensor*>& outputs) {
-    return outputs_.tensors = outputs, *this;
-  }
+  OpTilingContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) { return inputs_.put(inputs), *this; }
+  OpTilingContextBuilder& OutputTensors(const std::vector<Tensor*>& outputs) { return outputs_.put(outputs), *this; }
   ContextHolder<TilingContext> Build() {
     if (!compile_info_) return refuse("CompileInfo was given no pointer"), ContextHolder<TilingContext>();
     return held<TilingContext>(build());
@@ -284,9 +288,7 @@ class OpInferShapeContextBuilder : public OpContextBuilderBase<OpInferShapeConte
                                                ge::Format storage_format, const ExpandDimsType& expand_dims_type = {}) {
     return builders::put(outputs_.descs, index, dtype, origin_format, storage_format, expand_dims_type), *this;
   }
-  OpInferShapeContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) {
-    return inputs_.tensors = inputs, *this;
-  }
+  OpInferShapeContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) { return inputs_.put(inputs), *this; }
   ContextHolder<InferShapeContext> Build() {
     auto built = call<InferShapeContext>();
     if (built) built->context.reset(new InferShapeContext(built->node));
