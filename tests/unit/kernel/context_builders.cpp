@@ -211,11 +211,14 @@ int what_a_tiling_context_tells() {
 int what_is_not_described() {
   int info = 0;
   Tensor x;
-  OpTilingContextBuilder no_counts, no_info, too_few, null, bare;
+  OpTilingContextBuilder no_counts, no_info, too_few, too_many, bare;
   SAY(!no_counts.CompileInfo(&info).Build().GetContext());
   SAY(!no_info.IONum(1, 0).InputTensors({&x}).Build().GetContext());
-  SAY(!too_few.IONum(2, 0).InputTensors({&x}).CompileInfo(&info).Build().GetContext());
-  SAY(!null.IONum(1, 0).InputTensors({nullptr}).CompileInfo(&info).Build().GetContext());
+  SAY(!too_many.IONum(1, 0).InputTensors({&x, &x}).CompileInfo(&info).Build().GetContext());
+  const auto part = too_few.IONum(3, 1).InputTensors({&x, nullptr}).InputTensors({}).CompileInfo(&info).Build();
+  SAY(part.GetContext() && part.GetContext()->GetInputTensor(0) == &x && !part.GetContext()->GetInputShape(1));
+  SAY(!part.GetContext()->GetRequiredInputTensor(2) && !part.GetContext()->GetOutputShape(0));
+  SAY(part.GetContext()->GetInputDesc(2)->GetDataType() == ge::DT_UNDEFINED);
   const auto holder = bare.IONum(1, 0).InputTensors({&x}).CompileInfo(&info).Build();
   SAY(holder.GetContext() && !holder.GetContext()->GetPlatformInfo() && !holder.GetContext()->GetWorkspaceSizes(1));
   SAY(!holder.GetContext()->GetRawTilingData() && !holder.GetContext()->GetTilingData<int>());

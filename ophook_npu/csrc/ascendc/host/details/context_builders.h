@@ -2,6 +2,7 @@
 // function with what it builds.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <iostream>  // tests use std::cout, and include nothing for it
@@ -53,6 +54,11 @@ struct Side {
   std::vector<Desc> descs;
   std::vector<Tensor*> tensors;
   bool of_tensors = false;  // each is one of the caller's
+  // By their places: a shorter list leaves the rest of an earlier one, as programs rely on.
+  void put(const std::vector<Tensor*>& given) {
+    if (tensors.size() < given.size()) tensors.resize(given.size());
+    std::copy(given.begin(), given.end(), tensors.begin());
+  }
   size_t size() const {
     size_t all = 0;
     for (const uint32_t count : counts) all += count;
@@ -76,10 +82,11 @@ inline void describe(const Side& side, Node& node, std::vector<Tensor*>& to, std
   }
   for (size_t i = 0; i < side.size(); ++i) {
     const Desc told = i < side.descs.size() ? side.descs[i] : Desc();
-    if (side.of_tensors) to.push_back(side.tensors[i]);
+    if (side.of_tensors) to.push_back(i < side.tensors.size() ? side.tensors[i] : nullptr);
     else node.add(to, Tensor(StorageShape(), told.format, told.type));
     descs.emplace_back();
     CompileTimeTensorDesc& desc = descs.back();
+    if (!to.back()) continue;
     desc.SetDataType(to.back()->GetDataType());
     desc.SetOriginFormat(to.back()->GetOriginFormat()), desc.SetStorageFormat(to.back()->GetStorageFormat());
     desc.SetExpandDimsType(to.back()->GetExpandDimsType());
@@ -125,15 +132,15 @@ class OpContextBuilderBase {
             why.c_str());
     return false;
   }
-  // Whether a call is described in full; why not goes to stderr.
-  bool complete() const {
+  // A call may be described in part: a tensor that is missing reads as null.
+  bool possible() const {
     return counted_ ? matches("input", inputs_) && matches("output", outputs_)
                     : refuse("neither IONum nor IOInstanceNum was called");
   }
-  // null where it is not complete.
+  // Null where there is no such call, with the reason on stderr.
   template <typename C>
   std::shared_ptr<builders::Built<C>> call() const {
-    if (!complete()) return nullptr;
+    if (!possible()) return nullptr;
     auto built = std::make_shared<builders::Built<C>>();
     Node& node = built->node;
     node.type = type_, node.name = name_, node.attrs = RuntimeAttrs(attrs_);
@@ -151,12 +158,8 @@ class OpContextBuilderBase {
   bool matches(const char* what, const builders::Side& side) const {
     const std::string one = what;
     const size_t found = side.of_tensors ? side.tensors.size() : side.descs.size();
-    if (side.of_tensors ? found != side.size() : found > side.size())
-      return refuse(std::to_string(found) + " " + one + "s are described; allowed: " + std::to_string(side.size()) +
-                    ", as IONum or IOInstanceNum says");
-    for (size_t i = 0; i < side.tensors.size(); ++i)
-      if (!side.tensors[i]) return refuse(one + " " + std::to_string(i) + " is not described");
-    return true;
+    return found <= side.size() || refuse(std::to_string(found) + " " + one + "s are described; allowed: up to " +
+                                          std::to_string(side.size()) + ", as IONum or IOInstanceNum says");
   }
   ophook::host::Text type_, name_;
   bool counted_ = false;
@@ -188,10 +191,8 @@ class OpTilingContextBuilder : public OpContextBuilderBase<OpTilingContextBuilde
   }
   OpTilingContextBuilder& SimtBlockDim(const Dim3* block_dim) { return simt_block_ = block_dim, *this; }
   OpTilingContextBuilder& SimtGridDim(const Dim3* grid_dim) { return simt_grid_ = grid_dim, *this; }
-  OpTilingContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) { return inputs_.tensors = inputs, *this; }
-  OpTilingContextBuilder& OutputTensors(const std::vector<Tensor*>& outputs) {
-    return outputs_.tensors = outputs, *this;
-  }
+  OpTilingContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) { return inputs_.put(inputs), *this; }
+  OpTilingContextBuilder& OutputTensors(const std::vector<Tensor*>& outputs) { return outputs_.put(outputs), *this; }
   ContextHolder<TilingContext> Build() {
     if (!compile_info_) return refuse("CompileInfo was given no pointer"), ContextHolder<TilingContext>();
     return held<TilingContext>(build());
@@ -287,9 +288,7 @@ class OpInferShapeContextBuilder : public OpContextBuilderBase<OpInferShapeConte
                                                ge::Format storage_format, const ExpandDimsType& expand_dims_type = {}) {
     return builders::put(outputs_.descs, index, dtype, origin_format, storage_format, expand_dims_type), *this;
   }
-  OpInferShapeContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) {
-    return inputs_.tensors = inputs, *this;
-  }
+  OpInferShapeContextBuilder& InputTensors(const std::vector<Tensor*>& inputs) { return inputs_.put(inputs), *this; }
   ContextHolder<InferShapeContext> Build() {
     auto built = call<InferShapeContext>();
     if (built) built->context.reset(new InferShapeContext(built->node));
@@ -316,6 +315,8 @@ class OpInferShapeRangeContextBuilder : public OpContextBuilderBase<OpInferShape
     return *this;
   }
   ContextHolder<InferShapeRangeContext> Build() {
+    for (const Tensor* least : inputs_.tensors)
+      if (!least) return refuse("a range has no least or no greatest"), ContextHolder<InferShapeRangeContext>();
     auto built = call<InferShapeRangeContext>();
     if (built) built->context.reset(new InferShapeRangeContext(built->node, ranges_));
     return held<InferShapeRangeContext>(built);
