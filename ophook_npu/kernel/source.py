@@ -34,7 +34,7 @@ _CUBE = {"mmad", "fixpipe", "fixpipe_to_l1", "load_fractals", "load_image", "loa
 _VECTOR = {"binary", "cast", "compare", "duplicate", "gather", "reduce", "select", "unary", "whole", "with_scalar"}
 _MATMUL = "matmul_register"
 # Of a source that is compiled for each kind of core, its text tells.
-_CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
+_CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe|mad|copy_matrix_cc_to_\w+)\s*(?:<[^;()]*>)?\(")
 _MATMUL_OBJECT = re.compile(r"\bREGIST_MATMUL_OBJ\b|\bMatmul(?:Impl)?\s*<")
 _VECTOR_PART = re.compile(r"\bASCEND_IS_AIV\b|<\s*(?:AscendC::)?AIV\s*>|\b__DAV_(?:C220_)?VEC__")
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")

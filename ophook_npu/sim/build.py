@@ -66,7 +66,10 @@ _OTHER_NAMES = {
     "libge_runner.so": ("libgert.so", "liblowering.so"),  # operators with C++ of their own link to them
     "libmsprofiler.so": ("libprofapi.so",),
     # Tilings stand in headers; they take shapes of the graph engine, and what tells of the processor.
-    "libgraph.so": ("libgraph_base.so", "libmetadef.so", "libtiling_api.so", "libtiling_api.a"),
+    "libgraph.so": (
+        *("libgraph_base.so", "libge_common.so", "libge_common_base.so", "libmetadef.so", "libtiling_api.so"),
+        "libtiling_api.a",
+    ),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
     # Their functions stand in our headers, or only CANN's own libraries call them: there is nothing in it.
     "libascend_protobuf.so": tuple(
@@ -381,6 +384,8 @@ def _lay_out_releases(root: Path) -> None:
         about = root / home(release) / f"{machine}-linux" / "ascend_toolkit_install.info"
         about.parent.mkdir(parents=True)
         _link_headers_and_libraries(about.parent)
+        (about.parent / "asc").mkdir()  # where the headers of Ascend C are from CANN 9 on, and builds look for them
+        (about.parent / "asc" / "include").symlink_to("../include")
         for folder in ("data", "devlib"):
             (about.parent / folder).symlink_to(f"../{folder}")
         about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch={machine}\nos=linux\n")

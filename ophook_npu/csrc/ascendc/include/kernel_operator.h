@@ -35,3 +35,6 @@
 #else
 #include "ascendc/cube.h"
 #endif
+#if __NPU_ARCH__ == 2201
+#include "ascendc/cce.h"
+#endif

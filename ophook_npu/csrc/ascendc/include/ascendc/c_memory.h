@@ -4,21 +4,12 @@
 #include "c_support.h"
 
 #include "c_macros.inc"
-#define OPHOOK_STEPS_2 uint8_t repeat, uint16_t dst_block, uint16_t src_block, uint16_t dst_repeat, uint16_t src_repeat
-#define OPHOOK_STEPS_3                                                                                                \
-  uint8_t repeat, uint8_t dst_block, uint8_t src0_block, uint8_t src1_block, uint8_t dst_repeat, uint8_t src0_repeat, \
-      uint8_t src1_repeat
-
-#define C_BINARY(name, op, ...)                                                                                      \
+#define C_BINARY(name, cce, op, ...)                                                                                 \
   OPHOOK_WITH_SYNC(name, OPHOOK_OF(__VA_ARGS__), (T * dst, T * src0, T * src1, uint32_t count),                      \
                    (dst, src0, src1, count),                                                                         \
                    ophook::rt::binary(ophook::rt::Op::op, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), OPHOOK_LOCAL(src1), \
                                       ophook::c::first(count), {}, {}, {}, where))                                   \
-  OPHOOK_OF(__VA_ARGS__) inline void name(T* dst, T* src0, T* src1, OPHOOK_STEPS_3, OPHOOK_AT) {                     \
-    ophook::rt::binary(ophook::rt::Op::op, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), OPHOOK_LOCAL(src1),                \
-                       ophook::c::repeated(repeat), {dst_block, dst_repeat}, {src0_block, src0_repeat},              \
-                       {src1_block, src1_repeat}, where);                                                            \
-  }
+  OPHOOK_BINARY(name, op, __VA_ARGS__)
 #define C_BINARY_CAST(name, op, ...)                                                                              \
   OPHOOK_WITH_SYNC(name, OPHOOK_FROM_TO(__VA_ARGS__), (D * dst, S * src0, S * src1, uint32_t count),              \
                    (dst, src0, src1, count),                                                                      \
@@ -29,40 +20,30 @@
                             ophook::c::repeated(repeat), {dst_block, dst_repeat}, {src0_block, src0_repeat},      \
                             {src1_block, src1_repeat}, where);                                                    \
   }
-#define C_UNARY(name, op, ...)                                                                               \
-  OPHOOK_WITH_SYNC(name, OPHOOK_OF(__VA_ARGS__), (T * dst, T * src, uint32_t count), (dst, src, count),      \
-                   ophook::rt::unary(ophook::rt::Op::op, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src),               \
-                                     ophook::c::first(count), {}, {}, where))                                \
-  OPHOOK_OF(__VA_ARGS__) inline void name(T* dst, T* src, OPHOOK_STEPS_2, OPHOOK_AT) {                       \
-    ophook::rt::unary(ophook::rt::Op::op, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), ophook::c::repeated(repeat), \
-                      {dst_block, dst_repeat}, {src_block, src_repeat}, where);                              \
-  }
-#define C_SCALAR(name, op, scalar, expression, ...)                                                                    \
+#define C_UNARY(name, cce, op, ...)                                                                     \
+  OPHOOK_WITH_SYNC(name, OPHOOK_OF(__VA_ARGS__), (T * dst, T * src, uint32_t count), (dst, src, count), \
+                   ophook::rt::unary(ophook::rt::Op::op, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src),          \
+                                     ophook::c::first(count), {}, {}, where))                           \
+  OPHOOK_UNARY(name, op, __VA_ARGS__)
+#define C_SCALAR(name, cce, op, scalar, expression, ...)                                                               \
   OPHOOK_WITH_SYNC(name, OPHOOK_OF(__VA_ARGS__), (T * dst, T * src, ophook::c::Given<scalar> value, uint32_t count),   \
                    (dst, src, value, count),                                                                           \
                    ophook::rt::with_scalar(ophook::rt::Op::op, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src),                   \
                                            ophook::rt::scalar_of(expression), ophook::c::first(count), {}, {}, where)) \
-  OPHOOK_OF(__VA_ARGS__) inline void name(T* dst, T* src, ophook::c::Given<scalar> value, OPHOOK_STEPS_2, OPHOOK_AT) { \
-    ophook::rt::with_scalar(ophook::rt::Op::op, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src),                                  \
-                            ophook::rt::scalar_of(expression), ophook::c::repeated(repeat), {dst_block, dst_repeat},   \
-                            {src_block, src_repeat}, where);                                                           \
-  }
-#define C_CAST(name, to, from, mode)                                                                            \
+  OPHOOK_SCALAR(name, op, scalar, expression, __VA_ARGS__)
+#define C_CAST(name, cce, to, from, mode)                                                                       \
   OPHOOK_WITH_SYNC(name, , (to * dst, from * src, uint32_t count), (dst, src, count),                           \
                    ophook::rt::cast(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), int(AscendC::RoundMode::CAST_##mode), \
                                     ophook::c::first(count), {}, {}, where))                                    \
-  inline void name(to* dst, from* src, OPHOOK_STEPS_2, OPHOOK_AT) {                                             \
-    ophook::rt::cast(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), int(AscendC::RoundMode::CAST_##mode),                \
-                     ophook::c::repeated(repeat), {dst_block, dst_repeat}, {src_block, src_repeat}, where);     \
-  }
-#define C_CASTS(name, to, from)       \
-  C_CAST(name##_rn, to, from, RINT)   \
-  C_CAST(name##_rna, to, from, ROUND) \
-  C_CAST(name##_rd, to, from, FLOOR)  \
-  C_CAST(name##_ru, to, from, CEIL)   \
-  C_CAST(name##_rz, to, from, TRUNC)
+  OPHOOK_CAST(name, to, from, mode)
+#define C_CASTS(name, cce, to, from)    \
+  C_CAST(name##_rn, , to, from, RINT)   \
+  C_CAST(name##_rna, , to, from, ROUND) \
+  C_CAST(name##_rd, , to, from, FLOOR)  \
+  C_CAST(name##_ru, , to, from, CEIL)   \
+  C_CAST(name##_rz, , to, from, TRUNC)
 // Bits into memory: no mask there. Without a destination into the register that asc_get_cmp_mask reads: of one repeat.
-#define C_COMPARE(name, mode, ...)                                                                                    \
+#define C_COMPARE(name, cce, mode, ...)                                                                               \
   OPHOOK_WITH_SYNC(                                                                                                   \
       name, OPHOOK_OF(__VA_ARGS__), (uint8_t* dst, T* src0, T* src1, OPHOOK_STEPS_3),                                 \
       (dst, src0, src1, repeat, dst_block, src0_block, src1_block, dst_repeat, src0_repeat, src1_repeat),             \
@@ -97,6 +78,9 @@
                               ophook::c::repeated(repeat), dst_repeat, src_block, src_repeat, order, where);      \
   }
 #include "c_interface.inc"
+C_SCALAR(asc_sub_scalar, , Adds, T, T(-value), int16_t, half, int32_t, float)
+C_SCALAR(asc_shiftright, , ShiftRight, ophook::c::Distance<T>, value, int16_t, uint16_t, int32_t, uint32_t)
+C_SCALAR(asc_shiftright_round, , ShiftRightRounded, int32_t, value, int16_t, int32_t)
 #define OPHOOK_AXPY OPHOOK_FROM_TO(half(half), float(half), float(float))
 OPHOOK_WITH_SYNC(asc_axpy, OPHOOK_AXPY, (D * dst, S* src, ophook::c::Given<S> value, uint32_t count),
                  (dst, src, value, count),
@@ -218,24 +202,10 @@ OPHOOK_DEQUANTIZED(asc_deq_int162b8_l, false, false)
 OPHOOK_DEQUANTIZED(asc_vdeq_int162b8_h, true, true)
 OPHOOK_DEQUANTIZED(asc_vdeq_int162b8_l, true, false)
 #undef OPHOOK_DEQUANTIZED
-// Sixteen blocks by address registers: one has the first eight addresses, the next one the others.
-enum ub_addr8_t { VA0, VA1, VA2, VA3, VA4, VA5, VA6, VA7 };
 OPHOOK_OF(int8_t, uint8_t, int16_t, uint16_t, half, int32_t, uint32_t, float)
 inline void asc_set_va_reg(ub_addr8_t addr, T** src_array) {
   for (int i = 0; i < 8; ++i) ophook::rt::address_register(addr)[i] = reinterpret_cast<uint64_t>(src_array[i]);
 }
-namespace ophook::c {
-template <typename T>
-void trans_data(const char* call, ub_addr8_t dst, ub_addr8_t src, const Scatter& how, At where) {
-  if (dst == VA7 || src == VA7) return refuse(call, "a register and the one behind it have the addresses", where);
-  Local to[16], from[16];
-  for (int i = 0; i < 16; ++i) {
-    to[i] = local_of(reinterpret_cast<T*>(address_register(dst + i / 8)[i % 8]), dtype_of<T>());
-    from[i] = local_of(reinterpret_cast<T*>(address_register(src + i / 8)[i % 8]), dtype_of<T>());
-  }
-  rt::trans_data(to, from, how, where);
-}
-}  // namespace ophook::c
 #define OPHOOK_TO_5HD(name, type, HALVES, halves, dst_high, src_high)                                               \
   OPHOOK_WITH_SYNC(                                                                                                 \
       name, ,                                                                                                       \
@@ -274,8 +244,6 @@ OPHOOK_WITH_SYNC(asc_copy_ub2gm_align, OPHOOK_STORED, (T * dst, T* src, uint32_t
                  ophook::rt::copy_out("asc_copy_ub2gm_align", ophook::c::global(dst), OPHOOK_LOCAL(src),
                                       {1, size, 0, 0}, true, where))
 
-#undef OPHOOK_STEPS_2
-#undef OPHOOK_STEPS_3
 #undef C_BINARY
 #undef C_BINARY_CAST
 #undef C_UNARY

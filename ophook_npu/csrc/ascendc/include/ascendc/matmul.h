@@ -526,6 +526,10 @@ class Matmul {
   uint64_t scale_ = 0;
   ophook::rt::Global scales_, index_;
 };
+// What computes on the core that calls it, without REGIST_MATMUL_OBJ; it has no page, and public kernels name it.
+template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NORM, class MM_CB = MatmulCallBackFunc<>,
+          template <const auto&, typename...> class POLICY = Impl::Detail::MatmulPolicy>
+using MatmulImpl = Matmul<A, B, C, BIAS, MM_CFG, MM_CB, POLICY>;
 
 namespace matmul_details {
 template <class MM>
@@ -551,11 +555,11 @@ using namespace AscendC;
 }
 
 // Programs name them without a namespace, too.
-#define OPHOOK_NAMES(use)                                                                                 \
-  use(CFG_MDL) use(CFG_NORM) use(CFG_IBSHARE_NORM) use(MM_CFG_BB) use(MatmulConfig) use(MatmulConfigMode) \
-      use(MatmulShapeParams) use(MatmulQuantParams) use(MatmulBatchParams) use(MatmulFuncParams)          \
-          use(MatmulApiStaticTiling) use(BatchMode) use(BatchOutMode) use(IterateOrder) use(ScheduleType) \
-              use(GetMMConfig) use(GetNormalConfig) use(GetMDLConfig) use(GetSpecialMDLConfig)            \
+#define OPHOOK_NAMES(use)                                                                                              \
+  use(CFG_MDL) use(CFG_NORM) use(CFG_IBSHARE_NORM) use(MM_CFG_BB) use(MatmulConfig) use(MatmulConfigMode)              \
+      use(MatmulShapeParams) use(MatmulQuantParams) use(MatmulBiasParams) use(MatmulBatchParams) use(MatmulFuncParams) \
+          use(MatmulApiStaticTiling) use(BatchMode) use(BatchOutMode) use(IterateOrder) use(ScheduleType)              \
+              use(GetMMConfig) use(GetNormalConfig) use(GetMDLConfig) use(GetSpecialMDLConfig)                         \
                   use(GetIBShareNormConfig) use(GetBasicConfig) use(GetMatmulApiTiling)
 #define OPHOOK_USE(name) using AscendC::name;
 OPHOOK_NAMES(OPHOOK_USE)

@@ -111,6 +111,9 @@ struct MatmulShapeParams {
 struct MatmulQuantParams {
   bool isPerTensor = false, hasAntiQuantOffset = false;
 };
+struct MatmulBiasParams {
+  bool enableSetBias = true;
+};
 struct MatmulBatchParams {
   bool isNBatch = false;
   BatchMode batchMode = BatchMode::BATCH_LESS_THAN_L1;
@@ -133,6 +136,7 @@ constexpr void put(MatmulConfig& c, const MatmulShapeParams& p) {
 constexpr void put(MatmulConfig& c, const MatmulQuantParams& p) {
   c.isPerTensor = p.isPerTensor, c.hasAntiQuantOffset = p.hasAntiQuantOffset;
 }
+constexpr void put(MatmulConfig& c, const MatmulBiasParams& p) { c.enableSetBias = p.enableSetBias; }
 constexpr void put(MatmulConfig& c, const MatmulBatchParams& p) {
   c.isNBatch = p.isNBatch, c.batchMode = p.batchMode, c.isBiasBatch = p.isBiasBatch, c.bmmOutMode = p.bmmOutMode;
 }

@@ -185,7 +185,7 @@ OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes,
 // begins.
 OPHOOK_RT void* local_array(int position, uint64_t bytes, const char* name, At at);
 OPHOOK_RT Local local_of(const char* call, const void* address, At at, Memory in = Memory::ub);
-OPHOOK_RT uint64_t local_base(const char* call, At at);
+OPHOOK_RT uint64_t local_base();
 
 // ---- synchronization ----
 OPHOOK_RT void set_flag(Pipe from, Pipe to, int id, At at);

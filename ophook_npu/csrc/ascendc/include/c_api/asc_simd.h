@@ -137,8 +137,8 @@ inline int64_t asc_get_sub_block_id() { return ophook::rt::sub_block_index(); }
 inline int64_t asc_get_sub_block_num() { return ophook::rt::sub_block_count(); }
 inline int64_t asc_get_system_cycle() { return AscendC::GetSystemCycle(); }
 inline int64_t asc_get_program_counter() { return AscendC::GetProgramCounter(); }
-inline uint64_t asc_get_phy_buf_addr(uint64_t offset, OPHOOK_AT) {
-  return ophook::rt::local_base("asc_get_phy_buf_addr", where) + offset;
+inline uint64_t asc_get_phy_buf_addr(uint64_t offset) {
+  return ophook::rt::local_base() + offset;
 }
 
 // ---- scalars ----

@@ -1,0 +1,90 @@
+"""CCE intrinsics against numpy: kernels without a tensor, whose addresses are numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ophook_npu.kernel import Entry, Report
+from ophook_npu.kernel.memory import Block
+from ophook_npu.kernel.source import INPUT, OUTPUT, Argument
+
+SOURCE = Path(__file__).parent / "cce.cpp"
+RANDOM = np.random.default_rng(5)
+X, Y = (RANDOM.standard_normal(512).astype(np.float32) for _ in range(2))
+
+
+def run(name: str, x: np.ndarray = X, y: np.ndarray = Y, size: int = 512) -> tuple[np.ndarray, Report]:
+    z = Block((size,), 0)
+    z.array(False)[:] = 0
+    arguments = [
+        Argument("x", Block.of(x, name), INPUT), Argument("y", Block.of(y, name), INPUT), Argument("z", z, OUTPUT),
+    ]  # fmt: skip
+    source = SOURCE.with_name("cce_cube.cpp") if name == "product" else SOURCE
+    report = Entry(source, name=name).run(arguments, 1)
+    return z.array(False), report
+
+
+def clean(name: str, **given: np.ndarray | int) -> np.ndarray:
+    z, report = run(name, **given)
+    assert not report.findings, [str(f) for f in report.findings]
+    return z
+
+
+def test_arithmetic_under_masks() -> None:
+    expected = (X + Y) * 2 + X * Y + 0.5 * X
+    expected[:64:2] = -1
+    expected[64:164] += 1000
+    np.testing.assert_allclose(clean("arithmetic"), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_reductions() -> None:
+    z, _ = run("reductions")  # writes between them what nobody computed
+    rows = X.reshape(8, 64)
+    np.testing.assert_allclose(z[:64], X.reshape(64, 8).sum(1), rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(z[64:80:2], rows.max(1))
+    np.testing.assert_array_equal(z[65:80:2].view(np.uint32), rows.argmax(1))
+    np.testing.assert_allclose(z[128:136], rows.sum(1), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(z[192:448], X.reshape(256, 2).sum(1), rtol=1e-5, atol=1e-6)
+
+
+def test_gathers() -> None:
+    z = clean("gathers", size=320)
+    np.testing.assert_array_equal(z[:128], X[:256:2])
+    np.testing.assert_array_equal(z[128:256], X[1:256:2])
+    np.testing.assert_array_equal(z[256:], X[::-1][:64])
+
+
+def test_selections_by_the_register_and_by_bits() -> None:
+    z = clean("selections", size=192)
+    a, b = X[:64], Y[:64]
+    np.testing.assert_array_equal(z[:64], np.maximum(a, b))
+    np.testing.assert_array_equal(z[64:128], np.where(a < 0, a, 7))
+    np.testing.assert_array_equal(z[128:], np.where(a < 0, a, b))
+
+
+def test_conversions() -> None:
+    x = X * 10
+    z = clean("conversions", x=x)
+    np.testing.assert_array_equal(z[:256], x[:256].astype(np.float16).astype(np.float32))
+    np.testing.assert_array_equal(z[256:], np.floor(x[:256]))
+
+
+def test_rows_with_gaps() -> None:
+    x = np.arange(19, dtype=np.float32)
+    z, report = run("rows", x=x, size=17)
+    assert [f.kind for f in report.findings] == ["unwritten"]  # between the rows
+    for row in range(3):
+        np.testing.assert_array_equal(z[6 * row : 6 * row + 5], x[7 * row : 7 * row + 5])
+
+
+def test_what_is_not_simulated_says_so() -> None:
+    _, report = run("a_sum_in_a_register")
+    assert any("a sum of all repeats in a register" in f.what for f in report.findings)
+
+
+def test_product_on_a_cube_core() -> None:
+    a, b = (RANDOM.standard_normal((m, n)).astype(np.float16) for m, n in ((16, 32), (32, 16)))
+    z = clean("product", x=a, y=b, size=256)
+    np.testing.assert_allclose(z.reshape(16, 16), a.astype(np.float32) @ b.astype(np.float32), rtol=1e-3, atol=1e-3)
