@@ -37,11 +37,12 @@ from ophook_npu.sim.kernel_text import WHERE
 from ophook_npu.sim.variables import apply, environment
 from ophook_npu.soc import CSRC
 
-_SOURCES = (".asc", ".aicpu", ".cpp", ".cc", ".cxx", ".c")
+_SOURCES = (".asc", ".cce", ".aicpu", ".cpp", ".cc", ".cxx", ".c")
 _ARCHITECTURES = {f"dav-{arch}": number for number, arch in architectures()}  # --npu-arch
 _OF_THREADS = "dav-3510"
 # --cce-aicore-arch: their older names, with -vec or -cube for one kind of core
 _OLDER = {"dav-c220": 220, "dav-c310": 310, "dav-m200": 200, "dav-m300": 300}
+_ALONE = "ascendc/cce_alone.h"
 _OF_950 = f"-D__CCE_AICORE__={_ARCHITECTURES[_OF_THREADS]}"
 # Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
 _DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer|-X(?:host|aicore)-(?:start|end)")
@@ -283,7 +284,15 @@ def _preprocessed(source: Path, job: _Job, root: Path, macros: Sequence[str] = (
     """The text of a source of kernels, its qualifiers and launches as they are."""
     prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM", build.DEVICE]
     command = [*toolchain.kernel_compiler(), *_how(job), *_seen(job, root), *prelude, *macros]
-    return _run([*command, "-x", "c++", "-E", str(source)], f"{source.name} does not compile")
+    rest, failed = ["-x", "c++", "-E", str(source)], f"{source.name} does not compile"
+    text = _run([*command, *rest], failed)
+    if _language(source, job) != "cce" or f'/{build.INTERFACE}"' in text:
+        return text
+    return _run([*command, "-include", _ALONE, *rest], failed)  # the compiler has intrinsics without a header
+
+
+def _language(source: Path, job: _Job) -> str:
+    return job.languages.get(source, source.suffix[1:])
 
 
 def _seen(job: _Job, root: Path) -> list[str]:
@@ -294,7 +303,7 @@ def _seen(job: _Job, root: Path) -> list[str]:
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:
     failed = f"{source.name} does not compile"
     compiler, how = toolchain.kernel_compiler(), _how(job)
-    language = job.languages.get(source, source.suffix[1:])
+    language = _language(source, job)
     if source.suffix == ".aicpu" or language == "aicpu":  # functions of the program, which a launch calls
         api = ["-D__global__=", "-D__aicpu__=", f"-I{CSRC / 'include' / 'ascendc' / 'aicpu_api'}"]
         _run([*compiler, *how, *api, *_seen(job, root), "-x", "c++", "-c", str(source), "-o", str(out)], failed)

@@ -145,23 +145,12 @@ inline void asc_copy_l12fb(void* dst, void* src, OPHOOK_BURSTS, OPHOOK_AT) {
   ophook::rt::copy_local("asc_copy_l12fb", OPHOOK_AT_IN(fb, dst), OPHOOK_AT_IN(l1, src),
                          ophook::c::blocks(n_burst, len_burst, src_gap, dst_gap), where);
 }
-// The bias table is told by a number of bytes; with conv_control half becomes float on the way.
-namespace ophook::c {
-inline void fill_table(uint64_t dst, void* src, Blocks pieces, bool widens, At where) {
-  const char* call = "asc_copy_l12bt";
-  const uint64_t span = uint64_t(pieces.count) * pieces.length * (widens ? 2 : 1) +
-                        (pieces.count ? uint64_t(pieces.count - 1) * pieces.to_gap : 0);
-  Local to = local_at(call, int(AscendC::TPosition::C2), dst, span, where), from = at(call, src, where, Memory::l1);
-  if (widens) from.dtype = Dtype::f16;
-  to.dtype = widens ? Dtype::f32 : from.dtype;
-  copy_local(call, to, from, pieces, where);
-}
-}  // namespace ophook::c
 OPHOOK_WITH_SYNC(asc_copy_l12bt, , (uint64_t dst, void* src, uint32_t size), (dst, src, size),
-                 ophook::c::fill_table(dst, src, {1, size, 0, 0}, false, where))
+                 ophook::c::fill_table("asc_copy_l12bt", dst, src, {1, size, 0, 0}, false, where))
 inline void asc_copy_l12bt(uint64_t dst, void* src, uint16_t conv_control, uint16_t n_burst, uint16_t len_burst,
                            uint16_t source_gap, uint16_t dst_gap, OPHOOK_AT) {
-  ophook::c::fill_table(dst, src, ophook::c::blocks(n_burst, len_burst, source_gap, dst_gap), conv_control, where);
+  ophook::c::fill_table("asc_copy_l12bt", dst, src, ophook::c::blocks(n_burst, len_burst, source_gap, dst_gap),
+                        conv_control, where);
 }
 
 // ---- into L0A and L0B: fractals, squares that are transposed, an image as a matrix ----

@@ -187,6 +187,25 @@ inline void set_va_reg_sb(ub_addr8_t addr, uint64_t* array) {
   for (int i = 0; i < 8; ++i) ophook::rt::address_register(addr)[i] = array[i];
 }
 
+// Lists of pairs, longest first where they are equal: how long each is, 16 bits each; repeats, which lists there are (8
+// to 11), and whether it stops when one is used up (12).
+OPHOOK_OF(half, float) inline void vmrgsort4(T* dst, T** src, uint64_t lengths, uint64_t config, OPHOOK_AT) {
+  ophook::rt::Local lists[4];
+  uint16_t each[4];
+  for (int i = 0; i < 4; ++i) {
+    each[i] = uint16_t(lengths >> (16 * i));
+    if (config >> (8 + i) & 1) lists[i] = OPHOOK_LOCAL(src[i]);
+  }
+  uint32_t taken[4];
+  ophook::rt::merge_sorted(OPHOOK_LOCAL(dst), lists, each, config >> 8 & 15, config & 255, config >> 12 & 1, taken,
+                           where);
+}
+inline int64_t get_vms4_sr() {
+  uint64_t all = 0;
+  for (int i = 0; i < 4; ++i) all |= uint64_t(uint16_t(ophook::rt::last_merge()[i])) << (16 * i);
+  return int64_t(all);
+}
+
 // ---- masks and atomic copies ----
 inline void set_mask_count() { ophook::rt::set_mask(true, 0, 0, true); }
 inline void set_mask_norm() { ophook::rt::set_mask(false, 0, 0, true); }
@@ -207,6 +226,19 @@ OPHOOK_ATOMIC(s8, int8_t)
 inline void set_atomic_add() { ophook::rt::atomic(1, ophook::rt::atomic_type()); }
 inline void set_atomic_max() { ophook::rt::atomic(2, ophook::rt::atomic_type()); }
 inline void set_atomic_min() { ophook::rt::atomic(3, ophook::rt::atomic_type()); }
+
+// ---- scalars ----
+inline int64_t clz(uint64_t value) { return AscendC::CountLeadingZero(value); }
+inline int64_t bcnt0(uint64_t value) { return AscendC::GetBitCount<0>(value); }
+inline int64_t bcnt1(uint64_t value) { return AscendC::GetBitCount<1>(value); }
+inline int64_t sff0(uint64_t value) { return AscendC::GetSFFValue<0>(value); }
+inline int64_t sff1(uint64_t value) { return AscendC::GetSFFValue<1>(value); }
+inline int64_t sflbits(int64_t value) { return AscendC::CountBitsCntSameAsSignBit(value); }
+// The bits of the control register are 0 when a kernel begins, and here they stay so.
+inline uint64_t get_ctrl() { return 0; }
+inline void set_ctrl(uint64_t value, OPHOOK_AT) {
+  if (value) ophook::rt::refuse("set_ctrl", "bits of the control register are not simulated: allowed is 0", where);
+}
 
 // ---- between cores: who meets (mode) and which flag are bits of a number ----
 inline void set_ffts_base_addr(uint64_t) {}  // where the device keeps those flags: here they are the runtime's

@@ -254,9 +254,12 @@ OPHOOK_RT void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At
 OPHOOK_RT void load_fractals(Local to, const Local* local, const Global* global, const AscendC::LoadData2DParams& p,
                              At at);
 OPHOOK_RT void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, At at);
-struct ImageSettings {
+struct Image {
   uint16_t height = 0, width = 0;
   uint8_t padding[4] = {0, 0, 0, 0};
+};
+struct ImageSettings : Image {
+  Image right;            // FMATRIX_B, which intrinsics alone use
   uint64_t value = 0;     // its bits
   uint32_t boundary = 0;  // bytes of L1 after which it begins again; 0: none
   AscendC::LoadDataRepeatParam repeat;

@@ -379,6 +379,9 @@ __aicore__ inline uint64_t get_imm(uint64_t offset) {
 __aicore__ inline void pipe_barrier(pipe_t pipe, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
 }
+__aicore__ inline void dsb(mem_dsb_t, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::barrier(ophook::rt::Pipe::ALL, at);
+}
 __aicore__ inline void dcci(void* dst, uint64_t entire, uint64_t type = 0, ophook::rt::At at = ophook::rt::At::here()) {
   const bool of_ub = entire && type == 1;  // whose lines the cache does not hold here
   if (!of_ub) ophook::rt::cache_clean({static_cast<uint8_t*>(dst), 0, ophook::rt::Dtype::u8}, entire, at);

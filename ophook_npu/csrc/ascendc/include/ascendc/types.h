@@ -22,6 +22,7 @@
 #define __cc__
 #define __fbuf__
 #endif
+#define __biasbuf__  // which has no arrays
 #define __local_mem__ __ubuf__
 #define __sync_noalias__
 #ifndef OPHOOK_ASC_PROGRAM  // in one that launches its own kernels they stay until the launches are read

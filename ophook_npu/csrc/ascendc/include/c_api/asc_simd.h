@@ -54,7 +54,6 @@ inline void asc_sync_notify(pipe_t pipe, pipe_t tpipe, int id, OPHOOK_AT) {
 inline void asc_sync_wait(pipe_t pipe, pipe_t tpipe, int id, OPHOOK_AT) {
   ophook::rt::wait_flag(ophook::rt::Pipe(int(pipe)), ophook::rt::Pipe(int(tpipe)), int(id), where);
 }
-enum class mem_dsb_t : uint64_t { DSB_ALL = 0, DSB_DDR, DSB_UB, DSB_SEQ };  // which accesses a barrier waits for
 inline void asc_sync_data_barrier(mem_dsb_t, OPHOOK_AT) { ophook::c::wait(where); }
 #define OPHOOK_AFTER(name, from)                                                                       \
   inline void name(int id, OPHOOK_AT) { /* every other pipe goes on when `from` is done */             \

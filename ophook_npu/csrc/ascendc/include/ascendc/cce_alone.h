@@ -1,0 +1,31 @@
+// What the device's compiler knows of a source that includes no header of Ascend C: its types, qualifiers and
+// intrinsics. Other names stay free for the source.
+#pragma once
+
+#define int4b_t OphookInt4
+#include "../kernel_operator.h"
+#undef int4b_t
+
+// What is not simulated of them says so where it is called.
+enum atomic_type_t { ATOMIC_NONE, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
+enum atomic_op_t { ATOMIC_SUM };
+inline void set_st_atomic_cfg(atomic_type_t, atomic_op_t) {}
+template <typename T>
+void st_atomic(T, __gm__ T*, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::refuse("st_atomic", "atomic stores of the scalar unit are not simulated", at);
+}
+
+// Of functions of tiles, which PTO is made of, and of what they read and write.
+// An Ascend 950's, which sources for both name.
+template <typename... T>
+void copy_gm_to_ubuf_align_v2(T...) {
+  static_assert(sizeof...(T) > 100, "copy_gm_to_ubuf_align_v2: only an Ascend 950 has it");
+}
+template <typename... T>
+void copy_ubuf_to_gm_align_v2(T...) {
+  static_assert(sizeof...(T) > 100, "copy_ubuf_to_gm_align_v2: only an Ascend 950 has it");
+}
+#define __tf__
+#define __in__
+#define __out__
+#define __cce_get_tile_ptr(tile) (tile)
