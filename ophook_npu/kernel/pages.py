@@ -13,6 +13,7 @@ from ophook_npu.soc import CSRC
 
 ROOT = CSRC / "ascendc"
 PAGES = ROOT / "pages.txt"
+INTRINSICS = ROOT / "cce_pages.txt"  # of the compiler, kept by hand: their pages are in no repository
 _NAMES = {"A2": "an Atlas A2", "A3": "an Atlas A3", "950": "Ascend950"}  # of products
 _FILE = re.compile(r'# \d+ "([^"]+)"')
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
@@ -37,7 +38,9 @@ class Page:
 def pages() -> tuple[Page, ...]:
     """All of them, by chapter."""
     found, chapter = [], ""
-    for line in PAGES.read_text(encoding="utf-8").splitlines()[1:]:
+    for line in (line for kept in (PAGES, INTRINSICS) for line in kept.read_text(encoding="utf-8").splitlines()):
+        if line.startswith("# "):
+            continue
         if line.startswith("= "):
             chapter = line[2:]
         else:

@@ -429,7 +429,7 @@ def run(
         arch = next((name for name, number in _ARCHITECTURES.items() if number == architecture), None)
         target = [f"--npu-arch={arch}"] if arch else []
         target += ["--enable-simt"] if arch == _OF_THREADS else []
-        compile(["-x", "asc", str(source), *target, *flags, "-o", str(program)])
+        compile(["-x", "cce" if source.suffix == ".cce" else "asc", str(source), *target, *flags, "-o", str(program)])
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
         environ["OPHOOK_KERNEL_CHECKS"] = str(int(settings.checks))
         environ["OPHOOK_KERNEL_STRICT"] = str(int(settings.strict))

@@ -42,6 +42,11 @@ def test_a_program_of_the_c_interface_declares_its_memory_as_arrays() -> None:
     assert done.returncode and told.format(line) in done.stderr and "the array at" in done.stderr, done.stderr
 
 
+def test_a_source_of_the_compilers_own_intrinsics_needs_no_header() -> None:
+    done = kernel_run(str(SOURCE.with_name("intrinsics.cce")))
+    assert (done.returncode, done.stdout.strip()) == (0, "status 0, wrong 0"), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("option", ["-O2", "-fno-rtti"])
 def test_a_source_that_asks_for_its_core_is_compiled_for_each(option: str, tmp_path: Path) -> None:
     root = sim.active() or sim.build()

@@ -129,6 +129,15 @@ KERNEL(rows) {
   copy_ubuf_to_gm_align_b32(z, a, 0, 3, 20, 0, 0, 1, 4);
 }
 
+// What the scalar unit writes by address: bytes of all ones are no less written.
+KERNEL(numbers) {
+  auto a = reinterpret_cast<__ubuf__ int32_t*>(get_imm(0));
+  for (int i = 0; i < 64; ++i) a[i] = i % 3 ? i + 192 : -1;
+  set_flag(PIPE_S, PIPE_MTE3, EVENT_ID0);
+  wait_flag(PIPE_S, PIPE_MTE3, EVENT_ID0);
+  copy_ubuf_to_gm(z, a, 0, 1, 8, 0, 0);
+}
+
 KERNEL(a_sum_in_a_register) {
   auto a = place(0);
   load(a, x);

@@ -79,6 +79,11 @@ def test_rows_with_gaps() -> None:
         np.testing.assert_array_equal(z[6 * row : 6 * row + 5], x[7 * row : 7 * row + 5])
 
 
+def test_what_the_scalar_unit_writes_is_known() -> None:
+    z = clean("numbers", size=64).view(np.int32)
+    np.testing.assert_array_equal(z, [i + 192 if i % 3 else -1 for i in range(64)])
+
+
 def test_what_is_not_simulated_says_so() -> None:
     _, report = run("a_sum_in_a_register")
     assert any("a sum of all repeats in a register" in f.what for f in report.findings)

@@ -334,13 +334,18 @@ void* local_array(int position, uint64_t bytes, const char* name, At at) {
   }
   return local_address(view_of(c, it->second));
 }
-// The scalar unit writes by address, which nothing sees: bytes that are no longer as they were at first were written.
+// The scalar unit writes by address, which nothing sees: a block of 32 bytes that is no longer as it was at first was
+// written, all ones in it as well.
 static void adopt(LocalMemory& memory, const Local& view) {
   const uint8_t* data = memory.data(view.offset, view.bytes);
   uint8_t* written = memory.written(view.offset, view.bytes);
-  for (auto* hole = static_cast<uint8_t*>(std::memchr(written, 0, view.bytes)); hole && hole < written + view.bytes;
-       ++hole)
-    if (data[hole - written] != 0xff) *hole = 1;
+  for (uint64_t i = 0, end; i < view.bytes; i = end) {
+    end = std::min<uint64_t>(view.bytes, (view.offset + i) / kBlock * kBlock + kBlock - view.offset);
+    const auto changed = [&](uint64_t at) { return !written[at] && data[at] != 0xff; };
+    uint64_t at = i;
+    while (at < end && !changed(at)) ++at;
+    if (at < end) std::memset(written + i, 1, end - i);
+  }
 }
 Local local_of(const char* call, const void* address, At at, Memory in) {
   struct Place {

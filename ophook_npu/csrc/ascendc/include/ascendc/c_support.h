@@ -1,9 +1,7 @@
-// What the functions of the C interface are made of.
+// What the functions of the C interface and the intrinsics are made of; behind kernel_operator.h, whose end has them.
 #pragma once
 
 #include <cstring>
-
-#include "../kernel_operator.h"
 
 namespace ophook::c {
 using namespace ophook::rt;

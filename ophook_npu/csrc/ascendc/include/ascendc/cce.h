@@ -228,12 +228,6 @@ inline void set_atomic_max() { ophook::rt::atomic(2, ophook::rt::atomic_type());
 inline void set_atomic_min() { ophook::rt::atomic(3, ophook::rt::atomic_type()); }
 
 // ---- scalars ----
-inline int64_t clz(uint64_t value) { return AscendC::CountLeadingZero(value); }
-inline int64_t bcnt0(uint64_t value) { return AscendC::GetBitCount<0>(value); }
-inline int64_t bcnt1(uint64_t value) { return AscendC::GetBitCount<1>(value); }
-inline int64_t sff0(uint64_t value) { return AscendC::GetSFFValue<0>(value); }
-inline int64_t sff1(uint64_t value) { return AscendC::GetSFFValue<1>(value); }
-inline int64_t sflbits(int64_t value) { return AscendC::CountBitsCntSameAsSignBit(value); }
 // The bits of the control register are 0 when a kernel begins, and here they stay so.
 inline uint64_t get_ctrl() { return 0; }
 inline void set_ctrl(uint64_t value, OPHOOK_AT) {

@@ -186,6 +186,22 @@ OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes,
 OPHOOK_RT void* local_array(int position, uint64_t bytes, const char* name, At at);
 OPHOOK_RT Local local_of(const char* call, const void* address, At at, Memory in = Memory::ub);
 OPHOOK_RT uint64_t local_base();
+// What a cast to a pointer into the unified buffer is given: an address, or as on the device a number of bytes in it.
+struct UbAddress {
+  template <typename T>
+  UbAddress(T given) : value(uint64_t(given)) {
+    if (value < (1 << 20)) value += local_base();
+  }
+  template <typename T>
+  operator T*() const {
+    return reinterpret_cast<T*>(value);
+  }
+  uint64_t value;
+};
+template <typename P, typename T>
+P ub_pointer(T given) {
+  return P(UbAddress(given));
+}
 
 // ---- synchronization ----
 OPHOOK_RT void set_flag(Pipe from, Pipe to, int id, At at);

@@ -2,6 +2,8 @@
 // interface calls. What is not here does not compile, and the message names its page.
 #pragma once
 
+#include "../kernel_operator.h"
+
 #include "../ascendc/cache_line.h"
 #include "../ascendc/c_support.h"
 #if __NPU_ARCH__ == 3510
@@ -136,9 +138,7 @@ inline int64_t asc_get_sub_block_id() { return ophook::rt::sub_block_index(); }
 inline int64_t asc_get_sub_block_num() { return ophook::rt::sub_block_count(); }
 inline int64_t asc_get_system_cycle() { return AscendC::GetSystemCycle(); }
 inline int64_t asc_get_program_counter() { return AscendC::GetProgramCounter(); }
-inline uint64_t asc_get_phy_buf_addr(uint64_t offset) {
-  return ophook::rt::local_base() + offset;
-}
+inline uint64_t asc_get_phy_buf_addr(uint64_t offset) { return ophook::rt::local_base() + offset; }
 
 // ---- scalars ----
 inline uint64_t asc_clear_nthbit(uint64_t bits, int64_t idx) { return bits & ~(uint64_t{1} << idx); }
