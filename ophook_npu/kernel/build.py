@@ -46,8 +46,8 @@ _HINTS = (
      "GCC does not take this of CATLASS: set OPHOOK_KERNEL_CXX=clang++ (Debian, Ubuntu: apt-get install clang)"),
     (re.compile(r"[‘'](?:half|bfloat16_t|__(?:gm|ubuf|cbuf|ca|cb|cc|fbuf)__)[’'] (?:was not declared|does not name)"
                 r"|unknown type name '(?:half|bfloat16_t|__(?:gm|ubuf|cbuf|ca|cb|cc|fbuf)__)'"),
-     "types, qualifiers and intrinsics of the device's compiler are there behind #include \"kernel_operator.h\", and in "
-     "a source that is compiled with -x cce"),
+     'types, qualifiers and intrinsics of the device\'s compiler are there behind #include "kernel_operator.h", and '
+     "in a source that is compiled with -x cce"),
     (re.compile(r"redefinition of [‘'][^’']*\*"),
      "functions that differ by __gm__ and __ubuf__ alone are one here, where both are plain pointers"),
     (re.compile(r"no match for .operator.*bfloat16_t"), "bfloat16_t has no arithmetic: Cast to float and back"),
