@@ -373,9 +373,7 @@ __aicore__ inline int64_t get_block_num() { return ophook::rt::block_count(); }
 __aicore__ inline int64_t get_subblockid() { return ophook::rt::sub_block_index(); }
 __aicore__ inline int64_t get_subblockdim() { return ophook::rt::sub_block_count(); }
 // A byte of the vector unit's memory, as a number that a cast makes a pointer of.
-__aicore__ inline uint64_t get_imm(uint64_t offset) {
-  return ophook::rt::local_base() + offset;
-}
+__aicore__ inline uint64_t get_imm(uint64_t offset) { return ophook::rt::local_base() + offset; }
 __aicore__ inline void pipe_barrier(pipe_t pipe, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
 }
