@@ -129,6 +129,15 @@ KERNEL(rows) {
   copy_ubuf_to_gm_align_b32(z, a, 0, 3, 20, 0, 0, 1, 4);
 }
 
+// Where each repeat of halves is least: a uint32_t each.
+KERNEL(places_of_halves) {
+  auto a = reinterpret_cast<__ubuf__ half*>(place(0));
+  load(place(0), x);
+  all();
+  vcmin(reinterpret_cast<__ubuf__ half*>(place(1)), a, 8, 1, 1, 8, ONLY_INDEX);
+  store(z, place(1), 1);
+}
+
 // What the scalar unit writes by address: bytes of all ones are no less written.
 KERNEL(numbers) {
   auto a = reinterpret_cast<__ubuf__ int32_t*>(get_imm(0));
@@ -138,10 +147,17 @@ KERNEL(numbers) {
   copy_ubuf_to_gm(z, a, 0, 1, 8, 0, 0);
 }
 
+// A sum of all repeats, which the scalar unit reads.
 KERNEL(a_sum_in_a_register) {
   auto a = place(0);
   load(a, x);
   all();
-  vcadd(a, a, 8, 1, 1, 8, true);
-  store(z, a);
+  vcadd(static_cast<__ubuf__ float*>(nullptr), a, 8, 1, 1, 8, true);
+  set_flag(PIPE_V, PIPE_S, EVENT_ID0);
+  wait_flag(PIPE_V, PIPE_S, EVENT_ID0);
+  const int64_t bits = get_acc_val();
+  vector_dup(place(1), *reinterpret_cast<const float*>(&bits), 1, 1, 0, 8, 0);
+  store(z, place(1), 8);
 }
+
+KERNEL(bits_of_the_control_register) { set_ctrl(sbitset1(get_ctrl(), 59)); }

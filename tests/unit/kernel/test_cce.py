@@ -49,6 +49,12 @@ def test_reductions() -> None:
     np.testing.assert_allclose(z[192:448], X.reshape(256, 2).sum(1), rtol=1e-5, atol=1e-6)
 
 
+def test_places_alone_are_whole_numbers_of_32_bits() -> None:
+    x = RANDOM.standard_normal(1024).astype(np.float16)
+    z = clean("places_of_halves", x=x, size=8)
+    np.testing.assert_array_equal(z.view(np.uint32), x.reshape(8, 128).argmin(1))
+
+
 def test_gathers() -> None:
     z = clean("gathers", size=320)
     np.testing.assert_array_equal(z[:128], X[:256:2])
@@ -84,9 +90,13 @@ def test_what_the_scalar_unit_writes_is_known() -> None:
     np.testing.assert_array_equal(z, [i + 192 if i % 3 else -1 for i in range(64)])
 
 
+def test_a_sum_of_all_repeats_in_a_register() -> None:
+    np.testing.assert_allclose(clean("a_sum_in_a_register", size=64), X.sum(dtype=np.float64), rtol=1e-4)
+
+
 def test_what_is_not_simulated_says_so() -> None:
-    _, report = run("a_sum_in_a_register")
-    assert any("a sum of all repeats in a register" in f.what for f in report.findings)
+    _, report = run("bits_of_the_control_register")
+    assert any("bits of the control register are not simulated" in f.what for f in report.findings)
 
 
 def test_product_on_a_cube_core() -> None:

@@ -221,7 +221,9 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   // dst's repeat stride counts results: those of one repeat for pairs and blocks, single ones for a whole repeat.
   const bool pairs = order == 0 || order == 1;  // value and index
   const uint32_t per_repeat = group == lanes ? (pairs ? 2 : 1) : groups;
+  const uint32_t width = order == 3 ? 4 : size;  // an index alone is a uint32_t whatever the type (ReduceRepeat.md)
   Folded all;
+  float total = 0;
   Behind behind(op);
   for (uint32_t repeat = 0; repeat < cover.repeat; ++repeat)
     for (uint32_t g = 0; g < groups; ++g) {
@@ -242,19 +244,25 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
       if (!folded.seen) continue;
       if (fold == Fold::sum) folded.value = tree_sum(src.dtype, values.data(), group);
       else all.add(fold, folded.value, repeat * lanes + folded.index);
-      const uint64_t first = (uint64_t(repeat) * dst_repeat * per_repeat + (group == lanes ? 0 : g)) * size;
+      if (order == kIntoRegister) {
+        if (unknown) report_unknown(op, src);
+        total += folded.value;
+        continue;
+      }
+      const uint64_t first = (uint64_t(repeat) * dst_repeat * per_repeat + (group == lanes ? 0 : g)) * width;
       const uint32_t results = group == lanes && pairs ? 2 : 1;
-      if (!op.inside(dst, first, results * size, "the destination")) return;
-      store(op, dst, first, results * size);
+      if (!op.inside(dst, first, results * width, "the destination")) return;
+      store(op, dst, first, results * width);
       // What comes of a group of which nothing was computed, such as a row behind a matrix's last, is nobody's.
-      if (unknown == taken) std::memset(op.written(dst) + first, 0, results * size);
+      if (unknown == taken) std::memset(op.written(dst) + first, 0, results * width);
       else if (unknown) report_unknown(op, src);
       uint8_t* to = op.data(dst) + first;
-      if (order == 3) put_index(dst.dtype, folded.index, to);
+      if (order == 3) put_index(Dtype::f32, folded.index, to);
       else put(dst.dtype, folded.value, order == 1 ? to + size : to);
       if (order == 0) put_index(dst.dtype, folded.index, to + size);
       if (order == 1) put_index(dst.dtype, folded.index, to);
     }
+  if (order == kIntoRegister) c.last_sum = 0, put(src.dtype, total, reinterpret_cast<uint8_t*>(&c.last_sum));
   if (all.seen && group == lanes) c.last_extreme = all.value, c.last_place = all.index;
 }
 

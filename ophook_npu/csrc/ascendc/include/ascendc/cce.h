@@ -90,10 +90,11 @@ OPHOOK_REDUCE(vcmax, max, 256 / sizeof(T), (, Order_t order), order)
 OPHOOK_REDUCE(vcmin, min, 256 / sizeof(T), (, Order_t order), order)
 #undef OPHOOK_REDUCE
 OPHOOK_OF(half, float) inline void vcadd(T* dst, T* src, OPHOOK_STEPS_R, bool mode, OPHOOK_AT) {
-  if (mode) return ophook::rt::refuse("vcadd", "a sum of all repeats in a register (mode) is not simulated", where);
-  ophook::rt::reduce_groups("vcadd", ophook::rt::Fold::sum, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), 256 / sizeof(T),
-                            ophook::c::repeated(repeat), dst_repeat, src_block, src_repeat, -1, where);
+  ophook::rt::reduce_groups("vcadd", ophook::rt::Fold::sum, mode ? OPHOOK_LOCAL(src) : OPHOOK_LOCAL(dst),
+                            OPHOOK_LOCAL(src), 256 / sizeof(T), ophook::c::repeated(repeat), dst_repeat, src_block,
+                            src_repeat, mode ? ophook::rt::kIntoRegister : -1, where);
 }
+inline int64_t get_acc_val() { return int64_t(ophook::rt::last_sum()); }
 #undef OPHOOK_STEPS_R
 
 // ---- other vector instructions ----

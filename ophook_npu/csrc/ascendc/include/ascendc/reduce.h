@@ -9,6 +9,8 @@ enum class Fold : uint8_t { sum, max, min };
 OPHOOK_RT void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover cover, uint32_t src_repeat,
                       bool index, At at);
 // One value for each repeat (lanes 256 / size), each block of 32 bytes (lanes 32 / size), or each pair (lanes 2).
+// `order`: -1 the value, else as ReduceOrder has it; or a sum of all repeats, which last_sum tells.
+constexpr int kIntoRegister = -2;
 OPHOOK_RT void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t group, Cover cover,
                              uint32_t dst_repeat, uint32_t src_block, uint32_t src_repeat, int order, At at);
 OPHOOK_RT void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Step sb, At at);
