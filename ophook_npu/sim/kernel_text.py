@@ -27,6 +27,8 @@ _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b_
 
 _C_LINKAGE = re.compile(r'\bextern\s*"C"')
 _TRAP = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"trap"\s*\)')  # the AI core's instruction
+_COUNTERS = {"PC": "GetProgramCounter", "SYS_CNT": "GetSystemCycle"}
+_COUNTER = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"MOV %0, (PC|SYS_CNT)\\n"\s*:\s*"\+l"\s*\((\w+)\)\s*\)')
 
 
 def translated(
@@ -37,10 +39,12 @@ def translated(
     *,
     threads: bool = False,
     library: bool = False,
+    kind: int = -1,
 ) -> str:
     """A preprocessed source as g++ takes it. ``expressions``: by name, kernels that are found by it (``add<float>``);
     ``workspace``: see `launches.definition`; ``threads``: kernels may be functions of threads (``--enable-simt``);
-    ``library``: launches take pointers as ``aclrtlaunch_KERNEL`` does, as ``void*`` whatever the kernel's are to.
+    ``library``: launches take pointers as ``aclrtlaunch_KERNEL`` does, as ``void*`` whatever the kernel's are to;
+    ``kind``: the cores of kernels that do not say it, where the source is compiled for them alone.
 
     Raises:
         OphookError: a launch that cannot be read; with its line.
@@ -73,9 +77,9 @@ def translated(
         launched.add(short)
         pieces += [text[at:begin], replacement]
         at = end
-    if any(kind < 0 for kind in kinds.values()) and "/ascendc/matmul.h" in text:  # as source.Entry.kind decides
-        usual = KINDS["AIC_ONLY" if "matmul_details::Register(true" in text else "MIX_AIC_1_2"]
-        kinds = {kernel: usual if kind < 0 else kind for kernel, kind in kinds.items()}
+    if kind < 0 and "/ascendc/matmul.h" in text:  # as source.Entry.kind decides
+        kind = KINDS["AIC_ONLY" if "matmul_details::Register(true" in text else "MIX_AIC_1_2"]
+    kinds = {kernel: kind if own < 0 else own for kernel, own in kinds.items()}
     if len(every := set(kinds.values())) == 1:  # a variable that points to one of them
         kinds.update(dict.fromkeys(launched - kinds.keys(), *every))
     named = {kernel: one for kernel, one in named.items() if definitions[kernel] == 1}  # not one that is overloaded
@@ -85,6 +89,8 @@ def translated(
         code = re.sub(r"\btemplate\s+extern\b", "extern template", code)
     if '"trap"' in code:
         code = _TRAP.sub("AscendC::Trap()", code)
+    if "MOV %0, " in code:
+        code = _COUNTER.sub(lambda m: f"({m[2]}) = AscendC::{_COUNTERS[m[1]]}()", code)
     code = local_arrays.translated(code)
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
     declared += "".join(launches.definition(kernel, workspace) for _, kernel in sorted(named.items()))

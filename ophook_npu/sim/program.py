@@ -28,7 +28,7 @@ from ophook_npu.kernel import address_registers, build, threads
 from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.socs import architectures, find
-from ophook_npu.kernel.source import Settings, asks_for_core, core_macros
+from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
 from ophook_npu.sim import core_kinds, kernel_text, launches
@@ -59,6 +59,7 @@ class _Job:
     shared: bool = False
     archive: bool = False  # -lib
     languages: dict[Path, str] = field(default_factory=dict)  # -x of the sources behind it
+    core: str = ""  # vec or cube: compiled for one kind of core
     threads: bool = False  # --enable-simt
     twin: bool = False  # kernels are functions of the program: CMAKE_ASC_RUN_MODE=cpu
     library: bool = False  # a source of ascendc_library: pointers are handed to kernels as void*
@@ -85,6 +86,7 @@ def _job(arguments: Sequence[str]) -> _Job:
             of_soc = f"-D__CCE_AICORE__={soc.architecture}"
         elif one.startswith("--cce-aicore-arch="):
             of_soc = _architecture(one.partition("=")[2], "--cce-aicore-arch", _OLDER)
+            job.core = one[-4:].lstrip("-") if one.endswith(("-vec", "-cube")) else ""
         elif one.startswith("--ophook-kernel="):  # libacl_rtc's: a name and what it stands for
             name, _, expression = one.partition("=")[2].partition("=")
             job.expressions[name] = expression
@@ -320,8 +322,9 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         if watched or job.threads:
             plain = threads.translated(plain)
         made = kernel_text.translated(
-            plain, source.name, job.expressions, workspace, threads=job.threads, library=job.library
-        )
+            plain, source.name, job.expressions, workspace, threads=job.threads, library=job.library,
+            kind={"vec": KINDS["AIV_ONLY"], "cube": KINDS["AIC_ONLY"]}.get(job.core, -1),
+        )  # fmt: skip
         (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
         taken = [*how, *optimize, "-g", "-w", build.ALIASING, *watched, "-x", "c++-cpp-output"]
@@ -330,9 +333,10 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed, job.seen)
         return folder / f"{name}.o"
 
-    text = _preprocessed(source, job, root)
+    one_kind = [f"-D{k}={v}" for k, v in core_macros(job.core == "cube").items()] if job.core else []
+    text = _preprocessed(source, job, root, one_kind)
     files = map(Path, {one[1] for one in _OWN.finditer(text)})
-    if not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(CSRC)):
+    if job.core or not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(CSRC)):
         made = compiled(text, source.stem)
         if "-fsyntax-only" not in how:
             shutil.move(made, out)

@@ -160,4 +160,4 @@ KERNEL(a_sum_in_a_register) {
   store(z, place(1), 8);
 }
 
-KERNEL(bits_of_the_control_register) { set_ctrl(sbitset1(get_ctrl(), 59)); }
+KERNEL(bits_of_the_control_register) { set_ctrl(sbitset1(get_ctrl(), 48)); }

@@ -55,6 +55,8 @@ int64_t control(const char* call, int first, int last, At at) {
   return 0;
 }
 
+uint64_t& intrinsic_control() { return core().intrinsic_control; }
+
 void saturation(bool of_casts, bool on, At at) {
   if (!of_casts) core().saturates = on;
   else if (!on) refuse("SetSaturationFlag", "conversions that cut what overflows are not simulated: they saturate", at);

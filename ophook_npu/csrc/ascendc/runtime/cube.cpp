@@ -276,8 +276,8 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   if (p.kExtension % block_elements || p.kStartPt % block_elements)
     return refuse(
         text("kExtension is %u and kStartPt %u; allowed: multiples of %u", p.kExtension, p.kStartPt, block_elements));
-  if ((size != 4 && p.mExtension % 16) || p.mStartPt % 16)
-    return refuse(text("mExtension is %u and mStartPt %u; allowed: multiples of 16", p.mExtension, p.mStartPt));
+  // The page asks for a multiple of 16 of mExtension as well, which PTO's own tests do without on devices.
+  if (p.mStartPt % 16) return refuse(text("mStartPt is %u; allowed: multiples of 16", p.mStartPt));
   const int64_t span_w = int64_t(filter_w - 1) * p.dilationFilterW + 1,
                 span_h = int64_t(filter_h - 1) * p.dilationFilterH + 1;
   const int64_t room_w = int64_t(p.l1W) + p.padList[0] + p.padList[1] - span_w,

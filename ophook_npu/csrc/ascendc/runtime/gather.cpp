@@ -89,6 +89,7 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
     c.report(Kind::parameter, "GatherMask", at, text("pattern %d; allowed: 1 to 7", builtin));
     return;
   }
+  if (mask == kMaskOfCore) reduce_mode = c.mask_by_count, mask = uint32_t(c.mask_low);
   const uint32_t lanes = reduce_mode ? mask : 256 / size;
   Behind behind(op);
   for (uint32_t repeat = 0; repeat < repeats; ++repeat) {
@@ -126,15 +127,25 @@ void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block,
   const uint32_t size = size_of(dst.dtype);
   if (!ready(op, dst, src)) return;
   Behind behind(op);
-  for (uint32_t r = 0; r < repeat; ++r)
+  for (uint32_t r = 0; r < repeat; ++r) {
+    uint8_t values[8 * 4], known[8 * 4];  // all are read before any is written
     for (uint32_t b = 0; b < 8; ++b) {
-      const uint64_t from = (uint64_t(r) * 8 + b) * size,
-                     to = (uint64_t(r) * dst_repeat + uint64_t(b) * dst_block) * kBlock;
-      if (!behind.reads(src, from, size, "the source") || !op.inside(dst, to, kBlock, "the destination")) return;
+      const uint64_t from = (uint64_t(r) * 8 + b) * size;
+      if (!behind.reads(src, from, size, "the source")) return;
       op.reads(src, from, behind.own(src, from, size));
-      op.writes(dst, to, kBlock);
-      for (uint32_t e = 0; e < kBlock; e += size) move(op, dst, to + e, src, from, size);
+      std::memcpy(values + b * size, op.data(src) + from, size);
+      std::memcpy(known + b * size, op.written(src) + from, size);
     }
+    for (uint32_t b = 0; b < 8; ++b) {
+      const uint64_t to = (uint64_t(r) * dst_repeat + uint64_t(b) * dst_block) * kBlock;
+      if (!op.inside(dst, to, kBlock, "the destination")) return;
+      op.writes(dst, to, kBlock);
+      for (uint32_t e = 0; e < kBlock; e += size) {
+        std::memcpy(op.data(dst) + to + e, values + b * size, size);
+        std::memcpy(op.written(dst) + to + e, known + b * size, size);
+      }
+    }
+  }
 }
 
 void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at) {

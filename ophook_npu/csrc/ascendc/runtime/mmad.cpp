@@ -239,9 +239,13 @@ constexpr Conversion kConversions[] = {
     {REQ8, Dtype::i32, Dtype::i8, true},         {REQ8, Dtype::i32, Dtype::u8, true},
     {VREQ8, Dtype::i32, Dtype::i8, true},        {VREQ8, Dtype::i32, Dtype::u8, true},
 };
-#define NAME(mode) #mode,
-constexpr const char* kModes[] = {OPHOOK_QUANT_MODES(NAME)};
-#undef NAME
+const char* name_of(QuantMode_t mode) {
+#define NAMED(name, number) \
+  case number: return #name;
+  switch (int(mode)) { OPHOOK_QUANT_MODES(NAMED) }
+#undef NAMED
+  return "?";
+}
 bool by_column(QuantMode_t mode) { return mode == VDEQF16 || mode == VQF322B8_PRE || mode == VREQ8; }
 
 }  // namespace
@@ -252,9 +256,9 @@ const Conversion* conversion_of(Operation& op, QuantMode_t mode, Dtype from, Dty
     if (c.mode == mode && c.from == from && c.to == to) return &c;
     if (c.mode == mode) allowed += text("%s%s to %s", allowed.empty() ? "" : ", ", name_of(c.from), name_of(c.to));
   }
-  op.core.report(Kind::data_type, op.call, op.at,
-                 text("%s to %s with quantPre %s; allowed: %s", name_of(from), name_of(to),
-                      size_t(mode) < std::size(kModes) ? kModes[mode] : "?", allowed.c_str()));
+  op.core.report(
+      Kind::data_type, op.call, op.at,
+      text("%s to %s with quantPre %s; allowed: %s", name_of(from), name_of(to), name_of(mode), allowed.c_str()));
   return nullptr;
 }
 
@@ -315,7 +319,7 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
   if (!how) return c.stop();
   if (by_column(p.quantPre) != (scales != nullptr)) {
     c.report(Kind::parameter, "Fixpipe", at,
-             text("quantPre %s %s a tensor of factors", kModes[p.quantPre], scales ? "takes no" : "needs"));
+             text("quantPre %s %s a tensor of factors", name_of(p.quantPre), scales ? "takes no" : "needs"));
     return;
   }
   if (!within(op, "nSize", p.nSize, 1, 4095) || !within(op, "mSize", p.mSize, 1, row_major ? 8192 : 65535)) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 
 #include "arithmetic.h"
@@ -433,6 +434,22 @@ static void cast_pairs(Local dst, Local src, int mode, Cover cover, Step d, Step
   });
 }
 
+static bool is_whole(Dtype dtype) {
+  return with_whole(dtype, [](auto) {});
+}
+// Whether one of the floats is beyond what the whole numbers of `to` are, or none.
+static bool overflows(Dtype from, const uint8_t* data, uint64_t count, Dtype to) {
+  bool found = false;
+  with_whole(to, [&](auto type) {
+    using Limits = std::numeric_limits<decltype(type)>;
+    for (uint64_t e = 0; e < count && !found; ++e) {
+      const double value = real_at(from, data + e * size_of(from));
+      found = !(value > double(Limits::min()) - 1 && value < double(Limits::max()) + 1);
+    }
+  });
+  return found;
+}
+
 void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
   if (dst.dtype == Dtype::i4 || src.dtype == Dtype::i4) return cast_pairs(dst, src, mode, cover, d, s, at);
   Core& c = core();
@@ -452,8 +469,30 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
     c.report(Kind::parameter, "Cast", at, "int32_t to half multiplies by what SetDeqScale set, and it was not called");
     return;
   }
+  // With bit 59 of the control register whole numbers lose what overflows, also those that floats become.
+  const Convert wide = conversion(src.dtype, Dtype::i32, mode, c.launch.options.architecture);
+  const bool cuts = c.intrinsic_control >> 59 & 1;
+  const bool narrows = cuts && is_whole(src.dtype) && size_of(dst.dtype) < size_of(src.dtype) && is_whole(dst.dtype);
   walk.each([&](const Run& run) {
     carry(op, operands, 2, run);
+    if (narrows) {
+      for (uint32_t e = 0; e < run.count; ++e)
+        std::memcpy(op.data(dst) + run.offsets[0] + e * size_of(dst.dtype),
+                    op.data(src) + run.offsets[1] + e * size_of(src.dtype), size_of(dst.dtype));
+      return;
+    }
+    if (cuts && !is_whole(src.dtype) && overflows(src.dtype, op.data(src) + run.offsets[1], run.count, dst.dtype)) {
+      const uint32_t in = size_of(src.dtype), out = size_of(dst.dtype);
+      if (out == 4 || !wide.run || overflows(src.dtype, op.data(src) + run.offsets[1], run.count, Dtype::i32))
+        return c.report(Kind::parameter, "Cast", at,
+                        "infinity, NaN, or more than 32 bits, with bit 59 of the control register, is not simulated");
+      for (uint32_t e = 0; e < run.count; ++e) {
+        int32_t whole;
+        wide.run(op.data(src) + run.offsets[1] + e * in, &whole, 1, mode);
+        std::memcpy(op.data(dst) + run.offsets[0] + e * out, &whole, out);
+      }
+      return;
+    }
     if (scales) {
       for (uint32_t e = 0; e < run.count; ++e) {
         int32_t value;
@@ -463,7 +502,19 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
       }
       return;
     }
-    convert.run(op.data(src) + run.offsets[1], op.data(dst) + run.offsets[0], run.count, mode);
+    const uint8_t* const from = op.data(src) + run.offsets[1];
+    uint8_t* const to = op.data(dst) + run.offsets[0];
+    const uint32_t in = size_of(src.dtype), out = size_of(dst.dtype);
+    if (from + uint64_t(run.count) * in <= to || to + uint64_t(run.count) * out <= from)
+      return convert.run(from, to, run.count, mode);
+    // One over the other: what an iteration of 256 bytes reads, it has read before it writes.
+    const uint32_t lanes = 256 / std::max(in, out);
+    for (uint64_t e = 0; e < run.count; e += lanes) {
+      uint8_t taken[256];
+      const auto count = std::min<uint64_t>(lanes, run.count - e);
+      std::memcpy(taken, from + e * in, count * in);
+      convert.run(taken, to + e * out, count, mode);
+    }
   });
 }
 

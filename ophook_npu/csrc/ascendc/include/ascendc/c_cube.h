@@ -42,7 +42,6 @@ AscendC::FixpipeParamsV220 fixpipe(const char* call, uint16_t n, uint16_t m, uin
                                    uint8_t unit_flag, uint64_t quant, uint8_t relu, bool split, bool to_nd, At where) {
   const uint64_t bytes = uint64_t(dst_stride) * sizeof(D);
   if (!to_nd && bytes % 32) refuse(call, "an NZ result's stride is a multiple of 32 bytes", where);
-  if (quant > VREQ8) refuse(call, "quant_pre is no mode of the page", where);
   AscendC::DataCopyCO12DstParams p(n, m, to_nd ? dst_stride : uint32_t(bytes / 32), src_stride, QuantMode_t(quant),
                                    relu, split, to_nd);
   p.unitFlag = unit_flag;

@@ -5,17 +5,28 @@
 #include "c_support.h"
 #include "cce_cube.h"
 
+namespace ophook::c {
+template <typename T>
+using Pairs = std::conditional_t<std::is_same_v<T, int4b_t>, void, T>;
+}
+
 #include "c_macros.inc"
 #define C_BINARY(name, cce, op, ...) OPHOOK_BINARY(cce, op, __VA_ARGS__)
 #define C_UNARY(name, cce, op, ...) OPHOOK_UNARY(cce, op, __VA_ARGS__)
 #define C_SCALAR(name, cce, op, scalar, expression, ...) OPHOOK_SCALAR(cce, op, scalar, expression, __VA_ARGS__)
-#define C_CAST(name, cce, to, from, mode) OPHOOK_CAST(cce, to, from, mode)
-#define C_CASTS(name, cce, to, from)   \
-  OPHOOK_CAST(cce##r, to, from, RINT)  \
-  OPHOOK_CAST(cce##a, to, from, ROUND) \
-  OPHOOK_CAST(cce##f, to, from, FLOOR) \
-  OPHOOK_CAST(cce##c, to, from, CEIL)  \
-  OPHOOK_CAST(cce##z, to, from, TRUNC)
+// Pairs of 4 bits have no type: their address is a void*.
+#define C_CAST(name, cce, to, from, mode)                                                                        \
+  inline void cce(ophook::c::Pairs<to>* dst, ophook::c::Pairs<from>* src, OPHOOK_STEPS_2, OPHOOK_AT) {           \
+    ophook::rt::cast(OPHOOK_LOCAL(static_cast<to*>(dst)), OPHOOK_LOCAL(static_cast<from*>(src)),                 \
+                     int(AscendC::RoundMode::CAST_##mode), ophook::c::repeated(repeat), {dst_block, dst_repeat}, \
+                     {src_block, src_repeat}, where);                                                            \
+  }
+#define C_CASTS(name, cce, to, from) \
+  C_CAST(, cce##r, to, from, RINT)   \
+  C_CAST(, cce##a, to, from, ROUND)  \
+  C_CAST(, cce##f, to, from, FLOOR)  \
+  C_CAST(, cce##c, to, from, CEIL)   \
+  C_CAST(, cce##z, to, from, TRUNC)
 #define C_BINARY_CAST(name, op, ...)  // `_conv` below
 #define C_REDUCE(name, fold, group, order)
 #define C_COMPARE(name, cce, mode, ...)                                                                              \
@@ -124,13 +135,15 @@ inline void vgatherb(T* dst, uint32_t* offset, uint64_t base, uint16_t dst_repea
   ophook::rt::gather_blocks(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(reinterpret_cast<T*>(base)), OPHOOK_LOCAL(offset), repeat,
                             dst_block, dst_repeat, where);
 }
-OPHOOK_OF(uint16_t, uint32_t)
-inline void vreducev2(T* dst, T* src0, ophook::c::Given<T>* src1, uint16_t repeat, uint8_t src0_block, uint8_t pattern,
+// Of each repeat as much as the mask's counter says, where it counts, else 256 bytes.
+template <typename T, typename P>
+  requires(ophook::c::one_of<T, uint16_t, uint32_t> && (std::is_integral_v<P> || std::is_enum_v<P>))
+inline void vreducev2(T* dst, T* src0, ophook::c::Given<T>* src1, uint16_t repeat, uint8_t src0_block, P pattern,
                       uint16_t src0_repeat, uint8_t src1_repeat, OPHOOK_AT) {
   uint64_t taken;
-  const auto bits = pattern ? ophook::rt::Local{} : OPHOOK_LOCAL(src1);
-  ophook::rt::gather_mask(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), pattern ? nullptr : &bits, pattern, false, 0,
-                          src0_block, repeat, src0_repeat, src1_repeat, &taken, where);
+  const auto bits = int(pattern) ? ophook::rt::Local{} : OPHOOK_LOCAL(src1);
+  ophook::rt::gather_mask(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), int(pattern) ? nullptr : &bits, int(pattern), false,
+                          ophook::rt::kMaskOfCore, src0_block, repeat, src0_repeat, src1_repeat, &taken, where);
 }
 inline int64_t get_rsvd_cnt() { return int64_t(ophook::rt::last_gathered()); }
 // Mode 0 chooses by the register; 1 by bits at src1, and takes the register's number where they are 0; 2 by bits at the
@@ -228,11 +241,16 @@ inline void set_atomic_add() { ophook::rt::atomic(1, ophook::rt::atomic_type());
 inline void set_atomic_max() { ophook::rt::atomic(2, ophook::rt::atomic_type()); }
 inline void set_atomic_min() { ophook::rt::atomic(3, ophook::rt::atomic_type()); }
 
-// ---- scalars ----
-// The bits of the control register are 0 when a kernel begins, and here they stay so.
-inline uint64_t get_ctrl() { return 0; }
+// ---- the control register: 0 when a kernel begins; how products round factors of float (46, 47), and whether
+// conversions cut what overflows (59) ----
+inline uint64_t get_ctrl() { return ophook::rt::intrinsic_control(); }
 inline void set_ctrl(uint64_t value, OPHOOK_AT) {
-  if (value) ophook::rt::refuse("set_ctrl", "bits of the control register are not simulated: allowed is 0", where);
+  constexpr uint64_t kRounds = uint64_t{1} << 46, kTies = uint64_t{1} << 47, kCuts = uint64_t{1} << 59;
+  if (value & ~(kRounds | kTies | kCuts))
+    return ophook::rt::refuse("set_ctrl", "of the control register only bits 46, 47 and 59 are simulated", where);
+  ophook::rt::intrinsic_control() = value;
+  ophook::rt::set_hf32(value & kRounds);
+  ophook::rt::set_hf32_ties(value & kTies ? ophook::rt::Ties::to_zero : ophook::rt::Ties::to_even);
 }
 
 // ---- between cores: who meets (mode) and which flag are bits of a number ----

@@ -6,6 +6,9 @@
 #include "../kernel_operator.h"
 #undef int4b_t
 
+inline void preload(const void*, int64_t = 0) {}
+inline int64_t get_icache_prl_st() { return 0; }
+
 // What is not simulated of them says so where it is called.
 enum atomic_type_t { ATOMIC_NONE, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
 enum atomic_op_t { ATOMIC_SUM };

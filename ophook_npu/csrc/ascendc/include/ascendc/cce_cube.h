@@ -52,14 +52,16 @@ inline void fill_table(const char* call, uint64_t dst, void* src, Blocks pieces,
   copy_local(call, to, from, pieces, where);
 }
 }  // namespace ophook::c
+// Bursts of 64 bytes.
 template <typename D>
 void copy_cbuf_to_bt(D* dst, void* src, uint16_t conv_control, OPHOOK_BURSTS, OPHOOK_AT) {
   ophook::c::fill_table("copy_cbuf_to_bt", reinterpret_cast<uint64_t>(dst), src,
-                        ophook::c::blocks(n_burst, len_burst, src_gap, dst_gap), conv_control, where);
+                        {n_burst, len_burst * 64ull, src_gap * 32ull, dst_gap * 64ull}, conv_control, where);
 }
+// Bursts of 128 bytes.
 inline void copy_cbuf_to_fbuf(void* dst, void* src, OPHOOK_BURSTS, OPHOOK_AT) {
   ophook::rt::copy_local("copy_cbuf_to_fbuf", OPHOOK_AT_IN(fb, dst), OPHOOK_AT_IN(l1, src),
-                         ophook::c::blocks(n_burst, len_burst, src_gap, dst_gap), where);
+                         {n_burst, len_burst * 128ull, src_gap * 32ull, dst_gap * 128ull}, where);
 }
 // A value's bits over blocks: 15 bits each for repeats, blocks of a repeat, and the gap behind them.
 #define OPHOOK_CREATE(name, in)                                                                                     \
@@ -101,35 +103,43 @@ OPHOOK_ND2NZ(16, half, bfloat16_t, int16_t, uint16_t)
 OPHOOK_ND2NZ(32s, float, int32_t, uint32_t)
 #undef OPHOOK_ND2NZ
 #define OPHOOK_FRACTALS uint16_t start, uint8_t repeat, uint16_t src_stride, uint16_t dst_gap
-#define OPHOOK_LOADS(name, in)                                                                                    \
-  OPHOOK_LOADED inline void load_gm_to_##name(T* dst, T* src, OPHOOK_FRACTALS, uint8_t sid, addr_cal_mode_t mode, \
-                                              OPHOOK_AT) {                                                        \
-    const auto from = ophook::c::global(src);                                                                     \
-    ophook::rt::load_fractals(OPHOOK_AT_IN(in, dst), nullptr, &from,                                              \
-                              {start, repeat, src_stride, sid, dst_gap, false, uint8_t(mode)}, where);            \
-  }                                                                                                               \
-  OPHOOK_LOADED inline void load_cbuf_to_##name(T* dst, T* src, OPHOOK_FRACTALS, uint8_t sid, bool transpose,     \
-                                                addr_cal_mode_t mode, OPHOOK_AT) {                                \
-    const auto from = OPHOOK_AT_IN(l1, src);                                                                      \
-    ophook::rt::load_fractals(OPHOOK_AT_IN(in, dst), &from, nullptr,                                              \
-                              {start, repeat, src_stride, sid, dst_gap, transpose, uint8_t(mode)}, where);        \
-  }                                                                                                               \
-  OPHOOK_LOADED inline void load_cbuf_to_##name##_transpose(T* dst, T* src, OPHOOK_FRACTALS, bool decreases,      \
-                                                            uint16_t fractal_gap, OPHOOK_AT) {                    \
-    ophook::rt::load_transposed(OPHOOK_AT_IN(in, dst), OPHOOK_AT_IN(l1, src),                                     \
-                                {start, repeat, src_stride, dst_gap, fractal_gap, decreases}, where);             \
-  }                                                                                                               \
-  OPHOOK_LOADED inline void img2colv2_cbuf_to_##name(                                                             \
-      T* dst, T* src, uint16_t step_k, uint16_t step_m, uint16_t pos_k, uint16_t pos_m, uint8_t stride_w,         \
-      uint8_t stride_h, uint8_t filter_w, uint8_t filter_h, uint8_t dilation_w, uint8_t dilation_h, bool wide_w,  \
-      bool wide_h, bool transpose, bool matrix_b, uint16_t channels, OPHOOK_AT) {                                 \
-    const auto& set = *ophook::rt::image_settings();                                                              \
-    const ophook::rt::Image& image = matrix_b ? set.right : set;                                                  \
-    ophook::rt::load_image(OPHOOK_AT_IN(in, dst), OPHOOK_AT_IN(l1, src),                                          \
-                           {image.padding, image.height, image.width, channels, step_k,   step_m,     pos_k,      \
-                            pos_m,         stride_w,     stride_h,    filter_w, filter_h, dilation_w, dilation_h, \
-                            transpose,     false,        set.value,   wide_w,   wide_h,   false},                 \
-                           where);                                                                                \
+#define OPHOOK_LOADS(name, in)                                                                                       \
+  OPHOOK_LOADED inline void load_gm_to_##name(T* dst, T* src, OPHOOK_FRACTALS, uint8_t sid, addr_cal_mode_t mode,    \
+                                              OPHOOK_AT) {                                                           \
+    const auto from = ophook::c::global(src);                                                                        \
+    ophook::rt::load_fractals(OPHOOK_AT_IN(in, dst), nullptr, &from,                                                 \
+                              {start, repeat, src_stride, sid, dst_gap, false, uint8_t(mode)}, where);               \
+  }                                                                                                                  \
+  OPHOOK_LOADED inline void load_cbuf_to_##name(T* dst, T* src, OPHOOK_FRACTALS, uint8_t sid, bool transpose,        \
+                                                addr_cal_mode_t mode, OPHOOK_AT) {                                   \
+    const auto from = OPHOOK_AT_IN(l1, src);                                                                         \
+    ophook::rt::load_fractals(OPHOOK_AT_IN(in, dst), &from, nullptr,                                                 \
+                              {start, repeat, src_stride, sid, dst_gap, transpose, uint8_t(mode)}, where);           \
+  }                                                                                                                  \
+  OPHOOK_LOADED inline void load_gm_to_##name(T* dst, T* src, uint16_t start, uint8_t repeat, uint16_t src_stride,   \
+                                              uint8_t sid, OPHOOK_AT) {                                              \
+    load_gm_to_##name(dst, src, start, repeat, src_stride, uint16_t(0), sid, inc, where);                            \
+  }                                                                                                                  \
+  OPHOOK_LOADED inline void load_cbuf_to_##name(T* dst, T* src, uint16_t start, uint8_t repeat, uint16_t src_stride, \
+                                                uint8_t sid, bool transpose, OPHOOK_AT) {                            \
+    load_cbuf_to_##name(dst, src, start, repeat, src_stride, uint16_t(0), sid, transpose, inc, where);               \
+  }                                                                                                                  \
+  OPHOOK_LOADED inline void load_cbuf_to_##name##_transpose(T* dst, T* src, OPHOOK_FRACTALS, bool decreases,         \
+                                                            uint16_t fractal_gap, OPHOOK_AT) {                       \
+    ophook::rt::load_transposed(OPHOOK_AT_IN(in, dst), OPHOOK_AT_IN(l1, src),                                        \
+                                {start, repeat, src_stride, dst_gap, fractal_gap, decreases}, where);                \
+  }                                                                                                                  \
+  OPHOOK_LOADED inline void img2colv2_cbuf_to_##name(                                                                \
+      T* dst, T* src, uint16_t step_k, uint16_t step_m, uint16_t pos_k, uint16_t pos_m, uint8_t stride_w,            \
+      uint8_t stride_h, uint8_t filter_w, uint8_t filter_h, uint8_t dilation_w, uint8_t dilation_h, bool wide_w,     \
+      bool wide_h, bool transpose, bool matrix_b, uint16_t channels, OPHOOK_AT) {                                    \
+    const auto& set = *ophook::rt::image_settings();                                                                 \
+    const ophook::rt::Image& image = matrix_b ? set.right : set;                                                     \
+    ophook::rt::load_image(OPHOOK_AT_IN(in, dst), OPHOOK_AT_IN(l1, src),                                             \
+                           {image.padding, image.height, image.width, channels, step_k,   step_m,     pos_k,         \
+                            pos_m,         stride_w,     stride_h,    filter_w, filter_h, dilation_w, dilation_h,    \
+                            transpose,     false,        set.value,   wide_w,   wide_h,   false},                    \
+                           where);                                                                                   \
   }
 OPHOOK_LOADS(ca, l0a)
 OPHOOK_LOADS(cb, l0b)
@@ -150,29 +160,41 @@ inline void set_l3d_rpt(uint64_t config) {  // how far from one to the next, how
 inline void set_padding(uint64_t value) { ophook::rt::image_settings()->value = value; }
 
 // ---- out of L0C ----
-#define OPHOOK_RESULT                                                                                           \
-  uint8_t, uint16_t n, uint16_t m, uint32_t dst_stride, uint16_t src_stride, uint8_t unit_flag, uint64_t quant, \
-      uint8_t relu, bool channel_split, bool to_nd
-#define OPHOOK_PARAMETERS                                                                                             \
-  if (quant > VREQ8) return ophook::rt::refuse(__func__, "QuantPRE is no mode that is simulated", where);             \
-  AscendC::DataCopyCO12DstParams given(n, m, dst_stride, src_stride, QuantMode_t(quant), relu, channel_split, to_nd); \
-  given.unitFlag = unit_flag;                                                                                         \
-  const auto p = AscendC::cube_details::fixpipe_of(given, where);                                                     \
-  const auto* factors = AscendC::cube_details::factors_of(p.quantPre);
-OPHOOK_FROM_TO(half(float), bfloat16_t(float), int8_t(float), uint8_t(float), float(float), half(int32_t),
+namespace ophook::c {
+template <typename T>
+concept number = std::is_integral_v<T> || std::is_enum_v<T>;
+}
+#define OPHOOK_RESULT                                                                                            \
+  uint8_t, uint16_t n, uint16_t m, uint32_t dst_stride, uint16_t src_stride, uint8_t unit_flag, Q quant, R relu, \
+      bool channel_split, bool to_nd
+#define OPHOOK_RESULTS(name, copy, ...)                                                                               \
+  template <typename D, typename S, ophook::c::number Q, ophook::c::number R>                                         \
+    requires ophook::c::one_of<D(S), __VA_ARGS__>                                                                     \
+  inline void name(D* dst, S* src, OPHOOK_RESULT, OPHOOK_AT) {                                                        \
+    AscendC::DataCopyCO12DstParams given(n, m, dst_stride, src_stride, QuantMode_t(quant), uint8_t(relu),             \
+                                         channel_split, to_nd);                                                       \
+    given.unitFlag = unit_flag;                                                                                       \
+    const auto p = AscendC::cube_details::fixpipe_of(given, where);                                                   \
+    const auto* factors = AscendC::cube_details::factors_of(p.quantPre);                                              \
+    copy;                                                                                                             \
+  }                                                                                                                   \
+  /* The same in two registers. */                                                                                    \
+  template <typename D, typename S>                                                                                   \
+    requires ophook::c::one_of<D(S), __VA_ARGS__>                                                                     \
+  inline void name(D* dst, S* src, uint64_t xm, uint64_t xt, OPHOOK_AT) {                                             \
+    name(dst, src, uint8_t(xm & 15), uint16_t(xm >> 4 & 0xfff), uint16_t(xm >> 16), uint32_t(xm >> 32), uint16_t(xt), \
+         uint8_t(xt >> 32 & 3), xt >> 34 & 31, xt >> 39 & 7, bool(xt >> 42 & 1), bool(xt >> 43 & 1), where);          \
+  }
+OPHOOK_RESULTS(copy_matrix_cc_to_gm,
+               ophook::rt::fixpipe(ophook::c::global(dst), OPHOOK_AT_IN(l0c, src), factors, p, to_nd, where),
+               half(float), bfloat16_t(float), int8_t(float), uint8_t(float), float(float), half(int32_t),
                int16_t(int32_t), int8_t(int32_t), uint8_t(int32_t), int32_t(int32_t))
-inline void copy_matrix_cc_to_gm(D* dst, S* src, OPHOOK_RESULT, OPHOOK_AT) {
-  OPHOOK_PARAMETERS
-  ophook::rt::fixpipe(ophook::c::global(dst), OPHOOK_AT_IN(l0c, src), factors, p, to_nd, where);
-}
-OPHOOK_FROM_TO(half(float), bfloat16_t(float), int8_t(float), uint8_t(float), half(int32_t), int16_t(int32_t),
-               int8_t(int32_t), uint8_t(int32_t))
-inline void copy_matrix_cc_to_cbuf(D* dst, S* src, OPHOOK_RESULT, OPHOOK_AT) {
-  if (to_nd) return ophook::rt::refuse(__func__, "a result in L1 stays NZ here", where);
-  OPHOOK_PARAMETERS
-  ophook::rt::fixpipe_to_l1(OPHOOK_AT_IN(l1, dst), OPHOOK_AT_IN(l0c, src), factors, p, where);
-}
-#undef OPHOOK_PARAMETERS
+OPHOOK_RESULTS(copy_matrix_cc_to_cbuf,
+               if (to_nd) return ophook::rt::refuse("copy_matrix_cc_to_cbuf", "a result in L1 stays NZ here", where);
+               ophook::rt::fixpipe_to_l1(OPHOOK_AT_IN(l1, dst), OPHOOK_AT_IN(l0c, src), factors, p, where), half(float),
+               bfloat16_t(float), int8_t(float), uint8_t(float), half(int32_t), int16_t(int32_t), int8_t(int32_t),
+               uint8_t(int32_t))
+#undef OPHOOK_RESULTS
 #undef OPHOOK_RESULT
 inline void set_quant_pre(uint64_t config) { AscendC::SetFixpipePreQuantFlag(config); }
 // Where the factors of each column are, in units of 128 bytes of their buffer.

@@ -172,17 +172,19 @@ constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
 
 }  // namespace AscendC
 
-// Those from REQ4 on are of other products and routes, which templates for several name; a conversion by one is
-// refused.
+// Modes with the numbers that the instruction knows them by (cceapi_0101); those from 32 on have none on its page. A
+// conversion by one that is of other products and routes, which templates for several name, is refused.
 // clang-format off
 #define OPHOOK_QUANT_MODES(X)                                                                                         \
-  X(NoQuant) X(F322F16) X(F322BF16) X(DEQF16) X(VDEQF16) X(QF322B8_PRE) X(VQF322B8_PRE) X(REQ8) X(VREQ8) X(REQ4)      \
-  X(VREQ4) X(DEQS16) X(VDEQS16) X(SHIFTS322S16) X(VSHIFTS322S16) X(QF162B8_PRE) X(VQF162B8_PRE) X(QF162S4_PRE)        \
-  X(VQF162S4_PRE) X(QF162S16_PRE) X(VQF162S16_PRE) X(QF322F16_PRE) X(VQF322F16_PRE) X(QF322BF16_PRE)                  \
-  X(VQF322BF16_PRE) X(QF322F32_PRE) X(VQF322F32_PRE) X(QF322FP8_PRE) X(VQF322FP8_PRE) X(QF322HIF8_PRE)                \
-  X(VQF322HIF8_PRE) X(QF322HIF8_PRE_HYBRID) X(VQF322HIF8_PRE_HYBRID) X(QS322BF16_PRE) X(VQS322BF16_PRE)
+  X(NoQuant, 0) X(F322F16, 1) X(VREQ8, 8) X(REQ8, 9) X(VDEQF16, 10) X(DEQF16, 11) X(VSHIFTS322S16, 12)                \
+  X(SHIFTS322S16, 13) X(F322BF16, 16) X(VQF162B8_PRE, 17) X(QF162B8_PRE, 18) X(VQF162S4_PRE, 19) X(QF162S4_PRE, 20)   \
+  X(VREQ4, 21) X(REQ4, 22) X(VQF322B8_PRE, 23) X(QF322B8_PRE, 24) X(VQF322S4_PRE, 25) X(QF322S4_PRE, 26)              \
+  X(DEQS16, 32) X(VDEQS16, 33) X(QF162S16_PRE, 34) X(VQF162S16_PRE, 35) X(QF322F16_PRE, 36) X(VQF322F16_PRE, 37)      \
+  X(QF322BF16_PRE, 38) X(VQF322BF16_PRE, 39) X(QF322F32_PRE, 40) X(VQF322F32_PRE, 41) X(QF322FP8_PRE, 42)             \
+  X(VQF322FP8_PRE, 43) X(QF322HIF8_PRE, 44) X(VQF322HIF8_PRE, 45) X(QF322HIF8_PRE_HYBRID, 46)                         \
+  X(VQF322HIF8_PRE_HYBRID, 47) X(QS322BF16_PRE, 48) X(VQS322BF16_PRE, 49)
 // clang-format on
-#define OPHOOK_MODE(name) name,
+#define OPHOOK_MODE(name, number) name = number,
 enum QuantMode_t { OPHOOK_QUANT_MODES(OPHOOK_MODE) };
 #undef OPHOOK_MODE
 

@@ -34,6 +34,7 @@ OPHOOK_RT void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t 
 OPHOOK_RT void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void ramp(const char* call, Local dst, Scalar first, Scalar step, Cover cover, Step d, At at);
 OPHOOK_RT void transpose16(Local dst, Local src, At at);
+constexpr uint32_t kMaskOfCore = ~0u;  // gather_mask: a repeat is as long as the mask counts, else 256 bytes
 OPHOOK_RT void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask,
                            uint32_t block, uint32_t repeats, uint32_t repeat_stride, uint32_t pattern_stride,
                            uint64_t* count, At at);
