@@ -47,6 +47,18 @@ def test_a_source_of_the_compilers_own_intrinsics_needs_no_header() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "status 0, wrong 0"), done.stdout + done.stderr
 
 
+def test_a_source_for_one_kind_of_core_is_compiled_for_it_alone(tmp_path: Path) -> None:
+    root = sim.active() or sim.build()
+    source = str(SOURCE.with_name("one_kind.cce"))
+    made = program.compile(["-xcce", "--cce-aicore-arch=dav-c220-vec", source, "-o", str(tmp_path / "ones")])
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    done = subprocess.run([str(made)], env=environ, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "status 0, sum 8\n", done
+    with pytest.raises(OphookError, match="counted"):
+        program.compile(["-xcce", "--cce-aicore-arch=dav-c220-cube", "-c", source, "-o", str(tmp_path / "none.o")])
+
+
 @pytest.mark.parametrize("option", ["-O2", "-fno-rtti"])
 def test_a_source_that_asks_for_its_core_is_compiled_for_each(option: str, tmp_path: Path) -> None:
     root = sim.active() or sim.build()

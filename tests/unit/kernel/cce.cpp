@@ -161,3 +161,57 @@ KERNEL(a_sum_in_a_register) {
 }
 
 KERNEL(bits_of_the_control_register) { set_ctrl(sbitset1(get_ctrl(), 48)); }
+
+// One memory for what is read and what is written: an iteration has read all of it before it writes.
+KERNEL(over_what_is_read) {
+  auto a = place(0);
+  auto h = reinterpret_cast<__ubuf__ half*>(a);
+  load(place(2), x);
+  all();
+  vconv_f322f16r(h, place(2), 4, 1, 1, 8, 8);  // 64 halves every 256 bytes
+  pipe_barrier(PIPE_V);
+  vconv_f162f32(a, h, 4, 1, 1, 8, 8);
+  pipe_barrier(PIPE_V);
+  auto words = reinterpret_cast<__ubuf__ uint32_t*>(place(1));
+  vcopy(words, reinterpret_cast<__ubuf__ uint32_t*>(a), 1, 1, 1, 8, 8);
+  pipe_barrier(PIPE_V);
+  vbrcb(words, words, 1, 8, 1);
+  pipe_barrier(PIPE_V);
+  vcopy(reinterpret_cast<__ubuf__ uint32_t*>(a) + 256, words, 1, 1, 1, 8, 8);
+  store(z, a, 40);
+}
+
+// Rows of 100 elements, as the mask counts, of which every second is kept.
+KERNEL(rows_by_the_counter) {
+  auto c = reinterpret_cast<__ubuf__ uint32_t*>(place(1));
+  load(place(0), x);
+  set_mask_count();
+  set_vector_mask(0, 100);
+  vreducev2(c, reinterpret_cast<__ubuf__ uint32_t*>(place(0)), c, 3, 1, 1, 16, 0);
+  set_mask_norm();
+  all();
+  set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+  wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+  copy_ubuf_to_gm_align_b32(z, c, 0, 1, 600, 0, 0, 0, 0);
+}
+
+// What a conversion cuts off with bit 59, and clamps without.
+KERNEL(conversions_that_cut) {
+  auto w = reinterpret_cast<__ubuf__ int16_t*>(place(1));
+  load(place(0), x);
+  all();
+  vconv_f322s16r(w, place(0), 1, 1, 1, 4, 8);
+  set_ctrl(sbitset1(get_ctrl(), 59));
+  vconv_f322s16r(w + 64, place(0), 1, 1, 1, 4, 8);
+  set_ctrl(sbitset0(get_ctrl(), 59));
+  store(z, w, 8);
+}
+
+// Two lists of pairs, largest first, as one.
+KERNEL(lists) {
+  auto a = place(0);
+  load(a, x);
+  __ubuf__ float* from[4] = {a, a + 64, nullptr, nullptr};
+  vmrgsort4(place(1), from, uint64_t{32} | uint64_t{32} << 16, 1 | 3 << 8);
+  store(z, place(1), 16);
+}

@@ -24,3 +24,36 @@ extern "C" __global__ __aicore__ void product(GM_ADDR x, GM_ADDR y, GM_ADDR z) {
   pipe_barrier(PIPE_ALL);
 #endif
 }
+
+// The same into halves of 8 bits by a factor for each column, with parameters in two registers; what b is made of
+// stands in the kernel.
+extern "C" __global__ __aicore__ void factors(GM_ADDR x, GM_ADDR y, GM_ADDR z) {
+#if defined(__DAV_C220_CUBE__)
+  auto left = reinterpret_cast<__cbuf__ half*>(get_imm(0)), right = reinterpret_cast<__cbuf__ half*>(get_imm(1024));
+  auto table = reinterpret_cast<__cbuf__ uint64_t*>(get_imm(4096));
+  auto a = reinterpret_cast<__ca__ half*>(get_imm(0));
+  auto b = reinterpret_cast<__cb__ half*>(get_imm(0));
+  auto c = reinterpret_cast<__cc__ float*>(get_imm(0));
+  copy_gm_to_cbuf_multi_nd2nz_b16(left, reinterpret_cast<__gm__ half*>(x), 0, 1, 16, 16, 0, 16, 16, 1, 0);
+  copy_gm_to_cbuf(table, y, 0, 1, 4, 0, 0, PAD_NONE);
+  create_cbuf_matrix(right, int64_t{1} | int64_t{16} << 16, half(1.0f));
+  set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+  wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+  set_flag(PIPE_MTE2, PIPE_FIX, EVENT_ID1);
+  wait_flag(PIPE_MTE2, PIPE_FIX, EVENT_ID1);
+  load_cbuf_to_ca(a, left, 0, 1, 0, 0, false);
+  load_cbuf_to_cb(b, right, 0, 1, 0, 0, true);
+  copy_cbuf_to_fbuf(reinterpret_cast<__fbuf__ void*>(get_imm(0)), table, 1, 1, 0, 0);
+  set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+  wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+  mad(c, a, b, 16, 16, 16, true);
+  set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+  wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+  set_fpc(0);
+  set_nd_para(0x10001);
+  const uint64_t sizes = uint64_t{16} << 4 | uint64_t{16} << 16 | uint64_t{16} << 32;
+  const uint64_t how = uint64_t{16} | uint64_t(VQF322B8_PRE) << 34 | uint64_t{1} << 43;
+  copy_matrix_cc_to_gm(reinterpret_cast<__gm__ int8_t*>(z), c, sizes, how);
+  pipe_barrier(PIPE_ALL);
+#endif
+}

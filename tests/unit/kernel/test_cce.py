@@ -21,7 +21,7 @@ def run(name: str, x: np.ndarray = X, y: np.ndarray = Y, size: int = 512) -> tup
     arguments = [
         Argument("x", Block.of(x, name), INPUT), Argument("y", Block.of(y, name), INPUT), Argument("z", z, OUTPUT),
     ]  # fmt: skip
-    source = SOURCE.with_name("cce_cube.cpp") if name == "product" else SOURCE
+    source = SOURCE.with_name("cce_cube.cpp") if name in ("product", "factors") else SOURCE
     report = Entry(source, name=name).run(arguments, 1)
     return z.array(False), report
 
@@ -103,3 +103,42 @@ def test_product_on_a_cube_core() -> None:
     a, b = (RANDOM.standard_normal((m, n)).astype(np.float16) for m, n in ((16, 32), (32, 16)))
     z = clean("product", x=a, y=b, size=256)
     np.testing.assert_allclose(z.reshape(16, 16), a.astype(np.float32) @ b.astype(np.float32), rtol=1e-3, atol=1e-3)
+
+
+def test_an_iteration_reads_before_it_writes() -> None:
+    z = clean("over_what_is_read", size=320)
+    halves = X[:256].astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(z[:256], halves)
+    np.testing.assert_array_equal(z[256:], halves[:8].repeat(8))
+
+
+def test_rows_that_the_mask_counts() -> None:
+    z = clean("rows_by_the_counter", size=150)
+    np.testing.assert_array_equal(z, np.concatenate([X[128 * row : 128 * row + 100 : 2] for row in range(3)]))
+
+
+def test_conversions_that_cut_what_overflows() -> None:
+    x = np.resize(np.array([1.5, -70000, 40000, -3], np.float32), 512)
+    z = clean("conversions_that_cut", x=x, size=64).view(np.int16)
+    np.testing.assert_array_equal(z[:4], [2, -32768, 32767, -3])
+    np.testing.assert_array_equal(z[64:68], np.array([2, -70000, 40000, -3]).astype(np.int16))
+
+
+def test_two_lists_become_one() -> None:
+    pairs = np.zeros((256, 2), np.float32)
+    pairs[:, 0], pairs[:, 1] = X[:256], np.arange(256, dtype=np.uint32).view(np.float32)
+    for first in (0, 32):
+        pairs[first : first + 32] = pairs[first : first + 32][np.argsort(-pairs[first : first + 32, 0])]
+    z = clean("lists", x=pairs.ravel(), size=128).reshape(64, 2)
+    expected = pairs[:64][np.argsort(-pairs[:64, 0])]
+    np.testing.assert_array_equal(z.view(np.uint32), expected.view(np.uint32))
+
+
+def test_factors_of_columns_and_parameters_in_registers() -> None:
+    a = RANDOM.integers(-4, 5, (16, 16)).astype(np.float16)
+    factors = np.zeros(16, np.uint64)
+    factors[:] = np.where(np.arange(16) % 2, 0.5, 2).astype(np.float32).view(np.uint32)
+    factors |= np.uint64(1) << np.uint64(46)  # the result has a sign
+    z = clean("factors", x=a, y=factors.view(np.float32), size=64).view(np.int8).reshape(16, 16)
+    sums = a.astype(np.float32).sum(1, keepdims=True)
+    np.testing.assert_array_equal(z, np.clip(np.rint(sums * np.where(np.arange(16) % 2, 0.5, 2)), -128, 127))
