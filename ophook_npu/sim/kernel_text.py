@@ -28,7 +28,9 @@ _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b_
 _C_LINKAGE = re.compile(r'\bextern\s*"C"')
 _TRAP = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"trap"\s*\)')  # the AI core's instruction
 _COUNTERS = {"PC": "GetProgramCounter", "SYS_CNT": "GetSystemCycle"}
-_COUNTER = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"MOV %0, (PC|SYS_CNT)\\n"\s*:\s*"\+l"\s*\((\w+)\)\s*\)')
+_COUNTER = re.compile(
+    r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"MOV %0, (PC|SYS_CNT)\\n"\s*:\s*"\+l"\s*\((\w+)\)\s*\)'
+)
 
 
 def translated(
