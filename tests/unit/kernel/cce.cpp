@@ -72,7 +72,7 @@ KERNEL(gathers) {
   pipe_barrier(PIPE_V);
   vreducev2(even + 128, from, nullptr, 4, 1, 2, 8, 8);
   pipe_barrier(PIPE_V);
-  vgather(even + 256, offsets, reinterpret_cast<uintptr_t>(a), 8, 1);
+  vgather(even + 256, offsets, uint32_t(reinterpret_cast<uintptr_t>(a)), 8, 1);
   store(z, c, 40);
 }
 

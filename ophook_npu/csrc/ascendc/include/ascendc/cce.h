@@ -123,17 +123,29 @@ OPHOOK_OF(uint16_t, uint32_t)
 inline void vbrcb(T* dst, T* src, uint16_t dst_block, uint16_t dst_repeat, uint8_t repeat, OPHOOK_AT) {
   ophook::rt::broadcast_blocks(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), repeat, dst_block, dst_repeat, where);
 }
+namespace ophook::c {
+// An address as a number; of one that was cut to 32 bits, as the device's are, the unified buffer's has the rest.
+template <typename T>
+T* in_buffer(uint64_t address) {
+  const uint64_t base = local_base();
+  if (address >= (1 << 20) && !(address >> 32)) {
+    address |= base >> 32 << 32;
+    if (address < base) address += uint64_t{1} << 32;
+  }
+  return reinterpret_cast<T*>(address);
+}
+}  // namespace ophook::c
 // The base is an address as a number.
 OPHOOK_OF(uint16_t, uint32_t)
 inline void vgather(T* dst, uint32_t* offset, uint64_t base, uint16_t dst_repeat, uint8_t repeat, OPHOOK_AT) {
-  ophook::rt::gather(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(reinterpret_cast<T*>(base)), OPHOOK_LOCAL(offset), 0,
+  ophook::rt::gather(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(ophook::c::in_buffer<T>(base)), OPHOOK_LOCAL(offset), 0,
                      ophook::c::repeated(repeat), {1, dst_repeat}, where);
 }
 OPHOOK_OF(uint16_t, uint32_t)
 inline void vgatherb(T* dst, uint32_t* offset, uint64_t base, uint16_t dst_repeat, uint8_t dst_block, uint8_t repeat,
                      OPHOOK_AT) {
-  ophook::rt::gather_blocks(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(reinterpret_cast<T*>(base)), OPHOOK_LOCAL(offset), repeat,
-                            dst_block, dst_repeat, where);
+  ophook::rt::gather_blocks(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(ophook::c::in_buffer<T>(base)), OPHOOK_LOCAL(offset),
+                            repeat, dst_block, dst_repeat, where);
 }
 // Of each repeat as much as the mask's counter says, where it counts, else 256 bytes.
 template <typename T, typename P>
