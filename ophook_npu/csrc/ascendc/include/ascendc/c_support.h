@@ -9,6 +9,8 @@ using namespace ophook::rt;
 template <typename T, typename... Types>
 concept one_of = (std::is_same_v<T, Types> || ...);
 template <typename T>
+concept number = std::is_integral_v<T> || std::is_enum_v<T>;
+template <typename T>
 using Distance = std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>;
 template <typename T>
 using Given = std::type_identity_t<T>;  // a scalar follows the operands' type

@@ -148,8 +148,8 @@ inline void vgatherb(T* dst, uint32_t* offset, uint64_t base, uint16_t dst_repea
                             repeat, dst_block, dst_repeat, where);
 }
 // Of each repeat as much as the mask's counter says, where it counts, else 256 bytes.
-template <typename T, typename P>
-  requires(ophook::c::one_of<T, uint16_t, uint32_t> && (std::is_integral_v<P> || std::is_enum_v<P>))
+template <typename T, ophook::c::number P>
+  requires ophook::c::one_of<T, uint16_t, uint32_t>
 inline void vreducev2(T* dst, T* src0, ophook::c::Given<T>* src1, uint16_t repeat, uint8_t src0_block, P pattern,
                       uint16_t src0_repeat, uint8_t src1_repeat, OPHOOK_AT) {
   uint64_t taken;
@@ -160,11 +160,12 @@ inline void vreducev2(T* dst, T* src0, ophook::c::Given<T>* src1, uint16_t repea
 inline int64_t get_rsvd_cnt() { return int64_t(ophook::rt::last_gathered()); }
 // Mode 0 chooses by the register; 1 by bits at src1, and takes the register's number where they are 0; 2 by bits at the
 // address in the register.
-template <typename T, typename S>
+template <typename T, typename S, ophook::c::number M>
   requires(ophook::c::one_of<T, half, float> && ophook::c::one_of<S, T, void>)
-inline void vsel(T* dst, T* src0, S* src1, OPHOOK_STEPS_3, uint8_t mode, OPHOOK_AT) {
+inline void vsel(T* dst, T* src0, S* src1, OPHOOK_STEPS_3, M select, OPHOOK_AT) {
   using ophook::rt::Dtype;
-  if (mode > 2) return ophook::rt::refuse("vsel", "selectMode is 0 to 2", where);
+  const int mode = int(select);
+  if (mode < 0 || mode > 2) return ophook::rt::refuse("vsel", "selectMode is 0 to 2", where);
   ophook::rt::Local bits;
   if (mode == 1) bits = OPHOOK_LOCAL(reinterpret_cast<uint8_t*>(src1));
   if (mode == 2)

@@ -160,10 +160,6 @@ inline void set_l3d_rpt(uint64_t config) {  // how far from one to the next, how
 inline void set_padding(uint64_t value) { ophook::rt::image_settings()->value = value; }
 
 // ---- out of L0C ----
-namespace ophook::c {
-template <typename T>
-concept number = std::is_integral_v<T> || std::is_enum_v<T>;
-}
 #define OPHOOK_RESULT                                                                                            \
   uint8_t, uint16_t n, uint16_t m, uint32_t dst_stride, uint16_t src_stride, uint8_t unit_flag, Q quant, R relu, \
       bool channel_split, bool to_nd
