@@ -299,6 +299,10 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         api = ["-D__global__=", "-D__aicpu__=", f"-I{CSRC / 'include' / 'ascendc' / 'aicpu_api'}"]
         _run([*compiler, *how, *api, *_seen(job, root), "-x", "c++", "-c", str(source), "-o", str(out)], failed)
         return
+    if language == "c":
+        plain = [flag for flag in job.flags if not flag.startswith("-std=c++")]
+        _run([*compiler, "-fPIC", *plain, *_seen(job, root), "-x", "c", "-c", str(source), "-o", str(out)], failed)
+        return
     if language not in ("asc", "cce"):
         _run([*compiler, *how, *_seen(job, root), "-c", str(source), "-o", str(out)], failed)
         return

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -245,6 +246,28 @@ def test_cmake_knows_the_language(tmp_path: Path) -> None:
         ["bash", "-ec", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0 and f"{PRINTED}\n{RIGHT}" in done.stdout, done.stdout + done.stderr
+
+
+def test_cmake_takes_the_toolkits_compiler_for_c_and_cpp(tmp_path: Path) -> None:
+    root = sim.active()
+    assert root is not None
+    (tmp_path / "one.c").write_text("#ifdef __cplusplus\n#error\n#endif\nint one(int class) { return class; }\n")
+    (tmp_path / "main.cpp").write_text('extern "C" int one(int);\nint main() { return one(0); }\n')
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\n"
+        f'set(TOOLS "$ENV{{ASCEND_HOME_PATH}}/{platform.machine()}-linux/ccec_compiler/bin")\n'
+        'set(CMAKE_C_COMPILER "${TOOLS}/bisheng")\n'
+        'set(CMAKE_CXX_COMPILER "${TOOLS}/bisheng")\n'
+        "project(demo LANGUAGES C CXX)\n"
+        "add_executable(demo one.c main.cpp)\n"
+    )
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    script = "cmake -B build && cmake --build build && ./build/demo"
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0 and "C compiler identification is GNU" in done.stdout, done.stdout + done.stderr
 
 
 # A source that takes the compiler's names for absent, and a member that has the name of a type that its class used.
