@@ -55,6 +55,14 @@ def test_a_source_that_asks_for_its_core_is_compiled_for_each(option: str, tmp_p
     assert done.stdout == "status 0: 1101 2201 2201\nstatus 0: 1102 2202 2202\nstarted 1\n", done
 
 
+@pytest.mark.parametrize("soc", ["Ascend910B4", "Ascend950PR_9589"])
+def test_a_function_of_the_host_and_one_of_the_ai_core_may_have_one_name(soc: str) -> None:
+    done = kernel_run("--soc", soc, str(SOURCE.with_name("sides.asc")))
+    assert (done.returncode, done.stdout) == (0, "status 0, AI core 106 8 10, host 6 7\n"), done
+    done = kernel_run("-DTWICE", "--soc", soc, str(SOURCE.with_name("sides.asc")))
+    assert done.returncode and "redefinition of" in done.stderr, done
+
+
 REGISTERS = SOURCE.with_name("registers.asc")
 OF_950 = ("--soc", "Ascend950PR_9589", str(REGISTERS))
 
