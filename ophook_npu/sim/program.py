@@ -77,6 +77,7 @@ def _job(arguments: Sequence[str]) -> _Job:
         return found
 
     for one in rest:
+        one = f"-{one}" if one.startswith("-cce-") else one  # clang knows its own options by one dash, too
         if one.startswith("--npu-arch"):
             job.seen.append(_architecture(one.partition("=")[2] if "=" in one else value(one)))
         elif one.startswith(("--npu-soc", "--cce-soc-version")):

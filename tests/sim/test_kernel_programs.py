@@ -316,6 +316,7 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
     [
         (["--npu-arch=dav-1", str(SOURCE)], "--npu-arch=dav-1.*dav-2201"),
         (["--cce-aicore-arch=dav-c100", str(SOURCE)], "--cce-aicore-arch=dav-c100.*dav-c220"),
+        (["-cce-enable-plugin", "-cce-aicore-arch=dav-c100", str(SOURCE)], "--cce-aicore-arch=dav-c100.*dav-c220"),
         (["--enable-simt", str(SOURCE)], "SIMT"),
         (["-E", str(SOURCE)], "-E is not simulated"),
         (["-o"], "-o needs a value"),
