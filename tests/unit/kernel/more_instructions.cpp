@@ -567,3 +567,6 @@ extern "C" __global__ __aicore__ void by_elements(GM_ADDR x, GM_ADDR z) {
   Select(to[3 * kCount], mask, from, -1.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kCount);
   copy_out(z, to, 4 * kCount);
 }
+
+static_assert(std::is_same_v<decltype(TBuffAddr().bufferHandle), TBufHandle> &&
+              std::is_same_v<decltype(LocalTensor<half>().GetBufferHandle()), TBufHandle>);
