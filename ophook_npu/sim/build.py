@@ -321,6 +321,8 @@ def _lay_out(root: Path) -> None:
     headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
     published, prototyped = root / "include" / "op_proto", root / "opp" / "built-in" / "op_proto" / "inc"
     prototypes.write(prototyped, graph_rows(root / "lib64" / "libopapi.so"), published)
+    (root / "opp" / "built-in" / "op_graph").mkdir()  # its name in newer releases
+    (root / "opp" / "built-in" / "op_graph" / "inc").symlink_to(Path("../op_proto/inc"))
     (root / "set_env.sh").write_text(set_env_script())
     (root / "bin" / "setenv.bash").write_text(SETENV)
     shutil.copytree(CSRC / "rules", root / "rules")
@@ -363,11 +365,6 @@ def _lay_out_components(root: Path) -> None:
         (root / older).symlink_to(component)
 
 
-def _link_headers_and_libraries(folder: Path) -> None:
-    for name in ("include", "lib64"):
-        (folder / name).symlink_to(Path("..") / name)
-
-
 def _link_component_headers(root: Path) -> None:
     """A folder of links: builds go by ``compiler/include/../../opp``, which must not leave the component by a link."""
     for component in ("runtime", "compiler"):
@@ -383,11 +380,13 @@ def _lay_out_releases(root: Path) -> None:
     for release in CANN_VERSIONS:
         about = root / home(release) / f"{machine}-linux" / "ascend_toolkit_install.info"
         about.parent.mkdir(parents=True)
-        _link_headers_and_libraries(about.parent)
+        # What the folder of the release has is in that of its machine, and some builds go there.
+        for entry in everything:
+            (about.parent / entry.name).symlink_to(Path("../..") / entry.name)
+        (about.parent / "ccec_compiler").symlink_to(Path("../../compiler/ccec_compiler"))
+        (about.parent / "simulator").symlink_to(Path("../../tools/simulator"))
         (about.parent / "asc").mkdir()  # where the headers of Ascend C are from CANN 9 on, and builds look for them
         (about.parent / "asc" / "include").symlink_to("../include")
-        for folder in ("data", "devlib"):
-            (about.parent / folder).symlink_to(f"../{folder}")
         about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch={machine}\nos=linux\n")
         for entry in everything:
             (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)
@@ -431,6 +430,7 @@ def _lay_out_compiler(root: Path) -> None:
     # Where scripts look for the compiler itself.
     (root / "compiler" / "ccec_compiler").mkdir()
     (root / "compiler" / "ccec_compiler" / "bin").symlink_to(Path("../../bin"))
+    (root / "tools" / "ccec_compiler").symlink_to(Path("../compiler/ccec_compiler"))
     twin = root / "tools" / "tikicpulib" / "lib"
     twin.mkdir(parents=True)
     (twin / "cmake").symlink_to(Path("../../../cmake"))

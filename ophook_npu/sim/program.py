@@ -31,7 +31,7 @@ from ophook_npu.kernel.socs import architectures, find
 from ophook_npu.kernel.source import KINDS, Settings, asks_for_core, core_macros
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
-from ophook_npu.sim import core_kinds, kernel_text, launches
+from ophook_npu.sim import core_kinds, kernel_text, launches, sides
 from ophook_npu.sim.build import LAUNCHER
 from ophook_npu.sim.kernel_text import WHERE
 from ophook_npu.sim.variables import apply, environment
@@ -79,6 +79,7 @@ def _job(arguments: Sequence[str]) -> _Job:
         return found
 
     for one in rest:
+        one = f"-{one}" if one.startswith("-cce-") else one  # clang knows its own options by one dash, too
         if one.startswith("--npu-arch"):
             job.seen.append(_architecture(one.partition("=")[2] if "=" in one else value(one)))
         elif one.startswith(("--npu-soc", "--cce-soc-version")):
@@ -310,13 +311,17 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         api = ["-D__global__=", "-D__aicpu__=", f"-I{CSRC / 'include' / 'ascendc' / 'aicpu_api'}"]
         _run([*compiler, *how, *api, *_seen(job, root), "-x", "c++", "-c", str(source), "-o", str(out)], failed)
         return
+    if language == "c":
+        plain = [flag for flag in job.flags if not flag.startswith("-std=c++")]
+        _run([*compiler, "-fPIC", *plain, *_seen(job, root), "-x", "c", "-c", str(source), "-o", str(out)], failed)
+        return
     if language not in ("asc", "cce"):
         _run([*compiler, *how, *_seen(job, root), "-c", str(source), "-o", str(out)], failed)
         return
     how = [flag for flag in how if flag != "-fno-rtti"]  # a launch is known by a type's name
     workspace = _workspace(job)
 
-    def compiled(text: str, name: str) -> Path:
+    def compiled(text: str, name: str, macros: Sequence[str] = (), both: frozenset[str] = frozenset()) -> Path:
         plain = address_registers.translated(build.without_aicore(text))
         watched = threads.WATCHED if threads.are_in(plain, job.threads) else []
         if watched or job.threads:
@@ -330,7 +335,13 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         taken = [*how, *optimize, "-g", "-w", build.ALIASING, *watched, "-x", "c++-cpp-output"]
         if toolchain.is_gcc(compiler):
             taken.append("-fpreprocessed")
-        _run([*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")], failed, job.seen)
+        command = [*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")]
+        result = toolchain.run_as_device(command)
+        if twice := sides.twice(result.stderr) - both:
+            text = _preprocessed(source, job, root, [*macros, sides.MARKED])
+            text = sides.apart(text, {*both, *twice}, lambda file: Path(file).is_relative_to(CSRC))
+            return compiled(text, name, macros, both | twice)
+        _told(result, command, failed, job.seen)
         return folder / f"{name}.o"
 
     one_kind = [f"-D{k}={v}" for k, v in core_macros(job.core == "cube").items()] if job.core else []
@@ -341,12 +352,10 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         if "-fsyntax-only" not in how:
             shutil.move(made, out)
         return
-    halves = {
-        kind: _preprocessed(source, job, root, [f"-D{k}={v}" for k, v in core_macros(kind == "cube").items()])
-        for kind in ("vector", "cube")
-    }
+    macros = {kind: [f"-D{k}={v}" for k, v in core_macros(kind == "cube").items()] for kind in ("vector", "cube")}
+    halves = [_preprocessed(source, job, root, given) for given in macros.values()]
     with ThreadPoolExecutor(2) as pool:  # toolchain.run holds them back
-        vector, cube = pool.map(compiled, halves.values(), halves)
+        vector, cube = pool.map(compiled, halves, macros, macros.values())
     if "-fsyntax-only" not in how:
         core_kinds.joined(vector, cube, _run, out)
 
@@ -366,7 +375,10 @@ def _write_launches(job: _Job, root: Path) -> Path:
 
 
 def _run(command: Sequence[str], what: str, seen: Sequence[str] = ()) -> str:
-    result = toolchain.run_as_device(command)
+    return _told(toolchain.run_as_device(command), command, what, seen)
+
+
+def _told(result: subprocess.CompletedProcess[str], command: Sequence[str], what: str, seen: Sequence[str]) -> str:
     if result.returncode:
         todo = build.hint(result.stderr, "950" if _OF_950 in seen else "A2")
         raise OphookError(WHERE, build.explained(result.stderr, what, command), todo=todo)

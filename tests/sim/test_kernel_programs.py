@@ -2,6 +2,7 @@
 
 import csv
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -69,6 +70,14 @@ def test_a_source_that_asks_for_its_core_is_compiled_for_each(option: str, tmp_p
     program.compile([option, "-fsyntax-only", "-c", str(SOURCE.with_name("core_kinds.asc"))])
     # The cube core's number, and those of its two vector cores; each with how many of its kind a block has.
     assert done.stdout == "status 0: 1101 2201 2201\nstatus 0: 1102 2202 2202\nstarted 1\n", done
+
+
+@pytest.mark.parametrize("soc", ["Ascend910B4", "Ascend950PR_9589"])
+def test_a_function_of_the_host_and_one_of_the_ai_core_may_have_one_name(soc: str) -> None:
+    done = kernel_run("--soc", soc, str(SOURCE.with_name("sides.asc")))
+    assert (done.returncode, done.stdout) == (0, "status 0, AI core 106 8 10, host 6 7\n"), done
+    done = kernel_run("-DTWICE", "--soc", soc, str(SOURCE.with_name("sides.asc")))
+    assert done.returncode and "redefinition of" in done.stderr, done
 
 
 REGISTERS = SOURCE.with_name("registers.asc")
@@ -264,6 +273,28 @@ def test_cmake_knows_the_language(tmp_path: Path) -> None:
     assert done.returncode == 0 and f"{PRINTED}\n{RIGHT}" in done.stdout, done.stdout + done.stderr
 
 
+def test_cmake_takes_the_toolkits_compiler_for_c_and_cpp(tmp_path: Path) -> None:
+    root = sim.active()
+    assert root is not None
+    (tmp_path / "one.c").write_text("#ifdef __cplusplus\n#error\n#endif\nint one(int class) { return class; }\n")
+    (tmp_path / "main.cpp").write_text('extern "C" int one(int);\nint main() { return one(0); }\n')
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\n"
+        f'set(TOOLS "$ENV{{ASCEND_HOME_PATH}}/{platform.machine()}-linux/ccec_compiler/bin")\n'
+        'set(CMAKE_C_COMPILER "${TOOLS}/bisheng")\n'
+        'set(CMAKE_CXX_COMPILER "${TOOLS}/bisheng")\n'
+        "project(demo LANGUAGES C CXX)\n"
+        "add_executable(demo one.c main.cpp)\n"
+    )
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    script = "cmake -B build && cmake --build build && ./build/demo"
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0 and "C compiler identification is GNU" in done.stdout, done.stdout + done.stderr
+
+
 # A source that takes the compiler's names for absent, and a member that has the name of a type that its class used.
 OF_CLANG = """
 #ifndef EVENT_ID0
@@ -302,6 +333,7 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
     [
         (["--npu-arch=dav-1", str(SOURCE)], "--npu-arch=dav-1.*dav-2201"),
         (["--cce-aicore-arch=dav-c100", str(SOURCE)], "--cce-aicore-arch=dav-c100.*dav-c220"),
+        (["-cce-enable-plugin", "-cce-aicore-arch=dav-c100", str(SOURCE)], "--cce-aicore-arch=dav-c100.*dav-c220"),
         (["--enable-simt", str(SOURCE)], "SIMT"),
         (["-E", str(SOURCE)], "-E is not simulated"),
         (["-o"], "-o needs a value"),

@@ -195,3 +195,55 @@ extern "C" __global__ __aicore__ void counted(GM_ADDR y) {
   AtomicMax(told + 1, uint32_t(GetBlockIdx()) * 10);
   AtomicCas(told + 2, 7u, 8u);
 }
+
+// Its first element, from another place of the unified buffer; the time of Nop is none.
+extern "C" __global__ __aicore__ void first_copied(GM_ADDR x, GM_ADDR y) {
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), 64),
+      to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y), 64);
+  TPipe pipe;
+  TQue<TPosition::VECIN, 1> in;
+  TQue<TPosition::VECOUT, 1> out;
+  pipe.InitBuffer(in, 1, 256), pipe.InitBuffer(out, 1, 256);
+  LocalTensor<float> given = in.AllocTensor<float>();
+  DataCopy(given, from, 64);
+  in.EnQue(given), given = in.DeQue<float>();
+  LocalTensor<float> made = out.AllocTensor<float>();
+  Duplicate(made, given[8], 64);
+  Nop<8>();
+  out.EnQue(made), made = out.DeQue<float>();
+  DataCopy(to, made, 64);
+  in.FreeTensor(given), out.FreeTensor(made);
+}
+
+// Floats to whole numbers of 16 bits by SatMode::NO_SAT: as the control register comes, and with bit 60 cleared.
+extern "C" __global__ __aicore__ void cut_or_kept(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> from, to;
+  pipe.InitBuffer(from, 256), pipe.InitBuffer(to, 512);
+  GlobalTensor<float> in;
+  GlobalTensor<int32_t> out;
+  in.SetGlobalBuffer((__gm__ float*)x, 64), out.SetGlobalBuffer((__gm__ int32_t*)y, 128);
+  DataCopy(from.Get<float>(), in, 64);
+  PipeBarrier<PIPE_ALL>();
+  __local_mem__ float* source = (__local_mem__ float*)from.Get<float>().GetPhyAddr();
+  __local_mem__ int32_t* result = (__local_mem__ int32_t*)to.Get<int32_t>().GetPhyAddr();
+  for (int64_t global = 1; global >= 0; --global, result += 64) {
+    SetCtrlSpr<60, 60>(global);
+    static constexpr MicroAPI::CastTrait cut{MicroAPI::RegLayout::ZERO, MicroAPI::SatMode::NO_SAT,
+                                             MicroAPI::MaskMergeMode::ZEROING, RoundMode::CAST_TRUNC};
+    static constexpr MicroAPI::CastTrait wider{MicroAPI::RegLayout::ZERO, MicroAPI::SatMode::UNKNOWN,
+                                               MicroAPI::MaskMergeMode::ZEROING, RoundMode::UNKNOWN};
+    MicroAPI::RegTensor<float> value;
+    MicroAPI::RegTensor<int16_t> narrow;
+    MicroAPI::RegTensor<int32_t> wide;
+    MicroAPI::MaskReg all = MicroAPI::CreateMask<float, MicroAPI::MaskPattern::ALL>();
+    MicroAPI::DataCopy(value, source);
+    MicroAPI::Cast<int16_t, float, cut>(narrow, value, all);
+    MicroAPI::Cast<int32_t, int16_t, wider>(wide, narrow, all);
+    MicroAPI::DataCopy(result, wide, all);
+  }
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(out, to.Get<int32_t>(), 128);
+}

@@ -198,7 +198,7 @@ int platform() {
   asked.ReserveLocalMemory(platform_ascendc::ReservedSize::RESERVED_SIZE_32K);
   asked.ReserveLocalMemory(platform_ascendc::ReservedSize::RESERVED_SIZE_16K);
   asked.GetCoreMemSize(platform_ascendc::CoreMemType::UB, bytes);
-  SAY(bytes == 176 * 1024 && asked.GetVecRegLen() == 0);
+  SAY(bytes == 176 * 1024 - 256 && asked.GetVecRegLen() == 0);
   std::string text, size;
   SAY(infos.GetPlatformResWithLock("version", "Short_SoC_version", text) && text == "Ascend910B");
   SAY(infos.GetPlatformRes("AICoreSpec", "ub_size", size) && size == "196608");

@@ -9,7 +9,9 @@ static_assert(FULL_MASK == ~uint64_t{0} && PI > 3.14f && std::is_same_v<decltype
 static_assert(TWO == 2 && std::is_same_v<decltype(sbitset0(sbitset1(8, 1), 3)), uint64_t>, "");
 
 static_assert(CeilAlign(uint64_t{17}, 16) == 32 && AscendC::Ceil(17, 16) == 2 && QF322F16_PRE > VREQ8, "");
-static_assert(clz(uint64_t{1}) == 63 && sflbits(int64_t{1}) == 62 && bcnt0(uint64_t{7}) == 61 && bcnt1(uint64_t{7}) == 3, "");
+static_assert(clz(uint64_t{1}) == 63 && clz(int64_t{1}) == 63 && sflbits(int64_t{1}) == 62 &&
+                  bcnt0(uint64_t{7}) == 61 && bcnt1(uint64_t{7}) == 3,
+              "");
 static_assert(sff0(uint64_t{7}) == 3 && sff1(uint64_t{8}) == 3 && std::is_same_v<__bf16, bfloat16_t>, "");
 static_assert(sizeof(AscendC::fp8_e8m0_t) == 1 && pad_t::PAD_NONE == AscendC::pad_t::PAD_NONE, "");
 
@@ -39,7 +41,8 @@ extern "C" __global__ __aicore__ void sorts(GM_ADDR x, GM_ADDR z) {
   pipe.InitBuffer(pairs, kCount * 8);
   pipe.InitBuffer(work, kCount * 8);
   pipe.InitBuffer(results, 4 * kCount * 4);
-  LocalTensor<float> v = values.Get<float>(), p = pairs.Get<float>(), w = work.Get<float>(), r = results.Get<float>(), concat;
+  LocalTensor<float> v = values.Get<float>(), p = pairs.Get<float>(), w = work.Get<float>(), r = results.Get<float>(),
+                     concat;
   copy_in(v, x, kCount);
   CreateVecIndex(indices.Get<int32_t>(), int32_t(0), kCount);
   Concat(concat, v, w, kCount / 16);
@@ -87,8 +90,8 @@ extern "C" __global__ __aicore__ void placed(GM_ADDR x, GM_ADDR z) {
   copy_out(z, k, 2 * kCount);
 }
 
-// z: 16 floats for each of four ways to fill up two rows of 5 to 16, which is 3 to the left and 8 to the right, or 3 and 0;
-// then two rows of 5 that nothing is added to, 8 floats each.
+// z: 16 floats for each of four ways to fill up two rows of 5 to 16, which is 3 to the left and 8 to the right, or 3
+// and 0; then two rows of 5 that nothing is added to, 8 floats each.
 extern "C" __global__ __aicore__ void padded(GM_ADDR x, GM_ADDR z) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> rows;
@@ -164,8 +167,12 @@ void neighbours(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   Add(a, a, b, kCount);
   copy_out(z + core * bytes, a, kCount);
 }
-extern "C" __global__ __aicore__ void neighbours_right(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) { neighbours<false>(x, z, workspace); }
-extern "C" __global__ __aicore__ void neighbours_wrong(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) { neighbours<true>(x, z, workspace); }
+extern "C" __global__ __aicore__ void neighbours_right(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  neighbours<false>(x, z, workspace);
+}
+extern "C" __global__ __aicore__ void neighbours_wrong(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  neighbours<true>(x, z, workspace);
+}
 extern "C" __global__ __aicore__ void nobody_sets(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   if (GetBlockIdx() == 0) CrossCoreSetFlag<0, PIPE_MTE3>(3);
   CrossCoreWaitFlag(3);  // core 1 never sets it
@@ -226,7 +233,8 @@ extern "C" __global__ __aicore__ void by_operators(GM_ADDR x, GM_ADDR z, uint32_
   r = r - v;
   SetFlag<HardEvent::V_S>(EVENT_ID2);
   WaitFlag<HardEvent::V_S>(EVENT_ID2);
-  r.SetValue(0, float(whole)), r.SetValue(1, real), r.SetValue(2, float(other)), r.SetValue(3, float(max(min(whole, 5), 2)));
+  r.SetValue(0, float(whole)), r.SetValue(1, real), r.SetValue(2, float(other)),
+      r.SetValue(3, float(max(min(whole, 5), 2)));
   set_flag(PIPE_S, PIPE_MTE3, EVENT_ID3);
   wait_flag(PIPE_S, PIPE_MTE3, EVENT_ID3);
   copy_out(z, r, kCount);
@@ -254,12 +262,14 @@ extern "C" __global__ __aicore__ void one_after_another(GM_ADDR x, GM_ADDR z, GM
   if (core + 1 < GetBlockNum()) IBSet(places, events.Get<int32_t>(), int32_t(core), 0);
 }
 
-// z: 128 floats each of relu(2 x) by way of half; of 0.25 x x in int8_t; of relu(2 k) in int8_t, k = 40 x in int16_t; of relu of k, k = 8 x in
-// int32_t; of relu(x x + x); of x, which is then added by what SetStoreAtomicConfig says.
+// z: 128 floats each of relu(2 x) by way of half; of 0.25 x x in int8_t; of relu(2 k) in int8_t, k = 40 x in int16_t;
+// of relu of k, k = 8 x in int32_t; of relu(x x + x); of x, which is then added by what SetStoreAtomicConfig says.
 extern "C" __global__ __aicore__ void composites(GM_ADDR x, GM_ADDR z) {
   static_assert(CountLeadingZero(0x0100000000000020) == 7 && CountLeadingZero(0) == 64);
-  static_assert(CountBitsCntSameAsSignBit(0x0100000000000020) == 6 && CountBitsCntSameAsSignBit(-1) == -1 && CountBitsCntSameAsSignBit(0) == -1);
-  static_assert(GetSFFValue<1>(0x1000000000000100) == 8 && GetSFFValue<0>(~uint64_t{0}) == -1 && GetBitCount<1>(33) == 2 && GetBitCount<0>(33) == 62);
+  static_assert(CountBitsCntSameAsSignBit(0x0100000000000020) == 6 && CountBitsCntSameAsSignBit(-1) == -1 &&
+                CountBitsCntSameAsSignBit(0) == -1);
+  static_assert(GetSFFValue<1>(0x1000000000000100) == 8 && GetSFFValue<0>(~uint64_t{0}) == -1 &&
+                GetBitCount<1>(33) == 2 && GetBitCount<0>(33) == 62);
   TPipe pipe;
   TBuf<TPosition::VECCALC> values, results, halves, wholes, bytes;
   for (auto* each : {&values, &halves, &wholes, &bytes}) pipe.InitBuffer(*each, 2 * kCount * 4);
@@ -303,8 +313,8 @@ extern "C" __global__ __aicore__ void composites(GM_ADDR x, GM_ADDR z) {
   assert(type == 0 && what == 0 && GetTaskRatio() == 1);
 }
 
-// The elements 0 and 2 of each repeat of 64. z: 0 the sum, 8 the least, 16 the greatest, from 64 on what Copy and then Axpy
-// write over zeros.
+// The elements 0 and 2 of each repeat of 64. z: 0 the sum, 8 the least, 16 the greatest, from 64 on what Copy and then
+// Axpy write over zeros.
 extern "C" __global__ __aicore__ void masked(GM_ADDR x, GM_ADDR z) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> values, work, results;
@@ -323,8 +333,10 @@ extern "C" __global__ __aicore__ void masked(GM_ADDR x, GM_ADDR z) {
   copy_out(z, r, 64 + 2 * kCount);
 }
 
-// 104 of 128 values are there, as in a last tile; Compare and Select take a multiple of 256 bytes. z: those above 0, else 0.
-template <bool compared> __aicore__ inline void chosen(GM_ADDR x, GM_ADDR z, uint32_t out) {
+// 104 of 128 values are there, as in a last tile; Compare and Select take a multiple of 256 bytes. z: those above 0,
+// else 0.
+template <bool compared>
+__aicore__ inline void chosen(GM_ADDR x, GM_ADDR z, uint32_t out) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> values, bits, results;
   for (auto* each : {&values, &bits, &results}) pipe.InitBuffer(*each, kCount * 4);
@@ -382,8 +394,8 @@ extern "C" __global__ __aicore__ void elements(GM_ADDR x, GM_ADDR z) {
   in.FreeTensor(v);
 }
 
-// z: 64 floats a part: what Select took by bits of Compare with masks, of scalars, of a register; Gather, CreateVecIndex
-// and MulAddDst with masks; shifts with rounding.
+// z: 64 floats a part: what Select took by bits of Compare with masks, of scalars, of a register; Gather,
+// CreateVecIndex and MulAddDst with masks; shifts with rounding.
 extern "C" __global__ __aicore__ void chosen_by_masks(GM_ADDR x, GM_ADDR z) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> values, others, results, bits, places, halves, wholes;
@@ -441,7 +453,8 @@ extern "C" __global__ __aicore__ void chosen_by_masks(GM_ADDR x, GM_ADDR z) {
   copy_out(z, r, 12 * 64);
 }
 
-// z: 16 conversions of single numbers; 16 sums of eight, by both names; quotients and remainders of 7 by x[0], which is 0.
+// z: 16 conversions of single numbers; 16 sums of eight, by both names; quotients and remainders of 7 by x[0], which is
+// 0.
 extern "C" __global__ __aicore__ void singles(GM_ADDR x, GM_ADDR z) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> values, results;
@@ -474,8 +487,8 @@ extern "C" __global__ __aicore__ void singles(GM_ADDR x, GM_ADDR z) {
   copy_out(z, r, 64);
 }
 
-// x: 64 numbers of int16_t; z: 128 bytes, of each block of 32 the lower half by one factor, the upper by another one; then
-// 128 by factors for each of 16, as numbers without a sign, in the upper halves.
+// x: 64 numbers of int16_t; z: 128 bytes, of each block of 32 the lower half by one factor, the upper by another one;
+// then 128 by factors for each of 16, as numbers without a sign, in the upper halves.
 extern "C" __global__ __aicore__ void dequantized(GM_ADDR x, GM_ADDR z) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> values, results, table;
@@ -554,3 +567,6 @@ extern "C" __global__ __aicore__ void by_elements(GM_ADDR x, GM_ADDR z) {
   Select(to[3 * kCount], mask, from, -1.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kCount);
   copy_out(z, to, 4 * kCount);
 }
+
+static_assert(std::is_same_v<decltype(TBuffAddr().bufferHandle), TBufHandle> &&
+              std::is_same_v<decltype(LocalTensor<half>().GetBufferHandle()), TBufHandle>);

@@ -122,3 +122,16 @@ def test_locks_between_pipes() -> None:
 def test_atomic_operations_of_scalars_and_limits() -> None:
     y, report = run("counted", None, (6,), "uint32", cores=3)
     assert clean(report) and y.tolist() == [11, 20, 8, 127, 0x7F800000, 0x0400]
+
+
+def test_the_first_element_of_a_tensor_is_copied() -> None:
+    x = np.arange(64, dtype=np.float32)
+    y, report = run("first_copied", x, (64,))
+    assert clean(report) and np.array_equal(y, np.full(64, 8, np.float32))
+
+
+def test_conversions_to_whole_numbers_saturate_unless_the_control_register_leaves_it_to_them() -> None:
+    x = np.array([65537, -40000, 7.5, -np.inf] * 16, dtype=np.float32)
+    y, report = run("cut_or_kept", x, (128,), "int32")
+    assert clean(report), report.errors
+    assert y[:4].tolist() == [32767, -32768, 7, -32768] and y[64:68].tolist() == [1, 25536, 7, -32768]

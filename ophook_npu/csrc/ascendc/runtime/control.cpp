@@ -1,5 +1,6 @@
-// The control register of a core, as the pages of its functions list its bits. What is computed here does not depend on
-// it, and floats never saturate: a value is taken if it is the one that stands there at first, or the one that says
+// The control register of a core, as the pages of its functions list its bits. Bit 60 says whether a conversion of
+// registers to whole numbers saturates by its own SatMode (`reg_saturates`). What else is computed here does not depend
+// on it, and floats never saturate: a value is taken if it is the one that stands there at first, or the one that says
 // what is computed.
 #include "core.h"
 

@@ -201,8 +201,13 @@ bool Core::usable(const Local& tensor, const char* call, At at) {
   }
   const Buffer& b = buffers[size_t(tensor.buffer)];
   if (b.state != Buffer::kPlain && (b.generation != tensor.generation || b.state == Buffer::kFree)) {
-    report(Kind::use_after_free, call, at, "the tensor was given back by FreeTensor before", describe(tensor));
-    return false;
+    // Its memory holds what it held until the queue gives it away.
+    const bool its_last = b.state == Buffer::kFree && tensor.generation + 1 == b.generation;
+    report(its_last ? Kind::free_and_used : Kind::use_after_free, call, at,
+           its_last ? "the tensor was given back by FreeTensor before, and nobody has taken it since"
+                    : "the tensor was given back by FreeTensor before",
+           describe(tensor));
+    return its_last;
   }
   return true;
 }

@@ -68,6 +68,7 @@ struct Buffer {
   At taken{nullptr, 0};      // of the last AllocTensor, EnQue or DeQue
   Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
   bool given_back = false;   // by the pipe that took it, without EnQue
+  Clock filled{};            // what that pipe knew then
 };
 // As a vector; the first four take no memory of their own, and seldom are there more.
 template <typename T>

@@ -409,7 +409,8 @@ Local queue_alloc(Queue& queue, At at) {
     q->next = at_place + 1;
     b.state = Buffer::kTaken;
     b.taken = at;
-    c.join(fills(q->from), b.emptied, !b.given_back && fills(q->from) != empties(q->to));
+    c.join(fills(q->from), b.emptied, fills(q->from) != empties(q->to));
+    if (b.given_back) c.join(fills(q->from), b.filled, false);
     c.settle();
     if (c.launch.checks()) c.memory->at(b.memory).forget(b.offset, b.bytes);
     return view_of(c, id);
@@ -475,11 +476,10 @@ void queue_free(Queue& queue, Local tensor, At at) {
   }
   c.begin(empties(q->to), "FreeTensor", at);
   b->emptied = c.snapshot(empties(q->to));
-  // A tensor that was never enqueued is still the filling pipe's.
+  // A tensor that was never enqueued is still the filling pipe's, which has waited for no more than the emptying one
+  // has.
   b->given_back = b->state == Buffer::kTaken;
-  if (b->given_back) {
-    b->emptied.learn(c.snapshot(fills(q->from)));
-  }
+  if (b->given_back) b->filled = c.snapshot(fills(q->from));
   b->state = Buffer::kFree;
   b->taken = at;
   ++b->generation;

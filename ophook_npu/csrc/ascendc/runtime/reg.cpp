@@ -154,6 +154,7 @@ void reg_scatter(const char* call, void* base, const uint64_t* index, const uint
   }
 }
 
+bool reg_saturates() { return !(core().control >> 60 & 1); }  // control.cpp keeps what differs from the usual 1
 void reg_convert(Dtype from, Dtype to, int mode, bool saturated, const void* in, void* out) {
   if (AscendC::RoundMode(mode) <= AscendC::RoundMode::CAST_NONE) mode = int(AscendC::RoundMode::CAST_RINT);
   const long double value = value_of(from, in);

@@ -161,6 +161,25 @@ void takes_a_buffer_that_is_still_filled(ARGUMENTS) {
 }
 EXPORT(takes_a_buffer_that_is_still_filled)
 
+// What empties the buffer has waited for the copy, by an event of the kernel's own; the next copy waits for it.
+template <bool wrong>
+void takes_a_buffer_that_nobody_enqueued(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> both;
+  pipe.InitBuffer(both, 1, kBytes);
+  for (GM_ADDR from : {x, y}) {
+    LocalTensor<float> t = both.AllocTensor<float>();
+    DataCopy(t, part(from), kCount);  // FAULT copies_overlap
+    if (!wrong) {
+      SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0), WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+      DataCopy(part(z), t, kCount);
+    }
+    both.FreeTensor(t);
+  }
+}
+EXPORT(takes_a_buffer_that_nobody_enqueued)
+
 template <bool wrong>
 void copies_out_twice_without_a_barrier(ARGUMENTS) {
   TPipe pipe;

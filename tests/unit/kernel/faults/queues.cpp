@@ -147,15 +147,33 @@ void used_after_free(ARGUMENTS) {
   TBuf<TPosition::VECCALC> buffer;
   pipe.InitBuffer(in, 1, kBytes);
   pipe.InitBuffer(buffer, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>(), other;
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);
+  t = in.DeQue<float>();
+  if (wrong) in.FreeTensor(t), other = in.AllocTensor<float>();
+  Adds(buffer.Get<float>(), t, 1.0f, kCount);  // FAULT use_after_free
+  in.FreeTensor(wrong ? other : t);
+}
+EXPORT(used_after_free)
+
+template <bool wrong>
+void used_before_it_is_taken_again(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(in, 1, kBytes);
+  pipe.InitBuffer(buffer, kBytes);
   LocalTensor<float> t = in.AllocTensor<float>();
   DataCopy(t, part(x), kCount);
   in.EnQue(t);
   t = in.DeQue<float>();
   if (wrong) in.FreeTensor(t);
-  Adds(buffer.Get<float>(), t, 1.0f, kCount);  // FAULT use_after_free
+  Adds(buffer.Get<float>(), t, 1.0f, kCount);  // FAULT free_and_used
   if (!wrong) in.FreeTensor(t);
 }
-EXPORT(used_after_free)
+EXPORT(used_before_it_is_taken_again)
 
 template <bool wrong>
 void freed_twice(ARGUMENTS) {
@@ -251,7 +269,8 @@ class Halves {
   template <class T>
   bool InitBuffer(T& queue, uint8_t count, uint32_t bytes) {
     queue.InitStartBufHandle(GetBufHandle(GetCurBufSize()), count, bytes);
-    for (uint32_t i = 0; i < count; ++i) queue.InitBufHandle(this, i, GetBufHandle(uint8_t(GetCurBufSize() + i)), GetCurAddr() + i * bytes, bytes);
+    for (uint32_t i = 0; i < count; ++i)
+      queue.InitBufHandle(this, i, GetBufHandle(uint8_t(GetCurBufSize() + i)), GetCurAddr() + i * bytes, bytes);
     SetCurAddr(GetCurAddr() + count * bytes);
     SetCurBufSize(uint8_t(GetCurBufSize() + count));
     return true;
@@ -277,11 +296,11 @@ void loops_until_something_is_computed(ARGUMENTS) {
   TPipe pipe;
   In in;
   pipe.InitBuffer(in, 1, kBytes);
-  LocalTensor<float> t = in.AllocTensor<float>();
-  if (wrong) in.FreeTensor(t);
+  LocalTensor<float> t = in.AllocTensor<float>(), other = t;
+  if (wrong) in.FreeTensor(t), other = in.AllocTensor<float>();
   do {
     Duplicate(t, 1.0f, kCount);  // FAULT use_after_free
   } while (wrong);
-  in.FreeTensor(t);
+  in.FreeTensor(other);
 }
 EXPORT(loops_until_something_is_computed)

@@ -38,7 +38,7 @@ constexpr StoreDist dist_of(StoreDist first, size_t size) {
 template <typename To, typename From, RoundMode round, SatMode saturates, RegLayout layout>
 void convert(Vec<To>& dst, Vec<From>& src, Mask& mask) {
   static constexpr reg::CastTrait trait{layout, saturates, reg::MaskMergeMode::ZEROING, round};
-  reg::Cast<To, From, trait>(dst, src, mask);
+  reg::details::cast<trait, true>(dst, src, mask);  // its name says whether it saturates
 }
 inline void mask_pieces(Mask& dst, const auto& src, int16_t part, uint32_t pieces, At where) {
   if (part < 0 || uint32_t(part) >= pieces)

@@ -118,6 +118,14 @@ OPHOOK_FLEXIBLE(Ors, Ors, "int16_t, uint16_t, int64_t, uint64_t", "int16_t, uint
 #undef OPHOOK_FLEXIBLE
 #undef OPHOOK_FLEXIBLE_OVER
 
+template <typename T>
+__aicore__ inline void Duplicate(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,
+                                 ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::Scalar value{};
+  if (ophook::rt::first_element("Duplicate", src.view(), dst.view(), value, at))
+    ophook::rt::duplicate(dst.view(), value, cover::count(count), {}, at);
+}
+
 // Of a scalar on the left the comparison is turned round.
 #define OPHOOK_COMPARES_OVER(types, cover_, step, ...)                                                                \
   template <typename T0 = BinaryDefaultType, typename T1 = BinaryDefaultType, bool isSetMask = true,                  \

@@ -1,4 +1,4 @@
-// What an Ascend 950 has for scalars: the limits of data types, and atomic operations on global memory.
+// What an Ascend 950 has for scalars: the limits of data types, atomic operations on global memory, and waiting.
 #pragma once
 
 #include <limits>
@@ -7,6 +7,9 @@
 #include "vector.h"
 
 namespace AscendC {
+
+template <int count = 1>  // cycles; a kernel takes none here
+__aicore__ inline void Nop() {}
 
 // Of floats by their bits; an instruction fills a tensor with each.
 template <typename T>

@@ -5,8 +5,6 @@
 
 namespace AscendC {
 
-using TBufHandle = uint8_t*;
-
 // A queue's properties for its third template argument; those that are not looked at are reserved.
 struct TQueConfig {
   bool nd2nz = false, nz2nd = false;  // an Atlas inference product's alone

@@ -189,9 +189,9 @@ To converted(const From& from, RoundMode mode, SatMode saturation) {
   }
   return to;
 }
-}  // namespace details
-template <typename T = DefaultType, typename F = DefaultType, CastTrait trait = castTrait, typename U, typename V>
-__simd_callee__ inline void Cast(U& dstReg, V& srcReg, MaskReg& mask) {
+// `own`: it says itself whether it saturates, whatever the control register says.
+template <CastTrait trait, bool own, typename U, typename V>
+void cast(U& dstReg, V& srcReg, MaskReg& mask) {
   using To = typename U::ActualT;
   using From = typename V::ActualT;
   constexpr const char* letters = details::roundings<From, To>();
@@ -206,15 +206,22 @@ __simd_callee__ inline void Cast(U& dstReg, V& srcReg, MaskReg& mask) {
   constexpr uint32_t from_step = V::kLanes / lanes, to_step = U::kLanes / lanes;
   static_assert(place < from_step * to_step, "Cast has not this RegLayout for the data types");
   U result = details::zeroed<U>();
+  const bool whole = !own && std::is_integral_v<To>;
+  const SatMode saturation = whole && ophook::rt::reg_saturates() ? SatMode::SAT : trait.satMode;
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     const uint32_t from = lane * from_step + (from_step > 1 ? place : 0),
                    to = lane * to_step + (to_step > 1 ? place : 0);
     if (!details::on<V>(mask, lane * from_step)) continue;
     const From source = details::get(srcReg, from);
-    const To value = details::converted<To>(source, trait.roundMode, trait.satMode);
+    const To value = details::converted<To>(source, trait.roundMode, saturation);
     details::put(result, to, value, details::known(srcReg, from));
   }
   dstReg = result;
+}
+}  // namespace details
+template <typename T = DefaultType, typename F = DefaultType, CastTrait trait = castTrait, typename U, typename V>
+__simd_callee__ inline void Cast(U& dstReg, V& srcReg, MaskReg& mask) {
+  details::cast<trait, false>(dstReg, srcReg, mask);
 }
 template <typename T = DefaultType, RoundMode roundMode = RoundMode::CAST_NONE,
           MaskMergeMode mode = MaskMergeMode::ZEROING, details::AReg U>

@@ -9,6 +9,7 @@
 
 #define __simd_vf__
 #define __simd_callee__
+#define __no_simd_vf_fusion__  // vector functions are not fused here
 
 namespace ophook::rt {
 // From the unified buffer: `known` says of each byte whether it was ever written. `align`: what the address has to be
@@ -26,6 +27,8 @@ OPHOOK_RT void reg_gather(const char* call, const void* base, const uint64_t* in
                           uint32_t count, uint32_t size, uint32_t align, uint8_t* to, uint8_t* known, At at);
 OPHOOK_RT void reg_scatter(const char* call, void* base, const uint64_t* index, const uint8_t* chosen, uint32_t count,
                            uint32_t size, const uint8_t* from, const uint8_t* known, At at);
+// Whether conversions to whole numbers saturate whatever they say themselves: bit 60 of the control register.
+OPHOOK_RT bool reg_saturates();
 OPHOOK_RT void reg_convert(Dtype from, Dtype to, int mode, bool saturated, const void* in, void* out);
 OPHOOK_RT SqueezedBytes& squeezed();
 struct CastsOfRegisters;  // complete where the C interface is included

@@ -49,11 +49,11 @@ __aicore__ constexpr inline int64_t ScalarGetSFFValue(uint64_t valueIn) {
 }  // namespace AscendC
 
 // The instructions, as the vendor's programs call them; a kernel's own functions of these names go before them.
-#define OPHOOK_INSTRUCTION(name, Type, function)                                                                     \
-  template <typename T, typename... None>                                                                            \
-  __aicore__ constexpr inline std::enable_if_t<!sizeof...(None) && std::is_same_v<T, Type>, int64_t> name(T value,   \
-                                                                                                          None...) { \
-    return AscendC::function(value);                                                                                 \
+#define OPHOOK_INSTRUCTION(name, Type, function)                                                                   \
+  template <typename T, typename... None>                                                                          \
+  __aicore__ constexpr inline std::enable_if_t<!sizeof...(None) && std::is_integral_v<T>, int64_t> name(T value,   \
+                                                                                                        None...) { \
+    return AscendC::function(Type(value));                                                                         \
   }
 OPHOOK_INSTRUCTION(clz, uint64_t, CountLeadingZero)
 OPHOOK_INSTRUCTION(sflbits, int64_t, CountBitsCntSameAsSignBit)

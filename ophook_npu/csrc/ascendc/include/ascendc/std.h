@@ -18,7 +18,8 @@ using std::conditional, std::enable_if, std::integral_constant, std::is_array, s
     std::is_convertible;
 using std::conditional_t, std::enable_if_t, std::integer_sequence, std::index_sequence, std::make_index_sequence,
     std::make_integer_sequence;
-using std::forward, std::get, std::make_tuple, std::tie, std::tuple, std::tuple_element, std::tuple_size;
+using std::forward, std::forward_as_tuple, std::get, std::make_tuple, std::tie, std::tuple, std::tuple_cat,
+    std::tuple_element, std::tuple_size;
 using std::is_lvalue_reference_v, std::is_rvalue_reference_v, std::tuple_size_v;
 template <size_t v>
 using Int = integral_constant<size_t, v>;

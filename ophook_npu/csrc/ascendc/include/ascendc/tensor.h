@@ -116,6 +116,8 @@ class Element {
 template <typename T, typename Tensor>
 using IfElement = std::enable_if_t<std::is_same_v<typename Element<Tensor>::T, T>>;
 
+using TBufHandle = uint8_t*;
+
 // Where a tensor lies. Programs that do without a TPipe write it down: a position; a byte of its memory, as a number or
 // as what a pointer to it is; and how many bytes, where 0 is all that is left.
 struct TBuffAddr : private ophook::rt::Local {
@@ -124,6 +126,7 @@ struct TBuffAddr : private ophook::rt::Local {
   uint8_t logicPos = 0;
   uint32_t dataLen = 0;
   uint64_t bufferAddr = 0;
+  TBufHandle bufferHandle = nullptr;  // what a program's own pool knows a buffer by
 
   Local local() const {
     if (logicPos != position || bufferAddr != offset) return ophook::rt::local_told(logicPos, bufferAddr, dataLen);
@@ -202,7 +205,11 @@ class LocalTensor {
   __aicore__ void SetAddrWithOffset(LocalTensor<S>& src, uint32_t offset) {
     *this = LocalTensor(src[offset].view());
   }
-  __aicore__ void SetAddr(const TBuffAddr& address) { *this = LocalTensor(address.local()); }
+  __aicore__ void SetAddr(const TBuffAddr& address) {
+    *this = LocalTensor(address.local());
+    address_.bufferHandle = address.bufferHandle;
+  }
+  __aicore__ TBufHandle GetBufferHandle() const { return address_.bufferHandle; }
   template <typename U>
   __aicore__ LocalTensor<U> ReinterpretCast() const {
     return LocalTensor<U>(view());

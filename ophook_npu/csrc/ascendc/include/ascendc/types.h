@@ -42,8 +42,9 @@
 #endif
 #include "ascendc/architecture.h"
 #include "ascendc/c_numbers_8.h"
-#if defined(OPHOOK_ASC_PROGRAM) && __NPU_ARCH__ == 3510
-// There kernels of threads and others stand in one source: kernel/threads.py knows the others by this.
+#if defined(OPHOOK_ASC_PROGRAM) && (__NPU_ARCH__ == 3510 || defined(OPHOOK_MARKED))
+// There kernels of threads and others stand in one source: kernel/threads.py knows the others by this. And sim/sides.py
+// tells the AI core's functions from the host's.
 #undef __aicore__
 #define __aicore__ __attribute__((ophook_aicore))
 #endif
