@@ -289,6 +289,19 @@ class Project:
         return native.host(str(self.host_library()))
 
     @functools.cached_property
+    def tiling(self) -> Any:
+        """The library that has the tilings: the same, or `tiled_by`'s."""
+        return self.host
+
+    def tiles(self, type: str) -> bool:
+        """Whether the host side has a tiling function of the operator."""
+        asked = getattr(self.host, "ascendc_tiles", None)  # not in what an older version built
+        return bool(asked and asked(type.encode()))
+
+    def tiled_by(self, other: Project) -> None:
+        self.tiling = other.host
+
+    @functools.cached_property
     def prototypes(self) -> dict[str, Prototype]:
         """By operator type. Builds the host side."""
 

@@ -71,7 +71,7 @@ class _Anything:
 
 
 class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """``tbe`` and ``impl``, whatever is asked of them."""
+    """``tbe``, ``impl`` and, in newer releases, ``asc_op_compile_base``, whatever is asked of them."""
 
     def __init__(self, soc: str, family: str) -> None:
         self.made: list[str] = []
@@ -86,7 +86,7 @@ class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         }
 
     def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] not in ("tbe", "impl"):
+        if name.partition(".")[0] not in ("tbe", "impl", "asc_op_compile_base"):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
@@ -133,7 +133,7 @@ def _hosts(start: Sequence[Path]) -> Iterator[Path]:
     """Host sides: of this build first, then of installed packages, as the device's compiler looks for them."""
     for place in start:
         for folder in place.parents:
-            yield from sorted(folder.glob(f"autogen*/{HOST}"))
+            yield from sorted(folder.glob(f"autogen*/**/{HOST}"))
     packages = [Path(one) for one in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if one]
     if opp := os.environ.get("ASCEND_OPP_PATH"):
         packages += sorted(Path(opp, "vendors").glob("*"))
@@ -153,13 +153,21 @@ def _with_options(host: Path, op_type: str, source: Path, options: Sequence[str]
 
 
 def _project(op_type: str, asked: Compilation, places: Sequence[Path]) -> Project:
+    found: Project | None = None
     for host in _hosts(places):
         try:
             project = _with_options(host, op_type, asked.source, asked.options)
         except OphookError:  # another vendor's
             continue
-        if op_type in project.prototypes:
-            return project
+        if found is None and op_type in project.prototypes:
+            if project.tiles(op_type):
+                return project
+            found = project
+        elif found and project.tiles(op_type):  # its tiling is in a library of its own
+            found.tiled_by(project)
+            return found
+    if found:
+        return found
     raise OphookError(
         "opc", f"no library has the host side of {op_type}",
         todo="build the project's op_host first, or let ASCEND_CUSTOM_OPP_PATH name the installed package",

@@ -137,6 +137,11 @@ const char* ascendc_templates(const char* type) {
   return text.c_str();
 }
 
+int ascendc_tiles(const char* type) {
+  const Functions* found = registered_functions(type);
+  return found && found->tiling ? 1 : 0;
+}
+
 const void* ascendc_functions(const char* type) { return registered_functions(type); }
 
 int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, size_t capacity) {
