@@ -487,7 +487,7 @@ def _lay_out_headers(include: Path) -> None:
         for top, header in headers
     }
     # Ours include them, and declare what they do not.
-    for folder, name in (("acl", "acl_rt"), ("graph", "operator_reg")):
+    for folder, name in (("acl", "acl_rt"), ("ge", "ge_api"), ("ge", "ge_ir_build"), ("graph", "operator_reg")):
         found[include / folder / f"{name}_wheel.h"] = acl / folder / f"{name}.h"
     # hccl.h names its neighbours so: another one with each torch_npu.
     found |= {include / "third_party" / header.relative_to(third_party): header for _, header in headers}

@@ -38,6 +38,7 @@
 #include "graph/types.h"
 #include "ophook_opdev_c.h"
 #include "platform.h"
+#include "tiling/platform/platform_ascendc.h"
 
 // ---- containers, types and formats ----
 namespace op {
@@ -329,6 +330,8 @@ struct aclTensor : op::Object {
     return told.data ? static_cast<char*>(told.data) + told.offset * int64_t(op::TypeSize(op::DataType(told.dtype)))
                      : nullptr;
   }
+  const aclTensor* GetTensor() const { return this; }
+  void* GetAddr() const { return GetData(); }
   int64_t Numel() const { return GetViewShape().GetShapeSize(); }
   int64_t Size() const { return Numel(); }
   bool IsEmpty() const { return Numel() == 0; }
@@ -795,6 +798,10 @@ void unused(const Args&...) {}
 
 }  // namespace internal
 
+inline fe::PlatFormInfos* PlatformInfo::GetPlatformInfos() const {
+  return const_cast<fe::PlatFormInfos*>(platform_ascendc::platform_now());
+}
+
 inline bool IsContiguous(const aclTensor* tensor) {
   if (!tensor) return true;
   const Shape shape = tensor->GetViewShape();
@@ -855,8 +862,8 @@ inline aclnnStatus CopyNpuToNpu(const aclTensor* source, const aclTensor* target
 #define OP_ATTR(...) (::op::internal::Attributes{::op::internal::values_of(__VA_ARGS__)})
 #define OP_WORKSPACE(...) (::op::internal::Workspaces{::op::internal::values_of(__VA_ARGS__)})
 #define OP_OUTSHAPE(...) (::op::internal::OutShape(__VA_ARGS__))
-#define OP_MODE(...) (::op::internal::Mode{})
-#define OP_OPTION(...) (::op::internal::Mode{})
+#define OP_MODE(...) (::op::internal::unused(__VA_ARGS__), ::op::internal::Mode{})
+#define OP_OPTION(...) (::op::internal::unused(__VA_ARGS__), ::op::internal::Mode{})
 #define OP_EMPTY_ARG (::op::internal::Empty{})
 #define OP_ATTR_NAMES ::op::FVector<std::string>
 

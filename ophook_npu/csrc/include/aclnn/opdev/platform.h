@@ -8,6 +8,10 @@
 #include "acl/acl_rt.h"
 #include "platform/soc_spec.h"
 
+namespace fe {
+struct PlatFormInfos;
+}
+
 namespace op {
 
 // The numbers are ours: programs compare names.
@@ -61,6 +65,7 @@ class PlatformInfo {
   int64_t GetBlockSize() const { return 32; }  // bytes
   uint32_t GetCubeCoreNum() const { return cores(ACL_DEV_ATTR_CUBE_CORE_NUM); }
   uint32_t GetVectorCoreNum() const { return cores(ACL_DEV_ATTR_VECTOR_CORE_NUM); }
+  fe::PlatFormInfos* GetPlatformInfos() const;  // of opdev's other headers
   bool Valid() const { return GetSocVersion() != SocVersion::RESERVED_VERSION; }
 
  private:
