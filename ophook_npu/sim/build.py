@@ -63,7 +63,8 @@ _OTHER_NAMES = {
             "ascend_dump",
         )
     ),
-    "libge_runner.so": ("libgert.so", "liblowering.so", "libge_compiler.so"),  # operators with C++ of their own link to them
+    # Operators with C++ of their own link to them.
+    "libge_runner.so": ("libgert.so", "liblowering.so", "libge_compiler.so"),
     "libmsprofiler.so": ("libprofapi.so",),
     # Tilings stand in headers; they take shapes of the graph engine, and what tells of the processor.
     "libgraph.so": ("libgraph_base.so", "libmetadef.so", "libtiling_api.so", "libtiling_api.a"),

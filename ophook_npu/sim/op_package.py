@@ -235,8 +235,9 @@ def _described(what: str, file: str, out: str, *places: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Of npu_op_package: ``build FILE OUT``, ``run FILE OUT PLACE``, ``install FILE OUT PLACE``.
 
-    Of projects with libraries of their own: ``tables BUILD PACKAGE``. Of msopgen's projects: ``system``, ``info INI JSON``, ``pack NAME PACKAGE FILE``, ``kernels AUTOGEN SOURCES
-    COMPUTE_UNIT OUT [OPERATOR:COMPUTE_UNITS:OPTION …]``. Of libophook_kernel.so: ``shipped``.
+    Of projects with libraries of their own: ``tables BUILD PACKAGE``. Of msopgen's projects: ``system``, ``info INI
+    JSON``, ``pack NAME PACKAGE FILE``, ``kernels AUTOGEN SOURCES COMPUTE_UNIT OUT [OPERATOR:COMPUTE_UNITS:OPTION …]``.
+    Of libophook_kernel.so: ``shipped``.
     """
     what, *others = arguments or sys.argv[1:]
     try:

@@ -32,17 +32,20 @@ target_link_libraries(gen_op_host PRIVATE exe_graph register c_sec)
 add_custom_target(generated
     COMMAND env OPS_PROTO_SEPARATE=1 OPS_PROJECT_NAME=aclnnExc OPS_ACLNN_GEN=0
         ${ASCEND_DIR}/tools/opbuild/op_build $<TARGET_FILE:gen_op_host> ${autogen}
-    COMMAND ${ASCEND_DIR}/bin/op_package kernels ${autogen} ${CMAKE_SOURCE_DIR}/op_kernel ascend910b ${CMAKE_BINARY_DIR}/kernels)
+    COMMAND ${ASCEND_DIR}/bin/op_package kernels ${autogen} ${CMAKE_SOURCE_DIR}/op_kernel ascend910b
+        ${CMAKE_BINARY_DIR}/kernels)
 add_dependencies(generated gen_op_host)
-install(DIRECTORY ${CMAKE_BINARY_DIR}/kernels/ DESTINATION packages/vendors/mine_math/op_impl/ai_core/tbe/kernel/ascend910b)
-install(FILES op_api/aclnn_sum_of_both.h DESTINATION packages/vendors/mine_math/op_api/include)
+set(package packages/vendors/mine_math)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/kernels/ DESTINATION ${package}/op_impl/ai_core/tbe/kernel/ascend910b)
+install(FILES op_api/aclnn_sum_of_both.h DESTINATION ${package}/op_api/include)
 
 npu_op_library(cust_opapi ACLNN)
 target_sources(cust_opapi PRIVATE op_api/aclnn_sum_of_both.cpp)
 npu_op_library(cust_opmaster TILING)
 target_sources(cust_opmaster PRIVATE op_host/add_custom.cpp)
 npu_op_library(cust_proto GRAPH op_host/add_custom.cpp)
-add_es_library_and_whl(ES_LINKABLE_AND_ALL_TARGET es_math OPP_PROTO_TARGET cust_proto OUTPUT_PATH ${CMAKE_BINARY_DIR}/es)
+add_es_library_and_whl(ES_LINKABLE_AND_ALL_TARGET es_math OPP_PROTO_TARGET cust_proto
+    OUTPUT_PATH ${CMAKE_BINARY_DIR}/es)
 npu_op_package(cann-ops-mine TYPE RUN CONFIG ENABLE_SOURCE_PACKAGE True ENABLE_BINARY_PACKAGE True
     INSTALL_PATH ${CMAKE_BINARY_DIR}/out VENDOR_NAME mine_math ENABLE_DEFAULT_PACKAGE_NAME_RULE False)
 npu_op_package_add(cann-ops-mine LIBRARY cust_opapi cust_opmaster cust_proto)
@@ -134,7 +137,8 @@ int main() {
   for (int i = 0; i < 3; ++i) {
     failed |= aclrtMalloc(&device[i], bytes, ACL_MEM_MALLOC_HUGE_FIRST);
     if (i < 2) failed |= aclrtMemcpy(device[i], bytes, host[i].data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
-    tensor[i] = aclCreateTensor(dims, 2, i < 2 ? ACL_FLOAT : ACL_INT32, i ? rows : turned, 0, ACL_FORMAT_ND, dims, 2, device[i]);
+    const aclDataType type = i < 2 ? ACL_FLOAT : ACL_INT32;
+    tensor[i] = aclCreateTensor(dims, 2, type, i ? rows : turned, 0, ACL_FORMAT_ND, dims, 2, device[i]);
   }
   failed |= aclnnSumOfBothGetWorkspaceSize(tensor[0], tensor[1], tensor[2], &size, &executor);
   void* workspace = nullptr;
@@ -173,8 +177,9 @@ def test_own_functions_run_kernels_of_their_package_and_operators_of_the_table(t
     (project / "CMakeLists.txt").write_text(OPERATORS.replace("@MACHINE", platform.machine()))
     (tmp_path / "main.cpp").write_text(MAIN)
     (tmp_path / "opp" / "vendors").mkdir(parents=True)
-    build = "cmake -S operators -B build && cmake --build build --target generated && cmake --build build --target package"
-    done = shell(f"{build} && ./build/out/cann-ops-mine.run", tmp_path)
+    build = "cmake --build build --target"
+    steps = ("cmake -S operators -B build", f"{build} generated", f"{build} package", "./build/out/cann-ops-mine.run")
+    done = shell(" && ".join(steps), tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'Self-extractable archive "cann-ops-mine.run" successfully created.' in done.stdout
     installed = tmp_path / "opp" / "vendors" / "mine_math"

@@ -32,7 +32,9 @@ struct Described {
   } shapes[3];  // as ophook_opdev_shape gives them
   at::DimVector original;
   int32_t view_format = 0, original_format = 0;
+  int64_t storage_offset = 0;  // in elements
   bool of_workspace = false;
+  bool of_executor = false;  // then it lives until the call has run, and its place may be told after it was noted
   std::shared_ptr<Storage> storage;  // null: the caller's
 };
 
@@ -51,9 +53,10 @@ Described& described(const aclTensor& tensor) {
 struct Noted {
   struct Side {
     std::vector<aclTensor> tensors;
-    std::vector<bool> given;     // of each tensor
-    std::vector<size_t> counts;  // tensors of each parameter
-    std::vector<bool> listed;    // of each parameter
+    std::vector<const aclTensor*> origins;  // of each tensor, where it is the executor's
+    std::vector<bool> given;                // of each tensor
+    std::vector<size_t> counts;             // tensors of each parameter
+    std::vector<bool> listed;               // of each parameter
   };
   struct Attribute {
     int32_t kind;
@@ -73,8 +76,9 @@ struct Noted {
 void take(Noted::Side& side, const ophook_opdev_value* values, uint64_t count) {
   const auto add = [&](const aclTensor* tensor) {
     live("a tensor of an operator", tensor);
-    if (tensor) described(*tensor);
+    if (tensor) described(*tensor);  // the copy shares it
     side.given.push_back(tensor != nullptr);
+    side.origins.push_back(tensor && tensor->described->of_executor ? tensor : nullptr);
     side.tensors.push_back(tensor ? *tensor : aclTensor{});
   };
   for (uint64_t i = 0; i < count; ++i) {
@@ -256,11 +260,15 @@ struct Recorded final : PendingCall {
     return workspace_size = at;
   }
 
-  static void* address(const aclTensor& tensor, void* workspace) {
-    const Described& about = *tensor.described;
-    if (!about.storage || (!about.of_workspace && !about.storage->on_host)) return tensor.data;
-    if (about.storage->on_host) return about.storage->values.data();
-    return static_cast<char*>(workspace) + about.storage->offset;
+  // The tensor at its place in memory.
+  static aclTensor placed(const Noted::Side& side, size_t i, void* workspace) {
+    aclTensor out = side.tensors[i];
+    const aclTensor& now = side.origins[i] ? *side.origins[i] : out;
+    const Described& about = *now.described;
+    out.data = now.data, out.offset = now.offset + about.storage_offset;
+    if (about.storage && about.storage->on_host) out.data = about.storage->values.data();
+    else if (about.storage && about.of_workspace) out.data = static_cast<char*>(workspace) + about.storage->offset;
+    return out;
   }
 
   std::vector<at::Tensor> tensors_of(const Noted& noted, const Noted::Side& side, void* workspace) const {
@@ -268,10 +276,9 @@ struct Recorded final : PendingCall {
     for (size_t i = 0; i < side.tensors.size(); ++i) {
       out.emplace_back();
       if (!side.given[i]) continue;
-      aclTensor placed = side.tensors[i];
-      placed.data = address(placed, workspace);
-      out.back() = convert(&placed);
-      const bool on_host = placed.described->storage && placed.described->storage->on_host;
+      const aclTensor at = placed(side, i, workspace);
+      out.back() = convert(&at);
+      const bool on_host = at.described->storage && at.described->storage->on_host;
       if (!on_host) reachable(noted.type.empty() ? "a tensor" : noted.type.c_str(), out.back());
     }
     return out;
@@ -349,8 +356,7 @@ struct Made {
       for (size_t k = 0; k < given.counts[i]; ++k, ++at) {
         own.push_back(nullptr);
         if (!given.given[at]) continue;
-        aclTensor* made = objects().make<aclTensor>(given.tensors[at]);
-        made->data = Recorded::address(*made, workspace);
+        aclTensor* made = objects().make<aclTensor>(Recorded::placed(given, at, workspace));
         tensors.push_back(made), own.back() = made;
       }
       if (given.listed[i]) {
@@ -440,7 +446,7 @@ void describe(aclTensor& tensor, const ophook_opdev_tensor& in) {
   Described& about = described(tensor);
   set(about.original, in.original, in.original_rank);
   about.view_format = in.view_format, about.original_format = in.original_format;
-  about.of_workspace = in.of_workspace != 0;
+  about.storage_offset = in.storage_offset, about.of_workspace = in.of_workspace != 0;
 }
 
 // Calls the function; what it throws becomes the message, and `failed` the answer.
@@ -493,7 +499,7 @@ SIM_API void ophook_opdev_get(const aclTensor* tensor, ophook_opdev_tensor* out)
   get(tensor->storage_sizes, out->storage, out->storage_rank), get(about.original, out->original, out->original_rank);
   out->dtype = tensor->dtype, out->storage_format = tensor->format;
   out->view_format = about.view_format, out->original_format = about.original_format;
-  out->offset = tensor->offset;
+  out->offset = tensor->offset, out->storage_offset = about.storage_offset;
   out->on_host = about.storage && about.storage->on_host, out->of_workspace = about.of_workspace;
   out->data = out->on_host ? about.storage->values.data() : tensor->data;
 }
@@ -578,7 +584,7 @@ SIM_API aclTensor* ophook_opdev_make(aclOpExecutor* executor, const ophook_opdev
     storage->on_host = like->on_host != 0;
     if (values) storage->values.assign(static_cast<const char*>(values), static_cast<const char*>(values) + bytes);
     made->described->storage = storage;
-    made->described->of_workspace = !storage->on_host;
+    made->described->of_workspace = !storage->on_host, made->described->of_executor = true;
     return made;
   });
 }
@@ -594,6 +600,7 @@ SIM_API aclTensor* ophook_opdev_view(aclOpExecutor* executor, const aclTensor* o
     describe(*made, *as);
     made->data = of->data;
     made->described->storage = about.storage, made->described->of_workspace = about.of_workspace;
+    made->described->storage_offset = about.storage_offset, made->described->of_executor = true;
     return made;
   });
 }

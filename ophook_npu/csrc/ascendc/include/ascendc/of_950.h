@@ -1,5 +1,5 @@
-// Instructions that Ascend 950 alone has and that headers of CANN's operators name for every product: they are declared,
-// and a kernel that calls one does not compile.
+// Instructions that Ascend 950 alone has and that headers of CANN's operators name for every product: they are
+// declared, and a kernel that calls one does not compile.
 #pragma once
 
 namespace AscendC {
@@ -8,9 +8,9 @@ template <typename...>
 constexpr bool here = false;
 }
 
-#define OPHOOK_OF_950(name)                                                        \
-  template <typename... Given>                                                     \
-  __aicore__ inline void name(const Given&...) {                                   \
+#define OPHOOK_OF_950(name)                                                          \
+  template <typename... Given>                                                       \
+  __aicore__ inline void name(const Given&...) {                                     \
     static_assert(of_950::here<Given...>, #name " is an instruction of Ascend 950"); \
   }
 OPHOOK_OF_950(Ands)
@@ -20,5 +20,17 @@ template <typename T, RoundMode roundMode, typename... Given>
 __aicore__ inline void Truncate(const Given&...) {
   static_assert(of_950::here<Given...>, "Truncate is an instruction of Ascend 950");
 }
+
+class Mutex {
+ public:
+  template <pipe_t pipe>
+  static __aicore__ inline void Lock(const uint8_t) {
+    static_assert(pipe == pipe_t(-1), "Mutex: Ascend 950 has it");
+  }
+  template <pipe_t pipe>
+  static __aicore__ inline void Unlock(const uint8_t) {
+    static_assert(pipe == pipe_t(-1), "Mutex: Ascend 950 has it");
+  }
+};
 
 }  // namespace AscendC

@@ -319,7 +319,7 @@ struct aclTensor : op::Object {
     return op::Strides(told.strides, told.strides + told.view_rank);
   }
   int64_t GetViewOffset() const { return get().offset; }
-  int64_t GetStorageOffset() const { return get().offset; }
+  int64_t GetStorageOffset() const { return get().storage_offset; }
   op::DataType GetDataType() const { return op::DataType(get().dtype); }
   op::Format GetViewFormat() const { return op::Format(get().view_format); }
   op::Format GetStorageFormat() const { return op::Format(get().storage_format); }
@@ -327,7 +327,8 @@ struct aclTensor : op::Object {
   void* GetStorageAddr() const { return get().data; }
   void* GetData() const {
     const auto told = get();
-    return told.data ? static_cast<char*>(told.data) + told.offset * int64_t(op::TypeSize(op::DataType(told.dtype)))
+    return told.data ? static_cast<char*>(told.data) +
+                           (told.offset + told.storage_offset) * int64_t(op::TypeSize(op::DataType(told.dtype)))
                      : nullptr;
   }
   const aclTensor* GetTensor() const { return this; }
@@ -357,7 +358,7 @@ struct aclTensor : op::Object {
     ophook_opdev_set(this, &told);
   }
   void SetViewOffset(int64_t offset) const { change(&ophook_opdev_tensor::offset, offset); }
-  void SetStorageOffset(int64_t offset) const { change(&ophook_opdev_tensor::offset, offset); }
+  void SetStorageOffset(int64_t offset) const { change(&ophook_opdev_tensor::storage_offset, offset); }
   void SetDataType(op::DataType type) const { change(&ophook_opdev_tensor::dtype, int32_t(type)); }
   void SetViewFormat(op::Format format) const { change(&ophook_opdev_tensor::view_format, int32_t(format)); }
   void SetStorageFormat(op::Format format) const { change(&ophook_opdev_tensor::storage_format, int32_t(format)); }

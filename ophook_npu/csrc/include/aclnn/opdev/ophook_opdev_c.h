@@ -12,8 +12,8 @@ typedef struct ophook_opdev_tensor {
   int64_t view[25], strides[25], storage[25], original[25];
   int32_t view_rank, storage_rank, original_rank;
   int32_t dtype, view_format, storage_format, original_format;
-  int64_t offset;  // in elements
-  void* data;      // start of the storage
+  int64_t offset, storage_offset;  // in elements: of the view, and of what it is a view of
+  void* data;                      // start of the storage
   int32_t on_host, of_workspace;
 } ophook_opdev_tensor;
 
