@@ -79,13 +79,13 @@ def build(library: Path, out: Path) -> list[str]:
         for soc in prototype.socs:
             by_soc[soc].append(prototype)
     for soc, own in by_soc.items():
-        text = "\n".join(line for prototype in own for line in _info(prototype))
+        text = "\n".join(line for prototype in own for line in _info(prototype, soc))
         (out / f"aic-{soc}-ops-info.ini").write_text(text + "\n")
     shutil.copy(library, out / HOST)
     return left
 
 
-def _info(prototype: Prototype) -> Iterator[str]:
+def _info(prototype: Prototype, soc: str) -> Iterator[str]:
     choices = prototype.combinations()
     yield f"[{prototype.type}]"
     for side, parameters in (("input", prototype.inputs), ("output", prototype.outputs)):
@@ -105,8 +105,9 @@ def _info(prototype: Prototype) -> Iterator[str]:
         if not attribute.required and attribute.default is not None:
             yield f"{name}.defaultValue={_text(attribute)}"
     yield from (f"{flag}.flag=true" for flag in ("dynamicShapeSupport", "dynamicRankSupport", "dynamicCompileStatic"))
-    yield f"opFile.value={prototype.file}"
-    yield f"opInterface.value={prototype.function}"
+    file, function = next(((file, function) for of, file, function in prototype.kernels if of == soc), ("", ""))
+    yield f"opFile.value={file or prototype.snake}"
+    yield f"opInterface.value={function or prototype.snake}"
 
 
 def _attribute_type(attribute: Attribute) -> str:

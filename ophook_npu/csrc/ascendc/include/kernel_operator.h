@@ -34,5 +34,4 @@
 #include "ascendc/simt_older.h"
 #else
 #include "ascendc/cube.h"
-#include "ascendc/of_950.h"
 #endif
