@@ -253,11 +253,16 @@ struct Recorded final : PendingCall {
       storage->bytes = std::max(storage->bytes, bytes);
     }
     for (const auto& storage : storages) {
-      if (storage->on_host) continue;
+      if (storage->on_host) storage->bytes = has_kernels() ? storage->values.size() : 0;
       storage->offset = at;
       at += (storage->bytes + 511) / 512 * 512;
     }
     return workspace_size = at;
+  }
+
+  // A kernel reads on the device what the host tells it.
+  bool has_kernels() const {
+    return std::any_of(operators.begin(), operators.end(), [](const Noted& one) { return one.kernel != nullptr; });
   }
 
   // The tensor at its place in memory.
@@ -285,6 +290,9 @@ struct Recorded final : PendingCall {
   }
 
   void run(void* workspace) override {
+    for (const auto& storage : storages)
+      if (storage->on_host && storage->bytes)
+        std::memcpy(static_cast<char*>(workspace) + storage->offset, storage->values.data(), storage->bytes);
     for (const Noted& noted : operators) {
       if (noted.kernel) run_kernel(noted, workspace);
       else run_row(noted, workspace);
@@ -357,6 +365,8 @@ struct Made {
         own.push_back(nullptr);
         if (!given.given[at]) continue;
         aclTensor* made = objects().make<aclTensor>(Recorded::placed(given, at, workspace));
+        if (const Storage* storage = made->described->storage.get(); storage && storage->on_host)
+          made->data = static_cast<char*>(workspace) + storage->offset;
         tensors.push_back(made), own.back() = made;
       }
       if (given.listed[i]) {
