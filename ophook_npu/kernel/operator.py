@@ -163,7 +163,7 @@ class Kernel:
     def _entry(self, key: tuple[Any, ...]) -> Entry:
         *pairs, debug = key
         project, prototype = self.project, self.prototype
-        prelude = project.host.ascendc_prelude(prototype.type.encode()).decode()
+        prelude = project.tiling.ascendc_prelude(prototype.type.encode()).decode()
         source = project.kernel_source(prototype)
         templates = declared(project, prototype)
         macros = project.macros(prototype, dict(pairs)) | find(self.settings.soc).macros

@@ -341,19 +341,25 @@ aclnnStatus {type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor* exec
 """
 
 
-def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], kind: int, begin: str = "aclnn") -> str:
-    """The two phases of one operator, in C++.
+_OBJECTS = """#include "package/kernel_package.h"
 
-    Args:
-        variants: choices of data types, with the file of each one's kernel.
-        kind: of the cores that it runs on; -1: as its kernel says.
-        begin: of their names.
-    """
-    type_, same, name = prototype.type, _same_as(prototype), begin + prototype.type
+struct aclIntArray;
+struct aclFloatArray;
+struct aclBoolArray;
+struct aclScalar;
+struct aclScalarList;
+struct aclTensorList;
+"""
+
+
+def _row(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _data(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]]) -> str:
+    """What the structures of one operator refer to, in C++."""
+    type_, same = prototype.type, _same_as(prototype)
     parameters = [*prototype.inputs, *prototype.outputs]
-
-    def row(values: Sequence[object]) -> str:
-        return ", ".join(map(str, values))
 
     def initial(p: OpParameter, choice: dict[str, int]) -> str:
         start = p.starts_with(choice[p.name]) if p.name in choice else None
@@ -365,13 +371,56 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
         return p.to if p.to >= 0 or not p.scalar else p.dtypes[0]
 
     dtypes = "".join(
-        f"const int32_t k{type_}Types{i}[] = {{{row([choice.get(p.name, -1) for p in parameters])}}};\n"
-        f"const ophook_initial k{type_}Initial{i}[] = {{{row([initial(p, choice) for p in prototype.outputs])}}};\n"
+        f"const int32_t k{type_}Types{i}[] = {{{_row([choice.get(p.name, -1) for p in parameters])}}};\n"
+        f"const ophook_initial k{type_}Initial{i}[] = {{{_row([initial(p, choice) for p in prototype.outputs])}}};\n"
         for i, (choice, _) in enumerate(variants)
     )
-    choices = row([f'{{k{type_}Types{i}, "{file}", k{type_}Initial{i}}}' for i, (_, file) in enumerate(variants)])
-    names = row([f'"{p.name}"' for p in parameters])
+    choices = _row([f'{{k{type_}Types{i}, "{file}", k{type_}Initial{i}}}' for i, (_, file) in enumerate(variants)])
+    names = _row([f'"{p.name}"' for p in parameters])
     groups = [[a.name for a in prototype.attrs].index(name) for name in prototype.groups]
+    return f"""namespace {{
+{dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
+const char* const k{type_}Names[] = {{{names}}};
+const int32_t k{type_}Optional[] = {{{_row([*(int(p.kind == OPTIONAL) for p in (*prototype.inputs, *prototype.outputs)), 0])}}};
+const int32_t k{type_}Becomes[] = {{{_row([*(becomes(p) for p in prototype.inputs), 0])}}};
+const int32_t k{type_}Same[] = {{{_row(same)}}};
+const int32_t k{type_}Computed[] = {{{_row([*(int(p.computed) for p in prototype.outputs), 0])}}};
+const size_t k{type_}Groups[] = {{{_row([*groups, 0])}}};
+}}
+"""
+
+
+def _operator(prototype: Prototype, phase: int, kind: int, count: int) -> str:
+    """The structure that a first phase hands over, in C++; its name is ``kTYPE`` and the phase."""
+    type_, own = prototype.type, f"k{prototype.type}{phase}"
+    parameters = [*prototype.inputs, *prototype.outputs]
+    return f"""namespace {{
+const int32_t {own}Forms[] = {{{_row([_form_in(p, phase) for p in parameters])}}};
+const ophook_operator {own} = {{"{type_}", "{prototype.function}", {kind}, {len(prototype.inputs)}, {len(prototype.outputs)}, {count},
+    k{type_}Names, {own}Forms, k{type_}Optional, k{type_}Becomes, k{type_}Same, k{type_}Computed,
+    {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names, k{type_}Groups, {len(prototype.groups)}}};
+}}
+"""
+
+
+def table(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]]) -> str:
+    """What the project's own aclnn functions run the operator's kernel by, all inputs being tensors, in C++."""
+    type_ = prototype.type
+    return f"""{_OBJECTS}{_data(prototype, variants)}{_operator(prototype, _OF_GRAPHS, -1, len(variants))}\
+extern "C" OPHOOK_PACKAGE_API const ophook_operator* const ophook_operator_{type_};
+extern "C" const ophook_operator* const ophook_operator_{type_} = &k{type_}{_OF_GRAPHS};
+"""
+
+
+def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], kind: int, begin: str = "aclnn") -> str:
+    """The two phases of one operator, in C++.
+
+    Args:
+        variants: choices of data types, with the file of each one's kernel.
+        kind: of the cores that it runs on; -1: as its kernel says.
+        begin: of their names.
+    """
+    type_, same, name = prototype.type, _same_as(prototype), begin + prototype.type
     inputs, attributes = len(prototype.inputs), len(prototype.attrs)
     phases = ""
     for function, phase in _functions(prototype, begin):
@@ -385,38 +434,16 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
             f"ophook_attributes[{k}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
             for k, a in enumerate(prototype.attrs)
         )
-        phases += f"""namespace {{
-const int32_t {own}Forms[] = {{{row([_form_in(p, phase) for p in parameters])}}};
-const ophook_operator {own} = {{"{type_}", "{prototype.function}", {kind}, {inputs}, {len(prototype.outputs)}, {len(variants)},
-    k{type_}Names, {own}Forms, k{type_}Optional, k{type_}Becomes, k{type_}Same, k{type_}Computed,
-    {int(prototype.launches_empty)}, k{type_}Choices, k{type_}Names, k{type_}Groups, {len(groups)}}};
-}}
-extern "C" OPHOOK_PACKAGE_API int {function}({row([*signature, _LAST])})
+        phases += f"""{_operator(prototype, phase, kind, len(variants))}\
+extern "C" OPHOOK_PACKAGE_API int {function}({_row([*signature, _LAST])})
 {{
-    const aclTensor* ophook_inputs[] = {{{row([f"{_AS_TENSOR}({name})" for name in given[:inputs]])}}};
-    const aclTensor* ophook_outputs[] = {{{row(outputs)}}};
+    const aclTensor* ophook_inputs[] = {{{_row([f"{_AS_TENSOR}({name})" for name in given[:inputs]])}}};
+    const aclTensor* ophook_outputs[] = {{{_row(outputs)}}};
     ophook_attribute ophook_attributes[{max(1, attributes)}] = {{}};
 {taken}    return ophook_package_begin(&{own}, ophook_inputs, ophook_attributes, {attributes}, ophook_outputs, workspaceSize, executor);
 }}
 """
-    return f"""#include "package/kernel_package.h"
-
-struct aclIntArray;
-struct aclFloatArray;
-struct aclBoolArray;
-struct aclScalar;
-struct aclScalarList;
-struct aclTensorList;
-namespace {{
-{dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
-const char* const k{type_}Names[] = {{{names}}};
-const int32_t k{type_}Optional[] = {{{row([*(int(p.kind == OPTIONAL) for p in (*prototype.inputs, *prototype.outputs)), 0])}}};
-const int32_t k{type_}Becomes[] = {{{row([*(becomes(p) for p in prototype.inputs), 0])}}};
-const int32_t k{type_}Same[] = {{{row(same)}}};
-const int32_t k{type_}Computed[] = {{{row([*(int(p.computed) for p in prototype.outputs), 0])}}};
-const size_t k{type_}Groups[] = {{{row([*groups, 0])}}};
-}}
-{phases}extern "C" OPHOOK_PACKAGE_API int {name}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
+    return f"""{_OBJECTS}{_data(prototype, variants)}{phases}extern "C" OPHOOK_PACKAGE_API int {name}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
 {{
     return ophook_package_launch("{name}", workspace, size, executor, stream);
 }}

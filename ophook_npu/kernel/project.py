@@ -90,6 +90,8 @@ class Prototype:
     """The kernel's file and function where the OpDef names them (opFile.value, opInterface.value)."""
     refused: str = ""
     """Why it cannot be run here."""
+    kernels: tuple[tuple[str, str, str], ...] = ()
+    """By product what the OpDef names, where it names something."""
 
     def refuse(self) -> None:
         """Raises:
@@ -157,12 +159,14 @@ def _sources(folder: Path) -> list[Path]:
 
 _MOST_GROUPS = 2
 _REGBASE = ("ascend950", "ascend910_95")
+_ATLAS = ("ascend910b", "ascend910_93")
 
 
 def _kernel(row: dict[str, Any]) -> tuple[str, str]:
-    """That of Atlas A2 and A3; Ascend 950's often has another one."""
+    """That of Atlas A2 and A3; other products often have another one."""
     of_others = [soc for soc in row["socs"] if soc not in _REGBASE]
-    rows = [named for soc, *named in row.get("kernels", []) if soc not in _REGBASE or not of_others]
+    chosen = [soc for soc in of_others if soc in _ATLAS] or of_others or row["socs"]
+    rows = [named for soc, *named in row.get("kernels", []) if soc in chosen]
     return (rows[0][0], rows[0][1]) if rows else ("", "")
 
 
@@ -289,6 +293,19 @@ class Project:
         return native.host(str(self.host_library()))
 
     @functools.cached_property
+    def tiling(self) -> Any:
+        """The library that has the tilings: the same, or `tiled_by`'s."""
+        return self.host
+
+    def tiles(self, type: str) -> bool:
+        """Whether the host side has a tiling function of the operator."""
+        asked = getattr(self.host, "ascendc_tiles", None)  # not in what an older version built
+        return bool(asked and asked(type.encode()))
+
+    def tiled_by(self, other: Project) -> None:
+        self.tiling = other.host
+
+    @functools.cached_property
     def prototypes(self) -> dict[str, Prototype]:
         """By operator type. Builds the host side."""
 
@@ -317,7 +334,7 @@ class Project:
                 row["type"], *parameters(row),
                 tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
                 tuple(row["socs"]), row["infer"], row["launches_empty"], _groups(row), _kernel(row),
-                row["refused"],
+                row["refused"], tuple(map(tuple, row.get("kernels", ()))),
             )
             for row in json.loads(self.host.ascendc_describe())
         }  # fmt: skip

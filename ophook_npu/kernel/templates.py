@@ -27,7 +27,7 @@ def declared(project: Project, prototype: Prototype) -> dict[str, Any]:
     header, because its tiling adds the key up itself, it is the header that the kernel includes.
     """
     ask = prototype.type.encode()
-    templates: dict[str, Any] = json.loads(project.host.ascendc_templates(ask))
+    templates: dict[str, Any] = json.loads(project.tiling.ascendc_templates(ask))
     header = None if templates else _declaring(project.kernel_source(prototype), project.roots)
     if header is None:
         return templates

@@ -63,7 +63,8 @@ _OTHER_NAMES = {
             "ascend_dump",
         )
     ),
-    "libge_runner.so": ("libgert.so", "liblowering.so"),  # operators with C++ of their own link to them
+    # Operators with C++ of their own link to them.
+    "libge_runner.so": ("libgert.so", "liblowering.so", "libge_compiler.so"),
     "libmsprofiler.so": ("libprofapi.so",),
     # Tilings stand in headers; they take shapes of the graph engine, and what tells of the processor.
     "libgraph.so": (
@@ -77,6 +78,7 @@ _OTHER_NAMES = {
         for name in ("error_manager", "mmpa", "npu_drv_camodel", "pem_davinci", "register", "rt2_registry")
     ),
     "libascendalog.so": ("libunified_dlog.so",),
+    "libc_sec.so": ("libc_sec.a",),
 }
 
 # Packages that operators' builds ask for by share/info/PACKAGE/version.info. Something here stands for each.
@@ -291,6 +293,7 @@ def _link_vendor_package(parts: Parts, root: Path) -> None:
     put_together(parts, folder, root / "lib64", (f"-Wl,-rpath,$ORIGIN/{up}/lib64",))
     # A project that links its own host side gets ours into its libraries, by a library that all of them name.
     shutil.copy(compilers.host_archive(), root / "lib64" / "libexe_graph.a")
+    (root / "lib64" / "librt2_registry.a").symlink_to("libexe_graph.a")  # which some of them take as a whole
 
 
 def _take(ready: Prebuilt, root: Path) -> None:
@@ -380,16 +383,15 @@ def _lay_out_releases(root: Path) -> None:
     for release in CANN_VERSIONS:
         about = root / home(release) / f"{machine}-linux" / "ascend_toolkit_install.info"
         about.parent.mkdir(parents=True)
-        # What the folder of the release has is in that of its machine, and some builds go there.
-        for entry in everything:
-            (about.parent / entry.name).symlink_to(Path("../..") / entry.name)
         (about.parent / "ccec_compiler").symlink_to(Path("../../compiler/ccec_compiler"))
         (about.parent / "simulator").symlink_to(Path("../../tools/simulator"))
         (about.parent / "asc").mkdir()  # where the headers of Ascend C are from CANN 9 on, and builds look for them
         (about.parent / "asc" / "include").symlink_to("../include")
         about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch={machine}\nos=linux\n")
         for entry in everything:
+            # Newer releases have everything below the machine's folder, and links to it.
             (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)
+            (about.parent / entry.name).symlink_to(Path("..") / entry.name)
 
 
 def _lay_out_plugins(site: Path) -> None:
@@ -420,11 +422,12 @@ def _lay_out_msprof(root: Path) -> None:
 
 def _lay_out_compiler(root: Path) -> None:
     """The compiler of programs that launch their own kernels, and what makes their language known to CMake."""
-    shutil.copytree(CSRC / "package" / "cmake", root / "cmake", ignore=shutil.ignore_patterns("ascendc"))
+    shutil.copytree(CSRC / "package" / "cmake", root / "cmake", ignore=shutil.ignore_patterns("ascendc", "Find*"))
     shutil.copytree(CSRC / "package" / "cmake" / "ascendc", root / "tikcpp" / "ascendc_kernel_cmake")
     _lay_out_language(root / "cmake", "AICPU")
     # What projects of their own start from.
     shutil.copytree(CSRC / "package" / "msopgen", root / "tools" / "op_project_templates" / "ascendc" / "customize")
+    (root / "tools" / "opbuild").symlink_to(Path("../toolkit/tools/opbuild"))
     for folder in ("compiler", "tools"):  # of older releases
         (root / folder / "tikcpp").symlink_to(Path("..") / "tikcpp")
     # Where scripts look for the compiler itself.
@@ -436,7 +439,7 @@ def _lay_out_compiler(root: Path) -> None:
     (twin / "cmake").symlink_to(Path("../../../cmake"))
     # The compiler's name in older releases, which sample projects of theirs ask for.
     places = {"bisheng": "driver", "ccec": "driver", "msopprof": "opprof", "mssanitizer": "sanitizer"}
-    places |= {name: name for name in ("atc", "op_package", "opc", "msopgen")}
+    places |= {name: name for name in ("atc", "op_package", "opc", "msopgen")} | {"asc_opc": "opc"}
     places = {f"bin/{name}": module for name, module in places.items()}
     places |= {"toolkit/tools/opbuild/op_build": "op_build", "python/site-packages/bin/msopgen": "msopgen"}
     for place, module in places.items():
@@ -495,7 +498,7 @@ def _lay_out_headers(include: Path) -> None:
         for top, header in headers
     }
     # Ours include them, and declare what they do not.
-    for folder, name in (("acl", "acl_rt"), ("graph", "operator_reg")):
+    for folder, name in (("acl", "acl_rt"), ("ge", "ge_api"), ("ge", "ge_ir_build"), ("graph", "operator_reg")):
         found[include / folder / f"{name}_wheel.h"] = acl / folder / f"{name}.h"
     # hccl.h names its neighbours so: another one with each torch_npu.
     found |= {include / "third_party" / header.relative_to(third_party): header for _, header in headers}
@@ -514,9 +517,28 @@ def _lay_out_headers(include: Path) -> None:
             (include / name).parent.mkdir(parents=True, exist_ok=True)
             (include / name).write_text(f'#include "{host / target}"\n')
     # CANN has it among its private headers.
+    private = include.parent / "pkg_inc"
     registry = Path("base") / "registry" / "op_impl_space_registry_v2.h"
-    (include.parent / "pkg_inc" / registry).parent.mkdir(parents=True)
-    (include.parent / "pkg_inc" / registry).write_text(f'#include "{host / registry}"\n')
+    (private / registry).parent.mkdir(parents=True)
+    (private / registry).write_text(f'#include "{host / registry}"\n')
+    (private / "runtime").symlink_to(Path("..") / "include" / "runtime")
+    (private / "base" / "dlog_pub.h").symlink_to(Path("../../include/dlog_pub.h"))
+    _with_formats(include / "graph" / "types.h")
+    cmake = include / "ge" / "cmake"
+    cmake.mkdir(parents=True, exist_ok=True)
+    shutil.copy(CSRC / "package" / "cmake" / "FindGenerateEsPackage.cmake", cmake)
+
+
+_FORMATS = {"FORMAT_FRACTAL_NZ_C0_2": 52, "FORMAT_FRACTAL_NZ_C0_4": 53, "FORMAT_FRACTAL_NZ_C0_8": 54}
+
+
+def _with_formats(types: Path) -> None:
+    """Put the graph engine's newer formats, which AscendCL has, beside those of torch_npu's wheel."""
+    text = types.read_text()
+    last = "FORMAT_FRACTAL_NZ_C0_32 = ::C_FORMAT_FRACTAL_NZ_C0_32,"
+    newer = "".join(f"\n    {name} = {number}," for name, number in _FORMATS.items() if name not in text)
+    types.unlink()
+    types.write_text(text.replace(last, last + newer))
 
 
 def info(root: Path) -> dict[str, object]:

@@ -8,6 +8,7 @@ what calls `opc`.
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import sys
 from collections import defaultdict
@@ -21,7 +22,9 @@ from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Pro
 from ophook_npu.soc import CSRC
 
 HOST = "libophook_ops.so"  # the host side, where opc finds it
+TABLES = "ophook_operators.cpp"  # what own aclnn functions find a package's kernels by
 TILING = "op_tiling/liboptiling.so"  # and where an installed package has it
+INFERENCE = "libcust_opsproto_rt2.0.so"
 _KINDS = {DYNAMIC: "dynamic", OPTIONAL: "optional"}
 # By the number of a data type, as these files name them; others are DT_… in small letters.
 _TYPES = {0: "float32", 11: "double", 27: "bfloat16"}
@@ -52,27 +55,37 @@ def build(library: Path, out: Path) -> list[str]:
             continue
         left += [f"{prototype.type}: no kernel for {types}" for types in prototype.without_type()]
         made.append(prototype)
+    # Repositories whose own build calls op_build have tilings and inferences in libraries of their own.
+    apart = os.environ.get("OPS_PROTO_SEPARATE") == "1"
+    tables = ""
     for prototype in made:
         files = [(choice, f"{prototype.snake}_{i}.so") for i, choice in enumerate(prototype.combinations())]
+        tables += package.table(prototype, files)
+        if os.environ.get("OPS_ACLNN_GEN") == "0":  # the functions are the project's own
+            continue
         text = package.aclnn(prototype, files, -1, begin).replace('"package/', f'"{CSRC}/package/')
         text = f"#define OPHOOK_KERNEL_BY_NAME\n{text}"
         (out / f"{begin}_{prototype.snake}.cpp").write_text(text)
         (out / f"{begin}_{prototype.snake}.h").write_text(package.header(prototype, begin))
-    texts = [package.proto(prototype, f"op_impl/ai_core/tbe/{TILING}") for prototype in made]
+    (out / TABLES).write_text(tables.replace('"package/', f'"{CSRC}/package/'))
+    host = f"op_proto/lib/linux/{platform.machine()}/{INFERENCE}" if apart else f"op_impl/ai_core/tbe/{TILING}"
+    texts = [package.proto(prototype, host) for prototype in made]
     (out / "op_proto.cc").write_text("".join(texts).replace('"ascendc/', f'"{CSRC}/ascendc/'))
     (out / "op_proto.h").write_text(package.proto_header(made))
+    for prototype in made if apart else ():
+        (out / f"{prototype.snake}_proto.h").write_text(package.proto_header([prototype]))
     by_soc: dict[str, list[Prototype]] = defaultdict(list)
     for prototype in made:
         for soc in prototype.socs:
             by_soc[soc].append(prototype)
     for soc, own in by_soc.items():
-        text = "\n".join(line for prototype in own for line in _info(prototype))
+        text = "\n".join(line for prototype in own for line in _info(prototype, soc))
         (out / f"aic-{soc}-ops-info.ini").write_text(text + "\n")
     shutil.copy(library, out / HOST)
     return left
 
 
-def _info(prototype: Prototype) -> Iterator[str]:
+def _info(prototype: Prototype, soc: str) -> Iterator[str]:
     choices = prototype.combinations()
     yield f"[{prototype.type}]"
     for side, parameters in (("input", prototype.inputs), ("output", prototype.outputs)):
@@ -92,8 +105,9 @@ def _info(prototype: Prototype) -> Iterator[str]:
         if not attribute.required and attribute.default is not None:
             yield f"{name}.defaultValue={_text(attribute)}"
     yield from (f"{flag}.flag=true" for flag in ("dynamicShapeSupport", "dynamicRankSupport", "dynamicCompileStatic"))
-    yield f"opFile.value={prototype.file}"
-    yield f"opInterface.value={prototype.function}"
+    file, function = next(((file, function) for of, file, function in prototype.kernels if of == soc), ("", ""))
+    yield f"opFile.value={file or prototype.snake}"
+    yield f"opInterface.value={function or prototype.snake}"
 
 
 def _attribute_type(attribute: Attribute) -> str:
@@ -108,8 +122,13 @@ def _text(attribute: Attribute) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    given = list(arguments or sys.argv[1:])
+    if "--aicpu" in given:  # LIBRARY FOLDER --aicpu: a list of operators, which the project's scripts make JSON of
+        print("[WARNING] OpDef::AICPU is not simulated: the package has no AI CPU kernels", file=sys.stderr)
+        Path(given[1], "aicpu_kernel.ini").write_text("")
+        return 0
     try:
-        library, out = map(Path, arguments or sys.argv[1:])
+        library, out = map(Path, given)
     except ValueError:
         print("op_build LIBRARY FOLDER: two arguments", file=sys.stderr)
         return 2

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import platform
 import shutil
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ophook_npu import toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import package
 from ophook_npu.kernel.project import Project
@@ -195,6 +197,31 @@ def install(description: Description, package: Path, place: Path) -> None:
     config.write_text(_CONFIG.replace("@NAME", name))
 
 
+def tables(build: Path, package: Path) -> None:
+    """What op_build has written of a project that has libraries of its own, compiled into the package: by what its own
+    aclnn functions find kernels, and prototypes for graphs.
+
+    Raises:
+        OphookError: something does not compile.
+    """
+    from ophook_npu.sim.op_build import TABLES
+
+    root = Path(os.environ["ASCEND_HOME_PATH"])
+    flags = ["-shared", "-fPIC", "-Og", "-std=c++17", f"-I{root / 'include'}", f"-L{root / 'lib64'}"]
+    graph = ["-D_GLIBCXX_USE_CXX11_ABI=0", "-lexe_graph", "-lregister", "-ltiling_api"]
+    of_graphs = f"op_proto/lib/linux/{platform.machine()}/libophook_opsproto.so"
+    libraries = ((TABLES, "op_api/lib/libophook_operators.so", ["-lophook_kernel"]), ("op_proto.cc", of_graphs, graph))
+    for source, place, own in libraries:
+        # Lists for products that are not built are empty.
+        found = [one for one in sorted(build.glob(f"autogen*/**/{source}")) if one.stat().st_size]
+        if found:
+            (package / place).parent.mkdir(parents=True, exist_ok=True)
+            command = [*toolchain.compiler(), *map(str, found), "-o", str(package / place), *flags, *own]
+            done = toolchain.run(command)
+            if done.returncode:
+                raise OphookError(_WHERE, f"{source} of {build} does not compile: {done.stderr.strip()}")
+
+
 def _described(what: str, file: str, out: str, *places: str) -> None:
     description, package = Description.read(Path(file)), Path(out)
     if what == "build":
@@ -208,8 +235,9 @@ def _described(what: str, file: str, out: str, *places: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Of npu_op_package: ``build FILE OUT``, ``run FILE OUT PLACE``, ``install FILE OUT PLACE``.
 
-    Of msopgen's projects: ``system``, ``info INI JSON``, ``pack NAME PACKAGE FILE``, ``kernels AUTOGEN SOURCES
-    COMPUTE_UNIT OUT [OPERATOR:COMPUTE_UNITS:OPTION …]``. Of libophook_kernel.so: ``shipped``.
+    Of projects with libraries of their own: ``tables BUILD PACKAGE``. Of msopgen's projects: ``system``, ``info INI
+    JSON``, ``pack NAME PACKAGE FILE``, ``kernels AUTOGEN SOURCES COMPUTE_UNIT OUT [OPERATOR:COMPUTE_UNITS:OPTION …]``.
+    Of libophook_kernel.so: ``shipped``.
     """
     what, *others = arguments or sys.argv[1:]
     try:
@@ -223,6 +251,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _info(Path(others[0]), Path(others[1]))
         elif what == "pack":
             pack(others[0], Path(others[1]), Path(others[2]))
+        elif what == "tables":
+            tables(Path(others[0]), Path(others[1]))
         elif what == "kernels":
             from ophook_npu.sim import opc
 

@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from ophook_npu.errors import OphookError
+from ophook_npu.kernel.memory import DTYPES
 from ophook_npu.kernel.operator import Kernel
 from ophook_npu.kernel.project import OpParameter, Project, Prototype
 from ophook_npu.kernel.socs import any_of
@@ -71,7 +72,7 @@ class _Anything:
 
 
 class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """``tbe`` and ``impl``, whatever is asked of them."""
+    """``tbe``, ``impl`` and, in newer releases, ``asc_op_compile_base``, whatever is asked of them."""
 
     def __init__(self, soc: str, family: str) -> None:
         self.made: list[str] = []
@@ -86,7 +87,7 @@ class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         }
 
     def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] not in ("tbe", "impl"):
+        if name.partition(".")[0] not in ("tbe", "impl", "asc_op_compile_base"):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
@@ -133,7 +134,7 @@ def _hosts(start: Sequence[Path]) -> Iterator[Path]:
     """Host sides: of this build first, then of installed packages, as the device's compiler looks for them."""
     for place in start:
         for folder in place.parents:
-            yield from sorted(folder.glob(f"autogen*/{HOST}"))
+            yield from sorted(folder.glob(f"autogen*/**/{HOST}"))
     packages = [Path(one) for one in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if one]
     if opp := os.environ.get("ASCEND_OPP_PATH"):
         packages += sorted(Path(opp, "vendors").glob("*"))
@@ -153,23 +154,35 @@ def _with_options(host: Path, op_type: str, source: Path, options: Sequence[str]
 
 
 def _project(op_type: str, asked: Compilation, places: Sequence[Path]) -> Project:
+    found: Project | None = None
     for host in _hosts(places):
         try:
             project = _with_options(host, op_type, asked.source, asked.options)
         except OphookError:  # another vendor's
             continue
-        if op_type in project.prototypes:
-            return project
+        if found is None and op_type in project.prototypes:
+            if project.tiles(op_type):
+                return project
+            found = project
+        elif found and project.tiles(op_type):  # its tiling is in a library of its own
+            found.tiled_by(project)
+            return found
+    if found:
+        return found
     raise OphookError(
         "opc", f"no library has the host side of {op_type}",
         todo="build the project's op_host first, or let ASCEND_CUSTOM_OPP_PATH name the installed package",
     )  # fmt: skip
 
 
+def _types(node: dict[str, Any]) -> dict[str, str]:
+    described = [one[0] if isinstance(one, list) else one for one in (*node["inputs"], *node["outputs"])]
+    return {one["name"]: one["dtype"] for one in described if one}
+
+
 def _choice(kernel: Kernel, node: dict[str, Any]) -> int:
     """Which of the operator's choices of data types a description is."""
-    described = [one[0] if isinstance(one, list) else one for one in (*node["inputs"], *node["outputs"])]
-    given = {one["name"]: one["dtype"] for one in described if one}
+    given = _types(node)
     for i, choice in enumerate(kernel.prototype.combinations()):
         if all(type_name(dtype) == given.get(name, type_name(dtype)) for name, dtype in choice.items()):
             return i
@@ -199,6 +212,13 @@ def _compile(options: argparse.Namespace, op_type: str, node: dict[str, Any]) ->
     asked = compilation(source, options.main_func, operands, options.soc_version, _family(options.soc_version))
     project = _project(op_type, asked, (source, out))
     kernel = Kernel(project, project.prototype(op_type), Settings(any_of(options.soc_version)))
+    if without := sorted({*_types(node).values()} - {type_name(number) for number in DTYPES}):
+        # A repository lists each choice of its own; the others of the operator are for use.
+        why = f"{op_type}: no kernel for {', '.join(without)}, which kernels have no type for here"
+        print(f"[WARNING] {why}", file=sys.stderr)
+        (out / f"{node['bin_filename']}.o").write_text(f"{why}\n")
+        (out / f"{node['bin_filename']}.json").write_text(json.dumps(_about(node, 0, [], b"")) + "\n")
+        return
     choice = _choice(kernel, node)
     _write(kernel.prototype, choice, _entry(kernel, choice), node, out)
 
@@ -217,19 +237,22 @@ def _write(prototype: Prototype, choice: int, entry: Entry, node: dict[str, Any]
     _place(entry.build(), out / f"{name}.o", alias)
     if cube := entry.build_cube():
         _place(cube, out / f"{name}_cube.o", alias.with_name(f"{alias.stem}_cube.so"))
-    written = out / f"{name}.o"
-    digest = hashlib.sha256(written.read_bytes()).hexdigest()
-    about = {
-        "binFileName": name, "binFileSuffix": ".o", "blockDim": -1, "coreType": _CORES.get(entry.kind, "MIX"),
-        "kernelName": name, "kernelList": [{"kernelName": f"{name}_{key}"} for key in entry.tiling_keys or [0]],
-        "magic": _MAGIC.get(entry.kind, "RT_DEV_BINARY_MAGIC_ELF"), "sha256": digest,
+    about = _about(node, entry.kind, entry.tiling_keys or [0], (out / f"{name}.o").read_bytes())
+    (out / f"{name}.json").write_text(json.dumps(about, indent=4) + "\n")
+
+
+def _about(node: dict[str, Any], kind: int, keys: Sequence[int], binary: bytes) -> dict[str, Any]:
+    name, digest = node["bin_filename"], hashlib.sha256(binary).hexdigest()
+    return {
+        "binFileName": name, "binFileSuffix": ".o", "blockDim": -1, "coreType": _CORES.get(kind, "MIX"),
+        "kernelName": name, "kernelList": [{"kernelName": f"{name}_{key}"} for key in keys],
+        "magic": _MAGIC.get(kind, "RT_DEV_BINARY_MAGIC_ELF"), "sha256": digest,
         "supportInfo": {
             "implMode": "high_performance", "int64Mode": False, "simplifiedKeyMode": 0, "staticKey": digest,
             "inputs": node["inputs"], "outputs": node["outputs"], "attrs": node.get("attrs", []),
             "opMode": "dynamic", "optionalInputMode": "gen_placeholder", "deterministic": "ignore",
         },
     }  # fmt: skip
-    (out / f"{name}.json").write_text(json.dumps(about, indent=4) + "\n")
 
 
 def compile_all(autogen: Path, sources: Path, unit: str, out: Path, options: Sequence[str] = ()) -> None:

@@ -107,6 +107,8 @@ def profile(arguments: Sequence[str]) -> tuple[int, Path]:
     folder = job.output / f"OPPROF_{time.strftime('%Y%m%d%H%M%S')}_{secrets.token_hex(4).upper()}"
     folder.mkdir(parents=True)
     table = rows(text.splitlines())
+    if not table:
+        print(f"{_WHERE}: no kernel that the program launches itself; those of operator packages are not counted")
     with (folder / "PipeUtilization.csv").open("w", newline="") as file:
         csv.writer(file).writerows([HEAD, *table])
     return status, folder

@@ -19,7 +19,7 @@ _OLDER = (
 )
 NAMES = (
     "ops_proto_legacy.h", *(f"ops_proto_{part}.h" for part in ("math", "nn", "cv", "transformer")), "all_ops.h",
-    *(f"{part}_ops.h" for part in _OLDER.split()),
+    *(f"{part}_ops.h" for part in _OLDER.split()), "experiment_ops.h", "nn_other.h",
 )  # fmt: skip
 _REGISTERED = re.compile(r"\bREG_OP\((\w+)\)")
 _DEFAULTS = {

@@ -346,12 +346,13 @@ def test_the_driver_refuses(arguments: list[str], message: str) -> None:
         program.compile(arguments)
 
 
-def test_a_profile_says_what_each_kernel_moves_and_which_pipes_work(tmp_path: Path) -> None:
+@pytest.mark.parametrize("profiler", [["msopprof"], ["msprof", "op"]])
+def test_a_profile_says_what_each_kernel_moves_and_which_pipes_work(tmp_path: Path, profiler: list[str]) -> None:
     root = sim.active() or sim.build()
     made = program.compile([str(SOURCE), "--sanitizer", "-o", str(tmp_path / "scale")])
     environ = dict(os.environ)
     apply(environ, environment(root))
-    command = ["msopprof", f"--output={tmp_path / 'told'}", str(made), "5"]
+    command = [*profiler, f"--output={tmp_path / 'told'}", str(made), "5"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and RIGHT in done.stdout and "nothing was measured" in done.stdout, done
     (table,) = (tmp_path / "told").glob("OPPROF_*/PipeUtilization.csv")

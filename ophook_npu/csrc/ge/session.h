@@ -97,6 +97,7 @@ class GE_API Session {
 GE_API Status GEInitialize(const Options& options);
 GE_API Status GEFinalize();
 GE_API std::string GEGetErrorMsg();
+GE_API AscendString GEGetErrorMsgV2();
 GE_API AscendString GEGetWarningMsgV2();
 
 }  // namespace ge

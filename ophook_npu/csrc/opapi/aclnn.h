@@ -49,6 +49,9 @@ struct PendingCall {
   std::atomic<int> owners{1};   // the executor, and each launch of it
 };
 
+// What an operator's own aclnn function (opdev) says of a tensor besides: opapi/opdev.cpp.
+struct Described;
+
 enum Kind : uint32_t { kTensor = 1, kScalar, kInts, kFloats, kBools, kTensors, kScalars, kExecutor };
 
 }  // namespace sim::aclnn
@@ -61,10 +64,12 @@ struct aclTensor {
   aclFormat format;
   size_t storage_elements;
   void* data;  // start of the storage
+  mutable std::shared_ptr<sim::aclnn::Described> described;
 };
 struct aclScalar {
   static constexpr auto kKind = sim::aclnn::kScalar;
   at::Scalar value;
+  aclDataType dtype;
 };
 struct aclIntArray {
   static constexpr auto kKind = sim::aclnn::kInts;
@@ -77,6 +82,7 @@ struct aclFloatArray {
 struct aclBoolArray {
   static constexpr auto kKind = sim::aclnn::kBools;
   sim::Checked<bool> values;
+  mutable std::shared_ptr<bool[]> plain;  // for C++ that asks where they lie (opdev)
 };
 // A list takes its members over: they are destroyed with the last list that holds them, and not before.
 struct aclTensorList {

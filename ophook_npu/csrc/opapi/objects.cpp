@@ -141,7 +141,7 @@ SIM_API int aclDestroyTensor(const aclTensor* tensor) {
 SIM_API aclScalar* aclCreateScalar(void* value, aclDataType dtype) {
   return guarded("aclCreateScalar", [&] {
     SIM_CHECK(value, "its value is null");
-    return objects().make<aclScalar>(scalar_from(value, dtype));
+    return objects().make<aclScalar>(scalar_from(value, dtype), dtype);
   });
 }
 SIM_API int aclDestroyScalar(const aclScalar* scalar) {

@@ -24,6 +24,14 @@ TILING_DATA_FIELD_DEF(int32_t, first);
 TILING_DATA_FIELD_DEF_STRUCT(Inner, inner);
 TILING_DATA_FIELD_DEF_ARR(int16_t, 2, last);
 END_TILING_DATA_DEF;
+BEGIN_TILING_DATA_DEF(Narrow)
+TILING_DATA_FIELD_DEF_ARR(uint32_t, 13, words);
+END_TILING_DATA_DEF;
+BEGIN_TILING_DATA_DEF(OfNarrow)
+TILING_DATA_FIELD_DEF(uint32_t, first);
+TILING_DATA_FIELD_DEF_STRUCT(Narrow, narrow);
+TILING_DATA_FIELD_DEF(uint32_t, last);
+END_TILING_DATA_DEF;
 
 #define SAY(condition) \
   if (!(condition)) return __LINE__
@@ -109,6 +117,11 @@ int tensors() {
   outer.set_first(3);
   outer.SetDataPtr(raw);
   SAY(raw[0] == 3 && outer.GetDataSize() == sizeof raw);
+  OfNarrow of_narrow;  // each structure is filled up to 8 bytes, and begins at a multiple of them
+  of_narrow.set_last(7);
+  uint32_t words[18] = {};
+  of_narrow.SaveToBuffer(words, sizeof words);
+  SAY(of_narrow.narrow.GetDataSize() == 56 && of_narrow.GetDataSize() == sizeof words && words[16] == 7);
   outer.inner.set_wide(-5), outer.set_last(two_more);
   SAY(raw[1] == -5 && reinterpret_cast<int16_t*>(raw)[9] == 8);
   return 0;

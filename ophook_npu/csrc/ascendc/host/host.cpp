@@ -73,9 +73,10 @@ void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, s
   if (def.known() || !done.insert(def.GetTilingClassName()).second) return;
   for (const auto& f : def.fields())
     if (f.nested) write_struct(def.nested(f), done, out);
-  out += "struct " + std::string(def.GetTilingClassName()) + " {\n";
+  out += "struct alignas(8) " + std::string(def.GetTilingClassName()) + " {\n";
   for (const auto& f : def.fields())
-    out += std::string("  ") + f.type + " " + f.name + (f.count ? "[" + std::to_string(f.count) + "]" : "") + ";\n";
+    out += std::string(f.nested ? "  alignas(8) " : "  ") + f.type + " " + f.name +
+           (f.count ? "[" + std::to_string(f.count) + "]" : "") + ";\n";
   out += "};\n";
 }
 
@@ -135,6 +136,11 @@ const char* ascendc_templates(const char* type) {
   static thread_local std::string text;  // the caller copies it before its next call
   text = templates_of(type);
   return text.c_str();
+}
+
+int ascendc_tiles(const char* type) {
+  const Functions* found = registered_functions(type);
+  return found && found->tiling ? 1 : 0;
 }
 
 const void* ascendc_functions(const char* type) { return registered_functions(type); }

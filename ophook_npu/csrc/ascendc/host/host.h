@@ -68,6 +68,9 @@ ASCENDC_HOST_API const char* ascendc_templates(const char* type);
 // What is registered about the operator, for programs that call its functions themselves: gert::OpImplFunctionsV2, or
 // NULL.
 ASCENDC_HOST_API const void* ascendc_functions(const char* type);
+
+// Whether a tiling function of the operator is registered.
+ASCENDC_HOST_API int ascendc_tiles(const char* type);
 #define ASCENDC_INFERS_NOTHING 2
 // 0, or 1 with the reason in `error`; of inference 2 where the operator registers none: only aclnn calls it, whose
 // caller gives the outputs' shapes.

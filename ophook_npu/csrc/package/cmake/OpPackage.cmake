@@ -1,6 +1,8 @@
-# Functions by which an operator project says what its package is made of. Each is noted; when the folder that called
-# npu_op_package has been read, a description goes to the toolkit's `op_package`, which compiles the operators and lays
-# the package out. Libraries of the project are targets that are not built: nothing of CANN could load them here.
+# Functions by which an operator project says what its package is made of. Each is noted. When the folder that called
+# npu_op_package has been read, there are two kinds: a project that has named its sources (npu_op_code_gen) is described
+# to the toolkit's `op_package`, which compiles the operators and lays the package out; its libraries are targets that
+# are not built. One that calls op_build and opc itself, as the repositories of CANN's operators do, has its libraries
+# built and what it installs packed.
 include_guard(GLOBAL)
 get_filename_component(_ophook_root "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 set(OPHOOK_OP_PACKAGE "${_ophook_root}/bin/op_package" CACHE INTERNAL "")
@@ -18,20 +20,22 @@ function(_ophook_absolute out)
     set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# A target that holds what the project says of its library, and that only its own name builds.
+# A target that holds what the project says of its library, and that only its own name or its package builds.
 function(_ophook_library name)
     set(nothing "${CMAKE_BINARY_DIR}/CMakeFiles/ophook_nothing.cpp")
     if(NOT EXISTS "${nothing}")
         file(WRITE "${nothing}" "")
     endif()
-    add_library(${name} STATIC EXCLUDE_FROM_ALL "${nothing}")
+    add_library(${name} SHARED EXCLUDE_FROM_ALL "${nothing}")
+    target_include_directories(${name} PRIVATE "${_ophook_root}/include")
+    target_link_directories(${name} PRIVATE "${_ophook_root}/lib64")
 endfunction()
 
 function(npu_op_package name)
     if(CMAKE_VERSION VERSION_LESS 3.19)
         message(FATAL_ERROR "npu_op_package needs CMake 3.19 or later here; this is ${CMAKE_VERSION}")
     endif()
-    cmake_parse_arguments(of "CONFIG" "TYPE;ENABLE_SOURCE_PACKAGE;ENABLE_SOURCE_PKG;ENABLE_BINARY_PACKAGE;ENABLE_CPACK;INSTALL_PATH" "" ${ARGN})
+    cmake_parse_arguments(of "CONFIG" "TYPE;ENABLE_SOURCE_PACKAGE;ENABLE_SOURCE_PKG;ENABLE_BINARY_PACKAGE;ENABLE_CPACK;INSTALL_PATH;VENDOR_NAME;ENABLE_DEFAULT_PACKAGE_NAME_RULE" "" ${ARGN})
     if(NOT of_TYPE MATCHES "^(RUN|SHARED|STATIC)$")
         message(FATAL_ERROR "npu_op_package(${name} TYPE ${of_TYPE}); allowed: RUN, SHARED, STATIC")
     endif()
@@ -49,9 +53,12 @@ function(npu_op_package name)
             add_custom_target(${target})
         endif()
     endforeach()
+    if(NOT of_VENDOR_NAME)
+        set(of_VENDOR_NAME "${name}")
+    endif()
     # A deferred call expands its arguments when it is made, outside this function: they go there as text.
     cmake_language(EVAL CODE
-        "cmake_language(DEFER CALL _ophook_package [==[${name}]==] [==[${of_TYPE}]==] [==[${of_INSTALL_PATH}]==])")
+        "cmake_language(DEFER CALL _ophook_package [==[${name}]==] [==[${of_TYPE}]==] [==[${of_INSTALL_PATH}]==] [==[${of_VENDOR_NAME}]==])")
 endfunction()
 
 function(npu_op_package_add name)
@@ -90,9 +97,24 @@ function(npu_op_library name)
         message(FATAL_ERROR "npu_op_library(${name} ${type}); allowed: ACLNN, TILING, GRAPH, TF_PLUGIN, ONNX_PLUGIN")
     endif()
     _ophook_library(${name})
+    # CANN's names, by which a package's libraries are found.
+    set(machine "${CMAKE_HOST_SYSTEM_PROCESSOR}")
+    if(type STREQUAL "ACLNN")
+        set(links nnopbase ascendcl graph exe_graph unified_dlog)
+        set(place "op_api/lib:cust_opapi")
+    elseif(type STREQUAL "TILING")
+        set(links exe_graph register tiling_api platform unified_dlog)
+        set(place "op_impl/ai_core/tbe/op_tiling/lib/linux/${machine}:cust_opmaster_rt2.0")
+    else()
+        set(links exe_graph register tiling_api unified_dlog)
+        set(place "op_proto/lib/linux/${machine}:cust_opsproto_rt2.0")
+    endif()
+    _ophook_note("PLACE_${name}" "${place}")
+    _ophook_note("LINKS_${name}" ${links})
+    list(REMOVE_AT ARGN 0)
+    _ophook_absolute(sources ${ARGN})
+    _ophook_note("GIVEN_${name}" ${sources})
     if(type STREQUAL "ACLNN")  # what is generated is not there yet: these are the project's own functions
-        list(REMOVE_AT ARGN 0)
-        _ophook_absolute(sources ${ARGN})
         _ophook_note("API_${name}" ${sources})
     endif()
 endfunction()
@@ -124,8 +146,56 @@ function(npu_op_kernel_options name for)
     endforeach()
 endfunction()
 
+# The package of a project that calls op_build and opc itself: its libraries where CANN has them, and what it installs
+# below packages/vendors/VENDOR.
+function(_ophook_package_of_targets name place vendor)
+    set(staging "${CMAKE_BINARY_DIR}/ophook_${name}")
+    set(package "${staging}/packages/vendors/${vendor}")
+    set(steps)
+    get_property(libraries GLOBAL PROPERTY "OPHOOK_LIBRARIES_${name}")
+    foreach(library IN LISTS libraries)
+        get_property(sources GLOBAL PROPERTY "OPHOOK_GIVEN_${library}")
+        get_property(links GLOBAL PROPERTY "OPHOOK_LINKS_${library}")
+        target_sources(${library} PRIVATE ${sources})
+        # Behind what the project links: an archive gives what is asked for before it.
+        target_link_libraries(${library} PRIVATE ${links})
+        get_property(where GLOBAL PROPERTY "OPHOOK_PLACE_${library}")
+        string(REPLACE ":" ";" where "${where}")
+        list(GET where 0 folder)
+        list(GET where 1 file)
+        set_target_properties(${library} PROPERTIES OUTPUT_NAME "${file}")
+        list(APPEND steps COMMAND "${CMAKE_COMMAND}" -E make_directory "${package}/${folder}"
+            COMMAND "${CMAKE_COMMAND}" -E copy "$<TARGET_FILE:${library}>" "${package}/${folder}")
+        if(folder MATCHES "op_tiling")
+            list(APPEND steps COMMAND "${CMAKE_COMMAND}" -E create_symlink "lib/linux/${CMAKE_HOST_SYSTEM_PROCESSOR}/lib${file}.so" "${package}/op_impl/ai_core/tbe/op_tiling/liboptiling.so")
+        endif()
+    endforeach()
+    if(NOT place)
+        set(place "${CMAKE_BINARY_DIR}")
+    endif()
+    get_filename_component(place "${place}" ABSOLUTE)
+    add_custom_target(${name}_op_package_run
+        COMMAND "${CMAKE_COMMAND}" -E rm -rf "${staging}"
+        COMMAND "${CMAKE_COMMAND}" --install "${CMAKE_BINARY_DIR}" --prefix "${staging}"
+        COMMAND "${CMAKE_COMMAND}" -E make_directory "${package}"
+        ${steps}
+        COMMAND "${OPHOOK_OP_PACKAGE}" tables "${CMAKE_BINARY_DIR}" "${package}"
+        COMMAND "${OPHOOK_OP_PACKAGE}" pack "${vendor}" "${package}" "${place}/${name}.run"
+        COMMAND "${CMAKE_COMMAND}" -E echo "Self-extractable archive \"${name}.run\" successfully created."
+        VERBATIM)
+    if(libraries)
+        add_dependencies(${name}_op_package_run ${libraries})
+    endif()
+    add_dependencies(package ${name}_op_package_run)
+endfunction()
+
 # All that was noted, as lines `key=value` for op_package.
-function(_ophook_package name type place)
+function(_ophook_package name type place vendor)
+    get_property(hosts GLOBAL PROPERTY "OPHOOK_HOSTS_${name}")
+    if(NOT hosts AND type STREQUAL "RUN")
+        _ophook_package_of_targets("${name}" "${place}" "${vendor}")
+        return()
+    endif()
     set(text "name=${name}\ntype=${type}\n")
     foreach(noted hosts:HOSTS options:OPTIONS files:FILES)
         string(REPLACE ":" ";" noted "${noted}")

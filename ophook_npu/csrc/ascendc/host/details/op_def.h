@@ -95,7 +95,7 @@ class OpParamDef {
   OpParamDef& To(const char* other) { return to_of = other, *this; }
   OpParamDef& InitValue(uint64_t value) { return InitValue(ScalarVar(ScalarType::UINT8, value)); }
   OpParamDef& InitValue(const ScalarVar& value) { return initial = {value}, *this; }
-  OpParamDef& InitValue(const std::vector<ScalarVar>& values) { return initial = values, *this; }
+  OpParamDef& InitValue(const std::vector<ScalarVar>& each) { return initial = each, *this; }
   OpParamDef& OutputShapeDependOnCompute() { return computed = true, *this; }
   OpParamDef& Follow(const char* other, FollowType what = FollowType::ALL) {
     return follows = other, followed = what, *this;

@@ -16,6 +16,8 @@ namespace optiling {
 
 class TilingDef {
  public:
+  // CANN fills a structure up to a multiple of it, and begins one within another there.
+  static constexpr size_t kWhole = 8;
   struct Field {
     const char *type, *name;
     size_t offset, size, align, count;  // offset from the object's begin
@@ -30,12 +32,9 @@ class TilingDef {
   size_t GetDataSize() const {
     size_t end = 0;
     for (const Field& f : fields_) end = aligned(end, align_of(f)) + size_of(f);
-    return aligned(end, align());
-  }
-  size_t align() const {
-    size_t most = 1;
+    size_t most = known_ ? 1 : kWhole;
     for (const Field& f : fields_) most = std::max(most, align_of(f));
-    return most;
+    return aligned(end, most);
   }
   // From here on what is set is in `data`, too.
   void SetDataPtr(void* data) {
@@ -80,7 +79,7 @@ class TilingDef {
  private:
   static size_t aligned(size_t at, size_t to) { return (at + to - 1) / to * to; }
   size_t size_of(const Field& f) const { return f.nested ? nested(f).GetDataSize() : f.size; }
-  size_t align_of(const Field& f) const { return f.nested ? nested(f).align() : f.align; }
+  static size_t align_of(const Field& f) { return f.nested ? kWhole : f.align; }
   const char* name_;
   bool known_ = false;
   uint8_t* bound_ = nullptr;

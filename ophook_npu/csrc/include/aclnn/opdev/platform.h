@@ -6,6 +6,11 @@
 #include <string>
 
 #include "acl/acl_rt.h"
+#include "platform/soc_spec.h"
+
+namespace fe {
+struct PlatFormInfos;
+}
 
 namespace op {
 
@@ -44,9 +49,23 @@ class PlatformInfo {
     }();
     return name;
   }
+  NpuArch GetCurNpuArch() const {
+    switch (GetSocVersion()) {
+      case SocVersion::ASCEND950: return NpuArch::DAV_3510;
+      case SocVersion::ASCEND310P: return NpuArch::DAV_2002;
+      case SocVersion::ASCEND310B: return NpuArch::DAV_3002;
+      case SocVersion::RESERVED_VERSION: return NpuArch::DAV_RESV;
+      default: return NpuArch::DAV_2201;
+    }
+  }
+  int32_t GetDeviceId() const {
+    int32_t device = 0;
+    return aclrtGetDevice(&device) ? 0 : device;
+  }
   int64_t GetBlockSize() const { return 32; }  // bytes
   uint32_t GetCubeCoreNum() const { return cores(ACL_DEV_ATTR_CUBE_CORE_NUM); }
   uint32_t GetVectorCoreNum() const { return cores(ACL_DEV_ATTR_VECTOR_CORE_NUM); }
+  fe::PlatFormInfos* GetPlatformInfos() const;  // of opdev's other headers
   bool Valid() const { return GetSocVersion() != SocVersion::RESERVED_VERSION; }
 
  private:
