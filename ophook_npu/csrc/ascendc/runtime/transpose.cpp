@@ -13,6 +13,7 @@ Local local_of(const void* address, Dtype dtype) {
   Local tensor;
   tensor.dtype = dtype;
   const auto* p = static_cast<const uint8_t*>(address);
+  if (reinterpret_cast<uintptr_t>(p) < ub.size()) p = ub.data(0, 0) + reinterpret_cast<uintptr_t>(p);
   if (!ub.holds(p)) return tensor;  // empty, which is refused
   tensor.offset = uint32_t(p - ub.data(0, 0)), tensor.bytes = ub.size() - tensor.offset;
   return tensor;

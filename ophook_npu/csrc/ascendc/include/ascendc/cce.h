@@ -10,6 +10,18 @@ template <typename T>
 using Pairs = std::conditional_t<std::is_same_v<T, int4b_t>, void, T>;
 }
 
+namespace ophook::c {
+// An address as a number; of one that was cut to 32 bits, as the device's are, the unified buffer's has the rest.
+template <typename T>
+T* in_buffer(uint64_t address) {
+  constexpr uint64_t kMost = 1 << 20;
+  const uint64_t base = local_base(), low = uint32_t(address);
+  if (address - base < kMost || address < kMost) return reinterpret_cast<T*>(address);
+  address = (base >> 32 << 32 | low) + (low < uint32_t(base) ? uint64_t{1} << 32 : 0);
+  return reinterpret_cast<T*>(address - base < kMost ? address : low);
+}
+}  // namespace ophook::c
+
 #include "c_macros.inc"
 #define C_BINARY(name, cce, op, ...) OPHOOK_BINARY(cce, op, __VA_ARGS__)
 #define C_UNARY(name, cce, op, ...) OPHOOK_UNARY(cce, op, __VA_ARGS__)
@@ -123,18 +135,6 @@ OPHOOK_OF(uint16_t, uint32_t)
 inline void vbrcb(T* dst, T* src, uint16_t dst_block, uint16_t dst_repeat, uint8_t repeat, OPHOOK_AT) {
   ophook::rt::broadcast_blocks(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), repeat, dst_block, dst_repeat, where);
 }
-namespace ophook::c {
-// An address as a number; of one that was cut to 32 bits, as the device's are, the unified buffer's has the rest.
-template <typename T>
-T* in_buffer(uint64_t address) {
-  const uint64_t base = local_base();
-  if (address >= (1 << 20) && !(address >> 32)) {
-    address |= base >> 32 << 32;
-    if (address < base) address += uint64_t{1} << 32;
-  }
-  return reinterpret_cast<T*>(address);
-}
-}  // namespace ophook::c
 // The base is an address as a number.
 OPHOOK_OF(uint16_t, uint32_t)
 inline void vgather(T* dst, uint32_t* offset, uint64_t base, uint16_t dst_repeat, uint8_t repeat, OPHOOK_AT) {
@@ -161,7 +161,7 @@ inline int64_t get_rsvd_cnt() { return int64_t(ophook::rt::last_gathered()); }
 // Mode 0 chooses by the register; 1 by bits at src1, and takes the register's number where they are 0; 2 by bits at the
 // address in the register.
 template <typename T, typename S, ophook::c::number M>
-  requires(ophook::c::one_of<T, half, float> && ophook::c::one_of<S, T, void>)
+  requires ophook::c::one_of<T, half, float>
 inline void vsel(T* dst, T* src0, S* src1, OPHOOK_STEPS_3, M select, OPHOOK_AT) {
   using ophook::rt::Dtype;
   const int mode = int(select);
@@ -169,7 +169,7 @@ inline void vsel(T* dst, T* src0, S* src1, OPHOOK_STEPS_3, M select, OPHOOK_AT) 
   ophook::rt::Local bits;
   if (mode == 1) bits = OPHOOK_LOCAL(reinterpret_cast<uint8_t*>(src1));
   if (mode == 2)
-    bits = OPHOOK_LOCAL(reinterpret_cast<uint8_t*>(uint64_t(ophook::rt::compared_scalar(Dtype::i64).whole)));
+    bits = OPHOOK_LOCAL(ophook::c::in_buffer<uint8_t>(uint64_t(ophook::rt::compared_scalar(Dtype::i64).whole)));
   const auto second = mode == 1 ? ophook::rt::Local{} : OPHOOK_LOCAL(reinterpret_cast<T*>(src1));
   const auto number = mode == 1 ? ophook::rt::compared_scalar(ophook::rt::dtype_of<T>()) : ophook::rt::Scalar{};
   ophook::rt::select(OPHOOK_LOCAL(dst), bits, OPHOOK_LOCAL(src0), mode == 1 ? nullptr : &second, number, mode,
