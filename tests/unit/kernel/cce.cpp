@@ -215,3 +215,17 @@ KERNEL(lists) {
   vmrgsort4(place(1), from, uint64_t{32} | uint64_t{32} << 16, 1 | 3 << 8);
   store(z, place(1), 16);
 }
+
+// Whole numbers added to memory: the type and the operation of an atomic copy are set apart.
+KERNEL(atomic_copy) {
+  auto a = place(0);
+  load(a, x);
+  set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
+  wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
+  copy_ubuf_to_gm(z, a, 0, 1, kCount / 8, 0, 0);
+  pipe_barrier(PIPE_MTE3);
+  set_atomic_s32();
+  set_atomic_add();
+  copy_ubuf_to_gm(z, a, 0, 1, kCount / 8, 0, 0);
+  set_atomic_none();
+}

@@ -142,3 +142,8 @@ def test_factors_of_columns_and_parameters_in_registers() -> None:
     z = clean("factors", x=a, y=factors.view(np.float32), size=64).view(np.int8).reshape(16, 16)
     sums = a.astype(np.float32).sum(1, keepdims=True)
     np.testing.assert_array_equal(z, np.clip(np.rint(sums * np.where(np.arange(16) % 2, 0.5, 2)), -128, 127))
+
+
+def test_atomic_copies_have_the_type_that_was_set() -> None:
+    x = np.arange(-256, 256, dtype=np.int32)
+    np.testing.assert_array_equal(clean("atomic_copy", x=x.view(np.float32)).view(np.int32), 2 * x)

@@ -176,7 +176,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   if (!core.launch.checks() || !a->tracked()) return usable;
   const uint64_t first = uint64_t(data - a->data);
   a->uncomputed.cut(first, first + usable, [](uint64_t, const Touch&) {});
-  const bool atomic = core.atomic_kind != 0 || adds;
+  const bool atomic = core.atomic_kind() != 0 || adds;
   Touch touch;
   touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.atomic = atomic;
   touch.seq = seq, touch.told = core.told, touch.pipe = pipe, touch.at = at;

@@ -43,7 +43,7 @@ struct Operation {
   uint64_t to_device(uint8_t* data, uint64_t bytes);
   // Whether a plain write of these bytes changes nothing.
   bool holds(const uint8_t* target, const uint8_t* source, uint64_t bytes) const {
-    return !core.launch.options.on_wait && !core.atomic_kind && core.launch.memory.holds(target, bytes) &&
+    return !core.launch.options.on_wait && !core.atomic_kind() && core.launch.memory.holds(target, bytes) &&
            !std::memcmp(target, source, bytes);
   }
   // Whether [data, data + bytes) holds values, and where it holds none: from which byte to which.

@@ -185,7 +185,7 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
   for (uint32_t i = 0; i < b.count; ++i) {
     uint8_t* target = to.data + i * (b.length + b.to_gap);
     op.reads(from, i * step, b.length);
-    if (c.atomic_kind && !op.initialized(target, b.length))
+    if (c.atomic_kind() && !op.initialized(target, b.length))
       c.report(Kind::uninitialized, call, at, "an atomic operation on device memory that was never written");
     const uint8_t* source = op.data(from) + i * step;
     op.same = op.holds(target, source, b.length);
@@ -193,7 +193,7 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
     c.launch.counters.copied_out += usable;
     const uint8_t* written = op.written(from) + i * step;
     Core* owner = &c;
-    const int kind = c.atomic_kind;
+    const int kind = c.atomic_kind();
     const Dtype dtype = c.atomic_dtype;
     const Local tensor = from;
     when_due(op, [=] {
@@ -268,10 +268,10 @@ void pad_value(uint64_t bits) { core().pad_value = bits; }
 CopyLoops& copy_loops(bool in) { return in ? core().loops_in : core().loops_out; }
 
 void atomic(int kind, Dtype dtype) {
-  if (kind >= 0) core().atomic_kind = kind;
-  core().atomic_dtype = dtype;
+  if (kind >= 0) core().atomic_operation = kind;
+  if (kind <= 0 || dtype != Dtype::other) core().atomic_dtype = dtype;
 }
-Dtype atomic_type() { return core().atomic_kind ? core().atomic_dtype : Dtype::other; }
+Dtype atomic_type() { return core().atomic_kind() ? core().atomic_dtype : Dtype::other; }
 
 void read_local(const char* call, Local tensor, uint64_t index, uint32_t size, void* out, At at) {
   Core& c = core();

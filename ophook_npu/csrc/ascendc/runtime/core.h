@@ -236,8 +236,10 @@ class Core {
   uint32_t allocated_mutexes = 0;  // a bit of each that AllocMutexID gave
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
-  int atomic_kind = 0;
+  int atomic_operation = 0;
   Dtype atomic_dtype = Dtype::other;
+  // What a copy out does: an operation needs a type, which the control register has by itself.
+  int atomic_kind() const { return atomic_dtype == Dtype::other ? 0 : atomic_operation; }
   std::vector<std::vector<char>> kept;   // what tensors point to
   std::vector<uint8_t> sparse;           // the index of each fractal in L0B, a quarter of its size
   std::string not_loaded;                // which factor of the last product was not, and where

@@ -395,12 +395,12 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
           continue;
         }
         uint8_t* target = to.data + offset;
-        if (c.atomic_kind && !op.initialized(target, uint64_t(count) * size))
+        if (c.atomic_kind() && !op.initialized(target, uint64_t(count) * size))
           c.report(Kind::uninitialized, "Fixpipe", at, "an atomic operation on device memory that was never written");
         op.same = op.holds(target, run.data(), uint64_t(count) * size);
         const uint64_t usable = op.to_device(target, uint64_t(count) * size);
         c.launch.counters.copied_out += usable;
-        const int kind = c.atomic_kind;
+        const int kind = c.atomic_kind();
         const Dtype dtype = c.atomic_dtype;
         when_due(op, [=] {
           if (kind == 0) std::memcpy(target, run.data(), usable);

@@ -250,9 +250,9 @@ OPHOOK_ATOMIC(s32, int32_t)
 OPHOOK_ATOMIC(s16, int16_t)
 OPHOOK_ATOMIC(s8, int8_t)
 #undef OPHOOK_ATOMIC
-inline void set_atomic_add() { ophook::rt::atomic(1, ophook::rt::atomic_type()); }
-inline void set_atomic_max() { ophook::rt::atomic(2, ophook::rt::atomic_type()); }
-inline void set_atomic_min() { ophook::rt::atomic(3, ophook::rt::atomic_type()); }
+inline void set_atomic_add() { ophook::rt::atomic(1, ophook::rt::Dtype::other); }
+inline void set_atomic_max() { ophook::rt::atomic(2, ophook::rt::Dtype::other); }
+inline void set_atomic_min() { ophook::rt::atomic(3, ophook::rt::Dtype::other); }
 
 // ---- the control register: 0 when a kernel begins; how products round factors of float (46, 47), and whether
 // conversions cut what overflows (59) ----

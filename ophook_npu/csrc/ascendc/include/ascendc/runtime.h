@@ -237,7 +237,7 @@ struct Dimensions {
 };
 OPHOOK_RT Dimensions& dimensions();  // what the running core was told
 OPHOOK_RT void copy_dimensions(const char* call, Local to, Global from, uint32_t element, const Dimensions& all, At at);
-OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min; -1 as it is
+OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min; -1, other: as it was
 OPHOOK_RT Dtype atomic_type();                 // other: no copy is atomic
 
 // ---- the core ----
