@@ -57,3 +57,28 @@ extern "C" __global__ __aicore__ void factors(GM_ADDR x, GM_ADDR y, GM_ADDR z) {
   pipe_barrier(PIPE_ALL);
 #endif
 }
+
+// Whole numbers, shifted by two places on their way to halves of their width.
+extern "C" __global__ __aicore__ void shifted(GM_ADDR x, GM_ADDR y, GM_ADDR z) {
+#if defined(__DAV_C220_CUBE__)
+  auto left = reinterpret_cast<__cbuf__ int8_t*>(get_imm(0)), right = reinterpret_cast<__cbuf__ int8_t*>(get_imm(1024));
+  auto a = reinterpret_cast<__ca__ int8_t*>(get_imm(0));
+  auto b = reinterpret_cast<__cb__ int8_t*>(get_imm(0));
+  auto c = reinterpret_cast<__cc__ int32_t*>(get_imm(0));
+  copy_gm_to_cbuf_multi_nd2nz_b8(left, reinterpret_cast<__gm__ int8_t*>(x), 0, 1, 16, 32, 0, 32, 16, 1, 0);
+  copy_gm_to_cbuf_multi_nd2nz_b8(right, reinterpret_cast<__gm__ int8_t*>(y), 0, 1, 16, 32, 0, 32, 16, 1, 0);
+  set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+  wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+  load_cbuf_to_ca(a, left, 0, 1, 0, 0, false);
+  load_cbuf_to_cb(b, right, 0, 1, 0, 0, false);
+  set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+  wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+  mad(c, a, b, 16, 32, 16, true);
+  set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+  wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+  set_nd_para(0x10001);
+  set_quant_pre(uint64_t{1} << 32);
+  copy_matrix_cc_to_gm(reinterpret_cast<__gm__ int16_t*>(z), c, 0, 16, 16, 16, 16, 0, SHIFTS322S16, 0, false, true);
+  pipe_barrier(PIPE_ALL);
+#endif
+}

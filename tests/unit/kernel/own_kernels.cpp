@@ -252,6 +252,16 @@ KERNEL(sums_of_few_lanes, AscendCUtils::SetMask<float>(40); WholeReduceSum<float
 KERNEL(sums_in_counter_mode, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, kWidth - 32);
        ReduceRepeat<ReduceType::SUM, float, float, false>(r, a, int32_t(MASK_PLACEHOLDER), 1, 1, 1, 8); SetMaskNorm(); ResetMask())
 
+// ---- masks ----
+KERNEL(masks_in_counter_mode, SetMaskCount(); Adds(r, a, 1.0f, 70, 1, {1, 1, 8, 8}); uint64_t mask[] = {20, 0}; Muls(r[128], a, 2.0f, mask, 1, {2, 1, 16, 8});
+       SetMaskNorm(); ResetMask())
+KERNEL(masks_from_outside, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(100); Adds<float, false>(r, a, 1.0f, 1); SetMaskNorm();
+       SetVectorMask<float, MaskMode::NORMAL>(0, 0xf0); Muls<float, false>(r[128], a, 2.0f, 1); ResetMask())
+KERNEL(masks_from_calls, Adds(r, a, 1.0f, 8, 1, {1, 1, 8, 8}); Muls<float, false>(r[64], a, 2.0f, MASK_PLACEHOLDER, 2, {1, 1, 8, 8}); SetMaskCount();
+       SetVectorMask<float, MaskMode::COUNTER>(0, 8); Adds(r[192], a, 1.0f, 8); Muls<float, false>(r[192], a, 2.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8}))
+KERNEL(copies_in_counter_mode, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, 72); Copy<float, false>(r, a, MASK_PLACEHOLDER, 2, {1, 1, 16, 10});
+       SetMaskNorm(); ResetMask())
+
 // ---- quantization ----
 #define TO_FLOATS(halves) Cast(r, halves, RoundMode::CAST_NONE, kWidth)
 #define BYTES_TO_FLOATS(bytes) Cast(part<half>(w, 1), bytes, RoundMode::CAST_NONE, kWidth); TO_FLOATS(part<half>(w, 1))

@@ -21,7 +21,7 @@ def run(name: str, x: np.ndarray = X, y: np.ndarray = Y, size: int = 512) -> tup
     arguments = [
         Argument("x", Block.of(x, name), INPUT), Argument("y", Block.of(y, name), INPUT), Argument("z", z, OUTPUT),
     ]  # fmt: skip
-    source = SOURCE.with_name("cce_cube.cpp") if name in ("product", "factors") else SOURCE
+    source = SOURCE.with_name("cce_cube.cpp") if name in ("product", "factors", "shifted") else SOURCE
     report = Entry(source, name=name).run(arguments, 1)
     return z.array(False), report
 
@@ -147,3 +147,9 @@ def test_factors_of_columns_and_parameters_in_registers() -> None:
 def test_atomic_copies_have_the_type_that_was_set() -> None:
     x = np.arange(-256, 256, dtype=np.int32)
     np.testing.assert_array_equal(clean("atomic_copy", x=x.view(np.float32)).view(np.int32), 2 * x)
+
+
+def test_a_product_is_shifted_on_its_way() -> None:
+    a, b = (RANDOM.integers(-128, 128, (16, 32)).astype(np.int8) for _ in range(2))
+    z = clean("shifted", x=a.view(np.float32), y=b.view(np.float32), size=128).view(np.int16).reshape(16, 16)
+    np.testing.assert_array_equal(z, np.clip((a.astype(np.int32) @ b.T.astype(np.int32)) >> 2, -32768, 32767))

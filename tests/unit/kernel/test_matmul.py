@@ -203,7 +203,7 @@ def test_tilings_cover_the_result_and_fit_the_memories() -> None:
             choice = example._choose([[torch.empty(0, dtype=d)] for d in (dtype, dtype, bias)])
             tile = _Call(example, [[block] for block in blocks], choice, {}, [(m, n)]).tile()
             data = np.frombuffer(ctypes.string_at(tile.data, tile.size), np.int32)
-            t = dict(zip(FIELDS, data[1:].tolist(), strict=True))
+            t = dict(zip(FIELDS, data[2 : 2 + len(FIELDS)].tolist(), strict=True))  # a structure begins at 8 bytes
             pieces = -(-m // t["singleCoreM"]) * -(-n // t["singleCoreN"])
             assert pieces == t["usedCoreNum"] <= 40 and tile.block_dim == (pieces + 1) // 2
             size = dtype.itemsize

@@ -65,6 +65,35 @@ def picked_by_bits(a: Array, b: Array) -> Array:
     return r
 
 
+def masks_in_counter_mode(a: Array, b: Array) -> Array:
+    r = np.zeros_like(a)
+    r[:, :70] = a[:, :70] + 1
+    r[:, 128:].reshape(ROWS, -1, 16)[:, :2, :8] = 2 * a[:, :16].reshape(ROWS, 2, 8)
+    r[:, 160:164] = 2 * a[:, 16:20]
+    return r
+
+
+def masks_from_outside(a: Array, b: Array) -> Array:
+    r = np.zeros_like(a)
+    r[:, :100] = a[:, :100] + 1
+    r[:, 132:136] = 2 * a[:, 4:8]
+    return r
+
+
+def masks_from_calls(a: Array, b: Array) -> Array:
+    r = np.zeros_like(a)
+    r[:, :8] = a[:, :8] + 1
+    r[:, 64:192].reshape(ROWS, 2, 64)[..., :8] = 2 * a[:, :128].reshape(ROWS, 2, 64)[..., :8]
+    r[:, 192:] = 2 * a[:, :64]  # the call for the first elements has ended counter mode
+    return r
+
+
+def copies_in_counter_mode(a: Array, b: Array) -> Array:
+    r = np.zeros_like(a)
+    r[:, :72], r[:, 128:200] = a[:, :72], a[:, 80:152]
+    return r
+
+
 def three_taps(a: Array, b: Array) -> Array:
     padded = np.pad(a, ((0, 0), (1, 1)), mode="edge")
     return 0.25 * padded[:, :-2] + 0.5 * a + 0.25 * padded[:, 2:]
@@ -237,6 +266,10 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
         a[:, :-32].reshape(ROWS, 7, 32).sum(2).reshape(ROWS, 7)[:, [0, 2, 4, 6]]
         + np.pad(a[:, :-32].reshape(ROWS, 7, 32).sum(2)[:, [1, 3, 5]], ((0, 0), (0, 1)))
     ),
+    "masks_in_counter_mode": masks_in_counter_mode,
+    "masks_from_outside": masks_from_outside,
+    "masks_from_calls": masks_from_calls,
+    "copies_in_counter_mode": copies_in_counter_mode,
     "quantized_by_one": lambda a, b: in_bytes(a, 10, 0.5),
     "quantized_by_channel": lambda a, b: in_bytes(a, np.tile(b[:, :32], 8), np.tile(b[:, 32:64], 8)),
     "dequantized": lambda a, b: np.pad(

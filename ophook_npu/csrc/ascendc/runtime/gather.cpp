@@ -151,9 +151,22 @@ void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block,
 void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at) {
   Operation op(core(), Pipe::V, "Copy", at);
   const uint32_t size = size_of(dst.dtype);
-  const Operand operands[] = {{&dst, d, size, true, "the destination"}, {&src, s, size, false, "the source"}};
-  Walk walk(op, operands, 2, cover);
-  walk.each([&](const Run& run) { move(op, dst, run.offsets[0], src, run.offsets[1], run.count * size); });
+  auto walk = [&](Local to, Step d, Local from, Step s, Cover all) {
+    const Operand operands[] = {{&to, d, size, true, "the destination"}, {&from, s, size, false, "the source"}};
+    Walk(op, operands, 2, all).each([&](const Run& run) {
+      move(op, to, run.offsets[0], from, run.offsets[1], run.count * size);
+    });
+  };
+  if (!op.core.mask_by_count || cover.kind == Cover::kCount) return walk(dst, d, src, s, cover);
+  // Unlike others' in counter mode, each repeat has so many elements.
+  for (uint32_t r = 0; r < cover.repeat; ++r) {
+    auto of = [r](Local t, uint64_t step) {
+      const auto skipped = uint32_t(std::min<uint64_t>(r * step * kBlock, t.bytes));
+      t.offset += skipped, t.bytes -= skipped;
+      return t;
+    };
+    walk(of(dst, d.repeat), {d.block, 8 * d.block}, of(src, s.repeat), {s.block, 8 * s.block}, cover);
+  }
 }
 
 void ramp(const char* call, Local dst, Scalar first, Scalar step, Cover cover, Step d, At at) {

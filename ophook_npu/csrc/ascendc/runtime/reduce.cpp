@@ -142,17 +142,17 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
   if (!c.usable(work, call, at)) return;
   const uint32_t size = size_of(src.dtype);
   const Operand operands[] = {{&src, {1, src_repeat}, size, false, "the source"}};
+  const bool first_ones = cover.kind == Cover::kCount;
+  cover = meant(c, cover);
   Walk walk(op, operands, 1, cover);
   Folded folded;
   const uint32_t lanes = 256 / size;
   Sum sum(src.dtype, lanes);
-  const bool in_a_row = cover.kind == Cover::kCount || (cover.kind == Cover::kPreset && c.mask_by_count);
-  const uint64_t low = cover.kind == Cover::kPreset ? c.mask_low : cover.low,
-                 high = cover.kind == Cover::kPreset ? c.mask_high : cover.high;
+  const bool in_a_row = cover.kind == Cover::kCount;
   const uint64_t active = in_a_row ? lanes
                           : cover.kind == Cover::kLanes
-                              ? std::min<uint64_t>(low, lanes)
-                              : uint64_t(std::popcount(low) + (size == 2 ? std::popcount(high) : 0));
+                              ? std::min<uint64_t>(cover.low, lanes)
+                              : uint64_t(std::popcount(cover.low) + (size == 2 ? std::popcount(cover.high) : 0));
   walk.each([&](const Run& run) {
     known(op, src, run.offsets[0], uint64_t(run.count) * size);
     for (uint32_t e = 0; e < run.count; ++e) {
@@ -167,12 +167,12 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
     }
   });
   if (!folded.seen) return;
-  if (fold == Fold::sum) folded.value = sum.total(cover.kind == Cover::kCount);
+  if (fold == Fold::sum) folded.value = sum.total(first_ones);
   const uint32_t results = index ? 2 : 1;
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, results * size, "the destination")) return;
   store(op, dst, 0, results * size);
   put(dst.dtype, folded.value, op.data(dst));
-  if (fold == Fold::sum && cover.kind == Cover::kCount) {
+  if (fold == Fold::sum && first_ones) {
     c.last_sum = 0;
     put(dst.dtype, folded.value, reinterpret_cast<uint8_t*>(&c.last_sum));
   }
@@ -196,10 +196,8 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   Operation op(c, Pipe::V, call, at);
   real(op, src);
   const uint32_t size = size_of(src.dtype), lanes = 256 / size;
-  if (c.mask_by_count) {  // counter mode: so many elements over as many repeats as they take
-    if (cover.kind == Cover::kPreset) cover.low = c.mask_low;
-    cover.kind = Cover::kCount, cover.repeat = uint32_t((cover.low + lanes - 1) / lanes);
-  }
+  cover = meant(c, cover);
+  if (cover.kind == Cover::kCount) cover.repeat = uint32_t((cover.low + lanes - 1) / lanes);
   if (cover.kind == Cover::kLanes && cover.low > lanes) {
     c.report(Kind::mask, call, at,
              text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover.low, lanes));
@@ -209,8 +207,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
     c.report(Kind::repeat, call, at, text("repeat is %u; allowed: up to 255", cover.repeat));
     return;
   }
-  uint64_t low = cover.low, high = cover.high;
-  if (cover.kind == Cover::kPreset) low = c.mask_low, high = c.mask_high, cover.kind = Cover::kBits;
+  const uint64_t low = cover.low, high = cover.high;
   auto masked = [&](uint32_t repeat, uint32_t e) {
     if (cover.kind == Cover::kCount) return uint64_t(repeat) * lanes + e < low;
     if (cover.kind == Cover::kLanes) return e < low;

@@ -181,6 +181,23 @@ Walk::Walk(Operation& op, const Operand* operands, int count, Cover cover)
   good_ = check();
 }
 
+Cover meant(Core& c, Cover cover) {
+  if (cover.fixed) return cover;
+  switch (cover.kind) {
+    case Cover::kPreset: cover.kind = Cover::kBits, cover.low = c.mask_low, cover.high = c.mask_high; break;
+    case Cover::kCount: c.mask_by_count = false, c.mask_low = c.mask_high = ~uint64_t{0}; break;
+    case Cover::kBits: c.mask_low = cover.low, c.mask_high = cover.high; break;
+    case Cover::kLanes: {
+      auto bits = [](uint64_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; };
+      c.mask_low = c.mask_by_count ? cover.low : bits(cover.low);
+      c.mask_high = bits(cover.low > 64 && !c.mask_by_count ? cover.low - 64 : 0);
+    }
+  }
+  if (c.mask_by_count) cover.kind = Cover::kCount;
+  cover.fixed = true;
+  return cover;
+}
+
 bool Walk::check() {
   Core& c = op_.core;
   if (!has_unit(c, true, op_.call, op_.at)) return false;
@@ -195,17 +212,16 @@ bool Walk::check() {
     if (!op_.aligned(*o.tensor, kBlock, o.role)) return false;
   }
   c.settle();
-  const bool preset = cover_.kind == Cover::kPreset;
-  if (preset) {
-    cover_.kind = c.mask_by_count ? Cover::kCount : Cover::kBits;
-    cover_.low = c.mask_low, cover_.high = c.mask_high;
+  const bool preset = cover_.kind == Cover::kPreset, told = cover_.kind == Cover::kCount;
+  cover_ = meant(c, cover_);
+  if (cover_.kind == Cover::kCount && !told) {
     // Counter mode steps from repeat to repeat as the normal one does.
     bool in_a_row = true;
     for (int i = 0; i < count_; ++i) {
       const Step& step = operands_[i].step;
       in_a_row &= step.block == 1 && step.repeat * kBlock == 256 / widest_ * operands_[i].size;
     }
-    if (c.mask_by_count && !in_a_row) {
+    if (!in_a_row) {
       most_ = cover_.low, cover_.repeat = static_cast<uint32_t>((most_ + 256 / widest_ - 1) / (256 / widest_));
       cover_.kind = Cover::kLanes, cover_.low = 256 / widest_;
     }
@@ -395,10 +411,7 @@ static void cast_pairs(Local dst, Local src, int mode, Cover cover, Step d, Step
                   other != Dtype::f16 ? "" : text(" with %s", rounding_name(mode)).c_str()));
     return c.stop();
   }
-  if (cover.kind == Cover::kPreset) {
-    cover.kind = c.mask_by_count ? Cover::kCount : Cover::kBits;
-    cover.low = c.mask_low, cover.high = c.mask_high;
-  }
+  cover = meant(c, cover);
   if (cover.kind == Cover::kBits) {  // a bit for each pair
     uint64_t pairs = 0;
     for (int i = 0; i < 64; ++i) {

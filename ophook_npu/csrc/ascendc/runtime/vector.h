@@ -41,6 +41,11 @@ class Behind {
 };
 
 // Checks the operands and calls visit for every run. False: a finding, and nothing was visited.
+// What a call's mask means: kCount, kLanes or kBits. In counter mode it is the number of all elements, and the repeats
+// follow from it. The registers have it from then on; a call for the first elements of a tensor leaves them as a kernel
+// finds them (掩码.md).
+Cover meant(Core& c, Cover cover);
+
 class Walk {
  public:
   Walk(Operation& op, const Operand* operands, int count, Cover cover);

@@ -187,6 +187,12 @@ constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
 #define OPHOOK_MODE(name, number) name = number,
 enum QuantMode_t { OPHOOK_QUANT_MODES(OPHOOK_MODE) };
 #undef OPHOOK_MODE
+namespace ophook {
+// Whether each column has a factor of its own.
+constexpr bool by_column(QuantMode_t mode) {
+  return mode == VDEQF16 || mode == VQF322B8_PRE || mode == VREQ8 || mode == VSHIFTS322S16;
+}
+}  // namespace ophook
 
 namespace AscendC {
 
@@ -437,9 +443,8 @@ __aicore__ inline void LoadDataWithSparse(const LocalTensor<T>& dst, const Local
 namespace cube_details {
 // What SetFixPipeConfig told, where each column has its factor.
 inline const ophook::rt::Local* factors_of(QuantMode_t quant) {
-  const bool by_column = quant == VDEQF16 || quant == VQF322B8_PRE || quant == VREQ8;
   const auto& factors = ophook::rt::fixpipe_settings()->factors;
-  return by_column && factors.bytes ? &factors : nullptr;
+  return ophook::by_column(quant) && factors.bytes ? &factors : nullptr;
 }
 }  // namespace cube_details
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>

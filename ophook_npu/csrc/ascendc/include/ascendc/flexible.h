@@ -98,7 +98,7 @@ constexpr CMPMODE exchanged(CMPMODE mode) {
     const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                                   \
     if (placed.good)                                                                                                   \
       ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(),       \
-                              placed.vector, placed.scalar, cover::count(count), {}, {}, at);                          \
+                              placed.vector, placed.scalar, cover::first(count, isSetMask), {}, {}, at);               \
   }                                                                                                                    \
   OPHOOK_FLEXIBLE_OVER(name, reversed, masked, only, uint64_t mask)                                                    \
   OPHOOK_FLEXIBLE_OVER(name, reversed, masked, only, uint64_t mask[])

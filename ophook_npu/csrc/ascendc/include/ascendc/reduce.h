@@ -73,7 +73,7 @@ struct BrcbRepeatParams {
                               mask_type, const int32_t repeat, const int32_t srcRepStride,                      \
                               ophook::rt::At at = ophook::rt::At::here()) {                                     \
     ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                      \
-                       cover::of<T>(mask, repeat, true), uint32_t(srcRepStride), false, at);                    \
+                       cover::fixed(cover::of<T>(mask, repeat, true)), uint32_t(srcRepStride), false, at);      \
   }
 #define OPHOOK_REDUCE_INDEX(name, fold)                                                                            \
   template <typename T>                                                                                            \
@@ -89,7 +89,7 @@ struct BrcbRepeatParams {
                               mask_type, const int32_t repeat, const int32_t srcRepStride, bool calIndex = false, \
                               ophook::rt::At at = ophook::rt::At::here()) {                                       \
     ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                        \
-                       cover::of<T>(mask, repeat, true), uint32_t(srcRepStride), calIndex, at);                   \
+                       cover::fixed(cover::of<T>(mask, repeat, true)), uint32_t(srcRepStride), calIndex, at);     \
   }
 OPHOOK_REDUCE(ReduceSum, sum)
 OPHOOK_REDUCE_INDEX(ReduceMax, max)
@@ -167,7 +167,7 @@ Cover compared(M mask, int32_t repeat, bool set) {
 #if __NPU_ARCH__ == 3510
   return of(mask, repeat, set);
 #else
-  return lanes(256 / sizeof(T), uint32_t(repeat));
+  return fixed(lanes(256 / sizeof(T), uint32_t(repeat)));
 #endif
 }
 }  // namespace cover

@@ -66,6 +66,7 @@ struct Cover {
   enum Kind : uint8_t { kCount, kLanes, kBits, kPreset } kind = kCount;
   uint64_t low = 0, high = 0;  // kCount, kLanes: how many (low); kBits: the mask
   uint32_t repeat = 1;
+  bool fixed = false;  // it has nothing to do with counter mode and the mask registers
 };
 struct Step {
   uint32_t block = 1, repeat = 8;  // in blocks of 32 bytes

@@ -11,6 +11,8 @@ using ophook::rt::Cover;
 inline Cover count(int32_t elements) { return {Cover::kCount, elements < 0 ? 0 : uint64_t(elements), 0, 1}; }
 inline Cover lanes(uint64_t mask, uint32_t repeat) { return {Cover::kLanes, mask, 0, repeat}; }
 inline Cover preset(uint32_t repeat) { return {Cover::kPreset, 0, 0, repeat}; }  // what SetVectorMask set
+inline Cover first(int32_t elements, bool set) { return set ? count(elements) : preset(1); }
+inline Cover fixed(Cover cover) { return cover.fixed = true, cover; }
 // A mask is a number of elements or bits; of the widest of these types, of 4 bytes and more, one word of bits.
 template <typename... T>
 Cover of(uint64_t mask, int32_t repeat, bool set) {
@@ -173,7 +175,7 @@ OPHOOK_UNARY(Not)
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar,                   \
                               const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                      \
     ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),               \
-                            cover::count(count), {}, {}, at);                                                          \
+                            cover::first(count, isSetMask), {}, {}, at);                                               \
   }                                                                                                                    \
   template <typename T, bool isSetMask = true, OPHOOK_ONLY(N, int32_t)>                                                \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, const N& count) { \
