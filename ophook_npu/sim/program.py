@@ -286,8 +286,8 @@ def _how(job: _Job) -> list[str]:
 def _preprocessed(source: Path, job: _Job, root: Path, macros: Sequence[str] = ()) -> str:
     """The text of a source of kernels, its qualifiers and launches as they are."""
     prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM", build.DEVICE]
-    command = [*toolchain.kernel_compiler(), *_how(job), *_seen(job, root), *prelude, *macros]
-    rest, failed = ["-x", "c++", "-E", str(source)], f"{source.name} does not compile"
+    command = [*toolchain.kernel_compiler(), *_how(job), *_seen(job, root)]
+    rest, failed = [*prelude, *macros, "-x", "c++", "-E", str(source)], f"{source.name} does not compile"
     text = _run([*command, *rest], failed)
     if _language(source, job) != "cce" or f'/{build.INTERFACE}"' in text:
         return text

@@ -3,7 +3,7 @@
 #ifndef OPHOOK_ACLNN_KERNELS_L0_H_
 #define OPHOOK_ACLNN_KERNELS_L0_H_
 
-#include "opdev/ophook_opdev.h"
+#include "../aclnn/opdev/ophook_opdev.h"
 
 namespace l0op {
 

@@ -2,7 +2,7 @@
 #ifndef OPHOOK_ACLNN_KERNELS_OP_ERROR_CHECK_H_
 #define OPHOOK_ACLNN_KERNELS_OP_ERROR_CHECK_H_
 
-#include "opdev/ophook_opdev.h"
+#include "../../aclnn/opdev/ophook_opdev.h"
 
 template <typename T>
 bool IsNullptr(const T* object, const char* name) {
