@@ -30,6 +30,11 @@ bool Operation::inside(const Local& tensor, uint64_t first, uint64_t bytes, cons
                      (unsigned long long)(first + bytes), tensor.bytes));
     return true;
   }
+  if (const Core::Overcommit* over = exists ? nullptr : core.overcommitted(tensor.memory)) {
+    core.report(Kind::local_capacity, over->call, over->at, over->what + ", and " + call + " uses what lies beyond",
+                core.describe(tensor));
+    return false;
+  }
   core.report(Kind::local_bounds, call, at,
               text("%s: bytes %llu to %llu of a tensor of %u bytes", role, (unsigned long long)first,
                    (unsigned long long)(first + bytes), tensor.bytes),

@@ -229,6 +229,18 @@ class Core {
   float last_extreme = 0;                                      // of ReduceMax, ReduceMin and ReduceRepeat with either
   uint32_t last_place = 0;
   uint64_t gathered = 0;  // by the last GatherMask
+  struct Overcommit {
+    Memory memory;
+    const char* call;
+    At at;
+    std::string what;
+  };
+  std::vector<Overcommit> overcommits;  // of each memory the first buffer that ends beyond it
+  const Overcommit* overcommitted(Memory memory) const {
+    for (const Overcommit& one : overcommits)
+      if (one.memory == memory) return &one;
+    return nullptr;
+  }
   SqueezedBytes squeezed;
   CopyLoops loops_in, loops_out;
   Dimensions dimensions;

@@ -62,6 +62,7 @@ Pipe empties(int position) {
 }
 
 constexpr int kMaxBuffers = 64;
+constexpr const char* kArray = "the array";  // what the kernel itself reads and writes by its address
 
 // The next bytes of a memory, or of a pool in it.
 uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const char* call, At at) {
@@ -70,10 +71,13 @@ uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const ch
   const uint32_t have = pool ? pool->bytes : c.launch.sizes.bytes[int(memory)];
   uint32_t& used = pool ? pool->used : c.used[int(memory)];
   if (used + wanted > have) {
-    c.report(Kind::local_capacity, call, at,
-             text("%s has %u bytes and %s has given away %llu", pool ? "the pool" : names[int(memory)], have, call,
-                  (unsigned long long)(used + wanted)));
-    c.stop();
+    const std::string what = text("%s has %u bytes and %s has given away %llu", pool ? "the pool" : names[int(memory)],
+                                  have, call, (unsigned long long)(used + wanted));
+    const bool addresses_alone = !pool && call != kArray && used + wanted < UINT32_MAX / 2;
+    c.report(addresses_alone ? Kind::local_overcommit : Kind::local_capacity, call, at, what);
+    if (!addresses_alone) c.stop();
+    // A device sees no more than addresses: it fails where something uses what lies beyond.
+    if (!c.overcommitted(memory)) c.overcommits.push_back({memory, call, at, what});
   }
   const uint32_t first = (pool ? pool->offset : 0) + used;
   used += static_cast<uint32_t>(wanted);
@@ -329,7 +333,7 @@ void* local_array(int position, uint64_t bytes, const char* name, At at) {
   Core& c = core();
   const auto [it, fresh] = c.arrays.try_emplace({at.file ? at.file : "", at.line, name, bytes}, -1);
   if (fresh) {
-    it->second = take(c, nullptr, position, bytes, "the array", at);
+    it->second = take(c, nullptr, position, bytes, kArray, at);
     c.buffers[size_t(it->second)].state = Buffer::kPlain, c.buffers[size_t(it->second)].bytes = uint32_t(bytes);
   }
   return local_address(view_of(c, it->second));

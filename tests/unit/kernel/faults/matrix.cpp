@@ -171,7 +171,7 @@ void more_l0a_than_there_is(ARGUMENTS) {
   good(x, y, z);
   TPipe pipe;
   TBuf<TPosition::A2> a2;
-  pipe.InitBuffer(a2, wrong ? 65 * 1024 : 64 * 1024);  // FAULT local_capacity
+  pipe.InitBuffer(a2, wrong ? 65 * 1024 : 64 * 1024);  // FAULT local_overcommit
 }
 EXPORT(more_l0a_than_there_is)
 
