@@ -24,8 +24,8 @@ _REPORT, _STRICT, _LEAKS = "OPHOOK_KERNEL_REPORT", "OPHOOK_KERNEL_STRICT", "OPHO
 # Kinds of csrc/ascendc/runtime/findings.inc; what is in none of them is told by each tool.
 TOOLS = {
     "memcheck": {
-        "alignment", "local_bounds", "local_capacity", "local_overcommit", "beyond_tensor", "beyond_buffer", "global_bounds",
-        "beyond_argument", "global_padding", "cores_overlap", "written_twice", "input_written", "input_changed",
+        "alignment", "local_bounds", "local_capacity", "local_overcommit", "beyond_tensor", "beyond_buffer",
+        "global_bounds", "beyond_argument", "global_padding", "cores_overlap", "written_twice", "input_written", "input_changed",
         "use_after_free", "free_and_used", "not_freed",
     },
     "racecheck": {

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import mmap
 import re
 import signal
 import subprocess
@@ -441,6 +442,18 @@ def test_what_a_graphs_operators_cannot_reach_is_named(run_sim) -> None:
             r"graph \w+, node \w+ \(Mul\): input 'x1' \(64 bytes\) is not in device memory as a whole: ", line
         )
         assert wanted in line
+
+
+@pytest.mark.parametrize("kind", [TO_DEVICE, TO_HOST])
+def test_a_copy_of_what_the_program_has_not_fails_before_it_begins(client: Client, kind: int) -> None:
+    pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    assert ctypes.CDLL(None).munmap(Pointer(begin + mmap.PAGESIZE), Size(mmap.PAGESIZE)) == 0
+    for before, wanted in ((BYTES, 0), (BYTES - 4, PARAM_INVALID)):
+        host = Pointer(begin + mmap.PAGESIZE - before)
+        sides = (client.out, host) if kind == TO_DEVICE else (host, client.out)
+        assert client.copy(*sides, kind) == wanted
+    assert re.search("64 bytes at 0x.* reaches where the program has no memory", client.said())
 
 
 # ---- the workspace ---------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ ANSWERS = {"": (ctypes.c_int, 200001), "_ELSEWHERE": (ctypes.c_int, 207000),
 def libascendcl() -> ctypes.CDLL:
     library = ctypes.CDLL(str(Path(sim.build()) / "lib64" / "libascendcl.so"))
     library.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    library.aclInit(None)  # what a product has not is known only then
     return library
 
 

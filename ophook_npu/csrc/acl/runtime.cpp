@@ -40,9 +40,14 @@ struct Copy {
   void touch(sim_listener* listener) const;
 };
 
-// Whether [pointer, pointer + size) is what the copy's kind says.
-int check_side(const char* caller, const char* side, const void* pointer, size_t size, bool device) {
-  if (sim_copy_takes(pointer, size, device)) return ACL_SUCCESS;
+// Whether [pointer, pointer + size) is what the copy's kind says. `by_system`: who copies it finds out what is there.
+int check_side(const char* caller, const char* side, const void* pointer, size_t size, bool device,
+               bool by_system = false) {
+  if (sim_copy_takes(pointer, size, device)) {
+    if (device || by_system || sim_host_has(pointer, size)) return ACL_SUCCESS;
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s (%zu bytes at %p) reaches where the program has no memory",
+                    caller, side, size, pointer);
+  }
   if (!device && sim::acl::managed(pointer, size)) return ACL_SUCCESS;
   return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s (%zu bytes) has to be %s memory: %s", caller, side, size,
                   device ? "device" : "host", sim_memory_text(pointer, size));
@@ -112,8 +117,8 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
     from_device = from_device && !from_host;
     copy->unnamed = to_host || from_host;
   }
-  if (int code = check_side(caller, "destination", to, size, to_device)) return code;
-  return check_side(caller, "source", from, size, from_device);
+  if (int code = check_side(caller, "destination", to, size, to_device, copy->unnamed)) return code;
+  return check_side(caller, "source", from, size, from_device, copy->unnamed);
 }
 
 // The system reads and writes, so that an address where nothing is gives an answer and no signal.

@@ -9,6 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -184,4 +186,16 @@ bool sim::describe_registered_memory(const void* pointer, char* text, size_t roo
            "%p lies %llu bytes into the device's address of %zu bytes of the host at 0x%llx, registered by %s", pointer,
            (unsigned long long)(address - memory.seen_at), memory.size, (unsigned long long)begin, memory.call);
   return true;
+}
+
+int sim_host_has(const void* pointer, size_t size) {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  static const auto page = uintptr_t(sysconf(_SC_PAGESIZE));
+  unsigned char known[4096];
+  const uintptr_t end = address + size;
+  if (end < address) return 0;
+  for (uintptr_t at = address / page * page; at < end; at += sizeof known * page)
+    if (mincore(reinterpret_cast<void*>(at), std::min<size_t>(end - at, sizeof known * page), known))
+      return errno != ENOMEM;
+  return 1;
 }

@@ -69,6 +69,8 @@ SIM_API int sim_host_register(const char* call, void* pointer, size_t size, int 
                               void** device_address);
 SIM_API int sim_host_unregister(void* pointer);
 SIM_API int sim_host_device_pointer(void* pointer, void** out);
+// Whether the program has pages at all of these bytes; a copy of others would end it.
+SIM_API int sim_host_has(const void* pointer, size_t size);
 // Whether a copy takes these bytes as a device's (`as_device`), which have to lie in one allocation, or in mapped
 // handles that adjoin; or as the host's: what is known to be no memory of the host is not.
 SIM_API int sim_copy_takes(const void* pointer, size_t size, int as_device);
