@@ -25,8 +25,8 @@ _REPORT, _STRICT, _LEAKS = "OPHOOK_KERNEL_REPORT", "OPHOOK_KERNEL_STRICT", "OPHO
 TOOLS = {
     "memcheck": {
         "alignment", "local_bounds", "local_capacity", "local_overcommit", "beyond_tensor", "beyond_buffer",
-        "global_bounds", "beyond_argument", "global_padding", "cores_overlap", "written_twice", "input_written", "input_changed",
-        "use_after_free", "free_and_used", "not_freed",
+        "global_bounds", "beyond_argument", "global_padding", "cores_overlap", "written_twice",
+        "input_written", "input_changed", "use_after_free", "free_and_used", "not_freed",
     },
     "racecheck": {
         "missing_sync", "missing_scalar_sync", "missing_barrier", "copies_overlap", "missing_sync_all", "overlap",
