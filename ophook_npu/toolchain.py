@@ -121,8 +121,8 @@ class Library:
     includes first; it is precompiled where many sources are to be compiled, or, with ``keep_prefix``, once for all
     builds that come. ``glue``, sources and folders of them, is compiled without optimization: it says what is to be
     called; those of ``seldom`` with -Og, which takes less time: their own instructions take none when the library is
-    used. ``debug``: sources that are compiled for a debugger; ``talks``: the compiler looks for what its flags say to
-    warn of, and its warnings are shown.
+    used. ``apart``: folders whose sources do without the prefix, and more flags for them. ``debug``: sources that are
+    compiled for a debugger; ``talks``: the compiler looks for what its flags warn of, and its warnings are shown.
     """
 
     soname: str
@@ -138,6 +138,7 @@ class Library:
     seldom: frozenset[Path] = frozenset()
     needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
     program: bool = False  # linked as an executable file of this name
+    apart: tuple[tuple[Path, tuple[str, ...]], ...] = ()
     debug: tuple[Path, ...] = ()
     talks: bool = False
 
@@ -209,11 +210,16 @@ class Unit:
     @property
     def flags(self) -> tuple[str, ...]:
         first, library = self.sources[0], self.library
+        flags = (*library.flags, *dict(library.apart).get(first.parent, ()))
         if first in library.debug:
-            return (*library.flags, "-g", *_unoptimized(library.flags))
+            return (*flags, "-g", *_unoptimized(library.flags))
         if _is_glue(self):
-            return (*library.flags, *_unoptimized(library.flags))
-        return (*library.flags, *(("-Og",) if first in library.seldom else ()))
+            return (*flags, *_unoptimized(library.flags))
+        return (*flags, *(("-Og",) if first in library.seldom else ()))
+
+    @property
+    def prefix(self) -> Path | None:
+        return None if self.sources[0].parent in dict(self.library.apart) else self.library.prefix
 
     @property
     def weight(self) -> float:
@@ -342,7 +348,8 @@ def library_recipe(library: Library, roots: Sequence[Path], stamp: str) -> str:
     """What a library is made of, whatever compiler makes it and wherever it is linked."""
     sources = [*library.sources, library.prefix] if library.prefix else library.sources
     told = (*map(str, library.glue), "and", *sorted(map(str, library.seldom)))
-    flags = (*library.flags, *told, *(_PLAIN if library.glue else ()))
+    apart = [word for folder, more in library.apart for word in (str(folder), *more)]
+    flags = (*library.flags, *told, *apart, *(_PLAIN if library.glue else ()))
     return digest([library.soname, library.folder, *library.links, recipe(sources, flags, roots, stamp)])
 
 
@@ -369,14 +376,14 @@ def _without_roots(flag: str, roots: Sequence[Path]) -> str:
 
 def unit_key(unit: Unit, roots: Sequence[Path], stamp: str) -> str:
     """The key of one object of a library."""
-    prefix = [unit.library.prefix] if unit.library.prefix else []
+    prefix = [unit.prefix] if unit.prefix else []
     made_of = recipe([*unit.sources, *prefix], unit.flags, roots, stamp)
     return digest([compiler_version(compiler()), made_of])
 
 
 def unit_command(unit: Unit, prefix: Path | None = None) -> list[str]:
     """What compiles a unit, but for where its object goes. ``prefix``: the folder of its precompiled header."""
-    header = unit.library.prefix
+    header = unit.prefix
     first = [f"-I{prefix or header.parent}", "-include", header.name] if header else []
     *others, last = unit.sources
     neighbours = [word for path in others for word in ("-include", str(path))]
@@ -521,7 +528,7 @@ def _compile_all(
     plain: list[Path] = []
     for target, unit in wanted.items():
         library = unit.library
-        key = (library.prefix, library.flags, library.keep_prefix) if library.prefix else None
+        key = (unit.prefix, library.flags, library.keep_prefix) if unit.prefix else None
         (groups.setdefault(key, []) if key else plain).append(target)
     knows_prefixes = bool(groups) and is_gcc(compiler())
     worth_it = (key for key, targets in groups.items() if key[2] or len(targets) >= _WORTH_A_PREFIX)
@@ -547,8 +554,8 @@ def _compile_all(
         made = {key: pool.submit(precompile, index, *key) for index, key in enumerate(prefixes)}
 
         def one(index: int, target: Path) -> None:
-            library = wanted[target].library
-            future = made.get((library.prefix, library.flags, library.keep_prefix)) if library.prefix else None
+            library, header = wanted[target].library, wanted[target].prefix
+            future = made.get((header, library.flags, library.keep_prefix)) if header else None
             folder = future.result() if future else None
             with clock.job(index):
                 if not _whole(target):  # another build with the same cache may have made it since

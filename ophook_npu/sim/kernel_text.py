@@ -42,11 +42,13 @@ def translated(
     threads: bool = False,
     library: bool = False,
     kind: int = -1,
+    stubs: bool = False,
 ) -> str:
     """A preprocessed source as g++ takes it. ``expressions``: by name, kernels that are found by it (``add<float>``);
     ``workspace``: see `launches.definition`; ``threads``: kernels may be functions of threads (``--enable-simt``);
     ``library``: launches take pointers as ``aclrtlaunch_KERNEL`` does, as ``void*`` whatever the kernel's are to;
-    ``kind``: the cores of kernels that do not say it, where the source is compiled for them alone.
+    ``kind``: the cores of kernels that do not say it, where the source is compiled for them alone; ``stubs``: what has
+    the name of a kernel of C is its launch, `launches.stub`, as the vendor's driver makes it of a source in asc.
 
     Raises:
         OphookError: a launch that cannot be read; with its line.
@@ -57,6 +59,7 @@ def translated(
     definitions: Counter[str] = Counter()
     launched: set[str] = set()
     of_cpus: set[str] = set()
+    labelled: set[str] = set()
     at = 0
     for token in outside_quotes(_TOKENS, text):
         if token.start() < at:
@@ -71,6 +74,10 @@ def translated(
             elif found := _kernel(text, token.start(), library):
                 kernel = found.kernel.name
                 kinds[kernel] = max(found.kind, kinds.get(kernel, -1))
+                if stubs and found.of_c and kernel not in labelled:
+                    labelled.add(kernel)
+                    pieces += [text[at : found.begin], launches.label(found.kernel)]
+                    at = found.begin
                 if found.by_name:
                     named[kernel] = found.kernel
                     definitions[kernel] += 1
@@ -102,6 +109,8 @@ def translated(
         short = re.sub(r"<.*", "", expression, flags=re.DOTALL).strip().rsplit("::", 1)[-1]
         if k not in kinds and short in kinds:
             declared += f'static const ::ophook::program::Declared ophook_{k}("{k}", {kinds[short]});\n'
+    if stubs:  # last, since they are overloads of what stands above
+        declared += "".join(launches.stub(kernel) for _, kernel in sorted(named.items()))
     return f'{code}\n# 1 "kernels of {name}"\n{declared}'
 
 
@@ -110,6 +119,8 @@ class _Found:
     kernel: launches.LaunchedKernel
     kind: int  # which cores it runs on; -1: its text does not say
     by_name: bool  # it is defined here, and programs find it by its name
+    of_c: bool = False  # it has C's linkage
+    begin: int = 0
 
 
 def kernels(text: str) -> list[_Found]:
@@ -122,22 +133,22 @@ def kernels(text: str) -> list[_Found]:
 _SCOPE = re.compile(r"[{}]")
 
 
-def _within(text: str, at: int) -> bool:
-    """Whether a place is in a namespace or a class."""
+def _scopes(text: str, at: int) -> list[bool]:
+    """The braces that are open at a place: whether each is `extern "C"`'s. Others are of a namespace or a class."""
     opened: list[int] = []
     for brace in outside_quotes(_SCOPE, text[:at]):
         if brace[0] == "{":
             opened.append(brace.start())
         elif opened:
             opened.pop()
-    return any(not re.search(r'\bextern\s*"C"\s*$', text[max(0, one - 99) : one]) for one in opened)
+    return [bool(re.search(r'\bextern\s*"C"\s*$', text[max(0, one - 99) : one])) for one in opened]
 
 
 def _kernel(text: str, at: int, library: bool) -> _Found | None:
     """The function that `__global__` stands before."""
     begin = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
     line = text.rfind("\n#", 0, at)
-    begin = max(begin, text.find("\n", line + 1) if line >= 0 else 0)
+    begin = max(begin, text.find("\n", line + 1) + 1 if line >= 0 else 0)
     end = re.compile(r"[;{]").search(text, at)
     # A macro of a system's header has marks of its place around it.
     head = re.sub(r"^#.*$", "", text[begin : end.start() if end else len(text)], flags=re.MULTILINE)
@@ -150,11 +161,13 @@ def _kernel(text: str, at: int, library: bool) -> _Found | None:
     parts = _split(plain[named.end() : closing(plain, named.end() - 1)])
     kernel = launches.LaunchedKernel(named[1], tuple(launches.parameters(parts)))
     by_name = bool(end and end[0] == "{")
-    if by_name and not _C_LINKAGE.search(head):  # ascendc_library launches functions of C++ by their names, too
-        by_name = library and not re.search(r"\btemplate\b", head) and not _within(text, begin)
+    scopes = _scopes(text, begin)
+    of_c = bool(_C_LINKAGE.search(head)) or (bool(scopes) and all(scopes))
+    if by_name and not of_c:  # ascendc_library launches functions of C++ by their names, too
+        by_name = library and not re.search(r"\btemplate\b", head) and all(scopes)
 
     def found(kind: str) -> _Found:
-        return _Found(kernel, KINDS[kind], by_name)
+        return _Found(kernel, KINDS[kind], by_name, of_c, begin)
 
     if mix is not None:
         key = f"MIX_AIC_{mix['cubes']}_{mix['vectors']}"
@@ -171,10 +184,10 @@ def _kernel(text: str, at: int, library: bool) -> _Found | None:
     if end and end[0] == "{":
         body = text[end.start() : closing(text, end.start())]
         if told := _TASK_TYPE.search(body):
-            return _Found(kernel, KINDS.get(told[1], 0), by_name)
+            return _Found(kernel, KINDS.get(told[1], 0), by_name, of_c, begin)
         if re.search(r"\b(?:Mmad|Fixpipe)\b", body):
             return found("AIC_ONLY")
-    return _Found(kernel, -1, by_name)
+    return _Found(kernel, -1, by_name, of_c, begin)
 
 
 def _of_cpu(text: str, at: int, name: str) -> str:

@@ -63,6 +63,29 @@ def definition(kernel: LaunchedKernel, workspace: int) -> str:
     return f"{head}(uint32_t ophook_blocks, void* ophook_stream{declared}) {{ return {launch}({', '.join(given)}); }}\n"
 
 
+def label(kernel: LaunchedKernel) -> str:
+    """C++ to go before the kernel: what its own code is called instead, where its name is `stub`'s."""
+    kinds = ", ".join(kind for kind, _ in kernel.parameters)
+    return f'extern "C" void {kernel.name}({kinds}) __asm__("ophook_kernel_{kernel.name}"); '
+
+
+def stub(kernel: LaunchedKernel) -> str:
+    """C++ to go behind the kernel: ``KERNEL(blocks, l2ctrl, stream, …)``, which sources call that a host's compiler
+    takes. It has the kernel's name, and as a function of C++ too, since drivers differ there.
+    """
+    declared = "".join(f", {kind} {name}" for kind, name in kernel.parameters)
+    given = ", ".join(name for _, name in kernel.parameters)
+    call = f"[=](auto... ophook_a) {{ {kernel.name}(ophook_a...); }}"
+    launch = f'::ophook::program::launch("{kernel.name}", {call}, ophook_blocks, ophook_l2, ophook_stream)({given})'
+    settings = f"uint32_t ophook_blocks, void* ophook_l2, void* ophook_stream{declared}"
+    seen = '__attribute__((visibility("default")))'
+    return (
+        f'extern "C" {seen} void ophook_stub_{kernel.name}({settings}) __asm__("{kernel.name}");\n'
+        f"void ophook_stub_{kernel.name}({settings}) {{ {launch}; }}\n"
+        f"{seen} void {kernel.name}({settings}) {{ {launch}; }}\n"
+    )
+
+
 def write(kernels: Sequence[LaunchedKernel], folder: Path) -> None:
     """Write ``aclrtlaunch_KERNEL.h`` of each. One that says the same stays as old as it is."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -100,6 +100,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         *("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *_WARNINGS, f"-I{CSRC}"),
         *("-DOPHOOK_OP_HOST", "-DOPHOOK_PROGRAM_REGISTRY"),
     )
+    opdev = (f"-isystem{CSRC / 'include'}", f"-isystem{CSRC / 'include' / 'aclnn'}")
     described = [
         Library(core, _every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library("libc_sec.so", _every("securec"), _COMMON),
@@ -135,7 +136,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library("libacl_dvpp.so", _every("dvpp", "dvpp/refused"), exported, (core,), here, unit=_UNIT),
         Library(
             "libopapi.so",
-            _every("kernels", "opapi", "opapi/rows", "ge/rows"),
+            _every("kernels", "opapi", "opapi/rows", "ge/rows", "l0"),
             (*exported, *aten),
             (core, "libascendcl.so", "libhccl.so"),
             (*here, *torch_link),
@@ -147,6 +148,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
                 CSRC / "ge" / "rows",
                 *(one for one in _every("kernels") if one not in _busy()),
             ),
+            # Written with opdev, whose tensors have the names of ours.
+            apart=((CSRC / "l0", (*opdev, f"-isystem{CSRC / 'ascendc' / 'host'}")),),
             needs=(aten_header,),
         ),
         Library(

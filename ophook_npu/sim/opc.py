@@ -136,8 +136,10 @@ def _hosts(start: Sequence[Path]) -> Iterator[Path]:
         for folder in place.parents:
             yield from sorted(folder.glob(f"autogen*/**/{HOST}"))
     packages = [Path(one) for one in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if one]
-    if opp := os.environ.get("ASCEND_OPP_PATH"):
-        packages += sorted(Path(opp, "vendors").glob("*"))
+    opp = Path(os.environ["ASCEND_OPP_PATH"]) if os.environ.get("ASCEND_OPP_PATH") else None
+    if opp:  # a build of CANN's own operators puts its tilings where CANN has them
+        yield from (opp / "op_impl" / "built-in" / "ai_core" / "tbe" / "op_tiling").glob("lib/linux/*/liboptiling.so")
+        packages += sorted((opp / "vendors").glob("*"))
     for package in packages:
         yield from (package / "op_impl" / "ai_core" / "tbe").glob(TILING)
 

@@ -329,6 +329,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         made = kernel_text.translated(
             plain, source.name, job.expressions, workspace, threads=job.threads, library=job.library,
             kind={"vec": KINDS["AIV_ONLY"], "cube": KINDS["AIC_ONLY"]}.get(job.core, -1),
+            stubs=language == "asc" and not (job.library or job.twin),
         )  # fmt: skip
         (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]

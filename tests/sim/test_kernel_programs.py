@@ -252,6 +252,47 @@ int main() {
     assert subprocess.run([str(tmp_path / "none")], timeout=60).returncode == 42
 
 
+def test_the_name_of_a_kernel_is_its_launch_to_other_sources(tmp_path: Path) -> None:
+    (tmp_path / "kernel.asc").write_text(
+        """#include "kernel_operator.h"
+extern "C" __global__ __vector__ void twice(GM_ADDR z, int32_t value) {
+  *reinterpret_cast<__gm__ int32_t*>(z) = value * 2;
+}
+extern "C" {
+__global__ __vector__ void more(GM_ADDR z) { *reinterpret_cast<__gm__ int32_t*>(z) += AscendC::GetBlockNum(); }
+}
+"""
+    )
+    (tmp_path / "other.asc").write_text(
+        """#include "kernel_operator.h"
+extern "C" __global__ __vector__ void more(GM_ADDR z);
+void launch(void* stream, uint8_t* z) { more<<<1, nullptr, stream>>>(z); }
+"""
+    )
+    (tmp_path / "main.cpp").write_text(
+        """#include <cstdint>
+#include "acl/acl.h"
+extern "C" void twice(uint32_t blocks, void* l2ctrl, aclrtStream stream, uint8_t* z, int32_t value);
+void more(uint32_t blocks, void* l2ctrl, aclrtStream stream, uint8_t* z);
+void launch(void* stream, uint8_t* z);
+int main() {
+  int32_t answer = 0;
+  void* z = nullptr;
+  aclInit(nullptr), aclrtSetDevice(0), aclrtMalloc(&z, 32, ACL_MEM_MALLOC_HUGE_FIRST);
+  twice(1, nullptr, nullptr, static_cast<uint8_t*>(z), 20);
+  more(1, nullptr, nullptr, static_cast<uint8_t*>(z));
+  launch(nullptr, static_cast<uint8_t*>(z));
+  if (aclrtSynchronizeStream(nullptr)) return 1;
+  aclrtMemcpy(&answer, 4, z, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+  return answer;
+}
+"""
+    )
+    sources = [str(tmp_path / name) for name in ("kernel.asc", "other.asc")]
+    program.compile([*sources, "-x", "none", str(tmp_path / "main.cpp"), "-lascendcl", "-o", str(tmp_path / "main")])
+    assert subprocess.run([str(tmp_path / "main")], timeout=60).returncode == 42
+
+
 def test_cmake_knows_the_language(tmp_path: Path) -> None:
     root = sim.active()
     assert root is not None and shutil.which("cmake"), "cmake is what the test is about"

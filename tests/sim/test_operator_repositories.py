@@ -4,11 +4,15 @@ repositories of CANN's operators do it.
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from ophook_npu import sim
+from ophook_npu.sim.opc import _hosts
 from ophook_npu.sim.variables import apply, environment
 
 PROJECT = Path(__file__).parents[2] / "op_plugin_patch" / "ascendc"
@@ -27,14 +31,15 @@ file(MAKE_DIRECTORY ${autogen})
 link_directories(${ASCEND_DIR}/lib64)
 include_directories(${ASCEND_DIR}/include ${ASCEND_DIR}/include/aclnn)
 
-add_library(gen_op_host SHARED op_host/add_custom.cpp)
-target_link_libraries(gen_op_host PRIVATE exe_graph register c_sec)
+npu_op_code_gen(SRC op_host/add_custom.cpp PACKAGE opbuild_gen OUT_DIR ${autogen}
+    OPTIONS OPS_PROTO_SEPARATE 1 OPS_PROJECT_NAME aclnnExc OPS_ACLNN_GEN 0)
+file(GLOB written ${autogen}/*.ini)
+message(STATUS "written: ${written}")
 add_custom_target(generated
     COMMAND env OPS_PROTO_SEPARATE=1 OPS_PROJECT_NAME=aclnnExc OPS_ACLNN_GEN=0
-        ${ASCEND_DIR}/tools/opbuild/op_build $<TARGET_FILE:gen_op_host> ${autogen}
+        ${ASCEND_DIR}/tools/opbuild/op_build ${autogen}/libascend_all_ops.so ${autogen}
     COMMAND ${ASCEND_DIR}/bin/op_package kernels ${autogen} ${CMAKE_SOURCE_DIR}/op_kernel ascend910b
         ${CMAKE_BINARY_DIR}/kernels)
-add_dependencies(generated gen_op_host)
 set(package packages/vendors/mine_math)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/kernels/ DESTINATION ${package}/op_impl/ai_core/tbe/kernel/ascend910b)
 install(FILES op_api/aclnn_sum_of_both.h DESTINATION ${package}/op_api/include)
@@ -43,6 +48,8 @@ npu_op_library(cust_opapi ACLNN)
 target_sources(cust_opapi PRIVATE op_api/aclnn_sum_of_both.cpp)
 npu_op_library(cust_opmaster TILING)
 target_sources(cust_opmaster PRIVATE op_host/add_custom.cpp)
+add_library(ophost SHARED $<TARGET_OBJECTS:cust_opmaster>)
+target_link_libraries(ophost PRIVATE cust_opmaster)
 npu_op_library(cust_proto GRAPH op_host/add_custom.cpp)
 add_es_library_and_whl(ES_LINKABLE_AND_ALL_TARGET es_math OPP_PROTO_TARGET cust_proto
     OUTPUT_PATH ${CMAKE_BINARY_DIR}/es)
@@ -74,6 +81,11 @@ OWN_API = """
 using namespace op;
 
 namespace l0op {
+const aclTensor* Add(const aclTensor* self, const aclTensor* other, aclOpExecutor* executor);
+const aclTensor* Muls(const aclTensor* self, float alpha, aclOpExecutor* executor);
+const aclTensor* ReduceSumOp(const aclTensor* x, const aclIntArray* axes, bool keep, aclOpExecutor* executor);
+const aclTensor* UnsqueezeNd(const aclTensor* x, int64_t dim, aclOpExecutor* executor);
+const aclTensor* PickViewAsContiguous(const aclTensor*, aclOpExecutor*) { return nullptr; }  // in place of CANN's
 OP_TYPE_REGISTER(AddCustom);
 static const aclTensor* Sum(const aclTensor* x, const aclTensor* y, aclOpExecutor* executor) {
   L0_DFX(Sum, x, y);
@@ -101,7 +113,12 @@ aclnnStatus aclnnSumOfBothGetWorkspaceSize(const aclTensor* x, const aclTensor* 
   CHECK_RET(sum != nullptr, ACLNN_ERR_INNER_NULLPTR);
   auto negative = l0op::Negative(sum, uniqueExecutor.get());
   CHECK_RET(negative != nullptr, ACLNN_ERR_INNER_NULLPTR);
-  auto cast = l0op::Cast(negative, out->GetDataType(), uniqueExecutor.get());
+  auto half = l0op::Muls(l0op::UnsqueezeNd(negative, 0, uniqueExecutor.get()), 0.5f, uniqueExecutor.get());
+  const int64_t first = 0;
+  auto axes = uniqueExecutor->AllocIntArray(&first, 1);
+  auto whole = l0op::ReduceSumOp(l0op::Add(half, half, uniqueExecutor.get()), axes, false, uniqueExecutor.get());
+  CHECK_RET(whole != nullptr && whole->GetViewShape() == negative->GetViewShape(), ACLNN_ERR_INNER_NULLPTR);
+  auto cast = l0op::Cast(whole, out->GetDataType(), uniqueExecutor.get());
   CHECK_RET(l0op::ViewCopy(cast, out, uniqueExecutor.get()) != nullptr, ACLNN_ERR_INNER_NULLPTR);
   *size = uniqueExecutor->GetWorkspaceSize();
   uniqueExecutor.ReleaseTo(executor);
@@ -168,6 +185,16 @@ def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=600, check=False)
 
 
+def test_kernels_are_compiled_with_the_tilings_that_a_build_lays_out_as_built_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = tmp_path / "op_impl/built-in/ai_core/tbe/op_tiling/lib/linux/x86_64/liboptiling.so"
+    built.parent.mkdir(parents=True)
+    built.touch()
+    monkeypatch.setenv("ASCEND_OPP_PATH", str(tmp_path))
+    assert list(_hosts([])) == [built]
+
+
 def test_own_functions_run_kernels_of_their_package_and_operators_of_the_table(tmp_path: Path) -> None:
     project = tmp_path / "operators"
     for folder in ("op_host", "op_kernel"):
@@ -184,6 +211,9 @@ def test_own_functions_run_kernels_of_their_package_and_operators_of_the_table(t
     steps = ("cmake -S operators -B build", f"{build} generated", f"{build} package", "./build/out/cann-ops-mine.run")
     done = shell(" && ".join(steps), tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search("written: .*/autogen/exc/aic-ascend910b-ops-info.ini", done.stdout)
+    objects = shell("cmake --build build --target ophost && nm -D build/libophost.so", tmp_path)
+    assert "T ascendc_tiles" in objects.stdout, objects.stderr
     assert 'Self-extractable archive "cann-ops-mine.run" successfully created.' in done.stdout
     installed = tmp_path / "opp" / "vendors" / "mine_math"
     assert (installed / "op_impl/ai_core/tbe/op_tiling/liboptiling.so").is_file()

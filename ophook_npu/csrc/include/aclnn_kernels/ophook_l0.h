@@ -1,5 +1,5 @@
-// The functions that operators' own aclnn functions call of CANN's math operators: views where a view will do, copies,
-// and two operators by their types. A conversion between private formats is refused.
+// The functions that operators' own aclnn functions call of CANN's math operators. libopapi.so has them (csrc/l0), so
+// that a project may define one of its own.
 #ifndef OPHOOK_ACLNN_KERNELS_L0_H_
 #define OPHOOK_ACLNN_KERNELS_L0_H_
 
@@ -7,123 +7,25 @@
 
 namespace l0op {
 
-inline const aclTensor* Contiguous(const aclTensor* x, aclOpExecutor* executor) {
-  return !x || op::IsContiguous(x) ? x : op::CopyToNpu(x, executor);
-}
-inline const aclTensor* PickViewAsContiguous(const aclTensor* x, aclOpExecutor* executor) {
-  return Contiguous(x, executor);
-}
-inline const aclTensor* ViewCopy(const aclTensor* x, const aclTensor* y, aclOpExecutor* executor) {
-  return op::CopyNpuToNpu(x, y, executor) == ACLNN_SUCCESS ? y : nullptr;
-}
-inline const aclTensor* ReViewToOut(const aclTensor* x, const aclTensor* y, aclOpExecutor* executor) {
-  return ViewCopy(x, y, executor);
-}
-
-inline const aclTensor* Cast(const aclTensor* self, op::DataType type, aclOpExecutor* executor) {
-  if (!self || self->GetDataType() == type) return self;
-  aclTensor* out = executor->AllocTensor(self->GetStorageShape(), self->GetViewShape(), type, self->GetStorageFormat(),
-                                         self->GetOriginalFormat());
-  const aclnnStatus failed = ADD_TO_LAUNCHER_LIST_AICORE(Cast, OP_INPUT(self), OP_OUTPUT(out), OP_ATTR(int64_t(type)));
-  return failed ? nullptr : out;
-}
-inline const aclTensor* CastOnlyForConvBackward(const aclTensor* self, op::DataType type, aclOpExecutor* executor) {
-  return Cast(self, type, executor);
-}
-
-inline const aclTensor* Reshape(const aclTensor* x, const op::Shape& shape, aclOpExecutor* executor) {
-  const aclTensor* whole = Contiguous(x, executor);
-  if (!whole || whole->GetViewShape() == shape) return whole;
-  if (whole->Numel() != shape.GetShapeSize()) return nullptr;
-  return executor->CreateView(whole, shape, whole->GetViewOffset());
-}
-inline const aclTensor* Reshape(const aclTensor* x, const aclIntArray* shape, aclOpExecutor* executor) {
-  op::Shape dims;
-  op::ToShape(shape->GetData(), shape->Size(), dims);
-  for (size_t i = 0; i < dims.GetDimNum(); ++i)  // one size may follow from the others
-    if (dims.GetDim(i) == -1) {
-      const int64_t others = -dims.GetShapeSize();
-      if (others) dims.SetDim(i, x->Numel() / others);
-    }
-  return Reshape(x, dims, executor);
-}
-inline const aclTensor* UnsafeReshape(const aclTensor* x, const op::Shape& shape, aclOpExecutor* executor) {
-  return Reshape(x, shape, executor);
-}
-
-inline const aclTensor* Transpose(const aclTensor* x, const int64_t* order, uint64_t count, aclOpExecutor* executor) {
-  const op::Shape& shape = x->GetViewShape();
-  const op::Strides strides = x->GetViewStrides();
-  if (count != shape.GetDimNum()) return nullptr;
-  op::Shape turned;
-  op::Strides steps;
-  for (uint64_t i = 0; i < count; ++i) {
-    const size_t from = size_t(order[i] < 0 ? order[i] + int64_t(count) : order[i]);
-    turned.AppendDim(shape.GetDim(from)), steps.push_back(strides[from]);
-  }
-  return op::CopyToNpu(executor->CreateView(x, turned, x->GetStorageShape(), steps, x->GetViewOffset()), executor);
-}
-inline const aclTensor* Transpose(const aclTensor* x, const aclIntArray* order, aclOpExecutor* executor) {
-  return Transpose(x, order->GetData(), order->Size(), executor);
-}
-inline const aclTensor* Transpose(const aclTensor* x, const aclTensor* y, const aclTensor* order,
-                                  aclOpExecutor* executor) {
-  if (order->GetPlacement() != gert::kOnHost || order->GetDataType() != ge::DT_INT64) return nullptr;
-  const aclTensor* turned = Transpose(x, static_cast<const int64_t*>(order->GetData()), order->Numel(), executor);
-  return turned ? ViewCopy(turned, y, executor) : nullptr;
-}
-
-inline const aclTensor* Slice(const aclTensor* x, const aclIntArray* offsets, const aclIntArray* sizes,
-                              aclOpExecutor* executor) {
-  const op::Strides strides = x->GetViewStrides();
-  op::Shape shape;
-  int64_t offset = x->GetViewOffset();
-  for (uint64_t i = 0; i < sizes->Size(); ++i) {
-    offset += (*offsets)[i] * strides[i];
-    shape.AppendDim((*sizes)[i] < 0 ? x->GetViewShape().GetDim(i) - (*offsets)[i] : (*sizes)[i]);
-  }
-  return op::CopyToNpu(executor->CreateView(x, shape, x->GetStorageShape(), strides, offset), executor);
-}
-inline const aclTensor* Slice(const aclTensor* x, const aclTensor* y, const aclTensor* offset, const aclTensor* size,
-                              aclOpExecutor* executor) {
-  for (const aclTensor* one : {offset, size})
-    if (one->GetPlacement() != gert::kOnHost || one->GetDataType() != ge::DT_INT64) return nullptr;
-  const auto array = [&](const aclTensor* one) {
-    return executor->AllocIntArray(static_cast<const int64_t*>(one->GetData()), uint64_t(one->Numel()));
-  };
-  const aclTensor* cut = Slice(x, array(offset), array(size), executor);
-  return cut ? ViewCopy(cut, y, executor) : nullptr;
-}
-
-inline const aclTensor* Pad(const aclTensor* self, const aclTensor* paddings, aclOpExecutor* executor) {
-  const op::Shape& shape = self->GetViewShape();
-  if (paddings->GetPlacement() != gert::kOnHost || paddings->GetDataType() != ge::DT_INT64) return nullptr;
-  const auto* widths = static_cast<const int64_t*>(paddings->GetData());
-  op::Shape wider;
-  for (size_t i = 0; i < shape.GetDimNum(); ++i) wider.AppendDim(shape.GetDim(i) + widths[2 * i] + widths[2 * i + 1]);
-  aclTensor* out = executor->AllocTensor(wider, self->GetDataType(), self->GetViewFormat());
-  return ADD_TO_LAUNCHER_LIST_AICORE(Pad, OP_INPUT(self, paddings), OP_OUTPUT(out)) ? nullptr : out;
-}
-
-inline const aclTensor* ReFormat(const aclTensor* x, const op::Format& format, aclOpExecutor* executor = nullptr) {
-  if (!x) return x;
-  const aclTensor* out = x;
-  if (executor) {
-    out = executor->CreateView(x, x->GetViewShape(), x->GetStorageShape(), x->GetViewStrides(), x->GetViewOffset());
-    out->SetOriginalShape(x->GetOriginalShape());
-  }
-  out->SetViewFormat(format), out->SetOriginalFormat(format), out->SetStorageFormat(format);
-  return out;
-}
-inline const aclTensor* TransData(const aclTensor* x, op::Format format, int64_t, aclOpExecutor*) {
-  if (x->GetStorageFormat() == format) return x;
-  OP_LOGE(ACLNN_ERR_INNER, "TransData to %s is not simulated", op::ToString(format).GetString());
-  return nullptr;
-}
-inline const aclTensor* TransDataSpecial(const aclTensor* x, op::Format format, int64_t groups,
-                                         aclOpExecutor* executor) {
-  return TransData(x, format, groups, executor);
-}
+const aclTensor* Contiguous(const aclTensor* x, aclOpExecutor* executor);
+const aclTensor* PickViewAsContiguous(const aclTensor* x, aclOpExecutor* executor);
+const aclTensor* ViewCopy(const aclTensor* x, const aclTensor* y, aclOpExecutor* executor);
+const aclTensor* ReViewToOut(const aclTensor* x, const aclTensor* y, aclOpExecutor* executor);
+const aclTensor* Cast(const aclTensor* self, op::DataType type, aclOpExecutor* executor);
+const aclTensor* CastOnlyForConvBackward(const aclTensor* self, op::DataType type, aclOpExecutor* executor);
+const aclTensor* Reshape(const aclTensor* x, const op::Shape& shape, aclOpExecutor* executor);
+const aclTensor* Reshape(const aclTensor* x, const aclIntArray* shape, aclOpExecutor* executor);
+const aclTensor* UnsafeReshape(const aclTensor* x, const op::Shape& shape, aclOpExecutor* executor);
+const aclTensor* Transpose(const aclTensor* x, const aclIntArray* order, aclOpExecutor* executor);
+const aclTensor* Transpose(const aclTensor* x, const aclTensor* y, const aclTensor* order, aclOpExecutor* executor);
+const aclTensor* Slice(const aclTensor* x, const aclIntArray* offsets, const aclIntArray* sizes,
+                       aclOpExecutor* executor);
+const aclTensor* Slice(const aclTensor* x, const aclTensor* y, const aclTensor* offset, const aclTensor* size,
+                       aclOpExecutor* executor);
+const aclTensor* Pad(const aclTensor* self, const aclTensor* paddings, aclOpExecutor* executor);
+const aclTensor* ReFormat(const aclTensor* x, const op::Format& format, aclOpExecutor* executor = nullptr);
+const aclTensor* TransData(const aclTensor* x, op::Format format, int64_t, aclOpExecutor*);
+const aclTensor* TransDataSpecial(const aclTensor* x, op::Format format, int64_t groups, aclOpExecutor* executor);
 
 }  // namespace l0op
 

@@ -1,6 +1,7 @@
 # What the CMake files of msopgen's projects call. Each makes the part of the package that CANN's makes: `op_build` writes
 # the host side's sources while CMake reads the project, `op_package` compiles the kernels.
 include_guard(GLOBAL)
+include("${CMAKE_CURRENT_LIST_DIR}/OpPackage.cmake")
 get_filename_component(_ophook_root "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 set(OPHOOK_OP_PACKAGE "${_ophook_root}/bin/op_package")
 set(OPHOOK_OP_BUILD "${_ophook_root}/toolkit/tools/opbuild/op_build" CACHE INTERNAL "")
@@ -20,17 +21,11 @@ function(opbuild)
     if(of_ACCESS_PREFIX)
         message(FATAL_ERROR "opbuild(… ACCESS_PREFIX ${of_ACCESS_PREFIX}) is not simulated")
     endif()
-    file(MAKE_DIRECTORY "${of_OUT_DIR}")
-    set(library "${of_OUT_DIR}/libascend_all_ops.so")
-    set(flags -fPIC -shared -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 "-I${_ophook_root}/include" "-L${_ophook_root}/lib64")
-    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${flags} ${of_OPS_SRC} -lexe_graph -lregister -ltiling_api -o "${library}"
-        WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMAND_ERROR_IS_FATAL ANY)
+    set(variables)
     if(of_PROJECT_NAME)
-        set(ENV{OPS_PROJECT_NAME} "${of_PROJECT_NAME}")
+        set(variables "OPS_PROJECT_NAME=${of_PROJECT_NAME}")
     endif()
-    execute_process(COMMAND "${OPHOOK_OP_BUILD}" "${library}" "${of_OUT_DIR}" COMMAND_ERROR_IS_FATAL ANY)
-    # The sources are written again when these change.
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${of_OPS_SRC})
+    _ophook_op_build("${of_OUT_DIR}" "${of_OPS_SRC}" "" ${variables})
 endfunction()
 
 # Kept until the kernels are compiled, by the target, so that it counts behind add_bin_compile_target as well:

@@ -32,6 +32,7 @@ function(_ophook_library name)
 endfunction()
 
 function(npu_op_package name)
+    _ophook_note(PACKAGES "${name}")
     if(CMAKE_VERSION VERSION_LESS 3.19)
         message(FATAL_ERROR "npu_op_package needs CMake 3.19 or later here; this is ${CMAKE_VERSION}")
     endif()
@@ -81,11 +82,37 @@ function(npu_op_package_add name)
     _ophook_note("LIBRARIES_${name}" ${of_LIBRARY})
 endfunction()
 
+# Compiles what describes the operators and has op_build write their sources, while CMake reads the project.
+function(_ophook_op_build folder sources options)
+    file(MAKE_DIRECTORY "${folder}")
+    set(library "${folder}/libascend_all_ops.so")
+    set(flags -fPIC -shared -std=c++17 -D_GLIBCXX_USE_CXX11_ABI=0 "-I${_ophook_root}/include" "-L${_ophook_root}/lib64")
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${flags} ${options} ${sources} -lexe_graph -lregister -ltiling_api -o "${library}"
+        WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND "${CMAKE_COMMAND}" -E env ${ARGN} "${_ophook_root}/toolkit/tools/opbuild/op_build" "${library}" "${folder}"
+        COMMAND_ERROR_IS_FATAL ANY)
+    # The sources are written again when these change.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+endfunction()
+
+# What op_build writes is there at once only where no package of that name is described to `op_package`, which writes it
+# when it compiles: a project that asks op_build and opc itself goes on from it.
 function(npu_op_code_gen)
     cmake_parse_arguments(of "" "PACKAGE;OUT_DIR;JOIN_OP_DEF" "SRC;COMPILE_OPTIONS;OPTIONS" ${ARGN})
     _ophook_absolute(sources ${of_SRC})
     _ophook_note("HOSTS_${of_PACKAGE}" ${sources})
     _ophook_note("OPTIONS_${of_PACKAGE}" ${of_COMPILE_OPTIONS} ${of_OPTIONS})
+    get_property(packages GLOBAL PROPERTY OPHOOK_PACKAGES)
+    if(NOT of_OUT_DIR OR of_PACKAGE IN_LIST packages)
+        return()
+    endif()
+    set(options ${of_OPTIONS})  # names and values by turns: variables of op_build
+    set(variables)
+    while(options)
+        list(POP_FRONT options key value)
+        list(APPEND variables "${key}=${value}")
+    endwhile()
+    _ophook_op_build("${of_OUT_DIR}" "${sources}" "${of_COMPILE_OPTIONS}" ${variables})
 endfunction()
 
 function(npu_op_library name)
@@ -111,6 +138,8 @@ function(npu_op_library name)
     endif()
     _ophook_note("PLACE_${name}" "${place}")
     _ophook_note("LINKS_${name}" ${links})
+    target_link_directories(${name} INTERFACE "${_ophook_root}/lib64")
+    target_link_libraries(${name} INTERFACE ${links})  # for a library that a project makes of the objects of this one
     list(REMOVE_AT ARGN 0)
     _ophook_absolute(sources ${ARGN})
     _ophook_note("GIVEN_${name}" ${sources})

@@ -32,7 +32,7 @@
 #include "aclnn/aclnn_base.h"
 #include "bfloat16.h"
 #include "exe_graph/runtime/shape.h"
-#include "exe_graph/runtime/tensor.h"
+#include "exe_graph/runtime/tiling_context.h"
 #include "fp16_t.h"
 #include "graph/ascend_string.h"
 #include "graph/types.h"
