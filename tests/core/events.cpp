@@ -150,7 +150,7 @@ TEST(a_handle_that_is_no_event_is_refused) {
   for (void* handle :
        {gone, static_cast<void*>(own), reinterpret_cast<void*>(8), static_cast<void*>(nullptr), pair.one}) {
     EQUAL(sim_event_destroy(handle), kInvalidHandle);
-    CHECK(says("is not an event"));
+    CHECK(says(handle == gone ? "is not an event: it was destroyed before" : "is not an event"));
     EQUAL(sim_event_record(handle, pair.one), kInvalidHandle);
     EQUAL(sim_event_wait(pair.one, handle), kInvalidHandle);
     EQUAL(sim_event_synchronize(handle, -1), kInvalidHandle);

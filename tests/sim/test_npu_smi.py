@@ -208,14 +208,61 @@ def test_the_whole_board() -> None:
     assert {fields[name] for name in ("Product Name", "Serial Number", "Software Version", "PCIe Bus Info")} == {"NA"}
 
 
+def fields(text: str) -> list[tuple[str, str]]:
+    return re.findall(r"^\t(.{30}) : (.+)$", text, re.M)
+
+
+def test_what_is_common_to_chips() -> None:
+    """As op-plugin's test of advance_step_flashattn counts the cores; what a simulated device has not is NA."""
+    text = smi("info", "-t", "common", "-i", "0")
+    found = {name.strip(): value for name, value in fields(text)}
+    assert found["Aicore Count"] == "20" and int(re.search("Aicore Count.*", text)[0][-3:]) == 20  # type: ignore[index]
+    assert found["HBM Usage Rate(%)"] == "0" and found["Temperature(C)"] == found["Aicore Usage Rate(%)"] == "NA"
+    one = smi("info", "-t", "common", "-i", "0", "-c", "0")
+    assert [name for name, _ in fields(text)][3:] == [name for name, _ in fields(one)]
+
+
+def test_health_temperature_and_power() -> None:
+    two = {"OPHOOK_SIM_SOC": "Ascend910_9392", "OPHOOK_SIM_DEVICES": "2"}
+    each = [(name.strip(), value) for name, value in fields(smi("info", "-t", "health", "-i", "0", **two))]
+    chips = [pair for chip in "01" for pair in (("Chip ID", chip), ("Health", "OK"))]
+    assert each == [("NPU ID", "0"), ("Chip Count", "2"), *chips]
+    one = [(name.strip(), value) for name, value in fields(smi("info", "-t", "health", "-i", "0", "-c", "1", **two))]
+    assert one == [("Health Status", "OK"), ("Error Code", "NA"), ("Error Information", "NA")]
+    assert smi("info", "-t", "temp", "-i", "0", "-c", "0").split() == ["Temperature", "(C)", ":", "NA"]
+    assert smi("info", "-t", "power", "-i", "0", "-c", "0").split() == ["NPU", "Real-time", "Power(W)", ":", "NA"]
+
+
+def test_topology_is_what_acl_tells() -> None:
+    table, _legend = smi("info", "-t", "topo", OPHOOK_SIM_DEVICES="3").split("\n\nLegend")
+    head, *rows = (line.split() for line in table.splitlines())
+    assert head == ["NPU0", "NPU1", "NPU2", "CPU", "Affinity"]
+    cpus = Path("/sys/devices/system/cpu/online").read_text().strip()
+    links = [["X" if at == other else "HCCS" for other in range(3)] for at in range(3)]
+    assert rows == [[f"NPU{at}", *links[at], cpus] for at in range(3)]
+
+
+def test_watch_writes_a_row_a_second(holding: subprocess.Popen[str]) -> None:
+    environ = {**os.environ, "OPHOOK_SIM_DEVICES": "2"}
+    command = [TOOL, "info", "watch", "-i", "1", "-s", "tm"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:
+        assert process.stdout is not None
+        head, *rows = (process.stdout.readline().split() for _ in range(3))
+        process.kill()
+    assert head == ["NpuID(Idx)", "ChipId(Idx)", "Temp(C)", "Memory(%)"] and rows == [["1", "0", "NA", "1"]] * 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["info", "-t", "topo"], "`info -t topo` is not simulated; allowed: board, memory, usages, proc-mem"),
+        (["info", "-t", "ecc", "-i", "0"], "`info -t ecc` is not simulated; allowed: board, common, health, memory"),
+        (["info", "-t", "topo", "-i", "0"], "info -t topo is of the whole machine"),
         (["info", "-t", "board"], "info -t board needs -i NPU"),
         (["info", "-t", "board", "-i", "1"], "-i 1; this machine has 0 to 0"),
         (["info", "-t", "board", "-i", "0", "-c", "x"], "-c x; this machine has 0 to 0"),
-        (["info", "watch"], "`info watch` is not simulated"),
+        (["info", "watch", "-s", "u"], "`info watch -s u` is not simulated; allowed: the letters of ptaicmb"),
+        (["info", "watch", "-d", "0"], "-d 0; allowed: 1 to 100 seconds"),
+        (["info", "watch", "-x"], "`info watch -x` is not simulated"),
         (["set", "-t", "reset", "-i", "0"], "`set` is not simulated"),
     ],
 )

@@ -8,7 +8,8 @@ namespace sim {
 namespace {
 
 int not_an_event(const char* caller, void* handle) {
-  return sim_fail(kInvalidHandle, "%s: %p is not an event", caller, handle);
+  const char* why = Handles<Event>::all().was(handle) ? ": it was destroyed before" : "";
+  return sim_fail(kInvalidHandle, "%s: %p is not an event%s", caller, handle, why);
 }
 
 int resolve_event(const char* caller, void* handle, std::shared_ptr<Event>* out) {

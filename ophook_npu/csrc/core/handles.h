@@ -2,6 +2,7 @@
 // never have been ours. Who found one keeps it alive while it is used, whatever other threads destroy meanwhile.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -39,7 +40,17 @@ class Handles {
     if (entry == known_.end()) return nullptr;
     std::shared_ptr<T> found = std::move(entry->second);
     known_.erase(entry);
+    gone_[next_++ % gone_.size()] = {handle, found};
     return found;
+  }
+
+  // Whether it was one until lately.
+  bool was(void* handle) {
+    std::lock_guard lock(mutex_);
+    if (!handle || known_.count(handle)) return false;
+    for (const Gone& one : gone_)
+      if (one.handle == handle) return true;
+    return false;
   }
 
   template <typename Wanted>
@@ -52,8 +63,16 @@ class Handles {
   }
 
  private:
+  // A weak pointer keeps the memory that std::make_shared took, so for a while the handle is not that of something new.
+  struct Gone {
+    void* handle = nullptr;
+    std::weak_ptr<T> memory;
+  };
+
   std::mutex mutex_;
   std::unordered_map<void*, std::shared_ptr<T>> known_;
+  std::array<Gone, 64> gone_;
+  size_t next_ = 0;
 };
 
 }  // namespace sim

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "core/ledger.h"
 #include "core/visible.h"
 
@@ -176,9 +178,13 @@ void print_memory(const Machine& here, const std::vector<Process>&) {
   unknown({"HBM Clock Speed(MHz)", "HBM Temperature(C)", "HBM Manufacturer ID"});
 }
 
+uint64_t percent_in_use(const Machine& here, const std::vector<Process>& running) {
+  return (in_use(running) * 100 + here.capacity / 2) / here.capacity;
+}
+
 void print_usages(const Machine& here, const std::vector<Process>& running) {
   print_memory(here, running);
-  field("HBM Usage Rate(%)", (in_use(running) * 100 + here.capacity / 2) / here.capacity);
+  field("HBM Usage Rate(%)", percent_in_use(here, running));
   unknown({"Aicore Usage Rate(%)", "Aivector Usage Rate(%)", "Aicpu Usage Rate(%)", "Ctrlcpu Usage Rate(%)",
            "DDR Bandwidth Usage Rate(%)", "HBM Bandwidth Usage Rate(%)"});
 }
@@ -190,19 +196,69 @@ void print_process_memory(const Machine&, const std::vector<Process>& running) {
   if (running.empty()) puts("\tNo process in device.");
 }
 
+void print_common(const Machine& here, const std::vector<Process>& running) {
+  unknown({"Memory Usage Rate(%)"});
+  field("HBM Usage Rate(%)", percent_in_use(here, running));
+  unknown({"Aicore Usage Rate(%)", "Aicore Freq(MHZ)", "Aicore curFreq(MHZ)"});
+  field("Aicore Count", uint64_t(sim_current_soc()->cube_cores));
+  unknown({"Temperature(C)", "NPU Real-time Power(W)"});
+}
+
+void print_health(const Machine&, const std::vector<Process>&) { field("Health", "OK"); }
+void print_chip_health(const Machine&, const std::vector<Process>&) {
+  field("Health Status", "OK");
+  unknown({"Error Code", "Error Information"});
+}
+void print_temperature(const Machine&, const std::vector<Process>&) { unknown({"Temperature (C)"}); }
+void print_power(const Machine&, const std::vector<Process>&) { unknown({"NPU Real-time Power(W)"}); }
+
+using Print = void (*)(const Machine&, const std::vector<Process>&);
+
+struct Query {
+  const char* type;
+  Print of_each, of_one;
+  bool chip_first;  // where the list of an NPU's chips has `Chip ID`
+};
+
+const Query kQueries[] = {
+    {"memory", print_memory, print_memory, false},
+    {"usages", print_usages, print_usages, false},
+    {"proc-mem", print_process_memory, print_process_memory, false},
+    {"common", print_common, print_common, true},
+    {"health", print_health, print_chip_health, true},
+    {"temp", print_temperature, print_temperature, true},
+    {"power", print_power, print_power, true},
+};
+
 // One query of `info -t` for every chip of an NPU, or for one.
-void print_chips(const Machine& here, int npu, int chip, void (*print)(const Machine&, const std::vector<Process>&)) {
+void print_chips(const Machine& here, int npu, int chip, const Query& query) {
   auto running = processes(here);
-  if (chip < 0) {
-    field("NPU ID", uint64_t(npu));
-    field("Chip Count", uint64_t(here.chips(npu)));
-  }
+  auto on = [&](int one) -> const std::vector<Process>& { return running[size_t(npu * here.chips_per_npu + one)]; };
+  if (chip >= 0) return query.of_one(here, on(chip));
+  field("NPU ID", uint64_t(npu));
+  field("Chip Count", uint64_t(here.chips(npu)));
   for (int one = 0; one < here.chips(npu); ++one) {
-    if (chip >= 0 && one != chip) continue;
-    if (chip < 0) puts("");
-    print(here, running[size_t(npu * here.chips_per_npu + one)]);
-    if (chip < 0) field("Chip ID", uint64_t(one));
+    puts("");
+    if (query.chip_first) field("Chip ID", uint64_t(one));
+    query.of_each(here, on(one));
+    if (!query.chip_first) field("Chip ID", uint64_t(one));
   }
+}
+
+// As aclrtGetDevicesTopo tells it. No CPU is nearer to a simulated device than another.
+void print_topology(const Machine& here) {
+  std::ifstream online("/sys/devices/system/cpu/online");
+  std::string cpus;
+  std::getline(online, cpus);
+  printf("\t   ");
+  for (int device = 0; device < here.devices; ++device) printf("%-11s", ("NPU" + std::to_string(device)).c_str());
+  puts("CPU Affinity");
+  for (int device = 0; device < here.devices; ++device) {
+    printf("%-11s", ("NPU" + std::to_string(device)).c_str());
+    for (int other = 0; other < here.devices; ++other) printf("%-11s", device == other ? "X" : "HCCS");
+    puts(cpus.empty() ? "NA" : cpus.c_str());
+  }
+  puts("\nLegend:\n\n  X    = Self\n  HCCS = Connection traversing HCCS.\n  NA   = Unknown relationship.");
 }
 
 int number(const char* option, const char* text, int limit) {
@@ -213,16 +269,72 @@ int number(const char* option, const char* text, int limit) {
   return int(value);
 }
 
+// What `info watch` shows: the letter of -s, the column, and whether it is the memory, which alone is known.
+struct Column {
+  char letter;
+  const char* name;
+  bool memory;
+};
+const Column kColumns[] = {{'p', "Pwr(W)", false},      {'t', "Temp(C)", false},     {'a', "AI Core(%)", false},
+                           {'i', "AI Cpu(%)", false},   {'c', "Ctrl Cpu(%)", false}, {'m', "Memory(%)", true},
+                           {'b', "Memory BW(%)", false}};
+
+// A row for each chip, again and again, until the reader goes or a signal comes.
+int watch(const std::vector<std::string>& options) {
+  const char *npu = nullptr, *chip = nullptr, *delay = nullptr, *shown = "ptaicmb";
+  for (size_t at = 0; at < options.size(); at += 2) {
+    const std::string& option = options[at];
+    const char** to = option == "-i" ? &npu : option == "-c" ? &chip : option == "-d" ? &delay : &shown;
+    if (to == &shown && option != "-s")
+      refuse("`info watch %s` is not simulated; allowed: -i -c -d -s", option.c_str());
+    if (at + 1 == options.size()) refuse("info watch %s needs a value", option.c_str());
+    *to = options[at + 1].c_str();
+  }
+  std::vector<Column> columns;
+  for (const char* letter = shown; *letter; ++letter) {
+    const Column* found = nullptr;
+    for (const Column& column : kColumns)
+      if (column.letter == *letter) found = &column;
+    if (!found) refuse("`info watch -s %c` is not simulated; allowed: the letters of ptaicmb", *letter);
+    columns.push_back(*found);
+  }
+  Machine here = machine();
+  const int only = npu ? number("-i", npu, here.npus()) : -1;
+  if (chip && !npu) refuse("info watch -c needs -i NPU");
+  const int one = chip ? number("-c", chip, here.chips(only)) : -1;
+  const int seconds = delay ? number("-d", delay, 101) : 1;
+  if (seconds == 0) refuse("-d 0; allowed: 1 to 100 seconds");
+  printf("%-12s%-12s", "NpuID(Idx)", "ChipId(Idx)");
+  for (const Column& column : columns) printf("%-12s", column.name);
+  puts("");
+  while (true) {
+    auto running = processes(here);
+    for (int device = 0; device < here.devices; ++device) {
+      const int of = device / here.chips_per_npu, at = device % here.chips_per_npu;
+      if ((only >= 0 && only != of) || (one >= 0 && one != at)) continue;
+      printf("%-12d%-12d", of, at);
+      for (const Column& column : columns)
+        printf("%-12s", column.memory ? std::to_string(percent_in_use(here, running[size_t(device)])).c_str() : "NA");
+      puts("");
+    }
+    if (fflush(stdout)) return 1;
+    sleep(unsigned(seconds));
+  }
+}
+
 const char kHelp[] = R"(usage: npu-smi info                                    all devices and the processes on them
        npu-smi info -l                                 NPUs and their chips
        npu-smi info -m                                 NPU, chip, logical id (what torch.npu counts) and name
-       npu-smi info -t TYPE -i NPU [-c CHIP]           TYPE: board, memory, usages, proc-mem
+       npu-smi info -t TYPE -i NPU [-c CHIP]           TYPE: board, common, health, memory, power, proc-mem, temp, usages
+       npu-smi info -t topo                            how the devices are connected
+       npu-smi info watch [-i NPU [-c CHIP]] [-d SECONDS] [-s LETTERS]   a row for each chip, again and again
        npu-smi -v | -h
 
-The devices are simulated: there is no power, temperature, bus or firmware to read, and nothing can be set.
+The devices are simulated: there is no power, temperature, load, bus or firmware to read (NA), and nothing can be set.
 )";
 
 int info(const std::vector<std::string>& options) {
+  if (!options.empty() && options[0] == "watch") return watch({options.begin() + 1, options.end()});
   const char *type = nullptr, *npu = nullptr, *chip = nullptr;
   bool list = false, mapping = false;
   for (size_t at = 0; at < options.size(); ++at) {
@@ -244,14 +356,21 @@ int info(const std::vector<std::string>& options) {
   if (mapping) return print_mapping(here), 0;
   if (!type) return print_table(here), 0;
   std::string what = type;
-  auto print = what == "memory" ? print_memory : what == "usages" ? print_usages : print_process_memory;
-  if (what != "board" && what != "memory" && what != "usages" && what != "proc-mem")
-    refuse("`info -t %s` is not simulated; allowed: board, memory, usages, proc-mem", type);
+  if (what == "topo") {
+    if (npu || chip) refuse("info -t topo is of the whole machine: no -i and no -c");
+    return print_topology(here), 0;
+  }
+  const Query* query = nullptr;
+  for (const Query& one : kQueries)
+    if (what == one.type) query = &one;
+  if (!query && what != "board")
+    refuse("`info -t %s` is not simulated; allowed: board, common, health, memory, power, proc-mem, temp, topo, usages",
+           type);
   if (!npu) refuse("info -t %s needs -i NPU", type);
   int at = number("-i", npu, here.npus());
   int of = chip ? number("-c", chip, here.chips(at)) : -1;
   if (what == "board") return print_board(here, at, of), 0;
-  return print_chips(here, at, of, print), 0;
+  return print_chips(here, at, of, *query), 0;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Functions of features that are not simulated: torch_npu or torchair need some of them in order to load, C++ clients
 // link to others without calling them. Each fails and names itself; none returns success. The C ABI lets one
 // parameterless body answer for any argument list, so this file must not include the headers that declare them.
+#include <cstdio>
 #include <string_view>
 
 #include "core/sim.h"
@@ -16,6 +17,12 @@ static int not_here(const char* name) {
 
 #define UNIMPLEMENTED(name) \
   extern "C" SIM_API int name() { return sim_unimplemented(#name); }
+// torch_npu looks at no code of these, so the program would go on without a word.
+#define UNIMPLEMENTED_ALOUD(name, effect)                                                                     \
+  extern "C" SIM_API int name() {                                                                             \
+    static const int said = fprintf(stderr, "[simulated Ascend] %s is not implemented: %s\n", #name, effect); \
+    return (void)said, sim_unimplemented(#name);                                                              \
+  }
 #define REFUSED(name) UNIMPLEMENTED(name)
 // By CANN's pages only products of this name have it: on others it fails as it does there.
 #define REFUSED_ELSEWHERE(name, soc) \
@@ -31,7 +38,8 @@ static int not_here(const char* name) {
 #include "acl/refused/refused.inc"
 
 // parameters of operators: no page says what the files hold
-UNIMPLEMENTED(aclopStartDumpArgs)
+UNIMPLEMENTED_ALOUD(aclopStartDumpArgs,
+                    "no parameters of operators are written, and no kernel is compiled for one shape")
 UNIMPLEMENTED(aclopStopDumpArgs)
 // kernels loaded as binaries
 UNIMPLEMENTED(aclrtGetFunctionAddr)
