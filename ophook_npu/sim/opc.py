@@ -177,14 +177,28 @@ def _project(op_type: str, asked: Compilation, places: Sequence[Path]) -> Projec
     )  # fmt: skip
 
 
-def _types(node: dict[str, Any]) -> dict[str, str]:
+def _types(node: dict[str, Any]) -> set[str]:
     described = [one[0] if isinstance(one, list) else one for one in (*node["inputs"], *node["outputs"])]
-    return {one["name"]: one["dtype"] for one in described if one}
+    return {one["dtype"] for one in described if one}
+
+
+def _given(prototype: Prototype, node: dict[str, Any]) -> dict[str, str]:
+    """The data types of a description, by the names of the prototype: its parameters are those of the prototype one by
+    one, whatever it calls them. By its own names where it leaves some out.
+    """
+    given: dict[str, str] = {}
+    for parameters, side in ((prototype.inputs, node["inputs"]), (prototype.outputs, node["outputs"])):
+        described = [one[0] if isinstance(one, list) else one for one in side]
+        names = [one.name for one in parameters]
+        if len(names) != len(described):
+            names = [one["name"] if one else "" for one in described]
+        given |= {name: one["dtype"] for name, one in zip(names, described, strict=True) if one}
+    return given
 
 
 def _choice(kernel: Kernel, node: dict[str, Any]) -> int:
     """Which of the operator's choices of data types a description is."""
-    given = _types(node)
+    given = _given(kernel.prototype, node)
     for i, choice in enumerate(kernel.prototype.combinations()):
         if all(type_name(dtype) == given.get(name, type_name(dtype)) for name, dtype in choice.items()):
             return i
@@ -214,7 +228,7 @@ def _compile(options: argparse.Namespace, op_type: str, node: dict[str, Any]) ->
     asked = compilation(source, options.main_func, operands, options.soc_version, _family(options.soc_version))
     project = _project(op_type, asked, (source, out))
     kernel = Kernel(project, project.prototype(op_type), Settings(any_of(options.soc_version)))
-    if without := sorted({*_types(node).values()} - {type_name(number) for number in DTYPES}):
+    if without := sorted(_types(node) - {type_name(number) for number in DTYPES}):
         # A repository lists each choice of its own; the others of the operator are for use.
         why = f"{op_type}: no kernel for {', '.join(without)}, which kernels have no type for here"
         print(f"[WARNING] {why}", file=sys.stderr)

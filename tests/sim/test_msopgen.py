@@ -48,11 +48,11 @@ def add_custom(x, y, z, alpha=1.0, kernel_name="add_custom", impl_mode=""):
 """
 
 
-def parameter(folder: Path, dtype: str) -> Path:
+def parameter(folder: Path, dtype: str) -> Path:  # with names of its own, as some repositories have
     def operand(name: str) -> dict[str, object]:
         return {"name": name, "dtype": dtype, "format": "ND", "paramType": "required", "shape": [-2]}
 
-    node = {"bin_filename": f"AddCustom_{dtype}", "inputs": [operand("x"), operand("y")], "outputs": [operand("z")]}
+    node = {"bin_filename": f"AddCustom_{dtype}", "inputs": [operand("a"), operand("b")], "outputs": [operand("c")]}
     node["attrs"] = [{"name": "alpha", "dtype": "float", "value": 0.0}]
     file = folder / f"{dtype}.json"
     file.write_text(json.dumps({"op_type": "AddCustom", "op_list": [node]}))

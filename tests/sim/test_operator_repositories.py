@@ -50,6 +50,7 @@ npu_op_library(cust_opmaster TILING)
 target_sources(cust_opmaster PRIVATE op_host/add_custom.cpp)
 add_library(ophost SHARED $<TARGET_OBJECTS:cust_opmaster>)
 target_link_libraries(ophost PRIVATE cust_opmaster)
+target_link_libraries(cust_opmaster PRIVATE adump_headers)
 npu_op_library(cust_proto GRAPH op_host/add_custom.cpp)
 add_es_library_and_whl(ES_LINKABLE_AND_ALL_TARGET es_math OPP_PROTO_TARGET cust_proto
     OUTPUT_PATH ${CMAKE_BINARY_DIR}/es)

@@ -115,7 +115,15 @@ function(npu_op_code_gen)
     _ophook_op_build("${of_OUT_DIR}" "${sources}" "${of_COMPILE_OPTIONS}" ${variables})
 endfunction()
 
+# Of headers alone: CANN's libraries of objects name it where no module has found it.
+function(_ophook_headers)
+    if(NOT TARGET adump_headers)
+        add_library(adump_headers INTERFACE IMPORTED GLOBAL)
+    endif()
+endfunction()
+
 function(npu_op_library name)
+    cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _ophook_headers)
     list(REMOVE_ITEM ARGN TYPE)
     list(GET ARGN 0 type)
     if(type MATCHES "^(TF|ONNX)_PLUGIN$")
