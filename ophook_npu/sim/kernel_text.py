@@ -48,7 +48,7 @@ def translated(
     ``workspace``: see `launches.definition`; ``threads``: kernels may be functions of threads (``--enable-simt``);
     ``library``: launches take pointers as ``aclrtlaunch_KERNEL`` does, as ``void*`` whatever the kernel's are to;
     ``kind``: the cores of kernels that do not say it, where the source is compiled for them alone; ``stubs``: what has
-    the name of a kernel of C is its launch, `launches.stub`, as the vendor's driver makes it of a source in asc.
+    the name of a kernel is its launch, `launches.stub`, as the vendor's driver makes it of a source in asc.
 
     Raises:
         OphookError: a launch that cannot be read; with its line.
@@ -60,6 +60,7 @@ def translated(
     launched: set[str] = set()
     of_cpus: set[str] = set()
     labelled: set[str] = set()
+    stubbed: list[launches.LaunchedKernel] = []
     at = 0
     for token in outside_quotes(_TOKENS, text):
         if token.start() < at:
@@ -78,6 +79,8 @@ def translated(
                     labelled.add(kernel)
                     pieces += [text[at : found.begin], launches.label(found.kernel)]
                     at = found.begin
+                if stubs and found.of_cpp:
+                    stubbed.append(found.kernel)
                 if found.by_name:
                     named[kernel] = found.kernel
                     definitions[kernel] += 1
@@ -111,6 +114,7 @@ def translated(
             declared += f'static const ::ophook::program::Declared ophook_{k}("{k}", {kinds[short]});\n'
     if stubs:  # last, since they are overloads of what stands above
         declared += "".join(launches.stub(kernel) for _, kernel in sorted(named.items()))
+        declared += "".join(launches.stub(kernel, of_c=False) for kernel in stubbed)
     return f'{code}\n# 1 "kernels of {name}"\n{declared}'
 
 
@@ -120,6 +124,7 @@ class _Found:
     kind: int  # which cores it runs on; -1: its text does not say
     by_name: bool  # it is defined here, and programs find it by its name
     of_c: bool = False  # it has C's linkage
+    of_cpp: bool = False  # it is defined here as a function of C++, in no namespace
     begin: int = 0
 
 
@@ -163,11 +168,12 @@ def _kernel(text: str, at: int, library: bool) -> _Found | None:
     by_name = bool(end and end[0] == "{")
     scopes = _scopes(text, begin)
     of_c = bool(_C_LINKAGE.search(head)) or (bool(scopes) and all(scopes))
+    of_cpp = by_name and not of_c and not scopes and not re.search(r"\btemplate\b|\bstatic\b", head)
     if by_name and not of_c:  # ascendc_library launches functions of C++ by their names, too
         by_name = library and not re.search(r"\btemplate\b", head) and all(scopes)
 
     def found(kind: str) -> _Found:
-        return _Found(kernel, KINDS[kind], by_name, of_c, begin)
+        return _Found(kernel, KINDS[kind], by_name, of_c, of_cpp, begin)
 
     if mix is not None:
         key = f"MIX_AIC_{mix['cubes']}_{mix['vectors']}"
@@ -184,10 +190,10 @@ def _kernel(text: str, at: int, library: bool) -> _Found | None:
     if end and end[0] == "{":
         body = text[end.start() : closing(text, end.start())]
         if told := _TASK_TYPE.search(body):
-            return _Found(kernel, KINDS.get(told[1], 0), by_name, of_c, begin)
+            return _Found(kernel, KINDS.get(told[1], 0), by_name, of_c, of_cpp, begin)
         if re.search(r"\b(?:Mmad|Fixpipe)\b", body):
             return found("AIC_ONLY")
-    return _Found(kernel, -1, by_name, of_c, begin)
+    return _Found(kernel, -1, by_name, of_c, of_cpp, begin)
 
 
 def _of_cpu(text: str, at: int, name: str) -> str:

@@ -69,9 +69,9 @@ def label(kernel: LaunchedKernel) -> str:
     return f'extern "C" void {kernel.name}({kinds}) __asm__("ophook_kernel_{kernel.name}"); '
 
 
-def stub(kernel: LaunchedKernel) -> str:
+def stub(kernel: LaunchedKernel, of_c: bool = True) -> str:
     """C++ to go behind the kernel: ``KERNEL(blocks, l2ctrl, stream, …)``, which sources call that a host's compiler
-    takes. It has the kernel's name, and as a function of C++ too, since drivers differ there.
+    takes. A kernel of C has it as a function of C++ too, since drivers differ there.
     """
     declared = "".join(f", {kind} {name}" for kind, name in kernel.parameters)
     given = ", ".join(name for _, name in kernel.parameters)
@@ -79,11 +79,11 @@ def stub(kernel: LaunchedKernel) -> str:
     launch = f'::ophook::program::launch("{kernel.name}", {call}, ophook_blocks, ophook_l2, ophook_stream)({given})'
     settings = f"uint32_t ophook_blocks, void* ophook_l2, void* ophook_stream{declared}"
     seen = '__attribute__((visibility("default")))'
-    return (
+    in_c = (
         f'extern "C" {seen} void ophook_stub_{kernel.name}({settings}) __asm__("{kernel.name}");\n'
         f"void ophook_stub_{kernel.name}({settings}) {{ {launch}; }}\n"
-        f"{seen} void {kernel.name}({settings}) {{ {launch}; }}\n"
     )
+    return f"{in_c * of_c}{seen} void {kernel.name}({settings}) {{ {launch}; }}\n"
 
 
 def write(kernels: Sequence[LaunchedKernel], folder: Path) -> None:

@@ -258,6 +258,7 @@ def test_the_name_of_a_kernel_is_its_launch_to_other_sources(tmp_path: Path) -> 
 extern "C" __global__ __vector__ void twice(GM_ADDR z, int32_t value) {
   *reinterpret_cast<__gm__ int32_t*>(z) = value * 2;
 }
+__global__ __vector__ void less(GM_ADDR z) { *reinterpret_cast<__gm__ int32_t*>(z) -= 1; }
 extern "C" {
 __global__ __vector__ void more(GM_ADDR z) { *reinterpret_cast<__gm__ int32_t*>(z) += AscendC::GetBlockNum(); }
 }
@@ -274,17 +275,19 @@ void launch(void* stream, uint8_t* z) { more<<<1, nullptr, stream>>>(z); }
 #include "acl/acl.h"
 extern "C" void twice(uint32_t blocks, void* l2ctrl, aclrtStream stream, uint8_t* z, int32_t value);
 void more(uint32_t blocks, void* l2ctrl, aclrtStream stream, uint8_t* z);
+void less(uint32_t blocks, void* l2ctrl, aclrtStream stream, uint8_t* z);
 void launch(void* stream, uint8_t* z);
 int main() {
   int32_t answer = 0;
   void* z = nullptr;
   aclInit(nullptr), aclrtSetDevice(0), aclrtMalloc(&z, 32, ACL_MEM_MALLOC_HUGE_FIRST);
   twice(1, nullptr, nullptr, static_cast<uint8_t*>(z), 20);
+  less(1, nullptr, nullptr, static_cast<uint8_t*>(z));
   more(1, nullptr, nullptr, static_cast<uint8_t*>(z));
   launch(nullptr, static_cast<uint8_t*>(z));
   if (aclrtSynchronizeStream(nullptr)) return 1;
   aclrtMemcpy(&answer, 4, z, 4, ACL_MEMCPY_DEVICE_TO_HOST);
-  return answer;
+  return answer + 1;
 }
 """
     )

@@ -1,6 +1,6 @@
 // What aclnn_kernels/*.h declare: views where a view will do, copies, and two operators by their types. A conversion
 // between private formats is refused.
-#include "include/aclnn_kernels/ophook_l0.h"
+#include "include/aclnn_kernels/transdata.h"
 
 #define L0_API __attribute__((visibility("default")))
 

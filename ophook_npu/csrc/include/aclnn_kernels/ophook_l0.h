@@ -23,9 +23,6 @@ const aclTensor* Slice(const aclTensor* x, const aclIntArray* offsets, const acl
 const aclTensor* Slice(const aclTensor* x, const aclTensor* y, const aclTensor* offset, const aclTensor* size,
                        aclOpExecutor* executor);
 const aclTensor* Pad(const aclTensor* self, const aclTensor* paddings, aclOpExecutor* executor);
-const aclTensor* ReFormat(const aclTensor* x, const op::Format& format, aclOpExecutor* executor = nullptr);
-const aclTensor* TransData(const aclTensor* x, op::Format format, int64_t, aclOpExecutor*);
-const aclTensor* TransDataSpecial(const aclTensor* x, op::Format format, int64_t groups, aclOpExecutor* executor);
 
 }  // namespace l0op
 
