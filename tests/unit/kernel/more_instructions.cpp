@@ -146,18 +146,21 @@ extern "C" __global__ __aicore__ void maths(GM_ADDR x, GM_ADDR z) {
 }
 
 // Every core copies its part of x; the next core's part is read after a flag and added: z = x + x of the next core.
-template <bool wrong>
+constexpr SyncAllConfig kCopies = {PIPE_MTE3, PIPE_MTE2};
+enum Meeting { kByFlags, kNot, kByAll, kOfTwo };
+template <Meeting how>
 void neighbours(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> mine, other;
   pipe.InitBuffer(mine, kCount * 4);
   pipe.InitBuffer(other, kCount * 4);
-  const int64_t core = GetBlockIdx(), next = (core + 1) % GetBlockNum();
+  const int64_t core = GetBlockIdx(), met = how == kOfTwo ? 2 : GetBlockNum(), next = (core + 1) % met;
+  if (core >= met) return;
   const uint64_t bytes = kCount * sizeof(float);
   LocalTensor<float> a = mine.Get<float>(), b = other.Get<float>();
   copy_in(a, x + core * bytes, kCount);
   copy_out(workspace + core * bytes, a, kCount);
-  if (!wrong) {
+  if (how == kByFlags) {
     CrossCoreSetFlag<0, PIPE_MTE3>(3);
     WaitEvent(3);
   }
@@ -168,10 +171,22 @@ void neighbours(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   copy_out(z + core * bytes, a, kCount);
 }
 extern "C" __global__ __aicore__ void neighbours_right(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  neighbours<false>(x, z, workspace);
+  neighbours<kByFlags>(x, z, workspace);
+  if (how == kByAll) SyncAll<true, kCopies>();
+  if (how == kOfTwo) {
+    GlobalTensor<int32_t> places;
+    places.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(workspace + 2 * bytes), 16);
+    SyncAll(places, b.ReinterpretCast<int32_t>(), 2);
+  }
 }
 extern "C" __global__ __aicore__ void neighbours_wrong(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  neighbours<true>(x, z, workspace);
+  neighbours<kNot>(x, z, workspace);
+}
+extern "C" __global__ __aicore__ void neighbours_by_all(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  neighbours<kByAll>(x, z, workspace);
+}
+extern "C" __global__ __aicore__ void neighbours_of_two(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  neighbours<kOfTwo>(x, z, workspace);
 }
 extern "C" __global__ __aicore__ void nobody_sets(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   if (GetBlockIdx() == 0) CrossCoreSetFlag<0, PIPE_MTE3>(3);

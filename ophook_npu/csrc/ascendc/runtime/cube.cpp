@@ -414,5 +414,6 @@ static T* settings(std::shared_ptr<void>& kept) {
 }
 FixpipeSettings* fixpipe_settings() { return settings<FixpipeSettings>(core().fixpipe); }
 ImageSettings* image_settings() { return settings<ImageSettings>(core().image); }
+void forget_image() { image_settings()->value = image_settings()->boundary = 0; }
 
 }  // namespace ophook::rt
