@@ -125,6 +125,12 @@ def test_the_first_cores_meet_without_the_others() -> None:
     assert np.array_equal(z, x + np.roll(x, -128))
 
 
+def test_buffers_at_places_of_the_kernels_choice() -> None:
+    z, report = run("at_places", X, 72)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert z[:3].tolist() == [1024 - 64, 128, 6 * 512] and np.array_equal(z[8:], X[64:])
+
+
 def test_a_missing_flag_between_cores_is_found() -> None:
     _, report = run("neighbours_wrong", np.zeros(3 * 128, np.float32), 3 * 128, 3, True)
     assert "missing_sync_all" in {f.kind for f in report.errors}

@@ -167,6 +167,7 @@ OPHOOK_RT uint32_t pool_address(const Pool& pool, At at);
 OPHOOK_RT void queue_begin(Queue& queue, int from, int to, int depth, uint32_t count, At at);
 OPHOOK_RT void place_buffer(Queue& queue, const Pool& pool, int position, bool plain, uint32_t address, uint32_t bytes,
                             At at);
+OPHOOK_RT void buffer_at(Queue& queue, int position, uint64_t address, uint64_t bytes, At at);
 OPHOOK_RT void init_queue(Queue& queue, const Pool* pool, int from, int to, int depth, uint32_t count, uint32_t bytes,
                           At at);
 OPHOOK_RT void init_buffer(Queue& buffer, const Pool* pool, int position, uint32_t bytes, At at);
