@@ -5,6 +5,7 @@
 using namespace AscendC;
 
 constexpr int32_t THREADS = 64;
+static_assert(GetUBSizeInBytes() == 248 * 1024);
 
 __simt_vf__ __aicore__ LAUNCH_BOUND(THREADS) inline void Reversed(__gm__ float* x, __gm__ float* y, bool wait) {
   __ubuf__ float kept[THREADS];

@@ -86,3 +86,4 @@ void as(int32_t* i, uint8_t* b) { asc_lt(b, i, i, 1, 1, 1, 1, 8, 8, 8); }  // RE
 void at(float* f) { asc_pair_reduce_max(f, f, 8); }  // REFUSED
 void au(int64_t* i) { asc_copy_gm2ub_align(i, i, 32); }  // REFUSED
 void av(GlobalTensor<float> g) { g.ReinterpretCast<half>(); }  // REFUSED
+void aw() { GetUBSizeInBytes(); }  // REFUSED

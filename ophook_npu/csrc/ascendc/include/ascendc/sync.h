@@ -219,6 +219,11 @@ __aicore__ inline int64_t GetCtrlSpr(ophook::rt::At at = ophook::rt::At::here())
   OPHOOK_BITS;
   return ophook::rt::control("GetCtrlSpr", startBit, endBit, at);
 }
+template <int arch = __NPU_ARCH__>
+__aicore__ inline constexpr uint32_t GetUBSizeInBytes() {
+  static_assert(arch == 3510, "GetUBSizeInBytes: for Ascend 950 only");
+  return TOTAL_UB_SIZE;
+}
 #if __NPU_ARCH__ == 3510
 // Locks between the pipes of one core.
 using MutexID = uint8_t;
