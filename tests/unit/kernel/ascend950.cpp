@@ -5,6 +5,7 @@
 using namespace AscendC;
 
 constexpr int32_t THREADS = 64;
+static_assert(GetUBSizeInBytes() == 248 * 1024);
 
 __simt_vf__ __aicore__ LAUNCH_BOUND(THREADS) inline void Reversed(__gm__ float* x, __gm__ float* y, bool wait) {
   __ubuf__ float kept[THREADS];
@@ -206,7 +207,7 @@ extern "C" __global__ __aicore__ void first_copied(GM_ADDR x, GM_ADDR y) {
   TQue<TPosition::VECOUT, 1> out;
   pipe.InitBuffer(in, 1, 256), pipe.InitBuffer(out, 1, 256);
   LocalTensor<float> given = in.AllocTensor<float>();
-  DataCopy(given, from, 64);
+  DataCopy(given.ReinterpretCast<int32_t>(), from.ReinterpretCast<int32_t>(), 64);
   in.EnQue(given), given = in.DeQue<float>();
   LocalTensor<float> made = out.AllocTensor<float>();
   Duplicate(made, given[8], 64);

@@ -129,7 +129,7 @@ class Product {
     p.nSize = s.n, p.mSize = s.m, p.srcStride = m, p.dstStride = s.n, p.ndNum = 1;
     p.quantPre = quant, p.reluEn = s.relu != 0, p.deqScalar = s.scale;
     if (s.nz) {
-      p.dstStride = s.m * 16 * sizeof(Z) / 32;
+      p.dstStride = s.m * (sizeof(Z) == 1 ? 32 : 16) * sizeof(Z) / 32;
       Fixpipe<Z, C, CFG_NZ>(gz, ct, p);
     } else if (quant == VDEQF16) {  // `bias` holds a factor for each column
       GlobalTensor<uint64_t> from;
@@ -150,9 +150,10 @@ class Product {
   __aicore__ void Configured(const LocalTensor<uint64_t>& from, const LocalTensor<C>& ct, const FixpipeParamsV220& p) {
     TBuf<TPosition::C2PIPE2GM> place;
     GetTPipePtr()->InitBuffer(place, n * 8);
-    DataCopy(place.Get<uint64_t>(), from, n);
+    DataCopy(place.Get<uint64_t>(), from, {uint16_t(n / 16), 1, 4, 1});
     PipeBarrier<PIPE_FIX>();
     SetFixPipeConfig(place.Get<uint64_t>());
+    SetFixPipeConfig(ct, false);  // the factors stay
     Fixpipe(gz, ct, p);
   }
 
@@ -189,8 +190,9 @@ PRODUCT(bytes_to_half_by_column, int8_t, int32_t, half, VDEQF16)
 PRODUCT(bytes_to_bytes, int8_t, int32_t, int8_t, REQ8)
 
 // z = convolution of an image of 2 times 16 channels, 6 by 7, with 16 filters of 3 by 3, padding 1, stride 2: image to matrix.
-// `packed`: by LoadData3DParamsV2Pro, in two repeats of half the columns.
-template <bool packed>
+// `packed`: by LoadData3DParamsV2Pro, in two repeats of half the columns. `start`: the first place; the last columns are
+// then of a fractal that kExtension does not fill.
+template <bool packed, uint16_t start = 0>
 inline void Convolve(GM_ADDR image, GM_ADDR filters, GM_ADDR z) {
   constexpr uint16_t kHeight = 6, kWidth = 7, kChannels = 32, kOut = 16, kDepth = kChannels * 9, kPlaces = 16;  // 3 by 4 places
   GlobalTensor<half> from, weights;
@@ -226,7 +228,7 @@ inline void Convolve(GM_ADDR image, GM_ADDR filters, GM_ADDR z) {
     SetLoadDataRepeat({kHalf / 16, 2, 1});
     LoadData(left, a, LoadData3DParamsV2Pro(kChannels, false, false, false, false, false, uint64_t(kPlaces) << 16 | kHalf, 0x10103030202));
   } else {
-    LoadData(left, a, LoadData3DParamsV2<half>(padding, kHeight, kWidth, kChannels, kDepth, kPlaces, 0, 0, 2, 2, 3, 3, 1, 1, false, false, half(0)));
+    LoadData(left, a, LoadData3DParamsV2<half>(padding, kHeight, kWidth, kChannels, start ? kDepth - 8 : kDepth, kPlaces - start, 0, start, 2, 2, 3, 3, 1, 1, false, false, half(0)));
   }
   LoadData2DParams p;
   p.repeatTimes = kDepth / 16, p.srcStride = 1;
@@ -238,13 +240,13 @@ inline void Convolve(GM_ADDR image, GM_ADDR filters, GM_ADDR z) {
   left = a2.DeQue<half>(), right = b2.DeQue<half>();
   LocalTensor<float> c = co1.AllocTensor<float>();
   MmadParams m;
-  m.m = 12, m.n = kOut, m.k = kDepth;
+  m.m = 12 - start, m.n = kOut, m.k = kDepth;
   Mmad(c, left, right, m);
   a2.FreeTensor(left);
   b2.FreeTensor(right);
   co1.EnQue(c);
   c = co1.DeQue<float>();
-  FixpipeParamsV220 out(kOut, 12, 16, kOut, false);
+  FixpipeParamsV220 out(kOut, 12 - start, 16, kOut, false);
   Fixpipe(to, c, out);
   co1.FreeTensor(c);
 }
@@ -253,6 +255,30 @@ extern "C" __global__ __aicore__ void convolution(GM_ADDR image, GM_ADDR filters
 }
 extern "C" __global__ __aicore__ void convolution_packed(GM_ADDR image, GM_ADDR filters, GM_ADDR bias, GM_ADDR z, GM_ADDR tiling) {
   Convolve<true>(image, filters, z);
+}
+extern "C" __global__ __aicore__ void convolution_from_the_fifth(GM_ADDR image, GM_ADDR filters, GM_ADDR bias,
+                                                                 GM_ADDR z, GM_ADDR tiling) {
+  Convolve<false, 5>(image, filters, z);
+}
+
+// z: four fractals of x, the last one first. Calls of no repeats do nothing.
+extern "C" __global__ __aicore__ void backwards(GM_ADDR x, GM_ADDR z) {
+  GlobalTensor<half> from, to;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x), 1024);
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(z), 1024);
+  LocalTensor<half> l1(TPosition::A1, 0, 1024), l0(TPosition::A2, 0, 1024), right(TPosition::B2, 0, 1024);
+  LoadData2DParams p(3, 4, 1, 1, 0, true, 1);
+  LoadData(l1, from, p);
+  p.repeatTimes = 0;
+  LoadData(l1, from, p);
+  SetFlag<HardEvent::MTE2_MTE1>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_MTE1>(EVENT_ID0);
+  p.addrMode = 0;
+  LoadData(l0, l1, p);
+  LoadDataWithTranspose(right, l1, LoadData2dTransposeParams(0, 0, 1, 0, 0));
+  SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  DataCopy(to, l1, 1024);
 }
 
 // z = x w of int8_t, 32 by 128 and 128 by 48, of whose w two of each four values are there. `no_index`: without what says which.
@@ -315,5 +341,6 @@ extern "C" __global__ __aicore__ void only_declared(GM_ADDR z) {
   Mmad(c, a, b, MmadParams(16, 16, 16, 0, false, true));
   SetFlag<HardEvent::M_FIX>(EVENT_ID0);
   WaitFlag<HardEvent::M_FIX>(EVENT_ID0);
+  Fixpipe(to, c, FixpipeParamsV220(16, 0, 16, 16, false));  // of no rows: nothing
   Fixpipe(to, c, FixpipeParamsV220(16, 16, 16, 16, false));
 }

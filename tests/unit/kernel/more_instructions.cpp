@@ -15,6 +15,14 @@ static_assert(clz(uint64_t{1}) == 63 && clz(int64_t{1}) == 63 && sflbits(int64_t
 static_assert(sff0(uint64_t{7}) == 3 && sff1(uint64_t{8}) == 3 && std::is_same_v<__bf16, bfloat16_t>, "");
 static_assert(sizeof(AscendC::fp8_e8m0_t) == 1 && pad_t::PAD_NONE == AscendC::pad_t::PAD_NONE, "");
 
+// Rows of 13 in columns of 14, and what is left of 11 and 12: the last dimension may be of any size.
+constexpr auto kBlocks =
+    MakeLayout(MakeShape(MakeShape(Std::Int<13>{}, Std::Int<0>{}), MakeShape(Std::Int<14>{}, Std::Int<0>{})),
+               MakeStride(MakeStride(Std::Int<14>{}, Std::Int<182>{}), MakeStride(Std::Int<1>{}, Std::Int<154>{})));
+static_assert(decltype(kBlocks(MakeCoord(Std::Int<20>{}, Std::Int<30>{})))::value == 590 &&
+                  kBlocks(MakeCoord(20, 30)) == 590,
+              "");
+
 constexpr int32_t kCount = 128;
 
 inline void copy_in(const LocalTensor<float>& to, GM_ADDR from, int32_t count) {
@@ -146,20 +154,29 @@ extern "C" __global__ __aicore__ void maths(GM_ADDR x, GM_ADDR z) {
 }
 
 // Every core copies its part of x; the next core's part is read after a flag and added: z = x + x of the next core.
-template <bool wrong>
+constexpr SyncAllConfig kCopies = {PIPE_MTE3, PIPE_MTE2};
+enum Meeting { kByFlags, kNot, kByAll, kOfTwo };
+template <Meeting how>
 void neighbours(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> mine, other;
   pipe.InitBuffer(mine, kCount * 4);
   pipe.InitBuffer(other, kCount * 4);
-  const int64_t core = GetBlockIdx(), next = (core + 1) % GetBlockNum();
+  const int64_t core = GetBlockIdx(), met = how == kOfTwo ? 2 : GetBlockNum(), next = (core + 1) % met;
+  if (core >= met) return;
   const uint64_t bytes = kCount * sizeof(float);
   LocalTensor<float> a = mine.Get<float>(), b = other.Get<float>();
   copy_in(a, x + core * bytes, kCount);
   copy_out(workspace + core * bytes, a, kCount);
-  if (!wrong) {
+  if (how == kByFlags) {
     CrossCoreSetFlag<0, PIPE_MTE3>(3);
     WaitEvent(3);
+  }
+  if (how == kByAll) SyncAll<true, kCopies>();
+  if (how == kOfTwo) {
+    GlobalTensor<int32_t> places;
+    places.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(workspace + 2 * bytes), 16);
+    SyncAll(places, b.ReinterpretCast<int32_t>(), 2);
   }
   SetFlag<HardEvent::MTE3_MTE2>(EVENT_ID1);
   WaitFlag<HardEvent::MTE3_MTE2>(EVENT_ID1);
@@ -168,14 +185,47 @@ void neighbours(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   copy_out(z + core * bytes, a, kCount);
 }
 extern "C" __global__ __aicore__ void neighbours_right(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  neighbours<false>(x, z, workspace);
+  neighbours<kByFlags>(x, z, workspace);
 }
 extern "C" __global__ __aicore__ void neighbours_wrong(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  neighbours<true>(x, z, workspace);
+  neighbours<kNot>(x, z, workspace);
+}
+extern "C" __global__ __aicore__ void neighbours_by_all(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  neighbours<kByAll>(x, z, workspace);
+}
+extern "C" __global__ __aicore__ void neighbours_of_two(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  neighbours<kOfTwo>(x, z, workspace);
 }
 extern "C" __global__ __aicore__ void nobody_sets(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
   if (GetBlockIdx() == 0) CrossCoreSetFlag<0, PIPE_MTE3>(3);
   CrossCoreWaitFlag(3);  // core 1 never sets it
+}
+
+// z: how far two buffers lie from each other, elements of one, the length of a barrier's memory, then the second half of x.
+extern "C" __global__ __aicore__ void at_places(GM_ADDR x, GM_ADDR z) {
+  InitSocState();
+  TPipe pipe;
+  TQue<TPosition::VECIN, 2> queue;
+  pipe.InitBuffer(queue, Std::make_tuple(64, 512), Std::make_tuple(1024, 512));
+  GlobalTensor<float> all;
+  all.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), kCount);
+  LocalTensor<float> first = queue.AllocTensor<float>(), second = queue.AllocTensor<float>();
+  GroupBarrier<PipeMode::MTE3_MODE> barrier(z, 3, 6);
+  const auto begin = [](const LocalTensor<float>& t) { return reinterpret_cast<uint64_t>(t.GetPhyAddr()); };
+  first.SetValue(0, float(begin(second) - begin(first)));
+  first.SetValue(1, float(first.GetSize()));
+  first.SetValue(2, float(barrier.GetWorkspaceLen()));
+  for (int32_t i = 3; i < 8; ++i) first.SetValue(i, 0.0f);
+  SetFlag<HardEvent::S_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::S_MTE3>(EVENT_ID0);
+  DataCopy(second, all[kCount / 2], kCount / 2);
+  SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  all.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 8 + kCount / 2);
+  DataCopy(all, first, 8);
+  DataCopy(all[8], second, kCount / 2);
+  queue.FreeTensor(first);
+  queue.FreeTensor(second);
 }
 
 // z: 8 numbers of every second block of x, then 8 of one value.

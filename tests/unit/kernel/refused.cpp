@@ -85,3 +85,5 @@ void ar(float* f) { asc_add_sync(f, f, f, 1, 1, 1, 1, 8, 8, 8); }  // REFUSED
 void as(int32_t* i, uint8_t* b) { asc_lt(b, i, i, 1, 1, 1, 1, 8, 8, 8); }  // REFUSED
 void at(float* f) { asc_pair_reduce_max(f, f, 8); }  // REFUSED
 void au(int64_t* i) { asc_copy_gm2ub_align(i, i, 32); }  // REFUSED
+void av(GlobalTensor<float> g) { g.ReinterpretCast<half>(); }  // REFUSED
+void aw() { GetUBSizeInBytes(); }  // REFUSED

@@ -18,6 +18,7 @@ from ophook_npu.kernel.source import INPUT, OUTPUT, TILING, Argument, Settings
 
 SOURCE = Path(__file__).parent / "cube.cpp"
 TYPES = {"half": torch.float16, "bfloat": torch.bfloat16, "float": torch.float32, "byte": torch.int8}
+SIGN = 1 << 46  # of what a factor is for: the 8 bits have one
 NUMBERS = {torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.int32: 3, torch.bfloat16: 27}
 
 
@@ -31,11 +32,12 @@ def inputs(dtype: torch.dtype, *shape: int) -> torch.Tensor:
 def run(
     name: str, a: torch.Tensor, b: torch.Tensor, out: torch.dtype, *, bias: torch.Tensor | None = None,
     factors: torch.Tensor | None = None, relu: bool = False, nz: bool = False, hf32: int = 0,
-    scale: float = 1.0, times: int = 1, on_wait: bool = True, shape: tuple[int, ...] | None = None,
+    scale: float = 1.0, more: int = 0, times: int = 1, on_wait: bool = True, shape: tuple[int, ...] | None = None,
 ) -> tuple[torch.Tensor, KernelReport]:  # fmt: skip
     (m, k), n = a.shape, b.shape[1]
     z = Block(shape or (m, n), NUMBERS[out])
     (bits,) = struct.unpack("I", struct.pack("f", scale))
+    bits |= more
     tiling = np.frombuffer(struct.pack("8IQ", m, n, k, times, bias is not None, relu, nz, hf32, bits), np.uint8)
     extra = next((t for t in (bias, factors) if t is not None), torch.zeros(n))
     arguments = [
@@ -99,7 +101,7 @@ def test_conversions_on_the_way_out() -> None:
     z, report = run("halves_to_half", a, b, torch.float16, relu=True)
     assert not report.findings, "\n".join(map(str, report.findings))
     torch.testing.assert_close(z, wanted.relu().half(), rtol=2e-3, atol=1e-3)
-    z, report = run("halves_to_bytes", a, b, torch.int8, scale=8.0)
+    z, report = run("halves_to_bytes", a, b, torch.int8, scale=8.0, more=SIGN)
     assert not report.findings and (z.int() - (wanted * 8).round().clamp(-128, 127).int()).abs().max() <= 1
     a, b = a.bfloat16(), b.bfloat16()
     z, report = run("bfloats_to_bfloat", a, b, torch.bfloat16)
@@ -114,8 +116,37 @@ def test_conversions_on_the_way_out() -> None:
     assert not report.findings and torch.equal(z, (2 * product(a, b) * scales).half())
     z, report = run("bytes_to_half_by_column", a, b, torch.float16, factors=factors)
     assert not report.findings and torch.equal(z, (product(a, b) * scales).half())
-    z, report = run("bytes_to_bytes", a, b, torch.int8, scale=0.125, relu=True)
+    z, report = run("bytes_to_bytes", a, b, torch.int8, scale=0.125, more=SIGN, relu=True)
     assert not report.findings and torch.equal(z.int(), (product(a, b) * 0.125).round().clamp(0, 127).int())
+
+
+def test_bits_of_a_factor() -> None:
+    a, b = inputs(torch.int8, 32, 32), inputs(torch.int8, 32, 32)
+    z, report = run("bytes_to_bytes", a, b, torch.int8, scale=0.125)  # without a sign
+    assert not report.findings
+    assert torch.equal(z.view(torch.uint8).int(), (product(a, b) * 0.125).round().clamp(0, 255).int())
+    z, report = run("bytes_to_bytes", a, b, torch.int8, more=SIGN | (-200 & 0x1FF) << 37)  # to 9 bits, then the offset
+    assert not report.findings and torch.equal(z.int(), (product(a, b).clamp(-256, 255) - 200).clamp(-128, 127))
+    z, report = run("bytes_to_half", a, b, torch.float16, scale=0.5, more=1 << 36 | 3 << 32)
+    assert not report.findings and torch.equal(z, ((product(a, b) >> 4) * 0.5).half())
+
+
+def test_sixteen_columns_behind_fractals_of_thirty_two() -> None:
+    a, b = inputs(torch.int8, 32, 32), inputs(torch.int8, 32, 48)
+    z, report = run("bytes_to_bytes", a, b, torch.int8, scale=0.125, more=SIGN, nz=True, shape=(32 * 48,))
+    assert not report.findings, "\n".join(map(str, report.findings))
+    wanted = (product(a, b) * 0.125).round().clamp(-128, 127).to(torch.int8)
+    assert torch.equal(z[: 32 * 32].view(32, 32), wanted[:, :32])
+    assert torch.equal(z[32 * 32 :].view(32, 16), wanted[:, 32:])
+
+
+def test_fractals_in_the_other_order() -> None:
+    x = inputs(torch.float16, 4, 256)
+    z = Block((4, 256), 1)
+    arguments = [Argument("x", Block.of(x, "x"), INPUT), Argument("z", z, OUTPUT)]
+    report = Entry(SOURCE, name="backwards").run(arguments, 1, settings=Settings(on_wait=True))
+    assert not report.errors, [str(f) for f in report.errors]
+    assert torch.equal(z.array(True), x.flip(0))
 
 
 def test_the_result_may_stay_in_fractals() -> None:
@@ -125,13 +156,14 @@ def test_the_result_may_stay_in_fractals() -> None:
     torch.testing.assert_close(z.permute(1, 0, 2).reshape(32, 48), product(a, b), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["convolution", "convolution_packed"])
+@pytest.mark.parametrize("name", ["convolution", "convolution_packed", "convolution_from_the_fifth"])
 def test_a_convolution_by_image_to_matrix(name: str) -> None:
     x, filters = inputs(torch.float16, 1, 32, 6, 7), inputs(torch.float16, 16, 32, 3, 3)
     image = x.reshape(2, 16, 6, 7).permute(0, 2, 3, 1).contiguous()  # channels in blocks of 16, last
     # (blocks of channels, 3, 3, filters, 16): each fractal is 16 filters by 16 of the depth
     weights = filters.reshape(16, 2, 16, 3, 3).permute(1, 3, 4, 0, 2).contiguous()
-    z = Block((12, 16), 0)
+    first = 5 if "fifth" in name else 0
+    z = Block((12 - first, 16), 0)
     arguments = [
         Argument("image", Block.of(image, "image"), INPUT), Argument("filters", Block.of(weights, "filters"), INPUT),
         Argument("bias", Block((1,), 0), INPUT), Argument("z", z, OUTPUT), Argument("tiling", Block((8,), 4), TILING),
@@ -139,7 +171,7 @@ def test_a_convolution_by_image_to_matrix(name: str) -> None:
     report = Entry(SOURCE, name=name).run(arguments, 1, settings=Settings(on_wait=True, strict=True))
     assert not report.findings, "\n".join(map(str, report.findings))
     wanted = torch.nn.functional.conv2d(x.float(), filters.float(), stride=2, padding=1)
-    torch.testing.assert_close(z.array(True), wanted[0].reshape(16, 12).t(), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(z.array(True), wanted[0].reshape(16, 12).t()[first:], rtol=1e-3, atol=1e-3)
 
 
 def test_conversions_that_do_not_exist_are_refused() -> None:

@@ -22,7 +22,7 @@ def run(name: str, x: np.ndarray, size: int, cores: int = 1, workspace: bool = F
     result = Block((size,), 0)
     arguments = [Argument("x", Block.of(x, name), INPUT), Argument("z", result, OUTPUT)]
     if workspace:
-        arguments.append(Argument("workspace", Block((size,), 0), WORKSPACE))
+        arguments.append(Argument("workspace", Block((2 * size,), 0), WORKSPACE))
     report = Entry(SOURCE, name=name).run(arguments, cores)
     return result.array(False), report
 
@@ -110,11 +110,25 @@ def test_whole_numbers_to_half_with_a_rounding_mode() -> None:
     assert np.array_equal(z, (x / 2).astype(np.float16))
 
 
-def test_flags_between_cores() -> None:
+@pytest.mark.parametrize("name", ["neighbours_right", "neighbours_by_all"])
+def test_flags_between_cores(name: str) -> None:
     x = np.arange(3 * 128, dtype=np.float32)
-    z, report = run("neighbours_right", x, x.size, 3, True)
+    z, report = run(name, x, x.size, 3, True)
     assert not report.findings, [str(f) for f in report.findings]
     assert np.array_equal(z, x + np.roll(x, -128))
+
+
+def test_the_first_cores_meet_without_the_others() -> None:
+    x = np.arange(2 * 128, dtype=np.float32)
+    z, report = run("neighbours_of_two", x, x.size, 3, True)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert np.array_equal(z, x + np.roll(x, -128))
+
+
+def test_buffers_at_places_of_the_kernels_choice() -> None:
+    z, report = run("at_places", X, 72)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert z[:3].tolist() == [1024 - 64, 128, 6 * 512] and np.array_equal(z[8:], X[64:])
 
 
 def test_a_missing_flag_between_cores_is_found() -> None:

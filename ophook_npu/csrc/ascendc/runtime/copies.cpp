@@ -225,7 +225,7 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at, bool re
   if (!has_unit(c, from.memory == Memory::ub, call, at)) return;
   const uint32_t unit = table ? 64 : parameters ? 128 : kBlock;
   if (!b.length || !b.count) return;
-  if (!op.aligned(to, table ? 64 : kBlock, "the destination") || !op.aligned(from, kBlock, "the source")) return;
+  if (!op.aligned(to, unit, "the destination") || !op.aligned(from, kBlock, "the source")) return;
   if (c.launch.checks() && b.length % unit) {
     c.report(Kind::alignment, call, at,
              text("a length of %llu bytes is no multiple of %u", (unsigned long long)b.length, unit));

@@ -130,7 +130,7 @@ struct Message {
   double time = 0;          // on the time line
   At at{nullptr, 0};
 };
-constexpr int kCrossFlags = 11;
+constexpr int kCrossFlags = 16;
 // Lines of a core's data cache: those that it wrote and has not written back, and those that it fetches anew when it
 // reads them.
 struct CacheLines {

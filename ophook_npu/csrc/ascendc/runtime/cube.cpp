@@ -51,6 +51,25 @@ bool input_of_cube(Operation& op, const Local& to, const Local* from) {
   return aligned_for(op, to, "the destination") && (!from || aligned_for(op, *from, "the source"));
 }
 
+// Where each of an instruction's pieces begins in its source: srcStride further on than the last one, or with addrMode
+// before it.
+struct Course {
+  int64_t first, step, last;
+  int64_t at(int64_t i) const { return first + i * step; }
+  uint64_t lowest() const { return uint64_t(step < 0 ? at(last) : first); }
+  uint64_t span() const { return uint64_t(std::abs(step) * last); }
+  bool begins(Operation& op) const {
+    if (at(last) >= 0) return true;
+    op.core.report(Kind::parameter, op.call, op.at, "with addrMode 1 the last piece lies before the source");
+    return false;
+  }
+};
+template <typename Params>
+Course course_of(const Params& p, uint64_t unit) {
+  const int64_t step = int64_t(p.srcStride * unit);
+  return {int64_t(p.startIndex * unit), p.addrMode ? -step : step, p.repeatTimes - 1};
+}
+
 }  // namespace
 
 // A row of `dValue` elements becomes blocks of 32 bytes, each in its column of fractals; the last block is filled with
@@ -119,27 +138,30 @@ void load_fractals(Local to, const Local* local, const Global* global, const Asc
   Operation op(c, local ? Pipe::MTE1 : Pipe::MTE2, "LoadData", at);
   if (!input_of_cube(op, to, local)) return;
   const uint32_t size = size_of(to.dtype);
-  if (p.addrMode || p.sid) {
-    c.report(Kind::parameter, "LoadData", at, text("addrMode %u, sid %u; implemented: 0", p.addrMode, p.sid));
-    return;
-  }
-  if (p.ifTranspose && (size != 2 || !local)) {
+  const bool to_l1 = to.memory == Memory::l1;  // where ifTranspose means nothing, and addrMode something
+  if (p.addrMode && !to_l1)
+    return c.report(Kind::parameter, "LoadData", at,
+                    text("addrMode %u; allowed: 0, but for device memory to L1", p.addrMode));
+  if (p.ifTranspose && !to_l1 && (size != 2 || !local)) {
     c.report(Kind::data_type, "LoadData", at,
              text("ifTranspose with %s%s; allowed: types of 2 bytes, from L1; LoadDataWithTranspose has the others",
                   name_of(to.dtype), local ? "" : " from device memory"));
     return;
   }
-  if (!within(op, "repeatTimes", p.repeatTimes, 1, 255)) return;
-  const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal, from_step = uint64_t(p.srcStride) * kFractal;
-  const uint64_t begin = uint64_t(p.startIndex) * kFractal;
+  if (to.dtype == Dtype::i4 && !local)
+    return c.report(Kind::data_type, "LoadData", at, "int4b_t from device memory; allowed: from L1");
+  if (!p.repeatTimes) return;
+  const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal;
+  const Course course = course_of(p, kFractal);
   if (local) c.launch.counters.moved += p.repeatTimes * kFractal;
   if (!op.inside(to, 0, (p.repeatTimes - 1) * to_step + kFractal, "the destination")) return;
-  if (local && !op.inside(*local, begin, (p.repeatTimes - 1) * from_step + kFractal, "the source")) return;
+  if (!course.begins(op) || (local && !op.inside(*local, course.lowest(), course.span() + kFractal, "the source")))
+    return;
   for (uint32_t i = 0; i < p.repeatTimes; ++i) {
     op.writes(to, i * to_step, kFractal);
     const Bytes target = bytes_of(op, to, i * to_step);
     if (global) {
-      const uint8_t* source = global->data + begin + i * from_step;
+      const uint8_t* source = global->data + course.at(i);
       const uint64_t usable = op.from_device(source, kFractal), known = op.initialized(source, usable);
       c.launch.counters.copied_in += usable;
       when_due(op, [=] {
@@ -148,8 +170,8 @@ void load_fractals(Local to, const Local* local, const Global* global, const Asc
       });
       continue;
     }
-    op.reads(*local, begin + i * from_step, kFractal);
-    const Bytes source = bytes_of(op, *local, begin + i * from_step);
+    op.reads(*local, course.at(i), kFractal);
+    const Bytes source = bytes_of(op, *local, course.at(i));
     const bool transposed = p.ifTranspose;
     when_due(op, [=] {
       if (!transposed) return move(target, source, kFractal);
@@ -174,22 +196,20 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
              text("%s; allowed: int4b_t and types of 1, 2 and 4 bytes", name_of(to.dtype)));
     return;
   }
-  if (p.addrMode) {
-    c.report(Kind::parameter, "LoadDataWithTranspose", at, text("addrMode %u; implemented: 0", p.addrMode));
-    return;
-  }
-  if (!within(op, "repeatTimes", p.repeatTimes, 1, 255)) return;
+  if (pairs && to.memory != Memory::l0b)
+    return c.report(Kind::data_type, "LoadDataWithTranspose", at, "int4b_t to L0A; allowed: to L0B");
+  if (!p.repeatTimes) return;
   const uint32_t fractals = pairs ? 4 : size == 2 ? 1 : 2, side = pairs ? 64 : size == 1 ? 32 : 16, c0 = kBlock / size;
-  const uint64_t square = uint64_t(fractals) * kFractal, from_step = p.srcStride * square,
-                 begin = p.startIndex * square;
+  const uint64_t square = uint64_t(fractals) * kFractal;
+  const Course course = course_of(p, square);
   const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal, second = (uint64_t(p.dstFracGap) + 1) * kFractal;
-  if (!op.inside(from, begin, (p.repeatTimes - 1) * from_step + square, "the source")) return;
+  if (!course.begins(op) || !op.inside(from, course.lowest(), course.span() + square, "the source")) return;
   if (!op.inside(to, 0, (p.repeatTimes - 1) * to_step + (fractals - 1) * second + kFractal, "the destination")) return;
   c.launch.counters.moved += p.repeatTimes * square;
   for (uint32_t i = 0; i < p.repeatTimes; ++i) {
-    op.reads(from, begin + i * from_step, square);
+    op.reads(from, course.at(i), square);
     for (uint32_t f = 0; f < fractals; ++f) op.writes(to, i * to_step + f * second, kFractal);
-    const Bytes target = bytes_of(op, to, i * to_step), source = bytes_of(op, from, begin + i * from_step);
+    const Bytes target = bytes_of(op, to, i * to_step), source = bytes_of(op, from, course.at(i));
     when_due(op, [=] {
       // Where element (r, e) of a square stands in its fractals.
       auto place = [&](uint32_t r, uint32_t e, uint64_t gap) {
@@ -273,11 +293,10 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const uint32_t packed = to.dtype == Dtype::i4 ? 2 : 1, block_elements = c0 * packed;
   if (p.channelSize % block_elements)
     return refuse(text("channelSize is %u; implemented: multiples of %u", p.channelSize, block_elements));
-  if (p.kExtension % block_elements || p.kStartPt % block_elements)
-    return refuse(
-        text("kExtension is %u and kStartPt %u; allowed: multiples of %u", p.kExtension, p.kStartPt, block_elements));
+  if (p.kStartPt % block_elements)
+    return refuse(text("kStartPt is %u; allowed: multiples of %u", p.kStartPt, block_elements));
   // The page asks for a multiple of 16 of mExtension as well, which PTO's own tests do without on devices.
-  if (p.mStartPt % 16) return refuse(text("mStartPt is %u; allowed: multiples of 16", p.mStartPt));
+  if (!within(op, "mStartPt", p.mStartPt, 0, 32767)) return;
   const int64_t span_w = int64_t(filter_w - 1) * p.dilationFilterW + 1,
                 span_h = int64_t(filter_h - 1) * p.dilationFilterH + 1;
   const int64_t room_w = int64_t(p.l1W) + p.padList[0] + p.padList[1] - span_w,
@@ -290,14 +309,19 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const auto& repeat = set.repeat;
   if (!repeat.repeatTime) return;
   const bool wider = repeat.repeatMode == 1;
-  const uint64_t last = uint64_t(p.kStartPt) + p.kExtension +
+  const uint32_t blocks = (p.kExtension + block_elements - 1) / block_elements, whole_columns = blocks * block_elements;
+  // A part of the last fractal is loaded with all of it.
+  if (p.kExtension != whole_columns && p.kStartPt + whole_columns != columns)
+    return refuse(text("kExtension is %u; allowed: multiples of %u, but for what ends in the last fractal",
+                       p.kExtension, block_elements));
+  const uint64_t last = uint64_t(p.kStartPt) + whole_columns +
                         (wider ? (repeat.repeatTime - 1ull) * repeat.repeatStride * block_elements : 0);
   if (last > columns)
     return refuse(
         text("columns up to %llu of a matrix of %llu", (unsigned long long)last, (unsigned long long)columns));
   if (repeat.repeatTime > 1 && !wider && p.mExtension % 16)
     return refuse(text("mExtension is %u with repeats; allowed: multiples of 16", p.mExtension));
-  const uint32_t blocks = p.kExtension / block_elements, across = blocks * (wider ? repeat.repeatTime : 1u);
+  const uint32_t across = blocks * (wider ? repeat.repeatTime : 1u);
   const uint32_t rows = p.mExtension * (wider ? 1u : repeat.repeatTime);
   const uint64_t image = uint64_t(p.l1H) * p.l1W * kBlock, source_bytes = p.channelSize / block_elements * image;
   // A fractal is 16 rows by c0 columns of what is written: the image's matrix, or that matrix transposed.
@@ -390,5 +414,6 @@ static T* settings(std::shared_ptr<void>& kept) {
 }
 FixpipeSettings* fixpipe_settings() { return settings<FixpipeSettings>(core().fixpipe); }
 ImageSettings* image_settings() { return settings<ImageSettings>(core().image); }
+void forget_image() { image_settings()->value = image_settings()->boundary = 0; }
 
 }  // namespace ophook::rt

@@ -22,8 +22,8 @@ struct Conversion {
 const Conversion* conversion_of(Operation& op, QuantMode_t mode, Dtype from, Dtype to);  // NULL: a finding
 void convert(const Conversion& how, const uint8_t* from, uint64_t factor, bool relu, uint8_t* to);
 
-// To 8 bits, by such a factor and offset.
-uint8_t converted_to_eight(float value, uint64_t factor, bool has_sign);
+// To 8 bits, by such a factor and offset. `by_nine`: the product saturates to 9 bits before the offset is added.
+uint8_t converted_to_eight(float value, uint64_t factor, bool has_sign, bool by_nine = false);
 
 // Where the two values that stand for four along the depth belong, by their two indices of 2 bits; -1: no such pair.
 struct TwoOfFour {

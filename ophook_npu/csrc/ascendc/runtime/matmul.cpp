@@ -190,6 +190,8 @@ void product(Operation& op, const MatrixProduct& p) {
         if (i == 0 && op.from_device(from, 8) < 8) return;
         std::memcpy(&factor, from, 8);
       }
+      const uint64_t sign = uint64_t{1} << 46;  // Matmul sets it by the type of C
+      factor = p.c.dtype == Dtype::i8 ? factor | sign : factor & ~sign;
       convert(*how, reinterpret_cast<const uint8_t*>(&c[size_t(i * p.tile_n + j)]), factor, false,
               row.data() + j * size);
     }

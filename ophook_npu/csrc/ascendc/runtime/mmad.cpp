@@ -271,34 +271,33 @@ void convert(const Conversion& how, const uint8_t* from, uint64_t factor, bool r
     return;
   }
   float value;
-  if (how.from == Dtype::f32) {
-    std::memcpy(&value, from, 4);
-  } else {
-    int32_t whole;
-    std::memcpy(&whole, from, 4);
-    value = float(whole);
-  }
-  if (relu && value < 0) value = 0;
-  if (how.to == Dtype::i16) {  // bits 32 to 35: by how many places less one (what PTO's tests expect; no page tells)
-    int32_t whole;
-    std::memcpy(&whole, from, 4);
-    whole = relu && whole < 0 ? 0 : whole >> ((factor >> 32 & 15) + 1);
-    const auto cut = int16_t(std::min<int32_t>(std::max<int32_t>(whole, INT16_MIN), INT16_MAX));
+  int32_t whole;
+  std::memcpy(&value, from, 4), std::memcpy(&whole, from, 4);
+  // Bits 32 to 35: by how many places less one. For int16_t PTO's tests expect that; for others bit 36 asks for it.
+  auto shifted = [&] {
+    const int32_t shift = whole >> ((factor >> 32 & 15) + 1);
+    return int16_t(std::min<int32_t>(std::max<int32_t>(shift, INT16_MIN), INT16_MAX));
+  };
+  if (how.to == Dtype::i16) {
+    const auto cut = relu && whole < 0 ? int16_t(0) : shifted();
     return static_cast<void>(std::memcpy(to, &cut, 2));
   }
+  if (how.from == Dtype::i32) value = factor >> 36 & 1 ? float(shifted()) : float(whole);
+  if (relu && value < 0) value = 0;
   if (how.eight) {
-    *to = converted_to_eight(value, factor, how.to == Dtype::i8);
+    *to = converted_to_eight(value, factor, factor >> 46 & 1, true);
     return;
   }
   if (how.mode != F322F16 && how.mode != F322BF16) value *= __builtin_bit_cast(float, uint32_t(factor) & 0xffffe000u);
   narrow(how.to, &value, to, 1);
 }
 
-uint8_t converted_to_eight(float value, uint64_t factor, bool has_sign) {
+uint8_t converted_to_eight(float value, uint64_t factor, bool has_sign, bool by_nine) {
   const int32_t offset = int32_t(uint32_t(factor >> 37 & 0x1ff) << 23) >> 23;
   const float least = has_sign ? -128.0f : 0.0f, most = has_sign ? 127.0f : 255.0f;
-  const float rounded =
-      std::nearbyint(value * __builtin_bit_cast(float, uint32_t(factor) & 0xffffe000u)) + float(offset);
+  float rounded = std::nearbyint(value * __builtin_bit_cast(float, uint32_t(factor) & 0xffffe000u));
+  if (by_nine) rounded = std::min(std::max(rounded, -256.0f), 255.0f);
+  rounded += float(offset);
   return static_cast<uint8_t>(int32_t(rounded != rounded ? 0.0f : std::min(std::max(rounded, least), most)));
 }
 
@@ -322,20 +321,23 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
                 !placed(op, *local, local->memory == Memory::l1, "the destination", "L1 (A1, B1, C1)") ||
                 !op.aligned(*local, kBlock, "the destination")))
     return;
+  if (!p.nSize || !p.mSize || (row_major && !p.ndNum)) return;
   const Conversion* how = conversion_of(op, p.quantPre, from.dtype, to.dtype);
   if (!how) return c.stop();
+  if (local && p.quantPre == NoQuant)
+    return c.report(Kind::parameter, "Fixpipe", at, "quantPre NoQuant to L1; allowed: conversions to 8 and 16 bits");
   if (by_column(p.quantPre) != (scales != nullptr)) {
     c.report(Kind::parameter, "Fixpipe", at,
              text("quantPre %s %s a tensor of factors", name_of(p.quantPre), scales ? "takes no" : "needs"));
     return;
   }
-  if (!within(op, "nSize", p.nSize, 1, 4095) || !within(op, "mSize", p.mSize, 1, row_major ? 8192 : 65535)) return;
-  if (row_major && !within(op, "ndNum", p.ndNum, 1, 65535)) return;
+  if (!within(op, "nSize", p.nSize, 0, 4095) || !within(op, "mSize", p.mSize, 0, row_major ? 8192 : 65535)) return;
   const uint32_t size = size_of(to.dtype), n1 = (p.nSize + 15u) / 16;
+  const bool splits = p.isChannelSplit && !local;
   if (!within(op, "dstStride", p.dstStride, 1, ~0u)) return;
-  if (!row_major && p.nSize % (p.isChannelSplit ? 8 : 16)) {
+  if (!row_major && p.nSize % (splits ? 8 : 16)) {
     c.report(Kind::parameter, "Fixpipe", at,
-             text("nSize %u in NZ; allowed: multiples of %d", p.nSize, p.isChannelSplit ? 8 : 16));
+             text("nSize %u in NZ; allowed: multiples of %d", p.nSize, splits ? 8 : 16));
     return;
   }
   const uint32_t matrices = row_major ? p.ndNum : 1;
@@ -360,8 +362,8 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
     for (uint32_t block = 0; block < n1; ++block)
       op.reads(from, uint64_t(nd) * p.srcNdStride * kTile + uint64_t(block) * p.srcStride * 64, p.mSize * 64ull);
   // Runs of elements that stay together in device memory: rows, or the rows of a fractal.
-  const uint32_t c0 = row_major ? p.nSize : how->eight ? 32 : p.isChannelSplit ? 8 : 16;
-  if (p.isChannelSplit && (row_major || to.dtype != Dtype::f32)) {
+  const uint32_t c0 = row_major ? p.nSize : how->eight ? 32 : splits ? 8 : 16;
+  if (splits && (row_major || to.dtype != Dtype::f32)) {
     c.report(Kind::parameter, "Fixpipe", at, "isChannelSplit is for float in NZ only");
     return;
   }
@@ -369,27 +371,24 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
   std::vector<uint8_t> run(size_t(c0) * size);
   for (uint32_t nd = 0; nd < matrices; ++nd)
     for (uint32_t first = 0; first < p.nSize; first += c0) {
-      const uint32_t count = row_major ? p.nSize : c0;
+      const uint32_t count =
+          row_major ? p.nSize : std::min<uint32_t>(c0, p.nSize - first);  // 16 bytes: a row by itself
       for (uint32_t i = 0; i < p.mSize; ++i) {
         std::vector<uint8_t> values(size_t(count) * size, 1);
         for (uint32_t e = 0; e < count; ++e) {
           const uint32_t j = first + e;
-          if (j >= n1 * 16) {  // the second half of a fractal of 32 columns
-            std::memset(run.data() + size_t(e) * size, 0, size);
-            continue;
-          }
           const uint64_t place =
               uint64_t(nd) * p.srcNdStride * kTile + (uint64_t(j / 16) * p.srcStride + i) * 64 + j % 16 * 4;
           uint64_t factor = p.deqScalar;
-          if (scales && j < p.nSize) std::memcpy(&factor, op.data(*scales) + j * 8ull, 8);
-          if (j < p.nSize && !op.written(from)[place]) {
+          if (scales) std::memcpy(&factor, op.data(*scales) + j * 8ull, 8);
+          if (!op.written(from)[place]) {
             if (local) std::memset(values.data() + size_t(e) * size, 0, size);  // whoever uses it is told
             else known = false;
           }
           convert(*how, op.data(from) + place, factor, p.reluEn, run.data() + size_t(e) * size);
         }
         const uint64_t offset = row_major ? (uint64_t(nd) * p.dstNdStride + uint64_t(i) * p.dstStride) * size
-                                          : uint64_t(first / c0) * p.dstStride * kBlock + uint64_t(i) * c0 * size;
+                                          : uint64_t(first / c0) * p.dstStride * kBlock + uint64_t(i) * count * size;
         if (local) {
           const uint64_t bytes = uint64_t(count) * size;
           if (!op.inside(*local, offset, bytes, "the destination")) return;

@@ -137,7 +137,7 @@ void reclaim(Core& c, Buffer& b) {
   if (b.state != Buffer::kPlain) b.state = Buffer::kFree;
 }
 
-QueueState* state_of(Queue& queue, const char* call, At at) {
+QueueState* state_of(const Queue& queue, const char* call, At at) {
   Core& c = core();
   if (queue.id >= 0 && size_t(queue.id) < c.queues.size()) return &c.queues[size_t(queue.id)];
   c.report(Kind::queue_not_ready, call, at, "InitBuffer was not called for this queue");
@@ -287,6 +287,22 @@ void place_buffer(Queue& queue, const Pool& pool, int position, bool plain, uint
   in->buffers.push_back(id);
   if (plain) queue.id = id, c.buffers[size_t(id)].state = Buffer::kPlain;
   else add_buffer(c, queue, id);
+}
+
+// Where the kernel says, whatever else lies there.
+void buffer_at(Queue& queue, int position, uint64_t address, uint64_t bytes, At at) {
+  Core& c = core();
+  const uint64_t size = c.launch.sizes.bytes[int(memory_of(position))];
+  if (address % kBlock)
+    c.report(Kind::alignment, "InitBuffer", at,
+             text("a buffer begins at byte %llu; allowed: multiples of 32", (unsigned long long)address));
+  if (address > size || bytes > size - address) {
+    c.report(Kind::local_capacity, "InitBuffer", at,
+             text("a buffer of %llu bytes at %llu of a memory of %llu", (unsigned long long)bytes,
+                  (unsigned long long)address, (unsigned long long)size));
+    c.stop();
+  }
+  add_buffer(c, queue, place(c, position, uint32_t(address), uint32_t(bytes), "InitBuffer", at));
 }
 
 Local local_at(const char* call, int position, uint64_t address, uint64_t bytes, At at) {
@@ -491,12 +507,12 @@ void queue_free(Queue& queue, Local tensor, At at) {
 
 bool queue_vacant(const Queue& queue, bool free_buffer) {
   Core& c = core();
-  const QueueState& q = c.queues.at(size_t(queue.id));
+  const QueueState& q = *state_of(queue, free_buffer ? "HasIdleBuffer" : "VacantInQue", {"", 0});
   if (!free_buffer) return int(q.waiting.size()) < q.depth;
   return std::any_of(q.buffers.begin(), q.buffers.end(),
                      [&](int32_t id) { return c.buffers[size_t(id)].state == Buffer::kFree; });
 }
-int queue_held(const Queue& queue) { return int(core().queues.at(size_t(queue.id)).waiting.size()); }
+int queue_held(const Queue& queue) { return int(state_of(queue, "HasTensorInQue", {"", 0})->waiting.size()); }
 
 Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at) {
   Core& c = core();

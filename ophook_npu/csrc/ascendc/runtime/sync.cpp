@@ -166,11 +166,9 @@ void groups(const Core& c, int mode, std::vector<Core*>* setters, std::vector<Co
   }
 }
 
-bool cross_flag(Core& c, const char* call, int mode, int id, At at) {
-  if (id < 0 || id >= kCrossFlags) {
-    c.report(Kind::event_id, call, at, text("flag %d; allowed: 0 to %d", id, kCrossFlags - 1));
-    return false;
-  }
+// Of an id the device takes the last 4 bits.
+bool cross_flag(Core& c, const char* call, int mode, int& id, At at) {
+  id &= kCrossFlags - 1;
   if (mode <= 2) return true;
   c.report(Kind::parameter, call, at, text("mode %d; allowed: 0, 1 and 2", mode));
   return false;

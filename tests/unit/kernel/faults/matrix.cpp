@@ -271,3 +271,31 @@ void a_vector_instruction_on_a_cube_core(ARGUMENTS) {
   if (wrong) Duplicate(work.Get<float>(), 0.0f, 16);  // FAULT wrong_core
 }
 EXPORT(a_vector_instruction_on_a_cube_core)
+
+template <bool wrong>
+void result_to_l1_as_it_is(ARGUMENTS) {
+  good(x, y, z);
+  Memories m;
+  load(m, x, y);
+  split(m);
+  Mmad(m.co1.Get<float>(), m.a2.Get<half>(), m.b2.Get<half>(), product());
+  order<HardEvent::M_FIX>();
+  auto p = FixpipeParamsV220(16, kSide, kSide, kSide, false);
+  p.quantPre = F322F16;
+  Fixpipe<half, float, CFG_NZ>(m.a1.Get<half>(), m.co1.Get<float>(), p);
+  p.quantPre = NoQuant;
+  if (wrong) Fixpipe<float, float, CFG_NZ>(m.b1.Get<float>(), m.co1.Get<float>(), p);  // FAULT parameter
+}
+EXPORT(result_to_l1_as_it_is)
+
+template <bool wrong>
+void half_bytes_transposed_to_the_left(ARGUMENTS) {
+  good(x, y, z);
+  Memories m;
+  load(m, x, y);
+  LoadData2dTransposeParams p;
+  p.repeatTimes = 1;
+  if (wrong) LoadDataWithTranspose(m.a2.Get<int4b_t>(), m.a1.Get<int4b_t>(), p);  // FAULT data_type
+  LoadDataWithTranspose(m.b2.Get<int4b_t>(), m.b1.Get<int4b_t>(), p);
+}
+EXPORT(half_bytes_transposed_to_the_left)

@@ -14,10 +14,11 @@ namespace copy_details {
 inline ophook::rt::Blocks in_blocks(const DataCopyParams& p, uint64_t length = 32, uint64_t to = 32) {
   return {p.blockCount, p.blockLen * length, uint64_t(p.srcStride) * 32, p.dstStride * to};
 }
-template <typename T>
-uint64_t block_of(const LocalTensor<T>& tensor) {
-  const auto memory = tensor.view().memory;
-  return memory == ophook::rt::Memory::bt ? 64 : memory == ophook::rt::Memory::fb ? 128 : 32;
+inline ophook::rt::Blocks in_blocks_of(ophook::rt::Memory memory, const DataCopyParams& p) {
+  if (memory == ophook::rt::Memory::bt) return in_blocks(p, 64, 64);
+  if (memory != ophook::rt::Memory::fb) return in_blocks(p);
+  ophook::rt::Blocks blocks = in_blocks(p, 128, 128);  // both strides from begin to begin
+  return blocks.from_gap -= blocks.length, blocks.to_gap -= blocks.length, blocks;
 }
 template <typename T>
 uint64_t bits_of(T value) {
@@ -82,8 +83,8 @@ __aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>
 template <typename T>
 __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
                                 ophook::rt::At at = ophook::rt::At::here()) {
-  const uint64_t unit = copy_details::block_of(dst);
-  ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params, unit, unit), at);
+  const auto to = dst.view();
+  ophook::rt::copy_local("DataCopy", to, src.view(), copy_details::in_blocks_of(to.memory, params), at);
 }
 // A bias of half is float in the table of C2; blockLen counts what is read.
 template <typename T, typename U>

@@ -570,7 +570,9 @@ __aicore__ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride,
 template <typename T, bool setRelu = false>
 __aicore__ inline void SetFixPipeConfig(const LocalTensor<T>& preData, bool isUnitFlag = false) {
   static_assert(!setRelu, "SetFixPipeConfig: factors of PReLU are not implemented");
-  ophook::rt::fixpipe_settings()->factors = preData.view();
+  const auto factors = preData.view();
+  if (factors.memory == ophook::rt::Memory::l0c) return;  // only isUnitFlag is meant
+  ophook::rt::fixpipe_settings()->factors = factors;
 }
 template <typename T>  // the first is kept for later
 __aicore__ inline void SetFixPipeConfig(const LocalTensor<T>&, const LocalTensor<T>& quantPre,

@@ -52,9 +52,12 @@ constexpr int64_t place_each(const C& coord, const S& shape, const D& stride, st
     return (int64_t(0) + ... + place(std::get<I>(coord), std::get<I>(shape), std::get<I>(stride)));
   else {  // a number counts through the dimensions, the first one fastest
     int64_t rest = int64_t(coord), sum = 0;
-    ((sum +=
-      place(I + 1 < sizeof...(I) ? rest % size(std::get<I>(shape)) : rest, std::get<I>(shape), std::get<I>(stride)),
-      rest /= size(std::get<I>(shape))),
+    auto next = [&](bool last, int64_t size) {
+      const int64_t one = last ? rest : rest % size;
+      if (!last) rest /= size;  // the last one may be of any size, 0 too
+      return one;
+    };
+    ((sum += place(next(I + 1 == sizeof...(I), size(std::get<I>(shape))), std::get<I>(shape), std::get<I>(stride))),
      ...);
     return sum;
   }
@@ -65,16 +68,29 @@ constexpr int64_t place(const C& coord, const S& shape, const D& stride) {
     return place_each(coord, shape, stride, std::make_index_sequence<std::tuple_size_v<S>>());
   else return int64_t(coord) * int64_t(stride);
 }
+template <typename T>
+struct is_known : std::false_type {};
+template <auto v>
+struct is_known<std::integral_constant<decltype(v), v>> : std::true_type {};
+template <typename... Ts>
+struct is_known<std::tuple<Ts...>> : std::bool_constant<(is_known<Ts>::value && ...)> {};
+// Of numbers that are types the result is one too.
+template <typename C, typename S, typename D>
+constexpr auto place_of(const C& coord, const S& shape, const D& stride) {
+  if constexpr (is_known<C>::value && is_known<S>::value && is_known<D>::value)
+    return Std::Int<size_t(place(C{}, S{}, D{}))>{};
+  else return place(coord, shape, stride);
+}
 }  // namespace layout_details
 
 template <typename CoordType, typename ShapeType, typename StrideType,
           typename = std::enable_if_t<!is_layout<ShapeType>::value>>
 __aicore__ inline constexpr auto Crd2Idx(const CoordType& coord, const ShapeType& shape, const StrideType& stride) {
-  return layout_details::place(coord, shape, stride);
+  return layout_details::place_of(coord, shape, stride);
 }
 template <typename CoordType, typename ShapeType, typename StrideType>
 __aicore__ inline constexpr auto Crd2Idx(const CoordType& coord, const Layout<ShapeType, StrideType>& layout) {
-  return layout_details::place(coord, layout.GetShape(), layout.GetStride());
+  return layout_details::place_of(coord, layout.GetShape(), layout.GetStride());
 }
 
 template <typename ShapeType, typename StrideType>

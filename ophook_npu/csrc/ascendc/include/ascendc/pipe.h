@@ -1,6 +1,8 @@
 // TPipe, TQue, TQueBind, TBuf: who holds which part of the local memory, and when.
 #pragma once
 
+#include <tuple>
+
 #include "tensor.h"
 
 namespace AscendC {
@@ -150,6 +152,18 @@ class PoolOwner {
     ophook::rt::init_queue(queue.handle(), in(), int(from), int(to), depth, count, bytes, at);
     return true;
   }
+  // Where each buffer begins, in bytes of the memory, and its length.
+  template <TPosition from, TPosition to, int32_t depth, auto mask, typename U, typename V, typename... More>
+  __aicore__ bool InitBuffer(TQueBind<from, to, depth, mask>& queue, const std::tuple<U, V>& first,
+                             const More&... more) {
+    const ophook::rt::At at("", 0);  // nothing can stand behind a pack
+    ophook::rt::queue_begin(queue.handle(), int(from), int(to), depth, 1 + sizeof...(more), at);
+    auto place = [&](const auto& one) {
+      ophook::rt::buffer_at(queue.handle(), int(to), uint64_t(std::get<0>(one)), uint64_t(std::get<1>(one)), at);
+    };
+    place(first), (place(more), ...);
+    return true;
+  }
   template <TPosition position>
   __aicore__ bool InitBuffer(TBuf<position>& buffer, uint32_t bytes, ophook::rt::At at = ophook::rt::At::here()) {
     ophook::rt::init_buffer(buffer.handle(), in(), int(position), bytes, at);
@@ -204,6 +218,11 @@ class TPipe : public PoolOwner<TPipe> {
   __aicore__ TEventID FetchEventID(HardEvent event, ophook::rt::At at = ophook::rt::At::here());
   template <HardEvent event>
   __aicore__ TEventID FetchEventID(ophook::rt::At at = ophook::rt::At::here());
+#ifdef ASCENDC_CPU_DEBUG
+  inline uint8_t* GetBaseAddr(int8_t logicPos) {
+    return static_cast<uint8_t*>(ophook::rt::local_address(ophook::rt::local_told(logicPos, 0, 0)));
+  }
+#endif
   __aicore__ void Reset() { ophook::rt::pipe_reset(this); }
   __aicore__ void Destroy() { ophook::rt::pipe_end(this); }
   __aicore__ void DestroyWithoutPipeAll() { ophook::rt::pipe_end(this, false); }

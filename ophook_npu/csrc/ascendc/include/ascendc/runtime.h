@@ -113,6 +113,7 @@ OPHOOK_RT void set_dequantization(uint64_t parameters);                      // 
 OPHOOK_RT void set_dequantization(Local table, const uint64_t* parameters);  // of each of 16, which go into the table
 OPHOOK_RT void dequantize(Local dst, Local src, bool by_table, bool upper, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void cast_scalar(float value, Dtype to, void* out, int mode, At at);
+OPHOOK_RT void forget_image();  // of LoadData with three dimensions: what to pad with, and where L1 ends
 OPHOOK_RT void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only);
 OPHOOK_RT void set_mask_bits(uint64_t high, uint64_t low);
 OPHOOK_RT void read_mask_bits(uint64_t& high, uint64_t& low);
@@ -166,6 +167,7 @@ OPHOOK_RT uint32_t pool_address(const Pool& pool, At at);
 OPHOOK_RT void queue_begin(Queue& queue, int from, int to, int depth, uint32_t count, At at);
 OPHOOK_RT void place_buffer(Queue& queue, const Pool& pool, int position, bool plain, uint32_t address, uint32_t bytes,
                             At at);
+OPHOOK_RT void buffer_at(Queue& queue, int position, uint64_t address, uint64_t bytes, At at);
 OPHOOK_RT void init_queue(Queue& queue, const Pool* pool, int from, int to, int depth, uint32_t count, uint32_t bytes,
                           At at);
 OPHOOK_RT void init_buffer(Queue& buffer, const Pool* pool, int position, uint32_t bytes, At at);

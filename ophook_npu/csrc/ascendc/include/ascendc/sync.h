@@ -51,14 +51,22 @@ template <pipe_t pipe>
 __aicore__ inline void PipeBarrier(ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
 }
-template <bool isAIVOnly = true>
+// Of vector cores alone: what work must be over, and what work waits. On an Atlas A2 all of it waits.
+struct SyncAllConfig {
+  pipe_t triggerPipe, waitPipe;
+};
+constexpr SyncAllConfig DEFAULT_SYNC_ALL_CONFIG = {PIPE_ALL, PIPE_ALL};
+template <bool isAIVOnly = true, const SyncAllConfig& config = DEFAULT_SYNC_ALL_CONFIG>
 __aicore__ inline void SyncAll(ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::sync_all(isAIVOnly, at);
-}
-template <bool isAIVOnly = true>
-__aicore__ inline void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, const int32_t = 0,
-                               ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::sync_all(isAIVOnly, at);
+  constexpr auto takes = [](pipe_t pipe) { return pipe == PIPE_ALL || pipe == PIPE_MTE2 || pipe == PIPE_MTE3; };
+  static_assert(takes(config.triggerPipe) && takes(config.waitPipe), "SyncAll: PIPE_MTE2, PIPE_MTE3 or PIPE_ALL");
+  if constexpr (!isAIVOnly || config.triggerPipe == PIPE_ALL) {
+    ophook::rt::sync_all(isAIVOnly, at);
+  } else {
+    constexpr int kFlag = 14;  // of those that SyncAll has
+    ophook::rt::cross_set(0, ophook::rt::Pipe(int(config.triggerPipe)), kFlag, at);
+    ophook::rt::cross_wait(0, kFlag, at);
+  }
 }
 
 template <uint8_t modeId, pipe_t pipe>
@@ -95,9 +103,19 @@ __aicore__ inline void IBWait(const GlobalTensor<int32_t>&, const LocalTensor<in
 }
 
 namespace sync_details {
-constexpr int kTurn = 1 << 20, kGroup = 1 << 21;  // events that no kernel names
+constexpr int kTurn = 1 << 20, kGroup = 1 << 21, kSome = 1 << 22;  // events that no kernel names
 inline int cores() { return int(ophook::rt::block_count() * ophook::rt::sub_block_count()); }
 }  // namespace sync_details
+// With usedCores the first ones meet, and the others do without.
+template <bool isAIVOnly = true>
+__aicore__ inline void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, const int32_t usedCores = 0,
+                               ophook::rt::At at = ophook::rt::At::here()) {
+  if (usedCores <= 0 || usedCores >= sync_details::cores()) return ophook::rt::sync_all(isAIVOnly, at);
+  const int mine = int(ophook::rt::block_index());
+  if (mine >= usedCores) return;
+  for (int i = 0; i < usedCores; ++i) ophook::rt::between_set(i, sync_details::kSome + mine, at);
+  for (int i = 0; i < usedCores; ++i) ophook::rt::between_wait(mine, sync_details::kSome + i, at);
+}
 // Cores take turns in the order of their indices: the first one's turn comes after the last one's.
 __aicore__ inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t>&, LocalTensor<int32_t>&,
                                                      ophook::rt::At at = ophook::rt::At::here()) {
@@ -117,6 +135,8 @@ __aicore__ inline void NotifyNextBlock(GlobalTensor<int32_t>&, LocalTensor<int32
 enum class PipeMode : uint8_t { SCALAR_MODE = 0, MTE3_MODE = 1, MAX };
 template <PipeMode pipeMode>
 class GroupBarrier {
+  static_assert(pipeMode == PipeMode::MTE3_MODE, "GroupBarrier: MTE3_MODE only");
+
  public:
   __aicore__ GroupBarrier(GM_ADDR groupWorkspace, uint32_t arriveSizeIn, uint32_t waitSizeIn)
       : event_(sync_details::kGroup + int(reinterpret_cast<uintptr_t>(groupWorkspace) / 32 % 4096) * 128),
@@ -132,7 +152,7 @@ class GroupBarrier {
       return ophook::rt::refuse("Wait", "the index is not below the number of cores that wait", at);
     for (int i = 0; i < arrive_; ++i) ophook::rt::between_wait(int(waitIndex), event_ + i, at);
   }
-  __aicore__ uint64_t GetWorkspaceLen() { return uint64_t(arrive_ + wait_) * 512; }
+  __aicore__ uint64_t GetWorkspaceLen() { return uint64_t(wait_) * 512; }
 
  private:
   int event_, arrive_, wait_;
@@ -179,10 +199,12 @@ __aicore__ inline constexpr int16_t GetDataBlockSizeInBytes() { return ONE_BLK_S
 __aicore__ inline uint8_t* GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 __aicore__ inline void SetSysWorkspace(GM_ADDR) {}
 __aicore__ inline GM_ADDR GetSysWorkSpacePtr() { return ophook::rt::workspace_address(); }
-// The state that the interface documents for Atlas A2 and A3: no atomic copies, the mask by bits, and all of them.
+// The state that the interface documents for Atlas A2 and A3: no atomic copies, the mask by bits, and all of them, and
+// an image's padding is 0, its place in L1 without an end.
 __aicore__ inline void InitSocState() {
   ophook::rt::atomic(0, ophook::rt::Dtype::other);
   ophook::rt::set_mask(false, ~uint64_t{0}, ~uint64_t{0}, false);
+  ophook::rt::forget_image();
 }
 // Bits of the control register. Which, and what they do here: runtime/control.cpp.
 #define OPHOOK_BITS \
@@ -196,6 +218,11 @@ template <int8_t startBit, int8_t endBit>
 __aicore__ inline int64_t GetCtrlSpr(ophook::rt::At at = ophook::rt::At::here()) {
   OPHOOK_BITS;
   return ophook::rt::control("GetCtrlSpr", startBit, endBit, at);
+}
+template <int arch = __NPU_ARCH__>
+__aicore__ inline constexpr uint32_t GetUBSizeInBytes() {
+  static_assert(arch == 3510, "GetUBSizeInBytes: for Ascend 950 only");
+  return TOTAL_UB_SIZE;
 }
 #if __NPU_ARCH__ == 3510
 // Locks between the pipes of one core.
@@ -279,11 +306,11 @@ OPHOOK_CEIL(CeilAlign, b ? (a + b - 1) / b * b : 0)
 // Cores of this kind for each block that the kernel was launched with.
 __aicore__ inline int64_t GetTaskRatio() { return ophook::rt::sub_block_count(); }
 
-// The counter of Atlas A2 and A3 runs at 50 MHz; here it is the host's clock in that unit.
+// The counter of Atlas A2 and A3 runs at 50 MHz, an Ascend 950's at 1 GHz; here it is the host's clock in that unit.
 __aicore__ inline int64_t GetSystemCycle() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
              .count() /
-         20;
+         (__NPU_ARCH__ == 3510 ? 1 : 20);
 }
 // An address of the host's program, which stands for the kernel's.
 __attribute__((noinline)) inline int64_t GetProgramCounter() {

@@ -283,6 +283,14 @@ class GlobalTensor {
   __aicore__ ShapeInfo GetShapeInfo() const { return shape_ ? *shape_ : ShapeInfo(); }
   template <CacheRwMode mode = CacheRwMode::RW>
   __aicore__ void SetL2CacheHint(CacheMode) {}
+  template <typename U>
+  __aicore__ GlobalTensor<U> ReinterpretCast() const {
+    static_assert(sizeof(U) && __NPU_ARCH__ == 3510, "ReinterpretCast of a GlobalTensor: for Ascend 950 only");
+    GlobalTensor<U> other;
+    const auto bytes = static_cast<uint64_t>(tensor_bytes<T>(elements_));
+    other.SetGlobalBuffer((U*)const_cast<std::remove_cv_t<T>*>(data_), bytes * 8 / SizeOfBits<U>::value);
+    return other;
+  }
   ophook::rt::Global view() const {
     return {reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<T>*>(data_)), tensor_bytes<T>(elements_),
             ophook::rt::dtype_of<T>()};
