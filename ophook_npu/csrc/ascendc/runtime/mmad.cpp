@@ -323,7 +323,7 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
                 !op.aligned(*local, kBlock, "the destination")))
     return;
   const Conversion* how = conversion_of(op, p.quantPre, from.dtype, to.dtype);
-  if (!how) return c.stop();
+  if (!how || (!local && !can_combine(c, "Fixpipe", at))) return c.stop();
   if (by_column(p.quantPre) != (scales != nullptr)) {
     c.report(Kind::parameter, "Fixpipe", at,
              text("quantPre %s %s a tensor of factors", name_of(p.quantPre), scales ? "takes no" : "needs"));
