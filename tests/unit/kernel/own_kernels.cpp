@@ -273,6 +273,25 @@ KERNEL(chosen_as_before, LocalTensor<uint8_t> bits = part<uint8_t>(w, 0); Duplic
        Select(r[64], bits, a, b, SELMODE::VSEL_CMPMASK_SPR, 64); SetVectorMask<float>(64);
        Select<float, SELMODE::VSEL_CMPMASK_SPR>(r, a, b, 1, {1, 1, 1, 8, 8, 8}); ResetMask())
 
+// Twelve of 16 columns, as fractals; what fills the last one up is 0.
+extern "C" __global__ __aicore__ void fractals_from_rows(GM_ADDR x, GM_ADDR, GM_ADDR z) {
+  TPipe pipe;
+  TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> queue;
+  pipe.InitBuffer(queue, 1, kWidth * 4);
+  for (int32_t i = 0; i < kRows; ++i) {
+    const uint64_t first = (GetBlockIdx() * kRows + i) * kWidth;
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x) + first, kWidth);
+    to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z) + first, kWidth);
+    Row t = queue.AllocTensor<float>();
+    DataCopy(t, from, Nd2NzParams{1, 16, 12, 0, 16, 16, 1, 0});
+    queue.EnQue(t);
+    t = queue.DeQue<float>();
+    DataCopy(to, t, kWidth);
+    queue.FreeTensor(t);
+  }
+}
+
 // ---- what lies over something else, and whole numbers ----
 KERNEL(gather_in_place, LocalTensor<uint32_t> p = places(w, 0, -1, 63); Adds(r, a, 0.0f, 64); Gather(r, r, p, 0, 64))
 KERNEL(transpose_in_place, LocalTensor<uint16_t> h = part<uint16_t>(w, 0); LocalTensor<uint8_t> none = part<uint8_t>(w, 2); Cast(h.ReinterpretCast<half>(), a, RoundMode::CAST_RINT, kWidth);

@@ -281,6 +281,9 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     ),
     "chosen_by_an_address": np.minimum,
     "chosen_as_before": lambda a, b: np.tile(np.where(np.arange(64) % 16 < 8, a[:, :64], b[:, :64]), 2),
+    "fractals_from_rows": lambda a, b: np.where(np.arange(16) < 12, square(a), 0)
+    .reshape(ROWS, 16, 2, 8)
+    .transpose(0, 2, 1, 3),
     "gather_in_place": lambda a, b: a[:, 63::-1],
     "transpose_in_place": lambda a, b: square(half(a)).transpose(0, 2, 1),
     "bits_of_32": bits_of_32,
@@ -339,5 +342,6 @@ def test_equals_the_reference(name: str) -> None:
 
 
 def test_all_of_them_are_here() -> None:
-    assert re.findall(r"^KERNEL\((\w+),", SOURCE.read_text(), re.MULTILINE) == list(KERNELS)
+    pattern = r'^(?:KERNEL\(|extern "C" __global__ __aicore__ void )(\w+)'
+    assert re.findall(pattern, SOURCE.read_text(), re.MULTILINE) == list(KERNELS)
     assert len(KERNELS) >= 40

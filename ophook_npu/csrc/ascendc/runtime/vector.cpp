@@ -94,6 +94,11 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
     dst.dtype = Dtype::u16, sources = wide;
   }
   if (!has_type(rule, dst.dtype, at)) return c.stop();
+  Local as_bits;
+  if (code == Op::Not && (dst.dtype == Dtype::f16 || dst.dtype == Dtype::f32)) {
+    dst.dtype = dst.dtype == Dtype::f16 ? Dtype::u16 : Dtype::u32;
+    as_bits = sources[0], as_bits.dtype = dst.dtype, sources = &as_bits;
+  }
   const bool mixed = sources[0].dtype != dst.dtype;  // Axpy, MulAddDst: float += half
   Function function = mixed ? nullptr : function_of(code, dst.dtype);
   if (!mixed && !function) {
