@@ -281,9 +281,9 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     ),
     "chosen_by_an_address": np.minimum,
     "chosen_as_before": lambda a, b: np.tile(np.where(np.arange(64) % 16 < 8, a[:, :64], b[:, :64]), 2),
-    "fractals_from_rows": lambda a, b: np.where(np.arange(16) < 12, square(a), 0)
-    .reshape(ROWS, 16, 2, 8)
-    .transpose(0, 2, 1, 3),
+    "fractals_from_rows": lambda a, b: (
+        np.where(np.arange(16) < 12, square(a), 0).reshape(ROWS, 16, 2, 8).transpose(0, 2, 1, 3)
+    ),
     "gather_in_place": lambda a, b: a[:, 63::-1],
     "transpose_in_place": lambda a, b: square(half(a)).transpose(0, 2, 1),
     "bits_of_32": bits_of_32,
