@@ -29,7 +29,8 @@ TOOLS = {
         "input_written", "input_changed", "use_after_free", "free_and_used", "not_freed",
     },
     "racecheck": {
-        "missing_sync", "missing_scalar_sync", "missing_barrier", "copies_overlap", "missing_sync_all", "overlap",
+        "missing_sync", "missing_scalar_sync", "missing_barrier", "iterations_overlap", "copies_overlap",
+        "missing_sync_all", "overlap",
         "missing_sync_threads", "missing_warp_sync", "missing_block_order", "threads_overlap",
     },
     "initcheck": {"uninitialized", "uncomputed_tail", "unwritten"},

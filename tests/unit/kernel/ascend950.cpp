@@ -248,3 +248,25 @@ extern "C" __global__ __aicore__ void cut_or_kept(GM_ADDR x, GM_ADDR y) {
   PipeBarrier<PIPE_ALL>();
   DataCopy(out, to.Get<int32_t>(), 128);
 }
+
+// Bits of floats, sums of 64 bits, and one piece again and again.
+extern "C" __global__ __aicore__ void of_950_alone(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 256);
+  GlobalTensor<float> in, out;
+  in.SetGlobalBuffer((__gm__ float*)x, 64), out.SetGlobalBuffer((__gm__ float*)y, 64);
+  const LocalTensor<float> t = buffer.Get<float>();
+  const LocalTensor<int64_t> whole = t[16].ReinterpretCast<int64_t>();
+  DataCopyPad(t, in, DataCopyExtParams{2, 32, -32, 0, 0}, DataCopyPadExtParams<float>{});
+  DataCopy(t[16], in[16], 48);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  Not(t[8], t[8], 8);
+  AddRelu(whole, whole, whole, 4);
+  Axpy(whole[8], whole[8], int64_t(2), 4);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(out, t, 64);
+}

@@ -130,7 +130,7 @@ KERNEL(through_bfloat16, Cast(part<bfloat16_t>(w, 0), a, RoundMode::CAST_RINT, k
 KERNEL(integers, LocalTensor<int32_t> p = part<int32_t>(w, 0); Muls(r, a, 100.0f, kWidth); Cast(p, r, RoundMode::CAST_TRUNC, kWidth);
        ShiftRight(p, p, int32_t(2), kWidth); Cast(r, p, RoundMode::CAST_NONE, kWidth))
 KERNEL(dequantize, LocalTensor<int32_t> p = part<int32_t>(w, 0); LocalTensor<half> h = part<half>(w, 1); Muls(r, a, 100.0f, kWidth);
-       Cast(p, r, RoundMode::CAST_TRUNC, kWidth); SetDeqScale(half(0.25f)); Cast(h, p, RoundMode::CAST_NONE, kWidth);
+       Cast(p, r, RoundMode::CAST_TRUNC, kWidth); SetDeqScale(half(0.25f)); Cast(h, p, RoundMode::CAST_FLOOR, kWidth);
        Cast(r, h, RoundMode::CAST_NONE, kWidth))
 KERNEL(low_bits, LocalTensor<int16_t> p = part<int16_t>(w, 0), q = part<int16_t>(w, 1); LocalTensor<half> h = part<half>(w, 2);
        Muls(r, a, 100.0f, kWidth); Cast(h, r, RoundMode::CAST_RINT, kWidth); Cast(p, h, RoundMode::CAST_RINT, kWidth);
@@ -261,6 +261,46 @@ KERNEL(masks_from_calls, Adds(r, a, 1.0f, 8, 1, {1, 1, 8, 8}); Muls<float, false
        SetVectorMask<float, MaskMode::COUNTER>(0, 8); Adds(r[192], a, 1.0f, 8); Muls<float, false>(r[192], a, 2.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8}))
 KERNEL(copies_in_counter_mode, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, 72); Copy<float, false>(r, a, MASK_PLACEHOLDER, 2, {1, 1, 16, 10});
        SetMaskNorm(); ResetMask())
+KERNEL(gather_mask_ends_counting, uint64_t kept = 0; SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, 8); GatherMask(r, a, uint8_t(1), true, 64u, {1, 1, 8, 0}, kept);
+       Adds<float, false>(r[64], a, 1.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8}))
+KERNEL(sum_of_a_mask_from_outside, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, 70); ReduceSum<float, false>(r, a, part(w, 0), 1); SetMaskNorm(); ResetMask();
+       vector_to_scalar(); const float sum = GetReduceRepeatSumSpr<float>(); scalar_to_vector(); Duplicate(r[8], sum, 8))
+
+KERNEL(chosen_by_an_address, LocalTensor<uint8_t> bits = part<uint8_t>(w, 0); LocalTensor<uint32_t> where = part<uint32_t>(w, 1); Compare(bits, a, b, CMPMODE::LT, kWidth);
+       Duplicate(where, uint32_t(bits.GetPhyAddr()), 8); SetCmpMask(where); SetVectorMask<float>(64);
+       Select<float, SELMODE::VSEL_TENSOR_TENSOR_MODE>(r, a, b, 4, {1, 1, 1, 8, 8, 8}); ResetMask())
+KERNEL(chosen_as_before, LocalTensor<uint8_t> bits = part<uint8_t>(w, 0); Duplicate(bits.ReinterpretCast<uint16_t>(), uint16_t(0x00ff), 16);
+       Select(r[64], bits, a, b, SELMODE::VSEL_CMPMASK_SPR, 64); SetVectorMask<float>(64);
+       Select<float, SELMODE::VSEL_CMPMASK_SPR>(r, a, b, 1, {1, 1, 1, 8, 8, 8}); ResetMask())
+
+// Twelve of 16 columns, as fractals; what fills the last one up is 0.
+extern "C" __global__ __aicore__ void fractals_from_rows(GM_ADDR x, GM_ADDR, GM_ADDR z) {
+  TPipe pipe;
+  TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> queue;
+  pipe.InitBuffer(queue, 1, kWidth * 4);
+  for (int32_t i = 0; i < kRows; ++i) {
+    const uint64_t first = (GetBlockIdx() * kRows + i) * kWidth;
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x) + first, kWidth);
+    to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z) + first, kWidth);
+    Row t = queue.AllocTensor<float>();
+    DataCopy(t, from, Nd2NzParams{1, 16, 12, 0, 16, 16, 1, 0});
+    queue.EnQue(t);
+    t = queue.DeQue<float>();
+    DataCopy(to, t, kWidth);
+    queue.FreeTensor(t);
+  }
+}
+
+// ---- what lies over something else, and whole numbers ----
+KERNEL(gather_in_place, LocalTensor<uint32_t> p = places(w, 0, -1, 63); Adds(r, a, 0.0f, 64); Gather(r, r, p, 0, 64))
+KERNEL(transpose_in_place, LocalTensor<uint16_t> h = part<uint16_t>(w, 0); LocalTensor<uint8_t> none = part<uint8_t>(w, 2); Cast(h.ReinterpretCast<half>(), a, RoundMode::CAST_RINT, kWidth);
+       Transpose(h, h, none, TransposeParamsExt(0, 0, 16, 16, TransposeType::TRANSPOSE_ND2ND_B16));
+       Transpose(h, h, none, TransposeParamsExt(0, 4, 2, 8, TransposeType::TRANSPOSE_NCHW2NHWC));
+       Transpose(h, h, none, TransposeParamsExt(1, 4, 2, 8, TransposeType::TRANSPOSE_TYPE_NONE)); Cast(r, h.ReinterpretCast<half>(), RoundMode::CAST_NONE, kWidth))
+KERNEL(bits_of_32, LocalTensor<int32_t> i = part<int32_t>(w, 0); LocalTensor<int32_t> m = part<int32_t>(w, 1); Cast(i, a, RoundMode::CAST_TRUNC, kWidth); Duplicate(m, 3, kWidth);
+       And(i, i, m, 128); LocalTensor<int32_t> rest = i[128]; LocalTensor<int32_t> bits = m[128]; rest.SetSize(128); bits.SetSize(128); rest = rest | bits;
+       Cast(r, i, RoundMode::CAST_NONE, kWidth))
 
 // ---- quantization ----
 #define TO_FLOATS(halves) Cast(r, halves, RoundMode::CAST_NONE, kWidth)

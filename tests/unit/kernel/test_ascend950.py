@@ -135,3 +135,14 @@ def test_conversions_to_whole_numbers_saturate_unless_the_control_register_leave
     y, report = run("cut_or_kept", x, (128,), "int32")
     assert clean(report), report.errors
     assert y[:4].tolist() == [32767, -32768, 7, -32768] and y[64:68].tolist() == [1, 25536, 7, -32768]
+
+
+def test_types_and_strides_of_950_alone() -> None:
+    x = np.arange(64, dtype=np.float32)
+    whole = np.array([5, -7, 2**40, -(2**40)])
+    x.view(np.int64)[8:12] = x.view(np.int64)[16:20] = whole
+    y, report = run("of_950_alone", x, (64,))
+    assert clean(report), [str(finding) for finding in report.errors]
+    assert np.array_equal(y[:8], x[:8]) and np.array_equal(y[8:16].view(np.uint32), ~x[:8].view(np.uint32))
+    assert y.view(np.int64)[8:12].tolist() == [10, 0, 2**41, 0]
+    assert np.array_equal(y.view(np.int64)[16:20], 3 * whole)

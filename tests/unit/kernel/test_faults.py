@@ -32,7 +32,7 @@ def planted() -> list[tuple[Path, str, str, int]]:
     return found
 
 
-STRICT = {"missing_barrier", "missing_scalar_sync"}
+STRICT = {"missing_barrier", "missing_scalar_sync", "iterations_overlap"}
 
 
 def run(path: Path, name: str, strict: bool = False) -> Report:

@@ -94,6 +94,11 @@ def copies_in_counter_mode(a: Array, b: Array) -> Array:
     return r
 
 
+def bits_of_32(a: Array, b: Array) -> Array:
+    whole = np.trunc(a).astype(np.int32)
+    return np.concatenate([whole[:, :64] & 3, whole[:, 64:128], whole[:, 128:] | 3], 1)  # 128 lanes of 16 bits are 64
+
+
 def three_taps(a: Array, b: Array) -> Array:
     padded = np.pad(a, ((0, 0), (1, 1)), mode="edge")
     return 0.25 * padded[:, :-2] + 0.5 * a + 0.25 * padded[:, 2:]
@@ -270,6 +275,18 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "masks_from_outside": masks_from_outside,
     "masks_from_calls": masks_from_calls,
     "copies_in_counter_mode": copies_in_counter_mode,
+    "gather_mask_ends_counting": lambda a, b: np.concatenate([a[:, :64:2], np.zeros((ROWS, 32)), a[:, :64] + 1], 1),
+    "sum_of_a_mask_from_outside": lambda a, b: np.where(
+        np.isin(np.arange(16), range(1, 8)), 0, a[:, :70].sum(1, keepdims=True)
+    ),
+    "chosen_by_an_address": np.minimum,
+    "chosen_as_before": lambda a, b: np.tile(np.where(np.arange(64) % 16 < 8, a[:, :64], b[:, :64]), 2),
+    "fractals_from_rows": lambda a, b: (
+        np.where(np.arange(16) < 12, square(a), 0).reshape(ROWS, 16, 2, 8).transpose(0, 2, 1, 3)
+    ),
+    "gather_in_place": lambda a, b: a[:, 63::-1],
+    "transpose_in_place": lambda a, b: square(half(a)).transpose(0, 2, 1),
+    "bits_of_32": bits_of_32,
     "quantized_by_one": lambda a, b: in_bytes(a, 10, 0.5),
     "quantized_by_channel": lambda a, b: in_bytes(a, np.tile(b[:, :32], 8), np.tile(b[:, 32:64], 8)),
     "dequantized": lambda a, b: np.pad(
@@ -325,5 +342,6 @@ def test_equals_the_reference(name: str) -> None:
 
 
 def test_all_of_them_are_here() -> None:
-    assert re.findall(r"^KERNEL\((\w+),", SOURCE.read_text(), re.MULTILINE) == list(KERNELS)
+    pattern = r'^(?:KERNEL\(|extern "C" __global__ __aicore__ void )(\w+)'
+    assert re.findall(pattern, SOURCE.read_text(), re.MULTILINE) == list(KERNELS)
     assert len(KERNELS) >= 40

@@ -79,6 +79,8 @@ bool has_unit(Core& c, bool vector, const char* call, At at);
 bool fills_l1(Core& c, const Local& to, const char* call, At at);
 // Adds, or keeps the larger or smaller, as SetAtomicAdd and its kind say; copies where `kind` is 0.
 void combine(int kind, Dtype dtype, uint8_t* to, const uint8_t* from, uint64_t bytes);  // arithmetic.cpp
+// False, after a finding, where copies are atomic of a type that none has.
+bool can_combine(Core& c, const char* call, At at);  // vector.cpp
 
 // False, after a finding, where nothing may be written to the argument. `name`: what the kernel calls it, if it does.
 bool writable(Core& c, Argument& a, const char* call, At at, const char* name = nullptr);

@@ -172,6 +172,7 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
   if (!has_unit(c, from.memory == Memory::ub, call, at)) return;
   ++c.launch.counters.copies;
   if (!b.length || !b.count) return;
+  if (!can_combine(c, call, at)) return c.stop();
   counts(op, b, padded);
   if (!op.aligned(from, kBlock, "the source")) return;
   if (!padded && !block_aligned(op, "a length", b.length)) {

@@ -78,8 +78,10 @@ void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
   Core& c = core();
   number_tile(c, at);
   Operation op(c, Pipe::MTE2, "DataCopy", at);
-  if (!fills_l1(c, to, "DataCopy", at) || !c.usable(to, "DataCopy", at)) return;
-  if (!placed(op, to, to.memory == Memory::l1, "the destination", "L1 (A1, B1)") ||
+  const bool into_ub = to.memory == Memory::ub;  // which the vendor's own makes of copies
+  if (into_ub ? !has_unit(c, true, "DataCopy", at) : !fills_l1(c, to, "DataCopy", at)) return;
+  if (!c.usable(to, "DataCopy", at) ||
+      !placed(op, to, into_ub || to.memory == Memory::l1, "the destination", "L1 (A1, B1) or UB (VECIN)") ||
       !aligned_for(op, to, "the destination"))
     return;
   const uint32_t size = size_of(to.dtype), c0 = kBlock / size;

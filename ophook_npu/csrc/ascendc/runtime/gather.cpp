@@ -1,4 +1,6 @@
 // Instructions that move elements within local memory.
+#include <algorithm>
+
 #include "ascendc/reduce.h"
 #include "vector.h"
 
@@ -20,6 +22,7 @@ bool ready(Operation& op, const Local& dst, const Local& src) {
 void gather(Local dst, Local src, Local offsets, uint32_t base, Cover cover, Step d, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "Gather", at);
+  if (!has_type(op.call, dst.dtype, kMoved, kMovedOf950, at)) return c.stop();
   const uint32_t size = size_of(dst.dtype);
   if (!ready(op, dst, src) || !c.usable(offsets, "Gather", at)) return;
   const Operand operands[] = {{&dst, d, size, true, "the destination"}};
@@ -33,19 +36,29 @@ void gather(Local dst, Local src, Local offsets, uint32_t base, Cover cover, Ste
       c.report(Kind::uninitialized, "Gather", at, "the offsets were never computed", c.describe(offsets));
       known = false;
     }
-    for (uint32_t e = 0; e < run.count && good; ++e) {
-      uint32_t offset;
-      std::memcpy(&offset, op.data(offsets) + (run.first + e) * 4, 4);
-      const uint64_t from = uint64_t(base) + offset;
-      good = op.inside(src, from, size, "the source");
-      if (good && from % size) {
-        c.report(Kind::alignment, "Gather", at,
-                 text("offset %u is no multiple of the element's %u bytes", offset, size));
-        good = false;
+    // An iteration has read its elements and their places before it writes: kernels gather in place.
+    const uint32_t lanes = 256 / size;
+    for (uint32_t begin = 0; begin < run.count && good; begin += lanes) {
+      const uint32_t count = std::min(lanes, run.count - begin);
+      uint8_t values[256], there[256];
+      for (uint32_t e = 0; e < count; ++e) {
+        uint32_t offset;
+        std::memcpy(&offset, op.data(offsets) + (run.first + begin + e) * 4, 4);
+        const uint64_t from = uint64_t(base) + offset;
+        good = op.inside(src, from, size, "the source");
+        if (good && from % size) {
+          c.report(Kind::alignment, "Gather", at,
+                   text("offset %u is no multiple of the element's %u bytes", offset, size));
+          good = false;
+        }
+        if (!good) return;
+        op.reads(src, from, size);
+        std::memcpy(values + e * size, op.data(src) + from, size);
+        std::memcpy(there + e * size, op.written(src) + from, size);
       }
-      if (!good) return;
-      op.reads(src, from, size);
-      move(op, dst, run.offsets[0] + uint64_t(e) * size, src, from, size);
+      const uint64_t to = run.offsets[0] + uint64_t(begin) * size;
+      std::memcpy(op.data(dst) + to, values, count * size);
+      std::memcpy(op.written(dst) + to, there, count * size);
     }
   });
 }
@@ -82,6 +95,7 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
                  At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "GatherMask", at);
+  if (!has_type(op.call, dst.dtype, kMoved, "i8 u8 f16 bf16 i16 u16 i32 u32 f32", at)) return c.stop();
   const uint32_t size = size_of(dst.dtype), per_block = kBlock / size;
   *count = c.gathered = 0;
   if (!ready(op, dst, src) || (pattern && !c.usable(*pattern, "GatherMask", at))) return;
@@ -89,7 +103,12 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
     c.report(Kind::parameter, "GatherMask", at, text("pattern %d; allowed: 1 to 7", builtin));
     return;
   }
-  if (mask == kMaskOfCore) reduce_mode = c.mask_by_count, mask = uint32_t(c.mask_low);
+  if (mask == kMaskOfCore) {
+    reduce_mode = c.mask_by_count, mask = uint32_t(c.mask_low);
+  } else {  // by its page the function ends counter mode; what it counted with is in the registers then
+    c.mask_by_count = false;
+    if (reduce_mode) c.mask_low = c.mask_high = ~uint64_t{0};
+  }
   const uint32_t lanes = reduce_mode ? mask : 256 / size;
   Behind behind(op);
   for (uint32_t repeat = 0; repeat < repeats; ++repeat) {
@@ -124,11 +143,12 @@ uint64_t last_gathered() { return core().gathered; }
 void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block, uint32_t dst_repeat, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, "Brcb", at);
+  if (!has_type(op.call, dst.dtype, kMoved, kMovedOf950, at)) return c.stop();
   const uint32_t size = size_of(dst.dtype);
   if (!ready(op, dst, src)) return;
   Behind behind(op);
   for (uint32_t r = 0; r < repeat; ++r) {
-    uint8_t values[8 * 4], known[8 * 4];  // all are read before any is written
+    uint8_t values[8 * 8], known[8 * 8];  // all are read before any is written
     for (uint32_t b = 0; b < 8; ++b) {
       const uint64_t from = (uint64_t(r) * 8 + b) * size;
       if (!behind.reads(src, from, size, "the source")) return;
@@ -150,6 +170,11 @@ void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block,
 
 void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at) {
   Operation op(core(), Pipe::V, "Copy", at);
+  if (!has_type(op.call, dst.dtype, kMoved, "b8 i8 u8 f16 bf16 i16 u16 i32 u32 f32 i64 u64 ?", at))
+    return op.core.stop();
+  if (d.repeat > 4095 || s.repeat > 4095)
+    return op.core.report(Kind::stride, op.call, at,
+                          text("dstRepeatSize is %u, srcRepeatSize %u; allowed: 0 to 4095", d.repeat, s.repeat));
   const uint32_t size = size_of(dst.dtype);
   auto walk = [&](Local to, Step d, Local from, Step s, Cover all) {
     const Operand operands[] = {{&to, d, size, true, "the destination"}, {&from, s, size, false, "the source"}};
@@ -171,6 +196,7 @@ void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at) {
 
 void ramp(const char* call, Local dst, Scalar first, Scalar step, Cover cover, Step d, At at) {
   Operation op(core(), Pipe::V, call, at);
+  if (!has_type(call, dst.dtype, "i16 f16 i32 f32", "i8 i16 f16 i32 f32 i64", at)) return op.core.stop();
   const uint32_t size = size_of(dst.dtype);
   const Operand operands[] = {{&dst, d, size, true, "the destination"}};
   Walk walk(op, operands, 1, cover);

@@ -323,7 +323,7 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
     return;
   if (!p.nSize || !p.mSize || (row_major && !p.ndNum)) return;
   const Conversion* how = conversion_of(op, p.quantPre, from.dtype, to.dtype);
-  if (!how) return c.stop();
+  if (!how || (!local && !can_combine(c, "Fixpipe", at))) return c.stop();
   if (local && p.quantPre == NoQuant)
     return c.report(Kind::parameter, "Fixpipe", at, "quantPre NoQuant to L1; allowed: conversions to 8 and 16 bits");
   if (by_column(p.quantPre) != (scales != nullptr)) {

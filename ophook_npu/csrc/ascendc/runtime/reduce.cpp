@@ -134,6 +134,16 @@ bool holds(int mode, T x, T y) {  // CMPMODE
 
 }  // namespace
 
+// What lies between the repeats' results and the last one, as ReduceMax.md and ReduceSum.md count it, in elements.
+static uint64_t between(Fold fold, uint64_t repeats, uint32_t lanes, uint32_t block, bool index) {
+  auto blocks = [block](uint64_t n) { return (n + block - 1) / block * block; };
+  auto next = [lanes](uint64_t n) { return (n + lanes - 1) / lanes * 2; };
+  if (fold == Fold::sum) return blocks(repeats);
+  const uint64_t second = next(2 * repeats);
+  if (!index) return blocks(2 * repeats);
+  return blocks(2 * repeats) + blocks(second) + (second > 2 ? blocks(next(second)) : 0);
+}
+
 void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover cover, uint32_t src_repeat, bool index,
             At at) {
   Core& c = core();
@@ -142,7 +152,7 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
   if (!c.usable(work, call, at)) return;
   const uint32_t size = size_of(src.dtype);
   const Operand operands[] = {{&src, {1, src_repeat}, size, false, "the source"}};
-  const bool first_ones = cover.kind == Cover::kCount;
+  const bool first_ones = cover.kind == Cover::kCount || cover.kind == Cover::kPreset;
   cover = meant(c, cover);
   Walk walk(op, operands, 1, cover);
   Folded folded;
@@ -167,6 +177,10 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
     }
   });
   if (!folded.seen) return;
+  // The sum of the first elements uses none, by its page; of one repeat nothing lies between.
+  const uint64_t repeats = in_a_row ? (cover.low + lanes - 1) / lanes : cover.repeat;
+  if (repeats > 1 && !(first_ones && fold == Fold::sum))
+    scratch(op, &work, between(fold, first_ones ? cover.low / lanes : repeats, lanes, kBlock / size, index) * size);
   if (fold == Fold::sum) folded.value = sum.total(first_ones);
   const uint32_t results = index ? 2 : 1;
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, results * size, "the destination")) return;
@@ -198,11 +212,7 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   const uint32_t size = size_of(src.dtype), lanes = 256 / size;
   cover = meant(c, cover);
   if (cover.kind == Cover::kCount) cover.repeat = uint32_t((cover.low + lanes - 1) / lanes);
-  if (cover.kind == Cover::kLanes && cover.low > lanes) {
-    c.report(Kind::mask, call, at,
-             text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover.low, lanes));
-    return;
-  }
+  if (cover.kind == Cover::kLanes && cover.low > lanes) cut(op, cover, lanes);
   if (cover.repeat > 255 && cover.kind != Cover::kCount) {
     c.report(Kind::repeat, call, at, text("repeat is %u; allowed: up to 255", cover.repeat));
     return;
@@ -219,6 +229,9 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   const bool pairs = order == 0 || order == 1;  // value and index
   const uint32_t per_repeat = group == lanes ? (pairs ? 2 : 1) : groups;
   const uint32_t width = order == 3 ? 4 : size;  // an index alone is a uint32_t whatever the type (ReduceRepeat.md)
+  // Where results begin (ReduceRepeat.md, ReduceDataBlock.md, ReducePairElem.md): those of a repeat's blocks are 8.
+  const uint32_t begins = group == lanes ? (pairs ? 2 * size : width) : group == 2 ? kBlock : 8 * size;
+  if (order != kIntoRegister && !op.aligned(dst, begins, "the destination")) return;
   Folded all;
   float total = 0;
   Behind behind(op);
@@ -292,6 +305,17 @@ void read_compared(Local dst, At at) {
   std::memset(op.written(dst), 1, sizeof c.compared);
 }
 
+Local compared_address() {
+  LocalMemory& ub = core().memory->at(Memory::ub);
+  uint32_t address;  // kernels put its lower half there
+  std::memcpy(&address, core().compared, sizeof address);
+  const uint32_t offset =
+      address < ub.size() ? address : address - uint32_t(reinterpret_cast<uintptr_t>(ub.data(0, 0)));
+  Local mask;
+  mask.dtype = Dtype::u8;
+  if (offset < ub.size()) mask.offset = offset, mask.bytes = ub.size() - offset;  // else empty, which is refused
+  return mask;
+}
 Scalar compared_scalar(Dtype dtype) { return scalar_at(dtype, core().compared); }
 void set_compared(const char* call, Local src, At at) {
   Core& c = core();
@@ -384,6 +408,7 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
     if (c.launch.checks() && std::none_of(known, known + bytes, [](uint8_t byte) { return byte; }))
       c.report(Kind::uninitialized, "Select", at, "the mask was never computed", c.describe(mask));
   }
+  if (mode == 0 && !in_register) std::memcpy(c.compared, op.data(mask), std::min<uint64_t>(sizeof c.compared, bytes));
   const uint8_t* bits = in_register ? c.compared : op.data(mask);
   uint8_t value[8] = {};
   put_scalar(dst.dtype, scalar, value);

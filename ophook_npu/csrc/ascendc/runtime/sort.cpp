@@ -116,7 +116,12 @@ void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16
   if (!ready(op, dst, step * uint64_t(repeats), "the destination")) return;
   for (int i = 0; i < count; ++i) {
     const uint64_t bytes = repeats > 1 ? step * uint64_t(repeats - 1) + lengths[i] * kPair : lengths[i] * kPair;
-    if (lengths[i] && (!c.usable(lists[i], "MrgSort", at) || !op.inside(lists[i], 0, bytes, "a list"))) return;
+    if (!lengths[i]) continue;
+    if (!c.usable(lists[i], "MrgSort", at) || !op.aligned(lists[i], kPair, "a list") ||
+        !op.inside(lists[i], 0, bytes, "a list"))
+      return;
+    if (dst.offset < lists[i].offset + bytes && lists[i].offset < dst.offset + step * uint64_t(repeats))
+      return c.report(Kind::overlap, "MrgSort", at, text("the destination lies over list %d", i));
   }
   for (int32_t r = 0; r < repeats; ++r) {
     uint32_t next[4] = {};

@@ -46,12 +46,7 @@ std::string long_names(const char* list) {
 }
 
 bool has_type(const Rule& rule, Dtype dtype, At at) {
-  Core& c = core();
-  const char* types = c.launch.options.architecture == 310 ? rule.types_310 : rule.types_220;
-  if (listed(types, dtype)) return true;
-  c.report(Kind::data_type, rule.name, at,
-           text("%s has no %s on this SoC; it has %s", rule.name, name_of(dtype), long_names(types).c_str()));
-  return false;
+  return rt::has_type(rule.name, dtype, rule.types_220, rule.types_310, at);
 }
 
 // Of an element of which some bytes were computed, a shift computes those that come from them alone; what it fills up
@@ -79,11 +74,12 @@ void carry_shifted(Operation& op, const Operand* operands, const Run& run, bool 
   }
 }
 
-// No page of an Atlas A2 or A3 has And and Or of 8 bits. They compile there, and published kernels combine masks so:
-// the instruction works on 16 bits, so that n numbers of 8 bits are n lanes, 2n bytes.
+// An Atlas A2 or A3 combines lanes of 16 bits: n numbers of another size are n lanes, 2n bytes. For 32 bits the pages
+// of And and Or say so; no page has 8 bits, but published kernels combine masks so.
 bool in_lanes_of_16_bits(Op code, Dtype dtype, const Cover& cover) {
-  return (code == Op::And || code == Op::Or) && (dtype == Dtype::u8 || dtype == Dtype::i8) &&
-         cover.kind == Cover::kCount && core().launch.options.architecture != 310;
+  const bool other = dtype == Dtype::u8 || dtype == Dtype::i8 || dtype == Dtype::u32 || dtype == Dtype::i32;
+  return (code == Op::And || code == Op::Or) && other && cover.kind == Cover::kCount &&
+         core().launch.options.architecture != 310;
 }
 
 void elementwise(Op code, Local dst, const Local* sources, int source_count, const Step* steps, Scalar scalar,
@@ -98,6 +94,11 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
     dst.dtype = Dtype::u16, sources = wide;
   }
   if (!has_type(rule, dst.dtype, at)) return c.stop();
+  Local as_bits;
+  if (code == Op::Not && (dst.dtype == Dtype::f16 || dst.dtype == Dtype::f32)) {
+    dst.dtype = dst.dtype == Dtype::f16 ? Dtype::u16 : Dtype::u32;
+    as_bits = sources[0], as_bits.dtype = dst.dtype, sources = &as_bits;
+  }
   const bool mixed = sources[0].dtype != dst.dtype;  // Axpy, MulAddDst: float += half
   Function function = mixed ? nullptr : function_of(code, dst.dtype);
   if (!mixed && !function) {
@@ -119,6 +120,7 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   for (int i = 0; i < n; ++i) parts[i] = operands[i], parts[i].size = bits ? 1 : operands[i].size;
   const bool shifts = code == Op::ShiftLeft || code == Op::ShiftRight;
   Walk walk(op, operands, n, cover);
+  walk.apart();
   walk.each([&](const Run& run) {
     const uint8_t* a = op.data(sources[0]) + run.offsets[1];
     const uint8_t* b = source_count > 1 ? op.data(sources[1]) + run.offsets[2] : nullptr;
@@ -126,13 +128,45 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
     if (bits) known.count *= operands[0].size;
     if (shifts) carry_shifted(op, operands, run, code == Op::ShiftLeft, scalar.whole);
     else carry(op, parts, n, known);
-    if (mixed && b) multiply_add_half_to_float(op.data(dst) + run.offsets[0], a, b, run.count);
-    else if (mixed) axpy_half_to_float(op.data(dst) + run.offsets[0], a, scalar, run.count);
-    else function(op.data(dst) + run.offsets[0], a, b, scalar, run.count);
+    uint8_t* const to = op.data(dst) + run.offsets[0];
+    auto compute = [&](uint8_t* d, const uint8_t* s, const uint8_t* t, uint32_t count) {
+      if (mixed && t) multiply_add_half_to_float(d, s, t, count);
+      else if (mixed) axpy_half_to_float(d, s, scalar, count);
+      else function(d, s, t, scalar, count);
+    };
+    const uint32_t out = operands[0].size, in = operands[1].size, lanes = 256 / out;
+    auto lies_over = [&](const uint8_t* from) {
+      return from && from != to && from < to + uint64_t(run.count) * out && to < from + uint64_t(run.count) * in;
+    };
+    if (!lies_over(a) && !lies_over(b)) return compute(to, a, b, run.count);
+    for (uint32_t e = 0; e < run.count; e += lanes) {  // an iteration has read before it writes
+      const uint32_t count = std::min(lanes, run.count - e);
+      uint8_t first[256], second[256];
+      std::memcpy(first, a + e * in, count * in);
+      if (b) std::memcpy(second, b + e * in, count * in);
+      compute(to + e * out, first, b ? second : nullptr, count);
+    }
   });
 }
 
 }  // namespace
+
+bool has_type(const char* call, Dtype dtype, const char* types_220, const char* types_310, At at) {
+  Core& c = core();
+  const char* types = c.launch.options.architecture == 310 ? types_310 : types_220;
+  if (listed(types, dtype)) return true;
+  c.report(Kind::data_type, call, at,
+           text("%s has no %s on this SoC; it has %s", call, name_of(dtype), long_names(types).c_str()));
+  return false;
+}
+
+bool can_combine(Core& c, const char* call, At at) {
+  constexpr const char* kTypes = "i8 i16 f16 bf16 i32 f32";
+  if (!c.atomic_kind() || listed(kTypes, c.atomic_dtype)) return true;
+  c.report(Kind::data_type, call, at,
+           text("atomic copies have no %s; they have %s", name_of(c.atomic_dtype), long_names(kTypes).c_str()));
+  return false;
+}
 
 // A tensor without a buffer is one that the kernel made of an address: it ends where the kernel says.
 uint64_t Behind::end(const Local& tensor) const {
@@ -176,6 +210,54 @@ bool Behind::reads(const Local& tensor, uint64_t first, uint64_t bytes, const ch
   return true;
 }
 
+// An iteration reads 256 bytes and writes them; the device begins the next one meanwhile. What that one reads should be
+// no earlier one's result. Where an operand stays where it is, from one to the next, sums are made so.
+void Walk::rereads(const Operand& to, const Operand& from) {
+  if (to.tensor->memory != from.tensor->memory || !to.step.repeat || !from.step.repeat) return;
+  const bool in_place = to.tensor->offset == from.tensor->offset && to.size == from.size &&
+                        to.step.block == from.step.block && to.step.repeat == from.step.repeat;
+  if (in_place && to.step.repeat * kBlock >= 256) return;  // each iteration has its own elements
+  const bool in_a_row = cover_.kind == Cover::kCount;
+  const uint32_t lanes = 256 / widest_, unit = kBlock / widest_;
+  const uint64_t repeats = in_a_row ? (cover_.low + lanes - 1) / lanes : cover_.repeat;
+  auto begin = [&](const Operand& o, uint64_t repeat, uint32_t lane) {
+    if (in_a_row) return o.tensor->offset + (repeat * lanes + lane) * o.size;
+    const uint64_t per_block = kBlock / o.size;
+    return o.tensor->offset + (repeat * o.step.repeat + lane / per_block * o.step.block) * kBlock +
+           lane % per_block * o.size;
+  };
+  const uint64_t bytes = unit * uint64_t{std::max(to.size, from.size)};
+  if (begin(to, repeats, lanes) + bytes <= from.tensor->offset ||
+      begin(from, repeats, lanes) + bytes <= to.tensor->offset)
+    return;
+  std::vector<uint64_t> written(op_.core.memory->at(to.tensor->memory).size() / kBlock + 1);  // by which iteration
+  for (uint64_t repeat = 0; repeat < repeats; ++repeat) {
+    auto each = [&](const Operand& o, auto visit) {
+      for (uint32_t lane = 0; lane < lanes; lane += unit) {
+        const bool on = in_a_row                       ? repeat * lanes + lane < cover_.low
+                        : cover_.kind == Cover::kLanes ? lane < cover_.low
+                                                       : (lane < 64 ? cover_.low >> lane : cover_.high >> (lane - 64)) &
+                                                             ((uint64_t{1} << unit) - 1);
+        if (on) visit(written[std::min<uint64_t>(begin(o, repeat, lane) / kBlock, written.size() - 1)]);
+      }
+    };
+    uint64_t earlier = 0;
+    each(from, [&](uint64_t& by) { earlier = std::max(earlier, by); });
+    if (earlier)
+      return op_.core.report(Kind::iterations_overlap, op_.call, op_.at,
+                             text("iteration %llu of 256 bytes reads of %s what iteration %llu wrote",
+                                  (unsigned long long)repeat, from.role, (unsigned long long)earlier - 1),
+                             op_.core.describe(*from.tensor));
+    each(to, [&](uint64_t& by) { by = repeat + 1; });
+  }
+}
+
+void Walk::apart() {
+  if (!good_ || !op_.core.launch.checks()) return;
+  for (int i = 1; i < count_; ++i)
+    if (operands_[i].tensor != operands_[0].tensor) rereads(operands_[0], operands_[i]);
+}
+
 Walk::Walk(Operation& op, const Operand* operands, int count, Cover cover)
     : op_(op), behind_(op), operands_(operands), count_(count), cover_(cover) {
   good_ = check();
@@ -196,6 +278,13 @@ Cover meant(Core& c, Cover cover) {
   if (c.mask_by_count) cover.kind = Cover::kCount;
   cover.fixed = true;
   return cover;
+}
+
+// 掩码.md: a mask beyond a repeat's elements is one of all of them.
+void cut(const Operation& op, Cover& cover, uint32_t lanes) {
+  op.core.report(Kind::mask_cut, op.call, op.at,
+                 text("the mask covers %llu elements; a repeat has %u", (unsigned long long)cover.low, lanes));
+  cover.low = lanes;
 }
 
 bool Walk::check() {
@@ -236,11 +325,7 @@ bool Walk::check() {
   }
   const uint32_t lanes = 256 / widest_;
   if (cover_.kind == Cover::kLanes) {
-    if (cover_.low > lanes) {
-      c.report(Kind::mask, op_.call, op_.at,
-               text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover_.low, lanes));
-      return false;
-    }
+    if (cover_.low > lanes) cut(op_, cover_, lanes);
     if (cover_.low == 0) return true;
   } else if (lanes <= 64) {
     if (!preset && (cover_.high || (lanes < 64 && cover_.low >> lanes))) {
@@ -477,6 +562,7 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
   const Operand operands[] = {{&dst, d, size_of(dst.dtype), true, "the destination"},
                               {&src, s, size_of(src.dtype), false, "the source"}};
   Walk walk(op, operands, 2, cover);
+  walk.apart();
   const bool scales = src.dtype == Dtype::i32 && dst.dtype == Dtype::f16;
   if (scales && !c.has_deq_scale) {
     c.report(Kind::parameter, "Cast", at, "int32_t to half multiplies by what SetDeqScale set, and it was not called");
@@ -597,6 +683,7 @@ void binary_cast(const char* call, Op code, Local dst, Local a, Local b, Cover c
                               {&a, sa, size_of(a.dtype), false, "the source"},
                               {&b, sb, size_of(b.dtype), false, "the second source"}};
   Walk walk(op, operands, 3, cover);
+  walk.apart();
   constexpr int mode = int(AscendC::RoundMode::CAST_RINT);
   const Convert convert =
       scales || a.dtype == Dtype::i16 ? Convert{} : conversion(a.dtype, dst.dtype, mode, c.launch.options.architecture);

@@ -40,11 +40,18 @@ class Behind {
   std::vector<std::pair<Local, std::vector<uint8_t>>> far_;
 };
 
+void cut(const Operation& op, Cover& cover, uint32_t lanes);  // a mask to what a repeat has, with a note
+
 // Checks the operands and calls visit for every run. False: a finding, and nothing was visited.
 // What a call's mask means: kCount, kLanes or kBits. In counter mode it is the number of all elements, and the repeats
 // follow from it. The registers have it from then on; a call for the first elements of a tensor leaves them as a kernel
 // finds them (掩码.md).
 Cover meant(Core& c, Cover cover);
+
+// Whether an instruction has a data type on this SoC; where not, a finding. The lists are those of vector_ops.inc.
+bool has_type(const char* call, Dtype dtype, const char* types_220, const char* types_310, At at);
+constexpr const char* kMoved = "f16 bf16 i16 u16 i32 u32 f32";  // what Atlas A2 and A3 move within local memory
+constexpr const char* kMovedOf950 = "i8 u8 f16 bf16 i16 u16 i32 u32 f32 i64 u64";
 
 class Walk {
  public:
@@ -52,11 +59,14 @@ class Walk {
   template <typename F>
   void each(F visit);
   uint64_t elements() const { return total_; }
+  // For an instruction whose iterations follow each other: what one writes, a later one should not read.
+  void apart();
   uint64_t end() const { return runs_.empty() ? one_.count : runs_.back().first + runs_.back().count; }
 
  private:
   bool check();
   void collect();
+  void rereads(const Operand& to, const Operand& from);
   bool reaches(const Operand& operand, uint64_t first, uint64_t count) {
     const uint64_t bytes = count * operand.size;
     return operand.writes ? op_.inside(*operand.tensor, first, bytes, operand.role)

@@ -48,7 +48,7 @@ void mask_larger_than_256_bytes(ARGUMENTS) {
   pipe.InitBuffer(a, kBytes);
   LocalTensor<float> t = a.Get<float>();
   Duplicate(t, 1.0f, kCount);
-  Adds(t, t, 1.0f, uint64_t(wrong ? 128 : 64), uint8_t(1), UnaryRepeatParams(1, 1, 8, 8));  // FAULT mask
+  Adds(t, t, 1.0f, uint64_t(wrong ? 128 : 64), uint8_t(1), UnaryRepeatParams(1, 1, 8, 8));  // FAULT mask_cut
 }
 EXPORT(mask_larger_than_256_bytes)
 
@@ -247,3 +247,95 @@ void masks_of_bytes_are_twice_as_long(ARGUMENTS) {
   And(mask, mask, mask, wrong ? 256 : 128);  // FAULT local_bounds
 }
 EXPORT(masks_of_bytes_are_twice_as_long)
+
+template <bool wrong>
+void moves_a_type_that_none_has(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<> a, b, c;
+  for (auto* each : {&a, &b, &c}) pipe.InitBuffer(*each, 256);
+  Duplicate(a.Get<float>(), 1.0f, 64);
+  Duplicate(b.Get<uint32_t>(), 0u, 8);
+  using T = std::conditional_t<wrong, int8_t, int16_t>;
+  Gather(c.Get<T>(), a.Get<T>(), b.Get<uint32_t>(), 0, 8);  // FAULT data_type
+}
+EXPORT(moves_a_type_that_none_has)
+
+template <bool wrong>
+void adds_a_type_that_none_has(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<> a;
+  pipe.InitBuffer(a, 256);
+  LocalTensor<float> t = a.Get<float>();
+  Duplicate(t, 0.0f, 8);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  SetAtomicAdd<std::conditional_t<wrong, uint16_t, int16_t>>();
+  PipeBarrier<PIPE_MTE3>();
+  DataCopy(part(z), t, 8);  // FAULT data_type
+  DisableDmaAtomic();
+}
+EXPORT(adds_a_type_that_none_has)
+
+// Sums of a repeat's blocks begin at a multiple of 8, the greatest of a repeat with its place at one of 2.
+template <bool wrong>
+void sums_of_blocks_unaligned(ARGUMENTS) {
+  fill(x, z);
+  Summed s(x, 64);
+  const LocalTensor<float> sums = s.sums.Get<float>();
+  WholeReduceMax<float>(sums[2], s.t, 64, 1, 1, 1, 8);
+  BlockReduceSum<float>(sums[wrong ? 12 : 8], s.t, 1, 64, 1, 1, 8);  // FAULT alignment
+}
+EXPORT(sums_of_blocks_unaligned)
+
+template <bool wrong>
+void greatest_with_its_place_unaligned(ARGUMENTS) {
+  fill(x, z);
+  Summed s(x, 64);
+  WholeReduceMax<float>(s.sums.Get<float>()[wrong ? 1 : 2], s.t, 64, 1, 1, 1, 8);  // FAULT alignment
+}
+EXPORT(greatest_with_its_place_unaligned)
+
+template <bool wrong>
+void merges_onto_its_lists(ARGUMENTS) {
+  fill(x, z);
+  Summed s(x, 64);
+  TBuf<> buffer;
+  s.pipe.InitBuffer(buffer, 10 * 256);
+  LocalTensor<float> pairs = buffer.Get<float>(), merged = pairs[wrong ? 64 : 4 * 64];
+  LocalTensor<int32_t> indices = pairs[8 * 64].ReinterpretCast<int32_t>();
+  CreateVecIndex(indices, 0, 64);
+  Sort32(pairs, s.t, indices.ReinterpretCast<uint32_t>(), 2);
+  const uint16_t lengths[4] = {32, 32, 0, 0};
+  MrgSort(merged, MrgSortSrcList<float>(pairs, pairs[64], pairs, pairs), MrgSort4Info(lengths, false, 3, 1));  // FAULT overlap
+}
+EXPORT(merges_onto_its_lists)
+
+template <bool wrong>
+void half_a_byte(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<> a, b;
+  for (auto* each : {&a, &b}) pipe.InitBuffer(*each, 256);
+  LocalTensor<half> t = a.Get<half>();
+  Duplicate(t, half(1), 128);
+  Cast(b.Get<int8_t>().ReinterpretCast<int4b_t>(), t, RoundMode::CAST_RINT, wrong ? 63 : 64);  // FAULT mask
+}
+EXPORT(half_a_byte)
+
+// With a place, more than one repeat leaves what lies between in the temporary tensor.
+template <bool wrong>
+void uses_what_was_temporary(ARGUMENTS) {
+  fill(x, z);
+  Summed s(x, 128);
+  LocalTensor<float> most = s.sums.Get<float>(), copy = most[512];
+  Adds(copy, s.t, 0.0f, 128);
+  PipeBarrier<PIPE_V>();
+  ReduceMax(most, s.t, wrong ? copy : most[256], 128, true);
+  PipeBarrier<PIPE_V>();
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(part(z), copy, 128);  // FAULT uninitialized
+}
+EXPORT(uses_what_was_temporary)

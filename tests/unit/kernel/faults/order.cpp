@@ -368,3 +368,21 @@ void given_back_while_it_is_written_out(ARGUMENTS) {
   Duplicate(b.Get<float>(), 1.0f, kCount);  // FAULT missing_sync
 }
 EXPORT(given_back_while_it_is_written_out)
+
+// By way of a sum that stays where it is, from iteration to iteration, it may.
+template <bool wrong>
+void an_iteration_reads_what_an_earlier_one_writes(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<> buffer;
+  pipe.InitBuffer(buffer, kBytes);
+  LocalTensor<float> t = buffer.Get<float>();
+  Duplicate(t, 1.0f, kCount);
+  PipeBarrier<PIPE_V>();
+  Add(t, t[64], t, 64, 3, {1, 1, 1, 0, 8, 0});
+  PipeBarrier<PIPE_V>();
+  Adds(t, t[8], 1.0f, 128);
+  PipeBarrier<PIPE_V>();
+  Adds(t[wrong ? 72 : 256], t, 1.0f, 128);  // FAULT iterations_overlap
+}
+EXPORT(an_iteration_reads_what_an_earlier_one_writes)

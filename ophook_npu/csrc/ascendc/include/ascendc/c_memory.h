@@ -148,8 +148,8 @@ inline void asc_reduce(T* dst, T* src0, T* src1, uint16_t repeat, uint8_t src0_b
                        uint16_t src0_repeat, uint8_t src1_repeat, OPHOOK_AT) {
   uint64_t taken;
   const auto bits = pattern_mode ? ophook::rt::Local{} : OPHOOK_LOCAL(src1);
-  ophook::rt::gather_mask(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), pattern_mode ? nullptr : &bits, pattern_mode, false, 0,
-                          src0_block, repeat, src0_repeat, src1_repeat, &taken, where);
+  ophook::rt::gather_mask(OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), pattern_mode ? nullptr : &bits, pattern_mode, false,
+                          ophook::rt::kMaskOfCore, src0_block, repeat, src0_repeat, src1_repeat, &taken, where);
 }
 // Of all repeats of the last asc_repeat_reduce_max or _min: the value, and the first place that has it.
 OPHOOK_OF(half, float) inline void asc_get_reduce_max_cnt(T& val, uint32_t& index) {

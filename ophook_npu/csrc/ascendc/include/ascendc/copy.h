@@ -217,7 +217,7 @@ __aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor
                                    ophook::rt::At at = ophook::rt::At::here()) {
   copy_details::padded_in(
       dst.view(), src.view(),
-      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32, OPHOOK_COMPACT},
+      {params.blockCount, params.blockLen, uint64_t(params.srcStride), uint64_t(params.dstStride) * 32, OPHOOK_COMPACT},
       {pad.isPad, pad.leftPadding, pad.rightPadding, copy_details::bits_of(T(pad.paddingValue))}, at);
 }
 OPHOOK_PADDED
@@ -225,7 +225,7 @@ __aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor
                                    const DataCopyPadParams& pad, ophook::rt::At at = ophook::rt::At::here()) {
   copy_details::padded_in(
       dst.view(), src.view(),
-      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32, OPHOOK_COMPACT},
+      {params.blockCount, params.blockLen, uint64_t(params.srcStride), uint64_t(params.dstStride) * 32, OPHOOK_COMPACT},
       {pad.isPad, pad.leftPadding, pad.rightPadding, pad.paddingValue}, at);
 }
 OPHOOK_PADDED
@@ -233,14 +233,16 @@ __aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor
                                    const DataCopyExtParams& params, ophook::rt::At at = ophook::rt::At::here()) {
   copy_details::padded_out(
       dst.view(), src.view(),
-      {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride, OPHOOK_COMPACT}, at);
+      {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, uint64_t(params.dstStride), OPHOOK_COMPACT},
+      at);
 }
 OPHOOK_PADDED
 __aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
                                    ophook::rt::At at = ophook::rt::At::here()) {
   copy_details::padded_out(
       dst.view(), src.view(),
-      {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride, OPHOOK_COMPACT}, at);
+      {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, uint64_t(params.dstStride), OPHOOK_COMPACT},
+      at);
 }
 #undef OPHOOK_PADDED
 #undef OPHOOK_COMPACT

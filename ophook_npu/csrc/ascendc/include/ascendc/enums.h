@@ -115,13 +115,18 @@ struct DataCopyParams {
   };
 };
 struct DataCopyExtParams {
+#if __NPU_ARCH__ == 3510
+  using Stride = int64_t;  // a source may go back, as far as a piece is long
+#else
+  using Stride = uint32_t;
+#endif
   DataCopyExtParams() = default;
-  DataCopyExtParams(uint16_t count, uint32_t length, uint32_t from, uint32_t to, uint32_t reserved)
+  DataCopyExtParams(uint16_t count, uint32_t length, Stride from, Stride to, uint32_t reserved)
       : blockCount(count), blockLen(length), srcStride(from), dstStride(to), rsv(reserved) {}
   uint16_t blockCount = 1;
   uint32_t blockLen = 0;  // bytes
-  uint32_t srcStride = 0;
-  uint32_t dstStride = 0;
+  Stride srcStride = 0;
+  Stride dstStride = 0;
   uint32_t rsv = 0;
 };
 struct DataCopyPadParams {

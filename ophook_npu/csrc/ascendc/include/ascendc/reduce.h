@@ -17,6 +17,7 @@ OPHOOK_RT void compare_into_register(Local a, Local b, int mode, Cover cover, St
 OPHOOK_RT void read_compared(Local dst, At at);
 OPHOOK_RT void set_compared(const char* call, Local src, At at);
 OPHOOK_RT Scalar compared_scalar(Dtype dtype);  // what lies there as the first number
+OPHOOK_RT Local compared_address();             // the bits at the address that lies there
 // An empty mask is the register that Compare without a destination and set_compared write.
 // The scalar stands in the place of b, or with `scalar_first` of a.
 OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d,
@@ -60,13 +61,13 @@ struct BrcbRepeatParams {
   uint16_t dstBlkStride = 1, dstRepStride = 8;
 };
 
-#define OPHOOK_REDUCE(name, fold)                                                                                  \
-  template <typename T>                                                                                            \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,    \
-                              const int32_t count, ophook::rt::At at = ophook::rt::At::here()) {                   \
-    ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(), cover::count(count), 8, \
-                       false, at);                                                                                 \
-  }
+// Without isSetMask the count is what SetVectorMask set, in counter mode.
+template <typename T, bool isSetMask = true>
+__aicore__ inline void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work,
+                                 const int32_t count, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::reduce("ReduceSum", ophook::rt::Fold::sum, dst.view(), src.view(), work.view(),
+                     cover::first(count, isSetMask), 8, false, at);
+}
 #define OPHOOK_REDUCE_REPEATS(name, fold, mask_type)                                                            \
   template <typename T>                                                                                         \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& work, \
@@ -91,10 +92,8 @@ struct BrcbRepeatParams {
     ophook::rt::reduce(#name, ophook::rt::Fold::fold, dst.view(), src.view(), work.view(),                        \
                        cover::fixed(cover::of<T>(mask, repeat, true)), uint32_t(srcRepStride), calIndex, at);     \
   }
-OPHOOK_REDUCE(ReduceSum, sum)
 OPHOOK_REDUCE_INDEX(ReduceMax, max)
 OPHOOK_REDUCE_INDEX(ReduceMin, min)
-#undef OPHOOK_REDUCE
 #undef OPHOOK_REDUCE_INDEX
 
 #define OPHOOK_GROUPS(name, fold, group, mask_type)                                                                  \
@@ -275,11 +274,12 @@ template <typename T, SELMODE selMode>
 __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                               uint8_t repeatTime, const BinaryRepeatParams& p,
                               ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(selMode == SELMODE::VSEL_CMPMASK_SPR, "Select: a register with an address is not implemented");
+  static_assert(selMode != SELMODE::VSEL_TENSOR_SCALAR_MODE, "Select: with a scalar it takes selMask, and one tensor");
+  constexpr bool by_address = selMode == SELMODE::VSEL_TENSOR_TENSOR_MODE;
   const auto b = src1.view();
-  ophook::rt::select(dst.view(), {}, src0.view(), &b, {}, int(selMode), cover::preset(repeatTime),
-                     {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},
-                     {p.src1BlkStride, p.src1RepStride}, at);
+  ophook::rt::select(dst.view(), by_address ? ophook::rt::compared_address() : ophook::rt::Local{}, src0.view(), &b, {},
+                     int(selMode), cover::preset(repeatTime), {p.dstBlkStride, p.dstRepStride},
+                     {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);
 }
 
 template <typename T>

@@ -173,7 +173,10 @@ class LocalTensor {
   OPHOOK_WHOLE(!=, NE)
 #undef OPHOOK_WHOLE
   __aicore__ void operator=(const WholeTensors& of) {
-    ophook::rt::binary(of.op, view(), of.a, of.b, {ophook::rt::Cover::kCount, GetSize()}, {}, {}, {}, of.at);
+    // Numbers of 32 bits are combined in lanes of 16, of all of both tensors.
+    const bool halved = __NPU_ARCH__ != 3510 && (of.op == ophook::rt::Op::And || of.op == ophook::rt::Op::Or);
+    const uint64_t lanes = halved && sizeof(T) == 4 ? GetSize() * uint64_t{2} : GetSize();
+    ophook::rt::binary(of.op, view(), of.a, of.b, {ophook::rt::Cover::kCount, lanes}, {}, {}, {}, of.at);
   }
   __aicore__ void operator=(const ComparedTensors& of) {
     ophook::rt::compare("Compare", view(), of.a, &of.b, {}, int(of.mode), {ophook::rt::Cover::kCount, of.elements}, {},

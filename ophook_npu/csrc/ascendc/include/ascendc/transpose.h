@@ -4,6 +4,7 @@
 #include "../kernel_tiling/kernel_tiling.h"
 #include "layout.h"
 #include "modes.h"
+#include "reduce.h"
 #include "vector.h"
 #include "whole.h"
 
@@ -84,6 +85,9 @@ enum class TransposeType : uint8_t {
   TRANSPOSE_NHWC2NCHW,
 };
 struct TransposeParamsExt {
+  TransposeParamsExt() = default;
+  TransposeParamsExt(uint16_t n, uint16_t c, uint16_t h, uint16_t w, TransposeType type)
+      : nSize(n), cSize(c), hSize(h), wSize(w), transposeType(type) {}
   uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
   TransposeType transposeType = TransposeType::TRANSPOSE_ND2ND_B16;
 };
@@ -92,13 +96,21 @@ __aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>
                                  const TransposeParamsExt& p, ophook::rt::At at = ophook::rt::At::here()) {
   const auto w = tmp.view();
   const uint32_t area = uint32_t(p.hSize) * p.wSize;
-  if (p.transposeType == TransposeType::TRANSPOSE_NCHW2NHWC)
-    ophook::rt::transpose_matrix("Transpose", dst.view(), src.view(), &w, p.nSize, p.cSize, area, at);
-  else if (p.transposeType == TransposeType::TRANSPOSE_NHWC2NCHW)
-    ophook::rt::transpose_matrix("Transpose", dst.view(), src.view(), &w, p.nSize, area, p.cSize, at);
-  else if (p.transposeType == TransposeType::TRANSPOSE_ND2ND_B16)
-    ophook::rt::transpose_matrix("Transpose", dst.view(), src.view(), &w, 1, 16, 16, at);
-  else ophook::rt::transpose_refuse("Transpose", int(p.transposeType), at);
+  const bool channels_last = p.transposeType == TransposeType::TRANSPOSE_NCHW2NHWC;
+  if (channels_last || p.transposeType == TransposeType::TRANSPOSE_NHWC2NCHW) {
+    if (!p.nSize || !p.cSize || !area) return;  // by its page nothing is done then
+    if (p.cSize > 4095 || area > 4095 || area * sizeof(T) % 32)
+      return ophook::rt::refuse("Transpose",
+                                "cSize and hSize * wSize are up to 4095, and hSize * wSize elements are a multiple of "
+                                "32 bytes",
+                                at);
+    ophook::rt::transpose_matrix("Transpose", dst.view(), src.view(), &w, p.nSize, channels_last ? p.cSize : area,
+                                 channels_last ? area : p.cSize, at);
+  } else if (p.transposeType == TransposeType::TRANSPOSE_ND2ND_B16) {
+    ophook::rt::transpose16(dst.view(), src.view(), at);  // which needs no temporary tensor, and may be in place
+  } else if (p.transposeType != TransposeType::TRANSPOSE_TYPE_NONE) {
+    ophook::rt::transpose_refuse("Transpose", int(p.transposeType), at);
+  }
 }
 namespace transpose_details {
 // (B, N, S, H) in fractals becomes (B, S, N, H), in rows or in fractals again.

@@ -480,9 +480,7 @@ inline void interpolate(const LocalTensor<half>& dst, const LocalTensor<half>& s
   const uint64_t end = uint64_t(rows - 1) * next_row + uint64_t(kBlocks - 1) * block_stride * kLanes + kLanes;
   const uint64_t scratch = (uint64_t(src0.GetSize()) + src1.GetSize()) * 32;
   if (!ophook::rt::whole(call, {part(dst, end, "the destination")},
-                         {part(src0, src0.GetSize(), "src0"), part(offsets, repeats * kBlocks, "src0Offset"),
-                          part(src1, numbers, "src1")},
-                         nullptr, at))
+                         {part(offsets, repeats * kBlocks, "src0Offset"), part(src1, numbers, "src1")}, nullptr, at))
     return;
   if (tmp.GetSize() < scratch)
     return ophook::rt::refuse(call, "sharedTmpBuffer has 32 bytes for each element of src0 and of src1", at);
@@ -492,6 +490,7 @@ inline void interpolate(const LocalTensor<half>& dst, const LocalTensor<half>& s
       const uint64_t from = data(offsets)[repeat * kBlocks + block];
       if (from % 32 || from + 32 > uint64_t(src0.GetSize()) * 2)
         return ophook::rt::refuse(call, "src0Offset has multiples of 32 bytes within src0", at);
+      if (!ophook::rt::whole(call, {}, {part(src0[uint32_t(from / 2)], kLanes, "src0")}, nullptr, at)) return;
       const float factor = float(data(src1)[each_block ? repeat * kBlocks + block : repeat]);
       half* sum = &sums[(repeat / across * kBlocks + block) * kLanes];
       for (uint32_t i = 0; i < kLanes; ++i) {
