@@ -49,7 +49,7 @@
       (dst, src0, src1, repeat, dst_block, src0_block, src1_block, dst_repeat, src0_repeat, src1_repeat),             \
       const auto second = OPHOOK_LOCAL(src1);                                                                         \
       ophook::rt::compare(#name, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), &second, {}, int(AscendC::CMPMODE::mode),     \
-                          {ophook::rt::Cover::kLanes, 256 / sizeof(T), 0, repeat}, {src0_block, src0_repeat},         \
+                          {ophook::rt::Cover::kLanes, 256 / sizeof(T), 0, repeat, true}, {src0_block, src0_repeat},   \
                           {src1_block, src1_repeat}, where))                                                          \
   OPHOOK_WITH_SYNC(                                                                                                   \
       name, template <typename T> requires(ophook::c::one_of<T, half, float>), (T * src0, T * src1, OPHOOK_STEPS_3),  \
@@ -63,7 +63,7 @@
                    (dst, src, value, repeat, dst_block, src_block, dst_repeat, src_repeat),                           \
                    ophook::rt::compare(#name "_scalar", OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), nullptr,                \
                                        ophook::rt::scalar_of(value), int(AscendC::CMPMODE::mode),                     \
-                                       {ophook::rt::Cover::kLanes, 256 / sizeof(T), 0, repeat},                       \
+                                       {ophook::rt::Cover::kLanes, 256 / sizeof(T), 0, repeat, true},                 \
                                        {src_block, src_repeat}, {}, where))
 #define C_REDUCE(name, fold, group, order)                                                                        \
   OPHOOK_WITH_SYNC(name, OPHOOK_OF(half, float), (T * dst, T * src, uint32_t count), (dst, src, count),           \

@@ -45,13 +45,13 @@ T* in_buffer(uint64_t address) {
   OPHOOK_OF(__VA_ARGS__) inline void vcmpv_##cce(uint8_t* dst, T* src0, T* src1, OPHOOK_STEPS_3, OPHOOK_AT) {        \
     const auto second = OPHOOK_LOCAL(src1);                                                                          \
     ophook::rt::compare("vcmpv_" #cce, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src0), &second, {},                           \
-                        int(AscendC::CMPMODE::mode), {ophook::rt::Cover::kLanes, 256 / sizeof(T), 0, repeat},        \
+                        int(AscendC::CMPMODE::mode), {ophook::rt::Cover::kLanes, 256 / sizeof(T), 0, repeat, true},  \
                         {src0_block, src0_repeat}, {src1_block, src1_repeat}, where);                                \
   }                                                                                                                  \
   OPHOOK_OF(__VA_ARGS__)                                                                                             \
   inline void vcmpvs_##cce(uint8_t* dst, T* src, ophook::c::Given<T> value, OPHOOK_STEPS_2, OPHOOK_AT) {             \
     ophook::rt::compare("vcmpvs_" #cce, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), nullptr, ophook::rt::scalar_of(value), \
-                        int(AscendC::CMPMODE::mode), {ophook::rt::Cover::kLanes, 256 / sizeof(T), 0, repeat},        \
+                        int(AscendC::CMPMODE::mode), {ophook::rt::Cover::kLanes, 256 / sizeof(T), 0, repeat, true},  \
                         {src_block, src_repeat}, {}, where);                                                         \
   }                                                                                                                  \
   OPHOOK_OF(half, float) inline void vcmp_##cce(T* src0, T* src1, OPHOOK_STEPS_3, OPHOOK_AT) {                       \
