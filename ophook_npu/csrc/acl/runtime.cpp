@@ -44,7 +44,7 @@ struct Copy {
 int check_side(const char* caller, const char* side, const void* pointer, size_t size, bool device,
                bool by_system = false) {
   if (sim_copy_takes(pointer, size, device)) {
-    if (device || by_system || sim_host_has(pointer, size)) return ACL_SUCCESS;
+    if (device || by_system || sim_is_pinned(pointer) || sim_host_has(pointer, size)) return ACL_SUCCESS;
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s (%zu bytes at %p) reaches where the program has no memory",
                     caller, side, size, pointer);
   }

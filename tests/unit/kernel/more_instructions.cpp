@@ -1,7 +1,5 @@
-// Sorting, the math library and flags between cores. Each result goes to a part of z of its own.
-#include "kernel_operator.h"
-
-using namespace AscendC;
+// Sorting, the math library, and what no other file is of. Each result goes to a part of z of its own.
+#include "rows.h"
 
 // Names that no page has, and many kernels use; and abs of a float, which is none of C's.
 static_assert(ONE_REPEAT_FLOAT_SIZE == B32_DATA_NUM_PER_REPEAT && B32_DATA_NUM_PER_BLOCK * B32_BYTE_SIZE == 32, "");
@@ -22,23 +20,6 @@ constexpr auto kBlocks =
 static_assert(decltype(kBlocks(MakeCoord(Std::Int<20>{}, Std::Int<30>{})))::value == 590 &&
                   kBlocks(MakeCoord(20, 30)) == 590,
               "");
-
-constexpr int32_t kCount = 128;
-
-inline void copy_in(const LocalTensor<float>& to, GM_ADDR from, int32_t count) {
-  GlobalTensor<float> gm;
-  gm.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(from), count);
-  DataCopy(to, gm, count);
-  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
-  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
-}
-inline void copy_out(GM_ADDR to, const LocalTensor<float>& from, int32_t count) {
-  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
-  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
-  GlobalTensor<float> gm;
-  gm.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(to), count);
-  DataCopy(gm, from, count);
-}
 
 // z: 0 values of a full sort, 128 indices; 256 values sorted in groups of 32 and merged, 384 indices.
 extern "C" __global__ __aicore__ void sorts(GM_ADDR x, GM_ADDR z) {
@@ -151,54 +132,6 @@ extern "C" __global__ __aicore__ void maths(GM_ADDR x, GM_ADDR z) {
   ClampMin(r[row++ * kCount], v, -1.0f, kCount);
   Log(r[row++ * kCount], r[5 * kCount], kCount);
   copy_out(z, r, 16 * kCount);
-}
-
-// Every core copies its part of x; the next core's part is read after a flag and added: z = x + x of the next core.
-constexpr SyncAllConfig kCopies = {PIPE_MTE3, PIPE_MTE2};
-enum Meeting { kByFlags, kNot, kByAll, kOfTwo };
-template <Meeting how>
-void neighbours(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  TPipe pipe;
-  TBuf<TPosition::VECCALC> mine, other;
-  pipe.InitBuffer(mine, kCount * 4);
-  pipe.InitBuffer(other, kCount * 4);
-  const int64_t core = GetBlockIdx(), met = how == kOfTwo ? 2 : GetBlockNum(), next = (core + 1) % met;
-  if (core >= met) return;
-  const uint64_t bytes = kCount * sizeof(float);
-  LocalTensor<float> a = mine.Get<float>(), b = other.Get<float>();
-  copy_in(a, x + core * bytes, kCount);
-  copy_out(workspace + core * bytes, a, kCount);
-  if (how == kByFlags) {
-    CrossCoreSetFlag<0, PIPE_MTE3>(3);
-    WaitEvent(3);
-  }
-  if (how == kByAll) SyncAll<true, kCopies>();
-  if (how == kOfTwo) {
-    GlobalTensor<int32_t> places;
-    places.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(workspace + 2 * bytes), 16);
-    SyncAll(places, b.ReinterpretCast<int32_t>(), 2);
-  }
-  SetFlag<HardEvent::MTE3_MTE2>(EVENT_ID1);
-  WaitFlag<HardEvent::MTE3_MTE2>(EVENT_ID1);
-  copy_in(b, workspace + next * bytes, kCount);
-  Add(a, a, b, kCount);
-  copy_out(z + core * bytes, a, kCount);
-}
-extern "C" __global__ __aicore__ void neighbours_right(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  neighbours<kByFlags>(x, z, workspace);
-}
-extern "C" __global__ __aicore__ void neighbours_wrong(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  neighbours<kNot>(x, z, workspace);
-}
-extern "C" __global__ __aicore__ void neighbours_by_all(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  neighbours<kByAll>(x, z, workspace);
-}
-extern "C" __global__ __aicore__ void neighbours_of_two(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  neighbours<kOfTwo>(x, z, workspace);
-}
-extern "C" __global__ __aicore__ void nobody_sets(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
-  if (GetBlockIdx() == 0) CrossCoreSetFlag<0, PIPE_MTE3>(3);
-  CrossCoreWaitFlag(3);  // core 1 never sets it
 }
 
 // z: how far two buffers lie from each other, elements of one, the length of a barrier's memory, then the second half of x.

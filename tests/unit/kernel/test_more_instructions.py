@@ -23,7 +23,8 @@ def run(name: str, x: np.ndarray, size: int, cores: int = 1, workspace: bool = F
     arguments = [Argument("x", Block.of(x, name), INPUT), Argument("z", result, OUTPUT)]
     if workspace:
         arguments.append(Argument("workspace", Block((2 * size,), 0), WORKSPACE))
-    report = Entry(SOURCE, name=name).run(arguments, cores)
+    meets = name.startswith("neighbours") or name == "nobody_sets"
+    report = Entry(SOURCE.with_name("meetings.cpp") if meets else SOURCE, name=name).run(arguments, cores)
     return result.array(False), report
 
 

@@ -52,7 +52,7 @@ struct Operation {
   void limit();
 
  private:
-  uint8_t* known_behind(const Local& tensor) const;  // vector.cpp
+  uint8_t* known_behind(const Local& tensor) const;  // walk.cpp
   void conflict(const Local& tensor, const Conflict& with, bool write);
   uint64_t device(const uint8_t* data, uint64_t bytes, bool write, Argument** argument);
 };

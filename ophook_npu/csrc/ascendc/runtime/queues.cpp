@@ -398,7 +398,8 @@ Local local_of(const char* call, const void* address, At at, Memory in) {
   for (size_t i = c.past; i < c.buffers.size(); ++i) {
     const Buffer& b = c.buffers[i];
     if (b.memory != in || view.offset < b.offset || view.offset >= b.offset + b.bytes) continue;
-    view.bytes = b.offset + b.bytes - view.offset, view.buffer = int32_t(i), view.generation = b.generation;
+    view.bytes = std::min(b.offset + b.bytes, memory.size()) - view.offset;  // a buffer may end beyond it
+    view.buffer = int32_t(i), view.generation = b.generation;
     break;
   }
   if (in == Memory::ub && c.launch.checks()) adopt(memory, view);

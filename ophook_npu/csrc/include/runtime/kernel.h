@@ -1,5 +1,4 @@
-// One of the headers of the runtime that sources of operators name: AscendCL has what is simulated of it.
+// One of the headers of the runtime that sources of operators name.
 #pragma once
 
-#include "acl/acl_rt.h"
-#include "runtime/rt_ffts.h"
+#include "runtime/rt.h"

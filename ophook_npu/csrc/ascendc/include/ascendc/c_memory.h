@@ -77,10 +77,10 @@
     ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, OPHOOK_LOCAL(dst), OPHOOK_LOCAL(src), group,         \
                               ophook::c::repeated(repeat), dst_repeat, src_block, src_repeat, order, where);      \
   }
-#include "c_interface.inc"
 C_SCALAR(asc_sub_scalar, , Adds, T, T(-value), int16_t, half, int32_t, float)
 C_SCALAR(asc_shiftright, , ShiftRight, ophook::c::Distance<T>, value, int16_t, uint16_t, int32_t, uint32_t)
 C_SCALAR(asc_shiftright_round, , ShiftRightRounded, int32_t, value, int16_t, int32_t)
+#include "c_interface.inc"
 #define OPHOOK_AXPY OPHOOK_FROM_TO(half(half), float(half), float(float))
 OPHOOK_WITH_SYNC(asc_axpy, OPHOOK_AXPY, (D * dst, S* src, ophook::c::Given<S> value, uint32_t count),
                  (dst, src, value, count),
@@ -244,14 +244,6 @@ OPHOOK_WITH_SYNC(asc_copy_ub2gm_align, OPHOOK_STORED, (T * dst, T* src, uint32_t
                  ophook::rt::copy_out("asc_copy_ub2gm_align", ophook::c::global(dst), OPHOOK_LOCAL(src),
                                       {1, size, 0, 0}, true, where))
 
-#undef C_BINARY
-#undef C_BINARY_CAST
-#undef C_UNARY
-#undef C_SCALAR
-#undef C_CAST
-#undef C_CASTS
-#undef C_COMPARE
-#undef C_REDUCE
 #undef OPHOOK_AXPY
 #undef OPHOOK_B16_B32
 #undef OPHOOK_NUMBERS

@@ -313,12 +313,4 @@ OPHOOK_ALIGN(32)
 #undef OPHOOK_ALIGN
 #undef OPHOOK_ALIGNED
 
-#undef C_BINARY
-#undef C_BINARY_CAST
-#undef C_UNARY
-#undef C_SCALAR
-#undef C_CAST
-#undef C_CASTS
-#undef C_COMPARE
-#undef C_REDUCE
 #include "c_macros_end.inc"
