@@ -6,6 +6,13 @@
 
 namespace l0op {
 
+// Numbers that are known when the operator is noted, as ConvertToTensor makes them of an aclIntArray.
+static bool is_constant(const char* name, const aclTensor* numbers) {
+  if (numbers->GetPlacement() == gert::kOnHost && numbers->GetDataType() == ge::DT_INT64) return true;
+  OP_LOGE(ACLNN_ERR_INNER, "%s: its numbers are on the device or no int64; of such it is not simulated", name);
+  return false;
+}
+
 L0_API const aclTensor* Contiguous(const aclTensor* x, aclOpExecutor* executor) {
   return !x || op::IsContiguous(x) ? x : op::CopyToNpu(x, executor);
 }
@@ -33,7 +40,11 @@ L0_API const aclTensor* CastOnlyForConvBackward(const aclTensor* self, op::DataT
 L0_API const aclTensor* Reshape(const aclTensor* x, const op::Shape& shape, aclOpExecutor* executor) {
   const aclTensor* whole = Contiguous(x, executor);
   if (!whole || whole->GetViewShape() == shape) return whole;
-  if (whole->Numel() != shape.GetShapeSize()) return nullptr;
+  if (whole->Numel() != shape.GetShapeSize()) {
+    OP_LOGE(ACLNN_ERR_INNER, "Reshape: %lld elements do not become %lld", (long long)whole->Numel(),
+            (long long)shape.GetShapeSize());
+    return nullptr;
+  }
   return executor->CreateView(whole, shape, whole->GetViewOffset());
 }
 L0_API const aclTensor* Reshape(const aclTensor* x, const aclIntArray* shape, aclOpExecutor* executor) {
@@ -53,7 +64,10 @@ L0_API const aclTensor* UnsafeReshape(const aclTensor* x, const op::Shape& shape
 static const aclTensor* Transpose(const aclTensor* x, const int64_t* order, uint64_t count, aclOpExecutor* executor) {
   const op::Shape& shape = x->GetViewShape();
   const op::Strides strides = x->GetViewStrides();
-  if (count != shape.GetDimNum()) return nullptr;
+  if (count != shape.GetDimNum()) {
+    OP_LOGE(ACLNN_ERR_INNER, "Transpose: an order of %zu for %zu dimensions", size_t(count), shape.GetDimNum());
+    return nullptr;
+  }
   op::Shape turned;
   op::Strides steps;
   for (uint64_t i = 0; i < count; ++i) {
@@ -67,7 +81,7 @@ L0_API const aclTensor* Transpose(const aclTensor* x, const aclIntArray* order, 
 }
 L0_API const aclTensor* Transpose(const aclTensor* x, const aclTensor* y, const aclTensor* order,
                                   aclOpExecutor* executor) {
-  if (order->GetPlacement() != gert::kOnHost || order->GetDataType() != ge::DT_INT64) return nullptr;
+  if (!is_constant("Transpose", order)) return nullptr;
   const aclTensor* turned = Transpose(x, static_cast<const int64_t*>(order->GetData()), order->Numel(), executor);
   return turned ? ViewCopy(turned, y, executor) : nullptr;
 }
@@ -85,8 +99,7 @@ L0_API const aclTensor* Slice(const aclTensor* x, const aclIntArray* offsets, co
 }
 L0_API const aclTensor* Slice(const aclTensor* x, const aclTensor* y, const aclTensor* offset, const aclTensor* size,
                               aclOpExecutor* executor) {
-  for (const aclTensor* one : {offset, size})
-    if (one->GetPlacement() != gert::kOnHost || one->GetDataType() != ge::DT_INT64) return nullptr;
+  if (!is_constant("Slice", offset) || !is_constant("Slice", size)) return nullptr;
   const auto array = [&](const aclTensor* one) {
     return executor->AllocIntArray(static_cast<const int64_t*>(one->GetData()), uint64_t(one->Numel()));
   };
@@ -96,7 +109,7 @@ L0_API const aclTensor* Slice(const aclTensor* x, const aclTensor* y, const aclT
 
 L0_API const aclTensor* Pad(const aclTensor* self, const aclTensor* paddings, aclOpExecutor* executor) {
   const op::Shape& shape = self->GetViewShape();
-  if (paddings->GetPlacement() != gert::kOnHost || paddings->GetDataType() != ge::DT_INT64) return nullptr;
+  if (!is_constant("Pad", paddings)) return nullptr;
   const auto* widths = static_cast<const int64_t*>(paddings->GetData());
   op::Shape wider;
   for (size_t i = 0; i < shape.GetDimNum(); ++i) wider.AppendDim(shape.GetDim(i) + widths[2 * i] + widths[2 * i + 1]);
