@@ -5,7 +5,7 @@
 Each row compares two ways in one process that take turns (benchmarks/alternating.py). The ratio is of the processors'
 time over all threads; the wall's stands beside it. On a machine where others work the wall says little. `--rows` takes
 words of the names of rows. `--write` puts the table into docs/performance.md and its Chinese twin, and draws it; rows
-that were not measured keep what stands there.
+that were not measured keep what stands there. The last line says how far apart the machine's cores were meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +27,10 @@ HERE = Path(__file__).parent
 PAGES = [HERE.parent / "docs" / name for name in ("performance.md", "performance.zh.md")]
 PICTURE = HERE.parent / "docs" / "images" / "performance.svg"
 BEGIN, END = "<!-- benchmarks/all.py -->", "<!-- end -->"
+CORES = [  # for each page
+    "Between groups of rows, a line of cache went from one core to another and back in {} ns (`round_trip.cpp`).",
+    "各组之间测得：一个缓存行从一个核到另一个核再返回需 {} ns（`round_trip.cpp`）。",
+]
 
 
 @dataclass(frozen=True)
@@ -151,6 +157,18 @@ def compiled() -> Iterator[tuple[str, Costs]]:
     yield "compiled rewrite", {name: {"wall": found[key]} for name, key in pairs.items()}
 
 
+@contextmanager
+def between_cores() -> Iterator[Callable[[], int]]:
+    """A function that measures how many ns a line of cache takes from one core to another and back."""
+    from ophook_npu import toolchain
+
+    with tempfile.TemporaryDirectory() as folder:
+        program = str(Path(folder) / "round_trip")
+        source = str(HERE / "round_trip.cpp")
+        subprocess.run([*toolchain.compiler(), "-std=c++20", "-O2", "-pthread", source, "-o", program], check=True)
+        yield lambda: int(subprocess.run([program], capture_output=True, check=True).stdout)
+
+
 def measured(groups: set[str]) -> dict[str, Costs]:
     found: dict[str, Costs] = {}
     here = [name for name in ("add", "operators", "attention", "products", "models") if name in groups]
@@ -193,14 +211,21 @@ def table(found: dict[str, Costs], kept: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def between(page: Path) -> str:
-    return page.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0] if page.exists() else ""
+def between(page: Path) -> list[str]:
+    """The rows that stand there."""
+    block = page.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
+    return [line for line in block.splitlines() if line.startswith("|")][2:]
 
 
-def write(text: str) -> None:
-    for page in PAGES:
+def apart(trips: list[int]) -> str:
+    return f"{min(trips)} to {max(trips)}"
+
+
+def write(text: str, trips: list[int]) -> None:
+    for page, said in zip(PAGES, CORES, strict=True):
         whole = page.read_text(encoding="utf-8")
-        replaced = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", whole, flags=re.S)
+        block = "\n".join([BEGIN, text, "", said.format(apart(trips)), END])
+        replaced = re.sub(f"{BEGIN}.*{END}", lambda _, block=block: block, whole, flags=re.S)
         page.write_text(replaced, encoding="utf-8")
     PICTURE.write_text(picture(text), encoding="utf-8")
 
@@ -240,15 +265,17 @@ def main() -> None:
     if not wanted:
         parser.error(f"no row of these words; the rows: {', '.join(row.name for row in ROWS)}")
     found: dict[str, Costs] = {}
-    text = ""
-    for group in dict.fromkeys(row.group for row in wanted):
-        every = measured({group})
-        found |= {row.name: every[row.name] for row in wanted if row.group == group}
-        kept = {line.split("|")[1].strip(): line for line in between(PAGES[0]).strip().splitlines()[2:]}
-        text = table(found, kept if options.write else {})
-        if options.write:
-            write(text)
-    print(text)
+    with between_cores() as trip:
+        trips = [trip()]
+        for group in dict.fromkeys(row.group for row in wanted):
+            every = measured({group})
+            trips.append(trip())
+            found |= {row.name: every[row.name] for row in wanted if row.group == group}
+            kept = {line.split("|")[1].strip(): line for line in between(PAGES[0])}
+            text = table(found, kept if options.write else {})
+            if options.write:
+                write(text, trips)
+    print(text, "", CORES[0].format(apart(trips)), sep="\n")
 
 
 if __name__ == "__main__":
