@@ -32,7 +32,7 @@ def active() -> Path | None:
     if _active is not None:
         return _active
     root = os.environ.get("OPHOOK_SIM_ROOT")
-    lib = f"{root}/lib64" if root else None
+    lib = f"{root}/{SEARCHED['LD_LIBRARY_PATH']}" if root else None
     return Path(root) if root and lib in os.environ.get("LD_LIBRARY_PATH", "").split(":") else None
 
 

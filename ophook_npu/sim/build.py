@@ -13,6 +13,7 @@ The result is a folder laid out like a CANN installation::
         runtime/ compiler/   CANN's components, and acllib, atc and fwkacllib, their names in older releases: the same
                       headers and libraries (torch_npu looks for them below ASCEND_HOME_PATH)
         cann-8.5.0/ cann-9.0.0/  ASCEND_HOME_PATH of each release: links to these, and a file that says which it is
+        cann/ latest/ the first of them, where LD_LIBRARY_PATH leads
 
 It is published by one rename: it is there as a whole, or not at all.
 """
@@ -392,6 +393,8 @@ def _lay_out_releases(root: Path) -> None:
             # Newer releases have everything below the machine's folder, and links to it.
             (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)
             (about.parent / entry.name).symlink_to(Path("..") / entry.name)
+    for name in ("cann", "latest"):  # what an installation calls its newest release, from 8.5 on and before
+        (root / name).symlink_to(home(CANN_VERSIONS[0]))
 
 
 def _lay_out_plugins(site: Path) -> None:

@@ -14,9 +14,9 @@ from ophook_npu import soc as socs
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 
-# Variable -> folder below the root that comes first in it.
+# Variable -> folder below the root that comes first in it. MindSpore looks for CANN's name in its libraries' path.
 SEARCHED = {
-    "LD_LIBRARY_PATH": "lib64", "PATH": "bin", "PYTHONPATH": "python/site-packages", "CMAKE_PREFIX_PATH": "cmake",
+    "LD_LIBRARY_PATH": "cann/lib64", "PATH": "bin", "PYTHONPATH": "python/site-packages", "CMAKE_PREFIX_PATH": "cmake",
 }  # fmt: skip
 TOOLS = ("npu-smi", "msprof", "bisheng", "msopprof")  # the programs in bin
 _MOST_DEVICES = 64

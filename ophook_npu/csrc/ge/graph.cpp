@@ -1,4 +1,4 @@
-// libgraph, third part: ge::Graph and ge::GNode as torchair uses them, over a parsed ModelDef.
+// libgraph, third part: ge::Graph, over a parsed ModelDef or what a program built.
 #include "graph_impl.h"
 
 #include <fstream>
@@ -8,37 +8,15 @@
 
 namespace ge {
 
-class NodeImpl {
- public:
-  std::string name, type;
-};
-
-class NodeAdapter {
- public:
-  static GNode make(const gesim::Node& node) {
-    GNode out;
-    out.impl_ = std::make_shared<NodeImpl>(NodeImpl{node.name, node.type});
-    return out;
-  }
-};
-
-GNode::GNode() = default;
-graphStatus GNode::GetType(AscendString& type) const {
-  if (!impl_) return GRAPH_FAILED;
-  type = AscendString(impl_->type.c_str());
-  return GRAPH_SUCCESS;
-}
-graphStatus GNode::GetName(AscendString& name) const {
-  if (!impl_) return GRAPH_FAILED;
-  name = AscendString(impl_->name.c_str());
-  return GRAPH_SUCCESS;
-}
-
 Graph::Graph(const char_t* name) : impl_(std::make_shared<GraphImpl>()) { impl_->name = name ? name : ""; }
 Graph::Graph(const std::string& name) : Graph(name.c_str()) {}
 
 bool Graph::IsValid() const { return impl_ && impl_->problem.empty() && !impl_->graph.nodes.empty(); }
 
+const std::string& Graph::GetName() const {
+  static const std::string none;
+  return impl_ ? impl_->name : none;
+}
 graphStatus Graph::GetName(AscendString& name) const {
   if (!impl_) return GRAPH_FAILED;
   name = AscendString(impl_->name.c_str());
@@ -84,6 +62,39 @@ graphStatus Graph::SaveToFile(const char_t* path) const {
   return GRAPH_FAILED;
 }
 
+graphStatus Graph::SaveToFile(const std::string& path) const { return SaveToFile(path.c_str()); }
+
+class GraphBuffer {  // the wheel only names it; who has one calls these
+ public:
+  GE_FUNC_HOST_VISIBILITY GraphBuffer();
+  GraphBuffer(const GraphBuffer&) = delete;
+  GraphBuffer& operator=(const GraphBuffer&) = delete;
+  GE_FUNC_HOST_VISIBILITY ~GraphBuffer();
+  GE_FUNC_HOST_VISIBILITY const uint8_t* GetData() const;
+  GE_FUNC_HOST_VISIBILITY size_t GetSize() const;
+
+ private:
+  friend class Graph;
+  std::string* bytes_;
+};
+GraphBuffer::GraphBuffer() : bytes_(new std::string) {}
+GraphBuffer::~GraphBuffer() { delete bytes_; }
+const uint8_t* GraphBuffer::GetData() const { return reinterpret_cast<const uint8_t*>(bytes_->data()); }
+size_t GraphBuffer::GetSize() const { return bytes_->size(); }
+
+graphStatus Graph::SaveToMem(GraphBuffer& buffer) const {
+  if (!impl_ || impl_->serialized.empty()) {
+    sim_fail(ACL_ERROR_GE_PARAM_INVALID, "a graph that a program builds is not written to memory: not simulated");
+    return GRAPH_FAILED;
+  }
+  *buffer.bytes_ = impl_->serialized;
+  return GRAPH_SUCCESS;
+}
+graphStatus Graph::LoadFromMem(const GraphBuffer& buffer) { return LoadFromMem(buffer.GetData(), buffer.GetSize()); }
+
+// How often a training graph runs at one call: a graph runs once here.
+void Graph::SetNeedIteration(bool) {}
+
 graphStatus Graph::CopyFrom(const Graph& source) {
   if (!source.impl_) return GRAPH_FAILED;
   std::string name = impl_ ? impl_->name : source.impl_->name;
@@ -91,13 +102,5 @@ graphStatus Graph::CopyFrom(const Graph& source) {
   impl_->name = name;
   return GRAPH_SUCCESS;
 }
-
-std::vector<GNode> Graph::GetAllNodes() const {
-  std::vector<GNode> out;
-  if (impl_)
-    for (const gesim::Node& node : impl_->graph.nodes) out.push_back(NodeAdapter::make(node));
-  return out;
-}
-std::vector<GNode> Graph::GetDirectNode() const { return GetAllNodes(); }
 
 }  // namespace ge

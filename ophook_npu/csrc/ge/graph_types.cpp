@@ -3,6 +3,8 @@
 #include <functional>
 #include <initializer_list>
 
+#include "acl/error_codes/ge_error_codes.h"
+#include "core/sim.h"
 #include "graph/ascend_string.h"
 #include "graph/tensor.h"
 #include "graph/types.h"
@@ -291,6 +293,10 @@ graphStatus Tensor::SetData(const std::string& data) {
 }
 graphStatus Tensor::SetData(const char_t* data) {
   return impl->copy(reinterpret_cast<const uint8_t*>(data), std::strlen(data));
+}
+graphStatus Tensor::SetData(const std::vector<std::string>&) {
+  sim_fail(ACL_ERROR_GE_PARAM_INVALID, "ge::Tensor::SetData: tensors of several strings are not simulated");
+  return GRAPH_FAILED;
 }
 graphStatus Tensor::SetData(uint8_t* data, size_t size, const DeleteFunc& deleter) {
   impl->set(data, size, deleter);

@@ -254,6 +254,30 @@ void Operator::RequiredAttrWithTypeRegister(const char_t* name, const char_t* ty
 void Operator::RequiredAttrRegister(const char_t* name) { RequiredAttrWithTypeRegister(name, "VT_NONE"); }
 void Operator::RequiredAttrRegister(const std::string& name) { RequiredAttrRegister(name.c_str()); }
 
+// Before the input `index` of those that are there.
+void Operator::DynamicInputRegisterByIndex(const char_t* name, const uint32_t num, size_t index) {
+  Descs& descs = operator_impl_->input_desc;
+  const size_t first = std::min(index, descs.size());
+  for (uint32_t i = 0; i < num; ++i)
+    descs.emplace(descs.begin() + static_cast<long>(first + i), name + std::to_string(i), TensorDesc());
+}
+void Operator::DynamicInputRegisterByIndex(const std::string& name, const uint32_t num, size_t index) {
+  DynamicInputRegisterByIndex(name.c_str(), num, index);
+}
+
+// A prototype may have subgraphs (If, While); an operator that is given one is no part of a graph here.
+void Operator::SubgraphRegister(const char_t*, bool) {}
+void Operator::SubgraphRegister(const std::string&, bool) {}
+void Operator::SubgraphCountRegister(const char_t*, uint32_t) {}
+void Operator::SubgraphCountRegister(const std::string&, uint32_t) {}
+void Operator::SetSubgraphBuilder(const char_t* ir_name, uint32_t, const SubgraphBuilder&) {
+  operator_impl_->problem = "'" + operator_impl_->name + "' (" + operator_impl_->type + "): its subgraph '" + ir_name +
+                            "': subgraphs are not simulated";
+}
+void Operator::SetSubgraphBuilder(const std::string& ir_name, uint32_t index, const SubgraphBuilder& builder) {
+  SetSubgraphBuilder(ir_name.c_str(), index, builder);
+}
+
 // Named type sets (DATATYPE) constrain inputs together; the engine checks types in each operator's inference instead.
 void Operator::DataTypeRegister(const char_t*, const TensorType&) {}
 void Operator::DataTypeRegister(const char_t*, const ListTensorType&) {}
@@ -391,16 +415,19 @@ ATTR_ACCESS(const std::vector<std::vector<int64_t>>&, std::vector<std::vector<in
 #undef LOAD
 #undef ATTR_ACCESS
 
-#define INT_LIST_ACCESS(type)                                                         \
-  Operator& Operator::SetAttr(const char_t* name, const std::vector<type>& value) {   \
-    operator_impl_->attrs[name] = converted<int64_t>(value);                          \
-    return *this;                                                                     \
-  }                                                                                   \
-  graphStatus Operator::GetAttr(const char_t* name, std::vector<type>& value) const { \
-    std::vector<int64_t> wide;                                                        \
-    graphStatus status = GetAttr(name, wide);                                         \
-    if (status == GRAPH_SUCCESS) value = converted<type>(wide);                       \
-    return status;                                                                    \
+#define INT_LIST_ACCESS(type)                                                            \
+  Operator& Operator::SetAttr(const char_t* name, const std::vector<type>& value) {      \
+    operator_impl_->attrs[name] = converted<int64_t>(value);                             \
+    return *this;                                                                        \
+  }                                                                                      \
+  Operator& Operator::SetAttr(const std::string& name, const std::vector<type>& value) { \
+    return SetAttr(name.c_str(), value);                                                 \
+  }                                                                                      \
+  graphStatus Operator::GetAttr(const char_t* name, std::vector<type>& value) const {    \
+    std::vector<int64_t> wide;                                                           \
+    graphStatus status = GetAttr(name, wide);                                            \
+    if (status == GRAPH_SUCCESS) value = converted<type>(wide);                          \
+    return status;                                                                       \
   }
 INT_LIST_ACCESS(int32_t)
 INT_LIST_ACCESS(uint32_t)

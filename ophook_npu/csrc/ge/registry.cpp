@@ -227,6 +227,12 @@ VerifyFuncRegister::VerifyFuncRegister(const char_t* const type, const VerifyFun
 }
 VerifyFuncRegister::VerifyFuncRegister(const std::string& type, const VerifyFunc& function)
     : VerifyFuncRegister(type.c_str(), function) {}
+void Operator::InferFuncRegister(const std::function<graphStatus(Operator&)>& function) {
+  gesim::add_first(&Registered::infer, operator_impl_->type, function);
+}
+void Operator::VerifierFuncRegister(const std::function<graphStatus(Operator&)>& function) {
+  gesim::add_first(&Registered::verify, operator_impl_->type, function);
+}
 // The simulator keeps every tensor in its base format and bounds no values: both kinds of function are never asked.
 InferFormatFuncRegister::InferFormatFuncRegister(const char_t* const, const InferFormatFunc&) {}
 InferFormatFuncRegister::InferFormatFuncRegister(const std::string&, const InferFormatFunc&) {}

@@ -7,7 +7,9 @@
 #include "session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <unordered_map>
 
@@ -32,6 +34,7 @@ struct Entry {
 
 struct SessionState {
   int device = 0;
+  std::vector<std::future<void>> running;  // graphs that run by themselves
   std::map<uint32_t, std::shared_ptr<Entry>> graphs;
   std::map<const void*, std::shared_ptr<ge::Allocator>> allocators;
 };
@@ -51,6 +54,12 @@ Sessions& sessions() {
 std::map<std::string, std::string> plain(const ge::Options& options) {
   std::map<std::string, std::string> out;
   for (const auto& [key, value] : options) out[key.GetString()] = value.GetString();
+  return out;
+}
+
+ge::Options wrapped(const ge::OldOptions& options) {
+  ge::Options out;
+  for (const auto& [key, value] : options) out[key.c_str()] = value.c_str();
   return out;
 }
 
@@ -93,6 +102,8 @@ Status GEInitialize(const Options&) {
   }
   return kSuccess;
 }
+
+Status GEInitialize(const OldOptions& options) { return GEInitialize(wrapped(options)); }
 
 Status GEFinalize() { return kSuccess; }
 
@@ -172,7 +183,15 @@ Session::Session(const Options& options) {
   sessions().all[id_].device = device == all.end() ? 0 : std::atoi(device->second.c_str());
 }
 
+Session::Session(const OldOptions& options) : Session(wrapped(options)) {}
+
 Session::~Session() {
+  std::vector<std::future<void>> running;
+  {
+    std::lock_guard<std::mutex> lock(sessions().mutex);
+    running.swap(sessions().all[id_].running);
+  }
+  running.clear();  // which waits for them
   std::lock_guard<std::mutex> lock(sessions().mutex);
   sessions().all.erase(id_);
 }
@@ -192,6 +211,10 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
   if (!sessions().all[id_].graphs.emplace(id, entry).second)
     return refuse("the session has a graph " + std::to_string(id) + " already");
   return kSuccess;
+}
+
+Status Session::AddGraph(uint32_t id, const Graph& graph, const OldOptions& options) {
+  return AddGraph(id, graph, wrapped(options));
 }
 
 Status Session::RemoveGraph(uint32_t id) {
@@ -268,6 +291,24 @@ Status Session::RunGraph(uint32_t id, const std::vector<Tensor>& inputs, std::ve
   sim_memory_close();
   return kSuccess;
 }
+
+// The graph runs in a thread of its own, which calls back with the outputs on the host.
+Status Session::RunGraphAsync(uint32_t id, const std::vector<Tensor>& inputs, RunAsyncCallback callback) {
+  if (!find(id_, id)) return no_graph(id);
+  std::lock_guard<std::mutex> lock(sessions().mutex);
+  auto& running = sessions().all[id_].running;
+  const auto over = [](const auto& one) { return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
+  running.erase(std::remove_if(running.begin(), running.end(), over), running.end());
+  running.push_back(std::async(std::launch::async, [this, id, inputs, callback = std::move(callback)] {
+    std::vector<Tensor> outputs;
+    const Status status = RunGraph(id, inputs, outputs);
+    if (callback) callback(status, outputs);
+  }));
+  return kSuccess;
+}
+
+// For summaries and checkpoints that a training graph writes: no graph here writes one.
+Status Session::RegisterCallBackFunc(const std::string&, const OldCallback&) { return kSuccess; }
 
 Status Session::SetGraphConstMemoryBase(uint32_t id, const void* memory, size_t size) {
   return set_region(id_, id, memory, size, &gesim::Memory::constants);

@@ -4,6 +4,7 @@
 // functions in this order.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -18,6 +19,9 @@ namespace ge {
 
 using Status = uint32_t;
 using Options = std::map<AscendString, AscendString>;
+using OldOptions = std::map<std::string, std::string>;
+using RunAsyncCallback = std::function<void(Status, std::vector<Tensor>&)>;
+using OldCallback = uint32_t (*)(uint32_t graph, const std::map<std::string, Tensor>& values);
 constexpr Status kSuccess = 0;
 constexpr Status kFailed = 0xFFFFFFFF;
 
@@ -74,15 +78,19 @@ class GE_API CompiledGraphSummary {
 class GE_API Session {
  public:
   explicit Session(const Options& options);
+  explicit Session(const OldOptions& options);
   ~Session();
   Status AddGraph(uint32_t id, const Graph& graph);
   Status AddGraph(uint32_t id, const Graph& graph, const Options& options);
+  Status AddGraph(uint32_t id, const Graph& graph, const OldOptions& options);
   Status RemoveGraph(uint32_t id);
   Status CompileGraph(uint32_t id);
   std::shared_ptr<CompiledGraphSummary> GetCompiledGraphSummary(uint32_t id);
   Status RunGraph(uint32_t id, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
   Status RunGraphWithStreamAsync(uint32_t id, void* stream, const std::vector<Tensor>& inputs,
                                  std::vector<Tensor>& outputs);
+  Status RunGraphAsync(uint32_t id, const std::vector<Tensor>& inputs, RunAsyncCallback callback);
+  Status RegisterCallBackFunc(const std::string& key, const OldCallback& callback);
   Status SetGraphConstMemoryBase(uint32_t id, const void* memory, size_t size);
   Status UpdateGraphFeatureMemoryBase(uint32_t id, const void* memory, size_t size);
   Status SetGraphFixedFeatureMemoryBase(uint32_t id, const void* memory, size_t size);
@@ -95,6 +103,7 @@ class GE_API Session {
 };
 
 GE_API Status GEInitialize(const Options& options);
+GE_API Status GEInitialize(const OldOptions& options);
 GE_API Status GEFinalize();
 GE_API std::string GEGetErrorMsg();
 GE_API AscendString GEGetErrorMsgV2();

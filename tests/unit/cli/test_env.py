@@ -40,7 +40,7 @@ def test_cpu_sets_what_a_plain_program_needs_and_nothing_else() -> None:
 def test_cpu_takes_the_simulator_out_of_the_shell(tmp_path: Path) -> None:
     inside = dict(PLAIN, LD_LIBRARY_PATH="/mine")
     variables.apply(inside, variables.environment(tmp_path, soc="Ascend910B1", devices=2, memory=1 << 30))
-    assert inside["LD_LIBRARY_PATH"] == f"{tmp_path}/lib64:/mine" and inside["PATH"].startswith(f"{tmp_path}/bin:")
+    assert inside["LD_LIBRARY_PATH"] == f"{tmp_path}/cann/lib64:/mine" and inside["PATH"].startswith(f"{tmp_path}/bin:")
     after = evaluated(cli("env", "--cpu", **inside).stdout, **inside)
     expected = {**PLAIN, "LD_LIBRARY_PATH": "/mine", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     assert {key: value for key, value in after.items() if key in expected or key.startswith(("ASC", "OPH"))} == expected
@@ -86,7 +86,7 @@ def test_applied_twice_or_over_another_simulator_it_does_not_pile_up(tmp_path: P
     for name in ("one", "two", "two"):
         variables.apply(environ, variables.environment(tmp_path / name))
     assert environ["PATH"] == f"{tmp_path}/two/bin:/usr/bin:/bin"
-    assert environ["LD_LIBRARY_PATH"] == f"{tmp_path}/two/lib64"
+    assert environ["LD_LIBRARY_PATH"] == f"{tmp_path}/two/cann/lib64"
     variables.take_out(environ)
     assert environ == {"PATH": "/usr/bin:/bin"}
 
@@ -121,7 +121,7 @@ def test_set_env_finds_its_folder_and_sets_what_run_sets(root: Path, shell: str)
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     source = f'set -eu; cd "{root.parent}"; source "./{root.name}/set_env.sh"'
-    given = {"LD_LIBRARY_PATH": f"/a:{root}/lib64:/b", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    given = {"LD_LIBRARY_PATH": f"/a:{root}/cann/lib64:/b", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     expected = {**PLAIN, **given}
     del expected["TORCH_DEVICE_BACKEND_AUTOLOAD"]
     variables.apply(expected, variables.environment(root))
@@ -145,7 +145,7 @@ def test_setenv_bash_is_the_same_below_bin_and_in_the_folder_of_a_release(root: 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not on PATH")
 def test_set_env_under_sh_needs_to_be_told_where_it_is(root: Path) -> None:
     told = evaluated(f'. "{root}/set_env.sh"', "sh", OPHOOK_SIM_ROOT=str(root))
-    assert told["LD_LIBRARY_PATH"] == f"{root}/lib64" and told["PATH"] == f"{root}/bin:/usr/bin:/bin"
+    assert told["LD_LIBRARY_PATH"] == f"{root}/cann/lib64" and told["PATH"] == f"{root}/bin:/usr/bin:/bin"
     command = ["sh", "-c", f'. "{root}/set_env.sh"; echo "$? ${{ASCEND_HOME_PATH:-}}"']
     if Path("/bin/sh").resolve().name == "dash":
         lost = subprocess.run(command, capture_output=True, text=True, env=PLAIN, cwd="/")

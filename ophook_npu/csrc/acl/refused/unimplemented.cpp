@@ -46,7 +46,11 @@ UNIMPLEMENTED(aclrtGetFunctionAddr)
 UNIMPLEMENTED(rtDevBinaryRegister)
 UNIMPLEMENTED(rtFunctionRegister)
 UNIMPLEMENTED(rtKernelLaunch)
-// memory shared between processes
+UNIMPLEMENTED(rtDevBinaryUnRegister)
+UNIMPLEMENTED(rtKernelLaunchWithFlagV2)
+UNIMPLEMENTED(rtKernelLaunchWithHandleV2)
+UNIMPLEMENTED(rtLaunch)
+UNIMPLEMENTED(rtRegisterAllKernel)
 // profiling
 UNIMPLEMENTED(MsprofGetHashId)
 UNIMPLEMENTED(MsprofRegisterCallback)
