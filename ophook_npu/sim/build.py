@@ -5,7 +5,8 @@ The result is a folder laid out like a CANN installation::
     <cache>/sim/<key>/
         lib64/        libascendcl.so, libopapi.so, libge_runner.so, … and CANN's other names of them
         include/      CANN's headers, and those of aclnn functions (`ophook_npu.sim.headers`)
-        python/site-packages/  acl (pyACL), and plugins that other projects look for (`ophook_npu.sim.plugins`)
+        python/site-packages/  acl (pyACL), hccl (its release), and plugins that other projects look for
+                      (`ophook_npu.sim.plugins`)
         opp/vendors/  config.ini and the vendor package "ophook" with the custom operators
         bin/npu-smi   bin/msprof   set_env.sh   bin/setenv.bash
         tikcpp/ascendc_kernel_cmake/  ascendc.cmake: libraries of kernels, for CMake
@@ -334,6 +335,7 @@ def _lay_out(root: Path) -> None:
     site = root / SEARCHED["PYTHONPATH"]
     shutil.copytree(_PYACL / "acl", site / "acl", ignore=ignored)
     _lay_out_plugins(site)
+    _lay_out_hccl(site)
     _lay_out_msprof(root)
     _lay_out_compiler(root)
     _lay_out_aicpu(root)
@@ -395,6 +397,14 @@ def _lay_out_releases(root: Path) -> None:
             (about.parent / entry.name).symlink_to(Path("..") / entry.name)
     for name in ("cann", "latest"):  # what an installation calls its newest release, from 8.5 on and before
         (root / name).symlink_to(home(CANN_VERSIONS[0]))
+
+
+def _lay_out_hccl(site: Path) -> None:
+    """CANN's package hccl as far as MindSpore asks for it. No `te`: a program takes that for the whole of TBE."""
+    (site / "hccl").mkdir()
+    (site / "hccl" / "__init__.py").write_text('"""Simulated: it says which release of CANN this is."""\n')
+    release = f'os.environ.get("OPHOOK_SIM_CANN") or "{CANN_VERSIONS[0]}"'
+    (site / "hccl" / "sys_version.py").write_text(f"import os\n\n__sys_version__ = {release}\n")
 
 
 def _lay_out_plugins(site: Path) -> None:
