@@ -66,7 +66,10 @@ _OTHER_NAMES = {
         )
     ),
     # Operators with C++ of their own link to them.
-    "libge_runner.so": ("libgert.so", "liblowering.so", "libge_compiler.so"),
+    "libge_runner.so": (
+        *("libgert.so", "liblowering.so", "libge_compiler.so"),
+        *(f"libfmk_{name}_parser.so" for name in ("onnx", "caffe", "tf")),
+    ),
     "libmsprofiler.so": ("libprofapi.so",),
     # Tilings stand in headers; they take shapes of the graph engine, and what tells of the processor.
     "libgraph.so": (

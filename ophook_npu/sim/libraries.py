@@ -190,7 +190,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libge_runner.so",
             sources(
                 *("ge", "infer", "compile", "aclnn_call", "aicpu_call", "custom", "eager_call", "execute", "gears"),
-                *("loaded", "offline", "offline_aipp", "session", "tasks"),
+                *("ir_build", "loaded", "offline", "offline_aipp", "session", "tasks"),
             ),
             engine,
             (core, "libgraph.so"),

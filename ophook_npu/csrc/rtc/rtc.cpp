@@ -1,28 +1,18 @@
 // libacl_rtc: Ascend C that a program compiles while it runs. The toolkit's bisheng makes a library of it, which
 // aclrtBinaryLoadFromData loads.
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cctype>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/command.h"
 #include "core/handles.h"
 #include "core/sim.h"
 #include "include/acl/acl_rt_compile.h"
-
-extern char** environ;
 
 namespace sim::rtc {
 namespace {
@@ -59,54 +49,6 @@ aclError with_binary(const char* caller, aclrtcProg handle, bool there, F get) {
     get(program.binary);
     return ACL_SUCCESS;
   });
-}
-
-// A folder that is gone with all in it when this is.
-struct Folder {
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "ophook-rtc-XXXXXX").string();
-    if (mkdtemp(name.data())) path = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path.empty()) std::filesystem::remove_all(path, ignored);
-  }
-  std::filesystem::path path;
-};
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-bool write(const std::filesystem::path& path, const std::string& text) {
-  std::error_code ignored;
-  std::filesystem::create_directories(path.parent_path(), ignored);
-  return bool(std::ofstream(path, std::ios::binary) << text);
-}
-
-// The exit status of a command, -1 where it did not start; what it says goes into `log`.
-int run(const std::vector<std::string>& command, const std::filesystem::path& log) {
-  std::vector<char*> arguments;
-  for (const auto& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&files, 1, 2);
-  pid_t child;
-  const int failed = posix_spawn(&child, arguments[0], &files, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (failed) return -1;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-std::filesystem::path compiler() {
-  Dl_info own;
-  if (!dladdr(reinterpret_cast<const void*>(&compiler), &own)) return {};
-  return std::filesystem::absolute(own.dli_fname).parent_path().parent_path() / "bin" / "bisheng";
 }
 
 // A file's name of what the program calls itself: findings name it.
@@ -166,29 +108,34 @@ SIM_API aclError aclrtcCompileProg(aclrtcProg prog, int numOptions, const char**
   if (numOptions < 0 || (numOptions && !options))
     return sim_fail(ACL_ERROR_RTC_INVALID_INPUT, "%s: the options are not there", __func__);
   std::lock_guard<std::mutex> lock(program->mutex);
-  Folder folder;
+  command::Folder folder;
   if (folder.path.empty()) return sim_fail(ACL_ERROR_RTC_FAILURE, "%s: no folder can be made for the source", __func__);
   const auto source = folder.path / file_of(program->name), out = folder.path / "kernels.so", log = folder.path / "log";
-  bool written = write(source, program->source);
-  for (const auto& [name, text] : program->headers) written = write(folder.path / "headers" / name, text) && written;
+  bool written = command::write(source, program->source);
+  for (const auto& [name, text] : program->headers)
+    written = command::write(folder.path / "headers" / name, text) && written;
   if (!written)
     return sim_fail(ACL_ERROR_RTC_FAILURE, "%s: the source cannot be written to %s", __func__, folder.path.c_str());
-  std::vector<std::string> command{compiler().string(), "-shared", "-I" + (folder.path / "headers").string(),
-                                   source.string(),     "-o",      out.string()};
+  std::vector<std::string> line{command::tool("bisheng").string(),
+                                "-shared",
+                                "-I" + (folder.path / "headers").string(),
+                                source.string(),
+                                "-o",
+                                out.string()};
   for (int i = 0; i < numOptions; ++i) {
     if (!options[i] || options[i][0] != '-')
       return sim_fail(ACL_ERROR_RTC_INVALID_OPTION, "%s: option %d is none: %s", __func__, i,
                       options[i] ? options[i] : "null");
-    command.emplace_back(options[i]);
+    line.emplace_back(options[i]);
   }
   for (const auto& [expression, lowered] : program->lowered)
-    command.push_back("--ophook-kernel=" + lowered + "=" + expression);
-  const int status = run(command, log);
-  program->log = read(log), program->binary = status ? "" : read(out);
+    line.push_back("--ophook-kernel=" + lowered + "=" + expression);
+  const int status = command::run(line, log);
+  program->log = command::read(log), program->binary = status ? "" : command::read(out);
   program->compiled = true;
   if (!status) return ACL_SUCCESS;
   const char* said = program->log.c_str();
-  if (status < 0) return sim_fail(ACL_ERROR_RTC_FAILURE, "%s: %s does not start", __func__, command[0].c_str());
+  if (status < 0) return sim_fail(ACL_ERROR_RTC_FAILURE, "%s: %s does not start", __func__, line[0].c_str());
   auto says = [&](const char* what) { return std::strstr(said, what) != nullptr; };
   const int code = says("--npu-arch") || says("unrecognized command-line option") ? ACL_ERROR_RTC_INVALID_OPTION
                    : says("cannot be linked")                                     ? ACL_ERROR_RTC_LINKING

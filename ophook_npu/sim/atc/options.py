@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ophook_npu.sim.atc.errors import AtcError
@@ -19,6 +20,9 @@ USED = _names(
     precision_mode_v2 singleop soc_version weight
     """
 )
+
+# Of aclgrph…, which run this program (csrc/ge/ir_build.cpp): the name of the output as it is.
+_OWN = _names("exact_output")
 
 # What changes how fast a device computes, where files are kept or what is printed, and no result.
 WITHOUT_EFFECT = _names(
@@ -66,6 +70,21 @@ _OFF = {
 }  # fmt: skip
 
 
+# The graph engine's names of options that are not these: ge.exec.precision_mode and ge.socVersion say what they are.
+_GE = {
+    "ge.INPUT_NODES_SET_FP16": "input_fp16_nodes", "ge.enableSparseMatrixWeight": "sparsity",
+    "ge.engineType": "core_type", "ge.insertOpFile": "insert_op_conf", "ge.outputDatatype": "output_type",
+    "ge.outputNodeName": "out_nodes",
+}  # fmt: skip
+
+
+def _of_engine(name: str) -> str:
+    if not name.startswith("ge."):
+        return name
+    words = name.removeprefix("ge.").removeprefix("exec.").replace(".", "_")
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", words)
+
+
 def read(arguments: Sequence[str]) -> dict[str, str]:
     """The options by name, from ``--name=value`` or ``--name value``.
 
@@ -80,7 +99,8 @@ def read(arguments: Sequence[str]) -> dict[str, str]:
             raise AtcError("E10001", f"{option!r} is no option.", todo="write --name=value")
         # One dash or two, as gflags takes them.
         name, given, value = option.removeprefix("-").removeprefix("-").partition("=")
-        if name not in USED | WITHOUT_EFFECT | REFUSED.keys():
+        name = _GE.get(name, _of_engine(name))
+        if name not in USED | _OWN | WITHOUT_EFFECT | REFUSED.keys():
             raise AtcError("E10001", f"unknown command line flag '{name}'.", todo="atc --help lists them")
         if not given:
             if not rest or rest[0].startswith("--"):

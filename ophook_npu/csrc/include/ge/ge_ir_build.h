@@ -1,9 +1,10 @@
-// The wheel's header, and a function of CANN's that programs built of operators call.
+// The wheel's header, and functions of CANN's that programs call which build graphs and convert models.
 #pragma once
 #include <cstdio>
 
+#include "ge/ge_api_types.h"
+#include "ge/ge_ir_build_model.h"
 #include "ge/ge_ir_build_wheel.h"
-#include "graph/graph.h"
 
 namespace ge {
 inline graphStatus aclgrphDumpGraph(const Graph&, const char*, const size_t) {

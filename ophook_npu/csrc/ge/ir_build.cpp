@@ -1,0 +1,148 @@
+// Models that a program converts itself (aclgrph…): `atc` does the work, as for a file. A graph that was parsed goes to
+// it as AIR, and what comes back is the offline model.
+#include "include/ge/ge_ir_build_model.h"
+
+#include <cstring>
+#include <mutex>
+
+#include "acl/error_codes/ge_error_codes.h"
+#include "core/command.h"
+#include "core/sim.h"
+#include "include/parser/caffe_parser.h"
+#include "include/parser/onnx_parser.h"
+#include "include/parser/tensorflow_parser.h"
+
+namespace ge {
+namespace {
+
+using Given = std::map<AscendString, AscendString>;
+using OldGiven = std::map<std::string, std::string>;
+namespace command = sim::command;
+
+struct Process {
+  std::mutex mutex;
+  bool ready = false;
+  OldGiven options;
+};
+Process& process() {
+  static auto* one = new Process;
+  return *one;
+}
+
+OldGiven plain(const Given& given) {
+  OldGiven out;
+  for (const auto& [key, value] : given) out[key.GetString()] = value.GetString();
+  return out;
+}
+
+graphStatus refuse(const std::string& why) {
+  sim_fail(ACL_ERROR_GE_PARAM_INVALID, "%s", why.c_str());
+  return GRAPH_PARAM_INVALID;
+}
+
+// What atc makes of a model; it says itself why it makes nothing.
+graphStatus convert(const char* caller, const OldGiven& options, std::vector<std::string> line,
+                    const command::Folder& folder, const std::filesystem::path& made) {
+  line.insert(line.begin(), command::tool("atc").string());
+  for (const auto& [key, value] : options)
+    if (!value.empty()) line.push_back("--" + key + "=" + value);
+  const std::filesystem::path log = folder.path / "log";
+  if (command::run(line, log) == 0 && std::filesystem::exists(made)) return GRAPH_SUCCESS;
+  std::string said = command::read(log);
+  const size_t begin = said.find('E');
+  return refuse(std::string(caller) + ": " +
+                (said.empty() ? "atc does not start" : said.substr(begin == std::string::npos ? 0 : begin)));
+}
+
+graphStatus parse(const char* caller, const OldGiven& options, std::vector<std::string> line, Graph& graph) {
+  const command::Folder folder;
+  const std::filesystem::path made = folder.path / "graph.air";
+  line.insert(line.end(), {"--mode=graph", "--output=" + made.string()});
+  if (const graphStatus failed = convert(caller, options, line, folder, made)) return failed;
+  AscendString name;
+  const graphStatus named = graph.GetName(name);
+  Graph loaded(named == GRAPH_SUCCESS && name.GetLength() ? name.GetString() : "graph");
+  if (const graphStatus failed = loaded.LoadFromFile(made.c_str())) return failed;
+  graph = loaded;
+  return GRAPH_SUCCESS;
+}
+
+}  // namespace
+
+graphStatus aclgrphParseONNX(const char_t* model, const Given& params, Graph& graph) {
+  if (!model) return refuse("aclgrphParseONNX: model_file is null");
+  return parse("aclgrphParseONNX", plain(params), {"--framework=5", std::string("--model=") + model}, graph);
+}
+
+graphStatus aclgrphParseONNXFromMem(const char_t* bytes, size_t size, const Given& params, Graph& graph) {
+  const command::Folder folder;
+  const std::filesystem::path model = folder.path / "model.onnx";
+  if (!bytes || !command::write(model, std::string(bytes, size)))
+    return refuse("aclgrphParseONNXFromMem: no buffer, or it cannot be written to " + model.string());
+  return parse("aclgrphParseONNXFromMem", plain(params), {"--framework=5", "--model=" + model.string()}, graph);
+}
+
+graphStatus aclgrphParseCaffe(const char_t* model, const char_t* weights, const Given& params, Graph& graph) {
+  if (!model || !weights) return refuse("aclgrphParseCaffe: model_file or weights_file is null");
+  return parse("aclgrphParseCaffe", plain(params),
+               {"--framework=0", std::string("--model=") + model, std::string("--weight=") + weights}, graph);
+}
+
+graphStatus aclgrphParseTensorFlow(const char_t*, const Given&, Graph&) {
+  return refuse("aclgrphParseTensorFlow: models of TensorFlow are not simulated");
+}
+
+graphStatus aclgrphBuildInitialize(Given& options) { return aclgrphBuildInitialize(plain(options)); }
+graphStatus aclgrphBuildInitialize(OldGiven options) {
+  std::lock_guard<std::mutex> lock(process().mutex);
+  process().ready = true, process().options = std::move(options);
+  return GRAPH_SUCCESS;
+}
+
+void aclgrphBuildFinalize() {
+  std::lock_guard<std::mutex> lock(process().mutex);
+  process().ready = false, process().options.clear();
+}
+
+graphStatus aclgrphBuildModel(const Graph& graph, const Given& options, ModelBufferData& model) {
+  return aclgrphBuildModel(graph, plain(options), model);
+}
+graphStatus aclgrphBuildModel(const Graph& graph, const OldGiven& given, ModelBufferData& model) {
+  OldGiven options = given;
+  {
+    std::lock_guard<std::mutex> lock(process().mutex);
+    if (!process().ready) return refuse("aclgrphBuildModel: aclgrphBuildInitialize was not called");
+    options.insert(process().options.begin(), process().options.end());
+  }
+  const command::Folder folder;
+  const std::filesystem::path air = folder.path / "model.air", output = folder.path / "model.om";
+  if (const graphStatus failed = graph.SaveToFile(air.c_str())) return failed;
+  const std::vector<std::string> line{"--framework=1", "--model=" + air.string(), "--exact_output=1",
+                                      "--output=" + output.string()};
+  if (const graphStatus failed = convert("aclgrphBuildModel", options, line, folder, output)) return failed;
+  const std::string bytes = command::read(output);
+  model.data = std::shared_ptr<uint8_t>(new uint8_t[bytes.size()], std::default_delete<uint8_t[]>());
+  model.length = bytes.size();
+  std::memcpy(model.data.get(), bytes.data(), bytes.size());
+  return GRAPH_SUCCESS;
+}
+
+graphStatus aclgrphSaveModel(const std::string& file, const ModelBufferData& model) {
+  return aclgrphSaveModel(file.c_str(), model);
+}
+graphStatus aclgrphSaveModel(const char_t* file, const ModelBufferData& model) {
+  if (!file || !model.data || !model.length) return refuse("aclgrphSaveModel: no file name, or no model");
+  std::string path = file;
+  if (path.size() < 3 || path.compare(path.size() - 3, 3, ".om") != 0) path += ".om";
+  if (command::write(path, std::string(reinterpret_cast<const char*>(model.data.get()), model.length)))
+    return GRAPH_SUCCESS;
+  return refuse("aclgrphSaveModel: " + path + " cannot be written");
+}
+
+graphStatus aclgrphGetIRVersion(int* major, int* minor, int* patch) {
+  if (!major || !minor || !patch) return refuse("aclgrphGetIRVersion: an argument is null");
+  *major = 1, *minor = 0, *patch = 0;
+  return GRAPH_SUCCESS;
+}
+
+}  // namespace ge
