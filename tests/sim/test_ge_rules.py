@@ -22,6 +22,26 @@ _GATES = "y, h, c, h, c, y, h, c, y, y, y, y, y"
 # inputs are tensors of one shape need no line.
 CALLS = """
 GIoU | b, b | b=real(4, 6)
+Flatten | x, axis=2 | x=real(2, 3, 4, 5)
+ReduceSumD | x, axes=[1] | x=real(4, 6)
+ReduceMaxD | x, axes=[-1], keep_dims=True | x=real(4, 6)
+ReduceMinD | x, axes=[0, 1] | x=real(4, 6)
+ReduceAllD | x, axes=[1] | x=flags(4, 6)
+ReduceAnyD | x, axes=[1] | x=flags(4, 6)
+ArgMinD | x, dimension=1 | x=real(4, 6)
+CumsumD | x, axis=1, exclusive=True | x=real(4, 6)
+CumprodD | x, axis=0 | x=real(4, 6)
+BroadcastToD | x, shape=[2, 4, 6] | x=real(4, 1)
+ExpandD | x, shape=[2, 4, 6] | x=real(4, 1)
+FillD | x, dims=[2, 3] | x=number(1.5)
+TileD | x, multiples=[2, 1] | x=real(4, 6)
+ReverseV2D | x, axis=[1] | x=real(4, 6)
+SliceD | x, offsets=[1, 2], size=[2, -1] | x=real(4, 6)
+StridedSliceD | x, begin=[3, 0], end=[0, 6], strides=[-1, 2] | x=real(4, 6)
+ResizeNearestNeighborV2D | x, size=[8, 9] | x=real(2, 3, 4, 5)
+ResizeBilinearV2D | x, size=[8, 9] | x=real(2, 3, 4, 5)
+TopKD | x, x, k=2 | x=real(4, 6)
+TopKV2D | x, n, x | x=real(4, 6), n=int32(2)
 DIoU | b, b, is_cross=False | b=real(4, 6)
 BoundingBoxEncode | b, b | b=real(7, 4)
 BoundingBoxDecode | b, b, max_shape=[9, 9] | b=real(7, 4)
@@ -296,6 +316,28 @@ def test_dimensions_that_are_computed() -> None:
         Node("Fill", torch.tensor([-1, 2]), torch.ones(1)).infer()
     with pytest.raises(Refused, match=r"shape \[5\] beside \[2, 6\], expected \(\*n, k\)"):
         Node("LayerNormV4", torch.ones(2, 6), torch.tensor([5])).infer()
+
+
+def as_base(call: tuple[str, str, str]) -> list[torch.Tensor]:
+    """What the type without the D makes of a call, whose attributes are inputs there."""
+    of = call[0].removesuffix("D")
+    inputs, attributes = arguments_of(*call)
+    given = dict(zip(interfaces.prototype(call[0])[0], inputs, strict=False))
+    given |= {name: value if torch.is_tensor(value) else torch.tensor(value) for name, value in attributes.items()}
+    ports, _, kinds = interfaces.prototype(of)
+    rest = {name: value for name, value in attributes.items() if name in kinds}
+    return interfaces.graph(of, *(given[port.rstrip("?*")] for port in ports), **rest)
+
+
+def test_types_that_end_in_d_are_the_others() -> None:
+    text = (Path(interfaces.__file__).parents[2] / "ophook_npu/csrc/ge/rows/as_inputs.cpp").read_text()
+    types = {f"{name}D" for name in re.findall(r"AS_INPUTS\((\w+), ", text)} - {"typeD"}
+    tried = [call for call in calls() if call[0] in types]
+    assert {call[0] for call in tried} == types and len(types) > 15
+    for call in tried:
+        inputs, attributes = arguments_of(*call)
+        for got, wanted in zip(interfaces.graph(call[0], *inputs, **attributes), as_base(call), strict=True):
+            torch.testing.assert_close(got, wanted, rtol=0, atol=0)
 
 
 # Shapes of the inputs, -1 for what is unknown and None for a rank; what is inferred, or what is wrong with them.

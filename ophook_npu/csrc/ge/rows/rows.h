@@ -138,16 +138,23 @@ struct Rule {
   void (*function)(Shaper&) = nullptr;
   const Pattern* pattern = nullptr;
 };
+// Another type whose inputs of these names are attributes here, as they are for types that end in D.
+struct AsInputs {
+  const char* of;
+};
 struct Row {
   constexpr Row(const char* type, const char* proto, Rule rule, Results (*run)(const Args&))
       : type(type), proto(proto), rule(rule), run(run) {}
   constexpr Row(const char* type, const char* proto, const char* function, void (*rule)(Shaper&) = nullptr)
       : type(type), proto(proto), rule(rule), function(function) {}
+  constexpr Row(const char* type, const char* proto, AsInputs as)
+      : type(type), proto(proto), rule(nullptr), of(as.of) {}
   const char* type;
   const char* proto;
   Rule rule;
   Results (*run)(const Args&) = nullptr;
   const char* function = nullptr;  // the aclnn function that it is (ge/rows/as_aclnn.h)
+  const char* of = nullptr;        // of AsInputs
 };
 
 #define ROW(type, proto, rule, ...) {#type, proto, rule, [](const Args& a) -> Results { return {__VA_ARGS__}; }}

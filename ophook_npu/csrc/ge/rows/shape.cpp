@@ -90,6 +90,20 @@ void flatten(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
+// As a matrix: the axes before `axis` are its rows.
+void flatten_to_matrix(Shaper& s) {
+  Shape shape = s.shape(0);
+  if (shape) {
+    const int64_t axis = s.integer("axis"), rank = rank_of(shape);
+    if (axis < -rank || axis > rank) throw Refused(c10::str("axis ", axis, " is out of range for rank ", rank));
+    const auto first = shape->begin() + (axis < 0 ? axis + rank : axis);
+    shape = known({product_of(Sizes(shape->begin(), first)), product_of(Sizes(first, shape->end()))});
+  } else {
+    shape = known(Sizes(2, unknown));
+  }
+  s.out(s.dtype(0), shape);
+}
+
 void permute(Shaper& s, const Values& order) {
   Shape shape = s.shape(0);
   if (shape && order) {
@@ -314,6 +328,7 @@ const Family shape_rows = {
     ROW(Unsqueeze, "x -> y | axes:ListInt={}", unsqueeze, a.bytes()),
     ROW(ExpandDims, "x axis -> y", expand_dims, a.bytes()),
     ROW(Squeeze, "x -> y | axis:ListInt={}", squeeze, a.bytes()),
+    ROW(Flatten, "x -> y | axis:Int=1", flatten_to_matrix, a.bytes()),
     ROW(FlattenV2, "x -> y | axis:Int=1 end_axis:Int=-1", flatten, a.bytes()),
     ROW(Transpose, "x perm -> y", transpose, a[0].permute(a.need(1))),
     ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm"))),

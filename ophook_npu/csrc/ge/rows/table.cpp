@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,46 @@ const Entry* find(const std::string& type) {
   auto it = index->find(type);
   return it == index->end() ? nullptr : &it->second;
 }
+
+const Entry& stands_for(const Entry& one) {
+  if (const Entry* found = find(one.row->of)) return *found;
+  throw std::logic_error(std::string("the table has no row ") + one.row->of);
+}
+
+// The names of a prototype's inputs.
+std::vector<std::string> inputs_of(const char* prototype) {
+  std::istringstream in(std::string(prototype, std::strstr(prototype, "->")));
+  std::vector<std::string> out;
+  for (std::string word; in >> word; out.push_back(word))
+    if (word.back() == '?' || word.back() == '*') word.pop_back();
+  return out;
+}
+
+// A call of a row of AsInputs as one of the row that it stands for.
+struct WithInputs {
+  WithInputs(const ge_call& given, const Entry& own, const Entry& of) : call(given) {
+    const std::vector<std::string> names = inputs_of(own.row->proto);
+    const Call values(given, own.attributes);
+    for (const std::string& name : inputs_of(of.row->proto)) {
+      const auto fed = size_t(std::find(names.begin(), names.end(), name) - names.begin());
+      const auto told = std::find_if(own.attributes.begin(), own.attributes.end(),
+                                     [&](const Attribute& one) { return one.name == name; });
+      ge_tensor tensor{.dtype = ge_absent};
+      if (fed < given.input_count) {
+        tensor = given.inputs[fed];
+      } else if (told != own.attributes.end()) {
+        const bool one = told->kind == "Int";
+        Dims& kept = numbers.emplace_back(one ? Dims{values.integer(name.c_str())} : values.integers(name.c_str()));
+        tensor = {.dtype = kInt64, .rank = one ? 0 : 1, .dims = {int64_t(kept.size())}, .data = kept.data()};
+      }
+      inputs.push_back(tensor);
+    }
+    call.type = of.row->type, call.inputs = inputs.data(), call.input_count = inputs.size();
+  }
+  ge_call call;
+  std::vector<ge_tensor> inputs;
+  std::deque<Dims> numbers;
+};
 
 at::Tensor view(const ge_tensor& tensor) {
   static uint8_t nothing[16];  // ATen wants an address for an empty tensor as well
@@ -530,15 +571,26 @@ int ophook_ge_check(const ge_call* call, char* error, size_t capacity) {
 }
 
 int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
-  return with_row(*call, error, capacity, [&](const Entry& found) {
+  int refused = 0;
+  const int code = with_row(*call, error, capacity, [&](const Entry& found) {
+    if (found.row->of) {
+      const WithInputs as(*call, found, stands_for(found));
+      return void(refused = ophook_ge_infer(&as.call, error, capacity));
+    }
     if (found.row->function) return found.as_aclnn().infer(*call, found.row->rule.function);
     Shaper shaper(*call, found.attributes);
     found.row->rule(shaper);
   });
+  return code ? code : refused;
 }
 
 int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
-  return with_row(*call, error, capacity, [&](const Entry& found) {
+  int refused = 0;
+  const int code = with_row(*call, error, capacity, [&](const Entry& found) {
+    if (found.row->of) {
+      const WithInputs as(*call, found, stands_for(found));
+      return void(refused = ophook_ge_run(&as.call, error, capacity));
+    }
     const sim::KernelScope scope;
     refuse_writing_tiles(*call);
     if (found.row->function) return found.as_aclnn().run(*call);
@@ -554,4 +606,5 @@ int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
       if (results[i].data_ptr() != out.data_ptr() || out.numel() == 0) out.copy_(results[i]);
     }
   });
+  return code ? code : refused;
 }
