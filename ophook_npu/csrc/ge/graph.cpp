@@ -8,6 +8,15 @@
 
 namespace ge {
 
+// What it was loaded from, or what it is by now; empty, and a message, where it is none.
+static std::string serialized(const GraphImpl* impl) {
+  if (impl && !impl->serialized.empty()) return impl->serialized;
+  if (impl && impl->problem.empty() && !impl->graph.nodes.empty()) return gesim::model_of(impl->graph);
+  sim_fail(ACL_ERROR_GE_PARAM_INVALID, "a graph is written: %s",
+           impl && !impl->problem.empty() ? impl->problem.c_str() : "it has no nodes");
+  return "";
+}
+
 Graph::Graph(const char_t* name) : impl_(std::make_shared<GraphImpl>()) { impl_->name = name ? name : ""; }
 Graph::Graph(const std::string& name) : Graph(name.c_str()) {}
 
@@ -51,13 +60,10 @@ graphStatus Graph::LoadFromFile(const char_t* path) {
 }
 
 graphStatus Graph::SaveToFile(const char_t* path) const {
-  if (impl_ && impl_->serialized.empty()) {
-    sim_fail(ACL_ERROR_GE_PARAM_INVALID, "a graph that a program builds is not written to a file: not simulated");
-    return GRAPH_FAILED;
-  }
+  const std::string bytes = serialized(impl_.get());
+  if (bytes.empty()) return GRAPH_FAILED;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (impl_) out.write(impl_->serialized.data(), static_cast<std::streamsize>(impl_->serialized.size()));
-  if (impl_ && out.flush()) return GRAPH_SUCCESS;
+  if (out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()) return GRAPH_SUCCESS;
   sim_fail(ACL_ERROR_GE_PARAM_INVALID, "the graph cannot be written to %s", path);
   return GRAPH_FAILED;
 }
@@ -83,12 +89,8 @@ const uint8_t* GraphBuffer::GetData() const { return reinterpret_cast<const uint
 size_t GraphBuffer::GetSize() const { return bytes_->size(); }
 
 graphStatus Graph::SaveToMem(GraphBuffer& buffer) const {
-  if (!impl_ || impl_->serialized.empty()) {
-    sim_fail(ACL_ERROR_GE_PARAM_INVALID, "a graph that a program builds is not written to memory: not simulated");
-    return GRAPH_FAILED;
-  }
-  *buffer.bytes_ = impl_->serialized;
-  return GRAPH_SUCCESS;
+  *buffer.bytes_ = serialized(impl_.get());
+  return buffer.bytes_->empty() ? GRAPH_FAILED : GRAPH_SUCCESS;
 }
 graphStatus Graph::LoadFromMem(const GraphBuffer& buffer) { return LoadFromMem(buffer.GetData(), buffer.GetSize()); }
 

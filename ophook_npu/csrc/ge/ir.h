@@ -96,5 +96,11 @@ struct Graph {
 
 // Reads graph 0 of a serialised ModelDef. Returns "" or what is wrong with the bytes, with the node's name.
 std::string parse_model(const void* data, size_t size, Graph& out);
+// The other way round.
+std::string model_of(const Graph& graph);
+
+// ge.proto.DataType -> ge::DataType: the two enumerations number the same types differently.
+constexpr int32_t kFromProto[] = {28, 0,  1,  2,  4,  6,  7,  3,  9,  8,  10, 12, 11, 13, 14, 15, 16, 17, 18, 19, 20,
+                                  21, 22, 23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41};
 
 }  // namespace gesim

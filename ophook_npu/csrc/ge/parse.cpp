@@ -8,10 +8,6 @@
 namespace gesim {
 namespace {
 
-// ge.proto.DataType -> ge::DataType: the two enumerations number the same types differently.
-constexpr int32_t kFromProto[] = {28, 0,  1,  2,  4,  6,  7,  3,  9,  8,  10, 12, 11, 13, 14, 15, 16, 17, 18, 19, 20,
-                                  21, 22, 23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41};
-
 struct Bad : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
