@@ -12,6 +12,7 @@
 #include "graph/ascend_string.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
+#include "include/ge/ge_allocator.h"
 
 #define GE_API __attribute__((visibility("default")))
 
@@ -24,36 +25,6 @@ using RunAsyncCallback = std::function<void(Status, std::vector<Tensor>&)>;
 using OldCallback = uint32_t (*)(uint32_t graph, const std::map<std::string, Tensor>& values);
 constexpr Status kSuccess = 0;
 constexpr Status kFailed = 0xFFFFFFFF;
-
-class MemBlock;
-class Allocator {
- public:
-  Allocator() = default;
-  virtual ~Allocator() = default;
-  virtual MemBlock* Malloc(size_t size) = 0;
-  virtual void Free(MemBlock* block) = 0;
-  virtual MemBlock* MallocAdvise(size_t size, void* address) {
-    (void)address;
-    return Malloc(size);
-  }
-};
-
-class MemBlock {
- public:
-  MemBlock(Allocator& allocator, void* address, size_t size) : allocator_(allocator), address_(address), size_(size) {}
-  virtual ~MemBlock() = default;
-  void* GetAddr() { return address_; }
-  size_t GetSize() const { return size_; }
-  void Free() {
-    if (count_ > 0 && --count_ == 0) allocator_.Free(this);
-  }
-
- private:
-  Allocator& allocator_;
-  void* address_;
-  size_t count_ = 1;
-  size_t size_;
-};
 
 class GE_API CompiledGraphSummary {
  public:
