@@ -337,7 +337,7 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
   }
   // With bit 59 of the control register whole numbers lose what overflows, also those that floats become.
   const Convert wide = conversion(src.dtype, Dtype::i32, mode, c.launch.options.architecture);
-  const bool cuts = c.intrinsic_control >> 59 & 1;
+  const bool cuts = c.cuts;
   const bool narrows = cuts && is_whole(src.dtype) && size_of(dst.dtype) < size_of(src.dtype) && is_whole(dst.dtype);
   walk.each([&](const Run& run) {
     carry(op, operands, 2, run);
