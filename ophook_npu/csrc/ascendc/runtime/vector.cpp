@@ -94,6 +94,13 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
     dst.dtype = Dtype::u16, sources = wide;
   }
   if (!has_type(rule, dst.dtype, at)) return c.stop();
+  const bool shifts = code == Op::ShiftLeft || code == Op::ShiftRight;
+  const int64_t bits_of = size_of(dst.dtype) * 8;
+  if ((shifts || code == Op::ShiftRightRounded) &&
+      (scalar.whole < 0 || (scalar.whole > bits_of && c.launch.options.architecture != 310)))
+    return c.report(Kind::parameter, rule.name, at,
+                    text("a shift by %lld; allowed: 0 to %lld", static_cast<long long>(scalar.whole),
+                         static_cast<long long>(bits_of)));
   Local as_bits;
   if (code == Op::Not && (dst.dtype == Dtype::f16 || dst.dtype == Dtype::f32)) {
     dst.dtype = dst.dtype == Dtype::f16 ? Dtype::u16 : Dtype::u32;
@@ -118,7 +125,6 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   const bool bits = code == Op::And || code == Op::Or || code == Op::Not;
   Operand parts[4];
   for (int i = 0; i < n; ++i) parts[i] = operands[i], parts[i].size = bits ? 1 : operands[i].size;
-  const bool shifts = code == Op::ShiftLeft || code == Op::ShiftRight;
   Walk walk(op, operands, n, cover);
   walk.apart();
   walk.each([&](const Run& run) {
