@@ -50,6 +50,8 @@ class OpParameter:
     """The parameter whose data type it becomes."""
     computed: bool = False
     """OutputShapeDependOnCompute: the kernel tells its shape."""
+    version: int = 0
+    """Of the first of the operator's aclnn functions that takes it."""
 
     def starts_with(self, dtype: int) -> np.ndarray | None:
         """What is repeated in an output's memory before a kernel runs that asked for it."""
@@ -65,6 +67,7 @@ class Attribute:
     type: str
     required: bool
     default: Any
+    version: int = 0
 
 
 def snake(type: str) -> str:
@@ -323,7 +326,7 @@ class Project:
                 found.append(
                     OpParameter(
                         r["name"], r["kind"], dtypes, initial, r["listed"], follows, r["values"], r["scalar"], r["to"],
-                        r["to_of"], r["computed"],
+                        r["to_of"], r["computed"], r.get("version", 0),
                     )
                 )  # fmt: skip
             inputs = len(row["inputs"])
@@ -332,7 +335,10 @@ class Project:
         return {
             row["type"]: Prototype(
                 row["type"], *parameters(row),
-                tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
+                tuple(
+                    Attribute(a["name"], a["type"], a["required"], a["default"], a.get("version", 0))
+                    for a in row["attrs"]
+                ),
                 tuple(row["socs"]), row["infer"], row["launches_empty"], _groups(row), _kernel(row),
                 row["refused"], tuple(map(tuple, row.get("kernels", ()))),
             )

@@ -44,7 +44,8 @@ std::string param(const ops::OpParamDef& p, bool values, bool computed) {
          ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values || values ? "true" : "false") +
          ",\"follows\":" + quoted(p.as_other(ops::FollowType::DTYPE) ? p.follows : "") +
          ",\"computed\":" + (p.computed || computed ? "true" : "false") + ",\"scalar\":" + number(p.scalar) +
-         ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) + ",\"initial\":" +
+         ",\"version\":" + number(p.version) + ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) +
+         ",\"initial\":" +
          joined(p.initial,
                 [](const ops::ScalarVar& v) {
                   return "[" + std::to_string(uint32_t(v.scalar_type)) + "," + v.number() + "]";
@@ -63,9 +64,22 @@ std::string attr(const ops::OpAttrDef& a) {
     case gert::AttrValue::kText: preset = quoted(a.preset.text); break;
     case gert::AttrValue::kInts: preset = joined(a.preset.wholes, [](int64_t v) { return std::to_string(v); }); break;
     case gert::AttrValue::kFloats: preset = joined(a.preset.reals, [](float v) { return std::to_string(v); }); break;
+    case gert::AttrValue::kBools:
+      preset = joined(a.preset.wholes, [](int64_t v) { return std::string(v ? "true" : "false"); });
+      break;
+    case gert::AttrValue::kIntLists: {
+      size_t from = 0;
+      preset = joined(a.preset.lengths, [&](size_t length) {
+        const auto begin = a.preset.wholes.begin() + ptrdiff_t(from);
+        from += length;
+        return joined(std::vector<int64_t>(begin, begin + ptrdiff_t(length)),
+                      [](int64_t v) { return std::to_string(v); });
+      });
+      break;
+    }
     default: break;
   }
-  return "{\"name\":" + quoted(a.name) + ",\"type\":" + quoted(a.type) +
+  return "{\"version\":" + std::to_string(a.version) + ",\"name\":" + quoted(a.name) + ",\"type\":" + quoted(a.type) +
          ",\"required\":" + (a.required ? "true" : "false") + ",\"default\":" + preset + "}";
 }
 
@@ -97,6 +111,7 @@ const char* ascendc_describe() {
   static thread_local std::string text;  // the caller copies it before its next call
   text = "[";
   for (const auto& [type, op] : registry().ops) {
+    settled(*op);
     const Functions& f = functions_of(type.c_str());
     size_t in = 0, out = 0;
     const auto input = [&](const auto& p) {
