@@ -35,6 +35,32 @@ def test_a_list_may_be_longer_than_a_kernel_has_parameters() -> None:
     assert not [finding for finding in kernel.findings if finding.severity == "error"], kernel.findings
 
 
+def test_a_key_may_have_a_structure_of_its_own(tmp_path: Path) -> None:
+    """Registered as Div_3: the kernel's GET_TILING_DATA reads that one, whose members stand elsewhere."""
+    shutil.copytree(PROJECT, tmp_path / "div")
+    source = tmp_path / "div" / "op_host" / "div.cpp"
+    text = source.read_text()
+    own = """BEGIN_TILING_DATA_DEF(Other)
+TILING_DATA_FIELD_DEF_ARR(float, 3, more);
+TILING_DATA_FIELD_DEF(uint64_t, count);
+TILING_DATA_FIELD_DEF(int64_t, total);
+END_TILING_DATA_DEF;
+REGISTER_TILING_DATA_CLASS(Div_3, Other)
+
+static ge::graphStatus Tiling("""
+    assert "static ge::graphStatus Tiling(" in text and "  DivTilingData tiling;\n" in text
+    text = text.replace("static ge::graphStatus Tiling(", own)
+    text = text.replace("  DivTilingData tiling;\n", "  Other tiling;\n  context->SetTilingKey(3);\n")
+    source.write_text(text)
+    kernel = load(tmp_path / "div")
+    for got, value in zip(kernel(X), X, strict=True):
+        np.testing.assert_array_equal(got, value / 4)
+    source.write_text(text.replace("SetTilingKey(3)", "SetTilingKey(4)"))  # it has none
+    other = load(tmp_path / "div")
+    other(X)
+    assert {finding.kind for finding in other.findings} == {"unwritten"} and not kernel.findings, other.findings
+
+
 @pytest.mark.parametrize(("given", "what"), [(X[0], "is one tensor; allowed: a list"), (None, "input x is missing")])
 def test_what_is_no_list(given: np.ndarray | None, what: str) -> None:
     with pytest.raises(OphookError, match=what):

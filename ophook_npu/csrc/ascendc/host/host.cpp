@@ -1,8 +1,10 @@
 // Part of every operator's host library: the C interface.
 #include "host.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <set>
 
 #include "details/call.h"
@@ -94,6 +96,38 @@ void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, s
   out += "};\n";
 }
 
+// What GET_TILING_DATA reads where a tiling key has a structure of its own, registered as TYPE_KEY: the members that
+// the operator's structure has, too. CANN compiles each key by itself, with that key's structure.
+std::string read_by_key(const std::string& type, const optiling::TilingDef& whole) {
+  std::string cases;
+  for (const auto& one : registry().tilings) {
+    const std::string& name = one.first;
+    if (name.compare(0, type.size() + 1, type + "_") || name.size() == type.size() + 1 ||
+        name.find_first_not_of("0123456789", type.size() + 1) != std::string::npos)
+      continue;
+    const std::unique_ptr<optiling::TilingDef> own(one.second.second());
+    if (!std::strcmp(own->GetTilingClassName(), whole.GetTilingClassName())) continue;
+    const std::string of = own->GetTilingClassName();
+    cases += "    case " + name.substr(type.size() + 1) + "ull: {\n      " + of +
+             " own{};\n      read(&own, sizeof own, \"" + of + "\");\n";
+    for (const auto& f : whole.fields())
+      for (const auto& g : own->fields()) {
+        if (std::string(f.name) != g.name || !f.count != !g.count || f.nested != g.nested) continue;
+        if (f.nested && std::string(f.type) != g.type) continue;
+        const std::string member = f.name;
+        cases += f.count ? "      for (int i = 0; i < " + std::to_string(std::min(f.count, g.count)) + "; ++i) to." +
+                               member + "[i] = own." + member + "[i];\n"
+                         : "      to." + member + " = own." + member + ";\n";
+      }
+    cases += "      return true;\n    }\n";
+  }
+  if (cases.empty()) return cases;
+  return "template <typename Read>\nbool ophook_tiling_by_key(uint64_t key, OphookDefaultTiling& to, const Read& read) "
+         "{\n"
+         "  switch (key) {\n" +
+         cases + "    default: return false;\n  }\n}\n";
+}
+
 }  // namespace
 }  // namespace ophook::host
 
@@ -143,7 +177,10 @@ const char* ascendc_prelude(const char* type) {
     write_struct(*def, done, text);
   }
   auto own = registry().tilings.find(type);
-  if (own != registry().tilings.end()) text += "using OphookDefaultTiling = " + own->second.first + ";\n";
+  if (own != registry().tilings.end()) {
+    text += "using OphookDefaultTiling = " + own->second.first + ";\n";
+    text += read_by_key(type, *std::unique_ptr<optiling::TilingDef>(own->second.second()));
+  }
   return text.c_str();
 }
 
