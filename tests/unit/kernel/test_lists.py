@@ -61,6 +61,34 @@ static ge::graphStatus Tiling("""
     assert {finding.kind for finding in other.findings} == {"unwritten"} and not kernel.findings, other.findings
 
 
+def test_types_may_share_a_kernel(tmp_path: Path) -> None:
+    """DataTypeForBinQuery: one type takes another's kernel, where that is a choice of the operator's."""
+    shutil.copytree(PROJECT.with_name("changes"), tmp_path / "changes")
+    host, kernel = (tmp_path / "changes" / folder / "fill_index.cpp" for folder in ("op_host", "op_kernel"))
+    text, types = host.read_text(), 'Input("index").ParamType(REQUIRED).DataType({ge::DT_INT32})'
+    assert types in text
+    more = types.replace("DT_INT32", "DT_INT32, ge::DT_UINT32, ge::DT_FLOAT")
+    asked = ".DataTypeForBinQuery({ge::DT_INT32, ge::DT_INT32, ge::DT_INT8})"
+    text = text.replace(types, more + asked).replace(
+        ".DataType({ge::DT_INT32}).Format", ".DataTypeList({ge::DT_INT32}).Format"
+    )
+    host.write_text(text)
+    text, place = kernel.read_text(), "  to.SetValue(at.GetValue(0), 7);"
+    assert place in text
+    kernel.write_text(
+        text.replace(
+            place, "  to.SetValue(0, ORIG_DTYPE_INDEX == DT_INT32 ? 3 : ORIG_DTYPE_INDEX == DT_FLOAT ? 1 : 2);"
+        )
+    )
+    fill, var = load(tmp_path / "changes"), np.zeros(8, np.int32)
+    for dtype, expected in ((np.int32, 3), (np.uint32, 3), (np.float32, 1)):
+        fill(var, np.zeros(8, dtype))
+        assert var[0] == expected, dtype
+    host.write_text(host.read_text().replace("ge::DT_INT32, ge::DT_INT8})", "ge::DT_INT32})"))
+    with pytest.raises(OphookError, match="index has 2 types for DataTypeForBinQuery; allowed: 3, as DataType has"):
+        load(tmp_path / "changes")
+
+
 @pytest.mark.parametrize(("given", "what"), [(X[0], "is one tensor; allowed: a list"), (None, "input x is missing")])
 def test_what_is_no_list(given: np.ndarray | None, what: str) -> None:
     with pytest.raises(OphookError, match=what):

@@ -42,8 +42,9 @@ std::string joined(const std::vector<T>& values, F text) {
 std::string param(const ops::OpParamDef& p, bool values, bool computed) {
   auto number = [](auto value) { return std::to_string(int(value)); };
   return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) +
-         ",\"dtypes\":" + joined(p.dtypes, number) + ",\"formats\":" + joined(p.formats, number) +
-         ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values || values ? "true" : "false") +
+         ",\"dtypes\":" + joined(p.dtypes, number) + ",\"queried\":" + joined(p.queried, number) +
+         ",\"formats\":" + joined(p.formats, number) + ",\"listed\":" + (p.listed ? "true" : "false") +
+         ",\"values\":" + (p.values || values ? "true" : "false") +
          ",\"follows\":" + quoted(p.as_other(ops::FollowType::DTYPE) ? p.follows : "") +
          ",\"computed\":" + (p.computed || computed ? "true" : "false") + ",\"scalar\":" + number(p.scalar) +
          ",\"version\":" + number(p.version) + ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) +

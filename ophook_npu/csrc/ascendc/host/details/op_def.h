@@ -83,7 +83,7 @@ class OpParamDef {
   OpParamDef& Format(std::vector<ge::Format> given) { return formats = std::move(given), *this; }
   OpParamDef& FormatList(std::vector<ge::Format> given) { return formats = std::move(given), *this; }
   OpParamDef& UnknownShapeFormat(std::vector<ge::Format>) { return *this; }
-  OpParamDef& DataTypeForBinQuery(std::vector<ge::DataType>) { return *this; }
+  OpParamDef& DataTypeForBinQuery(std::vector<ge::DataType> types) { return queried = std::move(types), *this; }
   OpParamDef& FormatForBinQuery(std::vector<ge::Format>) { return *this; }
   OpParamDef& ValueDepend(Option) { return values = true, *this; }
   OpParamDef& ValueDepend(Option, DependScope) { return values = true, *this; }
@@ -109,7 +109,7 @@ class OpParamDef {
   Text name, follows;
   FollowType followed = FollowType::ALL;
   Option kind = REQUIRED;
-  std::vector<ge::DataType> dtypes;
+  std::vector<ge::DataType> dtypes, queried;  // queried: those whose kernel is taken, where another one's is
   std::vector<ge::Format> formats;
   bool listed = false, values = false, computed = false;
   int scalar = 0, to = -1;  // 1: one, 2: a list
