@@ -2,6 +2,8 @@
 // side registered; it is included before the kernel.
 #pragma once
 
+#include <tuple>
+
 #include "runtime.h"
 
 namespace ophook::rt {
@@ -65,6 +67,16 @@ void copy_array(T (&to)[count], const T (&from)[count]) {
 #else
 #define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(type >= 0, #type)
 #endif
+
+// What a graph compiler may take of a kernel to make one of several (a SuperKernel): none does here, so that the kernel
+// itself runs.
+namespace sk {
+struct SkSystemArgs;
+}
+#define __sk__
+#define SK_BIND(kernel, capability, ...)                                        \
+  static_assert(std::tuple_size_v<decltype(std::make_tuple(__VA_ARGS__))> <= 4, \
+                "SK_BIND: up to four functions (SK_BIND.md)")
 
 enum KernelMetaType {
   KERNEL_TYPE_AIV_ONLY,
