@@ -94,7 +94,10 @@ class OpParamDef {
   OpParamDef& ScalarList() { return scalar = 2, *this; }
   OpParamDef& To(ge::DataType type) { return to = int(type), *this; }
   OpParamDef& To(const char* other) { return to_of = other, *this; }
-  OpParamDef& InitValue(uint64_t value) { return InitValue(ScalarVar(ScalarType::UINT8, value)); }
+  OpParamDef& InitValue(uint64_t value) {
+    if (value) refused = "InitValue of a number takes 0; ScalarVar has other values (InitValue.md)";
+    return InitValue(ScalarVar(ScalarType::UINT8, uint64_t{0}));
+  }
   OpParamDef& InitValue(const ScalarVar& value) { return initial = {value}, *this; }
   OpParamDef& InitValue(const std::vector<ScalarVar>& each) { return initial = each, *this; }
   OpParamDef& OutputShapeDependOnCompute() { return computed = true, *this; }
@@ -116,6 +119,7 @@ class OpParamDef {
   uint32_t version = 0;     // of the first of the operator's aclnn functions that takes it
   Text to_of;
   std::vector<ScalarVar> initial;  // one, or one for each of the data types
+  const char* refused = "";
 };
 
 class OpAttrDef {
@@ -321,6 +325,11 @@ class OpDef {
     if (aicpu.asked && !on_cores)
       return "OpDef::AICPU: that AI CPUs run an OpDef's operator is not simulated; projects with cpu_kernel.h are";
     if (host_cpu.asked && !on_cores) return "OpDef::HostCPU: that the host runs an operator is not simulated";
+    for (const auto& each : outputs) {
+      if (*each->refused) return each->refused;
+      if (each->initial.size() > 1 && each->dtypes.size() > 1 && each->initial.size() != each->dtypes.size())
+        return "InitValue has another number of values than DataType has types (InitValue.md)";
+    }
     if (formats == FormatCheckOption::STRICT)
       return "FormatMatchMode(FormatCheckOption::STRICT) is not simulated: tiling is told FORMAT_ND of every tensor";
     return "";
