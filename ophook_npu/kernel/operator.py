@@ -156,7 +156,7 @@ class Kernel:
 
     def entry(self, choice: dict[str, int], debug: bool = False) -> Entry:
         """The kernel compiled for one choice of data types."""
-        key = (*sorted(choice.items()), debug)
+        key = (*sorted(self.prototype.compiled_as(choice).items()), debug)
         return self._entry(key)
 
     @functools.cache  # noqa: B019

@@ -195,12 +195,30 @@ def refuse_others(prototype: Prototype) -> None:
     if other := [f"{a.name} of type {a.type}" for a in prototype.attrs if a.type not in _ATTRIBUTES]:
         what = f"{prototype.type} has the attribute {', '.join(other)}"
         raise OphookError("kernel build", what, allowed=", ".join(_ATTRIBUTES))
+    if _versions(prototype) != list(range(len(_versions(prototype)))):
+        what = f"{prototype.type} has Version {', '.join(map(str, _versions(prototype)[1:]))}"
+        raise OphookError("kernel build", what, allowed="1, 2, … without a gap")
+    for one in _versioned(prototype):
+        if one.version and not _has_default(one):
+            what = f"{prototype.type}: {one.name} has Version({one.version})"
+            raise OphookError("kernel build", what, allowed="optional inputs, and attributes with a default, no list")
     names = [parameter.name for parameter in prototype.inputs]
     for parameter in prototype.inputs:
         _form(parameter)
         if parameter.to_of and parameter.to_of not in names:
             what = f'{prototype.type}: {parameter.name} has To("{parameter.to_of}")'
             raise OphookError("kernel build", what, allowed=", ".join(names))
+
+
+def _versioned(prototype: Prototype) -> list[OpParameter | Attribute]:
+    return [*prototype.inputs, *prototype.attrs]
+
+
+def _has_default(one: OpParameter | Attribute) -> bool:
+    """What an aclnn function that does not take it puts in its place."""
+    if isinstance(one, OpParameter):
+        return one.kind == OPTIONAL
+    return not (one.required or one.default is None or one.type.startswith("List"))
 
 
 @dataclass(frozen=True)
@@ -279,7 +297,12 @@ def _form_in(p: OpParameter, phase: int) -> int:
     return _UNREAD if phase == _OF_TENSORS and p.values else _form(p)
 
 
-def _signature(prototype: Prototype, phase: int) -> list[str]:
+def _versions(prototype: Prototype) -> list[int]:
+    """Of the operator's aclnn functions: each takes what those before it take, and what is new with it."""
+    return sorted({0, *(one.version for one in _versioned(prototype))})
+
+
+def _signature(prototype: Prototype, phase: int, version: int) -> list[str]:
     """Of a first phase, but for its last two parameters, as CANN names them. What is an input and an output is there
     once.
     """
@@ -297,8 +320,8 @@ def _signature(prototype: Prototype, phase: int) -> list[str]:
         return f"const {kind}* {'out' if len(outputs) == 1 and 'out' not in others else f'{p.name}Out'}"
 
     others = {one.name for one in prototype.inputs} | {one.name for one in prototype.attrs}
-    signature = [taken(i, p) for i, p in enumerate(prototype.inputs)]
-    signature += [f"{_ATTRIBUTES[a.type][1]} {a.name}" for a in prototype.attrs]
+    signature = [taken(i, p) for i, p in enumerate(prototype.inputs) if p.version <= version]
+    signature += [f"{_ATTRIBUTES[a.type][1]} {a.name}" for a in prototype.attrs if a.version <= version]
     return signature + [written(p) for p in outputs]
 
 
@@ -306,14 +329,20 @@ _LAST = "uint64_t* workspaceSize, aclOpExecutor** executor"
 _AS_TENSOR = "reinterpret_cast<const aclTensor*>"  # lists, arrays and scalars go where tensors go
 
 
-def _functions(prototype: Prototype, begin: str = "aclnn") -> list[tuple[str, int]]:
-    """The names of the first phases; that for graphs no program calls."""
-    name = begin + prototype.type
-    found = [(f"{name}GetWorkspaceSize", _OWN)]
-    if any(p.values for p in prototype.inputs):
-        found.append((f"{name}TensorGetWorkspaceSize", _OF_TENSORS))
-    if any(p.values or p.scalar for p in prototype.inputs):
-        found.append((f"ophook_graph_{prototype.type}", _OF_GRAPHS))
+def _names(prototype: Prototype, begin: str) -> list[tuple[str, int]]:
+    """The second phases, with the version of each."""
+    return [(f"{begin}{prototype.type}{f'V{one}' if one else ''}", one) for one in _versions(prototype)]
+
+
+def _functions(prototype: Prototype, begin: str = "aclnn") -> list[tuple[str, int, int]]:
+    """The names of the first phases, with what each takes and its version; that for graphs no program calls."""
+    found = []
+    for name, version in _names(prototype, begin):
+        found.append((f"{name}GetWorkspaceSize", _OWN, version))
+        if any(p.values for p in prototype.inputs):
+            found.append((f"{name}TensorGetWorkspaceSize", _OF_TENSORS, version))
+    if len(found) > 1 or any(p.scalar for p in prototype.inputs):
+        found.append((f"ophook_graph_{prototype.type}", _OF_GRAPHS, _versions(prototype)[-1]))
     return found
 
 
@@ -321,9 +350,13 @@ def header(prototype: Prototype, begin: str = "aclnn") -> str:
     """What a program includes to call the two phases of one operator, whose names begin so."""
     type_ = begin + prototype.type
     first = "\n".join(
-        f"aclnnStatus {name}({', '.join([*_signature(prototype, phase), _LAST])});"
-        for name, phase in _functions(prototype, begin)
+        f"aclnnStatus {name}({', '.join([*_signature(prototype, phase, version), _LAST])});"
+        for name, phase, version in _functions(prototype, begin)
         if phase != _OF_GRAPHS
+    )
+    second = "\n".join(
+        f"aclnnStatus {name}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);"
+        for name, _ in _names(prototype, begin)
     )
     return f"""// {type_} of an operator package. Written when the package was built; edits are lost.
 #pragma once
@@ -333,7 +366,7 @@ extern "C" {{
 #endif
 
 {first}
-aclnnStatus {type_}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+{second}
 
 #ifdef __cplusplus
 }}
@@ -420,34 +453,39 @@ def aclnn(prototype: Prototype, variants: Sequence[tuple[dict[str, int], str]], 
         kind: of the cores that it runs on; -1: as its kernel says.
         begin: of their names.
     """
-    type_, same, name = prototype.type, _same_as(prototype), begin + prototype.type
-    inputs, attributes = len(prototype.inputs), len(prototype.attrs)
-    phases = ""
-    for function, phase in _functions(prototype, begin):
-        signature = _signature(prototype, phase)
-        given = [one.split()[-1] for one in signature]
-        of_outputs = iter(given[inputs + attributes :])
+    type_, same, attributes = prototype.type, _same_as(prototype), len(prototype.attrs)
+    phases = "".join(
+        _operator(prototype, p, kind, len(variants)) for p in dict.fromkeys(f[1] for f in _functions(prototype))
+    )
+    for function, phase, version in _functions(prototype, begin):
+        signature = _signature(prototype, phase, version)
+        given = iter([one.split()[-1] for one in signature])
         own = f"k{type_}{phase}"
-        outputs = [f"{_AS_TENSOR}({next(of_outputs)})" if at < 0 else "nullptr" for at in same]
+        inputs = [f"{_AS_TENSOR}({next(given)})" if p.version <= version else "nullptr" for p in prototype.inputs]
+        values = [next(given) if a.version <= version else _literal(a) for a in prototype.attrs]
+        outputs = [f"{_AS_TENSOR}({next(given)})" if at < 0 else "nullptr" for at in same]
         taken = "".join(
             f"    ophook_attributes[{k}].kind = {_ATTRIBUTES[a.type][0]}, "
-            f"ophook_attributes[{k}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
-            for k, a in enumerate(prototype.attrs)
+            f"ophook_attributes[{k}].{_ATTRIBUTES[a.type][2]} = {value};\n"
+            for k, (a, value) in enumerate(zip(prototype.attrs, values, strict=True))
         )
-        phases += f"""{_operator(prototype, phase, kind, len(variants))}\
+        phases += f"""\
 extern "C" OPHOOK_PACKAGE_API int {function}({_row([*signature, _LAST])})
 {{
-    const aclTensor* ophook_inputs[] = {{{_row([f"{_AS_TENSOR}({name})" for name in given[:inputs]])}}};
+    const aclTensor* ophook_inputs[] = {{{_row(inputs)}}};
     const aclTensor* ophook_outputs[] = {{{_row(outputs)}}};
     ophook_attribute ophook_attributes[{max(1, attributes)}] = {{}};
 {taken}    return ophook_package_begin(&{own}, ophook_inputs, ophook_attributes, {attributes}, ophook_outputs, workspaceSize, executor);
 }}
 """
-    return f"""{_OBJECTS}{_data(prototype, variants)}{phases}extern "C" OPHOOK_PACKAGE_API int {name}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
+    for name, _ in _names(prototype, begin):
+        phases += f"""\
+extern "C" OPHOOK_PACKAGE_API int {name}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
 {{
     return ophook_package_launch("{name}", workspace, size, executor, stream);
 }}
 """
+    return f"{_OBJECTS}{_data(prototype, variants)}{phases}"
 
 
 _INFER = """

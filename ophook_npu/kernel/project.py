@@ -6,7 +6,7 @@ import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,10 @@ class OpParameter:
     """The parameter whose data type it becomes."""
     computed: bool = False
     """OutputShapeDependOnCompute: the kernel tells its shape."""
+    version: int = 0
+    """Of the first of the operator's aclnn functions that takes it."""
+    queried: tuple[int, ...] = ()
+    """DataTypeForBinQuery: for each of the data types the one whose kernel is taken."""
 
     def starts_with(self, dtype: int) -> np.ndarray | None:
         """What is repeated in an output's memory before a kernel runs that asked for it."""
@@ -65,6 +69,7 @@ class Attribute:
     type: str
     required: bool
     default: Any
+    version: int = 0
 
 
 def snake(type: str) -> str:
@@ -122,6 +127,16 @@ class Prototype:
     def combinations(self) -> list[dict[str, int]]:
         """Every choice of data types that kernels have types for here, one for each column of the OpDef's lists."""
         return [choice for choice in self._columns() if DTYPES.keys() >= {*choice.values()}]
+
+    def compiled_as(self, choice: dict[str, int]) -> dict[str, int]:
+        """The choice whose kernel is taken: that of DataTypeForBinQuery, if it is a choice of the operator's."""
+
+        def others(parameters: tuple[OpParameter, ...]) -> tuple[OpParameter, ...]:
+            return tuple(replace(p, dtypes=p.queried or p.dtypes) for p in parameters)
+
+        every = self._columns()
+        told = replace(self, inputs=others(self.inputs), outputs=others(self.outputs))._columns()
+        return next((other for own, other in zip(every, told, strict=True) if own == choice and other in every), choice)
 
     def without_type(self) -> list[str]:
         """What `combinations` leaves out: "x DT_COMPLEX64, y DT_COMPLEX64" …"""
@@ -320,10 +335,15 @@ class Project:
                         raise OphookError("kernel", what, allowed=", ".join(known) or "nothing before it")
                     dtypes = known[follows]
                 initial = tuple(map(tuple, r["initial"]))
+                if r.get("queried") and len(r["queried"]) != len(dtypes):
+                    what = (
+                        f"{row['type']}: {r['name']} has {counted(len(r['queried']), 'type')} for DataTypeForBinQuery"
+                    )
+                    raise OphookError("kernel", what, allowed=f"{len(dtypes)}, as DataType has")
                 found.append(
                     OpParameter(
                         r["name"], r["kind"], dtypes, initial, r["listed"], follows, r["values"], r["scalar"], r["to"],
-                        r["to_of"], r["computed"],
+                        r["to_of"], r["computed"], r.get("version", 0), tuple(r.get("queried", ())),
                     )
                 )  # fmt: skip
             inputs = len(row["inputs"])
@@ -332,7 +352,10 @@ class Project:
         return {
             row["type"]: Prototype(
                 row["type"], *parameters(row),
-                tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
+                tuple(
+                    Attribute(a["name"], a["type"], a["required"], a["default"], a.get("version", 0))
+                    for a in row["attrs"]
+                ),
                 tuple(row["socs"]), row["infer"], row["launches_empty"], _groups(row), _kernel(row),
                 row["refused"], tuple(map(tuple, row.get("kernels", ()))),
             )

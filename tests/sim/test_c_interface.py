@@ -64,6 +64,17 @@ def test_types_and_repeats_mix_as_their_pages_list_them() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "status 0, wrong 0 0"), done.stdout + done.stderr
 
 
+def test_registers_that_are_set_are_read_and_bursts_go_out() -> None:
+    source = SOURCE.with_name("c_settings.asc")
+    done = kernel_run(str(source))
+    told = "status 0, copied 2 4 6 0 0 18 20 0, found 1 0 4656 2 6 0 256 1"
+    assert (done.returncode, done.stdout.strip()) == (0, told), done.stdout + done.stderr
+    done = kernel_run(str(source), "fault")
+    line = next(number for number, text in enumerate(source.read_text().splitlines(), 1) if "asc_shiftleft(" in text)
+    said = f"c_settings.asc:{line}: error: ShiftLeft: a shift by 33; allowed: 0 to 32"
+    assert done.returncode == 3 and said in done.stderr, done.stderr
+
+
 DECLARED = """
 #include "c_api/asc_simd.h"
 void f(__ubuf__ float* at, __ubuf__ int4b_t* four, vector_float f, vector_half h, vector_int8_t b, vector_bfloat16_t bf,

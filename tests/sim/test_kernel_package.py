@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ophook_npu import sim, toolchain
+from ophook_npu.errors import OphookError
 
 ROOT = Path(__file__).parents[2]
 PROJECT = ROOT / "op_plugin_patch" / "ascendc"
@@ -335,6 +336,67 @@ def test_what_is_absent_keeps_its_place(run_sim, tmp_path: Path) -> None:
     first, second, third, *_ = done.stdout.splitlines()
     assert first.startswith("0 ") and second == "0 0 1", done.stdout + done.stderr
     assert third.startswith("161002 ") and "done must be given" in third, third
+
+
+_VERSIONS = """
+var, at = torch.zeros(4, dtype=torch.int32).npu(), torch.full((1,), 2, dtype=torch.int32).npu()
+last = [ctypes.byref(size), ctypes.byref(executor)]
+for version, more in (("", []), ("V1", [made(at)]), ("V2", [made(at), ctypes.c_int64(9)])):
+    assert getattr(own, f"aclnnFillIndex{version}GetWorkspaceSize")(made(var), made(at), *more, *last) == 0
+    assert getattr(own, f"aclnnFillIndex{version}")(None, size, executor, stream) == 0
+    assert acl.aclrtSynchronizeStream(stream) == 0
+    print(var.tolist())
+"""
+
+
+def test_new_parameters_have_functions_of_their_own_and_a_config_changes_types(run_sim, tmp_path: Path) -> None:
+    """Version, an attribute's GetName, OpAICoreConfig's Input, and a config that another source registers."""
+    from ophook_npu.sim.packages import build
+
+    shutil.copytree(ROOT / "tests" / "unit" / "kernel" / "changes", tmp_path / "project")
+    host, kernel = tmp_path / "project/op_host/fill_index.cpp", tmp_path / "project/op_kernel/fill_index.cpp"
+    more = """
+    this->Input("also").ParamType(OPTIONAL).Version(1).DataType({ge::DT_INT32}).Format({ge::FORMAT_ND});
+    OpAttrDef& by = this->Attr("by").AttrType(OPTIONAL).Int(7).Version(2);
+    if (by.IsRequired() || std::string(by.GetName().GetString()) != "by") this->Input("wrong");
+    OpAICoreConfig config, other;
+    other.Input("index").DataType({ge::DT_FLOAT});
+    config.Input("index").ParamType(REQUIRED).DataType({ge::DT_INT32}).Format({ge::FORMAT_ND});
+    const OpAICoreConfig copied(config);
+    other = copied;
+    this->AICore().AddConfig("ascend910b", other);
+"""
+    text = host.read_text()
+    of_index = 'Input("index").ParamType(REQUIRED).DataType({ge::DT_INT32})'
+    plain = '    this->AICore().AddConfig("ascend910b");\n'
+    assert of_index in text and plain in text
+    text = text.replace(of_index, of_index.replace("INT32", "FLOAT")).replace(plain, more)
+    by = "  context->GetRawTilingData()->Append(*context->GetAttrs()->GetInt(0));\n"
+    text = text.replace("  context->SetBlockDim(1);", f"{by}  context->SetBlockDim(1);")
+    host.write_text(text)
+    (host.parent / "more.cpp").write_text("""#include "register/op_config_registry.h"
+namespace ops {
+REGISTER_OP_AICORE_CONFIG(FillIndex, ascend910b, []() { /* AddConfig stands before it */
+  OpAICoreConfig config("ascend910b");
+  config.Input("index").DataType({ge::DT_BF16});
+  return config;
+});
+REGISTER_OP_AICORE_CONFIG(FillIndex, ascend310p, []() { return OpAICoreConfig("ascend310p"); });
+}  // namespace ops
+""")
+    text = kernel.read_text().replace("GM_ADDR index, ", "GM_ADDR index, GM_ADDR also, ")
+    told = "reinterpret_cast<__gm__ int64_t*>(tiling)[0] + (also ? 10 : 0)"
+    kernel.write_text(text.replace("at.GetValue(0), 7", f"at.GetValue(0), int32_t({told})"))
+    build(tmp_path / "project", tmp_path / "versions")
+    library = str(tmp_path / "versions" / "op_api/lib/libcust_opapi.so")
+    done = run_sim(f"LIBRARY = {library!r}\n{_CALLS}{_VERSIONS}")
+    assert done.stdout.split("\n")[:3] == ["[0, 0, 7, 0]", "[0, 0, 17, 0]", "[0, 0, 19, 0]"], done.stdout + done.stderr
+    header = (tmp_path / "versions" / "op_api/include/aclnn_fill_index.h").read_text()
+    given = "const aclTensor* var, const aclTensor* index, const aclTensor* alsoOptional, uint64_t* workspaceSize"
+    assert f"aclnnFillIndexV1GetWorkspaceSize({given}" in header, header
+    host.write_text(host.read_text().replace("Version(2)", "Version(3)"))
+    with pytest.raises(OphookError, match=r"Version 1, 3; allowed: 1, 2, … without a gap"):
+        build(tmp_path / "project", tmp_path / "gap")
 
 
 _OTHER = """

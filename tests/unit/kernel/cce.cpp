@@ -160,7 +160,7 @@ KERNEL(a_sum_in_a_register) {
   store(z, place(1), 8);
 }
 
-KERNEL(bits_of_the_control_register) { set_ctrl(sbitset1(get_ctrl(), 48)); }
+KERNEL(bits_of_the_control_register) { set_ctrl(sbitset1(get_ctrl(), 53)); }
 
 // One memory for what is read and what is written: an iteration has read all of it before it writes.
 KERNEL(over_what_is_read) {

@@ -232,6 +232,11 @@ int platform() {
   SAY(asked.GetLibApiWorkSpaceSize() == 2 << 20);
   infos.soc = "Ascend910_9382";
   SAY(infos.GetPlatformRes("version", "Short_SoC_version", text) && text == "Ascend910_93");
+  SAY(asked.GetSocVersion() == platform_ascendc::SocVersion::ASCEND910B);
+  asked.GetCoreMemSize(platform_ascendc::CoreMemType::BT, bytes);
+  SAY(bytes == 1024);
+  asked.GetCoreMemSize(platform_ascendc::CoreMemType::FB, bytes);
+  SAY(bytes == 7 * 1024);
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -30,6 +31,21 @@ def test_it_does_not_where_nobody_asked() -> None:
     assert [finding.kind for finding in kernel.findings] == ["uninitialized"], kernel.findings
     with pytest.raises(OphookError, match="refuses the call"):
         kernel(np.ones(16, np.float32), atomic=True, flags=[True], lists=GIVEN["lists"])
+
+
+def test_values_that_the_page_does_not_have_are_refused(tmp_path: Path) -> None:
+    shutil.copytree(PROJECT, tmp_path / "project")
+    source = tmp_path / "project" / "op_host" / "accumulate.cc"
+    text = source.read_text()
+    given = re.search(r"\.InitValue\(\{.*?\}\)", text, re.DOTALL)
+    assert given
+    for value, told in (
+        ("5", "takes 0; ScalarVar has other values"),
+        ("{{ScalarType::INT16, 1}, {ScalarType::INT16, 1}, {ScalarType::INT16, 1}}", "another number"),
+    ):
+        source.write_text(text.replace(given[0], f".InitValue({value})"))
+        with pytest.raises(OphookError, match=told):
+            load(tmp_path / "project")
 
 
 def test_what_a_package_does_not_have_is_named() -> None:

@@ -35,6 +35,60 @@ def test_a_list_may_be_longer_than_a_kernel_has_parameters() -> None:
     assert not [finding for finding in kernel.findings if finding.severity == "error"], kernel.findings
 
 
+def test_a_key_may_have_a_structure_of_its_own(tmp_path: Path) -> None:
+    """Registered as Div_3: the kernel's GET_TILING_DATA reads that one, whose members stand elsewhere."""
+    shutil.copytree(PROJECT, tmp_path / "div")
+    source = tmp_path / "div" / "op_host" / "div.cpp"
+    text = source.read_text()
+    own = """BEGIN_TILING_DATA_DEF(Other)
+TILING_DATA_FIELD_DEF_ARR(float, 3, more);
+TILING_DATA_FIELD_DEF(uint64_t, count);
+TILING_DATA_FIELD_DEF(int64_t, total);
+END_TILING_DATA_DEF;
+REGISTER_TILING_DATA_CLASS(Div_3, Other)
+
+static ge::graphStatus Tiling("""
+    assert "static ge::graphStatus Tiling(" in text and "  DivTilingData tiling;\n" in text
+    text = text.replace("static ge::graphStatus Tiling(", own)
+    text = text.replace("  DivTilingData tiling;\n", "  Other tiling;\n  context->SetTilingKey(3);\n")
+    source.write_text(text)
+    kernel = load(tmp_path / "div")
+    for got, value in zip(kernel(X), X, strict=True):
+        np.testing.assert_array_equal(got, value / 4)
+    source.write_text(text.replace("SetTilingKey(3)", "SetTilingKey(4)"))  # it has none
+    other = load(tmp_path / "div")
+    other(X)
+    assert {finding.kind for finding in other.findings} == {"unwritten"} and not kernel.findings, other.findings
+
+
+def test_types_may_share_a_kernel(tmp_path: Path) -> None:
+    """DataTypeForBinQuery: one type takes another's kernel, where that is a choice of the operator's."""
+    shutil.copytree(PROJECT.with_name("changes"), tmp_path / "changes")
+    host, kernel = (tmp_path / "changes" / folder / "fill_index.cpp" for folder in ("op_host", "op_kernel"))
+    text, types = host.read_text(), 'Input("index").ParamType(REQUIRED).DataType({ge::DT_INT32})'
+    assert types in text
+    more = types.replace("DT_INT32", "DT_INT32, ge::DT_UINT32, ge::DT_FLOAT")
+    asked = ".DataTypeForBinQuery({ge::DT_INT32, ge::DT_INT32, ge::DT_INT8})"
+    text = text.replace(types, more + asked).replace(
+        ".DataType({ge::DT_INT32}).Format", ".DataTypeList({ge::DT_INT32}).Format"
+    )
+    host.write_text(text)
+    text, place = kernel.read_text(), "  to.SetValue(at.GetValue(0), 7);"
+    assert place in text
+    kernel.write_text(
+        text.replace(
+            place, "  to.SetValue(0, ORIG_DTYPE_INDEX == DT_INT32 ? 3 : ORIG_DTYPE_INDEX == DT_FLOAT ? 1 : 2);"
+        )
+    )
+    fill, var = load(tmp_path / "changes"), np.zeros(8, np.int32)
+    for dtype, expected in ((np.int32, 3), (np.uint32, 3), (np.float32, 1)):
+        fill(var, np.zeros(8, dtype))
+        assert var[0] == expected, dtype
+    host.write_text(host.read_text().replace("ge::DT_INT32, ge::DT_INT8})", "ge::DT_INT32})"))
+    with pytest.raises(OphookError, match="index has 2 types for DataTypeForBinQuery; allowed: 3, as DataType has"):
+        load(tmp_path / "changes")
+
+
 @pytest.mark.parametrize(("given", "what"), [(X[0], "is one tensor; allowed: a list"), (None, "input x is missing")])
 def test_what_is_no_list(given: np.ndarray | None, what: str) -> None:
     with pytest.raises(OphookError, match=what):

@@ -101,3 +101,20 @@ def test_a_host_side_that_adds_the_key_up_itself_includes_no_declaration(tmp_pat
     x = np.arange(64, dtype="float16")
     for tiles, negate in ((1, False), (2, True)):
         assert np.array_equal(scale(x, tiles=tiles, negate=negate), x * (-tiles if negate else tiles))
+
+
+def test_the_kind_of_cores_may_be_an_argument(tmp_path: Path) -> None:
+    """ASCENDC_TPL_KERNEL_TYPE_DECL: the kernel is given it. Of several inputs that bind a type the first one counts."""
+    flags, only = "ASCENDC_TPL_BOOL_DECL(NEGATE, 0, 1), ", "ASCENDC_TPL_AIV_ONLY"
+    folder = _changed(
+        tmp_path / "shared", "op_kernel/tiling_key_scale_template.h",
+        ("ASCENDC_TPL_INPUT(0)", "ASCENDC_TPL_INPUT(0), ASCENDC_TPL_OUTPUT(7)"),
+        (flags, f"{flags}ASCENDC_TPL_KERNEL_TYPE_DECL(K, ASCENDC_TPL_AIC_ONLY, {only})"),
+        (f"ASCENDC_TPL_KERNEL_TYPE_SEL({only})", f"ASCENDC_TPL_SHARED_KERNEL_TYPE_SEL(K, {only})"),
+    )  # fmt: skip
+    host, source = folder / "op_host/scale_template.cpp", folder / "op_kernel/scale_template.cpp"
+    host.write_text(host.read_text().replace("TILES, NEGATE)", "TILES, NEGATE, ASCENDC_TPL_AIV_ONLY)"))
+    text = source.read_text().replace("bool NEGATE>", "bool NEGATE, int K>")
+    source.write_text(text.replace("TILES <= 2);", "TILES <= 2 && K == ASCENDC_TPL_AIV_ONLY);"))
+    scale, x = kernel.load(folder), np.arange(64, dtype="float32")
+    assert np.array_equal(scale(x, tiles=2, negate=False), 2 * x) and not scale.findings

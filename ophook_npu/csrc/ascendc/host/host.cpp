@@ -1,8 +1,10 @@
 // Part of every operator's host library: the C interface.
 #include "host.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <set>
 
 #include "details/call.h"
@@ -40,11 +42,13 @@ std::string joined(const std::vector<T>& values, F text) {
 std::string param(const ops::OpParamDef& p, bool values, bool computed) {
   auto number = [](auto value) { return std::to_string(int(value)); };
   return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) +
-         ",\"dtypes\":" + joined(p.dtypes, number) + ",\"formats\":" + joined(p.formats, number) +
-         ",\"listed\":" + (p.listed ? "true" : "false") + ",\"values\":" + (p.values || values ? "true" : "false") +
+         ",\"dtypes\":" + joined(p.dtypes, number) + ",\"queried\":" + joined(p.queried, number) +
+         ",\"formats\":" + joined(p.formats, number) + ",\"listed\":" + (p.listed ? "true" : "false") +
+         ",\"values\":" + (p.values || values ? "true" : "false") +
          ",\"follows\":" + quoted(p.as_other(ops::FollowType::DTYPE) ? p.follows : "") +
          ",\"computed\":" + (p.computed || computed ? "true" : "false") + ",\"scalar\":" + number(p.scalar) +
-         ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) + ",\"initial\":" +
+         ",\"version\":" + number(p.version) + ",\"to\":" + number(p.to) + ",\"to_of\":" + quoted(p.to_of) +
+         ",\"initial\":" +
          joined(p.initial,
                 [](const ops::ScalarVar& v) {
                   return "[" + std::to_string(uint32_t(v.scalar_type)) + "," + v.number() + "]";
@@ -63,9 +67,22 @@ std::string attr(const ops::OpAttrDef& a) {
     case gert::AttrValue::kText: preset = quoted(a.preset.text); break;
     case gert::AttrValue::kInts: preset = joined(a.preset.wholes, [](int64_t v) { return std::to_string(v); }); break;
     case gert::AttrValue::kFloats: preset = joined(a.preset.reals, [](float v) { return std::to_string(v); }); break;
+    case gert::AttrValue::kBools:
+      preset = joined(a.preset.wholes, [](int64_t v) { return std::string(v ? "true" : "false"); });
+      break;
+    case gert::AttrValue::kIntLists: {
+      size_t from = 0;
+      preset = joined(a.preset.lengths, [&](size_t length) {
+        const auto begin = a.preset.wholes.begin() + ptrdiff_t(from);
+        from += length;
+        return joined(std::vector<int64_t>(begin, begin + ptrdiff_t(length)),
+                      [](int64_t v) { return std::to_string(v); });
+      });
+      break;
+    }
     default: break;
   }
-  return "{\"name\":" + quoted(a.name) + ",\"type\":" + quoted(a.type) +
+  return "{\"version\":" + std::to_string(a.version) + ",\"name\":" + quoted(a.name) + ",\"type\":" + quoted(a.type) +
          ",\"required\":" + (a.required ? "true" : "false") + ",\"default\":" + preset + "}";
 }
 
@@ -78,6 +95,38 @@ void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, s
     out += std::string(f.nested ? "  alignas(8) " : "  ") + f.type + " " + f.name +
            (f.count ? "[" + std::to_string(f.count) + "]" : "") + ";\n";
   out += "};\n";
+}
+
+// What GET_TILING_DATA reads where a tiling key has a structure of its own, registered as TYPE_KEY: the members that
+// the operator's structure has, too. CANN compiles each key by itself, with that key's structure.
+std::string read_by_key(const std::string& type, const optiling::TilingDef& whole) {
+  std::string cases;
+  for (const auto& one : registry().tilings) {
+    const std::string& name = one.first;
+    if (name.compare(0, type.size() + 1, type + "_") || name.size() == type.size() + 1 ||
+        name.find_first_not_of("0123456789", type.size() + 1) != std::string::npos)
+      continue;
+    const std::unique_ptr<optiling::TilingDef> own(one.second.second());
+    if (!std::strcmp(own->GetTilingClassName(), whole.GetTilingClassName())) continue;
+    const std::string of = own->GetTilingClassName();
+    cases += "    case " + name.substr(type.size() + 1) + "ull: {\n      " + of +
+             " own{};\n      read(&own, sizeof own, \"" + of + "\");\n";
+    for (const auto& f : whole.fields())
+      for (const auto& g : own->fields()) {
+        if (std::string(f.name) != g.name || !f.count != !g.count || f.nested != g.nested) continue;
+        if (f.nested && std::string(f.type) != g.type) continue;
+        const std::string member = f.name;
+        cases += f.count ? "      for (int i = 0; i < " + std::to_string(std::min(f.count, g.count)) + "; ++i) to." +
+                               member + "[i] = own." + member + "[i];\n"
+                         : "      to." + member + " = own." + member + ";\n";
+      }
+    cases += "      return true;\n    }\n";
+  }
+  if (cases.empty()) return cases;
+  return "template <typename Read>\nbool ophook_tiling_by_key(uint64_t key, OphookDefaultTiling& to, const Read& read) "
+         "{\n"
+         "  switch (key) {\n" +
+         cases + "    default: return false;\n  }\n}\n";
 }
 
 }  // namespace
@@ -97,6 +146,7 @@ const char* ascendc_describe() {
   static thread_local std::string text;  // the caller copies it before its next call
   text = "[";
   for (const auto& [type, op] : registry().ops) {
+    settled(*op);
     const Functions& f = functions_of(type.c_str());
     size_t in = 0, out = 0;
     const auto input = [&](const auto& p) {
@@ -128,7 +178,10 @@ const char* ascendc_prelude(const char* type) {
     write_struct(*def, done, text);
   }
   auto own = registry().tilings.find(type);
-  if (own != registry().tilings.end()) text += "using OphookDefaultTiling = " + own->second.first + ";\n";
+  if (own != registry().tilings.end()) {
+    text += "using OphookDefaultTiling = " + own->second.first + ";\n";
+    text += read_by_key(type, *std::unique_ptr<optiling::TilingDef>(own->second.second()));
+  }
   return text.c_str();
 }
 

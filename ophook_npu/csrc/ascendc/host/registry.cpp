@@ -23,11 +23,26 @@ Registry& registry() {
   return all;
 }
 
+// What AddConfig says of a processor stands before what a source of its own does.
+ops::OpDef& settled(ops::OpDef& op) {
+  auto& others = registry().configs[op.type];
+  for (auto& [soc, config] : others) {
+    const auto& socs = op.core.socs;
+    if (std::find(socs.begin(), socs.end(), soc) == socs.end()) op.core.AddConfig(soc.c_str(), config);
+  }
+  others.clear();
+  op.settle();
+  return op;
+}
+ConfigRegistration::ConfigRegistration(const char* type, const char* soc, ops::OpAICoreConfig (*config)()) {
+  registry().configs[type].emplace_back(soc, config());
+}
+
 namespace {
 
 // Of an operator without an inference of its own, whose outputs follow an input's shape or that of an output before.
 ge::graphStatus follow_shapes(gert::InferShapeContext* context) {
-  const ops::OpDef& op = *registry().ops.at(context->GetNodeType());
+  const ops::OpDef& op = settled(*registry().ops.at(context->GetNodeType()));
   const auto place = [](const auto& all, const std::string& name) {
     return size_t(std::find_if(all.begin(), all.end(), [&](const auto& p) { return p->name == name; }) - all.begin());
   };

@@ -96,6 +96,7 @@ std::vector<Listed> listed(const Templates& t, std::string& error) {
         for (const uint64_t value : values) {
           more.push_back(one);
           more.back().values.push_back(value);
+          if (a.kind == TemplateArgument::kShared) more.back().cores = kTemplateCores[value];
         }
       some = std::move(more);
       if (some.size() > kMostKeys) {
@@ -170,13 +171,14 @@ std::string templates_of(const std::string& op) {
   std::string error, out = "{\"arguments\":[";
   const std::vector<Listed> keys = listed(*t, error);
   for (const TemplateArgument& a : t->arguments) {
-    constexpr const char* kinds[] = {"number", "truth", "dtype", "datatype", "format"};
-    const uint64_t last = a.values.empty() ? 0 : a.values.back();
-    const bool input = last & kInput, output = last & kOutput;
+    constexpr const char* kinds[] = {"number", "truth", "dtype", "datatype", "format", "cores"};
+    const auto bound = std::find_if(a.values.begin(), a.values.end(), [](uint64_t v) { return v >= kInput; });
+    const uint64_t first = bound == a.values.end() ? 0 : *bound;
+    const bool input = first & kInput, output = first & kOutput;
     out += std::string(out.back() == '[' ? "" : ",") + "{\"name\":\"" + a.name + "\",\"kind\":\"" + kinds[a.kind] +
            "\",\"bound\":" +
            (input || output
-                ? std::string("[\"") + (input ? "input" : "output") + "\"," + std::to_string(last & 0xffffffffu) + "]"
+                ? std::string("[\"") + (input ? "input" : "output") + "\"," + std::to_string(first & 0xffffffffu) + "]"
                 : "null") +
            "}";
   }

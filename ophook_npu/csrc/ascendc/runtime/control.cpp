@@ -2,6 +2,8 @@
 // registers to whole numbers saturates by its own SatMode (`reg_saturates`). What else is computed here does not depend
 // on it, and floats never saturate: a value is taken if it is the one that stands there at first, or the one that says
 // what is computed.
+#include "ascendc/cube.h"
+
 #include "core.h"
 
 namespace ophook::rt {
@@ -56,12 +58,36 @@ int64_t control(const char* call, int first, int last, At at) {
   return 0;
 }
 
-uint64_t& intrinsic_control() { return core().intrinsic_control; }
+// The whole register of an Atlas A2: how products round factors of float (46, 47), whether floats go beyond what their
+// type holds (48), whether masks are counts (56), and whether conversions cut what overflows (59).
+namespace {
+constexpr uint64_t kRounds = uint64_t{1} << 46, kTies = uint64_t{1} << 47, kInfinite = uint64_t{1} << 48,
+                   kCounts = uint64_t{1} << 56, kCuts = uint64_t{1} << 59;
+}
+uint64_t control_register() {
+  const Core& c = core();
+  return (c.hf32 ? kRounds : 0) | (c.hf32_ties == int(Ties::to_zero) ? kTies : 0) | (uint64_t(c.control) & kInfinite) |
+         (c.mask_by_count ? kCounts : 0) | (c.cuts ? kCuts : 0);
+}
+void set_control_register(const char* call, uint64_t value, At at) {
+  if (value & ~(kRounds | kTies | kInfinite | kCounts | kCuts))
+    return refuse(call, "of the control register only bits 46, 47, 48, 56 and 59 are simulated", at);
+  Core& c = core();
+  c.hf32 = value & kRounds;
+  if (bool(value & kTies) != (c.hf32_ties == int(Ties::to_zero)))
+    c.hf32_ties = int(value & kTies ? Ties::to_zero : Ties::to_even);
+  c.control = int64_t((uint64_t(c.control) & ~kInfinite) | (value & kInfinite));
+  c.mask_by_count = value & kCounts;
+  c.cuts = value & kCuts;
+}
+
+int64_t& flags_address() { return core().flags_address; }
 
 void saturation(bool of_casts, bool on, At at) {
-  if (!of_casts) core().saturates = on;
+  Core& c = core();
+  if (!of_casts) c.control = int64_t((uint64_t(c.control) & ~kInfinite) | (on ? 0 : kInfinite));
   else if (!on) refuse("SetSaturationFlag", "conversions that cut what overflows are not simulated: they saturate", at);
 }
-bool saturation(bool of_casts) { return of_casts || core().saturates; }
+bool saturation(bool of_casts) { return of_casts || !(uint64_t(core().control) & kInfinite); }
 
 }  // namespace ophook::rt

@@ -217,10 +217,10 @@ class Core {
   CacheLines cache;
   uint32_t merged[4] = {};  // what the last MrgSort took of each list
 
-  int64_t control = 0;             // the control register: bits that are not as usual
-  uint64_t intrinsic_control = 0;  // what set_ctrl set of it
-  bool saturates = true;           // what GetSaturationFlag says of floats
-  float deq_scale = 0;             // what SetDeqScale set
+  int64_t control = 0;  // the control register: bits that are not as usual
+  int64_t flags_address = 0;
+  bool cuts = false;    // conversions to whole numbers: its bit 59, by set_ctrl
+  float deq_scale = 0;  // what SetDeqScale set
   bool has_deq_scale = false;
   std::optional<uint64_t> dequantization;  // what SetDeqScale set for int16_t
   std::optional<Local> dequantization_table;

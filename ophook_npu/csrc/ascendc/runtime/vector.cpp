@@ -94,6 +94,13 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
     dst.dtype = Dtype::u16, sources = wide;
   }
   if (!has_type(rule, dst.dtype, at)) return c.stop();
+  const bool shifts = code == Op::ShiftLeft || code == Op::ShiftRight;
+  const int64_t bits_of = size_of(dst.dtype) * 8;
+  if ((shifts || code == Op::ShiftRightRounded) &&
+      (scalar.whole < 0 || (scalar.whole > bits_of && c.launch.options.architecture != 310)))
+    return c.report(Kind::parameter, rule.name, at,
+                    text("a shift by %lld; allowed: 0 to %lld", static_cast<long long>(scalar.whole),
+                         static_cast<long long>(bits_of)));
   Local as_bits;
   if (code == Op::Not && (dst.dtype == Dtype::f16 || dst.dtype == Dtype::f32)) {
     dst.dtype = dst.dtype == Dtype::f16 ? Dtype::u16 : Dtype::u32;
@@ -118,7 +125,6 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   const bool bits = code == Op::And || code == Op::Or || code == Op::Not;
   Operand parts[4];
   for (int i = 0; i < n; ++i) parts[i] = operands[i], parts[i].size = bits ? 1 : operands[i].size;
-  const bool shifts = code == Op::ShiftLeft || code == Op::ShiftRight;
   Walk walk(op, operands, n, cover);
   walk.apart();
   walk.each([&](const Run& run) {
@@ -337,7 +343,7 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
   }
   // With bit 59 of the control register whole numbers lose what overflows, also those that floats become.
   const Convert wide = conversion(src.dtype, Dtype::i32, mode, c.launch.options.architecture);
-  const bool cuts = c.intrinsic_control >> 59 & 1;
+  const bool cuts = c.cuts;
   const bool narrows = cuts && is_whole(src.dtype) && size_of(dst.dtype) < size_of(src.dtype) && is_whole(dst.dtype);
   walk.each([&](const Run& run) {
     carry(op, operands, 2, run);

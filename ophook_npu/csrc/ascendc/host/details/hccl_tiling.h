@@ -102,8 +102,9 @@ class Mc2CcTilingConfig {
     };
     if (!group_fits_ || !algorithm_fits_) return 1;
     using platform_ascendc::SocVersion;
-    const SocVersion soc = platform_ascendc::PlatformAscendC(platform_ascendc::platform_now()).GetSocVersion();
-    const bool a3 = soc == SocVersion::ASCEND910_93, newer = soc == SocVersion::ASCEND950;
+    const fe::PlatFormInfos* infos = platform_ascendc::platform_now();
+    const SocVersion soc = platform_ascendc::PlatformAscendC(infos).GetSocVersion();
+    const bool a3 = infos->soc.begins("Ascend910_93"), newer = soc == SocVersion::ASCEND950;
     for (const Command& one : kCommands) {
       if (one.command != told_.command) continue;
       if (!(a3 ? one.on_a3 : newer ? one.on_950 : one.on_a2)) break;

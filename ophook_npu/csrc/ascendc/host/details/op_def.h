@@ -1,6 +1,7 @@
 // How an operator project declares its operator: OpDef and OP_ADD, or IMPL_OP_OPTILING and its like.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <iostream>  // tilings use std::cout and std::map, and include nothing for them
 #include <map>
@@ -82,7 +83,7 @@ class OpParamDef {
   OpParamDef& Format(std::vector<ge::Format> given) { return formats = std::move(given), *this; }
   OpParamDef& FormatList(std::vector<ge::Format> given) { return formats = std::move(given), *this; }
   OpParamDef& UnknownShapeFormat(std::vector<ge::Format>) { return *this; }
-  OpParamDef& DataTypeForBinQuery(std::vector<ge::DataType>) { return *this; }
+  OpParamDef& DataTypeForBinQuery(std::vector<ge::DataType> types) { return queried = std::move(types), *this; }
   OpParamDef& FormatForBinQuery(std::vector<ge::Format>) { return *this; }
   OpParamDef& ValueDepend(Option) { return values = true, *this; }
   OpParamDef& ValueDepend(Option, DependScope) { return values = true, *this; }
@@ -93,14 +94,17 @@ class OpParamDef {
   OpParamDef& ScalarList() { return scalar = 2, *this; }
   OpParamDef& To(ge::DataType type) { return to = int(type), *this; }
   OpParamDef& To(const char* other) { return to_of = other, *this; }
-  OpParamDef& InitValue(uint64_t value) { return InitValue(ScalarVar(ScalarType::UINT8, value)); }
+  OpParamDef& InitValue(uint64_t value) {
+    if (value) refused = "InitValue of a number takes 0; ScalarVar has other values (InitValue.md)";
+    return InitValue(ScalarVar(ScalarType::UINT8, uint64_t{0}));
+  }
   OpParamDef& InitValue(const ScalarVar& value) { return initial = {value}, *this; }
   OpParamDef& InitValue(const std::vector<ScalarVar>& each) { return initial = each, *this; }
   OpParamDef& OutputShapeDependOnCompute() { return computed = true, *this; }
   OpParamDef& Follow(const char* other, FollowType what = FollowType::ALL) {
     return follows = other, followed = what, *this;
   }
-  OpParamDef& Version(uint32_t) { return *this; }
+  OpParamDef& Version(uint32_t given) { return version = given, *this; }
   OpParamDef& Comment(const char*) { return *this; }
 
   bool as_other(FollowType what) const { return !follows.empty() && (followed == what || followed == FollowType::ALL); }
@@ -108,12 +112,14 @@ class OpParamDef {
   Text name, follows;
   FollowType followed = FollowType::ALL;
   Option kind = REQUIRED;
-  std::vector<ge::DataType> dtypes;
+  std::vector<ge::DataType> dtypes, queried;  // queried: those whose kernel is taken, where another one's is
   std::vector<ge::Format> formats;
   bool listed = false, values = false, computed = false;
   int scalar = 0, to = -1;  // 1: one, 2: a list
+  uint32_t version = 0;     // of the first of the operator's aclnn functions that takes it
   Text to_of;
   std::vector<ScalarVar> initial;  // one, or one for each of the data types
+  const char* refused = "";
 };
 
 class OpAttrDef {
@@ -139,24 +145,33 @@ class OpAttrDef {
     return ListFloat(), preset.kind = gert::AttrValue::kFloats, preset.reals = std::move(value), *this;
   }
   OpAttrDef& ListBool() { return as("ListBool"); }
+  OpAttrDef& ListBool(std::vector<bool> value) { return ListBool(), preset = gert::AttrValue::of(value), *this; }
   OpAttrDef& ListListInt() { return as("ListListInt"); }
+  OpAttrDef& ListListInt(std::vector<std::vector<int64_t>> value) {
+    return ListListInt(), preset = gert::AttrValue::of(value), *this;
+  }
   OpAttrDef& Comment(const char*) { return *this; }
-  OpAttrDef& Version(uint32_t) { return *this; }
+  OpAttrDef& Version(uint32_t given) { return version = given, *this; }
+  ge::AscendString& GetName() const { return shown = ge::AscendString(name.c_str()), shown; }
+  bool IsRequired() { return required; }
 
   Text name, type;
   bool required = true;
   gert::AttrValue preset;
+  uint32_t version = 0;  // of the first of the operator's aclnn functions that takes it
 
  private:
   OpAttrDef& as(const char* kind) { return type = kind, *this; }
+  mutable ge::AscendString shown;
 };
 
 class OpAICoreConfig {
  public:
   OpAICoreConfig() = default;
   explicit OpAICoreConfig(const char*) {}
-  OpParamDef& Input(const char* name) { return params.emplace_back(new OpParamDef(name)), *params.back(); }
-  OpParamDef& Output(const char* name) { return Input(name); }
+  // What takes the place of the OpDef's for that processor.
+  OpParamDef& Input(const char* name) { return find(inputs, name); }
+  OpParamDef& Output(const char* name) { return find(outputs, name); }
   OpAICoreConfig& DynamicCompileStaticFlag(bool) { return *this; }
   OpAICoreConfig& DynamicFormatFlag(bool) { return *this; }
   OpAICoreConfig& DynamicRankSupportFlag(bool) { return *this; }
@@ -169,15 +184,16 @@ class OpAICoreConfig {
     if (std::string(key) == "opInterface.value") function = value;
     return *this;
   }
-  OpAICoreConfig(const OpAICoreConfig& other) : file(other.file), function(other.function) {}
-  OpAICoreConfig& operator=(const OpAICoreConfig& other) {
-    file = other.file, function = other.function;
-    return *this;
-  }
   Text file, function;
+  std::deque<OpParamDef> inputs, outputs;
 
  private:
-  std::vector<std::unique_ptr<OpParamDef>> params;
+  static OpParamDef& find(std::deque<OpParamDef>& list, const char* name) {
+    for (OpParamDef& each : list)
+      if (each.name == name) return each;
+    list.emplace_back(name);
+    return list.back();
+  }
 };
 
 class OpAICoreDef {
@@ -186,6 +202,7 @@ class OpAICoreDef {
   OpAICoreDef& AddConfig(const char* soc) { return socs.emplace_back(soc), *this; }
   OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig& config) {
     if (!config.file.empty() || !config.function.empty()) kernels.push_back({soc, config.file, config.function});
+    configs.push_back({soc, config});
     return AddConfig(soc);
   }
   // What the graph engine asks before it takes an operator; nothing here calls it.
@@ -203,6 +220,7 @@ class OpAICoreDef {
   gert::OpImplKernelRegistry::TilingKernelFunc tiling = nullptr;
   std::vector<Text> socs;
   std::vector<std::vector<Text>> kernels;  // of a SoC: its source and its function, where the OpDef names them
+  std::vector<std::pair<Text, OpAICoreConfig>> configs;
   bool launches_empty = false;
 };
 
@@ -284,12 +302,34 @@ class OpDef {
   OpMC2Def communication;
   FormatCheckOption formats = FormatCheckOption::DEFAULT;
 
+  // Inputs and outputs become what the config of the processor says of them: of an Atlas A2 or A3 where the OpDef has
+  // one, and else of another than Ascend 950, if there is another.
+  void settle() {
+    const auto rank = [](const Text& soc) {
+      return soc == "ascend910b" ? 0 : soc == "ascend910_93" ? 1 : soc == "ascend950" || soc == "ascend910_95" ? 3 : 2;
+    };
+    int best = 4;
+    for (const Text& soc : core.socs) best = rank(soc) < best ? rank(soc) : best;
+    for (const auto& one : core.configs) {
+      if (rank(one.first) != best) continue;
+      for (const OpParamDef& each : one.second.inputs) find(inputs, each.name.c_str()) = each;
+      for (const OpParamDef& each : one.second.outputs) find(outputs, each.name.c_str()) = each;
+      break;
+    }
+    core.configs.clear();
+  }
+
   // Why it cannot be run here, or "".
   const char* refused() const {
     const bool on_cores = core.tiling || !core.socs.empty();
     if (aicpu.asked && !on_cores)
       return "OpDef::AICPU: that AI CPUs run an OpDef's operator is not simulated; projects with cpu_kernel.h are";
     if (host_cpu.asked && !on_cores) return "OpDef::HostCPU: that the host runs an operator is not simulated";
+    for (const auto& each : outputs) {
+      if (*each->refused) return each->refused;
+      if (each->initial.size() > 1 && each->dtypes.size() > 1 && each->initial.size() != each->dtypes.size())
+        return "InitValue has another number of values than DataType has types (InitValue.md)";
+    }
     if (formats == FormatCheckOption::STRICT)
       return "FormatMatchMode(FormatCheckOption::STRICT) is not simulated: tiling is told FORMAT_ND of every tensor";
     return "";
@@ -310,6 +350,10 @@ class OpDef {
 namespace ophook::host {
 struct OPHOOK_REGISTRY Registration {
   explicit Registration(std::unique_ptr<ops::OpDef> op);
+};
+// A config that a source of its own registers.
+struct OPHOOK_REGISTRY ConfigRegistration {
+  ConfigRegistration(const char* type, const char* soc, ops::OpAICoreConfig (*config)());
 };
 }  // namespace ophook::host
 

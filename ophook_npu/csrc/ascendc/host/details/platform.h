@@ -29,6 +29,7 @@ class PlatformAscendC {
   uint32_t GetCoreNumAiv() const { return has_vector_cores() ? infos_->cube_cores : infos_->vector_cores; }
   uint32_t GetCoreNumVector() const { return has_vector_cores() ? infos_->vector_cores : 0; }
   void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
+    if (type == CoreMemType::FB || type == CoreMemType::BT) return of_architecture(type, size);
     infos_->GetLocalMemSize(fe::LocalMemType(type), size);
     // Of an Atlas A2 or A3 tiling has 256 bytes less: 524032 and 196352 of the 524288 and 196608 in the file. Sources
     // of the vendor's operators name both, and tilings that fill the unified buffer count on it.
@@ -40,8 +41,8 @@ class PlatformAscendC {
   void ReserveLocalMemory(ReservedSize size) { reserved_ = uint64_t{8192} << int(size); }
   // Bytes of a vector register, where a kernel sees these.
   uint32_t GetVecRegLen() const { return GetSocVersion() == SocVersion::ASCEND950 ? 256 : 0; }
+  // An Atlas A3 is told as an A2, which has the same kernels: so its page says.
   SocVersion GetSocVersion() const {
-    if (infos_->soc.begins("Ascend910_93")) return SocVersion::ASCEND910_93;
     if (infos_->soc.begins("Ascend310P")) return SocVersion::ASCEND310P;
     if (infos_->soc.begins("Ascend310B")) return SocVersion::ASCEND310B;
     if (infos_->soc.begins("Ascend950")) return SocVersion::ASCEND950;
@@ -83,6 +84,14 @@ class PlatformAscendC {
  private:
   bool has_both_units() const {
     return GetSocVersion() == SocVersion::ASCEND310P || GetSocVersion() == SocVersion::ASCEND310B;
+  }
+  void of_architecture(CoreMemType type, uint64_t& size) const {
+    const int arch = int(GetCurNpuArch());
+    size = 0;
+#define ARCHITECTURE(cce, npu, socs, both, ub, l1, l0a, l0b, l0c, bt, fb) \
+  if (arch == npu) size = type == CoreMemType::FB ? fb : bt;
+#include "../../architectures.inc"
+#undef ARCHITECTURE
   }
   bool has_vector_cores() const { return GetSocVersion() == SocVersion::ASCEND310P; }
   const fe::PlatFormInfos* infos_;

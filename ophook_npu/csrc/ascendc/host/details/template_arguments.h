@@ -11,10 +11,10 @@
 namespace ophook::host {
 
 struct TemplateArgument {
-  enum Kind { kNumber, kTruth, kDtype, kDatatype, kFormat, kCores, kNothing } kind;
+  enum Kind { kNumber, kTruth, kDtype, kDatatype, kFormat, kShared, kCores, kNothing } kind;  // kShared: of cores, too
   Text name;
   unsigned width;                // bits of the key; in a selection 0
-  std::vector<uint64_t> values;  // the last of a datatype or format may be kInput or kOutput and an index
+  std::vector<uint64_t> values;  // of a datatype or format the first kInput or kOutput with an index counts
 };
 constexpr uint64_t kInput = uint64_t{1} << 40, kOutput = uint64_t{1} << 41, kNoKey = ~uint64_t{0};
 using TemplateSelection = std::vector<TemplateArgument>;
@@ -58,6 +58,8 @@ uint64_t template_key(const Templates& of, T... values) {
 #define ASCENDC_TPL_FORMAT_SEL(x, ...) OPHOOK_TPL(kFormat, x, 0, __VA_ARGS__)
 #define ASCENDC_TPL_UINT_SEL(x, ...) OPHOOK_TPL(kNumber, x, 0, __VA_ARGS__)
 #define ASCENDC_TPL_BOOL_SEL(x, ...) OPHOOK_TPL(kTruth, x, 0, __VA_ARGS__)
+#define ASCENDC_TPL_KERNEL_TYPE_DECL(x, ...) OPHOOK_TPL(kShared, x, 8, __VA_ARGS__)
+#define ASCENDC_TPL_SHARED_KERNEL_TYPE_SEL(x, ...) OPHOOK_TPL(kShared, x, 0, __VA_ARGS__)
 #define ASCENDC_TPL_INPUT(index) (::ophook::host::kInput | (index))
 #define ASCENDC_TPL_OUTPUT(index) (::ophook::host::kOutput | (index))
 

@@ -53,8 +53,7 @@ inline AscendC::MmadParams product(uint16_t m, uint16_t k, uint16_t n, uint8_t u
   p.kDirectionAlign = align;
   return p;
 }
-inline void set_image(const asc_l13d_fmatrix_config& config) {
-  ImageSettings& set = *image_settings();
+inline void set_image(Image& set, const asc_l13d_fmatrix_config& config) {
   set.height = config.l1_height, set.width = config.l1_width;
   set.padding[0] = config.padding_left_size, set.padding[1] = config.padding_right_size;
   set.padding[2] = config.padding_top_size, set.padding[3] = config.padding_bottom_size;
@@ -205,7 +204,12 @@ OPHOOK_WITH_SYNC(asc_copy_l12l0b_sparse, ,
                  (dst, src, index, start_index, repeat),
                  ophook::rt::load_sparse(OPHOOK_AT_IN(l0b, dst), OPHOOK_AT_IN(l1, src), OPHOOK_AT_IN(l1, index),
                                          {start_index, repeat, 0, 0, 0, false, 0}, where))
-inline void asc_set_l13d_fmatrix(asc_l13d_fmatrix_config& config) { ophook::c::set_image(config); }
+inline void asc_set_l13d_fmatrix(asc_l13d_fmatrix_config& config) {
+  ophook::c::set_image(*ophook::rt::image_settings(), config);
+}
+inline void asc_set_l13d_fmatrix_b(asc_l13d_fmatrix_config& config) {
+  ophook::c::set_image(ophook::rt::image_settings()->right, config);
+}
 inline void asc_set_l13d_size(uint64_t value, OPHOOK_AT) { AscendC::SetLoadDataBoundary(uint32_t(value), where); }
 inline void asc_set_l13d_rpt(asc_load3d_v2_config& config) {
   ophook::rt::image_settings()->repeat = {uint16_t(config.rpt_stride), uint8_t(config.rpt_time),
@@ -256,6 +260,9 @@ OPHOOK_WITH_SYNC(asc_copy_l0c2l1,
                  const auto p = ophook::c::fixpipe<D>(__func__, OPHOOK_GIVEN, where);
                  ophook::rt::fixpipe_to_l1(OPHOOK_AT_IN(l1, dst), OPHOOK_AT_IN(l0c, src),
                                            AscendC::cube_details::factors_of(p.quantPre), p, where))
+OPHOOK_WITH_SYNC(asc_copy_l0c2l1, template <typename S> requires(ophook::c::one_of<S, float, int32_t>),
+                 (void* dst, S* src, OPHOOK_RESULT), (dst, src, OPHOOK_GIVEN),
+                 ophook::rt::refuse(__func__, "results of 4 bits (void*) are not simulated", where))
 #undef OPHOOK_RESULT
 #undef OPHOOK_GIVEN
 inline void asc_set_l0c_copy_params(uint16_t nd_num, uint16_t src_nd_stride, uint16_t dst_nd_stride) {
@@ -264,8 +271,13 @@ inline void asc_set_l0c_copy_params(uint16_t nd_num, uint16_t src_nd_stride, uin
 // A factor for each column, at an address of the buffer of factors.
 inline void asc_set_l0c2gm_config(uint64_t relu_pre, uint64_t quant_pre, bool enable_unit_flag, OPHOOK_AT) {
   if (relu_pre) return ophook::rt::refuse(__func__, "factors of PReLU are not simulated", where);
-  ophook::rt::fixpipe_settings()->factors = OPHOOK_AT_IN(fb, reinterpret_cast<uint64_t*>(quant_pre));
+  auto& set = *ophook::rt::fixpipe_settings();
+  set.factors = OPHOOK_AT_IN(fb, reinterpret_cast<uint64_t*>(quant_pre));
+  set.address = quant_pre, set.unit_flag = enable_unit_flag;
 }
+inline uint64_t asc_get_l0c2gm_prequant() { return ophook::rt::fixpipe_settings()->address; }
+inline uint64_t asc_get_l0c2gm_relu() { return 0; }
+inline uint64_t asc_get_l0c2gm_unitflag() { return ophook::rt::fixpipe_settings()->unit_flag; }
 inline void asc_set_l0c_copy_prequant(uint64_t config) { AscendC::SetFixpipePreQuantFlag(config); }
 OPHOOK_WITH_SYNC(asc_copy_l12gm, , (void* dst, void* src, OPHOOK_BURSTS),
                  (dst, src, n_burst, len_burst, src_gap, dst_gap),

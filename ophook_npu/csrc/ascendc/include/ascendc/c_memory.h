@@ -243,6 +243,13 @@ OPHOOK_MOVED inline void asc_copy_gm2ub_align(T* dst, T* src, OPHOOK_PADDED, OPH
 OPHOOK_WITH_SYNC(asc_copy_ub2gm_align, OPHOOK_STORED, (T * dst, T* src, uint32_t size), (dst, src, size),
                  ophook::rt::copy_out("asc_copy_ub2gm_align", ophook::c::global(dst), OPHOOK_LOCAL(src),
                                       {1, size, 0, 0}, true, where))
+OPHOOK_STORED inline void asc_copy_ub2gm_align(T* dst, T* src, OPHOOK_PADDED, OPHOOK_AT) {
+  if (left_padding_num || right_padding_num)
+    return ophook::rt::refuse("asc_copy_ub2gm_align", "of what fills up pieces in device memory no page says more",
+                              where);
+  ophook::rt::copy_out("asc_copy_ub2gm_align", ophook::c::global(dst), OPHOOK_LOCAL(src),
+                       {n_burst, len_burst, uint64_t(src_gap) * 32, uint64_t(dst_gap) * 32}, true, where);
+}
 
 #undef OPHOOK_AXPY
 #undef OPHOOK_B16_B32

@@ -254,20 +254,12 @@ inline void set_atomic_add() { ophook::rt::atomic(1, ophook::rt::Dtype::other); 
 inline void set_atomic_max() { ophook::rt::atomic(2, ophook::rt::Dtype::other); }
 inline void set_atomic_min() { ophook::rt::atomic(3, ophook::rt::Dtype::other); }
 
-// ---- the control register: 0 when a kernel begins; how products round factors of float (46, 47), and whether
-// conversions cut what overflows (59) ----
-inline uint64_t get_ctrl() { return ophook::rt::intrinsic_control(); }
-inline void set_ctrl(uint64_t value, OPHOOK_AT) {
-  constexpr uint64_t kRounds = uint64_t{1} << 46, kTies = uint64_t{1} << 47, kCuts = uint64_t{1} << 59;
-  if (value & ~(kRounds | kTies | kCuts))
-    return ophook::rt::refuse("set_ctrl", "of the control register only bits 46, 47 and 59 are simulated", where);
-  ophook::rt::intrinsic_control() = value;
-  ophook::rt::set_hf32(value & kRounds);
-  ophook::rt::set_hf32_ties(value & kTies ? ophook::rt::Ties::to_zero : ophook::rt::Ties::to_even);
-}
+// ---- the control register: which of its bits, runtime/control.cpp says ----
+inline uint64_t get_ctrl() { return ophook::rt::control_register(); }
+inline void set_ctrl(uint64_t value, OPHOOK_AT) { ophook::rt::set_control_register("set_ctrl", value, where); }
 
 // ---- between cores: who meets (mode) and which flag are bits of a number ----
-inline void set_ffts_base_addr(uint64_t) {}  // where the device keeps those flags: here they are the runtime's
+inline void set_ffts_base_addr(uint64_t config) { ophook::rt::flags_address() = int64_t(config); }
 inline void ffts_cross_core_sync(pipe_t pipe, uint64_t config, OPHOOK_AT) {
   ophook::rt::cross_set(int(config >> 4 & 3), ophook::rt::Pipe(int(pipe)), int(config >> 8 & 15), where);
 }

@@ -267,7 +267,7 @@ struct Image {
   uint8_t padding[4] = {0, 0, 0, 0};
 };
 struct ImageSettings : Image {
-  Image right;            // FMATRIX_B, which intrinsics alone use
+  Image right;            // FMATRIX_B, which img2colv2 alone reads
   uint64_t value = 0;     // its bits
   uint32_t boundary = 0;  // bytes of L1 after which it begins again; 0: none
   AscendC::LoadDataRepeatParam repeat;
@@ -284,6 +284,8 @@ OPHOOK_RT void fixpipe_to_l1(Local to, Local from, const Local* scales, const As
 struct FixpipeSettings {
   uint64_t factor = 0;
   Local factors;
+  uint64_t address = 0;  // of those, and a flag: what asc_set_l0c2gm_config was given
+  bool unit_flag = false;
   uint16_t matrices = 1, src_matrix = 0, dst_matrix = 0;
 };
 OPHOOK_RT FixpipeSettings* fixpipe_settings();  // the running core's

@@ -106,7 +106,9 @@ OPHOOK_RT void set_deq_scale(float scale);
 // Bits of the core's control register; no value: what is usual. And the flags of saturation on Atlas A2 and A3.
 OPHOOK_RT void set_control(const char* call, int first, int last, const int64_t* value, At at);
 OPHOOK_RT int64_t control(const char* call, int first, int last, At at);
-OPHOOK_RT uint64_t& intrinsic_control();
+OPHOOK_RT int64_t& flags_address();  // of the flags between cores, as the kernel says it: no one reads it here
+OPHOOK_RT uint64_t control_register();
+OPHOOK_RT void set_control_register(const char* call, uint64_t value, At at);
 OPHOOK_RT void saturation(bool of_casts, bool on, At at);
 OPHOOK_RT bool saturation(bool of_casts);
 OPHOOK_RT void set_dequantization(uint64_t parameters);                      // of all elements

@@ -9,8 +9,8 @@
 using std::abs;  // kernels call it without a namespace for floats, of which C's own makes whole numbers
 
 // The compiler's: x with one bit cleared or set.
-__aicore__ inline uint64_t sbitset0(uint64_t x, int64_t bit) { return x & ~(uint64_t{1} << bit); }
-__aicore__ inline uint64_t sbitset1(uint64_t x, int64_t bit) { return x | uint64_t{1} << bit; }
+__aicore__ inline uint64_t sbitset0(uint64_t x, int64_t bit) { return x & ~(uint64_t{1} << (bit & 63)); }
+__aicore__ inline uint64_t sbitset1(uint64_t x, int64_t bit) { return x | uint64_t{1} << (bit & 63); }
 
 namespace AscendC {
 

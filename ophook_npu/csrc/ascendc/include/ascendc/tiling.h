@@ -2,6 +2,8 @@
 // side registered; it is included before the kernel.
 #pragma once
 
+#include <tuple>
+
 #include "runtime.h"
 
 namespace ophook::rt {
@@ -11,6 +13,16 @@ T tiling_data(const void* from, const char* name, At at = At::here()) {
   copy_tiling(&data, from, sizeof(T), name, at);
   return data;
 }
+// The prelude has ophook_tiling_by_key where keys have structures of their own.
+template <typename T>
+T tiling_data_by_key(const void* from, const char* name, At at = At::here()) {
+  const auto read = [&](void* own, size_t bytes, const char* of) { copy_tiling(own, from, bytes, of, at); };
+  if constexpr (requires(T& to) { ophook_tiling_by_key(uint64_t{}, to, read); }) {
+    T to{};
+    if (ophook_tiling_by_key(tiling_key(), to, read)) return to;
+  }
+  return tiling_data<T>(from, name, at);
+}
 template <typename T, size_t count>
 void copy_array(T (&to)[count], const T (&from)[count]) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i];
@@ -19,7 +31,8 @@ void copy_array(T (&to)[count], const T (&from)[count]) {
 
 #define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) type name = ::ophook::rt::tiling_data<type>(tiling, #type)
 #ifndef GET_TILING_DATA  // unit tests of kernels bring their own
-#define GET_TILING_DATA(name, tiling) GET_TILING_DATA_WITH_STRUCT(OphookDefaultTiling, name, tiling)
+#define GET_TILING_DATA(name, tiling) \
+  OphookDefaultTiling name = ::ophook::rt::tiling_data_by_key<OphookDefaultTiling>(tiling, "OphookDefaultTiling")
 #endif
 #define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
   auto name = ::ophook::rt::tiling_data<type>(tiling, #type).member
@@ -54,6 +67,16 @@ void copy_array(T (&to)[count], const T (&from)[count]) {
 #else
 #define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(type >= 0, #type)
 #endif
+
+// What a graph compiler may take of a kernel to make one of several (a SuperKernel): none does here, so that the kernel
+// itself runs.
+namespace sk {
+struct SkSystemArgs;
+}
+#define __sk__
+#define SK_BIND(kernel, capability, ...)                                        \
+  static_assert(std::tuple_size_v<decltype(std::make_tuple(__VA_ARGS__))> <= 4, \
+                "SK_BIND: up to four functions (SK_BIND.md)")
 
 enum KernelMetaType {
   KERNEL_TYPE_AIV_ONLY,

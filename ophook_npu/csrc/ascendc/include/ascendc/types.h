@@ -151,7 +151,7 @@ OPHOOK_NOT_COMPUTED(!=)
 
 struct int4b_t {
   int4b_t() = default;
-  constexpr explicit int4b_t(int value) : bits(static_cast<int8_t>(value)) {}
+  constexpr int4b_t(int value) : bits(static_cast<int8_t>(value)) {}
   int8_t bits;
 };
 // A constant structure from its bytes: how a kernel that is compiled ahead of time has its tiling (AOT compilation).

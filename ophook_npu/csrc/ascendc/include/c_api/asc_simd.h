@@ -80,7 +80,9 @@ OPHOOK_AFTER(asc_sync_mte3, MTE3)
 #if __NPU_ARCH__ != 3510
 OPHOOK_CROSS(inter, 0)
 OPHOOK_CROSS(subblock, 1)
-inline void asc_set_ffts_base_addr(uint64_t) {}  // where the device keeps those flags: here they are the runtime's
+// Where the device keeps those flags: here they are the runtime's.
+inline void asc_set_ffts_base_addr(uint64_t config) { ophook::rt::flags_address() = int64_t(config); }
+inline int64_t asc_get_ffts_base_addr() { return ophook::rt::flags_address(); }
 #endif
 OPHOOK_CROSS(block, 2)
 #undef OPHOOK_CROSS
@@ -124,6 +126,11 @@ inline void OPHOOK_CONFIG(uint16_t type, uint16_t op, OPHOOK_AT) {
 inline void asc_get_store_atomic_config(asc_store_atomic_config& config) {
   AscendC::GetStoreAtomicConfig(config.atomic_type, config.atomic_op);
 }
+#if __NPU_ARCH__ != 3510  // what the scalar unit reads of the unified buffer is here as new as the buffer
+inline void asc_ub_dcci_single(void*) {}
+inline void asc_dcci_entire_ub() {}
+#endif
+inline void asc_dcci_entire_atomic(OPHOOK_AT) { ophook::rt::cache_clean({}, true, where); }
 inline void asc_dcci_entire_all(OPHOOK_AT) { ophook::rt::cache_clean({}, true, where); }
 inline void asc_dcci_entire_out(OPHOOK_AT) { ophook::rt::cache_clean({}, true, where); }
 inline void asc_datacache_preload(uint64_t*, int64_t) {}
@@ -132,6 +139,12 @@ inline int64_t asc_get_icache_preload_status() { return 0; }
 
 // ---- the core ----
 inline void asc_init() {}
+#if __NPU_ARCH__ != 3510
+inline int64_t asc_get_ctrl() { return int64_t(get_ctrl()); }
+inline void asc_set_ctrl(uint64_t config, OPHOOK_AT) {
+  ophook::rt::set_control_register("asc_set_ctrl", config, where);
+}
+#endif
 inline int64_t asc_get_block_idx() { return ophook::rt::block_index(); }
 inline int64_t asc_get_block_num() { return ophook::rt::block_count(); }
 inline int64_t asc_get_sub_block_id() { return ophook::rt::sub_block_index(); }
@@ -141,8 +154,8 @@ inline int64_t asc_get_program_counter() { return AscendC::GetProgramCounter(); 
 inline uint64_t asc_get_phy_buf_addr(uint64_t offset) { return ophook::rt::local_base() + offset; }
 
 // ---- scalars ----
-inline uint64_t asc_clear_nthbit(uint64_t bits, int64_t idx) { return bits & ~(uint64_t{1} << idx); }
-inline uint64_t asc_set_nthbit(uint64_t bits, int64_t idx) { return bits | uint64_t{1} << idx; }
+inline uint64_t asc_clear_nthbit(uint64_t bits, int64_t idx) { return sbitset0(bits, idx); }
+inline uint64_t asc_set_nthbit(uint64_t bits, int64_t idx) { return sbitset1(bits, idx); }
 inline int64_t asc_clz(uint64_t value_in) { return AscendC::CountLeadingZero(value_in); }
 #if __NPU_ARCH__ == 3510
 // A number of its own, rounded; and one into device memory past the cache.

@@ -6,3 +6,12 @@
 
 #define ASCENDC_TPL_ARGS_DECL(...) static_assert(true)
 #define ASCENDC_TPL_SEL(...) static_assert(true)
+// What a parameter for the kind of cores is compared with.
+enum : uint8_t {
+  ASCENDC_TPL_AIV_ONLY,
+  ASCENDC_TPL_AIC_ONLY,
+  ASCENDC_TPL_MIX_AIV_1_0,
+  ASCENDC_TPL_MIX_AIC_1_0,
+  ASCENDC_TPL_MIX_AIC_1_1,
+  ASCENDC_TPL_MIX_AIC_1_2
+};
