@@ -144,6 +144,22 @@ SigmoidCrossEntropyWithLogitsGradV2(x, y, g, w, p) | x=f(3, 4), y=f(3, 4).sigmoi
 DepthwiseConv2DBackpropInput(s, w.transpose(0, 1).contiguous(), g, strides=[1, 1, 2, 2], pads=[1, 1, 0, 0], data_format="NCHW") | s=torch.tensor([2, 3, 6, 7]), x=f(2, 3, 6, 7), w=f(3, 1, 3, 3), g=f(2, 3, 3, 3) | back(lambda x: F.conv2d(x, w, None, 2, (1, 0), groups=3), g, x)
 AddLayerNormGrad(g, x, y, r, m, w) | x=f(3, 4), y=f(3, 4), w=f(4), g=f(3, 4), m=f(3, 1), r=f(3, 1) | added(g, x + y, m, r, w)
 ArgMaxGrad(x, k, u, dimension=0) | x=f(3, 4), k=torch.tensor([0, 2, 1, 1], dtype=torch.int32), u=f(4) | x.scatter(0, k[None].long(), u[None])
+BiasAdd(x, b) | x=f(2, 4, 5, 3), b=f(3) | x + b
+BiasAdd(x, b, data_format="NCDHW") | x=h(2, 3, 4, 5, 2), b=h(3) | x + b.view(3, 1, 1, 1)
+Relu6(x) | x=4 * f(3, 4) | F.relu6(x)
+Relu6(x) | x=3 * i(3, 4).int() | F.relu6(x)
+Relu6Grad(g, x) | g=f(3, 4), x=4 * f(3, 4) | back(F.relu6, g, x)
+ReduceStd(x, dim=[1], keepdim=True) | x=f(3, 4) | torch.std_mean(x, 1, keepdim=True)
+ReduceStd(x, unbiased=False) | x=f(3, 4) | torch.std_mean(x, correction=0)
+LpNorm(x, p=3, axes=[0]) | x=f(3, 4) | x.norm(3, 0)
+LpNorm(x, p=2147483647, keepdim=True) | x=f(3, 4) | x.abs().amax((0, 1), keepdim=True)
+L2Loss(x) | x=f(3, 4) | (x * x).sum() / 2
+L2Normalize(x, axis=[1]) | x=f(3, 4) | F.normalize(x, dim=1)
+L2Normalize(x, axis=[0], eps=9.0) | x=f(3, 4) | x / (x * x).sum(0).clamp_min(9).sqrt()
+L2NormalizeGrad(x, F.normalize(x, dim=1), g, dim=[1]) | x=f(3, 4), g=f(3, 4) | back(lambda x: F.normalize(x, dim=1), g, x)
+SigmoidCrossEntropyWithLogits(x, y) | x=f(3, 4), y=f(3, 4).sigmoid() | F.binary_cross_entropy_with_logits(x, y, reduction="none")
+SigmoidCrossEntropyWithLogitsGrad(x, y, g) | x=f(3, 4), y=f(3, 4).sigmoid(), g=f(3, 4) | back(lambda x: F.binary_cross_entropy_with_logits(x, y, reduction="none"), g, x)
+SparseSoftmaxCrossEntropyWithLogits(x, k) | x=f(3, 4), k=torch.tensor([0, 3, 1]) | (F.cross_entropy(x, k, reduction="none"), x.softmax(1) - F.one_hot(k, 4))
 """  # noqa: E501
 
 

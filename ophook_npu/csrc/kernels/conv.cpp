@@ -61,6 +61,13 @@ at::Tensor convolution_backward_input(const at::Tensor& grad, at::IntArrayRef si
   return convolution_backward(grad, at::zeros(sizes), weight, {}, how, {true, false, false}).x;
 }
 
+at::Tensor convolution_backward_input_padded(const at::Tensor& grad, at::IntArrayRef sizes, const at::Tensor& weight,
+                                             const Convolution& how, const Dims& more) {
+  Dims whole = sizes.vec();
+  for (size_t i = 0; i < more.size(); ++i) whole[sizes.size() - 1 - i / 2] += more[i];
+  return unpadded(convolution_backward_input(grad, whole, weight, how), more);
+}
+
 at::Tensor convolution_backward_weight(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef sizes,
                                        const Convolution& how) {
   return convolution_backward(grad, x, at::zeros(sizes), {}, how, {false, true, false}).weight;

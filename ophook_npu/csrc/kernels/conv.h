@@ -25,6 +25,9 @@ ConvolutionGradients convolution_backward(const at::Tensor& grad, const at::Tens
 // The same without one of the two, of which only the shape is read.
 at::Tensor convolution_backward_input(const at::Tensor& grad, at::IntArrayRef sizes, const at::Tensor& weight,
                                       const Convolution& how);
+// Of one that was padded by `more` first, as padded() has it.
+at::Tensor convolution_backward_input_padded(const at::Tensor& grad, at::IntArrayRef sizes, const at::Tensor& weight,
+                                             const Convolution& how, const Dims& more);
 at::Tensor convolution_backward_weight(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef sizes,
                                        const Convolution& how);
 

@@ -113,6 +113,12 @@ ModulateGradients modulate_backward(const at::Tensor& grad, const at::Tensor& x,
   return {scale.defined() ? slope.mul(for_rows(scale, x)) : slope, slope.mul(wide(x)).sum(1), slope.sum(1)};
 }
 
+LossAndGradient softmax_cross_entropy_of_classes(const at::Tensor& features, const at::Tensor& classes) {
+  const at::Tensor x = wide(features), of = indices_below(x.size(1), classes).unsqueeze(1);
+  const at::Tensor chances = at::log_softmax(x, 1), ones = at::ones(of.sizes(), x.options());
+  return {chances.gather(1, of).neg().squeeze(1), at::exp(chances).scatter_add(1, of, ones.neg())};
+}
+
 LossAndGradient softmax_cross_entropy(const at::Tensor& features, const at::Tensor& labels) {
   auto logarithms = at::log_softmax(wide(features), -1);
   return {logarithms.mul(wide(labels)).sum(-1).neg(), logarithms.exp().sub(wide(labels))};

@@ -48,5 +48,6 @@ struct LossAndGradient {
 };
 // For each row of features; the labels are probabilities.
 LossAndGradient softmax_cross_entropy(const at::Tensor& features, const at::Tensor& labels);
+LossAndGradient softmax_cross_entropy_of_classes(const at::Tensor& features, const at::Tensor& classes);
 
 }  // namespace sim::kernels

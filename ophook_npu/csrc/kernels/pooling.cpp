@@ -156,6 +156,64 @@ at::Tensor maxima_padded(const at::Tensor& x, const Window& w) {
   return at::max_pool2d(at::constant_pad_nd(numbers, pads, least), sizes, steps).to(x.scalar_type());
 }
 
+// As at::constant_pad_nd has it: the last axis first.
+static Dims pads_of(const Frame& frame, bool over = true) {
+  Dims out;
+  for (size_t i = frame.before.size(); i-- > 0;)
+    out.insert(out.end(), {frame.before[i], frame.behind[i] + (over ? frame.over[i] : 0)});
+  return out;
+}
+static Dims cut(Dims pads) {
+  for (int64_t& each : pads) each = -each;
+  return pads;
+}
+static at::Tensor sums(const at::Tensor& x, const Window& w) {
+  return w.dims == 3 ? at::avg_pool3d(x, w.size, w.stride, 0, false, true, 1)
+                     : at::avg_pool2d(x, w.size, w.stride, 0, false, true, 1);
+}
+// How many elements each window has.
+static at::Tensor counts(at::IntArrayRef sizes, const Window& w, const Frame& frame, bool count_padding) {
+  Dims one(sizes.size(), 1);
+  std::copy(sizes.end() - w.dims, sizes.end(), one.end() - w.dims);
+  Frame over{Dims(size_t(w.dims), 0), Dims(size_t(w.dims), 0), frame.over};
+  const at::Tensor inside = at::constant_pad_nd(at::ones(one), pads_of(frame, false), count_padding ? 1 : 0);
+  return sums(at::constant_pad_nd(inside, pads_of(over)), w);
+}
+
+at::Tensor average_framed(const at::Tensor& x, const Window& w, const Frame& frame, bool count_padding,
+                          int64_t divisor) {
+  const at::Tensor total = sums(at::constant_pad_nd(wide(x), pads_of(frame)), w);
+  return divisor ? total.div(divisor) : total.div(counts(x.sizes(), w, frame, count_padding));
+}
+at::Tensor average_framed_backward(const at::Tensor& grad, at::IntArrayRef sizes, const Window& w, const Frame& frame,
+                                   bool count_padding, int64_t divisor) {
+  const Dims pads = pads_of(frame);
+  const at::Tensor slope = wide(grad), x = at::constant_pad_nd(at::empty(sizes, slope.options()), pads);
+  const at::Tensor each = divisor ? slope.div(divisor) : slope.div(counts(sizes, w, frame, count_padding));
+  const auto run = w.dims == 3 ? at::avg_pool3d_backward : at::avg_pool2d_backward;
+  return at::constant_pad_nd(run(each, x, w.size, w.stride, Dims{0}, false, true, 1), cut(pads));
+}
+
+static at::Tensor framed_by_least(const at::Tensor& x, const Frame& frame) {
+  const at::Tensor numbers = at::isFloatingType(x.scalar_type()) ? wide(x) : x.to(at::kDouble);
+  return at::constant_pad_nd(numbers, pads_of(frame), -std::numeric_limits<double>::infinity());
+}
+static Maxima framed_maxima(const at::Tensor& framed, const Window& w) {
+  const auto run = w.dims == 3 ? at::max_pool3d_with_indices : at::max_pool2d_with_indices;
+  auto [y, places] = run(framed, w.size, w.stride, Dims{0}, w.dilation, false);
+  return {y, places};
+}
+at::Tensor maxima_framed(const at::Tensor& x, const Window& w, const Frame& frame) {
+  return framed_maxima(framed_by_least(x, frame), w).y.to(x.scalar_type());
+}
+at::Tensor maxima_framed_backward(const at::Tensor& grad, const at::Tensor& x, const Window& w, const Frame& frame) {
+  const at::Tensor whole = framed_by_least(x, frame), slope = grad.to(whole.scalar_type());
+  const auto back = w.dims == 3 ? at::max_pool3d_with_indices_backward : at::max_pool2d_with_indices_backward;
+  const at::Tensor places = framed_maxima(whole, w).places;
+  return at::constant_pad_nd(back(slope, whole, w.size, w.stride, Dims{0}, w.dilation, false, places),
+                             cut(pads_of(frame)));
+}
+
 at::Tensor cubic(const at::Tensor& x, const Resizing& how) {
   return at::upsample_bicubic2d(wide(x), how.size, how.corners, how.first, how.second);
 }

@@ -54,4 +54,17 @@ at::Tensor maxima_backward_masked(const at::Tensor& grad, const at::Tensor& x, c
 Dims padded_maxima_sizes(at::IntArrayRef x, const Window& window);
 at::Tensor maxima_padded(const at::Tensor& x, const Window& window);
 
+// Padded by other amounts in front of each axis and behind it, and by `over` more that no average counts. The window
+// has neither a padding nor a ceil_mode of its own.
+struct Frame {
+  Dims before, behind, over;
+};
+at::Tensor average_framed(const at::Tensor& x, const Window& window, const Frame& frame, bool count_padding,
+                          int64_t divisor);
+at::Tensor average_framed_backward(const at::Tensor& grad, at::IntArrayRef sizes, const Window& window,
+                                   const Frame& frame, bool count_padding, int64_t divisor);
+at::Tensor maxima_framed(const at::Tensor& x, const Window& window, const Frame& frame);
+at::Tensor maxima_framed_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window,
+                                  const Frame& frame);
+
 }  // namespace sim::kernels

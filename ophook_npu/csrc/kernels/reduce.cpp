@@ -76,6 +76,19 @@ at::Tensor norm(const at::Tensor& x, double p, const Dims& dims, bool keep_dims,
   return at::linalg_vector_norm(x, p, dims, keep_dims).clamp_min(least);
 }
 
+static at::Tensor root_of_squares(const at::Tensor& x, const Dims& dims, double least) {
+  return at::sqrt(at::sum(at::square(wide(x)), dims, true).clamp_min(least));
+}
+at::Tensor l2_normalized(const at::Tensor& x, const Dims& dims, double least) {
+  return at::div(wide(x), root_of_squares(x, dims, least));
+}
+at::Tensor l2_normalized_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& y, const Dims& dims,
+                                  double least) {
+  const at::Tensor slope = wide(grad), along_y = at::sum(slope * wide(y), dims, true);
+  return at::div(slope - wide(y) * along_y, root_of_squares(x, dims, least));
+}
+at::Tensor half_of_squares(const at::Tensor& x) { return at::sum(at::square(wide(x))).div(2); }
+
 static bool has_root(double p) { return !std::isinf(p) && p != 0; }
 
 at::Tensor power_sum(const at::Tensor& x, double p, const Dims& dims, bool keep_dims) {

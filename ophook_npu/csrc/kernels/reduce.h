@@ -35,6 +35,11 @@ at::Tensor histogram(const at::Tensor& x, int64_t bins, const at::Scalar& min, c
 // ---- norms: over all dimensions where none is named. At an infinite or a zero order there is no root to take
 // ---------
 at::Tensor norm(const at::Tensor& x, double p, const Dims& dims, bool keep_dims, double least);
+// By the root of the sum of squares, or of `least` where that is more.
+at::Tensor l2_normalized(const at::Tensor& x, const Dims& dims, double least);
+at::Tensor l2_normalized_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& y, const Dims& dims,
+                                  double least);
+at::Tensor half_of_squares(const at::Tensor& x);
 at::Tensor power_sum(const at::Tensor& x, double p, const Dims& dims, bool keep_dims);  // the norm to the power of p
 at::Tensor norm_of_power_sum(const at::Tensor& sum, double p, double least);
 // Of the distances of each row of x1 to each row of x2, all spread out as (…, rows 1, rows 2, columns).

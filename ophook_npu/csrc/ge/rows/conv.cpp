@@ -6,16 +6,44 @@
 namespace sim::ge_table {
 namespace {
 
+// What both sides of each axis are padded by, and what one of them is padded by beyond that, as at::constant_pad_nd has
+// it: the last axis first.
+struct Padding {
+  Dims both, more;
+  int64_t total(size_t axis) const {
+    const size_t at = more.size() - 2 * axis;
+    return 2 * both[axis] + (more.empty() ? 0 : more[at - 2] + more[at - 1]);
+  }
+};
+Padding padding_of(const Call& call, size_t axes) {
+  const Dims pads = call.integers("pads");
+  if (pads.size() != 2 * axes) throw Refused(c10::str("pads needs ", 2 * axes, " values, it has ", pads.size()));
+  Padding out;
+  bool even = true;
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t before = pads[2 * i], behind = pads[2 * i + 1], least = std::min(before, behind);
+    if (least < 0) throw Refused(c10::str("pads=", pads, "; allowed: from 0 on"));
+    even = even && before == behind;
+    out.both.push_back(least);
+    out.more.insert(out.more.begin(), {before - least, behind - least});
+  }
+  if (even) out.more.clear();
+  return out;
+}
+Dims sides(const Call& call) { return padding_of(call, call.integers("pads").size() / 2).more; }
+
 kernels::Convolution geometry(const Call& call, size_t axes, bool transposed = false) {
   call.only("data_format", axes == 2 ? "NCHW" : "NCDHW");
-  return {spatial(call, axes, "strides", 1),        equal_pads(call, axes),
+  return {spatial(call, axes, "strides", 1),        padding_of(call, axes).both,
           spatial(call, axes, "dilations", 1),      transposed,
           spatial(call, axes, "output_padding", 0), call.integer("groups")};
 }
 
 // What a filter gives of x.
-Shape convolved(const kernels::Convolution& g, const Shape& x, const Shape& filter, const Dim& in_channels) {
+Shape convolved(const Call& call, const kernels::Convolution& g, const Shape& x, const Shape& filter,
+                const Dim& in_channels) {
   const size_t axes = g.stride.size();
+  const Padding padding = padding_of(call, axes);
   if (!x || !filter) return std::nullopt;
   const auto shown = [](const Shape& shape) {
     std::string out;
@@ -30,7 +58,7 @@ Shape convolved(const kernels::Convolution& g, const Shape& x, const Shape& filt
   Sizes out = {(*x)[0], (*filter)[0]};
   for (size_t i = 0; i < axes; ++i) {
     const Dim reach = ((*filter)[i + 2] - 1) * g.dilation[i] + 1;
-    const Dim room = (*x)[i + 2] + 2 * g.padding[i] - reach;
+    const Dim room = (*x)[i + 2] + padding.total(i) - reach;
     if (room < 0 || reach < 1) throw Refused("a filter " + shown(filter) + " is larger than " + shown(x));
     out.push_back(room / g.stride[i] + 1);
   }
@@ -48,7 +76,7 @@ template <size_t axes>
 void forward_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   const auto g = geometry(s, axes);
-  const Shape filter = s.shape(1), out = convolved(g, s.shape(0), filter, channels_taken(filter, g.groups));
+  const Shape filter = s.shape(1), out = convolved(s, g, s.shape(0), filter, channels_taken(filter, g.groups));
   bias_fits(s, s.knows("round_mode") ? 3 : 2, out ? (*out)[1] : unknown);
   s.out(s.knows("dtype") ? int32_t(s.integer("dtype")) : s.dtype(0), out);
   if (s.knows("round_mode") && s.complete())
@@ -56,7 +84,8 @@ void forward_rule(Shaper& s) {
 }
 
 at::Tensor quantized(const Args& a) {
-  return kernels::quantized_convolution(a[0], a[1], a[3], a[2], geometry(a, 2)).to(a.out_dtype());
+  return kernels::quantized_convolution(kernels::padded(a[0], sides(a)), a[1], a[3], a[2], geometry(a, 2))
+      .to(a.out_dtype());
 }
 
 // The result's shape, which is one of the three, is an input of its own: where what is convolved stands, the filter and
@@ -66,12 +95,12 @@ void shape_is_given(Shaper& s) {
   const auto g = geometry(s, axes);
   if (s.has(4)) throw Refused("offset_w is not simulated");  // the gradients have three inputs
   const Shape told = shape_from(s, given), by = filter == given ? told : s.shape(filter);
-  require_shape(s, result, convolved(g, of == given ? told : s.shape(of), by, channels_taken(by, g.groups)),
+  require_shape(s, result, convolved(s, g, of == given ? told : s.shape(of), by, channels_taken(by, g.groups)),
                 kConvolved);
   if (filter == 2) bias_fits(s, 3, channels_taken(by, g.groups));
   const Shape small = s.shape(result);
   for (size_t i = 0; filter == 2 && told && by && small && i < axes; ++i) {
-    const Dim rest = (*told)[i + 2] + 2 * g.padding[i] - ((*by)[i + 2] - 1) * g.dilation[i] - 1 -
+    const Dim rest = (*told)[i + 2] + padding_of(s, axes).total(i) - ((*by)[i + 2] - 1) * g.dilation[i] - 1 -
                      ((*small)[i + 2] - 1) * g.stride[i];
     if (rest != g.output_padding[i] || rest < 0)
       throw Refused(c10::str("output_padding ", g.output_padding, " does not give the sizes of input ", given));
@@ -83,7 +112,7 @@ void shape_is_given(Shaper& s) {
 kernels::Convolution depthwise(const Call& call, int64_t channels) {
   call.only("data_format", "NCHW");
   return {spatial(call, 2, "strides", 1),
-          equal_pads(call, 2),
+          padding_of(call, 2).both,
           spatial(call, 2, "dilations", 1),
           false,
           Dims{0, 0},
@@ -94,7 +123,7 @@ Shape of_channels(const Call& s, const kernels::Convolution& g, const Shape& x, 
   if (x->size() != 4 || filter->size() != 4 || (*filter)[0] != 1 || (*filter)[1] % (*x)[1] != 0)
     throw Refused("a filter " + s.describe(1) + " does not fit the channels of its images");
   std::swap((*filter)[0], (*filter)[1]);
-  return convolved(g, x, filter, (*x)[1]);
+  return convolved(s, g, x, filter, (*x)[1]);
 }
 void depthwise_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
@@ -113,7 +142,8 @@ void depthwise_input_rule(Shaper& s) {
 void depthwise_filter_rule(Shaper& s) { s.out(s.dtype(0), all_unknown(shape_from(s, 1))); }
 at::Tensor depthwise_filter(const Args& a) {
   const Dims size = a.need(1);
-  return kernels::convolution_backward_weight(a[2], a[0], {size.at(1), size.at(0), size.at(2), size.at(3)},
+  return kernels::convolution_backward_weight(a[2], kernels::padded(a[0], sides(a)),
+                                              {size.at(1), size.at(0), size.at(2), size.at(3)},
                                               depthwise(a, a[0].size(1)))
       .reshape(a.output(0).sizes());
 }
@@ -180,32 +210,36 @@ Results samples_grad(const Args& a) {
 #define VOLUME "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1,1} groups:Int=1 data_format:String=NDHWC"
 const Family conv_rows = {
     ROW(Conv2D, "x filter bias? offset_w? -> y | " PLANE " offset_x:Int=0", forward_rule<2>,
-        kernels::convolution(a[0], a[1], a[2], geometry(a, 2))),
+        kernels::convolution(kernels::padded(a[0], sides(a)), a[1], a[2], geometry(a, 2))),
     ROW(QuantConv2D, "x filter scale bias? offset? -> y | dtype:Int " PLANE " offset_x:Int=0 round_mode:String=rint",
         forward_rule<2>, quantized(a)),
     ROW(Conv3D, "x filter bias? offset_w? -> y | " VOLUME " offset_x:Int=0", forward_rule<3>,
-        kernels::convolution(a[0], a[1], a[2], geometry(a, 3))),
+        kernels::convolution(kernels::padded(a[0], sides(a)), a[1], a[2], geometry(a, 3))),
     ROW(Conv2DTranspose,
         "input_size x filter bias? offset_w? -> y | " PLANE " output_padding:ListInt={0,0,0,0} offset_x:Int=0",
-        (shape_is_given<2, 0, 0, 2, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 2, true))),
+        (shape_is_given<2, 0, 0, 2, 1>),
+        kernels::unpadded(kernels::convolution(a[1], a[2], a[3], geometry(a, 2, true)), sides(a))),
     ROW(Conv3DTranspose,
         "input_size x filter bias? offset_w? -> y | " VOLUME " output_padding:ListInt={0,0,0,0,0} offset_x:Int=0",
-        (shape_is_given<3, 0, 0, 2, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 3, true))),
+        (shape_is_given<3, 0, 0, 2, 1>),
+        kernels::unpadded(kernels::convolution(a[1], a[2], a[3], geometry(a, 3, true)), sides(a))),
     ROW(DepthwiseConv2D, "x filter bias? offset_w? -> y | " DEPTHWISE " offset_x:Int=0", depthwise_rule,
-        kernels::convolution(a[0], a[1].transpose(0, 1), a[2], depthwise(a, a[0].size(1)))),
+        kernels::convolution(kernels::padded(a[0], sides(a)), a[1].transpose(0, 1), a[2], depthwise(a, a[0].size(1)))),
     ROW(DepthwiseConv2DBackpropInput, "input_size filter out_backprop -> input_grad | " DEPTHWISE, depthwise_input_rule,
-        kernels::convolution_backward_input(a[2], a.output(0).sizes(), a[1].transpose(0, 1),
-                                            depthwise(a, a.output(0).size(1)))),
+        kernels::convolution_backward_input_padded(a[2], a.output(0).sizes(), a[1].transpose(0, 1),
+                                                   depthwise(a, a.output(0).size(1)), sides(a))),
     ROW(DepthwiseConv2DBackpropFilter, "input filter_size out_backprop -> filter_grad | " DEPTHWISE,
         depthwise_filter_rule, depthwise_filter(a)),
     ROW(Conv2DBackpropInput, "input_size filter out_backprop -> y | " PLANE, (shape_is_given<2, 0, 0, 1, 2>),
-        kernels::convolution_backward_input(a[2], a.output(0).sizes(), a[1], geometry(a, 2))),
+        kernels::convolution_backward_input_padded(a[2], a.output(0).sizes(), a[1], geometry(a, 2), sides(a))),
     ROW(Conv3DBackpropInput, "input_size filter out_backprop -> y | " VOLUME, (shape_is_given<3, 0, 0, 1, 2>),
-        kernels::convolution_backward_input(a[2], a.output(0).sizes(), a[1], geometry(a, 3))),
+        kernels::convolution_backward_input_padded(a[2], a.output(0).sizes(), a[1], geometry(a, 3), sides(a))),
     ROW(Conv2DBackpropFilter, "x filter_size out_backprop -> y | " PLANE, (shape_is_given<2, 1, 0, 1, 2>),
-        kernels::convolution_backward_weight(a[2], a[0], a.output(0).sizes(), geometry(a, 2))),
+        kernels::convolution_backward_weight(a[2], kernels::padded(a[0], sides(a)), a.output(0).sizes(),
+                                             geometry(a, 2))),
     ROW(Conv3DBackpropFilter, "x filter_size out_backprop -> y | " VOLUME, (shape_is_given<3, 1, 0, 1, 2>),
-        kernels::convolution_backward_weight(a[2], a[0], a.output(0).sizes(), geometry(a, 3))),
+        kernels::convolution_backward_weight(a[2], kernels::padded(a[0], sides(a)), a.output(0).sizes(),
+                                             geometry(a, 3))),
     ROW(DeformableOffsets, "x offsets -> y | " SAMPLES, samples_rule,
         kernels::deformed_samples(a[0], a[1], sampling(a))),
     {"DeformableOffsetsGrad", "grad x offsets -> grad_x grad_offsets | " SAMPLES, samples_grad_rule, samples_grad},

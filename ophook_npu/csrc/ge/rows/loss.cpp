@@ -16,6 +16,11 @@ Results cross_entropy(const Args& a) {
   return {result.loss, result.gradient};
 }
 
+Results cross_entropy_of_classes(const Args& a) {
+  auto result = kernels::softmax_cross_entropy_of_classes(a[0], a[1]);
+  return {result.loss, result.gradient};
+}
+
 // ---- connectionist temporal classification ----------------------------------------------------------------------
 // op-plugin hands over blank + classes * (length of the longest target); log_alpha is as wide as that length asks for,
 // rounded up to 8.
@@ -122,6 +127,8 @@ Results margin(const Args& a) {
 
 const Family loss_rows = {
     {"SoftmaxCrossEntropyWithLogits", "features labels -> loss backprop", cross_entropy_rule, cross_entropy},
+    {"SparseSoftmaxCrossEntropyWithLogits", "features labels -> loss backprop",
+     pattern<"batch classes, batch -> batch, batch classes">, cross_entropy_of_classes},
     {"CTCLossV2",
      "log_probs targets input_lengths target_lengths -> neg_log_likelihood log_alpha | blank:Int=0 "
      "reduction:String=mean zero_infinity:Bool=false",

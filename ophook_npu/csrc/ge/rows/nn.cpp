@@ -54,6 +54,13 @@ void two_alike(Shaper& s) { s.out(pattern<"*s, *s -> *s">); }
 void three_alike(Shaper& s) { s.out(pattern<"*s, *s, *s -> *s">); }
 
 int64_t channels_of(const Call& call) { return call.text("data_format").starts_with("NC") ? 1 : -1; }
+void bias_rule(Shaper& s) {
+  const Shape x = s.shape(0);
+  require_same_dtype(s, 0, 2);
+  if (x && x->size() < 2) throw Refused("it adds to channels, its input is " + s.describe(0));
+  if (x) require_shape(s, 1, known({(*x)[size_t(wrap(channels_of(s), rank_of(x)))]}), "is not one for each channel");
+  same(s);
+}
 void bias_grad_rule(Shaper& s) {
   const Shape x = s.shape(0);
   s.out(s.dtype(0), known({x ? (*x)[size_t(wrap(channels_of(s), rank_of(x)))] : unknown}));
@@ -64,6 +71,8 @@ void bias_grad_rule(Shaper& s) {
 #define UNARY "x -> y"
 const Family nn_rows = {
     ROW(Relu, UNARY, same, at::relu(a[0])),
+    ROW(Relu6, UNARY, same, at::clamp(a[0], 0, 6)),
+    ROW(Relu6Grad, "gradients features -> backprops", two_alike, at::hardtanh_backward(a[0], a[1], 0, 6)),
     ROW(Sigmoid, UNARY, same, at::sigmoid(a[0])),
     ROW(Gelu, UNARY, same, kernels::gelu(a[0], "tanh")),  // GE's Gelu is the tanh form, whatever torch was asked for
     ROW(GeluV2, "x -> y | approximate:String=none", gelu_rule<same>, kernels::gelu(a[0], a.text("approximate"))),
@@ -121,6 +130,8 @@ const Family nn_rows = {
     ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", two_alike,
         kernels::log_softmax_backward(a[0], a[1], only_axis(a, "axis"))),
 
+    ROW(BiasAdd, "x bias -> y | data_format:String=NHWC", bias_rule,
+        at::add(a[0], along(a[1], a[0], wrap(channels_of(a), a[0].dim())))),
     ROW(BiasAddGrad, "x -> y | data_format:String=NHWC", bias_grad_rule,
         at::sum(wide(a[0]), all_but(a[0], channels_of(a)))),
 };

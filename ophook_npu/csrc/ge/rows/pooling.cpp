@@ -19,35 +19,158 @@ Dim windows(const Dim& size, int64_t kernel, int64_t stride, int64_t pad, int64_
 }
 constexpr const char* kPooled = "is not what its windows leave of the input";
 
-// ---- averages ---------------------------------------------------------------------------------------------------
-void average_attrs(const Call& s) {
-  s.only("data_format", "NCHW");
-  s.only("padding_mode", "CALCULATED");
-  if (s.flag("global_pooling")) throw Refused("global_pooling is not simulated");
+// ---- over planes (axes 2) and volumes (3), padded as an attribute says ----------------------------------------------
+struct Windows {
+  bool behind_space;  // where the channels lie
+  std::string padding;
+  Dims size, stride, dilation, before, behind;  // of the axes of space
+  bool ceil, whole;                             // whole: one over all
+  size_t axis(size_t of_space) const { return of_space + (behind_space ? 1 : 2); }
+};
+
+bool channels_behind(const Call& call, size_t axes) {
+  const std::string format = call.text("data_format");
+  if (format == (axes == 2 ? "NHWC" : "NDHWC")) return true;
+  if (format != (axes == 2 ? "NCHW" : "NCDHW")) throw Refused("data_format='" + format + "' is not simulated");
+  return false;
 }
 
-Shape averaged(const Call& s, Shape shape) {
-  average_attrs(s);
-  const auto kernel = spatial(s, 2, "ksize", 1), strides = spatial(s, 2, "strides", 1), pads = equal_pads(s, 2);
-  if (shape && shape->size() != 4) throw Refused("its images have 4 dimensions, not " + std::to_string(shape->size()));
-  for (size_t i = 0; shape && i < 2; ++i) {
-    Dim& size = (*shape)[i + 2];
-    size = windows(size, kernel[i], strides[i], pads[i], 1, s.flag("ceil_mode"));
+// A value for each axis of space, one for all of them, or one for each dimension.
+Dims along_space(const Call& call, size_t axes, const char* attr) {
+  if (!call.knows(attr)) return Dims(axes, 1);
+  const Dims all = call.integers(attr);
+  if (all.size() == 1) return Dims(axes, all[0]);
+  if (all.size() == axes) return all;
+  const size_t first = channels_behind(call, axes) ? 1 : 2;
+  if (all.size() != axes + 2 || all[0] != 1 || all[first == 1 ? axes + 1 : 1] != 1)
+    throw Refused(c10::str(attr, "=", all, "; allowed: ", axes + 2, " values, 1 for batch and channels"));
+  return {all.begin() + first, all.begin() + first + axes};
+}
+
+Windows windows_of(const Call& call, size_t axes) {
+  Windows out{.behind_space = channels_behind(call, axes), .padding = "CALCULATED"};
+  for (const char* attr : {"padding", "padding_mode"})
+    if (call.knows(attr)) out.padding = call.text(attr);
+  const bool told = call.knows("pads");
+  if (out.padding != "SAME" && out.padding != "VALID" && !(out.padding == "CALCULATED" && told))
+    throw Refused("its padding is '" + out.padding + "'; allowed: SAME, VALID" + (told ? ", CALCULATED" : ""));
+  out.size = along_space(call, axes, "ksize"), out.stride = along_space(call, axes, "strides");
+  out.dilation = along_space(call, axes, "dilation");
+  const Dims pads = out.padding == "CALCULATED" ? call.integers("pads") : Dims(2 * axes, 0);
+  if (pads.size() != 2 * axes) throw Refused(c10::str("pads=", pads, "; allowed: ", 2 * axes, " values"));
+  for (size_t i = 0; i < axes; ++i) out.before.push_back(pads[2 * i]), out.behind.push_back(pads[2 * i + 1]);
+  out.ceil = call.knows("ceil_mode") && call.flag("ceil_mode");
+  out.whole = call.knows("global_pooling") && call.flag("global_pooling");
+  return out;
+}
+
+Dim windows_along(const Windows& w, size_t i, const Dim& size) {
+  if (w.whole) return 1;
+  const int64_t step = w.stride[i], reach = w.dilation[i] * (w.size[i] - 1) + 1, pads = w.before[i] + w.behind[i];
+  if (w.before[i] == w.behind[i] && w.padding != "SAME")
+    return windows(size, w.size[i], step, w.before[i], w.dilation[i], w.ceil);
+  if (w.size[i] < 1 || step < 1 || w.dilation[i] < 1 || w.before[i] < 0 || w.behind[i] < 0 ||
+      std::max(w.before[i], w.behind[i]) >= std::max<int64_t>(reach, 2))
+    throw Refused(c10::str("a window of ", w.size[i], ", a stride of ", step, ", a dilation of ", w.dilation[i],
+                           " and paddings of ", w.before[i], " and ", w.behind[i],
+                           "; allowed: above 0, and paddings below a window"));
+  if (w.padding == "SAME") return (size + (step - 1)) / step;
+  if (reach > size + pads)
+    throw Refused(c10::str("a window of ", w.size[i], " does not fit into a dimension of ", size.size(),
+                           " and paddings of ", w.before[i], " and ", w.behind[i]));
+  const Dim out = (size + pads - reach + (w.ceil ? step - 1 : 0)) / step + 1;
+  const Dim taken = w.ceil && (out - 1) * step >= size + w.before[i] ? out - 1 : out;
+  return taken;
+}
+
+// What an input of these sizes is padded by.
+kernels::Frame frame_of(const Windows& w, at::IntArrayRef sizes) {
+  const Dims none(w.size.size(), 0);
+  kernels::Frame out{.before = w.whole ? none : w.before, .behind = w.whole ? none : w.behind, .over = none};
+  for (size_t i = 0; i < w.size.size() && !w.whole; ++i) {
+    const int64_t size = sizes[w.axis(i)], reach = w.dilation[i] * (w.size[i] - 1) + 1;
+    const int64_t taken = (windows_along(w, i, size).size() - 1) * w.stride[i] + reach;
+    const int64_t rest = std::max<int64_t>(taken - size - w.before[i] - w.behind[i], 0);
+    if (w.padding == "SAME") out.before[i] = rest / 2, out.behind[i] = rest - rest / 2;
+    else out.over[i] = rest;
   }
+  return out;
+}
+kernels::Window window_of(const Windows& w, at::IntArrayRef sizes) {
+  const size_t axes = w.size.size(), first = w.axis(0);
+  return {.dims = int64_t(axes),
+          .size = w.whole ? Dims(sizes.begin() + first, sizes.begin() + first + axes) : w.size,
+          .stride = w.stride,
+          .padding = {},
+          .dilation = w.dilation,
+          .ceil_mode = false};
+}
+
+Shape pooled(const Call& call, size_t axes, Shape shape) {
+  const Windows w = windows_of(call, axes);
+  if (shape && shape->size() != axes + 2)
+    throw Refused(c10::str("its input has ", axes + 2, " dimensions, not ", shape->size()));
+  for (size_t i = 0; shape && i < axes; ++i) (*shape)[w.axis(i)] = windows_along(w, i, (*shape)[w.axis(i)]);
   return shape;
 }
-void average_rule(Shaper& s) { s.out(s.dtype(0), averaged(s, s.shape(0))); }
-
-kernels::Window average_window(const Args& a) {
-  return {2, spatial(a, 2, "ksize", 1), spatial(a, 2, "strides", 1), equal_pads(a, 2), {}, a.flag("ceil_mode")};
+template <size_t axes>
+void pooled_rule(Shaper& s) {
+  s.out(s.dtype(0), pooled(s, axes, s.shape(0)));
 }
-
+template <size_t axes>
 void average_grad_rule(Shaper& s) {
   const Shape of = shape_from(s, 0);
-  require_shape(s, 1, averaged(s, of), kPooled);
+  require_shape(s, 1, pooled(s, axes, of), kPooled);
   s.out(s.dtype(1), of);
 }
+template <size_t axes>
+void maxima_grad_rule(Shaper& s) {
+  const Shape shape = pooled(s, axes, s.shape(0));
+  for (const size_t i : {1, 2}) require_shape(s, i, shape, kPooled);
+  same(s);
+}
 
+bool counts_padding(const Call& call) {
+  return call.knows("exclusive") ? !call.flag("exclusive")
+                                 : call.knows("count_include_pad") && call.flag("count_include_pad");
+}
+int64_t divisor_of(const Call& call) { return call.knows("divisor_override") ? call.integer("divisor_override") : 0; }
+at::Tensor channels_first(const at::Tensor& x, const Windows& w) { return w.behind_space ? x.movedim(-1, 1) : x; }
+at::Tensor channels_back(const at::Tensor& x, const Windows& w) { return w.behind_space ? x.movedim(1, -1) : x; }
+template <size_t axes>
+at::Tensor averages(const Args& a) {
+  const Windows w = windows_of(a, axes);
+  const at::Tensor x = a[0];
+  return channels_back(kernels::average_framed(channels_first(x, w), window_of(w, x.sizes()), frame_of(w, x.sizes()),
+                                               counts_padding(a), divisor_of(a)),
+                       w);
+}
+template <size_t axes>
+at::Tensor averages_grad(const Args& a) {
+  const Windows w = windows_of(a, axes);
+  const at::Tensor like = a.output(0);
+  return channels_back(kernels::average_framed_backward(channels_first(a[1], w), channels_first(like, w).sizes(),
+                                                        window_of(w, like.sizes()), frame_of(w, like.sizes()),
+                                                        counts_padding(a), divisor_of(a)),
+                       w);
+}
+template <size_t axes>
+at::Tensor greatest(const Args& a) {
+  const Windows w = windows_of(a, axes);
+  const at::Tensor x = a[0];
+  return channels_back(kernels::maxima_framed(channels_first(x, w), window_of(w, x.sizes()), frame_of(w, x.sizes())),
+                       w);
+}
+template <size_t axes>
+at::Tensor greatest_grad(const Args& a) {
+  const Windows w = windows_of(a, axes);
+  const at::Tensor x = a[0];
+  return channels_back(kernels::maxima_framed_backward(channels_first(a[2], w), channels_first(x, w),
+                                                       window_of(w, x.sizes()), frame_of(w, x.sizes())),
+                       w);
+}
+
+// ---- adaptive ones -----------------------------------------------------------------------------------------------
 void adaptive_grad_rule(Shaper& s) {
   const Dims before = s.integers("orig_input_shape");
   const Shape grad = s.shape(0);
@@ -69,61 +192,6 @@ void adaptive_rule(Shaper& s) {
     std::copy(size.begin(), size.end(), shape->last(size.size()));
   }
   s.out(s.dtype(0), shape);
-}
-
-// ---- of volumes: attributes have a value for every axis of space, or for batch and channels as well ---------------
-Dims of_volume(const Call& call, const char* attr) {
-  const Dims all = call.integers(attr);
-  if (all.size() == 1) return Dims(3, all[0]);
-  if (all.size() == 3) return all;
-  return spatial(call, 3, attr, 1);
-}
-
-// One that rounds up has windows which hang over: op-plugin pads behind as well, by as much as they do.
-Dims pads_in_front(const Call& call) {
-  const Dims both = call.integers("pads");
-  if (both.size() != 6) throw Refused("pads needs 6 values, it has " + std::to_string(both.size()));
-  return {both[0], both[2], both[4]};
-}
-bool pads_more_behind(const Call& call) {
-  const Dims both = call.integers("pads");
-  return both.size() == 6 && (both[1] > both[0] || both[3] > both[2] || both[5] > both[4]);
-}
-
-Shape of_windows(const Call& s, Shape shape, const Dims& pads, const Dims& dilation, bool ceil) {
-  s.only("data_format", "NCDHW");
-  const auto kernel = of_volume(s, "ksize"), strides = of_volume(s, "strides");
-  if (shape && shape->size() != 5) throw Refused("its volumes have 5 dimensions, not " + std::to_string(shape->size()));
-  for (size_t i = 0; shape && i < 3; ++i)
-    (*shape)[i + 2] = windows((*shape)[i + 2], kernel[i], strides[i], pads[i], dilation[i], ceil);
-  return shape;
-}
-
-Shape averaged_volume(const Call& s, const Shape& of) {
-  return of_windows(s, of, equal_pads(s, 3), {1, 1, 1}, s.flag("ceil_mode"));
-}
-void volume_average_rule(Shaper& s) { s.out(s.dtype(0), averaged_volume(s, s.shape(0))); }
-void volume_average_grad_rule(Shaper& s) {
-  const Shape of = shape_from(s, 0);
-  require_shape(s, 1, averaged_volume(s, of), kPooled);
-  s.out(s.dtype(1), of);
-}
-kernels::Window volume_average(const Args& a) {
-  return {3, of_volume(a, "ksize"), of_volume(a, "strides"), equal_pads(a, 3), {}, a.flag("ceil_mode")};
-}
-
-void volume_max_rule(Shaper& s) {
-  s.only("padding", "CALCULATED");
-  s.out(s.dtype(0), of_windows(s, s.shape(0), pads_in_front(s), of_volume(s, "dilation"), s.flag("ceil_mode")));
-}
-kernels::Window volume_max(const Args& a, const Dims& dilation, bool ceil) {
-  return {3, of_volume(a, "ksize"), of_volume(a, "strides"), pads_in_front(a), dilation, ceil};
-}
-void volume_max_grad_rule(Shaper& s) {
-  s.only("padding", "CALCULATED");
-  const Shape pooled = of_windows(s, s.shape(0), pads_in_front(s), {1, 1, 1}, pads_more_behind(s));
-  for (const size_t i : {1, 2}) require_shape(s, i, pooled, kPooled);
-  same(s);
 }
 
 // ---- maxima -----------------------------------------------------------------------------------------------------
@@ -171,52 +239,43 @@ Results maxima(const Args& a) {
   return {y, places};
 }
 
-kernels::Window max_window_of_plane(const Args& a) {
-  kernels::Window window = average_window(a);
-  window.dilation = {1, 1};
-  return window;
-}
-
 }  // namespace
 
-const Family pooling_rows = {
-    ROW(AvgPoolV2,
-        "x -> y | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED pads:ListInt={0,0,0,0} "
-        "data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false exclusive:Bool=true "
-        "divisor_override:Int=0",
-        average_rule, kernels::average(a[0], average_window(a), !a.flag("exclusive"), a.integer("divisor_override"))),
-    ROW(AdaptiveAvgPool2d, "x -> y | output_size:ListInt", adaptive_rule,
-        kernels::adaptive_average(a[0], a.integers("output_size"))),
-    ROW(AvgPoolV2Grad,
-        "orig_input_shape input_grad -> out_grad | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED "
-        "pads:ListInt={0,0,0,0} data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false "
-        "exclusive:Bool=true divisor_override:Int=0",
-        average_grad_rule,
-        kernels::average_backward(a[1], a.need(0), average_window(a), !a.flag("exclusive"),
-                                  a.integer("divisor_override"))),
-    ROW(AdaptiveAvgPool2dGrad, "input_grad -> output_grad | orig_input_shape:ListInt", adaptive_grad_rule,
-        kernels::adaptive_average_backward(a[0], a.integers("orig_input_shape"))),
-
+#define OF_TWO_PADDINGS "ksize:ListInt strides:ListInt padding:String data_format:String=NHWC"
+#define OF_THREE_PADDINGS                                                                                        \
+  "ksize:ListInt strides:ListInt padding_mode:String=CALCULATED pads:ListInt={0,0,0,0} data_format:String=NCHW " \
+  "global_pooling:Bool=false ceil_mode:Bool=false"
 #define OF_VOLUME "ksize:ListInt strides:ListInt pads:ListInt "
 #define AVERAGE_OF_VOLUME \
   OF_VOLUME "ceil_mode:Bool=false count_include_pad:Bool=true divisor_override:Int=0 data_format:String=NDHWC"
-    ROW(AvgPool3D, "x -> y | " AVERAGE_OF_VOLUME, volume_average_rule,
-        kernels::average(a[0], volume_average(a), a.flag("count_include_pad"), a.integer("divisor_override"))),
-    ROW(AvgPool3DGrad, "orig_input_shape grads -> output | " AVERAGE_OF_VOLUME, volume_average_grad_rule,
-        kernels::average_backward(a[1], a.need(0), volume_average(a), a.flag("count_include_pad"),
-                                  a.integer("divisor_override"))),
+const Family pooling_rows = {
+    ROW(AvgPool, "x -> y | " OF_TWO_PADDINGS, pooled_rule<2>, averages<2>(a)),
+    ROW(AvgPoolGrad, "orig_input_shape input_grad -> out_grad | " OF_TWO_PADDINGS, average_grad_rule<2>,
+        averages_grad<2>(a)),
+    ROW(AvgPoolV2, "x -> y | " OF_THREE_PADDINGS " exclusive:Bool=true divisor_override:Int=0", pooled_rule<2>,
+        averages<2>(a)),
+    ROW(AvgPoolV2Grad,
+        "orig_input_shape input_grad -> out_grad | " OF_THREE_PADDINGS " exclusive:Bool=true divisor_override:Int=0",
+        average_grad_rule<2>, averages_grad<2>(a)),
+    ROW(AvgPool3D, "x -> y | " AVERAGE_OF_VOLUME, pooled_rule<3>, averages<3>(a)),
+    ROW(AvgPool3DGrad, "orig_input_shape grads -> output | " AVERAGE_OF_VOLUME, average_grad_rule<3>,
+        averages_grad<3>(a)),
+    ROW(AdaptiveAvgPool2d, "x -> y | output_size:ListInt", adaptive_rule,
+        kernels::adaptive_average(a[0], a.integers("output_size"))),
+    ROW(AdaptiveAvgPool2dGrad, "input_grad -> output_grad | orig_input_shape:ListInt", adaptive_grad_rule,
+        kernels::adaptive_average_backward(a[0], a.integers("orig_input_shape"))),
+
+    ROW(MaxPool, "x -> y | " OF_TWO_PADDINGS, pooled_rule<2>, greatest<2>(a)),
+    ROW(MaxPoolGrad, "x1 x2 grad -> y | " OF_TWO_PADDINGS, maxima_grad_rule<2>, greatest_grad<2>(a)),
+    ROW(MaxPoolV3, "x -> y | " OF_THREE_PADDINGS, pooled_rule<2>, greatest<2>(a)),
+    ROW(MaxPoolV3Grad, "orig_input orig_output grad -> out_grad | " OF_THREE_PADDINGS, maxima_grad_rule<2>,
+        greatest_grad<2>(a)),
     ROW(MaxPool3D,
         "x -> y | ksize:ListInt strides:ListInt padding:String pads:ListInt={0,0,0,0,0,0} "
         "dilation:ListInt={1,1,1,1,1} ceil_mode:Int=0 data_format:String=NDHWC",
-        volume_max_rule, kernels::maxima(a[0], volume_max(a, of_volume(a, "dilation"), a.flag("ceil_mode"))).y),
+        pooled_rule<3>, greatest<3>(a)),
     ROW(MaxPool3DGrad, "orig_x orig_y grads -> y | " OF_VOLUME "padding:String=SAME data_format:String=NDHWC",
-        volume_max_grad_rule,
-        kernels::maxima_backward_again(a[2], a[0], volume_max(a, {1, 1, 1}, pads_more_behind(a)))),
-
-    ROW(MaxPoolV3,
-        "x -> y | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED pads:ListInt={0,0,0,0} "
-        "data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false",
-        average_rule, kernels::maxima(a[0], max_window_of_plane(a)).y),
+        maxima_grad_rule<3>, greatest_grad<3>(a)),
 
 #define MAX_POOL \
   "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"

@@ -45,6 +45,10 @@ void std_rule(Shaper& s) {
   const Shape out = s.shape(0) ? reduced(s, all_or(s, "dim", s.shape(0)), s.flag("keepdim")) : std::nullopt;
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), out);
 }
+void one_for_all(Shaper& s) {
+  floating(s);
+  s.out(s.dtype(0), Dims{});
+}
 void counted_rule(Shaper& s) {
   const Shape weights = s.shape(2);
   s.match(weights && weights->size() == 1 && weights->back() == 0 ? pattern<"n, *_, _ -> n">
@@ -57,7 +61,8 @@ void variance_rule(Shaper& s) {
   std_rule(s);
 }
 kernels::Deviation deviation(const Args& a) {
-  return kernels::deviation(a[0], a.integers("dim"), a.integer("correction"), a.flag("keepdim"));
+  const int64_t correction = a.knows("correction") ? a.integer("correction") : a.flag("unbiased");
+  return kernels::deviation(a[0], a.integers("dim"), correction, a.flag("keepdim"));
 }
 Results deviation_and_mean(const Args& a) {
   auto [std, mean] = deviation(a);
@@ -149,6 +154,7 @@ const Family reduce_rows = {
     ROW(ReduceLogSumExp, REDUCE, reduce, OVER_AXES(at::logsumexp(x, axes, keep))),
     {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true",
      std_rule, deviation_and_mean},
+    {"ReduceStd", "x -> y1 y2 | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false", std_rule, deviation_and_mean},
     ROW(ReduceStdWithMean,
         "x mean -> y | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false invert:Bool=false epsilon:Float=0.001 "
         "correction:Int=1",
@@ -159,8 +165,15 @@ const Family reduce_rows = {
         variance_rule,
         kernels::variance_from(a[0], a[1], all_or(a, "dim", a.shape(0)),
                                a.flag("unbiased") ? a.integer("correction") : 0, a.flag("keepdim"))),
+    ROW(LpNorm, "x -> y | p:Int=2 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.000000000001", norm_attr,
+        kernels::norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim"), a.real("epsilon"))),
     ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr,
         kernels::norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim"), a.real("epsilon"))),
+    ROW(L2Loss, "x -> y", one_for_all, kernels::half_of_squares(a[0])),
+    ROW(L2Normalize, "x -> y | axis:ListInt={} eps:Float=0.0001", floating,
+        kernels::l2_normalized(a[0], all_or(a, "axis", a.shape(0)), a.real("eps"))),
+    ROW(L2NormalizeGrad, "x y dy -> dx | dim:ListInt={} eps:Float=0.0001", (pattern<"*x, *x, *x -> *x">),
+        kernels::l2_normalized_backward(a[2], a[0], a[1], all_or(a, "dim", a.shape(0)), a.real("eps"))),
     // in two halves: the sum of powers, then the root
     ROW(LpNormReduceV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr,
         kernels::power_sum(a[0], norm_order(a), a.integers("axes"), a.flag("keepdim"))),
@@ -173,9 +186,8 @@ const Family reduce_rows = {
     {"ArgMinWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
      [](const Args& a) { return place_and_value(at::min(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
     {"Sort", "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape,
-     [](const Args& a) {
-       return value_and_place(at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending")));
-     }},
+     [](const Args&
+            a) { return value_and_place(at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending"))); }},
     {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true sort_policy:Int=0", topk_shape,
      [](const Args& a) {
        return value_and_place(at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted")));

@@ -78,7 +78,8 @@ class Call {
   Dims need(size_t input) const;              // the same where they must be known
   std::optional<double> number(size_t input) const;  // of an input with one element
   std::optional<std::vector<at::Scalar>> numbers(size_t input) const;
-  bool knows(const char* attr) const;  // for what rows of several prototypes share
+  bool knows(const char* attr) const;     // for what rows of several prototypes share
+  bool is_whole(const char* attr) const;  // an attribute of the kind Int
   int64_t integer(const char* attr) const;
   double real(const char* attr) const;
   bool flag(const char* attr) const { return integer(attr) != 0; }
@@ -192,7 +193,7 @@ Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);
 Dims equal_pads(const Call& call, size_t axes);
 inline Dims optional_values(const Call& call, size_t input) { return call.has(input) ? call.need(input) : Dims(); }
 inline int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape->size()); }
-double norm_order(const Call& call);    // attribute p
+double norm_order(const Call& call);    // attribute p, a whole number of some types
 Shape all_unknown(const Shape& shape);  // of the same rank
 Shape shape_from(const Shaper& s,
                  size_t input);  // a shape given as an input: its values, or as many unknown dimensions

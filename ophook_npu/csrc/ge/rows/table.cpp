@@ -221,6 +221,10 @@ const ge_attr* Call::given(const char* attr) const {
 bool Call::knows(const char* attr) const {
   return std::any_of(attributes_.begin(), attributes_.end(), [&](const Attribute& one) { return one.name == attr; });
 }
+bool Call::is_whole(const char* attr) const {
+  return std::any_of(attributes_.begin(), attributes_.end(),
+                     [&](const Attribute& one) { return one.name == attr && one.kind == "Int"; });
+}
 const Attribute& Call::otherwise(const char* attr) const {
   for (const Attribute& one : attributes_) {
     if (one.name != attr) continue;
@@ -517,7 +521,7 @@ void one_number(const Call& call, size_t first, size_t last) {
 
 // The greatest and the least int32 stand for an infinite order.
 double norm_order(const Call& call) {
-  const double p = call.real("p");
+  const double p = call.is_whole("p") ? double(call.integer("p")) : call.real("p");
   return std::abs(p) < INT32_MAX ? p : std::copysign(std::numeric_limits<double>::infinity(), p);
 }
 
