@@ -361,30 +361,32 @@ void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At a
 }
 
 void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work,
-           int32_t k, RowShape s, bool largest, bool sorted, bool any_type, At at) {
+           int32_t k, RowShape s, TopKHow how, At at) {
   Operation op(core(), Pipe::V, "TopK", at);
-  if (!any_type && !real(op, src.dtype)) return op.core.stop();
+  if (!how.any_type && !real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
-  if (k < 1 || uint32_t(k) > s.valid || s.width % 32 || s.width > 4096) {
-    op.core.report(
-        Kind::parameter, "TopK", at,
-        text("k is %d, inner %u, n %u; k is 1 to n, inner a multiple of 32 up to 4096", k, s.width, s.valid));
+  if (k < 1 || uint32_t(k) > s.valid || s.width % 32 || s.width > (how.small ? 32 : 4096)) {
+    op.core.report(Kind::parameter, "TopK", at,
+                   text("k is %d, inner %u, n %u; k is 1 to n, inner %s", k, s.width, s.valid,
+                        how.small ? "32 with TOPK_NSMALL" : "a multiple of 32 up to 4096"));
     return;
   }
-  const uint64_t bytes = uint64_t(s.count) * s.width * size,
-                 value_line = (uint64_t(k) * size + kBlock - 1) / kBlock * kBlock,
-                 index_line = (uint64_t(k) * 4 + kBlock - 1) / kBlock * kBlock;
+  const auto line_of = [&](uint32_t each) {
+    return how.small ? uint64_t(k) * each : (uint64_t(k) * each + kBlock - 1) / kBlock * kBlock;
+  };
+  const uint64_t bytes = uint64_t(s.count) * s.width * size, value_line = line_of(size), index_line = line_of(4);
+  const uint64_t given_line = how.small ? s.width * 4ull : 0, given = how.small ? s.count * given_line : s.width * 4ull;
   if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") ||
       !there(op, values, s.count * value_line, "the values") ||
       !there(op, indices, s.count * index_line, "the indices") ||
-      (src_indices && !there(op, *src_indices, s.width * 4ull, "the source's indices")) ||
+      (src_indices && !there(op, *src_indices, given, "the source's indices")) ||
       (finished && !there(op, *finished, s.count, "finishLocal")))
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   scratch(op, work);
   op.reads(src, 0, bytes);
-  if (src_indices) op.reads(*src_indices, 0, s.width * 4ull);
+  if (src_indices) op.reads(*src_indices, 0, given);
   if (finished) op.reads(*finished, 0, s.count);
   const uint64_t line = uint64_t(s.width) * size;
   bool known = true;
@@ -394,16 +396,16 @@ void top_k(Local values, Local indices, Local src, const Local* src_indices, con
   op.writes(indices, 0, s.count * index_line);
   for (uint32_t r = 0; r < s.count; ++r) {
     const uint8_t* from = op.data(src) + r * line;
-    std::vector<uint32_t> order = order_of(src.dtype, from, s.valid, largest, true);
+    std::vector<uint32_t> order = order_of(src.dtype, from, s.valid, how.largest, true);
     order.resize(size_t(k));
-    if (!sorted) std::sort(order.begin(), order.end());  // as they stand in the source
+    if (!how.sorted) std::sort(order.begin(), order.end());  // as they stand in the source
     std::vector<uint8_t> chosen(uint64_t(k) * size);
     const bool over = finished && op.data(*finished)[r];
     uint8_t* to = op.data(indices) + r * index_line;
     for (int32_t i = 0; i < k; ++i) {
       auto index = int32_t(order[size_t(i)]);
       std::memcpy(chosen.data() + uint64_t(i) * size, from + uint64_t(index) * size, size);
-      if (src_indices) std::memcpy(&index, op.data(*src_indices) + index * 4, 4);
+      if (src_indices) std::memcpy(&index, op.data(*src_indices) + r * given_line + index * 4, 4);
       if (over) index = int32_t(s.valid);  // a finished row has an index that is none
       std::memcpy(to + i * 4, &index, 4);
     }

@@ -38,8 +38,13 @@ OPHOOK_RT void fold_rows(const char* call, RowsOp which, bool columns, Local dst
                          RowShape shape, At at);
 // The sum of a[i] ^ b[i], within int16_t.
 OPHOOK_RT void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At at);
+// `small`: results lie one after the other, and each row has indices of its own; else each row of results begins a
+// block, and all rows have the same indices.
+struct TopKHow {
+  bool largest, sorted, any_type, small;
+};
 OPHOOK_RT void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished,
-                     const Local* work, int32_t k, RowShape shape, bool largest, bool sorted, bool any_type, At at);
+                     const Local* work, int32_t k, RowShape shape, TopKHow how, At at);
 OPHOOK_RT void needs_tiling(const char* call, bool there, At at);
 
 }  // namespace ophook::rt
@@ -403,8 +408,7 @@ __aicore__ inline void ReduceXorSum(LocalTensor<T>& dst, const LocalTensor<T>& s
 struct TopKInfo {
   int32_t outter = 1, inner = 0, n = 0;
 };
-// Each row's k values and indices take whole blocks of 32 bytes. The algorithm of an Ascend950 that has all data types
-// needs no tiling.
+// The algorithm of an Ascend950 that has all data types needs no tiling.
 #define OPHOOK_TOP_K(work, ...)                                                                                        \
   template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,                   \
             enum TopKMode topkMode = TopKMode::TOPK_NORMAL, const TopKConfig& config = defaultTopKConfig>              \
@@ -417,12 +421,14 @@ struct TopKInfo {
     static_assert(algorithm_details::configured(&config, &defaultTopKConfig),                                          \
                   "TopK: a configuration is for an Ascend950 alone");                                                  \
     static_assert(type_details::listed<T>("half, float") || radix, "TopK: half, float; all with RADIX_SELECT");        \
+    constexpr bool small = topkMode == TopKMode::TOPK_NSMALL;                                                          \
+    static_assert(!small || !isHasfinish, "TopK: isHasfinish is for TOPK_NORMAL");                                     \
     const auto i = srcIndex.view(), f = finish.view();                                                                 \
     const bool largest = config.order == TopKOrder::UNSET ? isLargest : config.order == TopKOrder::LARGEST;            \
     if (!radix) ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);                                          \
     ophook::rt::top_k(                                                                                                 \
         dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr, isHasfinish ? &f : nullptr, work, k, \
-        {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, largest, config.sorted, radix, at);           \
+        {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, {largest, config.sorted, radix, small}, at);  \
   }
 OPHOOK_TOP_K(advanced_details::Work(tmp), const LocalTensor<uint8_t>& tmp, )
 OPHOOK_TOP_K(nullptr, )

@@ -1,0 +1,40 @@
+// The advanced functions as their pages say it.
+#include "kernel_operator.h"
+using namespace AscendC;
+
+namespace {
+template <typename T>
+void copy_in(const LocalTensor<T>& to, GM_ADDR from, uint32_t count) {
+  GlobalTensor<T> all;
+  all.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(from), count);
+  DataCopy(to, all, count);
+  PipeBarrier<PIPE_ALL>();
+}
+template <typename T>
+void copy_out(GM_ADDR to, const LocalTensor<T>& from, uint32_t count) {
+  GlobalTensor<T> all;
+  all.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(to), count);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(all, from, count);
+}
+}  // namespace
+
+// x: 4 rows of 32, then indices of each. z: the two largest of each row, one after the other, and their indices.
+extern "C" __global__ __aicore__ void top_of_small_rows(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 2048);
+  LocalTensor<float> from = buffer.Get<float>(), to = from[256];
+  LocalTensor<bool> none;
+  TopkTiling tiling{};
+  tiling.allDataSize = 128;
+  TopKInfo info;
+  info.outter = 4, info.inner = info.n = 32;
+  copy_in(from, x, 256);
+  TopK<float, true, false, false, TopKMode::TOPK_NSMALL>(to, to[8].ReinterpretCast<int32_t>(), from,
+                                                         from[128].ReinterpretCast<int32_t>(), none, 2, tiling, info);
+  copy_out(z, to, 16);
+  info.inner = info.n = 64, info.outter = 2;
+  TopK<float, true, false, false, TopKMode::TOPK_NSMALL>(to, to[8].ReinterpretCast<int32_t>(), from,
+                                                         from[128].ReinterpretCast<int32_t>(), none, 2, tiling, info);
+}

@@ -1,0 +1,36 @@
+"""What the pages of the advanced functions say, statement by statement, against numpy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ophook_npu.kernel import Entry, Report
+from ophook_npu.kernel.memory import Block
+from ophook_npu.kernel.source import INPUT, OUTPUT, Argument
+
+SOURCE = Path(__file__).parent / "advanced_pages.cpp"
+RANDOM = np.random.default_rng(7)
+
+
+def run(name: str, x: np.ndarray, size: int, dtype: int = 0) -> tuple[np.ndarray, Report]:
+    result = Block((size,), dtype)
+    result.array(False)[:] = 0
+    arguments = [Argument("x", Block.of(x, name), INPUT), Argument("z", result, OUTPUT)]
+    report = Entry(SOURCE, name=name).run(arguments, 1)
+    return result.array(False), report
+
+
+def told(report: Report) -> list[str]:
+    return [f"{f.kind}: {f.what}" for f in report.findings]
+
+
+def test_top_k_of_rows_of_32() -> None:
+    x = RANDOM.standard_normal((4, 32)).astype(np.float32)
+    indices = RANDOM.permutation(128).astype(np.int32).reshape(4, 32)
+    z, report = run("top_of_small_rows", np.concatenate([x.ravel(), indices.ravel().view(np.float32)]), 16)
+    order = np.argsort(-x, axis=1)[:, :2]
+    assert np.array_equal(z[:8].reshape(4, 2), np.take_along_axis(x, order, 1))
+    assert np.array_equal(z[8:].view(np.int32).reshape(4, 2), np.take_along_axis(indices, order, 1))
+    assert told(report) == ["parameter: k is 2, inner 64, n 64; k is 1 to n, inner 32 with TOPK_NSMALL"]
