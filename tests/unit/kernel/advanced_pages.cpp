@@ -38,3 +38,15 @@ extern "C" __global__ __aicore__ void top_of_small_rows(GM_ADDR x, GM_ADDR z) {
   TopK<float, true, false, false, TopKMode::TOPK_NSMALL>(to, to[8].ReinterpretCast<int32_t>(), from,
                                                          from[128].ReinterpretCast<int32_t>(), none, 2, tiling, info);
 }
+
+// x: 64 of bfloat16_t. z: the first half gated by the second.
+extern "C" __global__ __aicore__ void gated(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 512);
+  LocalTensor<bfloat16_t> from = buffer.Get<bfloat16_t>(), to = from[64];
+  LocalTensor<uint8_t> work = buffer.Get<uint8_t>()[256];
+  copy_in(from, x, 64);
+  ReGlu(to, from, from[32], work, 32);
+  copy_out(z, to, 32);
+}

@@ -34,3 +34,13 @@ def test_top_k_of_rows_of_32() -> None:
     assert np.array_equal(z[:8].reshape(4, 2), np.take_along_axis(x, order, 1))
     assert np.array_equal(z[8:].view(np.int32).reshape(4, 2), np.take_along_axis(indices, order, 1))
     assert told(report) == ["parameter: k is 2, inner 64, n 64; k is 1 to n, inner 32 with TOPK_NSMALL"]
+
+
+def test_a_gate_of_bfloat16() -> None:
+    x = RANDOM.standard_normal(64).astype(np.float32)
+    bits = (x.view(np.uint32) >> 16).astype(np.uint16)
+    z, report = run("gated", bits.view(np.float16), 32, dtype=1)
+    assert not told(report)
+    wide = (bits.astype(np.uint32) << 16).view(np.float32)
+    found = (z.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    np.testing.assert_allclose(found, wide[:32] * np.maximum(wide[32:], 0), rtol=1 / 256)

@@ -127,18 +127,18 @@ OPHOOK_GELU(FasterGeluV2, faster_gelu)
 #undef OPHOOK_GELU
 
 // a gate: src0 times a function of src1
-#define OPHOOK_GATE(name, formula)                                                                                    \
+#define OPHOOK_GATE(name, types, formula)                                                                             \
   template <typename T, bool isReuseSource = false>                                                                   \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
                               const LocalTensor<uint8_t>& tmp, uint32_t calCount, OPHOOK_AT) {                        \
-    OPHOOK_REAL(#name);                                                                                               \
+    static_assert(type_details::listed<T>(types), #name ": " types);                                                  \
     const auto work = tmp.view();                                                                                     \
     whole_details::each(#name, dst, src0, src1, &work, calCount, at, [](float a, float b) { return a * (formula); }); \
   }                                                                                                                   \
   template <typename T, bool isReuseSource = false>                                                                   \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
                               uint32_t calCount, OPHOOK_AT) {                                                         \
-    OPHOOK_REAL(#name);                                                                                               \
+    static_assert(type_details::listed<T>(types), #name ": " types);                                                  \
     whole_details::each(#name, dst, src0, src1, nullptr, calCount, at,                                                \
                         [](float a, float b) { return a * (formula); });                                              \
   }                                                                                                                   \
@@ -152,8 +152,8 @@ OPHOOK_GELU(FasterGeluV2, faster_gelu)
                               OPHOOK_AT) {                                                                            \
     name<T, isReuseSource>(dst, src0, src1, src0.GetSize(), at);                                                      \
   }
-OPHOOK_GATE(GeGLU, whole_details::gelu(b))
-OPHOOK_GATE(ReGlu, b > 0 ? b : 0)
+OPHOOK_GATE(GeGLU, "half, float", whole_details::gelu(b))
+OPHOOK_GATE(ReGlu, "half, bfloat16_t, float", b > 0 ? b : 0)
 #undef OPHOOK_GATE
 
 template <typename T, bool isReuseSource = false>
