@@ -44,3 +44,22 @@ def test_a_gate_of_bfloat16() -> None:
     wide = (bits.astype(np.uint32) << 16).view(np.float32)
     found = (z.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     np.testing.assert_allclose(found, wide[:32] * np.maximum(wide[32:], 0), rtol=1 / 256)
+
+
+def in_pairs(values: np.ndarray) -> np.floating:
+    """The sum of neighbours, then of the sums' neighbours."""
+    while len(values) > 1:
+        values = np.append(values, np.zeros(len(values) % 2, values.dtype))
+        values = values[::2] + values[1::2]
+    return values[0]
+
+
+def test_a_mean_is_a_sum_in_its_accumulating_type() -> None:
+    x = np.zeros((2, 48), np.float16)
+    x[0, :40], x[1, :40] = RANDOM.standard_normal(40), 4096  # the second sum is more than a half can be
+    with np.errstate(over="ignore"):
+        sums = np.array([in_pairs(np.append(row[:40], np.zeros(24, np.float16))) for row in x])
+    z, report = run("means", x, 32, dtype=1)
+    assert not told(report)
+    assert z[:2].tolist() == (sums / np.float16(40)).tolist() and np.isinf(z[1])
+    assert z[16:18].tolist() == x[:, :40].astype(np.float32).mean(1).astype(np.float16).tolist()

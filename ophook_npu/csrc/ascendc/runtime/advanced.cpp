@@ -297,7 +297,9 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
                At at) {
   Operation op(core(), Pipe::V, call, at);
   const bool in_float = src.dtype <= Dtype::bf16;
-  if ((which == RowsOp::sum_in_pairs || which == RowsOp::mean) && !real(op, src.dtype)) return op.core.stop();
+  const bool pairs = which == RowsOp::sum_in_pairs || which == RowsOp::mean_in_pairs,
+             wide_pairs = which == RowsOp::mean_in_float_pairs;
+  if ((pairs || wide_pairs || which == RowsOp::mean) && !real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   const uint64_t bytes = uint64_t(s.count) * s.width * size;
   const uint32_t results = columns ? s.valid : s.count;
@@ -322,8 +324,8 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   bool known = true;
   for (uint32_t r = 0; r < s.count; ++r) {
     known &= row_of(op, src, s, r, row);
-    if (which == RowsOp::sum_in_pairs) {  // as Sum's page says
-      out[r] = sum_in_pairs(src.dtype, row.data(), s.valid);
+    if (pairs || wide_pairs) {  // as the pages of Sum and Mean say
+      out[r] = sum_in_pairs(wide_pairs ? Dtype::f32 : src.dtype, row.data(), s.valid);
       continue;
     }
     for (uint32_t i = 0; i < s.valid; ++i) {
@@ -332,7 +334,7 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
     }
   }
   if (op.core.launch.checks() && !known) never_computed(op, src);
-  if (which == RowsOp::mean)
+  if (which == RowsOp::mean || which == RowsOp::mean_in_pairs || wide_pairs)
     for (float& value : out) value /= float(columns ? s.count : s.valid);
   op.writes(dst, 0, uint64_t(results) * size);
   put(op, dst, 0, out.data(), results);

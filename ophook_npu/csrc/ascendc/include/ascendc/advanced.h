@@ -17,7 +17,20 @@ struct RowShape {
     return fractal_rows ? (i / 16 * fractal_rows + row) * 16 + i % 16 : row * width + i;
   }
 };
-enum class RowsOp : uint8_t { softmax, log_softmax, sum, sum_in_pairs, mean, max, min, prod, all, any };
+enum class RowsOp : uint8_t {
+  softmax,
+  log_softmax,
+  sum,
+  sum_in_pairs,
+  mean,
+  mean_in_pairs,
+  mean_in_float_pairs,
+  max,
+  min,
+  prod,
+  all,
+  any
+};
 OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work,
                        RowShape shape, At at);
 OPHOOK_RT void simple_softmax(Local dst, Local sum, Local max, Local src, const Local* work, RowShape shape, At at);
@@ -324,20 +337,29 @@ __aicore__ inline void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum_in_pairs, false, dst.view(), src.view(), nullptr,
                         {p.outter, p.inner, p.n}, at);
 }
+// The sum is Sum's, in accType: of half alone it may be infinite.
+namespace advanced_details {
+template <typename T, typename accType>
+void mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local* work, const MeanParams& p, At at) {
+  static_assert(
+      type_details::listed<T>("half, float") && (std::is_same_v<accType, T> || std::is_same_v<accType, float>),
+      "Mean: half or float, and accType the same or float");
+  using ophook::rt::RowsOp;
+  ophook::rt::fold_rows("Mean", std::is_same_v<accType, T> ? RowsOp::mean_in_pairs : RowsOp::mean_in_float_pairs, false,
+                        dst.view(), src.view(), work, {p.outter, p.inner, p.n}, at);
+}
+}  // namespace advanced_details
 template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false,
           int32_t reduceDim = -1>
 __aicore__ inline void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
                             const MeanParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  const auto w = tmp.view();
-  ophook::rt::fold_rows("Mean", ophook::rt::RowsOp::mean, false, dst.view(), src.view(), &w, {p.outter, p.inner, p.n},
-                        at);
+  advanced_details::mean<T, accType>(dst, src, advanced_details::Work(tmp), p, at);
 }
 template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false,
           int32_t reduceDim = -1>
 __aicore__ inline void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const MeanParams& p,
                             ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fold_rows("Mean", ophook::rt::RowsOp::mean, false, dst.view(), src.view(), nullptr,
-                        {p.outter, p.inner, p.n}, at);
+  advanced_details::mean<T, accType>(dst, src, nullptr, p, at);
 }
 
 // Which of two dimensions is reduced: AR the last, RA the first.
