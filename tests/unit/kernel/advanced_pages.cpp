@@ -64,3 +64,34 @@ extern "C" __global__ __aicore__ void means(GM_ADDR x, GM_ADDR z) {
   Mean<half, float>(to[16], from, rows);
   copy_out(z, to, 32);
 }
+
+// x: 128 of int4b_t, then a scale and an offset for each of 32 columns, of half. z: 4 rows of numbers, then the same of
+// columns: k is 64, which two groups of scales share.
+extern "C" __global__ __aicore__ void halves_of_bytes(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 2048);
+  LocalTensor<half> from = buffer.Get<half>(), to = from[96], scales = from[32], offsets = from[64];
+  LocalTensor<uint8_t> work = buffer.Get<uint8_t>()[1024];
+  copy_in(from, x, 96);
+  LocalTensor<int4b_t> halves = from.ReinterpretCast<int4b_t>();
+  halves.SetSize(128);
+  AscendAntiQuant<int4b_t, half, false>(to, halves, offsets, scales, work, 4, AntiQuantShapeInfo{1, 32, 1, 32});
+  AscendAntiQuant<int4b_t, half, true>(to[128], halves, offsets, scales, 64, AntiQuantShapeInfo{2, 2, 2, 2});
+  copy_out(z, to, 256);
+  halves.SetSize(96);
+  AscendAntiQuant<int4b_t, half, false>(to, halves, half(1), half(2), work, 4);
+}
+
+// x: 2 rows of 8 of int32_t. z: of each row 6 numbers times 2, and what follows.
+extern "C" __global__ __aicore__ void rows_in_part(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 512);
+  LocalTensor<float> all = buffer.Get<float>(), to = all[16];
+  copy_in(all, x, 16);
+  AscendDequant<float, float>(to, all.ReinterpretCast<int32_t>(), 2.0f, DequantParams{2, 8, 6});
+  copy_out(z, to, 16);
+  LocalTensor<half> wide = all.ReinterpretCast<half>();
+  AscendQuant(to.ReinterpretCast<int8_t>(), wide, wide, wide, 32, 64, 32);
+}

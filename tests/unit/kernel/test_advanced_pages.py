@@ -63,3 +63,23 @@ def test_a_mean_is_a_sum_in_its_accumulating_type() -> None:
     assert not told(report)
     assert z[:2].tolist() == (sums / np.float16(40)).tolist() and np.isinf(z[1])
     assert z[16:18].tolist() == x[:, :40].astype(np.float32).mean(1).astype(np.float16).tolist()
+
+
+def test_halves_of_bytes_become_numbers() -> None:
+    numbers = RANDOM.integers(-8, 8, 128)
+    halves = ((numbers[::2] & 15) | (numbers[1::2] & 15) << 4).astype(np.uint8).view(np.float16)
+    scales, offsets = RANDOM.integers(1, 5, 32) / 4, RANDOM.integers(-4, 5, 32)
+    z, report = run(
+        "halves_of_bytes", np.concatenate([halves, scales.astype(np.float16), offsets.astype(np.float16)]), 256, dtype=1
+    )
+    assert np.array_equal(z[:128].reshape(4, 32), (numbers.reshape(4, 32) + offsets) * scales)
+    by_group = [values[:4].reshape(2, 2).repeat(32, 1) for values in (offsets, scales)]
+    assert np.array_equal(z[128:].reshape(2, 64), (numbers.reshape(2, 64) + by_group[0]) * by_group[1])
+    assert len(told(report)) == 1 and "takes whole blocks" in told(report)[0]
+
+
+def test_the_rest_of_a_row_of_sums() -> None:
+    x = RANDOM.integers(-100, 100, (2, 8)).astype(np.int32)
+    z, report = run("rows_in_part", x.ravel().view(np.float32), 16)
+    assert np.array_equal(z.reshape(2, 8), x * [2, 2, 2, 2, 2, 2, 1, 1])
+    assert len(told(report)) == 1 and "offsetCount is scaleCount" in told(report)[0]

@@ -68,7 +68,7 @@ T* data(const LocalTensor<T>& tensor) {
 }
 template <typename T>
 Part part(const LocalTensor<T>& tensor, uint64_t count, const char* role) {
-  return {tensor.view(), count * sizeof(T), role};
+  return {tensor.view(), tensor_bytes<T>(count), role};
 }
 template <typename T>
 constexpr bool real = std::is_same_v<T, half> || std::is_same_v<T, float>;
