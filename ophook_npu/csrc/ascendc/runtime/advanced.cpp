@@ -90,7 +90,11 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
       return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  const uint64_t numbers = uint64_t(s.count) * kBlock;
+  if (!scratch(
+          op, work,
+          {{&src, bytes}, {&dst, bytes}, {sum ? sum : &src, sum ? numbers : 0}, {max ? max : &src, max ? numbers : 0}}))
+    return;
   op.reads(src, 0, bytes);
   std::vector<float> all(size_t(s.count) * s.valid), row, factors(16);
   bool known = true;
@@ -129,7 +133,7 @@ void simple_softmax(Local dst, Local sum, Local max, Local src, const Local* wor
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  if (!scratch(op, work, {{&src, bytes}, {&dst, bytes}, {&sum, numbers}, {&max, numbers}})) return;
   op.reads(src, 0, bytes), op.reads(sum, 0, numbers), op.reads(max, 0, numbers);
   op.writes(dst, 0, bytes);
   std::vector<float> row, sums(size_t(s.count) * step), maxima(sums.size());
@@ -167,7 +171,16 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
   if (parts && !there(op, *t.part_max, numbers(*t.part_max), "the tensor of this part's maxima")) return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  const uint64_t more = update ? ~uint64_t{0} : 0;
+  if (!scratch(op, work,
+               {{&t.src, bytes},
+                {&t.dst, bytes},
+                {&t.sum, numbers(t.sum)},
+                {&t.max, numbers(t.max)},
+                {&t.exp_max, std::min(more, numbers(t.exp_max))},
+                {&t.in_sum, std::min(more, numbers(t.in_sum))},
+                {&t.in_max, std::min(more, numbers(t.in_max))}}))
+    return;
   op.reads(t.src, 0, bytes);
   std::vector<float> all(size_t(s.count) * s.valid), row, sums(s.count, 0.0f), maxima(s.count, -INFINITY), factors(16);
   bool known = true;
@@ -225,7 +238,7 @@ void normalize(const char* call, Local dst, const Local* mean, const Local* vari
     if (each && !there(op, *each, uint64_t(s.count) * size, each == mean ? "the mean" : "the variance")) return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  if (!scratch(op, work, {{&src, bytes}, {&dst, bytes}, {&gamma, line}, {beta ? beta : &gamma, line}})) return;
   op.reads(src, 0, bytes), op.reads(gamma, 0, line);
   if (beta) op.reads(*beta, 0, line);
   op.writes(dst, 0, bytes);
@@ -308,7 +321,7 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  if (!scratch(op, work, {{&src, bytes}, {&dst, uint64_t(results) * size}})) return;
   op.reads(src, 0, bytes);
   if (!in_float) {
     for (uint32_t r = 0; op.core.launch.checks() && r < s.count; ++r)
@@ -348,7 +361,7 @@ void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At a
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(count);
-  scratch(op, work);
+  if (!scratch(op, work, {{&a, bytes}, {&b, bytes}, {&dst, 2}})) return;
   int64_t sum = 0;
   for (const Local* each : {&a, &b}) {
     op.reads(*each, 0, bytes);
@@ -386,7 +399,7 @@ void top_k(Local values, Local indices, Local src, const Local* src_indices, con
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  if (!scratch(op, work, {{&src, bytes}, {&values, s.count * value_line}, {&indices, s.count * index_line}})) return;
   op.reads(src, 0, bytes);
   if (src_indices) op.reads(*src_indices, 0, given);
   if (finished) op.reads(*finished, 0, s.count);
