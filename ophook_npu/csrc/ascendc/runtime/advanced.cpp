@@ -68,6 +68,19 @@ void never_computed(Operation& op, const Local& tensor) {
 
 }  // namespace
 
+void spent(Local source, uint64_t bytes, std::initializer_list<Local> results) {
+  Core& c = core();
+  if (!c.launch.checks() || source.memory != Memory::ub) return;
+  LocalMemory& memory = c.memory->at(source.memory);
+  bytes = std::min<uint64_t>(bytes, memory.size() - std::min<uint64_t>(memory.size(), source.offset));
+  uint8_t* const written = memory.written(source.offset, bytes);
+  for (uint64_t i = 0; i < bytes; ++i)
+    if (std::none_of(results.begin(), results.end(), [&](const Local& each) {
+          return source.offset + i >= each.offset && source.offset + i < uint64_t(each.offset) + each.bytes;
+        }))
+      written[i] = 0;
+}
+
 void needs_tiling(const char* call, bool there, At at) {
   if (there) return;
   core().report(Kind::parameter, call, at,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arithmetic.h"
+#include "ascendc/advanced.h"
 #include "vector.h"
 
 namespace ophook::rt {
@@ -123,7 +124,7 @@ bool scratch(Operation& op, const Local* work, const std::vector<Span>& operands
   return true;
 }
 
-void math(Math which, Local dst, Local src, const Local* work, int64_t count, At at) {
+void math(Math which, Local dst, Local src, const Local* work, int64_t count, bool reuse, At at) {
   Operation op(core(), Pipe::V, kFunctions[int(which)], at);
   has_type(op, dst.dtype, false, false);
   const uint32_t size = size_of(dst.dtype);
@@ -138,6 +139,8 @@ void math(Math which, Local dst, Local src, const Local* work, int64_t count, At
     for (float& value : values) value = value_of(which, value);
     narrow(dst.dtype, values.data(), op.data(dst) + run.offsets[0], run.count);
   });
+  const bool reuses = which == Math::Sin || which == Math::Cos || which == Math::Digamma || which == Math::Lgamma;
+  if (reuse && reuses && dst.dtype == Dtype::f32) spent(src, bytes, {dst});
 }
 
 void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b, Scalar scalar, bool reversed,

@@ -107,3 +107,22 @@ void works_where_its_rows_are(ARGUMENTS) {
   SoftMax(r.out.Get<float>(), r.in.Get<float>(), work, rows());  // FAULT overlap
 }
 EXPORT(works_where_its_rows_are)
+
+template <bool wrong>
+void goes_on_with_a_source_that_may_be_reused(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const uint32_t shape[] = {kRows, kWidth};
+  ReduceMax<float, Pattern::Reduce::AR, wrong>(r.out.Get<float>(), r.in.Get<float>(), r.work.Get<uint8_t>(), shape, true);
+  Exp<float, 8, false>(r.out.Get<float>(), r.in.Get<float>(), kCount);  // FAULT uninitialized
+}
+EXPORT(goes_on_with_a_source_that_may_be_reused)
+
+template <bool wrong>
+void goes_on_with_angles_that_may_be_reused(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  Sin<float, wrong>(r.out.Get<float>(), r.in.Get<float>(), kCount);
+  Exp<float, 8, false>(r.out.Get<float>(), r.in.Get<float>(), kCount);  // FAULT uninitialized
+}
+EXPORT(goes_on_with_angles_that_may_be_reused)

@@ -58,6 +58,8 @@ struct TopKHow {
 };
 OPHOOK_RT void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished,
                      const Local* work, int32_t k, RowShape shape, TopKHow how, At at);
+// Bytes of a source that the function leaves its own numbers in, but where a result lies.
+OPHOOK_RT void spent(Local source, uint64_t bytes, std::initializer_list<Local> results);
 OPHOOK_RT void needs_tiling(const char* call, bool there, At at);
 
 }  // namespace ophook::rt
@@ -84,6 +86,11 @@ struct Work {  // the scratch tensor of a call, for as long as the call's expres
   operator const Local*() const { return &view; }
   Local view;
 };
+// With isReuseSource the device leaves its own numbers in the source: nothing of it counts as computed from then on.
+template <typename T, typename... Results>
+void spent(const LocalTensor<T>& source, uint64_t count, const Results&... results) {
+  ophook::rt::spent(source.view(), count * sizeof(T), {results.view()...});
+}
 inline RowShape rows(const char* call, const SoftMaxShapeInfo& shape, uint32_t m, uint32_t k, bool nz, At at) {
   if (!shape.srcM) {
     ophook::rt::needs_tiling(call, m && k, at);
@@ -287,6 +294,8 @@ __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor
   ophook::rt::normalize("LayerNorm", output.view(), &m, &v, x.view(), gamma.view(), &b, &w,
                         {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength},
                         float(epsilon), at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(x, uint64_t(t.bLength) * t.sLength * t.hLength, output, mean, variance);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
@@ -298,6 +307,8 @@ __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor
   ophook::rt::normalize("LayerNorm", output.view(), &m, &v, x.view(), gamma.view(), &b, nullptr,
                         {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength},
                         float(epsilon), at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(x, uint64_t(t.bLength) * t.sLength * t.hLength, output, mean, variance);
 }
 template <typename T, bool isBasicBlock = false>
 __aicore__ inline void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
@@ -371,6 +382,13 @@ struct RA {
   static constexpr bool columns = true;
 };
 }  // namespace Pattern::Reduce
+namespace advanced_details {
+template <typename T>
+RowShape padded_rows(const uint32_t shape[], bool padded) {
+  const uint32_t unit = uint32_t(32 / sizeof(T));
+  return {shape[0], padded ? (shape[1] + unit - 1) / unit * unit : shape[1], shape[1]};
+}
+}  // namespace advanced_details
 #define OPHOOK_REDUCE(name, which, types, newer)                                                                     \
   template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                  \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
@@ -379,6 +397,8 @@ struct RA {
     const auto w = tmp.view();                                                                                       \
     ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), &w,                     \
                           advanced_details::padded_rows<T>(shape, padded), at);                                      \
+    if constexpr (isReuseSource)                                                                                     \
+      advanced_details::spent(src, advanced_details::padded_rows<T>(shape, padded).all(), dst);                      \
   }                                                                                                                  \
   template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                  \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t shape[],          \
@@ -386,6 +406,8 @@ struct RA {
     OPHOOK_REDUCED(name, types, newer)                                                                               \
     ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), nullptr,                \
                           advanced_details::padded_rows<T>(shape, padded), at);                                      \
+    if constexpr (isReuseSource)                                                                                     \
+      advanced_details::spent(src, advanced_details::padded_rows<T>(shape, padded).all(), dst);                      \
   }
 #if __NPU_ARCH__ == 3510
 #define OPHOOK_REDUCED(name, types, newer) static_assert(type_details::listed<T>(newer), #name ": " newer);
@@ -393,13 +415,6 @@ struct RA {
 #define OPHOOK_REDUCED(name, types, newer) static_assert(type_details::listed<T>(types), #name ": " types);
 #endif
 #define OPHOOK_EVERY "int8_t, uint8_t, int16_t, uint16_t, half, bfloat16_t, int32_t, uint32_t, float, int64_t, uint64_t"
-namespace advanced_details {
-template <typename T>
-RowShape padded_rows(const uint32_t shape[], bool padded) {
-  const uint32_t unit = uint32_t(32 / sizeof(T));
-  return {shape[0], padded ? (shape[1] + unit - 1) / unit * unit : shape[1], shape[1]};
-}
-}  // namespace advanced_details
 //            name        computed  on an Atlas A2 or A3  on an Ascend950
 OPHOOK_REDUCE(ReduceSum, sum, "float", "int32_t, uint32_t, float, int64_t, uint64_t")
 OPHOOK_REDUCE(ReduceMean, mean, "float", "float")
@@ -419,12 +434,16 @@ __aicore__ inline void ReduceXorSum(LocalTensor<T>& dst, const LocalTensor<T>& s
   static_assert(std::is_same_v<T, int16_t>, "ReduceXorSum: int16_t");
   const auto w = tmp.view();
   ophook::rt::xor_sum(dst.view(), src0.view(), src1.view(), &w, calCount, at);
+  if constexpr (isReuseSource)
+    advanced_details::spent(src0, calCount, dst), advanced_details::spent(src1, calCount, dst);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void ReduceXorSum(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                                     const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(std::is_same_v<T, int16_t>, "ReduceXorSum: int16_t");
   ophook::rt::xor_sum(dst.view(), src0.view(), src1.view(), nullptr, calCount, at);
+  if constexpr (isReuseSource)
+    advanced_details::spent(src0, calCount, dst), advanced_details::spent(src1, calCount, dst);
 }
 
 struct TopKInfo {

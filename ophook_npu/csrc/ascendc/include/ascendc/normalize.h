@@ -294,6 +294,8 @@ __aicore__ inline void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>&
                                 const T epsilon, const DeepNormTiling& tiling, OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::deep_norm(dst, mean, rstd, src, gx, beta, gamma, &work, float(alpha), float(epsilon), tiling, at);
+  if constexpr (isReuseSrc && std::is_same_v<T, float>)
+    advanced_details::spent(src, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, dst, mean, rstd);
 }
 template <typename T, bool isReuseSrc = false, bool isBasicBlock = false>
 __aicore__ inline void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>& mean, const LocalTensor<T>& rstd,
@@ -301,6 +303,8 @@ __aicore__ inline void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>&
                                 const LocalTensor<T>& gamma, const T alpha, const T epsilon,
                                 const DeepNormTiling& tiling, OPHOOK_AT) {
   whole_details::deep_norm(dst, mean, rstd, src, gx, beta, gamma, nullptr, float(alpha), float(epsilon), tiling, at);
+  if constexpr (isReuseSrc && std::is_same_v<T, float>)
+    advanced_details::spent(src, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, dst, mean, rstd);
 }
 struct LayerNormGradShapeInfo {
   DataFormat dataFormat = DataFormat::ND;
@@ -314,6 +318,8 @@ __aicore__ inline void LayerNormGrad(const LocalTensor<T>& outputPdX, const Loca
   const auto work = tmp.view();
   whole_details::layer_norm_grad(outputPdX, resForGamma, inputDy, inputX, inputVariance, inputMean, inputGamma, &work,
                                  float(epsilon), tiling, at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(inputX, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, outputPdX, resForGamma);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void LayerNormGrad(const LocalTensor<T>& outputPdX, const LocalTensor<T>& resForGamma,
@@ -323,6 +329,8 @@ __aicore__ inline void LayerNormGrad(const LocalTensor<T>& outputPdX, const Loca
                                      const LayerNormGradShapeInfo& = {}, OPHOOK_AT) {
   whole_details::layer_norm_grad(outputPdX, resForGamma, inputDy, inputX, inputVariance, inputMean, inputGamma, nullptr,
                                  float(epsilon), tiling, at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(inputX, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, outputPdX, resForGamma);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>& outputPdBeta,
@@ -331,13 +339,27 @@ __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, co
                                          OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::layer_norm_grad_beta(outputPdGamma, outputPdBeta, resForGamma, inputDy, &work, tiling, at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(inputDy, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, outputPdGamma,
+                            outputPdBeta);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>& outputPdBeta,
                                          const LocalTensor<T>& resForGamma, const LocalTensor<T>& inputDy,
                                          const LayerNormGradBetaTiling& tiling, OPHOOK_AT) {
   whole_details::layer_norm_grad_beta(outputPdGamma, outputPdBeta, resForGamma, inputDy, nullptr, tiling, at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(inputDy, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, outputPdGamma,
+                            outputPdBeta);
 }
+namespace whole_details {
+template <typename T, typename... Results>
+void spends(const LocalTensor<T>& x, const GroupNormTiling& t, const Results&... results) {
+  advanced_details::spent(x, uint64_t(t.n) * t.c * t.hwAlignSize, results...);
+}
+template <typename T, typename... Results>
+void spends(const LocalTensor<T>&, const BatchNormTiling&, const Results&...) {}  // its isReuseSource is reserved
+}  // namespace whole_details
 #define OPHOOK_NORM(name, function, Tiling, ...)                                                                      \
   template <typename T, bool isReuseSource = false __VA_OPT__(, ) __VA_ARGS__>                                        \
   __aicore__ inline void name(const LocalTensor<T>& output, const LocalTensor<T>& outputMean,                         \
@@ -347,6 +369,8 @@ __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, co
     const auto work = tmp.view();                                                                                     \
     whole_details::function(output, outputMean, outputVariance, inputX, gamma, beta, &work, float(epsilon), tiling,   \
                             at);                                                                                      \
+    if constexpr (isReuseSource && std::is_same_v<T, float>)                                                          \
+      whole_details::spends(inputX, tiling, output, outputMean, outputVariance);                                      \
   }                                                                                                                   \
   template <typename T, bool isReuseSource = false __VA_OPT__(, ) __VA_ARGS__>                                        \
   __aicore__ inline void name(const LocalTensor<T>& output, const LocalTensor<T>& outputMean,                         \
@@ -355,6 +379,8 @@ __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, co
                               const Tiling& tiling, OPHOOK_AT) {                                                      \
     whole_details::function(output, outputMean, outputVariance, inputX, gamma, beta, nullptr, float(epsilon), tiling, \
                             at);                                                                                      \
+    if constexpr (isReuseSource && std::is_same_v<T, float>)                                                          \
+      whole_details::spends(inputX, tiling, output, outputMean, outputVariance);                                      \
   }
 OPHOOK_NORM(BatchNorm, batch_norm, BatchNormTiling, bool isBasicBlock = false)
 OPHOOK_NORM(GroupNorm, group_norm, GroupNormTiling)
@@ -427,12 +453,14 @@ __aicore__ inline void WelfordUpdate(const LocalTensor<U>& outputMean, const Loc
                                      const WelfordUpdateParam& para, OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::welford_update(outputMean, outputVariance, inputMean, inputVariance, inputX, &work, para, at);
+  if constexpr (isReuseSource) advanced_details::spent(inputX, para.abLength, outputMean, outputVariance);
 }
 template <typename T, typename U, bool isReuseSource = false, const WelfordUpdateConfig& config = WFUPDATE_DEFAULT_CFG>
 __aicore__ inline void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outputVariance,
                                      const LocalTensor<U>& inputMean, const LocalTensor<U>& inputVariance,
                                      const LocalTensor<T>& inputX, const WelfordUpdateParam& para, OPHOOK_AT) {
   whole_details::welford_update(outputMean, outputVariance, inputMean, inputVariance, inputX, nullptr, para, at);
+  if constexpr (isReuseSource) advanced_details::spent(inputX, para.abLength, outputMean, outputVariance);
 }
 #define OPHOOK_FINALIZE(more, given, tmp, work)                                                                   \
   template <bool isReuseSource = false, const WelfordFinalizeConfig& config = WFFINALIZE_DEFAULT_CFG>             \

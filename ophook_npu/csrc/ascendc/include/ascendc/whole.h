@@ -458,11 +458,13 @@ __aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   OPHOOK_REAL("Exp");
   const auto work = tmp.view();
   whole_details::each("Exp", dst, src, &work, calCount, at, [](float x) { return std::exp(x); });
+  if constexpr (isReuseSource && std::is_same_v<T, float>) advanced_details::spent(src, calCount, dst);
 }
 template <typename T, uint8_t expandLevel, bool isReuseSource = false>
 __aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount, OPHOOK_AT) {
   OPHOOK_REAL("Exp");
   whole_details::each("Exp", dst, src, nullptr, calCount, at, [](float x) { return std::exp(x); });
+  if constexpr (isReuseSource && std::is_same_v<T, float>) advanced_details::spent(src, calCount, dst);
 }
 
 // Blocks of 32 bytes of src0, each times a number of src1, summed up along hRepeat: what the page makes of Gatherb,
