@@ -83,3 +83,13 @@ def test_the_rest_of_a_row_of_sums() -> None:
     z, report = run("rows_in_part", x.ravel().view(np.float32), 16)
     assert np.array_equal(z.reshape(2, 8), x * [2, 2, 2, 2, 2, 2, 1, 1])
     assert len(told(report)) == 1 and "offsetCount is scaleCount" in told(report)[0]
+
+
+def test_a_source_in_its_destinations_place() -> None:
+    x = RANDOM.standard_normal(64).astype(np.float32) * 3
+    z, report = run("in_their_place", x, 64)
+    gelu = x / (1 + np.exp(-1.5957691216 * (x + 0.044715 * x**3)))
+    rounded = np.tanh(np.rint(gelu))
+    np.testing.assert_allclose(z, (rounded / (1 + np.exp(-rounded))) ** 2, rtol=1e-5, atol=1e-7)
+    assert told(report) == ["in_place: source and destination overlap"] * 3  # of Tanh, Swish and Power
+    assert {f.severity for f in report.findings} == {"note"}

@@ -108,6 +108,7 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
           op, work,
           {{&src, bytes}, {&dst, bytes}, {sum ? sum : &src, sum ? numbers : 0}, {max ? max : &src, max ? numbers : 0}}))
     return;
+  if (log) in_place(op, dst, bytes, {{&src, bytes}});
   op.reads(src, 0, bytes);
   std::vector<float> all(size_t(s.count) * s.valid), row, factors(16);
   bool known = true;
@@ -252,6 +253,7 @@ void normalize(const char* call, Local dst, const Local* mean, const Local* vari
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   if (!scratch(op, work, {{&src, bytes}, {&dst, bytes}, {&gamma, line}, {beta ? beta : &gamma, line}})) return;
+  if (!mean) in_place(op, dst, bytes, {{&gamma, line}});
   op.reads(src, 0, bytes), op.reads(gamma, 0, line);
   if (beta) op.reads(*beta, 0, line);
   op.writes(dst, 0, bytes);
@@ -335,6 +337,7 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   if (!scratch(op, work, {{&src, bytes}, {&dst, uint64_t(results) * size}})) return;
+  in_place(op, dst, uint64_t(results) * size, {{&src, bytes}});
   op.reads(src, 0, bytes);
   if (!in_float) {
     for (uint32_t r = 0; op.core.launch.checks() && r < s.count; ++r)
@@ -375,6 +378,7 @@ void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At a
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(count);
   if (!scratch(op, work, {{&a, bytes}, {&b, bytes}, {&dst, 2}})) return;
+  in_place(op, dst, 2, {{&a, bytes}, {&b, bytes}});
   int64_t sum = 0;
   for (const Local* each : {&a, &b}) {
     op.reads(*each, 0, bytes);
@@ -413,6 +417,7 @@ void top_k(Local values, Local indices, Local src, const Local* src_indices, con
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
   if (!scratch(op, work, {{&src, bytes}, {&values, s.count * value_line}, {&indices, s.count * index_line}})) return;
+  in_place(op, values, s.count * value_line, {{&src, bytes}});
   op.reads(src, 0, bytes);
   if (src_indices) op.reads(*src_indices, 0, given);
   if (finished) op.reads(*finished, 0, s.count);

@@ -124,12 +124,19 @@ bool scratch(Operation& op, const Local* work, const std::vector<Span>& operands
   return true;
 }
 
+void in_place(const Operation& op, const Local& dst, uint64_t bytes, const std::vector<Span>& sources) {
+  for (const auto& [source, used] : sources)
+    if (source->memory == dst.memory && dst.offset < source->offset + used && source->offset < dst.offset + bytes)
+      return op.core.report(Kind::in_place, op.call, op.at, "source and destination overlap", op.core.describe(dst));
+}
+
 void math(Math which, Local dst, Local src, const Local* work, int64_t count, bool reuse, At at) {
   Operation op(core(), Pipe::V, kFunctions[int(which)], at);
   has_type(op, dst.dtype, false, false);
   const uint32_t size = size_of(dst.dtype);
   const uint64_t bytes = uint64_t(std::max<int64_t>(count, 0)) * size;
   if (!scratch(op, work, {{&dst, bytes}, {&src, bytes}}, most_of(count))) return;
+  if (which != Math::Trunc && which != Math::Round) in_place(op, dst, bytes, {{&src, bytes}});
   const Operand operands[] = {{&dst, {}, size, true, "the destination"}, {&src, {}, size, false, "the source"}};
   Walk walk(op, operands, 2, all(count));
   walk.each([&](const Run& run) {
@@ -151,6 +158,7 @@ void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b,
   const uint32_t size = size_of(dst.dtype);
   const uint64_t bytes = uint64_t(std::max<int64_t>(count, 0)) * size;
   if (!scratch(op, work, {{&dst, bytes}, {&a, bytes}, {b ? b : &a, bytes}}, most_of(count))) return;
+  in_place(op, dst, bytes, {{&a, bytes}, {b ? b : &a, bytes}});
   const Operand operands[] = {{&dst, {}, size, true, "the destination"},
                               {&a, {}, size, false, "the source"},
                               {b, {}, size, false, "the second source"}};

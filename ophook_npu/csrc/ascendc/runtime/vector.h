@@ -117,6 +117,8 @@ struct Span {
   uint64_t bytes;
 };
 bool scratch(Operation& op, const Local* work, const std::vector<Span>& operands, uint64_t most = ~uint64_t{0});
+// A note where a source lies over a destination although the function's page allows that nowhere.
+void in_place(const Operation& op, const Local& dst, uint64_t bytes, const std::vector<Span>& sources);
 // Of a function of each element: twice all of it in float, as the host's functions say.
 inline uint64_t most_of(int64_t count) { return count > 0 ? uint64_t(count) * 8 + 256 : 0; }
 

@@ -48,6 +48,12 @@ bool whole(const char* call, std::initializer_list<Part> writes, std::initialize
   return true;
 }
 
+void apart(const char* call, const Part& to, std::initializer_list<Part> from, At at) {
+  std::vector<Span> sources;
+  for (const Part& each : from) sources.push_back({&each.tensor, each.bytes});
+  in_place(Operation(core(), Pipe::V, call, at), to.tensor, to.bytes, sources);
+}
+
 bool moves(const char* call, const Part& to, const Part& from, const std::vector<uint32_t>& origins, const Local* work,
            At at) {
   Core& c = core();

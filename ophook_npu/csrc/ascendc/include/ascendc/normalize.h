@@ -80,6 +80,7 @@ void layer_norm(const LocalTensor<T>& output, const LocalTensor<float>& mean, co
           {part(output, all, "the output"), part(mean, p.aLength, "the mean"), part(rstds, p.aLength, "the rstd")},
           {part(x, all, "the source")}, work, at))
     return;
+  ophook::rt::apart("LayerNorm", part(output, all, ""), {part(x, all, "")}, at);
   affine_rows(output, x, gamma, beta, without, p.aLength, p.rLength, p.rLengthWithPadding,
               [&](const std::vector<float>& v, uint32_t row) {
                 const Moments m = moments(v, uint64_t(row) * p.rLengthWithPadding, p.rLength);
@@ -103,6 +104,7 @@ void normalized(const LocalTensor<T>& output, const LocalTensor<float>& rstds, c
           {part(x, all, "the source"), part(mean, p.aLength, "the mean"), part(variance, p.aLength, "the variance")},
           work, at))
     return;
+  ophook::rt::apart("Normalize", part(output, all, ""), {part(x, all, "")}, at);
   affine_rows(output, x, gamma, beta, without, p.aLength, p.rLength, p.rLengthWithPadding,
               [&](const std::vector<float>&, uint32_t row) {
                 data(rstds)[row] = rstd(data(variance)[row], epsilon);

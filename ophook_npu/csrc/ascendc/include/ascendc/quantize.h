@@ -128,6 +128,7 @@ void dequantize(const LocalTensor<dstT>& dst, const LocalTensor<int32_t>& src, F
   if (!ophook::rt::whole("AscendDequant", {part(dst, p.m * line, "the destination")},
                          {part(src, uint64_t(p.m) * p.n, "the source")}, work, at))
     return;
+  ophook::rt::apart("AscendDequant", part(dst, p.m * line, ""), {part(src, uint64_t(p.m) * p.n, "")}, at);
   for (uint64_t row = 0; row < p.m; ++row)
     for (uint32_t i = 0; i < p.n; ++i)  // beyond calCount nothing is promised; the page shows the source's numbers
       data(dst)[row * line + i] = narrow<dstT>(float(data(src)[row * p.n + i]) * (i < p.calCount ? scale(i) : 1.0f));
@@ -202,6 +203,7 @@ void antiquantize(const LocalTensor<T>& dst, const LocalTensor<U>& src, F offset
   if (!ophook::rt::whole("AscendAntiQuant", {part(dst, all, "the destination")}, {part(src, all, "the source")}, work,
                          at))
     return;
+  ophook::rt::apart("AscendAntiQuant", part(dst, all, ""), {part(src, all, "")}, at);
   for (uint64_t row = 0; row < rows; ++row)
     for (uint64_t i = 0; i < width; ++i) {
       const uint64_t of = transposed ? row * groups + i / (k / groups) : row / (k / groups) * width + i;

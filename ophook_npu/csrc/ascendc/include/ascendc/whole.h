@@ -19,7 +19,9 @@ struct Part {
 // it cannot work.
 OPHOOK_RT bool whole(const char* call, std::initializer_list<Part> writes, std::initializer_list<Part> reads,
                      const Local* work, At at);
-// The same for a function that moves elements as they are: element e of what it writes is element origins[e] of what it
+// A note where sources lie over the destination although the function's page allows that nowhere.
+OPHOOK_RT void apart(const char* call, const Part& to, std::initializer_list<Part> from, At at);
+// As whole for a function that moves elements as they are: element e of what it writes is element origins[e] of what it
 // reads, and what was never computed stays so.
 OPHOOK_RT bool moves(const char* call, const Part& to, const Part& from, const std::vector<uint32_t>& origins,
                      const Local* work, At at);
@@ -83,12 +85,13 @@ struct Work {  // the scratch tensor of a call, for as long as the call's expres
   operator const Local*() const { return &view; }
   Local view;
 };
-// dst[i] = f(src[i]), and with two sources f(a[i], b[i]).
-template <typename T, typename F>
+// dst[i] = f(src[i]), and with two sources f(a[i], b[i]). `in_place`: where the page allows it.
+template <bool in_place = false, typename T, typename F>
 void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local* work, uint64_t count,
           At at, F f) {
   if (!ophook::rt::whole(call, {part(dst, count, "the destination")}, {part(src, count, "the source")}, work, at))
     return;
+  if (!in_place) ophook::rt::apart(call, part(dst, count, ""), {part(src, count, "")}, at);
   for (uint64_t i = 0; i < count; ++i) data(dst)[i] = narrow<T>(f(wide(data(src)[i])));
 }
 template <typename T, typename F>
@@ -97,6 +100,7 @@ void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& a, 
   if (!ophook::rt::whole(call, {part(dst, count, "the destination")},
                          {part(a, count, "the first source"), part(b, count, "the second source")}, work, at))
     return;
+  ophook::rt::apart(call, part(dst, count, ""), {part(a, count, ""), part(b, count, "")}, at);
   for (uint64_t i = 0; i < count; ++i) data(dst)[i] = narrow<T>(f(wide(data(a)[i]), wide(data(b)[i])));
 }
 inline float gelu(float x) { return x / (1.0f + std::exp(-1.5957691216057308f * (x + 0.044715f * x * x * x))); }
@@ -112,14 +116,16 @@ inline float swish(float x, float beta) { return x / (1.0f + std::exp(-beta * x)
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dataSize,         \
                               OPHOOK_AT) {                                                                           \
     OPHOOK_REAL(#name);                                                                                              \
-    whole_details::each(#name, dst, src, nullptr, dataSize, at, [](float x) { return whole_details::formula(x); });  \
+    whole_details::each<true>(#name, dst, src, nullptr, dataSize, at,                                                \
+                              [](float x) { return whole_details::formula(x); });                                    \
   }                                                                                                                  \
   template <typename T, bool highPrecision = false, bool highPerformance = false>                                    \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
                               const uint32_t dataSize, OPHOOK_AT) {                                                  \
     OPHOOK_REAL(#name);                                                                                              \
     const auto work = tmp.view();                                                                                    \
-    whole_details::each(#name, dst, src, &work, dataSize, at, [](float x) { return whole_details::formula(x); });    \
+    whole_details::each<true>(#name, dst, src, &work, dataSize, at,                                                  \
+                              [](float x) { return whole_details::formula(x); });                                    \
   }
 OPHOOK_GELU(Gelu, gelu)
 OPHOOK_GELU(FasterGelu, faster_gelu)
@@ -434,6 +440,7 @@ __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src
           {whole_details::part(dst, calCount, "the destination"), whole_details::part(src, calCount, "the source")},
           &work, at))
     return;
+  ophook::rt::apart("Axpy", whole_details::part(dst, calCount, ""), {whole_details::part(src, calCount, "")}, at);
   for (uint32_t i = 0; i < calCount; ++i)
     whole_details::data(dst)[i] =
         whole_details::narrow<T>(whole_details::wide(whole_details::data(dst)[i]) +
