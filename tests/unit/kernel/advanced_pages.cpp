@@ -111,3 +111,51 @@ extern "C" __global__ __aicore__ void in_their_place(GM_ADDR x, GM_ADDR z) {
   Power(all, all, 2.0f);
   copy_out(z, all, 64);
 }
+
+// x: 2 rows of 16, of which 12 count. z: their softmax in place, then as a part of longer rows.
+extern "C" __global__ __aicore__ void rows_with_a_rest(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 1024);
+  LocalTensor<float> rows = buffer.Get<float>(), sums = rows[64], maxima = rows[96];
+  const SoftMaxShapeInfo shape = {2, 16, 2, 12};
+  copy_in(rows, x, 32);
+  copy_in(rows[32], x, 32);
+  SoftMax(rows, sums, maxima, rows, SoftMaxTiling{}, shape);
+  SoftmaxFlashV2<float>(rows[32], sums, maxima, rows[32], sums, sums, maxima, SoftMaxTiling{}, shape);
+  copy_out(z, rows, 64);
+}
+
+// x: 16 numbers, then means and variances so far of each. z: both after the numbers, of which 12 count, in place.
+extern "C" __global__ __aicore__ void a_piece_of_a_row(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 1024);
+  LocalTensor<float> all = buffer.Get<float>(), mean = all[16], spread = all[32], to = all[48];
+  static constexpr WelfordUpdateConfig in_place = {true};
+  copy_in(all, x, 48);
+  WelfordUpdate<float, float, false, in_place>(mean, spread, mean, spread, all, WelfordUpdateParam{1, 16, 12, 0.5f});
+  Duplicate(to, 7.0f, 32);
+  WelfordUpdate<float, float>(to, to[16], mean, spread, all, WelfordUpdateParam{1, 16, 12, 0.5f});
+  copy_out(z, mean, 64);
+}
+// What pages exclude: x[0] says which.
+extern "C" __global__ __aicore__ void excluded(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 1024);
+  LocalTensor<float> all = buffer.Get<float>(), to = all[128];
+  copy_in(all, x, 64);
+  DeepNormTiling wide{};
+  wide.bLength = wide.sLength = 1, wide.hLength = 2048;
+  WelfordFinalizePara head{1, 16, 1, 8, 1, 0, 1, 1, 1}, tail{1, 16, 1, 8, 0, 8, 1, 1, 1};
+  switch (int(all.GetValue(0))) {
+    case 0: return CumSum<float>(to, to, all, CumSumInfo{4, 6});
+    case 1: return CumSum<float>(to, to, all, CumSumInfo{0, 8});
+    case 2: return WelfordUpdate<float, float>(to, to, all, all, all, WelfordUpdateParam{2, 16, 8, 1.0f});
+    case 3: return WelfordUpdate<float, float>(to, to, all, all, all, WelfordUpdateParam{1, 16, 0, 1.0f});
+    case 4: return WelfordFinalize(to, to[8], all, all[16], head);
+    case 5: return WelfordFinalize(to, to[8], all, all[16], tail);
+    case 6: return DeepNorm(to, to, to, all, all, all, all, 1.0f, 1.0f, wide);
+  }
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ophook_npu.kernel import Entry, Report
 from ophook_npu.kernel.memory import Block
@@ -93,3 +94,38 @@ def test_a_source_in_its_destinations_place() -> None:
     np.testing.assert_allclose(z, (rounded / (1 + np.exp(-rounded))) ** 2, rtol=1e-5, atol=1e-7)
     assert told(report) == ["in_place: source and destination overlap"] * 3  # of Tanh, Swish and Power
     assert {f.severity for f in report.findings} == {"note"}
+
+
+def test_what_a_row_has_beyond_its_used_elements_is_computed_too() -> None:
+    x = RANDOM.standard_normal((2, 16)).astype(np.float32)
+    z, report = run("rows_with_a_rest", x, 64)
+    assert not told(report)
+    powers = np.exp(x - x[:, :12].max(1, keepdims=True))
+    np.testing.assert_allclose(z[:32].reshape(2, 16), powers / powers[:, :12].sum(1, keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose(z[32:].reshape(2, 16), powers, rtol=1e-5)
+
+
+def test_a_row_that_comes_in_pieces() -> None:
+    x, mean, spread = RANDOM.standard_normal((3, 16)).astype(np.float32)
+    z, report = run("a_piece_of_a_row", np.concatenate([x, mean, spread]), 64)
+    assert not told(report)
+    for first, before in ((0, (mean, spread)), (32, (z[:16], z[16:32]))):
+        middle = before[0] + (x - before[0]) * np.float32(0.5)
+        np.testing.assert_allclose(z[first : first + 12], middle[:12], rtol=1e-6)
+        np.testing.assert_allclose(
+            z[first + 16 : first + 28], (before[1] + (x - before[0]) * (x - middle))[:12], rtol=1e-5
+        )
+    assert np.array_equal(z[12:16], mean[12:]) and np.array_equal(z[28:32], spread[12:])
+    assert (z[44:48] == 7).all() and (z[60:] == 7).all()  # not in place, so nobody's
+
+
+EXCLUDED = [
+    "inner takes whole blocks", "more than 0", "rnLength is 1", "1 to abLength", "the sum of headCountLength",
+    "goes with a tailCount", "up to 2040 elements",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("which", "why"), [*enumerate(EXCLUDED)])
+def test_what_the_pages_exclude(which: int, why: str) -> None:
+    _, report = run("excluded", np.full(64, which, np.float32), 64)
+    assert len(report.findings) >= 1 and why in report.findings[0].what, told(report)

@@ -61,6 +61,20 @@ void put(Operation& op, const Local& dst, uint64_t first_element, const float* v
 void put_row(Operation& op, const Local& dst, const RowShape& s, uint32_t r, const float* values) {
   for (uint32_t i = 0; i < s.valid; i += run(s, i)) put(op, dst, s.at(r, i), values + i, run(s, i));
 }
+// What a row has beyond its used elements is worked on as well, which the pages say of softmax and its kin.
+template <typename F>
+void put_rest(Operation& op, const Local& dst, const Local& src, const RowShape& s, uint32_t r, F computed) {
+  const uint64_t size = size_of(src.dtype);
+  for (uint32_t i = s.valid; i < s.width; ++i) {
+    const uint64_t at = s.at(r, i) * size;
+    float value;
+    wide(src.dtype, op.data(src) + at, &value, 1);
+    value = computed(value);
+    const bool known = all_written(op.written(src) + at, size);
+    narrow(dst.dtype, &value, op.data(dst) + at, 1);
+    std::memset(op.written(dst) + at, known, size);
+  }
+}
 void never_computed(Operation& op, const Local& tensor) {
   op.core.report(Kind::uninitialized, op.call, op.at, "works on elements that were never computed",
                  op.core.describe(tensor));
@@ -117,7 +131,7 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
     std::copy(row.begin(), row.end(), all.begin() + size_t(r) * s.valid);
   }
   if (op.core.launch.checks() && !known) never_computed(op, src);
-  op.writes(dst, 0, bytes);  // what a row has after its used elements stays as it was
+  op.writes(dst, 0, bytes);
   for (uint32_t r = 0; r < s.count; ++r) {
     float* values = all.data() + size_t(r) * s.valid;
     const float most = *std::max_element(values, values + s.valid);
@@ -125,8 +139,9 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
     for (uint32_t i = 0; i < s.valid; ++i) total += std::exp(values[i] - most);
     const float shift = log ? std::log(total) : 0;
     constexpr float kLogOfTen = 2.302585093f;  // the page's LogSoftMax is of base 10
-    for (uint32_t i = 0; i < s.valid; ++i)
-      values[i] = log ? (values[i] - most - shift) / kLogOfTen : std::exp(values[i] - most) / total;
+    const auto computed = [&](float x) { return log ? (x - most - shift) / kLogOfTen : std::exp(x - most) / total; };
+    std::transform(values, values + s.valid, values, computed);
+    put_rest(op, dst, src, s, r, computed);
     put_row(op, dst, s, r, values);
     for (const Local* each : {sum, max}) {
       if (!each) continue;
@@ -159,7 +174,9 @@ void simple_softmax(Local dst, Local sum, Local max, Local src, const Local* wor
   bool known = true;
   for (uint32_t r = 0; r < s.count; ++r) {
     known &= row_of(op, src, s, r, row);
-    for (float& x : row) x = std::exp(x - maxima[size_t(r) * step]) / sums[size_t(r) * step];
+    const auto computed = [&](float x) { return std::exp(x - maxima[size_t(r) * step]) / sums[size_t(r) * step]; };
+    std::transform(row.begin(), row.end(), row.begin(), computed);
+    put_rest(op, dst, src, s, r, computed);
     put_row(op, dst, s, r, row.data());
   }
   if (op.core.launch.checks() && !known) never_computed(op, src);
@@ -232,6 +249,7 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
       for (uint32_t i = 0; i < s.valid; ++i) values[i] /= total;
       before *= sums[r] / total;
     }
+    put_rest(op, t.dst, t.src, s, r, [&](float x) { return std::exp(x - most) / (divide ? total : 1.0f); });
     put_row(op, t.dst, s, r, values);
     spread(t.sum, r, total), spread(t.max, r, most);
     if (update) spread(t.exp_max, r, before);

@@ -401,6 +401,8 @@ void cum_sum(LocalTensor<T>& dst, LocalTensor<T>& last, const LocalTensor<T>& sr
              const CumSumInfo& info, At at) {
   static_assert(real<T>, "CumSum: half or float");
   const uint64_t all = uint64_t(info.outter) * info.inner;
+  if (!all || info.inner * sizeof(T) % 32)
+    return ophook::rt::refuse("CumSum", "outter and inner are more than 0, and inner takes whole blocks", at);
   const Part to = part(dst, all, "the destination"), from = part(src, all, "the source");
   if (!(config.outputLastRow
             ? ophook::rt::whole("CumSum", {to, part(last, info.inner, "the last row")}, {from}, work, at)
