@@ -129,3 +129,12 @@ EXCLUDED = [
 def test_what_the_pages_exclude(which: int, why: str) -> None:
     _, report = run("excluded", np.full(64, which, np.float32), 64)
     assert len(report.findings) >= 1 and why in report.findings[0].what, told(report)
+
+
+def test_faster_gelu_v2_is_no_sigmoid() -> None:
+    x = np.linspace(-10, 10, 64, dtype=np.float32)
+    z, report = run("two_parabolas", x, 64)
+    assert not told(report)
+    curve = -0.1444 * (np.minimum(np.abs(0.7071 * x), 1.769) - 1.769) ** 2 + 0.5
+    np.testing.assert_allclose(z, x * (np.sign(x) * curve + 0.5), rtol=1e-5, atol=1e-6)
+    assert not z[x < -2.6].any()
