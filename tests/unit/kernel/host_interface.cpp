@@ -253,6 +253,16 @@ int tilings() {
   SAY(registered.get_srcM() == 8 && plain.srcK == 64 && plain.outMaxK == 16);
   const uint32_t least = AscendC::GetSoftMaxFlashMinTmpSize(rows, 2, true, false);
   SAY(least > 0 && AscendC::GetSoftMaxFlashMaxTmpSize(rows, 2, true, false) >= least);
+  uint32_t most = 0, of_scalar = 0, nodes = 1, extra = 1, min = 0;
+  AscendC::GetPowerMaxMinTmpSize(rows, AscendC::TensorShape({1}), false, 4, false, most, min);
+  AscendC::GetPowerMaxMinTmpSize(AscendC::TensorShape({1}), rows, false, 4, false, of_scalar, min);
+  SAY(most == of_scalar && most >= 8 * 64 * 4);
+  AscendC::GetLogTmpBufferFactorSize(2, nodes, extra);
+  SAY(nodes == 0 && extra == 0);
+  AscendC::GetLog2TmpBufferFactorSize(4, nodes, extra);
+  SAY(nodes == 0 && extra == 0);
+  AscendC::GetLog2TmpBufferFactorSize(2, nodes, extra);
+  SAY(nodes > 0 && extra == 0);
   const AscendC::TensorShape basic({2, 4, 64}), short_rows({2, 4, 60}), few_rows({1, 4, 64}), long_rows({2, 4, 2048}), small({8, 4, 64});
   optiling::RmsNormTiling rms;
   optiling::DeepNormTiling deep;

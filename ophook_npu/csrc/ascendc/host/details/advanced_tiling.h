@@ -334,9 +334,9 @@ OPHOOK_ELEMENTWISE(Fmod)
 OPHOOK_ELEMENTWISE(Frac)
 OPHOOK_ELEMENTWISE(Hypot)
 OPHOOK_ELEMENTWISE(Lgamma)
-OPHOOK_ELEMENTWISE(Log)
-OPHOOK_ELEMENTWISE(Log10)
-OPHOOK_ELEMENTWISE(Log2)
+OPHOOK_SPACE(void, LogMaxMinTmpSize)
+OPHOOK_SPACE(void, Log10MaxMinTmpSize)
+OPHOOK_SPACE(void, Log2MaxMinTmpSize)
 OPHOOK_ELEMENTWISE(Sign)
 OPHOOK_ELEMENTWISE(Sin)
 OPHOOK_ELEMENTWISE(Sinh)
@@ -381,9 +381,17 @@ OPHOOK_FACTOR(SwiGLU)
 OPHOOK_SPACE(void, ReGluMaxMinTmpSize)
 #undef OPHOOK_ELEMENTWISE
 #undef OPHOOK_SPACE
-inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape&, const bool, const uint32_t type_size,
-                                  const bool, uint32_t& most, uint32_t& least) {
-  host_details::elementwise(base, type_size, most, least);
+// Of logarithms only that of base 2 needs something between, of half, as the page says.
+inline void GetLog2TmpBufferFactorSize(const uint32_t type_size, uint32_t& nodes, uint32_t& extra) {
+  host_details::factor(type_size, nodes, extra);
+  if (type_size != 2) nodes = 0;
+}
+inline void GetLogTmpBufferFactorSize(const uint32_t, uint32_t& nodes, uint32_t& extra) { nodes = extra = 0; }
+inline void GetLog10TmpBufferFactorSize(const uint32_t, uint32_t& nodes, uint32_t& extra) { nodes = extra = 0; }
+// One of the two may be a scalar.
+inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape& exponent, const bool,
+                                  const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+  host_details::elementwise(base.GetShapeSize() < exponent.GetShapeSize() ? exponent : base, type_size, most, least);
 }
 OPHOOK_FACTOR(Power, const bool, const bool, const bool)
 #undef OPHOOK_FACTOR
