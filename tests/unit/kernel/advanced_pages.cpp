@@ -37,6 +37,9 @@ extern "C" __global__ __aicore__ void top_of_small_rows(GM_ADDR x, GM_ADDR z) {
   info.inner = info.n = 64, info.outter = 2;
   TopK<float, true, false, false, TopKMode::TOPK_NSMALL>(to, to[8].ReinterpretCast<int32_t>(), from,
                                                          from[128].ReinterpretCast<int32_t>(), none, 2, tiling, info);
+  info.inner = info.n = 32;
+  TopK<float, true, true, false, TopKMode::TOPK_NSMALL>(to, to[8].ReinterpretCast<int32_t>(), from,
+                                                        from[128].ReinterpretCast<int32_t>(), none, 2, tiling, info);
 }
 
 // x: 64 of bfloat16_t. z: the first half gated by the second.

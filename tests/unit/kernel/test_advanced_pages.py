@@ -34,7 +34,10 @@ def test_top_k_of_rows_of_32() -> None:
     order = np.argsort(-x, axis=1)[:, :2]
     assert np.array_equal(z[:8].reshape(4, 2), np.take_along_axis(x, order, 1))
     assert np.array_equal(z[8:].view(np.int32).reshape(4, 2), np.take_along_axis(indices, order, 1))
-    assert told(report) == ["parameter: k is 2, inner 64, n 64; k is 1 to n, inner 32 with TOPK_NSMALL"]
+    assert told(report) == [
+        "parameter: k is 2, inner 64, n 64; k is 1 to n, inner 32 with TOPK_NSMALL",
+        "parameter: isHasfinish is for TOPK_NORMAL",
+    ]
 
 
 def test_a_gate_of_bfloat16() -> None:

@@ -421,6 +421,10 @@ void top_k(Local values, Local indices, Local src, const Local* src_indices, con
                         how.small ? "32 with TOPK_NSMALL" : "a multiple of 32 up to 4096"));
     return;
   }
+  if (how.small && finished) {  // at run time: the vendor's example has the call in a branch that it does not take
+    op.core.report(Kind::parameter, "TopK", at, "isHasfinish is for TOPK_NORMAL");
+    return;
+  }
   const auto line_of = [&](uint32_t each) {
     return how.small ? uint64_t(k) * each : (uint64_t(k) * each + kBlock - 1) / kBlock * kBlock;
   };

@@ -463,7 +463,6 @@ struct TopKInfo {
                   "TopK: a configuration is for an Ascend950 alone");                                                  \
     static_assert(type_details::listed<T>("half, float") || radix, "TopK: half, float; all with RADIX_SELECT");        \
     constexpr bool small = topkMode == TopKMode::TOPK_NSMALL;                                                          \
-    static_assert(!small || !isHasfinish, "TopK: isHasfinish is for TOPK_NORMAL");                                     \
     const auto i = srcIndex.view(), f = finish.view();                                                                 \
     const bool largest = config.order == TopKOrder::UNSET ? isLargest : config.order == TopKOrder::LARGEST;            \
     if (!radix) ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);                                          \
