@@ -247,10 +247,44 @@ int products() {
   SAY(asked.GetTiling(found) != -1 && found.get_baseN() == 160 && found.get_singleCoreN() % 160 == 0);
   return 0;
 }
+
+// The older flash softmax, and which shapes are made of basic blocks.
+int tilings() {
+  const AscendC::TensorShape rows({8, 64});
+  optiling::SoftMaxTiling registered;
+  AscendC::tiling::SoftMaxTiling plain;
+  AscendC::SoftMaxFlashTilingFunc(rows, 2, 4096, registered, true);
+  AscendC::SoftMaxFlashTilingFunc(rows, 2, 4096, plain);
+  SAY(registered.get_srcM() == 8 && plain.srcK == 64 && plain.outMaxK == 16);
+  const uint32_t least = AscendC::GetSoftMaxFlashMinTmpSize(rows, 2, true, false);
+  SAY(least > 0 && AscendC::GetSoftMaxFlashMaxTmpSize(rows, 2, true, false) >= least);
+  uint32_t most = 0, of_scalar = 0, nodes = 1, extra = 1, min = 0;
+  AscendC::GetPowerMaxMinTmpSize(rows, AscendC::TensorShape({1}), false, 4, false, most, min);
+  AscendC::GetPowerMaxMinTmpSize(AscendC::TensorShape({1}), rows, false, 4, false, of_scalar, min);
+  SAY(most == of_scalar && most >= 8 * 64 * 4);
+  AscendC::GetLogTmpBufferFactorSize(2, nodes, extra);
+  SAY(nodes == 0 && extra == 0);
+  AscendC::GetLog2TmpBufferFactorSize(4, nodes, extra);
+  SAY(nodes == 0 && extra == 0);
+  AscendC::GetLog2TmpBufferFactorSize(2, nodes, extra);
+  SAY(nodes > 0 && extra == 0);
+  const AscendC::TensorShape basic({2, 4, 64}), short_rows({2, 4, 60}), few_rows({1, 4, 64}), long_rows({2, 4, 2048}), small({8, 4, 64});
+  optiling::RmsNormTiling rms;
+  optiling::DeepNormTiling deep;
+  optiling::BatchNormTiling batch;
+  SAY(AscendC::GetRmsNormTilingInfo(basic, basic, 4096, 2, rms, true));
+  SAY(!AscendC::GetRmsNormTilingInfo(basic, short_rows, 4096, 2, rms, true));
+  SAY(AscendC::GetRmsNormTilingInfo(basic, short_rows, 4096, 2, rms));
+  SAY(!AscendC::GetDeepNormTilingInfo(few_rows, few_rows, 4096, 2, false, true, deep));
+  SAY(!AscendC::GetDeepNormTilingInfo(long_rows, long_rows, 4096, 2, false, true, deep));
+  SAY(!AscendC::GetBatchNormNDTilingInfo(basic, basic, 4096, 2, false, batch, true));
+  SAY(AscendC::GetBatchNormNDTilingInfo(small, small, 4096, 2, false, batch, true));
+  return 0;
+}
 }  // namespace
 
 int main() {
-  for (int (*part)() : {shapes, tensors, contexts, graph_engine, platform, products})
+  for (int (*part)() : {shapes, tensors, contexts, graph_engine, platform, products, tilings})
     if (const int line = part()) {
       std::cerr << line << "\n";
       return 1;

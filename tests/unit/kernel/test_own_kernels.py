@@ -289,8 +289,8 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "bits_of_32": bits_of_32,
     "quantized_by_one": lambda a, b: in_bytes(a, 10, 0.5),
     "quantized_by_channel": lambda a, b: in_bytes(a, np.tile(b[:, :32], 8), np.tile(b[:, 32:64], 8)),
-    "dequantized": lambda a, b: np.pad(
-        np.trunc(a).reshape(ROWS, 8, 32)[:, :, :16] * b[:, None, :16], ((0, 0), (0, 0), (0, 16))
+    "dequantized": lambda a, b: (
+        np.trunc(a).reshape(ROWS, 8, 32) * np.pad(b[:, None, :16], ((0, 0), (0, 0), (0, 16)), constant_values=1)
     ),
     "antiquantized": lambda a, b: half(
         half(in_bytes(a, 10, 0) + half(np.tile(b[:, 32:64], 8))) * half(np.tile(b[:, :32], 8))

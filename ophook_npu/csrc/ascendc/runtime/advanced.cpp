@@ -61,12 +61,39 @@ void put(Operation& op, const Local& dst, uint64_t first_element, const float* v
 void put_row(Operation& op, const Local& dst, const RowShape& s, uint32_t r, const float* values) {
   for (uint32_t i = 0; i < s.valid; i += run(s, i)) put(op, dst, s.at(r, i), values + i, run(s, i));
 }
+// What a row has beyond its used elements is worked on as well, which the pages say of softmax and its kin.
+template <typename F>
+void put_rest(Operation& op, const Local& dst, const Local& src, const RowShape& s, uint32_t r, F computed) {
+  const uint64_t size = size_of(src.dtype);
+  for (uint32_t i = s.valid; i < s.width; ++i) {
+    const uint64_t at = s.at(r, i) * size;
+    float value;
+    wide(src.dtype, op.data(src) + at, &value, 1);
+    value = computed(value);
+    const bool known = all_written(op.written(src) + at, size);
+    narrow(dst.dtype, &value, op.data(dst) + at, 1);
+    std::memset(op.written(dst) + at, known, size);
+  }
+}
 void never_computed(Operation& op, const Local& tensor) {
   op.core.report(Kind::uninitialized, op.call, op.at, "works on elements that were never computed",
                  op.core.describe(tensor));
 }
 
 }  // namespace
+
+void spent(Local source, uint64_t bytes, std::initializer_list<Local> results) {
+  Core& c = core();
+  if (!c.launch.checks() || source.memory != Memory::ub) return;
+  LocalMemory& memory = c.memory->at(source.memory);
+  bytes = std::min<uint64_t>(bytes, memory.size() - std::min<uint64_t>(memory.size(), source.offset));
+  uint8_t* const written = memory.written(source.offset, bytes);
+  for (uint64_t i = 0; i < bytes; ++i)
+    if (std::none_of(results.begin(), results.end(), [&](const Local& each) {
+          return source.offset + i >= each.offset && source.offset + i < uint64_t(each.offset) + each.bytes;
+        }))
+      written[i] = 0;
+}
 
 void needs_tiling(const char* call, bool there, At at) {
   if (there) return;
@@ -90,7 +117,12 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
       return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  const uint64_t numbers = uint64_t(s.count) * kBlock;
+  if (!scratch(
+          op, work,
+          {{&src, bytes}, {&dst, bytes}, {sum ? sum : &src, sum ? numbers : 0}, {max ? max : &src, max ? numbers : 0}}))
+    return;
+  if (log) in_place(op, dst, bytes, {{&src, bytes}});
   op.reads(src, 0, bytes);
   std::vector<float> all(size_t(s.count) * s.valid), row, factors(16);
   bool known = true;
@@ -99,7 +131,7 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
     std::copy(row.begin(), row.end(), all.begin() + size_t(r) * s.valid);
   }
   if (op.core.launch.checks() && !known) never_computed(op, src);
-  op.writes(dst, 0, bytes);  // what a row has after its used elements stays as it was
+  op.writes(dst, 0, bytes);
   for (uint32_t r = 0; r < s.count; ++r) {
     float* values = all.data() + size_t(r) * s.valid;
     const float most = *std::max_element(values, values + s.valid);
@@ -107,8 +139,9 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
     for (uint32_t i = 0; i < s.valid; ++i) total += std::exp(values[i] - most);
     const float shift = log ? std::log(total) : 0;
     constexpr float kLogOfTen = 2.302585093f;  // the page's LogSoftMax is of base 10
-    for (uint32_t i = 0; i < s.valid; ++i)
-      values[i] = log ? (values[i] - most - shift) / kLogOfTen : std::exp(values[i] - most) / total;
+    const auto computed = [&](float x) { return log ? (x - most - shift) / kLogOfTen : std::exp(x - most) / total; };
+    std::transform(values, values + s.valid, values, computed);
+    put_rest(op, dst, src, s, r, computed);
     put_row(op, dst, s, r, values);
     for (const Local* each : {sum, max}) {
       if (!each) continue;
@@ -129,7 +162,7 @@ void simple_softmax(Local dst, Local sum, Local max, Local src, const Local* wor
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  if (!scratch(op, work, {{&src, bytes}, {&dst, bytes}, {&sum, numbers}, {&max, numbers}})) return;
   op.reads(src, 0, bytes), op.reads(sum, 0, numbers), op.reads(max, 0, numbers);
   op.writes(dst, 0, bytes);
   std::vector<float> row, sums(size_t(s.count) * step), maxima(sums.size());
@@ -141,7 +174,9 @@ void simple_softmax(Local dst, Local sum, Local max, Local src, const Local* wor
   bool known = true;
   for (uint32_t r = 0; r < s.count; ++r) {
     known &= row_of(op, src, s, r, row);
-    for (float& x : row) x = std::exp(x - maxima[size_t(r) * step]) / sums[size_t(r) * step];
+    const auto computed = [&](float x) { return std::exp(x - maxima[size_t(r) * step]) / sums[size_t(r) * step]; };
+    std::transform(row.begin(), row.end(), row.begin(), computed);
+    put_rest(op, dst, src, s, r, computed);
     put_row(op, dst, s, r, row.data());
   }
   if (op.core.launch.checks() && !known) never_computed(op, src);
@@ -167,7 +202,16 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
   if (parts && !there(op, *t.part_max, numbers(*t.part_max), "the tensor of this part's maxima")) return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  const uint64_t more = update ? ~uint64_t{0} : 0;
+  if (!scratch(op, work,
+               {{&t.src, bytes},
+                {&t.dst, bytes},
+                {&t.sum, numbers(t.sum)},
+                {&t.max, numbers(t.max)},
+                {&t.exp_max, std::min(more, numbers(t.exp_max))},
+                {&t.in_sum, std::min(more, numbers(t.in_sum))},
+                {&t.in_max, std::min(more, numbers(t.in_max))}}))
+    return;
   op.reads(t.src, 0, bytes);
   std::vector<float> all(size_t(s.count) * s.valid), row, sums(s.count, 0.0f), maxima(s.count, -INFINITY), factors(16);
   bool known = true;
@@ -205,6 +249,7 @@ void softmax_flash(const char* call, const FlashTensors& t, const Local* work, R
       for (uint32_t i = 0; i < s.valid; ++i) values[i] /= total;
       before *= sums[r] / total;
     }
+    put_rest(op, t.dst, t.src, s, r, [&](float x) { return std::exp(x - most) / (divide ? total : 1.0f); });
     put_row(op, t.dst, s, r, values);
     spread(t.sum, r, total), spread(t.max, r, most);
     if (update) spread(t.exp_max, r, before);
@@ -225,7 +270,8 @@ void normalize(const char* call, Local dst, const Local* mean, const Local* vari
     if (each && !there(op, *each, uint64_t(s.count) * size, each == mean ? "the mean" : "the variance")) return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  if (!scratch(op, work, {{&src, bytes}, {&dst, bytes}, {&gamma, line}, {beta ? beta : &gamma, line}})) return;
+  if (!mean) in_place(op, dst, bytes, {{&gamma, line}});
   op.reads(src, 0, bytes), op.reads(gamma, 0, line);
   if (beta) op.reads(*beta, 0, line);
   op.writes(dst, 0, bytes);
@@ -297,7 +343,9 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
                At at) {
   Operation op(core(), Pipe::V, call, at);
   const bool in_float = src.dtype <= Dtype::bf16;
-  if ((which == RowsOp::sum_in_pairs || which == RowsOp::mean) && !real(op, src.dtype)) return op.core.stop();
+  const bool pairs = which == RowsOp::sum_in_pairs || which == RowsOp::mean_in_pairs,
+             wide_pairs = which == RowsOp::mean_in_float_pairs;
+  if ((pairs || wide_pairs || which == RowsOp::mean) && !real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
   const uint64_t bytes = uint64_t(s.count) * s.width * size;
   const uint32_t results = columns ? s.valid : s.count;
@@ -306,7 +354,8 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  if (!scratch(op, work, {{&src, bytes}, {&dst, uint64_t(results) * size}})) return;
+  in_place(op, dst, uint64_t(results) * size, {{&src, bytes}});
   op.reads(src, 0, bytes);
   if (!in_float) {
     for (uint32_t r = 0; op.core.launch.checks() && r < s.count; ++r)
@@ -322,8 +371,8 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
   bool known = true;
   for (uint32_t r = 0; r < s.count; ++r) {
     known &= row_of(op, src, s, r, row);
-    if (which == RowsOp::sum_in_pairs) {  // as Sum's page says
-      out[r] = sum_in_pairs(src.dtype, row.data(), s.valid);
+    if (pairs || wide_pairs) {  // as the pages of Sum and Mean say
+      out[r] = sum_in_pairs(wide_pairs ? Dtype::f32 : src.dtype, row.data(), s.valid);
       continue;
     }
     for (uint32_t i = 0; i < s.valid; ++i) {
@@ -332,7 +381,7 @@ void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local sr
     }
   }
   if (op.core.launch.checks() && !known) never_computed(op, src);
-  if (which == RowsOp::mean)
+  if (which == RowsOp::mean || which == RowsOp::mean_in_pairs || wide_pairs)
     for (float& value : out) value /= float(columns ? s.count : s.valid);
   op.writes(dst, 0, uint64_t(results) * size);
   put(op, dst, 0, out.data(), results);
@@ -346,7 +395,8 @@ void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At a
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(count);
-  scratch(op, work);
+  if (!scratch(op, work, {{&a, bytes}, {&b, bytes}, {&dst, 2}})) return;
+  in_place(op, dst, 2, {{&a, bytes}, {&b, bytes}});
   int64_t sum = 0;
   for (const Local* each : {&a, &b}) {
     op.reads(*each, 0, bytes);
@@ -361,30 +411,37 @@ void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At a
 }
 
 void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work,
-           int32_t k, RowShape s, bool largest, bool sorted, bool any_type, At at) {
+           int32_t k, RowShape s, TopKHow how, At at) {
   Operation op(core(), Pipe::V, "TopK", at);
-  if (!any_type && !real(op, src.dtype)) return op.core.stop();
+  if (!how.any_type && !real(op, src.dtype)) return op.core.stop();
   const uint32_t size = size_of(src.dtype);
-  if (k < 1 || uint32_t(k) > s.valid || s.width % 32 || s.width > 4096) {
-    op.core.report(
-        Kind::parameter, "TopK", at,
-        text("k is %d, inner %u, n %u; k is 1 to n, inner a multiple of 32 up to 4096", k, s.width, s.valid));
+  if (k < 1 || uint32_t(k) > s.valid || s.width % 32 || s.width > (how.small ? 32 : 4096)) {
+    op.core.report(Kind::parameter, "TopK", at,
+                   text("k is %d, inner %u, n %u; k is 1 to n, inner %s", k, s.width, s.valid,
+                        how.small ? "32 with TOPK_NSMALL" : "a multiple of 32 up to 4096"));
     return;
   }
-  const uint64_t bytes = uint64_t(s.count) * s.width * size,
-                 value_line = (uint64_t(k) * size + kBlock - 1) / kBlock * kBlock,
-                 index_line = (uint64_t(k) * 4 + kBlock - 1) / kBlock * kBlock;
+  if (how.small && finished) {  // at run time: the vendor's example has the call in a branch that it does not take
+    op.core.report(Kind::parameter, "TopK", at, "isHasfinish is for TOPK_NORMAL");
+    return;
+  }
+  const auto line_of = [&](uint32_t each) {
+    return how.small ? uint64_t(k) * each : (uint64_t(k) * each + kBlock - 1) / kBlock * kBlock;
+  };
+  const uint64_t bytes = uint64_t(s.count) * s.width * size, value_line = line_of(size), index_line = line_of(4);
+  const uint64_t given_line = how.small ? s.width * 4ull : 0, given = how.small ? s.count * given_line : s.width * 4ull;
   if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") ||
       !there(op, values, s.count * value_line, "the values") ||
       !there(op, indices, s.count * index_line, "the indices") ||
-      (src_indices && !there(op, *src_indices, s.width * 4ull, "the source's indices")) ||
+      (src_indices && !there(op, *src_indices, given, "the source's indices")) ||
       (finished && !there(op, *finished, s.count, "finishLocal")))
     return;
   op.core.settle();
   op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
-  scratch(op, work);
+  if (!scratch(op, work, {{&src, bytes}, {&values, s.count * value_line}, {&indices, s.count * index_line}})) return;
+  in_place(op, values, s.count * value_line, {{&src, bytes}});
   op.reads(src, 0, bytes);
-  if (src_indices) op.reads(*src_indices, 0, s.width * 4ull);
+  if (src_indices) op.reads(*src_indices, 0, given);
   if (finished) op.reads(*finished, 0, s.count);
   const uint64_t line = uint64_t(s.width) * size;
   bool known = true;
@@ -394,16 +451,16 @@ void top_k(Local values, Local indices, Local src, const Local* src_indices, con
   op.writes(indices, 0, s.count * index_line);
   for (uint32_t r = 0; r < s.count; ++r) {
     const uint8_t* from = op.data(src) + r * line;
-    std::vector<uint32_t> order = order_of(src.dtype, from, s.valid, largest, true);
+    std::vector<uint32_t> order = order_of(src.dtype, from, s.valid, how.largest, true);
     order.resize(size_t(k));
-    if (!sorted) std::sort(order.begin(), order.end());  // as they stand in the source
+    if (!how.sorted) std::sort(order.begin(), order.end());  // as they stand in the source
     std::vector<uint8_t> chosen(uint64_t(k) * size);
     const bool over = finished && op.data(*finished)[r];
     uint8_t* to = op.data(indices) + r * index_line;
     for (int32_t i = 0; i < k; ++i) {
       auto index = int32_t(order[size_t(i)]);
       std::memcpy(chosen.data() + uint64_t(i) * size, from + uint64_t(index) * size, size);
-      if (src_indices) std::memcpy(&index, op.data(*src_indices) + index * 4, 4);
+      if (src_indices) std::memcpy(&index, op.data(*src_indices) + r * given_line + index * 4, 4);
       if (over) index = int32_t(s.valid);  // a finished row has an index that is none
       std::memcpy(to + i * 4, &index, 4);
     }

@@ -190,7 +190,10 @@ void each_element(const char* call, Each which, bool apart, Local dst, std::init
     elements[k] = {reinterpret_cast<const uint8_t*>(&bits[k]), source.view.dtype, place[k] ? size : 0};
     ++k;
   }
-  scratch(op, work, most_of(count));
+  const auto span = [&](int i) {
+    return Span{operands[i].tensor, uint64_t(std::max<int64_t>(count, 0)) * operands[i].size};
+  };
+  if (!scratch(op, work, {span(0), span(n > 1), span(n - 1)}, most_of(count))) return;
   Walk walk(op, operands, n, {Cover::kCount, uint64_t(std::max<int64_t>(count, 0)), 0, 1});
   walk.each([&](const Run& run) {
     carry(op, operands, n, run);

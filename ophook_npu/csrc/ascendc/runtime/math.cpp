@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arithmetic.h"
+#include "ascendc/advanced.h"
 #include "vector.h"
 
 namespace ophook::rt {
@@ -108,18 +109,34 @@ Cover all(int64_t count) { return {Cover::kCount, uint64_t(std::max<int64_t>(cou
 
 }  // namespace
 
-void scratch(Operation& op, const Local* work, uint64_t most) {
-  if (!work || !op.core.usable(*work, op.call, op.at)) return;
-  const uint64_t bytes = std::min<uint64_t>(work->bytes, most);
+bool scratch(Operation& op, const Local* work, const std::vector<Span>& operands, uint64_t most) {
+  if (!work || !op.core.usable(*work, op.call, op.at)) return true;
+  const uint64_t bytes = std::min<uint64_t>(work->bytes, most), surely = std::min<uint64_t>(bytes, 256);  // one step
+  for (const auto& [tensor, used] : operands)
+    if (tensor->memory == work->memory && work->offset < tensor->offset + used &&
+        tensor->offset < work->offset + surely) {
+      op.core.report(Kind::overlap, op.call, op.at, "the temporary tensor lies over what the function works on",
+                     op.core.describe(*work));
+      return false;
+    }
   op.writes(*work, 0, bytes);
   if (op.core.launch.checks()) std::memset(op.written(*work), 0, bytes);
+  return true;
 }
 
-void math(Math which, Local dst, Local src, const Local* work, int64_t count, At at) {
+void in_place(const Operation& op, const Local& dst, uint64_t bytes, const std::vector<Span>& sources) {
+  for (const auto& [source, used] : sources)
+    if (source->memory == dst.memory && dst.offset < source->offset + used && source->offset < dst.offset + bytes)
+      return op.core.report(Kind::in_place, op.call, op.at, "source and destination overlap", op.core.describe(dst));
+}
+
+void math(Math which, Local dst, Local src, const Local* work, int64_t count, bool reuse, At at) {
   Operation op(core(), Pipe::V, kFunctions[int(which)], at);
   has_type(op, dst.dtype, false, false);
-  scratch(op, work, most_of(count));
   const uint32_t size = size_of(dst.dtype);
+  const uint64_t bytes = uint64_t(std::max<int64_t>(count, 0)) * size;
+  if (!scratch(op, work, {{&dst, bytes}, {&src, bytes}}, most_of(count))) return;
+  if (which != Math::Trunc && which != Math::Round) in_place(op, dst, bytes, {{&src, bytes}});
   const Operand operands[] = {{&dst, {}, size, true, "the destination"}, {&src, {}, size, false, "the source"}};
   Walk walk(op, operands, 2, all(count));
   walk.each([&](const Run& run) {
@@ -129,6 +146,8 @@ void math(Math which, Local dst, Local src, const Local* work, int64_t count, At
     for (float& value : values) value = value_of(which, value);
     narrow(dst.dtype, values.data(), op.data(dst) + run.offsets[0], run.count);
   });
+  const bool reuses = which == Math::Sin || which == Math::Cos || which == Math::Digamma || which == Math::Lgamma;
+  if (reuse && reuses && dst.dtype == Dtype::f32) spent(src, bytes, {dst});
 }
 
 void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b, Scalar scalar, bool reversed,
@@ -136,8 +155,10 @@ void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b,
   Operation op(core(), Pipe::V, call, at);
   const bool whole = which == Pair::bits_xor;
   has_type(op, dst.dtype, whole, which == Pair::power);
-  scratch(op, work, most_of(count));
   const uint32_t size = size_of(dst.dtype);
+  const uint64_t bytes = uint64_t(std::max<int64_t>(count, 0)) * size;
+  if (!scratch(op, work, {{&dst, bytes}, {&a, bytes}, {b ? b : &a, bytes}}, most_of(count))) return;
+  in_place(op, dst, bytes, {{&a, bytes}, {b ? b : &a, bytes}});
   const Operand operands[] = {{&dst, {}, size, true, "the destination"},
                               {&a, {}, size, false, "the source"},
                               {b, {}, size, false, "the second source"}};

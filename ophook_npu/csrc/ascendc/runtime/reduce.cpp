@@ -180,7 +180,7 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
   // The sum of the first elements uses none, by its page; of one repeat nothing lies between.
   const uint64_t repeats = in_a_row ? (cover.low + lanes - 1) / lanes : cover.repeat;
   if (repeats > 1 && !(first_ones && fold == Fold::sum))
-    scratch(op, &work, between(fold, first_ones ? cover.low / lanes : repeats, lanes, kBlock / size, index) * size);
+    scratch(op, &work, {}, between(fold, first_ones ? cover.low / lanes : repeats, lanes, kBlock / size, index) * size);
   if (fold == Fold::sum) folded.value = sum.total(first_ones);
   const uint32_t results = index ? 2 : 1;
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, results * size, "the destination")) return;

@@ -212,7 +212,7 @@ void sort_values(Local dst, const Local* dst_index, Local src, const Local* src_
   int n = 2;
   if (dst_index) operands[n++] = {dst_index, {}, index_size, true, "the destination of the indices"};
   if (src_index) operands[n++] = {src_index, {}, index_size, false, "the source's indices"};
-  scratch(op, work);
+  if (!scratch(op, work, {{&dst, uint64_t(count) * size}, {&src, uint64_t(count) * size}})) return;
   Walk walk(op, operands, n, {Cover::kCount, count, 0, 1});
   walk.each([&](const Run& run) {
     for (int i = 0; i < n; ++i)

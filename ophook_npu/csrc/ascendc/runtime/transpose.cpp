@@ -86,7 +86,7 @@ void transpose_matrix(const char* call, Local dst, Local src, const Local* work,
     c.report(Kind::overlap, call, at, "source and destination overlap");
     return;
   }
-  scratch(op, work);
+  if (!scratch(op, work, {{&dst, bytes}, {&src, bytes}})) return;
   walk.each([&](const Run&) {
     for (uint32_t o = 0; o < outer; ++o)
       for (uint32_t i = 0; i < rows; ++i)

@@ -1,6 +1,8 @@
 // How a vector instruction walks over its operands.
 #pragma once
 
+#include <vector>
+
 #include "access.h"
 
 namespace ophook::rt {
@@ -108,8 +110,15 @@ void Walk::each(F visit) {
 void carry(Operation& op, const Operand* operands, int count, const Run& run);
 
 // A temporary tensor holds whatever the device's sequence leaves there. `most`: bytes that the function may need; a
-// tensor that goes on to the end of the memory, as CATLASS makes them, is not its own behind them.
-void scratch(Operation& op, const Local* work, uint64_t most = ~uint64_t{0});
+// tensor that goes on to the end of the memory, as CATLASS makes them, is not its own behind them. False, after a
+// finding, where its first elements lie over what the function reads or writes, which the pages forbid.
+struct Span {
+  const Local* tensor;
+  uint64_t bytes;
+};
+bool scratch(Operation& op, const Local* work, const std::vector<Span>& operands, uint64_t most = ~uint64_t{0});
+// A note where a source lies over a destination although the function's page allows that nowhere.
+void in_place(const Operation& op, const Local& dst, uint64_t bytes, const std::vector<Span>& sources);
 // Of a function of each element: twice all of it in float, as the host's functions say.
 inline uint64_t most_of(int64_t count) { return count > 0 ? uint64_t(count) * 8 + 256 : 0; }
 

@@ -30,7 +30,10 @@ bool whole(const char* call, std::initializer_list<Part> writes, std::initialize
   c.settle();
   uint64_t most = 256;
   for (const Part& each : reads) most += 4 * each.bytes;  // twice what they take in float: the hosts' functions' most
-  scratch(op, work, most);
+  std::vector<Span> operands;
+  for (const auto& parts : {writes, reads})
+    for (const Part& each : parts) operands.push_back({&each.tensor, each.bytes});
+  if (!scratch(op, work, operands, most)) return false;
   for (const Part& each : reads) {
     op.reads(each.tensor, 0, each.bytes);
     if (c.launch.checks() && !all_written(op.written(each.tensor), each.bytes))
@@ -45,13 +48,20 @@ bool whole(const char* call, std::initializer_list<Part> writes, std::initialize
   return true;
 }
 
+void apart(const char* call, const Part& to, std::initializer_list<Part> from, At at) {
+  std::vector<Span> sources;
+  for (const Part& each : from) sources.push_back({&each.tensor, each.bytes});
+  in_place(Operation(core(), Pipe::V, call, at), to.tensor, to.bytes, sources);
+}
+
 bool moves(const char* call, const Part& to, const Part& from, const std::vector<uint32_t>& origins, const Local* work,
            At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
   if (!has_unit(c, true, call, at) || !fits(op, {to, from})) return false;
   c.settle();
-  scratch(op, work, from.bytes);  // a block or so for each piece that is repeated
+  // A block or so for each piece that is repeated.
+  if (!scratch(op, work, {{&to.tensor, to.bytes}, {&from.tensor, from.bytes}}, from.bytes)) return false;
   op.reads(from.tensor, 0, from.bytes), op.writes(to.tensor, 0, to.bytes);
   c.launch.counters.elements += origins.size();
   const uint32_t size = size_of(to.tensor.dtype);

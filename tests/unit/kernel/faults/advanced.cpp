@@ -89,3 +89,40 @@ void transposes_onto_itself(ARGUMENTS) {
   ConfusionTranspose(to, r.in.Get<float>(), r.work.Get<uint8_t>(), TransposeType::TRANSPOSE_ND2ND_ONLY, t);  // FAULT overlap
 }
 EXPORT(transposes_onto_itself)
+
+template <bool wrong>
+void works_where_its_result_goes(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const LocalTensor<uint8_t> work = (wrong ? r.out : r.work).Get<uint8_t>();
+  Tanh(r.out.Get<float>(), r.in.Get<float>(), work, kCount);  // FAULT overlap
+}
+EXPORT(works_where_its_result_goes)
+
+template <bool wrong>
+void works_where_its_rows_are(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const LocalTensor<uint8_t> work = (wrong ? r.in : r.work).Get<uint8_t>();
+  SoftMax(r.out.Get<float>(), r.in.Get<float>(), work, rows());  // FAULT overlap
+}
+EXPORT(works_where_its_rows_are)
+
+template <bool wrong>
+void goes_on_with_a_source_that_may_be_reused(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const uint32_t shape[] = {kRows, kWidth};
+  ReduceMax<float, Pattern::Reduce::AR, wrong>(r.out.Get<float>(), r.in.Get<float>(), r.work.Get<uint8_t>(), shape, true);
+  Exp<float, 8, false>(r.out.Get<float>(), r.in.Get<float>(), kCount);  // FAULT uninitialized
+}
+EXPORT(goes_on_with_a_source_that_may_be_reused)
+
+template <bool wrong>
+void goes_on_with_angles_that_may_be_reused(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  Sin<float, wrong>(r.out.Get<float>(), r.in.Get<float>(), kCount);
+  Exp<float, 8, false>(r.out.Get<float>(), r.in.Get<float>(), kCount);  // FAULT uninitialized
+}
+EXPORT(goes_on_with_angles_that_may_be_reused)

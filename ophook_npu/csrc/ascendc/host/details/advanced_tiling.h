@@ -56,6 +56,11 @@ inline uint32_t whole(const ge::Shape& shape) {
   return up32(uint64_t(shape.GetShapeSize()) * 4);
 }  // all of it in float
 inline uint32_t line(const ge::Shape& shape) { return up32(uint64_t(last(shape)) * 4); }
+// Of (B, S, H), as the pages of normalizations say it: rows as they were before they were padded, and a limit.
+inline bool basic_rows(const ge::Shape& shape, const ge::Shape& original, int64_t most) {
+  const int64_t h = shape.GetDim(2);
+  return h % 64 == 0 && h <= most && shape.GetDim(0) * shape.GetDim(1) % 8 == 0 && original.GetDim(2) == h;
+}
 inline bool basic_block(uint32_t m, uint32_t k, uint32_t type_size) {
   return m % 8 == 0 && k % 64 == 0 && k < 2048 && uint64_t(k) * type_size >= 256;
 }
@@ -78,6 +83,18 @@ inline bool IsBasicBlockInSoftMax(optiling::SoftMaxTiling& tiling, const uint32_
 }
 inline bool IsBasicBlockInSoftMax(::SoftMaxTiling& tiling, const uint32_t dataTypeSize = 2) {
   return host_details::basic_block(tiling.srcM, tiling.srcK, dataTypeSize);
+}
+// SoftmaxFlash, which its page calls the older one.
+inline uint32_t GetSoftMaxFlashMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) {
+  return 2 * host_details::whole(shape);
+}
+inline uint32_t GetSoftMaxFlashMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) {
+  return 2 * host_details::line(shape);
+}
+OPHOOK_TILED(SoftMaxTiling)
+inline void SoftMaxFlashTilingFunc(const ge::Shape& shape, const uint32_t type_size, const uint32_t, Tiling& tiling,
+                                   const bool = false) {
+  SoftMaxTilingFunc(shape, type_size, 0, tiling);
 }
 inline uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false,
                                             bool = false) {
@@ -142,8 +159,9 @@ inline bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t& 
 }
 OPHOOK_TILED(RmsNormTiling)
 inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, uint32_t, uint32_t, Tiling& tiling,
-                                 bool = false) {
+                                 bool basic = false) {
   if (shape.GetDimNum() != 3) return false;
+  if (basic && !host_details::basic_rows(shape, original.GetDimNum() == 3 ? original : shape, 2047)) return false;
   const auto dim = [&](size_t i) { return uint32_t(shape.GetDim(i)); };
   OPHOOK_SET(bLength, dim(0))
   OPHOOK_SET(sLength, dim(1))
@@ -203,8 +221,9 @@ inline bool GetDeepNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, con
 }
 OPHOOK_TILED(DeepNormTiling)
 inline bool GetDeepNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack,
-                                  const uint32_t, const bool, const bool, Tiling& tiling) {
+                                  const uint32_t, const bool, const bool basic, Tiling& tiling) {
   if (shape.GetDimNum() != 3 || original.GetDimNum() != 3) return false;
+  if (basic && !host_details::basic_rows(shape, original, 2040)) return false;
   OPHOOK_SET(bLength, uint32_t(shape.GetDim(0)))
   OPHOOK_SET(sLength, uint32_t(shape.GetDim(1)))
   OPHOOK_SET(hLength, uint32_t(shape.GetDim(2)))
@@ -219,8 +238,10 @@ inline bool GetBatchNormMaxMinTmpSize(const ge::Shape& shape, const ge::Shape&, 
 }
 OPHOOK_TILED(BatchNormTiling)
 inline bool GetBatchNormNDTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack,
-                                     const uint32_t, const bool, Tiling& tiling, const bool = false) {
+                                     const uint32_t, const bool, Tiling& tiling, const bool basic = false) {
   if (shape.GetDimNum() != 3 || original.GetDimNum() != 3) return false;
+  const int64_t features = shape.GetDim(1) * shape.GetDim(2);
+  if (basic && (original.GetDim(0) % 8 || features % 64 || features >= 2048)) return false;
   OPHOOK_SET(originalBLength, uint32_t(original.GetDim(0)))
   OPHOOK_SET(shCurLength, uint32_t(shape.GetDim(1) * shape.GetDim(2)))
   OPHOOK_SET(tmpBufSize, stack)
@@ -313,9 +334,9 @@ OPHOOK_ELEMENTWISE(Fmod)
 OPHOOK_ELEMENTWISE(Frac)
 OPHOOK_ELEMENTWISE(Hypot)
 OPHOOK_ELEMENTWISE(Lgamma)
-OPHOOK_ELEMENTWISE(Log)
-OPHOOK_ELEMENTWISE(Log10)
-OPHOOK_ELEMENTWISE(Log2)
+OPHOOK_SPACE(void, LogMaxMinTmpSize)
+OPHOOK_SPACE(void, Log10MaxMinTmpSize)
+OPHOOK_SPACE(void, Log2MaxMinTmpSize)
 OPHOOK_ELEMENTWISE(Sign)
 OPHOOK_ELEMENTWISE(Sin)
 OPHOOK_ELEMENTWISE(Sinh)
@@ -360,9 +381,17 @@ OPHOOK_FACTOR(SwiGLU)
 OPHOOK_SPACE(void, ReGluMaxMinTmpSize)
 #undef OPHOOK_ELEMENTWISE
 #undef OPHOOK_SPACE
-inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape&, const bool, const uint32_t type_size,
-                                  const bool, uint32_t& most, uint32_t& least) {
-  host_details::elementwise(base, type_size, most, least);
+// Of logarithms only that of base 2 needs something between, of half, as the page says.
+inline void GetLog2TmpBufferFactorSize(const uint32_t type_size, uint32_t& nodes, uint32_t& extra) {
+  host_details::factor(type_size, nodes, extra);
+  if (type_size != 2) nodes = 0;
+}
+inline void GetLogTmpBufferFactorSize(const uint32_t, uint32_t& nodes, uint32_t& extra) { nodes = extra = 0; }
+inline void GetLog10TmpBufferFactorSize(const uint32_t, uint32_t& nodes, uint32_t& extra) { nodes = extra = 0; }
+// One of the two may be a scalar.
+inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape& exponent, const bool,
+                                  const uint32_t type_size, const bool, uint32_t& most, uint32_t& least) {
+  host_details::elementwise(base.GetShapeSize() < exponent.GetShapeSize() ? exponent : base, type_size, most, least);
 }
 OPHOOK_FACTOR(Power, const bool, const bool, const bool)
 #undef OPHOOK_FACTOR

@@ -17,7 +17,20 @@ struct RowShape {
     return fractal_rows ? (i / 16 * fractal_rows + row) * 16 + i % 16 : row * width + i;
   }
 };
-enum class RowsOp : uint8_t { softmax, log_softmax, sum, sum_in_pairs, mean, max, min, prod, all, any };
+enum class RowsOp : uint8_t {
+  softmax,
+  log_softmax,
+  sum,
+  sum_in_pairs,
+  mean,
+  mean_in_pairs,
+  mean_in_float_pairs,
+  max,
+  min,
+  prod,
+  all,
+  any
+};
 OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work,
                        RowShape shape, At at);
 OPHOOK_RT void simple_softmax(Local dst, Local sum, Local max, Local src, const Local* work, RowShape shape, At at);
@@ -38,8 +51,15 @@ OPHOOK_RT void fold_rows(const char* call, RowsOp which, bool columns, Local dst
                          RowShape shape, At at);
 // The sum of a[i] ^ b[i], within int16_t.
 OPHOOK_RT void xor_sum(Local dst, Local a, Local b, const Local* work, int64_t count, At at);
+// `small`: results lie one after the other, and each row has indices of its own; else each row of results begins a
+// block, and all rows have the same indices.
+struct TopKHow {
+  bool largest, sorted, any_type, small;
+};
 OPHOOK_RT void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished,
-                     const Local* work, int32_t k, RowShape shape, bool largest, bool sorted, bool any_type, At at);
+                     const Local* work, int32_t k, RowShape shape, TopKHow how, At at);
+// Bytes of a source that the function leaves its own numbers in, but where a result lies.
+OPHOOK_RT void spent(Local source, uint64_t bytes, std::initializer_list<Local> results);
 OPHOOK_RT void needs_tiling(const char* call, bool there, At at);
 
 }  // namespace ophook::rt
@@ -66,6 +86,11 @@ struct Work {  // the scratch tensor of a call, for as long as the call's expres
   operator const Local*() const { return &view; }
   Local view;
 };
+// With isReuseSource the device leaves its own numbers in the source: nothing of it counts as computed from then on.
+template <typename T, typename... Results>
+void spent(const LocalTensor<T>& source, uint64_t count, const Results&... results) {
+  ophook::rt::spent(source.view(), count * sizeof(T), {results.view()...});
+}
 inline RowShape rows(const char* call, const SoftMaxShapeInfo& shape, uint32_t m, uint32_t k, bool nz, At at) {
   if (!shape.srcM) {
     ophook::rt::needs_tiling(call, m && k, at);
@@ -269,6 +294,8 @@ __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor
   ophook::rt::normalize("LayerNorm", output.view(), &m, &v, x.view(), gamma.view(), &b, &w,
                         {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength},
                         float(epsilon), at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(x, uint64_t(t.bLength) * t.sLength * t.hLength, output, mean, variance);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
@@ -280,6 +307,8 @@ __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor
   ophook::rt::normalize("LayerNorm", output.view(), &m, &v, x.view(), gamma.view(), &b, nullptr,
                         {t.bLength * t.sLength, t.hLength, t.originalHLength ? t.originalHLength : t.hLength},
                         float(epsilon), at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(x, uint64_t(t.bLength) * t.sLength * t.hLength, output, mean, variance);
 }
 template <typename T, bool isBasicBlock = false>
 __aicore__ inline void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
@@ -319,20 +348,29 @@ __aicore__ inline void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   ophook::rt::fold_rows("Sum", ophook::rt::RowsOp::sum_in_pairs, false, dst.view(), src.view(), nullptr,
                         {p.outter, p.inner, p.n}, at);
 }
+// The sum is Sum's, in accType: of half alone it may be infinite.
+namespace advanced_details {
+template <typename T, typename accType>
+void mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local* work, const MeanParams& p, At at) {
+  static_assert(
+      type_details::listed<T>("half, float") && (std::is_same_v<accType, T> || std::is_same_v<accType, float>),
+      "Mean: half or float, and accType the same or float");
+  using ophook::rt::RowsOp;
+  ophook::rt::fold_rows("Mean", std::is_same_v<accType, T> ? RowsOp::mean_in_pairs : RowsOp::mean_in_float_pairs, false,
+                        dst.view(), src.view(), work, {p.outter, p.inner, p.n}, at);
+}
+}  // namespace advanced_details
 template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false,
           int32_t reduceDim = -1>
 __aicore__ inline void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
                             const MeanParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  const auto w = tmp.view();
-  ophook::rt::fold_rows("Mean", ophook::rt::RowsOp::mean, false, dst.view(), src.view(), &w, {p.outter, p.inner, p.n},
-                        at);
+  advanced_details::mean<T, accType>(dst, src, advanced_details::Work(tmp), p, at);
 }
 template <typename T, typename accType = T, bool isReuseSource = false, bool isBasicBlock = false,
           int32_t reduceDim = -1>
 __aicore__ inline void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const MeanParams& p,
                             ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::fold_rows("Mean", ophook::rt::RowsOp::mean, false, dst.view(), src.view(), nullptr,
-                        {p.outter, p.inner, p.n}, at);
+  advanced_details::mean<T, accType>(dst, src, nullptr, p, at);
 }
 
 // Which of two dimensions is reduced: AR the last, RA the first.
@@ -344,6 +382,13 @@ struct RA {
   static constexpr bool columns = true;
 };
 }  // namespace Pattern::Reduce
+namespace advanced_details {
+template <typename T>
+RowShape padded_rows(const uint32_t shape[], bool padded) {
+  const uint32_t unit = uint32_t(32 / sizeof(T));
+  return {shape[0], padded ? (shape[1] + unit - 1) / unit * unit : shape[1], shape[1]};
+}
+}  // namespace advanced_details
 #define OPHOOK_REDUCE(name, which, types, newer)                                                                     \
   template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                  \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
@@ -352,6 +397,8 @@ struct RA {
     const auto w = tmp.view();                                                                                       \
     ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), &w,                     \
                           advanced_details::padded_rows<T>(shape, padded), at);                                      \
+    if constexpr (isReuseSource)                                                                                     \
+      advanced_details::spent(src, advanced_details::padded_rows<T>(shape, padded).all(), dst);                      \
   }                                                                                                                  \
   template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                  \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t shape[],          \
@@ -359,6 +406,8 @@ struct RA {
     OPHOOK_REDUCED(name, types, newer)                                                                               \
     ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), nullptr,                \
                           advanced_details::padded_rows<T>(shape, padded), at);                                      \
+    if constexpr (isReuseSource)                                                                                     \
+      advanced_details::spent(src, advanced_details::padded_rows<T>(shape, padded).all(), dst);                      \
   }
 #if __NPU_ARCH__ == 3510
 #define OPHOOK_REDUCED(name, types, newer) static_assert(type_details::listed<T>(newer), #name ": " newer);
@@ -366,13 +415,6 @@ struct RA {
 #define OPHOOK_REDUCED(name, types, newer) static_assert(type_details::listed<T>(types), #name ": " types);
 #endif
 #define OPHOOK_EVERY "int8_t, uint8_t, int16_t, uint16_t, half, bfloat16_t, int32_t, uint32_t, float, int64_t, uint64_t"
-namespace advanced_details {
-template <typename T>
-RowShape padded_rows(const uint32_t shape[], bool padded) {
-  const uint32_t unit = uint32_t(32 / sizeof(T));
-  return {shape[0], padded ? (shape[1] + unit - 1) / unit * unit : shape[1], shape[1]};
-}
-}  // namespace advanced_details
 //            name        computed  on an Atlas A2 or A3  on an Ascend950
 OPHOOK_REDUCE(ReduceSum, sum, "float", "int32_t, uint32_t, float, int64_t, uint64_t")
 OPHOOK_REDUCE(ReduceMean, mean, "float", "float")
@@ -392,19 +434,22 @@ __aicore__ inline void ReduceXorSum(LocalTensor<T>& dst, const LocalTensor<T>& s
   static_assert(std::is_same_v<T, int16_t>, "ReduceXorSum: int16_t");
   const auto w = tmp.view();
   ophook::rt::xor_sum(dst.view(), src0.view(), src1.view(), &w, calCount, at);
+  if constexpr (isReuseSource)
+    advanced_details::spent(src0, calCount, dst), advanced_details::spent(src1, calCount, dst);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void ReduceXorSum(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                                     const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(std::is_same_v<T, int16_t>, "ReduceXorSum: int16_t");
   ophook::rt::xor_sum(dst.view(), src0.view(), src1.view(), nullptr, calCount, at);
+  if constexpr (isReuseSource)
+    advanced_details::spent(src0, calCount, dst), advanced_details::spent(src1, calCount, dst);
 }
 
 struct TopKInfo {
   int32_t outter = 1, inner = 0, n = 0;
 };
-// Each row's k values and indices take whole blocks of 32 bytes. The algorithm of an Ascend950 that has all data types
-// needs no tiling.
+// The algorithm of an Ascend950 that has all data types needs no tiling.
 #define OPHOOK_TOP_K(work, ...)                                                                                        \
   template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,                   \
             enum TopKMode topkMode = TopKMode::TOPK_NORMAL, const TopKConfig& config = defaultTopKConfig>              \
@@ -417,12 +462,13 @@ struct TopKInfo {
     static_assert(algorithm_details::configured(&config, &defaultTopKConfig),                                          \
                   "TopK: a configuration is for an Ascend950 alone");                                                  \
     static_assert(type_details::listed<T>("half, float") || radix, "TopK: half, float; all with RADIX_SELECT");        \
+    constexpr bool small = topkMode == TopKMode::TOPK_NSMALL;                                                          \
     const auto i = srcIndex.view(), f = finish.view();                                                                 \
     const bool largest = config.order == TopKOrder::UNSET ? isLargest : config.order == TopKOrder::LARGEST;            \
     if (!radix) ophook::rt::needs_tiling("TopK", tiling.allDataSize > 0, at);                                          \
     ophook::rt::top_k(                                                                                                 \
         dstValue.view(), dstIndex.view(), src.view(), isInitIndex ? &i : nullptr, isHasfinish ? &f : nullptr, work, k, \
-        {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, largest, config.sorted, radix, at);           \
+        {uint32_t(info.outter), uint32_t(info.inner), uint32_t(info.n)}, {largest, config.sorted, radix, small}, at);  \
   }
 OPHOOK_TOP_K(advanced_details::Work(tmp), const LocalTensor<uint8_t>& tmp, )
 OPHOOK_TOP_K(nullptr, )

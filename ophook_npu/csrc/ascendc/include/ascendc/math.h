@@ -11,7 +11,8 @@ enum class Math : uint8_t {
 #include "math.inc"
 };
 enum class Pair : uint8_t { power, fmod, bits_xor, at_most, at_least };
-OPHOOK_RT void math(Math which, Local dst, Local src, const Local* work, int64_t count, At at);
+// `reuse`: some functions leave their own numbers in a source of float.
+OPHOOK_RT void math(Math which, Local dst, Local src, const Local* work, int64_t count, bool reuse, At at);
 // b, or where it is NULL the scalar; `reversed`: the scalar comes first.
 OPHOOK_RT void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b, Scalar scalar, bool reversed,
                          const Local* work, int64_t count, At at);
@@ -20,38 +21,40 @@ OPHOOK_RT void math_pair(const char* call, Pair which, Local dst, Local a, const
 namespace AscendC {
 
 // calCount is optional: without it, the source's size. `takes`: what the page has for the data type.
-#define OPHOOK_MATH(name, takes, ...)                                                                                \
-  template <__VA_ARGS__>                                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount,         \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                          \
-    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), nullptr, calCount, at);                   \
-  }                                                                                                                  \
-  template <__VA_ARGS__>                                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                          \
-    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), nullptr, src.GetSize(), at);              \
-  }                                                                                                                  \
-  template <__VA_ARGS__>                                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
-                              const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {                 \
-    const auto work = tmp.view();                                                                                    \
-    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, calCount, at);                     \
-  }                                                                                                                  \
-  template <__VA_ARGS__>                                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                          \
-    const auto work = tmp.view();                                                                                    \
-    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, src.GetSize(), at);                \
-  }                                                                                                                  \
-  template <__VA_ARGS__, OPHOOK_ONLY(N, uint32_t)>                                                                   \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const N calCount) {              \
-    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), nullptr, calCount, kByAddress);           \
-  }                                                                                                                  \
-  template <__VA_ARGS__, OPHOOK_ONLY(N, uint32_t)>                                                                   \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
-                              const N calCount) {                                                                    \
-    const auto work = tmp.view();                                                                                    \
-    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, calCount, kByAddress);             \
+#define OPHOOK_MATH(name, takes, ...)                                                                                  \
+  template <__VA_ARGS__>                                                                                               \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount,           \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), nullptr, calCount, isReuseSource, at);      \
+  }                                                                                                                    \
+  template <__VA_ARGS__>                                                                                               \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                    \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), nullptr, src.GetSize(), isReuseSource, at); \
+  }                                                                                                                    \
+  template <__VA_ARGS__>                                                                                               \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,   \
+                              const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {                   \
+    const auto work = tmp.view();                                                                                      \
+    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, calCount, isReuseSource, at);        \
+  }                                                                                                                    \
+  template <__VA_ARGS__>                                                                                               \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,   \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    const auto work = tmp.view();                                                                                      \
+    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, src.GetSize(), isReuseSource, at);   \
+  }                                                                                                                    \
+  template <__VA_ARGS__, OPHOOK_ONLY(N, uint32_t)>                                                                     \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const N calCount) {                \
+    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), nullptr, calCount, isReuseSource,           \
+                           kByAddress);                                                                                \
+  }                                                                                                                    \
+  template <__VA_ARGS__, OPHOOK_ONLY(N, uint32_t)>                                                                     \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,   \
+                              const N calCount) {                                                                      \
+    const auto work = tmp.view();                                                                                      \
+    takes ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, calCount, isReuseSource,             \
+                           kByAddress);                                                                                \
   }
 #define OPHOOK_TAKES(name, preset)                                                                                     \
   static_assert(algorithm_details::configured(&config, &preset), #name ": a configuration is for an Ascend950 alone"); \

@@ -80,6 +80,7 @@ void layer_norm(const LocalTensor<T>& output, const LocalTensor<float>& mean, co
           {part(output, all, "the output"), part(mean, p.aLength, "the mean"), part(rstds, p.aLength, "the rstd")},
           {part(x, all, "the source")}, work, at))
     return;
+  ophook::rt::apart("LayerNorm", part(output, all, ""), {part(x, all, "")}, at);
   affine_rows(output, x, gamma, beta, without, p.aLength, p.rLength, p.rLengthWithPadding,
               [&](const std::vector<float>& v, uint32_t row) {
                 const Moments m = moments(v, uint64_t(row) * p.rLengthWithPadding, p.rLength);
@@ -103,6 +104,7 @@ void normalized(const LocalTensor<T>& output, const LocalTensor<float>& rstds, c
           {part(x, all, "the source"), part(mean, p.aLength, "the mean"), part(variance, p.aLength, "the variance")},
           work, at))
     return;
+  ophook::rt::apart("Normalize", part(output, all, ""), {part(x, all, "")}, at);
   affine_rows(output, x, gamma, beta, without, p.aLength, p.rLength, p.rLengthWithPadding,
               [&](const std::vector<float>&, uint32_t row) {
                 data(rstds)[row] = rstd(data(variance)[row], epsilon);
@@ -162,6 +164,7 @@ void deep_norm(const LocalTensor<T>& dst, const LocalTensor<T>& mean, const Loca
   ophook::rt::needs_tiling("DeepNorm", t.bLength && t.sLength && t.hLength, at);
   const uint64_t rows = uint64_t(t.bLength) * t.sLength, width = t.hLength,
                  used = t.originalHLength ? t.originalHLength : t.hLength;
+  if (width > 2040) return ophook::rt::refuse("DeepNorm", "rows have up to 2040 elements", at);
   if (!ophook::rt::whole(
           "DeepNorm",
           {part(dst, rows * width, "the destination"), part(mean, rows, "the mean"), part(spread, rows, "the rstd")},
@@ -294,6 +297,8 @@ __aicore__ inline void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>&
                                 const T epsilon, const DeepNormTiling& tiling, OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::deep_norm(dst, mean, rstd, src, gx, beta, gamma, &work, float(alpha), float(epsilon), tiling, at);
+  if constexpr (isReuseSrc && std::is_same_v<T, float>)
+    advanced_details::spent(src, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, dst, mean, rstd);
 }
 template <typename T, bool isReuseSrc = false, bool isBasicBlock = false>
 __aicore__ inline void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>& mean, const LocalTensor<T>& rstd,
@@ -301,6 +306,8 @@ __aicore__ inline void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>&
                                 const LocalTensor<T>& gamma, const T alpha, const T epsilon,
                                 const DeepNormTiling& tiling, OPHOOK_AT) {
   whole_details::deep_norm(dst, mean, rstd, src, gx, beta, gamma, nullptr, float(alpha), float(epsilon), tiling, at);
+  if constexpr (isReuseSrc && std::is_same_v<T, float>)
+    advanced_details::spent(src, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, dst, mean, rstd);
 }
 struct LayerNormGradShapeInfo {
   DataFormat dataFormat = DataFormat::ND;
@@ -314,6 +321,8 @@ __aicore__ inline void LayerNormGrad(const LocalTensor<T>& outputPdX, const Loca
   const auto work = tmp.view();
   whole_details::layer_norm_grad(outputPdX, resForGamma, inputDy, inputX, inputVariance, inputMean, inputGamma, &work,
                                  float(epsilon), tiling, at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(inputX, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, outputPdX, resForGamma);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void LayerNormGrad(const LocalTensor<T>& outputPdX, const LocalTensor<T>& resForGamma,
@@ -323,6 +332,8 @@ __aicore__ inline void LayerNormGrad(const LocalTensor<T>& outputPdX, const Loca
                                      const LayerNormGradShapeInfo& = {}, OPHOOK_AT) {
   whole_details::layer_norm_grad(outputPdX, resForGamma, inputDy, inputX, inputVariance, inputMean, inputGamma, nullptr,
                                  float(epsilon), tiling, at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(inputX, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, outputPdX, resForGamma);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>& outputPdBeta,
@@ -331,13 +342,27 @@ __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, co
                                          OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::layer_norm_grad_beta(outputPdGamma, outputPdBeta, resForGamma, inputDy, &work, tiling, at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(inputDy, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, outputPdGamma,
+                            outputPdBeta);
 }
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>& outputPdBeta,
                                          const LocalTensor<T>& resForGamma, const LocalTensor<T>& inputDy,
                                          const LayerNormGradBetaTiling& tiling, OPHOOK_AT) {
   whole_details::layer_norm_grad_beta(outputPdGamma, outputPdBeta, resForGamma, inputDy, nullptr, tiling, at);
+  if constexpr (isReuseSource && std::is_same_v<T, float>)
+    advanced_details::spent(inputDy, uint64_t(tiling.bLength) * tiling.sLength * tiling.hLength, outputPdGamma,
+                            outputPdBeta);
 }
+namespace whole_details {
+template <typename T, typename... Results>
+void spends(const LocalTensor<T>& x, const GroupNormTiling& t, const Results&... results) {
+  advanced_details::spent(x, uint64_t(t.n) * t.c * t.hwAlignSize, results...);
+}
+template <typename T, typename... Results>
+void spends(const LocalTensor<T>&, const BatchNormTiling&, const Results&...) {}  // its isReuseSource is reserved
+}  // namespace whole_details
 #define OPHOOK_NORM(name, function, Tiling, ...)                                                                      \
   template <typename T, bool isReuseSource = false __VA_OPT__(, ) __VA_ARGS__>                                        \
   __aicore__ inline void name(const LocalTensor<T>& output, const LocalTensor<T>& outputMean,                         \
@@ -347,6 +372,8 @@ __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, co
     const auto work = tmp.view();                                                                                     \
     whole_details::function(output, outputMean, outputVariance, inputX, gamma, beta, &work, float(epsilon), tiling,   \
                             at);                                                                                      \
+    if constexpr (isReuseSource && std::is_same_v<T, float>)                                                          \
+      whole_details::spends(inputX, tiling, output, outputMean, outputVariance);                                      \
   }                                                                                                                   \
   template <typename T, bool isReuseSource = false __VA_OPT__(, ) __VA_ARGS__>                                        \
   __aicore__ inline void name(const LocalTensor<T>& output, const LocalTensor<T>& outputMean,                         \
@@ -355,6 +382,8 @@ __aicore__ inline void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, co
                               const Tiling& tiling, OPHOOK_AT) {                                                      \
     whole_details::function(output, outputMean, outputVariance, inputX, gamma, beta, nullptr, float(epsilon), tiling, \
                             at);                                                                                      \
+    if constexpr (isReuseSource && std::is_same_v<T, float>)                                                          \
+      whole_details::spends(inputX, tiling, output, outputMean, outputVariance);                                      \
   }
 OPHOOK_NORM(BatchNorm, batch_norm, BatchNormTiling, bool isBasicBlock = false)
 OPHOOK_NORM(GroupNorm, group_norm, GroupNormTiling)
@@ -378,29 +407,38 @@ struct WelfordFinalizePara {
   float abRec, rRec, rRecWithCorrection;
 };
 namespace whole_details {
-// Elements beyond abComputeLength are what came in where the results lie in the inputs' place, and undefined otherwise.
-template <typename T, typename U>
+// Elements beyond abComputeLength are those that came in where isInplace says so, and else not written.
+template <bool in_place, typename T, typename U>
 void welford_update(const LocalTensor<U>& mean, const LocalTensor<U>& spread, const LocalTensor<U>& in_mean,
                     const LocalTensor<U>& in_spread, const LocalTensor<T>& x, const Local* work,
                     const WelfordUpdateParam& p, At at) {
   static_assert(real<T> && std::is_same_v<U, float>, "WelfordUpdate: half or float, and float for mean and variance");
-  if (!ophook::rt::whole(
-          "WelfordUpdate", {part(mean, p.abLength, "the mean"), part(spread, p.abLength, "the variance")},
-          {part(in_mean, p.abComputeLength, "the mean so far"),
-           part(in_spread, p.abComputeLength, "the variance so far"), part(x, p.abComputeLength, "the source")},
-          work, at))
-    return;
-  for (uint32_t i = 0; i < p.abLength; ++i) {
-    const float before = data(in_mean)[i], off = wide(data(x)[i]) - before;
-    const bool computed = i < p.abComputeLength;
-    data(mean)[i] = computed ? before + off * p.nRec : before;
-    data(spread)[i] = data(in_spread)[i] + (computed ? off * (wide(data(x)[i]) - data(mean)[i]) : 0.0f);
+  const uint32_t computed = p.abComputeLength, all = in_place ? p.abLength : computed;
+  if (p.rnLength != 1 || !computed || computed > p.abLength || p.abLength * sizeof(T) % 32)
+    return ophook::rt::refuse("WelfordUpdate", "rnLength is 1, abLength whole blocks, abComputeLength 1 to abLength",
+                              at);
+  const Part to[] = {part(mean, all, "the mean"), part(spread, all, "the variance")},
+             from[] = {part(in_mean, all, "the mean so far"), part(in_spread, all, "the variance so far"),
+                       part(x, computed, "the source")};
+  if (!ophook::rt::whole("WelfordUpdate", {to[0], to[1]}, {from[0], from[1], from[2]}, work, at)) return;
+  for (const Part& each : to)
+    if (!in_place) ophook::rt::apart("WelfordUpdate", each, {from[0], from[1], from[2]}, at);
+  for (uint32_t i = 0; i < all; ++i) {
+    const float before = data(in_mean)[i], off = i < computed ? wide(data(x)[i]) - before : 0.0f;
+    data(mean)[i] = before + off * p.nRec;
+    data(spread)[i] = data(in_spread)[i] + (i < computed ? off * (wide(data(x)[i]) - data(mean)[i]) : 0.0f);
   }
 }
 inline void welford_finalize(const LocalTensor<float>& mean, const LocalTensor<float>& variance,
                              const LocalTensor<float>& in_mean, const LocalTensor<float>& in_variance,
                              const LocalTensor<int32_t>* counts, const Local* work, const WelfordFinalizePara& p,
                              At at) {
+  if (p.abLength % 8 || (!counts && p.headCountLength + p.tailCountLength != p.abLength) ||
+      (p.tailCountLength && !p.tailCount))
+    return ophook::rt::refuse("WelfordFinalize",
+                              "abLength is whole blocks, without counts the sum of headCountLength and "
+                              "tailCountLength, and tailCountLength goes with a tailCount",
+                              at);
   if ((counts && !ophook::rt::whole("WelfordFinalize", {}, {part(*counts, p.abLength, "the counts")}, nullptr, at)) ||
       !ophook::rt::whole("WelfordFinalize", {part(mean, 1, "the mean"), part(variance, 1, "the variance")},
                          {part(in_mean, p.abLength, "the means"), part(in_variance, p.abLength, "the variances")}, work,
@@ -426,13 +464,17 @@ __aicore__ inline void WelfordUpdate(const LocalTensor<U>& outputMean, const Loc
                                      const LocalTensor<T>& inputX, const LocalTensor<uint8_t>& tmp,
                                      const WelfordUpdateParam& para, OPHOOK_AT) {
   const auto work = tmp.view();
-  whole_details::welford_update(outputMean, outputVariance, inputMean, inputVariance, inputX, &work, para, at);
+  whole_details::welford_update<config.isInplace>(outputMean, outputVariance, inputMean, inputVariance, inputX, &work,
+                                                  para, at);
+  if constexpr (isReuseSource) advanced_details::spent(inputX, para.abLength, outputMean, outputVariance);
 }
 template <typename T, typename U, bool isReuseSource = false, const WelfordUpdateConfig& config = WFUPDATE_DEFAULT_CFG>
 __aicore__ inline void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outputVariance,
                                      const LocalTensor<U>& inputMean, const LocalTensor<U>& inputVariance,
                                      const LocalTensor<T>& inputX, const WelfordUpdateParam& para, OPHOOK_AT) {
-  whole_details::welford_update(outputMean, outputVariance, inputMean, inputVariance, inputX, nullptr, para, at);
+  whole_details::welford_update<config.isInplace>(outputMean, outputVariance, inputMean, inputVariance, inputX, nullptr,
+                                                  para, at);
+  if constexpr (isReuseSource) advanced_details::spent(inputX, para.abLength, outputMean, outputVariance);
 }
 #define OPHOOK_FINALIZE(more, given, tmp, work)                                                                   \
   template <bool isReuseSource = false, const WelfordFinalizeConfig& config = WFFINALIZE_DEFAULT_CFG>             \

@@ -68,6 +68,7 @@ void quantize(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const L
   }                                                                                                                                    \
   OPHOOK_QUANT_HEAD TMP const LocalTensor<T>& scales, const LocalTensor<T>& offsets, const uint32_t scaleCount,                        \
                     const uint32_t offsetCount, const uint32_t calCount, OPHOOK_AT) {                                                  \
+    if (offsetCount != scaleCount) return ophook::rt::refuse("AscendQuant", "offsetCount is scaleCount", at);                          \
     if (!ophook::rt::whole("AscendQuant", {}, {whole_details::part(offsets, offsetCount, "the offsets")}, nullptr,                     \
                            at))                                                                                                        \
       return;                                                                                                                          \
@@ -127,9 +128,10 @@ void dequantize(const LocalTensor<dstT>& dst, const LocalTensor<int32_t>& src, F
   if (!ophook::rt::whole("AscendDequant", {part(dst, p.m * line, "the destination")},
                          {part(src, uint64_t(p.m) * p.n, "the source")}, work, at))
     return;
+  ophook::rt::apart("AscendDequant", part(dst, p.m * line, ""), {part(src, uint64_t(p.m) * p.n, "")}, at);
   for (uint64_t row = 0; row < p.m; ++row)
-    for (uint32_t i = 0; i < p.calCount; ++i)
-      data(dst)[row * line + i] = narrow<dstT>(float(data(src)[row * p.n + i]) * scale(i));
+    for (uint32_t i = 0; i < p.n; ++i)  // beyond calCount nothing is promised; the page shows the source's numbers
+      data(dst)[row * line + i] = narrow<dstT>(float(data(src)[row * p.n + i]) * (i < p.calCount ? scale(i) : 1.0f));
 }
 }  // namespace whole_details
 #define OPHOOK_DEQUANT(TMP, work)                                                                                      \
@@ -182,22 +184,30 @@ T antiquantized(float x, float offset, float scale) {
   if constexpr (std::is_same_v<T, half>) return half(float(half(x + offset)) * scale);
   else return T((x + offset) * scale);
 }
+template <typename U>
+float number_of(const LocalTensor<U>& tensor, uint64_t i) {
+  if constexpr (!std::is_same_v<U, int4b_t>) return float(data(tensor)[i]);
+  else return float(int8_t(reinterpret_cast<const uint8_t*>(data(tensor))[i / 2] >> i % 2 * 4 << 4) >> 4);
+}
 template <typename U, typename T, bool transposed, typename F, typename G>
 void antiquantize(const LocalTensor<T>& dst, const LocalTensor<U>& src, F offset, G scale, const Local* work,
                   uint32_t k, uint32_t groups, At at) {
-  static_assert(std::is_same_v<U, int8_t>, "AscendAntiQuant: int8_t; int4b_t is not implemented");
+  static_assert(std::is_same_v<U, int8_t> || std::is_same_v<U, int4b_t>, "AscendAntiQuant: int8_t or int4b_t");
   static_assert(std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t>, "AscendAntiQuant: half or bfloat16_t");
   const uint64_t all = src.GetSize(), rows = transposed ? all / (k ? k : 1) : k,
                  width = transposed ? k : all / (k ? k : 1);
   if (!k || all % k || !groups || k % groups)
     return ophook::rt::refuse("AscendAntiQuant", "k has to divide the source, and the height of scale k", at);
+  if (tensor_bytes<U>(all) % 32 || (transposed && tensor_bytes<U>(k) % 32))
+    return ophook::rt::refuse("AscendAntiQuant", "the source, and where it is transposed k, takes whole blocks", at);
   if (!ophook::rt::whole("AscendAntiQuant", {part(dst, all, "the destination")}, {part(src, all, "the source")}, work,
                          at))
     return;
+  ophook::rt::apart("AscendAntiQuant", part(dst, all, ""), {part(src, all, "")}, at);
   for (uint64_t row = 0; row < rows; ++row)
     for (uint64_t i = 0; i < width; ++i) {
       const uint64_t of = transposed ? row * groups + i / (k / groups) : row / (k / groups) * width + i;
-      data(dst)[row * width + i] = antiquantized<T>(float(data(src)[row * width + i]), offset(of), scale(of));
+      data(dst)[row * width + i] = antiquantized<T>(number_of(src, row * width + i), offset(of), scale(of));
     }
 }
 template <typename T>

@@ -11,6 +11,8 @@ namespace AscendC {
 template <typename T1, typename T2, bool isDataFormatNZ = false, uint8_t stepSizeMode = 0>
 __aicore__ inline bool AdjustSoftMaxRes(const LocalTensor<T1>& res, const LocalTensor<T2>& max, const uint32_t from,
                                         const T1 to, const SoftMaxShapeInfo& s, OPHOOK_AT) {
+  static_assert(whole_details::real<T1> && whole_details::real<T2>, "AdjustSoftMaxRes: half or float");
+  static_assert(!stepSizeMode || !isDataFormatNZ, "AdjustSoftMaxRes: another stepSizeMode than 0 is for ND");
   const uint64_t step = stepSizeMode ? 1 : 32 / sizeof(T2);
   const ophook::rt::RowShape rows{s.srcM, s.srcK, s.srcK, isDataFormatNZ ? s.srcM : 0};
   const uint64_t all = rows.all();

@@ -2,6 +2,7 @@
 // is computed here, in float and rounded once. The formulas are those of the vendor's pages.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct Part {
 // it cannot work.
 OPHOOK_RT bool whole(const char* call, std::initializer_list<Part> writes, std::initializer_list<Part> reads,
                      const Local* work, At at);
-// The same for a function that moves elements as they are: element e of what it writes is element origins[e] of what it
+// A note where sources lie over the destination although the function's page allows that nowhere.
+OPHOOK_RT void apart(const char* call, const Part& to, std::initializer_list<Part> from, At at);
+// As whole for a function that moves elements as they are: element e of what it writes is element origins[e] of what it
 // reads, and what was never computed stays so.
 OPHOOK_RT bool moves(const char* call, const Part& to, const Part& from, const std::vector<uint32_t>& origins,
                      const Local* work, At at);
@@ -68,7 +71,7 @@ T* data(const LocalTensor<T>& tensor) {
 }
 template <typename T>
 Part part(const LocalTensor<T>& tensor, uint64_t count, const char* role) {
-  return {tensor.view(), count * sizeof(T), role};
+  return {tensor.view(), tensor_bytes<T>(count), role};
 }
 template <typename T>
 constexpr bool real = std::is_same_v<T, half> || std::is_same_v<T, float>;
@@ -83,12 +86,13 @@ struct Work {  // the scratch tensor of a call, for as long as the call's expres
   operator const Local*() const { return &view; }
   Local view;
 };
-// dst[i] = f(src[i]), and with two sources f(a[i], b[i]).
-template <typename T, typename F>
+// dst[i] = f(src[i]), and with two sources f(a[i], b[i]). `in_place`: where the page allows it.
+template <bool in_place = false, typename T, typename F>
 void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local* work, uint64_t count,
           At at, F f) {
   if (!ophook::rt::whole(call, {part(dst, count, "the destination")}, {part(src, count, "the source")}, work, at))
     return;
+  if (!in_place) ophook::rt::apart(call, part(dst, count, ""), {part(src, count, "")}, at);
   for (uint64_t i = 0; i < count; ++i) data(dst)[i] = narrow<T>(f(wide(data(src)[i])));
 }
 template <typename T, typename F>
@@ -97,10 +101,16 @@ void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& a, 
   if (!ophook::rt::whole(call, {part(dst, count, "the destination")},
                          {part(a, count, "the first source"), part(b, count, "the second source")}, work, at))
     return;
+  ophook::rt::apart(call, part(dst, count, ""), {part(a, count, ""), part(b, count, "")}, at);
   for (uint64_t i = 0; i < count; ++i) data(dst)[i] = narrow<T>(f(wide(data(a)[i]), wide(data(b)[i])));
 }
 inline float gelu(float x) { return x / (1.0f + std::exp(-1.5957691216057308f * (x + 0.044715f * x * x * x))); }
 inline float faster_gelu(float x) { return x / (1.0f + std::exp(-1.702f * x)); }
+// Two parabolas in the place of the error function.
+inline float faster_gelu_v2(float x) {
+  const float off = std::min(std::fabs(x) * 0.7071f, 1.769f) - 1.769f;
+  return 0.5f * x * (1.0f + std::copysign(1.0f - 0.2888f * off * off, x));
+}
 inline float swish(float x, float beta) { return x / (1.0f + std::exp(-beta * x)); }
 }  // namespace whole_details
 
@@ -112,33 +122,35 @@ inline float swish(float x, float beta) { return x / (1.0f + std::exp(-beta * x)
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dataSize,         \
                               OPHOOK_AT) {                                                                           \
     OPHOOK_REAL(#name);                                                                                              \
-    whole_details::each(#name, dst, src, nullptr, dataSize, at, [](float x) { return whole_details::formula(x); });  \
+    whole_details::each<true>(#name, dst, src, nullptr, dataSize, at,                                                \
+                              [](float x) { return whole_details::formula(x); });                                    \
   }                                                                                                                  \
   template <typename T, bool highPrecision = false, bool highPerformance = false>                                    \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, \
                               const uint32_t dataSize, OPHOOK_AT) {                                                  \
     OPHOOK_REAL(#name);                                                                                              \
     const auto work = tmp.view();                                                                                    \
-    whole_details::each(#name, dst, src, &work, dataSize, at, [](float x) { return whole_details::formula(x); });    \
+    whole_details::each<true>(#name, dst, src, &work, dataSize, at,                                                  \
+                              [](float x) { return whole_details::formula(x); });                                    \
   }
 OPHOOK_GELU(Gelu, gelu)
 OPHOOK_GELU(FasterGelu, faster_gelu)
-OPHOOK_GELU(FasterGeluV2, faster_gelu)
+OPHOOK_GELU(FasterGeluV2, faster_gelu_v2)
 #undef OPHOOK_GELU
 
 // a gate: src0 times a function of src1
-#define OPHOOK_GATE(name, formula)                                                                                    \
+#define OPHOOK_GATE(name, types, formula)                                                                             \
   template <typename T, bool isReuseSource = false>                                                                   \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
                               const LocalTensor<uint8_t>& tmp, uint32_t calCount, OPHOOK_AT) {                        \
-    OPHOOK_REAL(#name);                                                                                               \
+    static_assert(type_details::listed<T>(types), #name ": " types);                                                  \
     const auto work = tmp.view();                                                                                     \
     whole_details::each(#name, dst, src0, src1, &work, calCount, at, [](float a, float b) { return a * (formula); }); \
   }                                                                                                                   \
   template <typename T, bool isReuseSource = false>                                                                   \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,      \
                               uint32_t calCount, OPHOOK_AT) {                                                         \
-    OPHOOK_REAL(#name);                                                                                               \
+    static_assert(type_details::listed<T>(types), #name ": " types);                                                  \
     whole_details::each(#name, dst, src0, src1, nullptr, calCount, at,                                                \
                         [](float a, float b) { return a * (formula); });                                              \
   }                                                                                                                   \
@@ -152,8 +164,8 @@ OPHOOK_GELU(FasterGeluV2, faster_gelu)
                               OPHOOK_AT) {                                                                            \
     name<T, isReuseSource>(dst, src0, src1, src0.GetSize(), at);                                                      \
   }
-OPHOOK_GATE(GeGLU, whole_details::gelu(b))
-OPHOOK_GATE(ReGlu, b > 0 ? b : 0)
+OPHOOK_GATE(GeGLU, "half, float", whole_details::gelu(b))
+OPHOOK_GATE(ReGlu, "half, bfloat16_t, float", b > 0 ? b : 0)
 #undef OPHOOK_GATE
 
 template <typename T, bool isReuseSource = false>
@@ -395,6 +407,8 @@ void cum_sum(LocalTensor<T>& dst, LocalTensor<T>& last, const LocalTensor<T>& sr
              const CumSumInfo& info, At at) {
   static_assert(real<T>, "CumSum: half or float");
   const uint64_t all = uint64_t(info.outter) * info.inner;
+  if (!all || info.inner * sizeof(T) % 32)
+    return ophook::rt::refuse("CumSum", "outter and inner are more than 0, and inner takes whole blocks", at);
   const Part to = part(dst, all, "the destination"), from = part(src, all, "the source");
   if (!(config.outputLastRow
             ? ophook::rt::whole("CumSum", {to, part(last, info.inner, "the last row")}, {from}, work, at)
@@ -434,6 +448,7 @@ __aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src
           {whole_details::part(dst, calCount, "the destination"), whole_details::part(src, calCount, "the source")},
           &work, at))
     return;
+  ophook::rt::apart("Axpy", whole_details::part(dst, calCount, ""), {whole_details::part(src, calCount, "")}, at);
   for (uint32_t i = 0; i < calCount; ++i)
     whole_details::data(dst)[i] =
         whole_details::narrow<T>(whole_details::wide(whole_details::data(dst)[i]) +
@@ -458,11 +473,13 @@ __aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   OPHOOK_REAL("Exp");
   const auto work = tmp.view();
   whole_details::each("Exp", dst, src, &work, calCount, at, [](float x) { return std::exp(x); });
+  if constexpr (isReuseSource && std::is_same_v<T, float>) advanced_details::spent(src, calCount, dst);
 }
 template <typename T, uint8_t expandLevel, bool isReuseSource = false>
 __aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount, OPHOOK_AT) {
   OPHOOK_REAL("Exp");
   whole_details::each("Exp", dst, src, nullptr, calCount, at, [](float x) { return std::exp(x); });
+  if constexpr (isReuseSource && std::is_same_v<T, float>) advanced_details::spent(src, calCount, dst);
 }
 
 // Blocks of 32 bytes of src0, each times a number of src1, summed up along hRepeat: what the page makes of Gatherb,
