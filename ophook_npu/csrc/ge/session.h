@@ -41,6 +41,7 @@ class GE_API CompiledGraphSummary {
   Status GetEventNum(size_t& count) const;
   Status GetOutputShapes(std::vector<Shape>& shapes) const;
   Status GetOutputDtypes(std::vector<DataType>& dtypes) const;
+  Status GetIOIndexesWithSameAddr(std::vector<std::pair<uint32_t, uint32_t>>& pairs) const;
 
  private:
   std::shared_ptr<SummaryData> data_;
