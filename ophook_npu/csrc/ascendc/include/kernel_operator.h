@@ -34,6 +34,7 @@
 #include "ascendc/simt_older.h"
 #else
 #include "ascendc/cube.h"
+#include "ascendc/cube_groups.h"
 #endif
 #if __NPU_ARCH__ == 2201
 #include "ascendc/cce.h"

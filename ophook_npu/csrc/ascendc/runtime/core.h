@@ -181,9 +181,12 @@ class Core {
   Launch& launch;
   const int index, block, sub;
   const bool is_vector;
-  // kTask: it waits for a task of communication.
+  // kTask: it waits for a task of communication, or for a message.
   enum State : uint8_t { kReady, kSyncAll, kCross, kTask, kDone } state = kReady;
   bool syncs_vectors = false;  // kSyncAll: without the cube cores
+  bool serves = false;         // a group of cube cores
+  uint32_t asked = 0;          // how often in a row for a message that is not free
+  uint32_t ub_end = 0;         // bytes at the end of UB that are no buffer's
   int phase = 0;               // how many SyncAll lie behind it
   At waits_at{nullptr, 0};
   std::function<bool()> until;         // kTask: whether it is over
@@ -329,6 +332,8 @@ struct Launch {
   int blocks = 1, subs = 1;
   std::map<std::pair<int, int>, std::vector<Message>> between;  // IBSet, by core and event
   std::map<uint64_t, Message> written_back;                     // by line: what its writers had done
+  std::map<const void*, Message> sent;                          // by place: what the writer of a message had done
+  std::map<const void*, int> bound;                             // queues of messages, and whose they are
   std::shared_ptr<SimtShadow> simt;                             // where it has threads
   uint64_t dynamic_ub = 0;                                      // bytes that <<<>>> gave `extern __ubuf__` arrays
   bool failed = false;
