@@ -22,7 +22,7 @@ enum class Dtype : uint8_t { f16, f32, bf16, i8, u8, i16, u16, i32, u32, i64, u6
 
 template <typename T>
 constexpr Dtype dtype_of() {
-  using U = std::remove_cv_t<T>;
+  using U = std::remove_cv_t<AscendC::PrimT<T>>;
   if constexpr (std::is_same_v<U, half>) return Dtype::f16;
   else if constexpr (std::is_same_v<U, float>) return Dtype::f32;
   else if constexpr (std::is_same_v<U, bfloat16_t>) return Dtype::bf16;
