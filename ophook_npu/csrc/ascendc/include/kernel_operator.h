@@ -33,6 +33,7 @@
 #include "ascendc/reg_older.h"
 #include "ascendc/simt_older.h"
 #else
+#include "ascendc/aipp.h"
 #include "ascendc/cube.h"
 #include "ascendc/cube_groups.h"
 #endif

@@ -255,15 +255,15 @@ class Core {
   Dtype atomic_dtype = Dtype::other;
   // What a copy out does: an operation needs a type, which the control register has by itself.
   int atomic_kind() const { return atomic_dtype == Dtype::other ? 0 : atomic_operation; }
-  std::vector<std::vector<char>> kept;   // what tensors point to
-  std::vector<uint8_t> sparse;           // the index of each fractal in L0B, a quarter of its size
-  std::string not_loaded;                // which factor of the last product was not, and where
-  bool hf32 = false;                     // factors of float are rounded
-  int hf32_ties = 0;                     // Ties
-  std::shared_ptr<void> fixpipe, image;  // FixpipeSettings, ImageSettings
-  uint8_t compared[16] = {};             // the register that Compare without a destination writes
-  std::optional<uint64_t> pad_value;     // the bits that SetPadValue set
-  At last_at{nullptr, 0};                // the last operation's place and name
+  std::vector<std::vector<char>> kept;            // what tensors point to
+  std::vector<uint8_t> sparse;                    // the index of each fractal in L0B, a quarter of its size
+  std::string not_loaded;                         // which factor of the last product was not, and where
+  bool hf32 = false;                              // factors of float are rounded
+  int hf32_ties = 0;                              // Ties
+  std::shared_ptr<void> fixpipe, image, picture;  // FixpipeSettings, ImageSettings, ImageFunctions
+  uint8_t compared[16] = {};                      // the register that Compare without a destination writes
+  std::optional<uint64_t> pad_value;              // the bits that SetPadValue set
+  At last_at{nullptr, 0};                         // the last operation's place and name
   const char* last_call = "kernel";
   void* stray = nullptr;   // the address of a plain access that failed; none: the stack is used up
   At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
