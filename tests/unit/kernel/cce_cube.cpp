@@ -82,3 +82,34 @@ extern "C" __global__ __aicore__ void shifted(GM_ADDR x, GM_ADDR y, GM_ADDR z) {
   pipe_barrier(PIPE_ALL);
 #endif
 }
+
+// The same product by flags that are told before the work: that the loads are over, that the product is.
+template <int which>
+__aicore__ inline void early(GM_ADDR x, GM_ADDR y, GM_ADDR z) {
+#if defined(__DAV_C220_CUBE__)
+  auto left = reinterpret_cast<__cbuf__ half*>(get_imm(0)), right = reinterpret_cast<__cbuf__ half*>(get_imm(1024));
+  auto a = reinterpret_cast<__ca__ half*>(get_imm(0));
+  auto b = reinterpret_cast<__cb__ half*>(get_imm(0));
+  auto c = reinterpret_cast<__cc__ float*>(get_imm(0));
+  copy_gm_to_cbuf_multi_nd2nz_b16(left, reinterpret_cast<__gm__ half*>(x), 0, 1, 16, 32, 0, 32, 16, 1, 0);
+  copy_gm_to_cbuf_multi_nd2nz_b16(right, reinterpret_cast<__gm__ half*>(y), 0, 1, 32, 16, 0, 16, 32, 1, 0);
+  set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+  wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+  hset_flag(PIPE_FIX, PIPE_M, EVENT_ID1, mem_t::L0C, true);  // nothing is written out yet
+  load_cbuf_to_ca(a, left, 0, 2, 1, 0, 0, false, inc);
+  hset_flag(PIPE_MTE1, PIPE_M, EVENT_ID0, mem_t::L0B, false);
+  load_cbuf_to_cb(b, right, 0, 2, 1, 0, 0, true, inc);
+  hwait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0, mem_t::L0B, false);
+  hwait_flag(PIPE_FIX, PIPE_M, EVENT_ID1, mem_t::L0C, true);
+  hset_flag(PIPE_M, PIPE_FIX, EVENT_ID0, mem_t::L0C, false);
+  if (which != 1) mad(c, a, b, 16, 32, 16, 0, false, false, true);
+  hwait_flag(PIPE_M, PIPE_FIX, EVENT_ID0, mem_t::L0C, false);
+  if (which == 2) hset_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0, mem_t::L1, true);
+  set_nd_para(0x10001);
+  copy_matrix_cc_to_gm(reinterpret_cast<__gm__ float*>(z), c, 0, 16, 16, 16, 16, 0, NoQuant, 0, false, true);
+  pipe_barrier(PIPE_ALL);
+#endif
+}
+extern "C" __global__ __aicore__ void early_flags(GM_ADDR x, GM_ADDR y, GM_ADDR z) { early<0>(x, y, z); }
+extern "C" __global__ __aicore__ void early_flag_of_nothing(GM_ADDR x, GM_ADDR y, GM_ADDR z) { early<1>(x, y, z); }
+extern "C" __global__ __aicore__ void early_flag_elsewhere(GM_ADDR x, GM_ADDR y, GM_ADDR z) { early<2>(x, y, z); }

@@ -1,7 +1,7 @@
 // The control register of a core, as the pages of its functions list its bits. Bit 60 says whether a conversion of
-// registers to whole numbers saturates by its own SatMode (`reg_saturates`). What else is computed here does not depend
-// on it, and floats never saturate: a value is taken if it is the one that stands there at first, or the one that says
-// what is computed.
+// registers to whole numbers saturates by its own SatMode (`reg_saturates`), and bit 48 of an Atlas A2 or A3 whether
+// half and bfloat16_t do. What else is computed here does not depend on it: a value is taken if it is the one that
+// stands there at first, or the one that says what is computed.
 #include "core.h"
 
 namespace ophook::rt {
@@ -13,11 +13,13 @@ struct Bits {
   int64_t usual, computed;
   const char* what;
 };
+// Of the whole register: floats do not saturate, and masks are numbers of elements.
+constexpr uint64_t kSaturates = uint64_t{1} << 48, kCounts = uint64_t{1} << 56;
 constexpr Bits kBits[] = {
     {6, 8, true, 0, 0, "SetAtomicAdd, SetAtomicMax and SetAtomicMin choose atomic copies here"},
     {9, 10, true, 0, 0, "SetAtomicAdd, SetAtomicMax and SetAtomicMin choose atomic copies here"},
     {45, 45, true, 0, 0, "products of fp8_e4m3fn_t as hifloat8_t are not simulated"},
-    {48, 48, false, 0, 1, "floats that saturate are not simulated"},
+    {48, 48, false, 0, 1, ""},
     {50, 50, true, 0, 0, "NaN that conversions to 8 bits keep are not simulated"},
     {53, 53, true, 0, 0, "whole numbers that saturate in arithmetic are not simulated"},
     {59, 59, true, 0, 0, "conversions to whole numbers that cut what overflows are not simulated"},
@@ -46,6 +48,7 @@ void set_control(const char* call, int first, int last, const int64_t* value, At
                   at);
   const int64_t set = (value ? *value : of->usual) ^ of->usual;  // kept as what differs from what is usual
   c.control = (c.control & ~(mask(*of) << first)) | set << first;
+  if (first == 48 && c.launch.options.architecture != 310) c.clamps = value && !*value, c.saturates = !value || !*value;
 }
 
 int64_t control(const char* call, int first, int last, At at) {
@@ -56,10 +59,25 @@ int64_t control(const char* call, int first, int last, At at) {
   return 0;
 }
 
-uint64_t& intrinsic_control() { return core().intrinsic_control; }
+uint64_t intrinsic_control() {
+  const Core& c = core();
+  return (c.intrinsic_control & ~(kSaturates | kCounts)) | (c.saturates ? 0 : kSaturates) |
+         (c.mask_by_count ? kCounts : 0);
+}
+void set_intrinsic_control(const char* call, uint64_t value, At at) {
+  constexpr uint64_t kRounds = uint64_t{1} << 46, kTies = uint64_t{1} << 47, kCuts = uint64_t{1} << 59;
+  Core& c = core();
+  if (value & ~(kRounds | kTies | kSaturates | kCounts | kCuts))
+    return refuse(call, "of the control register only bits 46, 47, 48, 56 and 59 are simulated", at);
+  if (const bool on = !(value & kSaturates); on != c.saturates) c.saturates = c.clamps = on;
+  c.mask_by_count = value & kCounts;
+  c.intrinsic_control = value;
+  set_hf32(value & kRounds);
+  set_hf32_ties(value & kTies ? Ties::to_zero : Ties::to_even);
+}
 
 void saturation(bool of_casts, bool on, At at) {
-  if (!of_casts) core().saturates = on;
+  if (!of_casts) core().saturates = core().clamps = on;
   else if (!on) refuse("SetSaturationFlag", "conversions that cut what overflows are not simulated: they saturate", at);
 }
 bool saturation(bool of_casts) { return of_casts || core().saturates; }

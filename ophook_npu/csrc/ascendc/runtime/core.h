@@ -67,6 +67,7 @@ struct Buffer {
   At at{nullptr, 0};         // of that call
   At taken{nullptr, 0};      // of the last AllocTensor, EnQue or DeQue
   Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
+  bool freed = false;        // FreeTensor took an event for it, until AllocTensor
   bool given_back = false;   // by the pipe that took it, without EnQue
   Clock filled{};            // what that pipe knew then
 };
@@ -113,6 +114,7 @@ struct PoolState {
 };
 struct Flag {
   bool set = false;
+  uint32_t before = 0;  // the operation that it is set with comes behind this one; 0: it is over
   Clock clock{};
   At at{nullptr, 0};
 };
@@ -202,8 +204,9 @@ class Core {
       arrays;  // buffers of the C interface, by declaration
   std::vector<QueueState> queues;
   std::vector<PoolState> pools;
-  uint32_t used[8] = {};  // bytes of each local memory that InitBuffer gave away
-  void* pipe_object = nullptr;
+  uint32_t used[8] = {};        // bytes of each local memory that InitBuffer gave away
+  const void* giver = nullptr;  // the TPipe whose buffers there are, and where it gave the first one
+  At gave_at{nullptr, 0};
   Few<void*> pipes;  // TPipe objects, newest last
 
   uint32_t seq = 0, told = 0;  // told: at the newest message to other cores
@@ -223,6 +226,7 @@ class Core {
   int64_t control = 0;             // the control register: bits that are not as usual
   uint64_t intrinsic_control = 0;  // what set_ctrl set of it
   bool saturates = true;           // what GetSaturationFlag says of floats
+  bool clamps = false;             // the kernel asked for it: until then they are infinite, as a host leaves a device
   float deq_scale = 0;             // what SetDeqScale set
   bool has_deq_scale = false;
   std::optional<uint64_t> dequantization;  // what SetDeqScale set for int16_t
@@ -252,6 +256,7 @@ class Core {
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_operation = 0;
+  uint16_t store_type = 0;
   Dtype atomic_dtype = Dtype::other;
   // What a copy out does: an operation needs a type, which the control register has by itself.
   int atomic_kind() const { return atomic_dtype == Dtype::other ? 0 : atomic_operation; }

@@ -272,6 +272,9 @@ OPHOOK_WITH_SYNC(asc_copy_l12gm, , (void* dst, void* src, OPHOOK_BURSTS),
                  ophook::rt::copy_out("asc_copy_l12gm", ophook::c::global(dst), OPHOOK_AT_IN(l1, src),
                                       ophook::c::blocks(n_burst, len_burst, src_gap, dst_gap), false, where))
 
+inline int64_t asc_get_ctrl() { return int64_t(ophook::rt::intrinsic_control()); }
+inline void asc_set_ctrl(uint64_t config, OPHOOK_AT) { ophook::rt::set_intrinsic_control(__func__, config, where); }
+
 #undef OPHOOK_AT_IN
 #undef OPHOOK_NUMBER
 #undef OPHOOK_LOADED

@@ -106,7 +106,8 @@ OPHOOK_RT void set_deq_scale(float scale);
 // Bits of the core's control register; no value: what is usual. And the flags of saturation on Atlas A2 and A3.
 OPHOOK_RT void set_control(const char* call, int first, int last, const int64_t* value, At at);
 OPHOOK_RT int64_t control(const char* call, int first, int last, At at);
-OPHOOK_RT uint64_t& intrinsic_control();
+OPHOOK_RT uint64_t intrinsic_control();
+OPHOOK_RT void set_intrinsic_control(const char* call, uint64_t value, At at);
 OPHOOK_RT void saturation(bool of_casts, bool on, At at);
 OPHOOK_RT bool saturation(bool of_casts);
 OPHOOK_RT void set_dequantization(uint64_t parameters);                      // of all elements
@@ -154,6 +155,8 @@ struct Queue {
   int32_t id = -1;  // in the running core's table; -1: InitBuffer was not called
 };
 OPHOOK_RT void pipe_begin(void* pipe, At at);
+OPHOOK_RT void pipe_gives(const void* pipe, At at);  // memory of its own, which no other live TPipe may
+OPHOOK_RT void queue_free_events(Queue& queue);
 OPHOOK_RT void pipe_end(void* pipe, bool waits = true);
 OPHOOK_RT void* pipe_current();
 OPHOOK_RT void pipe_reset(void* pipe, bool waits = true);
@@ -217,7 +220,11 @@ OPHOOK_RT int mutex_alloc(At at);
 OPHOOK_RT void mutex_release(int id, At at);
 OPHOOK_RT int event_fetch(Pipe from, Pipe to, bool hold, At at);
 OPHOOK_RT void event_release(Pipe from, Pipe to, int id, At at);
+// A flag for the next operation of `from`, told before it, or none (`empty`): it is set when that is over.
+OPHOOK_RT void early_flag(bool set, Pipe from, Pipe to, int id, bool empty, At at);
 OPHOOK_RT void barrier(Pipe pipe, At at);
+OPHOOK_RT uint16_t* store_type();  // of stores that add, by its number; 0: they do not
+OPHOOK_RT void store_added(const char* call, Global to, const void* value, At at);
 OPHOOK_RT void sync_all(bool vector_only, At at);
 OPHOOK_RT void cross_set(int mode, Pipe pipe, int id, At at);
 OPHOOK_RT void cross_wait(int mode, int id, At at);
