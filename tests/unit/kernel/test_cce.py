@@ -183,3 +183,10 @@ def test_flags_that_are_told_before_the_work() -> None:
     for name, kind in (("early_flag_of_nothing", "wait_without_set"), ("early_flag_elsewhere", "parameter")):
         _, report = run(name, x=a, y=b, size=256)
         assert kind in {f.kind for f in report.errors}, [str(f) for f in report.findings]
+
+
+def test_products_of_four_bits() -> None:
+    a, b = (RANDOM.integers(-8, 8, (16, 64)) for _ in range(2))
+    packed = [((v[:, ::2] & 15) | (v[:, 1::2] & 15) << 4).astype(np.uint8).view(np.float32) for v in (a, b)]
+    z = clean("early_fours", x=packed[0], y=packed[1], size=256).view(np.int32).reshape(16, 16)
+    np.testing.assert_array_equal(z, a @ b.T)

@@ -257,6 +257,7 @@ class Core {
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_operation = 0;
   uint16_t store_type = 0;
+  uint64_t flags_address = 0;
   Dtype atomic_dtype = Dtype::other;
   // What a copy out does: an operation needs a type, which the control register has by itself.
   int atomic_kind() const { return atomic_dtype == Dtype::other ? 0 : atomic_operation; }

@@ -271,6 +271,8 @@ int64_t block_index() {
   const Core& c = core();
   return c.is_vector ? int64_t(c.block) * c.launch.subs + c.sub : c.block;
 }
+uint64_t* flags_address() { return &core().flags_address; }
+int64_t core_number() { return core().index; }
 int64_t block_count() { return core().launch.blocks; }
 int64_t sub_block_index() { return core().sub; }
 int64_t sub_block_count() { return core().is_vector ? core().launch.subs : 1; }

@@ -53,8 +53,7 @@ inline AscendC::MmadParams product(uint16_t m, uint16_t k, uint16_t n, uint8_t u
   p.kDirectionAlign = align;
   return p;
 }
-inline void set_image(const asc_l13d_fmatrix_config& config) {
-  ImageSettings& set = *image_settings();
+inline void set_image(Image& set, const asc_l13d_fmatrix_config& config) {
   set.height = config.l1_height, set.width = config.l1_width;
   set.padding[0] = config.padding_left_size, set.padding[1] = config.padding_right_size;
   set.padding[2] = config.padding_top_size, set.padding[3] = config.padding_bottom_size;
@@ -176,12 +175,13 @@ inline void asc_copy_l12bt(uint64_t dst, void* src, uint16_t conv_control, uint1
       (dst, src, k_extension, m_extension, k_start_pt, m_start_pt, stride_w, stride_h, filter_w, filter_h,          \
        dilation_filter_w, dilation_filter_h, filter_size_w, filter_size_h, transpose, f_matrix_ctrl, channel_size), \
       const auto& set = *ophook::rt::image_settings();                                                              \
-      ophook::rt::load_image(                                                                                       \
-          OPHOOK_AT_IN(in, dst), OPHOOK_AT_IN(l1, src),                                                             \
-          {set.padding, set.height, set.width, channel_size,  k_extension,   m_extension,       k_start_pt,         \
-           m_start_pt,  stride_w,   stride_h,  filter_w,      filter_h,      dilation_filter_w, dilation_filter_h,  \
-           transpose,   false,      set.value, filter_size_w, filter_size_h, f_matrix_ctrl},                        \
-          where))
+      const ophook::rt::Image& image = f_matrix_ctrl ? set.right : set;                                             \
+      ophook::rt::load_image(OPHOOK_AT_IN(in, dst), OPHOOK_AT_IN(l1, src),                                          \
+                             {image.padding, image.height, image.width,       channel_size,      k_extension,       \
+                              m_extension,   k_start_pt,   m_start_pt,        stride_w,          stride_h,          \
+                              filter_w,      filter_h,     dilation_filter_w, dilation_filter_h, transpose,         \
+                              false,         set.value,    filter_size_w,     filter_size_h,     false},            \
+                             where))
 OPHOOK_LOADS(asc_copy_l12l0a, l0a, (int4b_t, int8_t, uint8_t, half, bfloat16_t, int32_t, uint32_t, float))
 OPHOOK_LOADS(asc_copy_l12l0b, l0b, (half, bfloat16_t, int32_t, uint32_t, float))
 #undef OPHOOK_LOADS
@@ -205,7 +205,12 @@ OPHOOK_WITH_SYNC(asc_copy_l12l0b_sparse, ,
                  (dst, src, index, start_index, repeat),
                  ophook::rt::load_sparse(OPHOOK_AT_IN(l0b, dst), OPHOOK_AT_IN(l1, src), OPHOOK_AT_IN(l1, index),
                                          {start_index, repeat, 0, 0, 0, false, 0}, where))
-inline void asc_set_l13d_fmatrix(asc_l13d_fmatrix_config& config) { ophook::c::set_image(config); }
+inline void asc_set_l13d_fmatrix(asc_l13d_fmatrix_config& config) {
+  ophook::c::set_image(*ophook::rt::image_settings(), config);
+}
+inline void asc_set_l13d_fmatrix_b(asc_l13d_fmatrix_config& config) {
+  ophook::c::set_image(ophook::rt::image_settings()->right, config);
+}
 inline void asc_set_l13d_size(uint64_t value, OPHOOK_AT) { AscendC::SetLoadDataBoundary(uint32_t(value), where); }
 inline void asc_set_l13d_rpt(asc_load3d_v2_config& config) {
   ophook::rt::image_settings()->repeat = {uint16_t(config.rpt_stride), uint8_t(config.rpt_time),

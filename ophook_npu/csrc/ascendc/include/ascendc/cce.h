@@ -284,7 +284,10 @@ void vscatter(T...) {
 }
 
 // ---- between cores: who meets (mode) and which flag are bits of a number ----
-inline void set_ffts_base_addr(uint64_t) {}  // where the device keeps those flags: here they are the runtime's
+// Where the device keeps those flags: here they are the runtime's, and the number is kept for who asks.
+inline void set_ffts_base_addr(uint64_t address) { *ophook::rt::flags_address() = address; }
+inline int64_t get_ffts_base_addr() { return int64_t(*ophook::rt::flags_address()); }
+inline int64_t get_coreid() { return ophook::rt::core_number(); }
 inline void ffts_cross_core_sync(pipe_t pipe, uint64_t config, OPHOOK_AT) {
   ophook::rt::cross_set(int(config >> 4 & 3), ophook::rt::Pipe(int(pipe)), int(config >> 8 & 15), where);
 }

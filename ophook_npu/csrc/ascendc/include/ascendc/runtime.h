@@ -223,7 +223,9 @@ OPHOOK_RT void event_release(Pipe from, Pipe to, int id, At at);
 // A flag for the next operation of `from`, told before it, or none (`empty`): it is set when that is over.
 OPHOOK_RT void early_flag(bool set, Pipe from, Pipe to, int id, bool empty, At at);
 OPHOOK_RT void barrier(Pipe pipe, At at);
-OPHOOK_RT uint16_t* store_type();  // of stores that add, by its number; 0: they do not
+OPHOOK_RT uint64_t* flags_address();  // as the kernel told it
+OPHOOK_RT int64_t core_number();      // of all cores of the run
+OPHOOK_RT uint16_t* store_type();     // of stores that add, by its number; 0: they do not
 OPHOOK_RT void store_added(const char* call, Global to, const void* value, At at);
 OPHOOK_RT void sync_all(bool vector_only, At at);
 OPHOOK_RT void cross_set(int mode, Pipe pipe, int id, At at);

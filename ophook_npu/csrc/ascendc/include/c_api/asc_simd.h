@@ -80,7 +80,9 @@ OPHOOK_AFTER(asc_sync_mte3, MTE3)
 #if __NPU_ARCH__ != 3510
 OPHOOK_CROSS(inter, 0)
 OPHOOK_CROSS(subblock, 1)
-inline void asc_set_ffts_base_addr(uint64_t) {}  // where the device keeps those flags: here they are the runtime's
+// Where the device keeps those flags: here they are the runtime's, and the number is kept for who asks.
+inline void asc_set_ffts_base_addr(uint64_t config) { *ophook::rt::flags_address() = config; }
+inline int64_t asc_get_ffts_base_addr() { return int64_t(*ophook::rt::flags_address()); }
 #endif
 OPHOOK_CROSS(block, 2)
 #undef OPHOOK_CROSS
@@ -132,6 +134,7 @@ inline int64_t asc_get_icache_preload_status() { return 0; }
 
 // ---- the core ----
 inline void asc_init() {}
+inline int64_t asc_get_core_id() { return ophook::rt::core_number(); }
 inline int64_t asc_get_block_idx() { return ophook::rt::block_index(); }
 inline int64_t asc_get_block_num() { return ophook::rt::block_count(); }
 inline int64_t asc_get_sub_block_id() { return ophook::rt::sub_block_index(); }
