@@ -1,6 +1,6 @@
 """MindSpore: a small net trains, function by function (PyNative), as a compiled graph, or on two devices by msrun.
 
-python mindspore_train.py OUT DEVICE [py|graph|two]; DEVICE is Ascend or CPU. OUT gets the losses and the weights' norms.
+python mindspore_train.py OUT DEVICE [py|graph|two]; DEVICE is Ascend or CPU. OUT gets losses and norms of the weights.
 """
 
 import json
@@ -34,7 +34,7 @@ class Net(nn.Cell):
         self.layer = nn.LayerNorm((32,))
         self.last = nn.Dense(32, 4)
 
-    def construct(self, x):  # noqa: ANN001, ANN201
+    def construct(self, x):
         x = self.pool(ops.relu(self.norm(self.conv(x))))
         return self.last(ops.tanh(self.layer(self.first(self.flat(x)))))
 
@@ -46,7 +46,7 @@ for number, parameter in enumerate(net.trainable_params()):
 loss_of, optimizer = nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.05, 0.9)
 
 
-def forward(x, y):  # noqa: ANN001, ANN201
+def forward(x, y):
     return loss_of(net(x), y)
 
 
@@ -54,7 +54,7 @@ gradients_of = ms.value_and_grad(forward, None, optimizer.parameters)
 sum_of = ops.AllReduce() if how == "two" else None
 
 
-def step(x, y):  # noqa: ANN001, ANN201
+def step(x, y):
     loss, gradients = gradients_of(x, y)
     if sum_of is not None:
         gradients = [sum_of(one) / ranks for one in gradients]

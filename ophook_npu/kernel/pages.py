@@ -123,7 +123,7 @@ def _members(name: str, seen: frozenset[str] = frozenset()) -> set[str]:
 
 
 # Functions although their chapter is that of a class.
-_FREE = {"MakeLayout", "MakeShape", "MakeStride", "is_layout"}
+_FREE = {"CreateCubeResGroup", "MakeLayout", "MakeShape", "MakeStride", "MakeTensorTrait", "is_layout"}
 # By the end of a chapter: the class that it describes where it is not named after it.
 _OWNERS = {
     **{f"{kind}-Tiling侧接口": f"{kind}Tiling" for kind in ("Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropInput")},

@@ -162,6 +162,38 @@ KERNEL(a_sum_in_a_register) {
 
 KERNEL(bits_of_the_control_register) { set_ctrl(sbitset1(get_ctrl(), 53)); }
 
+// Squares and halves of x as a kernel finds the chip, and saturated; then the bits that say so, and masks by numbers.
+KERNEL(floats_that_saturate) {
+  auto w = reinterpret_cast<__ubuf__ half*>(place(1));
+  load(place(0), x);
+  all();
+  vconv_f322f16r(w + 256, place(0), 1, 1, 1, 4, 8);
+  pipe_barrier(PIPE_V);
+  vmul(w, w + 256, w + 256, 1, 1, 1, 1, 8, 8, 8);
+  AscendC::SetSaturationFlag<AscendC::SaturationMode::FLOAT>(true);
+  vconv_f322f16r(w + 64, place(0), 1, 1, 1, 4, 8);
+  vmul(w + 128, w + 256, w + 256, 1, 1, 1, 1, 8, 8, 8);
+  set_ctrl(sbitset1(get_ctrl(), 48));
+  if (AscendC::GetSaturationFlag<AscendC::SaturationMode::FLOAT>()) return;
+  vmul(w + 192, w + 256, w + 256, 1, 1, 1, 1, 8, 8, 8);
+  set_ctrl(sbitset1(get_ctrl(), 56));
+  set_vector_mask(0, 16);
+  vector_dup(w + 192, half(7), 1, 1, 0, 8, 0);
+  if (get_ctrl() != (uint64_t{1} << 48 | uint64_t{1} << 56)) return;
+  set_ctrl(sbitset0(get_ctrl(), 56));
+  store(z, w, 16);
+}
+
+// A whole number and a float are added to; without a type a store is told.
+KERNEL(stores_that_add) {
+  reinterpret_cast<__gm__ int32_t*>(z)[0] = 10, reinterpret_cast<__gm__ float*>(z)[1] = 2;
+  set_st_atomic_cfg(ATOMIC_S32, ATOMIC_SUM);
+  st_atomic<int32_t>(5, reinterpret_cast<__gm__ int32_t*>(z));
+  set_st_atomic_cfg(ATOMIC_F32, ATOMIC_SUM);
+  st_atomic(0.5f, reinterpret_cast<__gm__ float*>(z) + 1);
+}
+KERNEL(stores_of_another_type) { st_atomic<int32_t>(5, reinterpret_cast<__gm__ int32_t*>(z)); }
+
 // One memory for what is read and what is written: an iteration has read all of it before it writes.
 KERNEL(over_what_is_read) {
   auto a = place(0);

@@ -204,3 +204,55 @@ extern "C" __global__ __aicore__ void by_c(GM_ADDR x, GM_ADDR z) {
   asc_transto5hd_b16_sync(VA0, VA2, 1, 16, 0);
   copy_out(z + 640, all[640], 256);
 }
+
+// Tensors that are described: the same functions, of the type of their elements. x: 128 floats, z: what became of them,
+// the sizes of types, and numbers of a layout.
+template <typename T>
+using Described = LocalTensor<TensorTrait<T>>;
+extern "C" __global__ __aicore__ void described(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TQue<TPosition::VECIN, 1> in;
+  TQue<TPosition::VECOUT, 1> out;
+  TBuf<TPosition::VECCALC> more;
+  pipe.InitBuffer(in, 1, 512), pipe.InitBuffer(out, 1, 1024), pipe.InitBuffer(more, 2048);
+  GlobalTensor<TensorTrait<float>> from, to;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), 128), to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 256);
+  Described<float> a = in.AllocTensor<TensorTrait<float>>();
+  DataCopy(a, from, 128);
+  in.EnQue(a);
+  a = in.DeQue<TensorTrait<float>>();
+  Described<float> b = out.AllocTensor<TensorTrait<float>>();
+  Described<half> h = more.Get<TensorTrait<half>>();
+  Described<uint32_t> offsets = more.GetWithOffset<TensorTrait<uint32_t>>(64, 512);
+  Described<uint8_t> bits = more.GetWithOffset<TensorTrait<uint8_t>>(256, 1024);
+  Adds(b, a, 2.0f, 64, 1, {1, 1, 8, 8});
+  Muls(b[64], a[64], 3.0f, 64);
+  Cast(h, b, RoundMode::CAST_RINT, 64);
+  Maxs(h, h, half(1), 64);
+  Cast(b[128], h, RoundMode::CAST_NONE, 64);
+  CreateVecIndex(more.GetWithOffset<int32_t>(64, 512), 0, 64);
+  ShiftLeft(offsets, offsets, 2u, 64);
+  Gather(b[64], b[64], offsets, 0, 64);
+  Compare(bits, a, b, CMPMODE::LT, 64);
+  Select(b[64], bits, b[64], 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 64);
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  const auto layout = MakeLayout(MakeShape(10, 20, 30), MakeStride(1, 100, 200));
+  auto trait = MakeTensorTrait<float, TPosition::VECIN>(layout);
+  LocalTensor<decltype(trait)> tensor;
+  tensor.SetTensorTrait(trait);
+  const float numbers[8] = {float(Std::get<1>(tensor.GetTensorTrait().GetLayout().GetShape())),
+                            float(Std::get<2>(trait.GetStride())),
+                            float(is_tensorTrait<decltype(trait)>::value),
+                            float(is_tensorTrait<decltype(layout)>::value),
+                            float(sizeof(TensorTrait<int8_t>)),
+                            float(decltype(trait)::tPos == TPosition::VECIN),
+                            float(b.GetSize()),
+                            b.GetValue(64)};
+  for (uint32_t i = 0; i < 64; ++i) b.SetValue(192 + i, i < 8 ? numbers[i] : 0.0f);
+  out.EnQue(b);
+  in.FreeTensor(a);
+  b = out.DeQue<TensorTrait<float>>();
+  DataCopy(to, b, 256);
+  out.FreeTensor(b);
+}

@@ -87,3 +87,10 @@ void at(float* f) { asc_pair_reduce_max(f, f, 8); }  // REFUSED
 void au(int64_t* i) { asc_copy_gm2ub_align(i, i, 32); }  // REFUSED
 void av(GlobalTensor<float> g) { g.ReinterpretCast<half>(); }  // REFUSED
 void aw() { GetUBSizeInBytes(); }  // REFUSED
+void ax(LocalTensor<TensorTrait<float>> f, LocalTensor<float> g) { Add(f, f, g, 8); }  // REFUSED
+void ay(LocalTensor<TensorTrait<float>> f, LocalTensor<float> g) { f = g; }  // REFUSED
+void az(LocalTensor<TensorTrait<float>> f) { Adds(f, f, 1, 8); }  // REFUSED
+void ba(LocalTensor<TensorTrait<float>> f) { f.SetShapeInfo(ShapeInfo()); }  // REFUSED
+void bb() { TensorTrait<double> t; }  // REFUSED
+struct Sent { CubeGroupMsgHead head; uint8_t rest[62]; };
+void bc(GM_ADDR w) { CubeResGroupHandle<Sent>(w, 0, 2, 2, 0); }  // REFUSED

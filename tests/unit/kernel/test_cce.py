@@ -21,7 +21,7 @@ def run(name: str, x: np.ndarray = X, y: np.ndarray = Y, size: int = 512) -> tup
     arguments = [
         Argument("x", Block.of(x, name), INPUT), Argument("y", Block.of(y, name), INPUT), Argument("z", z, OUTPUT),
     ]  # fmt: skip
-    source = SOURCE.with_name("cce_cube.cpp") if name in ("product", "factors", "shifted") else SOURCE
+    source = SOURCE.with_name("cce_cube.cpp") if name.startswith(("product", "factors", "shifted", "early")) else SOURCE
     report = Entry(source, name=name).run(arguments, 1)
     return z.array(False), report
 
@@ -153,3 +153,40 @@ def test_a_product_is_shifted_on_its_way() -> None:
     a, b = (RANDOM.integers(-128, 128, (16, 32)).astype(np.int8) for _ in range(2))
     z = clean("shifted", x=a.view(np.float32), y=b.view(np.float32), size=128).view(np.int16).reshape(16, 16)
     np.testing.assert_array_equal(z, np.clip((a.astype(np.int32) @ b.T.astype(np.int32)) >> 2, -32768, 32767))
+
+
+def test_halves_saturate_where_a_kernel_says_so() -> None:
+    x = np.zeros(512, np.float32)
+    x[:4] = 300, -70000, np.nan, 2
+    z = clean("floats_that_saturate", x=x, size=128).view(np.float16).reshape(4, 64)
+    with np.errstate(over="ignore"):
+        halves = x[:64].astype(np.float16)
+        squares = halves * halves
+    np.testing.assert_array_equal(z[0], squares)
+    assert z[1, :4].tolist() == [300, -65504, 0, 2]
+    assert z[2, :4].tolist() == [65504, 65504, 0, 4]
+    np.testing.assert_array_equal(z[3], [*[7] * 16, *squares[16:]])
+
+
+def test_stores_of_the_scalar_unit_that_add() -> None:
+    z, report = run("stores_that_add", size=2)
+    assert not report.errors, [str(f) for f in report.findings]
+    assert z[:1].view(np.int32)[0] == 15 and z[1] == 2.5
+    _, report = run("stores_of_another_type", size=8)
+    assert any("the type that stores add was set to none" in f.what for f in report.errors)
+
+
+def test_flags_that_are_told_before_the_work() -> None:
+    a, b = (RANDOM.standard_normal((m, n)).astype(np.float16) for m, n in ((16, 32), (32, 16)))
+    z = clean("early_flags", x=a, y=b, size=256)
+    np.testing.assert_allclose(z.reshape(16, 16), a.astype(np.float32) @ b.astype(np.float32), rtol=1e-3, atol=1e-3)
+    for name, kind in (("early_flag_of_nothing", "wait_without_set"), ("early_flag_elsewhere", "parameter")):
+        _, report = run(name, x=a, y=b, size=256)
+        assert kind in {f.kind for f in report.errors}, [str(f) for f in report.findings]
+
+
+def test_products_of_four_bits() -> None:
+    a, b = (RANDOM.integers(-8, 8, (16, 64)) for _ in range(2))
+    packed = [((v[:, ::2] & 15) | (v[:, 1::2] & 15) << 4).astype(np.uint8).view(np.float32) for v in (a, b)]
+    z = clean("early_fours", x=packed[0], y=packed[1], size=256).view(np.int32).reshape(16, 16)
+    np.testing.assert_array_equal(z, a @ b.T)

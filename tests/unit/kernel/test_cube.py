@@ -244,3 +244,94 @@ def test_a_matmul_object_with_two_of_each_four_values() -> None:
     x, dense, _, wanted = sparse_case()
     sizes = tiling(M=m, N=n, Ka=k, Kb=k, singleCoreM=m, singleCoreN=n, singleCoreK=k, baseM=16, baseN=32, baseK=64)
     assert torch.equal(run_sparse("sparse_object", dense, sizes, SOURCE.with_name("cube_only.cpp"), x), wanted)
+
+
+YUV420SP, XRGB, RGB, YUV400 = 0, 1, 4, 9
+PICTURE = (
+    "format", "width", "height", "left", "top", "row", "rows", "above", "below", "before", "behind", "padding", "four",
+    "swap", "line", "colors",
+)  # fmt: skip
+
+
+def picture(name: str, *, short: int = 0, **given: int) -> tuple[np.ndarray, np.ndarray, KernelReport]:
+    """What LoadImageToLocal gives, and what numpy makes of the same image; without the last ``short`` bytes of it."""
+    t = dict.fromkeys(PICTURE, 0) | {"format": RGB, "width": 6, "height": 4, "left": 2, "row": 12, "rows": 8} | given
+    rows, row = t["rows"], t["row"]
+    each = {YUV420SP: 1.5, XRGB: 4, RGB: 3, YUV400: 1}[t["format"]]
+    x = np.random.default_rng(4).integers(0, 256, int(rows * row * each)).astype(np.uint8)
+    if t["format"] == YUV420SP:
+        colors = x[rows * row :].reshape(rows // 2, row // 2, 2)[:, :, :: -1 if t["swap"] & 2 else 1]
+        pixels = np.dstack([x[: rows * row].reshape(rows, row), colors.repeat(2, 0).repeat(2, 1)])
+    else:
+        pixels = x.reshape(rows, row, -1)
+        if t["format"] == XRGB:
+            pixels = pixels[:, :, 1:] if t["swap"] & 4 else pixels[:, :, :3]
+        if t["swap"] & 1 and t["format"] != YUV400:
+            pixels = pixels[:, :, ::-1]
+    height = 1 if t["line"] else t["height"]
+    part = pixels[t["top"] : t["top"] + height, t["left"] : t["left"] + t["width"]].astype(np.int64)
+    if t["colors"] and t["format"] != YUV400:
+        matrix = np.array([[298, 0, 409], [298, -100, -208], [298, 516, 0]])
+        if t["format"] == YUV420SP:
+            part = (part - [16, 128, 128]) @ matrix.T >> 8
+        else:
+            part = (part @ matrix.T >> 8) + [3, 5, 9]
+        part = part.clip(0, 255)
+    own = part.shape[2]
+    if name == "of_bytes":
+        values = (part - np.array([100, 20, 0])[:own]).clip(-128, 127).astype(np.float64)
+    else:
+        values = (part - np.array([100, 20, 0])[:own] - np.array([0, 0, -8])[:own]) * np.array([1, 0.25, 1])[:own]
+    sides = ((t["above"], t["below"]), (t["before"], t["behind"]), (0, 0))
+    if t["padding"]:
+        values = np.pad(values, sides, "symmetric" if t["padding"] == 3 else "edge")
+    else:
+        values = np.dstack([np.pad(values[:, :, i], sides[:2], constant_values=i + 1) for i in range(own)])
+    wide = np.full((*values.shape[:2], 4 if t["four"] else 32 if name == "of_bytes" else 16), 7.0)
+    wide[:, :, :own] = values
+    z = Block((wide.size,), 2 if name == "of_bytes" else 1)
+    numbers = Block.of(np.array([t[field] for field in PICTURE], np.uint32), "tiling")
+    arguments = [
+        Argument("x", Block.of(x[: len(x) - short], name), INPUT), Argument("z", z, OUTPUT),
+        Argument("tiling", numbers, TILING),
+    ]  # fmt: skip
+    report = Entry(SOURCE.with_name("pictures.cpp"), name=name).run(arguments, 1, settings=Settings(on_wait=True))
+    return z.array(False).astype(np.float64).reshape(wide.shape), wide, report
+
+
+@pytest.mark.parametrize("name", ["of_bytes", "of_halves"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {}, {"top": 3, "four": 1, "swap": 1}, {"format": XRGB, "swap": 4}, {"format": XRGB, "swap": 5, "line": 1},
+        {"format": XRGB}, {"format": YUV400, "height": 8, "before": 2, "behind": 32}, {"format": YUV420SP},
+        {"format": YUV420SP, "top": 2, "swap": 2, "padding": 1, "above": 3, "below": 1, "before": 4},
+        {"padding": 3, "above": 4, "behind": 6, "before": 1}, {"before": 3, "behind": 1, "four": 1}, {"colors": 1},
+        {"format": YUV420SP, "colors": 1}, {"format": YUV420SP, "width": 12, "height": 8, "left": 0},
+    ],
+)  # fmt: skip
+def test_images_become_feature_maps(name: str, given: dict[str, int]) -> None:
+    z, wanted, report = picture(name, **given)
+    assert not report.findings, [str(f) for f in report.findings]
+    np.testing.assert_array_equal(z, wanted.astype(np.float16))
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"left": 1}, "horizStartPos is odd"), ({"format": YUV420SP, "top": 1}, "vertStartPos and srcHorizSize"),
+        ({"above": 1}, "padding of constants"), ({"padding": 3, "before": 7}, "no larger than the part"),
+        ({"padding": 2}, "paddingMode 2 is not simulated"), ({"before": 33}, "leftPadSize is 33"),
+        ({"width": 1}, "horizSize is 1"), ({"format": YUV400, "colors": 1}, "YUV400 has no colors"),
+    ],
+)  # fmt: skip
+def test_images_that_are_refused(given: dict[str, int], what: str) -> None:
+    *_, report = picture("of_halves", **given)
+    assert any(what in f.what for f in report.errors), [str(f) for f in report.findings]
+
+
+def test_an_image_ends_where_its_memory_does_and_needs_functions() -> None:
+    *_, report = picture("of_halves", top=4, short=200)
+    assert "global_bounds" in {f.kind for f in report.errors}, [str(f) for f in report.findings]
+    *_, report = picture("without_functions")
+    assert any("SetAippFunctions was not called" in f.what for f in report.errors)

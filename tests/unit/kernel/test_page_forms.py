@@ -122,3 +122,14 @@ def test_a_kernel_tells_where_it_is(stamped: bool) -> None:
     assert np.array_equal(z, x) and re.search(r"\b8\b.*\b15\b", report.output)
     stamp = re.search(r"descId is 65577, rsv is 0, timeStamp is (\d+), pcPtr is \d+, entry is (\d+)\.", report.output)
     assert bool(stamp) is stamped and (not stamp or int(stamp[1]) >= int(stamp[2]))
+
+
+def test_tensors_that_a_tensor_trait_describes() -> None:
+    x = RANDOM.standard_normal(128).astype(np.float32)
+    z, report = run("described", x, 256)
+    clean(report)
+    first = x[:64] + np.float32(2)
+    np.testing.assert_array_equal(z[:64], first)
+    np.testing.assert_array_equal(z[64:128], x[64:] * np.float32(3))
+    np.testing.assert_array_equal(z[128:192], np.maximum(first.astype(np.float16), 1))
+    assert z[192:200].tolist() == [20, 200, 1, 0, 1, 1, 256, z[64]]

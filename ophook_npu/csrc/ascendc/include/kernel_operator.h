@@ -33,7 +33,9 @@
 #include "ascendc/reg_older.h"
 #include "ascendc/simt_older.h"
 #else
+#include "ascendc/aipp.h"
 #include "ascendc/cube.h"
+#include "ascendc/cube_groups.h"
 #endif
 #if __NPU_ARCH__ == 2201
 #include "ascendc/cce.h"

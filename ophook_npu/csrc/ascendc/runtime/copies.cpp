@@ -394,6 +394,21 @@ void write_global_uncached(const char* call, Global tensor, uint32_t size, const
   a->writes.add(uint64_t(tensor.data - a->data), touch, true, [](uint64_t, const Touch&) {});
 }
 
+uint16_t* store_type() { return &core().store_type; }
+void store_added(const char* call, Global to, const void* value, At at) {
+  constexpr Dtype kTypes[] = {Dtype::other, Dtype::f32, Dtype::f16, Dtype::i16, Dtype::i32, Dtype::i8, Dtype::bf16};
+  Core& c = core();
+  uint8_t sum[8];
+  const uint32_t size = size_of(to.dtype);
+  if (!c.store_type || c.store_type >= std::size(kTypes) || kTypes[c.store_type] != to.dtype)
+    return c.report(Kind::data_type, call, at,
+                    text("%s; the type that stores add was set to %s", name_of(to.dtype),
+                         c.store_type && c.store_type < std::size(kTypes) ? name_of(kTypes[c.store_type]) : "none"));
+  read_global_uncached(call, to, size, sum, at);  // no other core runs before the write
+  combine(1, to.dtype, sum, static_cast<const uint8_t*>(value), size);
+  write_global_uncached(call, to, size, sum, at);
+}
+
 // Copies of the vector core itself: it waits for those before, and what comes after waits for it.
 void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at) {
   Core& c = core();

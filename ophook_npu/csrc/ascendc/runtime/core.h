@@ -67,6 +67,7 @@ struct Buffer {
   At at{nullptr, 0};         // of that call
   At taken{nullptr, 0};      // of the last AllocTensor, EnQue or DeQue
   Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
+  bool freed = false;        // FreeTensor took an event for it, until AllocTensor
   bool given_back = false;   // by the pipe that took it, without EnQue
   Clock filled{};            // what that pipe knew then
 };
@@ -113,6 +114,7 @@ struct PoolState {
 };
 struct Flag {
   bool set = false;
+  uint32_t before = 0;  // the operation that it is set with comes behind this one; 0: it is over
   Clock clock{};
   At at{nullptr, 0};
 };
@@ -181,9 +183,12 @@ class Core {
   Launch& launch;
   const int index, block, sub;
   const bool is_vector;
-  // kTask: it waits for a task of communication.
+  // kTask: it waits for a task of communication, or for a message.
   enum State : uint8_t { kReady, kSyncAll, kCross, kTask, kDone } state = kReady;
   bool syncs_vectors = false;  // kSyncAll: without the cube cores
+  bool serves = false;         // a group of cube cores
+  uint32_t asked = 0;          // how often in a row for a message that is not free
+  uint32_t ub_end = 0;         // bytes at the end of UB that are no buffer's
   int phase = 0;               // how many SyncAll lie behind it
   At waits_at{nullptr, 0};
   std::function<bool()> until;         // kTask: whether it is over
@@ -199,8 +204,9 @@ class Core {
       arrays;  // buffers of the C interface, by declaration
   std::vector<QueueState> queues;
   std::vector<PoolState> pools;
-  uint32_t used[8] = {};  // bytes of each local memory that InitBuffer gave away
-  void* pipe_object = nullptr;
+  uint32_t used[8] = {};        // bytes of each local memory that InitBuffer gave away
+  const void* giver = nullptr;  // the TPipe whose buffers there are, and where it gave the first one
+  At gave_at{nullptr, 0};
   Few<void*> pipes;  // TPipe objects, newest last
 
   uint32_t seq = 0, told = 0;  // told: at the newest message to other cores
@@ -219,8 +225,10 @@ class Core {
 
   int64_t control = 0;  // the control register: bits that are not as usual
   int64_t flags_address = 0;
-  bool cuts = false;    // conversions to whole numbers: its bit 59, by set_ctrl
-  float deq_scale = 0;  // what SetDeqScale set
+  bool saturates = true;  // what GetSaturationFlag says of floats
+  bool clamps = false;    // the kernel asked for it: until then they are infinite, as a host leaves a device
+  bool cuts = false;      // conversions to whole numbers: its bit 59, by set_ctrl
+  float deq_scale = 0;    // what SetDeqScale set
   bool has_deq_scale = false;
   std::optional<uint64_t> dequantization;  // what SetDeqScale set for int16_t
   std::optional<Local> dequantization_table;
@@ -249,18 +257,19 @@ class Core {
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_operation = 0;
+  uint16_t store_type = 0;
   Dtype atomic_dtype = Dtype::other;
   // What a copy out does: an operation needs a type, which the control register has by itself.
   int atomic_kind() const { return atomic_dtype == Dtype::other ? 0 : atomic_operation; }
-  std::vector<std::vector<char>> kept;   // what tensors point to
-  std::vector<uint8_t> sparse;           // the index of each fractal in L0B, a quarter of its size
-  std::string not_loaded;                // which factor of the last product was not, and where
-  bool hf32 = false;                     // factors of float are rounded
-  int hf32_ties = 0;                     // Ties
-  std::shared_ptr<void> fixpipe, image;  // FixpipeSettings, ImageSettings
-  uint8_t compared[16] = {};             // the register that Compare without a destination writes
-  std::optional<uint64_t> pad_value;     // the bits that SetPadValue set
-  At last_at{nullptr, 0};                // the last operation's place and name
+  std::vector<std::vector<char>> kept;            // what tensors point to
+  std::vector<uint8_t> sparse;                    // the index of each fractal in L0B, a quarter of its size
+  std::string not_loaded;                         // which factor of the last product was not, and where
+  bool hf32 = false;                              // factors of float are rounded
+  int hf32_ties = 0;                              // Ties
+  std::shared_ptr<void> fixpipe, image, picture;  // FixpipeSettings, ImageSettings, ImageFunctions
+  uint8_t compared[16] = {};                      // the register that Compare without a destination writes
+  std::optional<uint64_t> pad_value;              // the bits that SetPadValue set
+  At last_at{nullptr, 0};                         // the last operation's place and name
   const char* last_call = "kernel";
   void* stray = nullptr;   // the address of a plain access that failed; none: the stack is used up
   At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
@@ -329,6 +338,8 @@ struct Launch {
   int blocks = 1, subs = 1;
   std::map<std::pair<int, int>, std::vector<Message>> between;  // IBSet, by core and event
   std::map<uint64_t, Message> written_back;                     // by line: what its writers had done
+  std::map<const void*, Message> sent;                          // by place: what the writer of a message had done
+  std::map<const void*, int> bound;                             // queues of messages, and whose they are
   std::shared_ptr<SimtShadow> simt;                             // where it has threads
   uint64_t dynamic_ub = 0;                                      // bytes that <<<>>> gave `extern __ubuf__` arrays
   bool failed = false;

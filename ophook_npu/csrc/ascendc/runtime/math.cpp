@@ -139,6 +139,7 @@ void math(Math which, Local dst, Local src, const Local* work, int64_t count, bo
   if (which != Math::Trunc && which != Math::Round) in_place(op, dst, bytes, {{&src, bytes}});
   const Operand operands[] = {{&dst, {}, size, true, "the destination"}, {&src, {}, size, false, "the source"}};
   Walk walk(op, operands, 2, all(count));
+  walk.computes();
   walk.each([&](const Run& run) {
     carry(op, operands, 2, run);
     std::vector<float> values(run.count);
@@ -164,6 +165,7 @@ void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b,
                               {b, {}, size, false, "the second source"}};
   const int n = b ? 3 : 2;
   Walk walk(op, operands, n, all(count));
+  walk.computes();
   walk.each([&](const Run& run) {
     carry(op, operands, n, run);
     uint8_t* to = op.data(dst) + run.offsets[0];

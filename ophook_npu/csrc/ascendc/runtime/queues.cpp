@@ -68,7 +68,7 @@ constexpr const char* kArray = "the array";  // what the kernel itself reads and
 uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const char* call, At at) {
   wanted = (wanted + kBlock - 1) / kBlock * kBlock;  // may be any number: a kernel computes it
   constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
-  const uint32_t have = pool ? pool->bytes : c.launch.sizes.bytes[int(memory)];
+  const uint32_t have = pool ? pool->bytes : c.launch.sizes.bytes[int(memory)] - (memory == Memory::ub ? c.ub_end : 0);
   uint32_t& used = pool ? pool->used : c.used[int(memory)];
   if (used + wanted > have) {
     const std::string what = text("%s has %u bytes and %s has given away %llu", pool ? "the pool" : names[int(memory)],
@@ -134,6 +134,7 @@ void reclaim(Core& c, Buffer& b) {
   if (b.state == Buffer::kQueued)
     c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
   ++b.generation;
+  b.freed = false;
   if (b.state != Buffer::kPlain) b.state = Buffer::kFree;
 }
 
@@ -194,6 +195,17 @@ void pipe_end(void* pipe, bool waits) {
   c->pipes.erase(it);
   pipe_reset(pipe, waits);
 }
+void pipe_gives(const void* pipe, At at) {
+  Core& c = core();
+  const auto lives = [&](const void* one) { return std::find(c.pipes.begin(), c.pipes.end(), one) != c.pipes.end(); };
+  if (c.giver && c.giver != pipe && lives(c.giver) && lives(pipe)) {
+    c.report(Kind::second_pipe, "InitBuffer", at,
+             text("another TPipe has given memory away at line %d, and lives: both begin at the same address",
+                  c.gave_at.line));
+    c.stop();
+  }
+  if (c.giver != pipe) c.giver = pipe, c.gave_at = at;
+}
 void* pipe_current() {
   Core& c = core();
   return c.pipes.empty() ? nullptr : *std::prev(c.pipes.end());
@@ -204,6 +216,7 @@ void pipe_reset(void*, bool waits) {
   if (waits) barrier(Pipe::ALL, At{nullptr, 0});
   for (Buffer& each : c.given_away()) reclaim(c, each);
   c.queues.clear();
+  c.giver = nullptr;
   c.past = c.buffers.size();
   c.arrays.clear();
   c.pools.clear();
@@ -418,6 +431,26 @@ const void* keep(const void* bytes, size_t size) {
   return c.kept.back().data();
 }
 
+namespace {
+constexpr int kEvents = 8;
+// Each buffer of a queue takes one of its position's events while it waits in the queue, and one from FreeTensor on
+// until it is taken again.
+template <typename Takes>
+void counts_events(Core& c, const Buffer& b, const char* call, At at, Takes takes) {
+  if (!c.launch.checks() || c.given_away().size() <= kEvents) return;
+  const auto taken = std::count_if(c.given_away().begin(), c.given_away().end(), [&](const Buffer& each) {
+    return each.queue >= 0 && each.position == b.position && takes(each);
+  });
+  if (taken > kEvents)
+    c.report(Kind::queue_events, call, at,
+             text("%d buffers of one position need an event each; there are %d", int(taken), kEvents));
+}
+}  // namespace
+
+void queue_free_events(Queue& queue) {
+  for (const int32_t id : state_of(queue, "FreeAllEvent", {"", 0})->buffers) core().buffers[size_t(id)].freed = false;
+}
+
 Local queue_alloc(Queue& queue, At at) {
   Core& c = core();
   QueueState* q = state_of(queue, "AllocTensor", at);
@@ -429,6 +462,7 @@ Local queue_alloc(Queue& queue, At at) {
     if (b.state != Buffer::kFree) continue;
     q->next = at_place + 1;
     b.state = Buffer::kTaken;
+    b.freed = false;
     b.taken = at;
     c.join(fills(q->from), b.emptied, fills(q->from) != empties(q->to));
     if (b.given_back) c.join(fills(q->from), b.filled, false);
@@ -465,6 +499,7 @@ void queue_enque(Queue& queue, Local tensor, int from, int, At at) {
   c.begin(fills(from), "EnQue", at);
   b->ready = c.snapshot(fills(from));
   q->waiting.push_back(tensor.buffer);
+  counts_events(c, *b, "EnQue", at, [](const Buffer& each) { return each.state == Buffer::kQueued; });
 }
 
 Local queue_deque(Queue& queue, int, int to, At at) {
@@ -502,8 +537,10 @@ void queue_free(Queue& queue, Local tensor, At at) {
   b->given_back = b->state == Buffer::kTaken;
   if (b->given_back) b->filled = c.snapshot(fills(q->from));
   b->state = Buffer::kFree;
+  b->freed = true;
   b->taken = at;
   ++b->generation;
+  counts_events(c, *b, "FreeTensor", at, [](const Buffer& each) { return each.freed; });
 }
 
 bool queue_vacant(const Queue& queue, bool free_buffer) {

@@ -154,9 +154,16 @@ bool meet(Launch& launch) {
   return true;
 }
 
+// Cores whose message has come go on.
+void wake(Launch& launch) {
+  for (auto& each : launch.cores)
+    if (each->state == Core::kTask && each->until()) each->state = Core::kReady;
+}
+
 void schedule(Launch& launch) {
   while (true) {
     comm::serve(launch, false);
+    wake(launch);
     bool ran = false;
     for (auto& each : launch.cores) {
       Core& c = *each;

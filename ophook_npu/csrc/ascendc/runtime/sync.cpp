@@ -1,4 +1,6 @@
 // Events and barriers: the edges of the happens-before relation.
+#include <utility>
+
 #include "access.h"
 
 namespace ophook::rt {
@@ -37,6 +39,29 @@ void wait_flag(Pipe from, Pipe to, int id, At at) {
   flag.set = false;
   c.join(to, flag.clock);
   c.settle();
+}
+
+void early_flag(bool set, Pipe from, Pipe to, int id, bool empty, At at) {
+  Core& c = core();
+  const char* const call = set ? "hset_flag" : "hwait_flag";
+  const auto are = [&](Pipe a, Pipe b) { return (from == a && to == b) || (from == b && to == a); };
+  if (!are(Pipe::M, Pipe::FIX) && !are(Pipe::M, Pipe::MTE1))
+    return c.report(Kind::parameter, call, at, "between pipes M and FIX, and M and MTE1 alone");
+  if (id < 0 || id > 3) return c.report(Kind::event_id, call, at, text("event id %d; allowed: 0 to 3", id));
+  Flag& flag = c.place->flags[int(from)][int(to)][id];
+  if (set) {
+    set_flag(from, to, id, at);
+    flag.before = empty ? 0 : c.newest[int(from)];
+    return;
+  }
+  if (const uint32_t before = std::exchange(flag.before, 0); flag.set && before) {
+    if (c.newest[int(from)] <= before)
+      return c.report(Kind::wait_without_set, call, at,
+                      text("nothing of pipe %s has followed the hset_flag at line %d: the core would wait for ever",
+                           name_of(from), flag.at.line));
+    flag.clock = c.snapshot(from);
+  }
+  wait_flag(from, to, id, at);
 }
 
 void mutex_lock(Pipe pipe, int id, bool waits, At at) {
@@ -246,6 +271,7 @@ int64_t block_index() {
   const Core& c = core();
   return c.is_vector ? int64_t(c.block) * c.launch.subs + c.sub : c.block;
 }
+int64_t core_number() { return core().index; }
 int64_t block_count() { return core().launch.blocks; }
 int64_t sub_block_index() { return core().sub; }
 int64_t sub_block_count() { return core().is_vector ? core().launch.subs : 1; }

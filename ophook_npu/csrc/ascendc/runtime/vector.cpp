@@ -127,6 +127,7 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
   for (int i = 0; i < n; ++i) parts[i] = operands[i], parts[i].size = bits ? 1 : operands[i].size;
   Walk walk(op, operands, n, cover);
   walk.apart();
+  walk.computes();
   walk.each([&](const Run& run) {
     const uint8_t* a = op.data(sources[0]) + run.offsets[1];
     const uint8_t* b = source_count > 1 ? op.data(sources[1]) + run.offsets[2] : nullptr;
@@ -336,6 +337,7 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
                               {&src, s, size_of(src.dtype), false, "the source"}};
   Walk walk(op, operands, 2, cover);
   walk.apart();
+  walk.computes();
   const bool scales = src.dtype == Dtype::i32 && dst.dtype == Dtype::f16;
   if (scales && !c.has_deq_scale) {
     c.report(Kind::parameter, "Cast", at, "int32_t to half multiplies by what SetDeqScale set, and it was not called");
@@ -456,6 +458,7 @@ void binary_cast(const char* call, Op code, Local dst, Local a, Local b, Cover c
                               {&a, sa, size_of(a.dtype), false, "the source"},
                               {&b, sb, size_of(b.dtype), false, "the second source"}};
   Walk walk(op, operands, 3, cover);
+  walk.computes();
   walk.apart();
   constexpr int mode = int(AscendC::RoundMode::CAST_RINT);
   const Convert convert =

@@ -63,11 +63,14 @@ class Walk {
   uint64_t elements() const { return total_; }
   // For an instruction whose iterations follow each other: what one writes, a later one should not read.
   void apart();
+  // It computes: half and bfloat16_t that overflow are the largest ones, and NaN is 0, where the kernel has said so.
+  void computes() { clamps_ = op_.core.clamps; }
   uint64_t end() const { return runs_.empty() ? one_.count : runs_.back().first + runs_.back().count; }
 
  private:
   bool check();
   void collect();
+  void clamp(const Run& run);
   void rereads(const Operand& to, const Operand& from);
   bool reaches(const Operand& operand, uint64_t first, uint64_t count) {
     const uint64_t bytes = count * operand.size;
@@ -82,7 +85,7 @@ class Walk {
   uint32_t widest_ = 1;
   uint64_t total_ = 0;
   uint64_t most_ = ~uint64_t{0};  // of counter mode: so many elements over as many repeats as they take
-  bool good_ = false;
+  bool good_ = false, clamps_ = false;
   std::vector<Run> runs_;
   Run one_{};
 };
@@ -98,6 +101,7 @@ void Walk::each(F visit) {
       if (operands_[i].writes)
         op_.writes(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);
     visit(run);
+    if (clamps_) clamp(run);
   };
   if (runs_.empty()) {
     if (one_.count) touch(one_);

@@ -246,4 +246,18 @@ void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only) {
   if (!mode_only) c.mask_high = high, c.mask_low = low;
 }
 
+void Walk::clamp(const Run& run) {
+  const Local& to = *operands_[0].tensor;
+  if (to.dtype != Dtype::f16 && to.dtype != Dtype::bf16) return;
+  const uint16_t infinity = to.dtype == Dtype::f16 ? 0x7c00 : 0x7f80;
+  uint8_t* const data = op_.data(to) + run.offsets[0];
+  for (uint32_t e = 0; e < run.count; ++e) {
+    uint16_t bits;
+    std::memcpy(&bits, data + e * 2, 2);
+    if ((bits & infinity) != infinity) continue;
+    bits = bits & 0x7fff & ~infinity ? 0 : static_cast<uint16_t>((bits & 0x8000) | (infinity - 1));
+    std::memcpy(data + e * 2, &bits, 2);
+  }
+}
+
 }  // namespace ophook::rt

@@ -72,9 +72,11 @@ inline void good(GM_ADDR x, GM_ADDR y, GM_ADDR z) {
 
 template <bool wrong>
 void loads_before_the_copy_is_over(ARGUMENTS) {
-  Memories m;
-  load(m, x, y, !wrong);
-  LoadData(m.a2.Get<half>(), m.a1.Get<half>(), fractals(0, false));  // FAULT missing_sync
+  {
+    Memories m;
+    load(m, x, y, !wrong);
+    LoadData(m.a2.Get<half>(), m.a1.Get<half>(), fractals(0, false));  // FAULT missing_sync
+  }
   good(x, y, z);
 }
 EXPORT(loads_before_the_copy_is_over)

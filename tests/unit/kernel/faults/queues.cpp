@@ -6,7 +6,9 @@ void more_local_memory_than_there_is(ARGUMENTS) {
   TPipe pipe;
   In in;
   pipe.InitBuffer(in, 2, wrong ? 100 * 1024 : 64 * 1024);  // FAULT local_capacity
-  fill(x, z);
+  TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> behind;
+  pipe.InitBuffer(behind, 1, kBytes);
+  pass(behind, x, z);
 }
 EXPORT(more_local_memory_than_there_is)
 
@@ -304,3 +306,31 @@ void loops_until_something_is_computed(ARGUMENTS) {
   in.FreeTensor(other);
 }
 EXPORT(loops_until_something_is_computed)
+
+template <bool wrong>
+void a_second_pipe(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe, other;
+  In in, second;
+  pipe.InitBuffer(in, 1, kBytes);
+  if (!wrong) pipe.Destroy();
+  other.InitBuffer(second, 1, kBytes);  // FAULT second_pipe
+}
+EXPORT(a_second_pipe)
+
+template <bool wrong>
+void more_buffers_than_events(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In one[9];
+  for (int i = 0; i < 9; ++i) {
+    pipe.InitBuffer(one[i], 1, 512);
+    LocalTensor<float> t = one[i].AllocTensor<float>();
+    DataCopy(t, part(x), 128);
+    one[i].EnQue(t);
+    t = one[i].DeQue<float>();
+    one[i].FreeTensor(t);  // FAULT queue_events
+    if (!wrong) one[i].FreeAllEvent();
+  }
+}
+EXPORT(more_buffers_than_events)

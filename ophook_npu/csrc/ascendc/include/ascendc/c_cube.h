@@ -175,12 +175,13 @@ inline void asc_copy_l12bt(uint64_t dst, void* src, uint16_t conv_control, uint1
       (dst, src, k_extension, m_extension, k_start_pt, m_start_pt, stride_w, stride_h, filter_w, filter_h,          \
        dilation_filter_w, dilation_filter_h, filter_size_w, filter_size_h, transpose, f_matrix_ctrl, channel_size), \
       const auto& set = *ophook::rt::image_settings();                                                              \
-      ophook::rt::load_image(                                                                                       \
-          OPHOOK_AT_IN(in, dst), OPHOOK_AT_IN(l1, src),                                                             \
-          {set.padding, set.height, set.width, channel_size,  k_extension,   m_extension,       k_start_pt,         \
-           m_start_pt,  stride_w,   stride_h,  filter_w,      filter_h,      dilation_filter_w, dilation_filter_h,  \
-           transpose,   false,      set.value, filter_size_w, filter_size_h, f_matrix_ctrl},                        \
-          where))
+      const ophook::rt::Image& image = f_matrix_ctrl ? set.right : set;                                             \
+      ophook::rt::load_image(OPHOOK_AT_IN(in, dst), OPHOOK_AT_IN(l1, src),                                          \
+                             {image.padding, image.height, image.width,       channel_size,      k_extension,       \
+                              m_extension,   k_start_pt,   m_start_pt,        stride_w,          stride_h,          \
+                              filter_w,      filter_h,     dilation_filter_w, dilation_filter_h, transpose,         \
+                              false,         set.value,    filter_size_w,     filter_size_h,     false},            \
+                             where))
 OPHOOK_LOADS(asc_copy_l12l0a, l0a, (int4b_t, int8_t, uint8_t, half, bfloat16_t, int32_t, uint32_t, float))
 OPHOOK_LOADS(asc_copy_l12l0b, l0b, (half, bfloat16_t, int32_t, uint32_t, float))
 #undef OPHOOK_LOADS

@@ -254,12 +254,40 @@ inline void set_atomic_add() { ophook::rt::atomic(1, ophook::rt::Dtype::other); 
 inline void set_atomic_max() { ophook::rt::atomic(2, ophook::rt::Dtype::other); }
 inline void set_atomic_min() { ophook::rt::atomic(3, ophook::rt::Dtype::other); }
 
-// ---- the control register: which of its bits, runtime/control.cpp says ----
+// ---- the control register: how products round factors of float (46, 47), whether half and bfloat16_t do not saturate
+// (48), whether masks are numbers of elements (56), and whether conversions cut what overflows (59) ----
 inline uint64_t get_ctrl() { return ophook::rt::control_register(); }
 inline void set_ctrl(uint64_t value, OPHOOK_AT) { ophook::rt::set_control_register("set_ctrl", value, where); }
 
+// ---- stores of the scalar unit that add, of the type that was set ----
+enum atomic_type_t : uint16_t { ATOMIC_NONE, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
+enum atomic_op_t : uint16_t { ATOMIC_SUM };
+inline void set_st_atomic_cfg(atomic_type_t type, atomic_op_t) { *ophook::rt::store_type() = uint16_t(type); }
+template <typename T>
+inline void st_atomic(T value, __gm__ T* address, OPHOOK_AT) {
+  ophook::rt::store_added("st_atomic", {reinterpret_cast<uint8_t*>(address), sizeof(T), ophook::rt::dtype_of<T>()},
+                          &value, where);
+}
+
+// ---- between pipes M and FIX, and M and MTE1: before the work that the other pipe waits for, and that waits ----
+enum class mem_t { L1, L0A, L0B, L0C, UB, BT };  // scoped: L1 is a name that kernels have
+inline void hset_flag(pipe_t pipe, pipe_t tpipe, uint64_t id, mem_t, bool v, OPHOOK_AT) {
+  ophook::rt::early_flag(true, ophook::rt::Pipe(int(pipe)), ophook::rt::Pipe(int(tpipe)), int(id), v, where);
+}
+inline void hwait_flag(pipe_t pipe, pipe_t tpipe, uint64_t id, mem_t, bool v, OPHOOK_AT) {
+  ophook::rt::early_flag(false, ophook::rt::Pipe(int(pipe)), ophook::rt::Pipe(int(tpipe)), int(id), v, where);
+}
+// An Ascend 950's and an Atlas inference product's.
+template <typename... T>
+void vscatter(T...) {
+  static_assert(sizeof...(T) > 100, "vscatter: an Atlas A2 or A3 has no instruction that scatters (Scatter.md)");
+}
+
 // ---- between cores: who meets (mode) and which flag are bits of a number ----
-inline void set_ffts_base_addr(uint64_t config) { ophook::rt::flags_address() = int64_t(config); }
+// Where the device keeps those flags: here they are the runtime's, and the number is kept for who asks.
+inline void set_ffts_base_addr(uint64_t address) { ophook::rt::flags_address() = int64_t(address); }
+inline int64_t get_ffts_base_addr() { return ophook::rt::flags_address(); }
+inline int64_t get_coreid() { return ophook::rt::core_number(); }
 inline void ffts_cross_core_sync(pipe_t pipe, uint64_t config, OPHOOK_AT) {
   ophook::rt::cross_set(int(config >> 4 & 3), ophook::rt::Pipe(int(pipe)), int(config >> 8 & 15), where);
 }

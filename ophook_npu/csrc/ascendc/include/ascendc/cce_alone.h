@@ -9,15 +9,6 @@
 inline void preload(const void*, int64_t = 0) {}
 inline int64_t get_icache_prl_st() { return 0; }
 
-// What is not simulated of them says so where it is called.
-enum atomic_type_t { ATOMIC_NONE, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
-enum atomic_op_t { ATOMIC_SUM };
-inline void set_st_atomic_cfg(atomic_type_t, atomic_op_t) {}
-template <typename T>
-void st_atomic(T, __gm__ T*, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::refuse("st_atomic", "atomic stores of the scalar unit are not simulated", at);
-}
-
 // Of functions of tiles, which PTO is made of, and of what they read and write.
 // An Ascend 950's, which sources for both name.
 template <typename... T>

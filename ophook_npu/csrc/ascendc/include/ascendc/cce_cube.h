@@ -144,6 +144,23 @@ OPHOOK_ND2NZ(32s, float, int32_t, uint32_t)
 OPHOOK_LOADS(ca, l0a)
 OPHOOK_LOADS(cb, l0b)
 #undef OPHOOK_LOADS
+// Two elements of 4 bits in a byte: 64 in a row of a fractal. From device memory it comes as bytes.
+#define OPHOOK_LOADS(name, in)                                                                                 \
+  inline void load_gm_to_##name##_s4(void* dst, void* src, OPHOOK_FRACTALS, uint8_t sid, addr_cal_mode_t mode, \
+                                     OPHOOK_AT) {                                                              \
+    const auto from = ophook::c::global(static_cast<int8_t*>(src));                                            \
+    ophook::rt::load_fractals(OPHOOK_AT_IN(in, static_cast<int8_t*>(dst)), nullptr, &from,                     \
+                              {start, repeat, src_stride, sid, dst_gap, false, uint8_t(mode)}, where);         \
+  }                                                                                                            \
+  inline void load_cbuf_to_##name##_s4(void* dst, void* src, OPHOOK_FRACTALS, uint8_t sid, bool transpose,     \
+                                       addr_cal_mode_t mode, OPHOOK_AT) {                                      \
+    const auto from = OPHOOK_AT_IN(l1, static_cast<int4b_t*>(src));                                            \
+    ophook::rt::load_fractals(OPHOOK_AT_IN(in, static_cast<int4b_t*>(dst)), &from, nullptr,                    \
+                              {start, repeat, src_stride, sid, dst_gap, transpose, uint8_t(mode)}, where);     \
+  }
+OPHOOK_LOADS(ca, l0a)
+OPHOOK_LOADS(cb, l0b)
+#undef OPHOOK_LOADS
 #undef OPHOOK_FRACTALS
 // Width and height of the image, and what stands to its left, right, top and bottom.
 namespace ophook::c {

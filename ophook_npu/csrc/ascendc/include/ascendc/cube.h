@@ -324,8 +324,8 @@ __aicore__ inline void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>
   ophook::rt::load_fractals(dst.view(), nullptr, &from, params, at);
 }
 template <typename T, const IsResetLoad3dConfig& defaultConfig = IS_RESER_LOAD3D_DEFAULT_CONFIG>
-__aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p,
-                                ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                                const LoadData3DParamsV2<PrimT<T>>& p, ophook::rt::At at = ophook::rt::At::here()) {
   const auto& set = *ophook::rt::image_settings();
   constexpr bool own = defaultConfig.isSetFMatrix;
   ophook::rt::load_image(dst.view(), src.view(),
@@ -430,7 +430,7 @@ __aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm,
 template <typename T, typename U>
 __aicore__ inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<U>& filter,
                                       const MmadParams& params, ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(std::is_same_v<T, int32_t> && std::is_same_v<U, int8_t>,
+  static_assert(std::is_same_v<PrimT<T>, int32_t> && std::is_same_v<PrimT<U>, int8_t>,
                 "MmadWithSparse: int8_t with int8_t gives int32_t (MmadWithSparse.md)");
   ophook::rt::mmad(dst.view(), fm.view(), filter.view(), nullptr, params, at, true);
 }
@@ -438,7 +438,7 @@ template <typename T, typename U>
 __aicore__ inline void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                                           const LocalTensor<U>& idx, const LoadData2DParams& params,
                                           ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(std::is_same_v<T, int8_t> && std::is_same_v<U, uint8_t>,
+  static_assert(std::is_same_v<PrimT<T>, int8_t> && std::is_same_v<PrimT<U>, uint8_t>,
                 "LoadDataWithSparse: int8_t, and an index of uint8_t (LoadDataWithSparse.md)");
   ophook::rt::load_sparse(dst.view(), src.view(), idx.view(), params, at);
 }
@@ -487,14 +487,14 @@ __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& 
   ophook::rt::fixpipe_to_l1(dst.view(), src.view(), &scales, params, at);
 }
 template <typename T>
-__aicore__ inline void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& params,
+__aicore__ inline void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<PrimT<T>>& params,
                                       ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::fill_blocks(dst.view(), copy_details::bits_of(params.initValue), params.repeatTimes, params.blockNum,
                           params.dstGap, at);
 }
 
 template <typename T>
-__aicore__ inline void Fill(const LocalTensor<T>& dst, const InitConstValueParams<T>& params,
+__aicore__ inline void Fill(const LocalTensor<T>& dst, const InitConstValueParams<PrimT<T>>& params,
                             ophook::rt::At at = ophook::rt::At::here()) {
   InitConstValue(dst, params, at);
 }

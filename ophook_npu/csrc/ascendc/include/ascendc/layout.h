@@ -1,6 +1,8 @@
 // Shapes, strides and coordinates as tuples, and layouts that map one to places in memory.
 #pragma once
 
+#include "enums.h"
+#include "runtime.h"
 #include "std.h"
 
 namespace AscendC {
@@ -116,5 +118,48 @@ template <typename ShapeType, typename StrideType>
 __aicore__ inline constexpr auto MakeLayout(const ShapeType& shape, const StrideType& stride) {
   return Layout<ShapeType, StrideType>(shape, stride);
 }
+
+namespace layout_details {
+// One that has no numbers takes no room, although two empty tuples of one type do.
+template <typename L, bool empty = std::is_empty_v<L>>
+struct Kept {
+  constexpr Kept(const L& of) : layout(of) {}
+  L layout;
+};
+template <typename L>
+struct Kept<L, true> {
+  constexpr Kept(const L&) {}
+  static inline L layout;
+};
+}  // namespace layout_details
+// What a tensor's type may say beside the type of its elements: where it lies and how. As large as an element, since
+// functions of the interface ask for the size of a tensor's type.
+template <typename T, TPosition pos = TPosition::GM, typename LayoutType = Layout<Shape<>, Stride<>>>
+struct alignas(sizeof(T)) TensorTrait : private layout_details::Kept<LayoutType> {
+  static_assert(ophook::rt::dtype_of<T>() != ophook::rt::Dtype::other &&
+                    ophook::rt::dtype_of<T>() != ophook::rt::Dtype::f64 &&
+                    ophook::rt::dtype_of<T>() != ophook::rt::Dtype::b8,
+                "TensorTrait: int4b_t, whole numbers, half, bfloat16_t and float");
+  static_assert(is_layout<LayoutType>::value, "TensorTrait: its third argument is a Layout");
+  using LiteType = T;
+  using LiteLayoutType = LayoutType;
+  static constexpr const TPosition tPos = pos;
+  __aicore__ constexpr TensorTrait(const LayoutType& t = {}) : layout_details::Kept<LayoutType>(t) {}
+  __aicore__ LayoutType& GetLayout() { return this->layout; }
+  __aicore__ const LayoutType& GetLayout() const { return this->layout; }
+  __aicore__ void SetLayout(const LayoutType& t) { this->layout = t; }
+  __aicore__ decltype(auto) GetShape() const { return this->layout.GetShape(); }
+  __aicore__ decltype(auto) GetStride() const { return this->layout.GetStride(); }
+};
+template <typename T, TPosition pos, typename LayoutType>
+__aicore__ inline constexpr auto MakeTensorTrait(const LayoutType& t) {
+  return TensorTrait<T, pos, LayoutType>(t);
+}
+template <typename T>
+struct is_tensorTrait : Std::false_type {};
+template <typename T, TPosition pos, typename LayoutType>
+struct is_tensorTrait<TensorTrait<T, pos, LayoutType>> : Std::true_type {};
+template <typename T>
+constexpr bool is_tensorTrait_v = is_tensorTrait<T>::value;
 
 }  // namespace AscendC

@@ -116,6 +116,10 @@ class Matmul {
                 "Matmul: only the formats ND and NZ are implemented, and VECTOR of A");
 
  public:
+  using AType = A;
+  using BType = B;
+  using CType = C;
+  using BiasType = BIAS;
   __aicore__ Matmul() {}
   __aicore__ void Init(const TCubeTiling* tiling, TPipe* = nullptr, At at = At::here()) {
     Take(tiling, at);

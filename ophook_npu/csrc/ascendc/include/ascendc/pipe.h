@@ -72,7 +72,7 @@ class TQueBind {
   __aicore__ bool HasIdleBuffer() { return ophook::rt::queue_vacant(queue_, true); }
   __aicore__ bool HasTensorInQue() { return ophook::rt::queue_held(queue_) > 0; }
   __aicore__ int32_t GetTensorCountInQue() { return ophook::rt::queue_held(queue_); }
-  __aicore__ void FreeAllEvent() {}
+  __aicore__ void FreeAllEvent() { ophook::rt::queue_free_events(queue_); }
   // For pools of one's own (EXTERN_IMPL_BUFPOOL): how many buffers there are, then where each lies.
   __aicore__ void InitStartBufHandle(TBufHandle, uint8_t num, uint32_t, ophook::rt::At at = ophook::rt::At::here()) {
     ophook::rt::queue_begin(queue_, int(from), int(to), depth, num, at);
@@ -149,6 +149,7 @@ class PoolOwner {
       if ((mask->bufferLen && mask->bufferLen != bytes) || (mask->bufferNumber && mask->bufferNumber != count))
         ophook::rt::refuse("InitBuffer", "its length and number are not those of the queue's TQueConfig", at);
     }
+    Gives(at);
     ophook::rt::init_queue(queue.handle(), in(), int(from), int(to), depth, count, bytes, at);
     return true;
   }
@@ -157,6 +158,7 @@ class PoolOwner {
   __aicore__ bool InitBuffer(TQueBind<from, to, depth, mask>& queue, const std::tuple<U, V>& first,
                              const More&... more) {
     const ophook::rt::At at("", 0);  // nothing can stand behind a pack
+    Gives(at);
     ophook::rt::queue_begin(queue.handle(), int(from), int(to), depth, 1 + sizeof...(more), at);
     auto place = [&](const auto& one) {
       ophook::rt::buffer_at(queue.handle(), int(to), uint64_t(std::get<0>(one)), uint64_t(std::get<1>(one)), at);
@@ -166,22 +168,28 @@ class PoolOwner {
   }
   template <TPosition position>
   __aicore__ bool InitBuffer(TBuf<position>& buffer, uint32_t bytes, ophook::rt::At at = ophook::rt::At::here()) {
+    Gives(at);
     ophook::rt::init_buffer(buffer.handle(), in(), int(position), bytes, at);
     return true;
   }
   template <class T>
   __aicore__ bool InitBufPool(T& bufPool, uint32_t len, ophook::rt::At at = ophook::rt::At::here()) {
+    Gives(at);
     ophook::rt::pool_begin(bufPool.ophook_pool, int(T::ophook_position), T::ophook_buffers, in(), nullptr, len, at);
     return true;
   }
   template <class T, class U, typename = decltype(U::ophook_buffers)>
   __aicore__ bool InitBufPool(T& bufPool, uint32_t len, U& shareBuf, ophook::rt::At at = ophook::rt::At::here()) {
+    Gives(at);
     ophook::rt::pool_begin(bufPool.ophook_pool, int(T::ophook_position), T::ophook_buffers, in(), &shareBuf.ophook_pool,
                            len, at);
     return true;
   }
 
  private:
+  void Gives(ophook::rt::At at) const {
+    if (!in()) ophook::rt::pipe_gives(static_cast<const Outer*>(this), at);
+  }
   const ophook::rt::Pool* in() const { return static_cast<const Outer*>(this)->ophook_in(); }
 };
 

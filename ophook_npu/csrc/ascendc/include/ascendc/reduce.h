@@ -239,6 +239,11 @@ __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& s
   ophook::rt::select(dst.view(), selMask.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1), int(mode),
                      cover::count(int32_t(count)), {}, {}, {}, at);
 }
+template <typename T, typename U, typename V, typename = IfTrait<T, V>>
+__aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0,
+                              V src1, SELMODE mode, uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
+  Select<V, U>(dst.template ReinterpretCast<V>(), selMask, src0.template ReinterpretCast<V>(), src1, mode, count, at);
+}
 #define OPHOOK_SELECT(mask_type)                                                                                      \
   template <typename T, typename U, bool isSetMask = true>                                                            \
   __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
@@ -256,6 +261,13 @@ __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& s
     ophook::rt::select(dst.view(), selMask.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1), int(mode),      \
                        cover::of<T>(mask, repeatTime, true), {p.dstBlkStride, p.dstRepStride},                        \
                        {p.src0BlkStride, p.src0RepStride}, {}, at);                                                   \
+  }                                                                                                                   \
+  template <typename T, typename U, bool isSetMask = true, typename V, typename = IfTrait<T, V>>                      \
+  __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const LocalTensor<T>& src0, \
+                                V src1, SELMODE mode, mask_type, uint8_t repeatTime, const BinaryRepeatParams& p,     \
+                                ophook::rt::At at = ophook::rt::At::here()) {                                         \
+    Select<V, U, isSetMask>(dst.template ReinterpretCast<V>(), selMask, src0.template ReinterpretCast<V>(), src1,     \
+                            mode, mask, repeatTime, p, at);                                                           \
   }
 OPHOOK_SELECT(uint64_t mask)
 OPHOOK_SELECT(uint64_t mask[])
@@ -284,15 +296,15 @@ __aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<T>& s
 
 template <typename T>
 __aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                              const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, const uint32_t count,
-                              ophook::rt::At at = ophook::rt::At::here()) {
+                              const LocalTensor<AlikeT<T, uint32_t>>& srcOffset, const uint32_t srcBaseAddr,
+                              const uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, cover::count(int32_t(count)), {}, at);
 }
 #define OPHOOK_GATHER(mask_type)                                                                                    \
   template <typename T>                                                                                             \
   __aicore__ inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,                               \
-                                const LocalTensor<uint32_t>& srcOffset, const uint32_t srcBaseAddr, mask_type,      \
-                                const uint8_t repeatTime, const uint16_t dstRepStride,                              \
+                                const LocalTensor<AlikeT<T, uint32_t>>& srcOffset, const uint32_t srcBaseAddr,      \
+                                mask_type, const uint8_t repeatTime, const uint16_t dstRepStride,                   \
                                 ophook::rt::At at = ophook::rt::At::here()) {                                       \
     ophook::rt::gather(dst.view(), src.view(), srcOffset.view(), srcBaseAddr, cover::of<T>(mask, repeatTime, true), \
                        {1, dstRepStride}, at);                                                                      \
@@ -400,9 +412,9 @@ struct GatherRepeatParams {
 // Blocks of 32 bytes, eight a repeat, from offsets in bytes.
 template <typename T>
 __aicore__ inline void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                               const LocalTensor<uint32_t>& offset, const uint8_t repeatTime,
+                               const LocalTensor<AlikeT<T, uint32_t>>& offset, const uint8_t repeatTime,
                                const GatherRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t>,
+  static_assert(std::is_same_v<PrimT<T>, uint16_t> || std::is_same_v<PrimT<T>, uint32_t>,
                 "Gatherb on an Atlas A2 or A3: uint16_t or uint32_t");
   ophook::rt::gather_blocks(dst.view(), src.view(), offset.view(), repeatTime, p.dstBlkStride ? p.dstBlkStride : 1,
                             p.dstRepStride, at);

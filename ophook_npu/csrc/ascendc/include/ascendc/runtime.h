@@ -22,7 +22,7 @@ enum class Dtype : uint8_t { f16, f32, bf16, i8, u8, i16, u16, i32, u32, i64, u6
 
 template <typename T>
 constexpr Dtype dtype_of() {
-  using U = std::remove_cv_t<T>;
+  using U = std::remove_cv_t<AscendC::PrimT<T>>;
   if constexpr (std::is_same_v<U, half>) return Dtype::f16;
   else if constexpr (std::is_same_v<U, float>) return Dtype::f32;
   else if constexpr (std::is_same_v<U, bfloat16_t>) return Dtype::bf16;
@@ -156,6 +156,8 @@ struct Queue {
   int32_t id = -1;  // in the running core's table; -1: InitBuffer was not called
 };
 OPHOOK_RT void pipe_begin(void* pipe, At at);
+OPHOOK_RT void pipe_gives(const void* pipe, At at);  // memory of its own, which no other live TPipe may
+OPHOOK_RT void queue_free_events(Queue& queue);
 OPHOOK_RT void pipe_end(void* pipe, bool waits = true);
 OPHOOK_RT void* pipe_current();
 OPHOOK_RT void pipe_reset(void* pipe, bool waits = true);
@@ -219,7 +221,12 @@ OPHOOK_RT int mutex_alloc(At at);
 OPHOOK_RT void mutex_release(int id, At at);
 OPHOOK_RT int event_fetch(Pipe from, Pipe to, bool hold, At at);
 OPHOOK_RT void event_release(Pipe from, Pipe to, int id, At at);
+// A flag for the next operation of `from`, told before it, or none (`empty`): it is set when that is over.
+OPHOOK_RT void early_flag(bool set, Pipe from, Pipe to, int id, bool empty, At at);
 OPHOOK_RT void barrier(Pipe pipe, At at);
+OPHOOK_RT int64_t core_number();   // of all cores of the run
+OPHOOK_RT uint16_t* store_type();  // of stores that add, by its number; 0: they do not
+OPHOOK_RT void store_added(const char* call, Global to, const void* value, At at);
 OPHOOK_RT void sync_all(bool vector_only, At at);
 OPHOOK_RT void cross_set(int mode, Pipe pipe, int id, At at);
 OPHOOK_RT void cross_wait(int mode, int id, At at);

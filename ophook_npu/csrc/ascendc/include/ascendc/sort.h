@@ -48,8 +48,9 @@ __aicore__ inline uint32_t GetSortOffset(const uint32_t offset) {
 }
 
 template <typename T>
-__aicore__ inline void Sort32(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& src1,
-                              const int32_t repeatTime, ophook::rt::At at = ophook::rt::At::here()) {
+__aicore__ inline void Sort32(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+                              const LocalTensor<AlikeT<T, uint32_t>>& src1, const int32_t repeatTime,
+                              ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::sort("Sort32", dst.view(), src0.view(), src1.view(), nullptr, repeatTime, false, at);
 }
 template <typename T, bool isFullSort>

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "enums.h"
+#include "layout.h"
 #include "runtime.h"
 
 namespace AscendC {
@@ -12,6 +13,20 @@ template <typename T, typename U>
 struct IsSameType {
   static constexpr bool value = std::is_same_v<T, U>;
 };
+
+namespace trait_details {
+template <typename T>
+constexpr bool is_trait = !std::is_same_v<T, PrimT<T>>;
+// What describes a tensor, which takes no room where nothing does.
+template <typename T, typename = void>
+struct Kept {};
+template <typename T>
+struct Kept<T, std::enable_if_t<is_trait<T>>> {
+  T& Described() { return trait; }
+  const T& Described() const { return trait; }
+  T trait{};
+};
+}  // namespace trait_details
 
 constexpr int32_t K_MAX_DIM = 8;
 // What a kernel notes of a tensor's shape: nothing reads it but the kernel, and functions whose page says so.
@@ -54,11 +69,12 @@ struct ComparedTensors {
 // Two elements of int4b_t share a byte.
 template <typename T>
 constexpr uint64_t tensor_bytes(uint64_t elements) {
-  return std::is_same_v<std::remove_cv_t<T>, int4b_t> ? elements / 2 : elements * sizeof(T);
+  return std::is_same_v<std::remove_cv_t<PrimT<T>>, int4b_t> ? elements / 2 : elements * sizeof(PrimT<T>);
 }
 template <typename T>
 constexpr uint32_t tensor_elements(uint32_t bytes) {
-  return std::is_same_v<std::remove_cv_t<T>, int4b_t> ? bytes * 2 : static_cast<uint32_t>(bytes / sizeof(T));
+  return std::is_same_v<std::remove_cv_t<PrimT<T>>, int4b_t> ? bytes * 2
+                                                             : static_cast<uint32_t>(bytes / sizeof(PrimT<T>));
 }
 template <typename T>
 struct SizeOfBits {
@@ -116,6 +132,13 @@ class Element {
 template <typename T, typename Tensor>
 using IfElement = std::enable_if_t<std::is_same_v<typename Element<Tensor>::T, T>>;
 
+// Of a second tensor beside one of T: both are described, or neither is.
+template <typename T, typename U>
+using AlikeT = std::conditional_t<trait_details::is_trait<T>, TensorTrait<U>, U>;
+// For a function whose tensors TensorTraits describe: the scalar is of their elements' type.
+template <typename T, typename V>
+using IfTrait = std::enable_if_t<trait_details::is_trait<T> && std::is_same_v<PrimT<T>, V>>;
+
 using TBufHandle = uint8_t*;
 
 // Where a tensor lies. Programs that do without a TPipe write it down: a position; a byte of its memory, as a number or
@@ -139,7 +162,7 @@ struct TBuffAddr : private ophook::rt::Local {
 template <typename T>
 class LocalTensor {
  public:
-  using PrimType = T;
+  using PrimType = PrimT<T>;
   LocalTensor() = default;
   // Without a TPipe: `tileSize` elements from byte `addr` of the memory of `pos`.
   __aicore__ LocalTensor(TPosition pos, uint32_t addr, uint32_t tileSize, ophook::rt::At at = ophook::rt::At::here())
@@ -175,7 +198,7 @@ class LocalTensor {
   __aicore__ void operator=(const WholeTensors& of) {
     // Numbers of 32 bits are combined in lanes of 16, of all of both tensors.
     const bool halved = __NPU_ARCH__ != 3510 && (of.op == ophook::rt::Op::And || of.op == ophook::rt::Op::Or);
-    const uint64_t lanes = halved && sizeof(T) == 4 ? GetSize() * uint64_t{2} : GetSize();
+    const uint64_t lanes = halved && sizeof(PrimType) == 4 ? GetSize() * uint64_t{2} : GetSize();
     ophook::rt::binary(of.op, view(), of.a, of.b, {ophook::rt::Cover::kCount, lanes}, {}, {}, {}, of.at);
   }
   __aicore__ void operator=(const ComparedTensors& of) {
@@ -184,15 +207,15 @@ class LocalTensor {
   }
   explicit LocalTensor(const ophook::rt::Local& view) : address_(view) {}
 
-  __aicore__ T GetValue(uint32_t index, ophook::rt::At at = ophook::rt::At::here()) const {
-    T value;
-    ophook::rt::read_local("GetValue", view(), index, sizeof(T), &value, at);
+  __aicore__ PrimType GetValue(uint32_t index, ophook::rt::At at = ophook::rt::At::here()) const {
+    PrimType value;
+    ophook::rt::read_local("GetValue", view(), index, sizeof(PrimType), &value, at);
     return value;
   }
   template <typename V>
   __aicore__ void SetValue(uint32_t index, V value, ophook::rt::At at = ophook::rt::At::here()) const {
-    const T converted = static_cast<T>(value);
-    ophook::rt::write_local("SetValue", view(), index, sizeof(T), &converted, at);
+    const PrimType converted = static_cast<PrimType>(value);
+    ophook::rt::write_local("SetValue", view(), index, sizeof(PrimType), &converted, at);
   }
   __aicore__ Element<LocalTensor> operator()(uint32_t offset, ophook::rt::At at = ophook::rt::At::here()) const {
     return {*this, offset, at};
@@ -229,7 +252,12 @@ class LocalTensor {
   // A number, as on the device; what is made of it by a cast points to the memory that stands for it.
   __aicore__ uint64_t GetPhyAddr() const { return reinterpret_cast<uintptr_t>(ophook::rt::local_address(view())); }
   __aicore__ uint64_t GetPhyAddr(const uint32_t offset) const { return GetPhyAddr() + tensor_bytes<T>(offset); }
+  // Of a tensor that a TensorTrait describes, which has no ShapeInfo.
+  __aicore__ const T& GetTensorTrait() const { return trait_.Described(); }
+  __aicore__ void SetTensorTrait(const T& trait) { trait_.Described() = trait; }
   __aicore__ void SetShapeInfo(const ShapeInfo& info) {
+    static_assert(!trait_details::is_trait<T>,
+                  "SetShapeInfo: a tensor of TensorTrait has no ShapeInfo (MakeTensorTrait.md)");
     shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info));
   }
   __aicore__ ShapeInfo GetShapeInfo() const { return shape_ ? *shape_ : ShapeInfo(); }
@@ -250,37 +278,43 @@ class LocalTensor {
 
  private:
   int32_t tag_ = 0;
+  [[no_unique_address]] trait_details::Kept<T> trait_;
   const ShapeInfo* shape_ = nullptr;  // the core keeps it
 };
 
 template <typename T>
 class GlobalTensor {
  public:
-  using PrimType = T;
+  using PrimType = PrimT<T>;
   GlobalTensor() = default;
-  __aicore__ void SetGlobalBuffer(T* buffer) { data_ = buffer, elements_ = 0; }
-  __aicore__ void SetGlobalBuffer(T* buffer, uint64_t elements) { data_ = buffer, elements_ = elements; }
-  __aicore__ const T* GetPhyAddr() const { return data_; }
-  __aicore__ T* GetPhyAddr(uint64_t first) const { return data_ + first; }
+  __aicore__ void SetGlobalBuffer(PrimType* buffer) { data_ = buffer, elements_ = 0; }
+  __aicore__ void SetGlobalBuffer(PrimType* buffer, uint64_t elements) { data_ = buffer, elements_ = elements; }
+  __aicore__ const PrimType* GetPhyAddr() const { return data_; }
+  __aicore__ PrimType* GetPhyAddr(uint64_t first) const { return data_ + first; }
   __aicore__ uint64_t GetSize() const { return elements_; }
   __aicore__ Element<GlobalTensor> operator()(uint64_t offset, ophook::rt::At at = ophook::rt::At::here()) const {
     return {*this, offset, at};
   }
   __aicore__ GlobalTensor operator[](uint64_t first) const {
     GlobalTensor other;
-    other.data_ = reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data_) + tensor_bytes<T>(first));
+    other.data_ = reinterpret_cast<PrimType*>(reinterpret_cast<uintptr_t>(data_) + tensor_bytes<T>(first));
     other.elements_ = elements_ > first ? elements_ - first : 0;
     return other;
   }
-  __aicore__ T GetValue(uint64_t index, ophook::rt::At at = ophook::rt::At::here()) const {
-    T value;
-    ophook::rt::read_global("GetValue", view(), index, sizeof(T), &value, at);
+  __aicore__ PrimType GetValue(uint64_t index, ophook::rt::At at = ophook::rt::At::here()) const {
+    PrimType value;
+    ophook::rt::read_global("GetValue", view(), index, sizeof(PrimType), &value, at);
     return value;
   }
-  __aicore__ void SetValue(uint64_t index, T value, ophook::rt::At at = ophook::rt::At::here()) {
-    ophook::rt::write_global("SetValue", view(), index, sizeof(T), &value, at);
+  __aicore__ void SetValue(uint64_t index, PrimType value, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::write_global("SetValue", view(), index, sizeof(PrimType), &value, at);
   }
+  // Of a tensor that a TensorTrait describes, which has no ShapeInfo.
+  __aicore__ const T& GetTensorTrait() const { return trait_.Described(); }
+  __aicore__ void SetTensorTrait(const T& trait) { trait_.Described() = trait; }
   __aicore__ void SetShapeInfo(const ShapeInfo& info) {
+    static_assert(!trait_details::is_trait<T>,
+                  "SetShapeInfo: a tensor of TensorTrait has no ShapeInfo (MakeTensorTrait.md)");
     shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info));
   }
   __aicore__ ShapeInfo GetShapeInfo() const { return shape_ ? *shape_ : ShapeInfo(); }
@@ -291,17 +325,18 @@ class GlobalTensor {
     static_assert(sizeof(U) && __NPU_ARCH__ == 3510, "ReinterpretCast of a GlobalTensor: for Ascend 950 only");
     GlobalTensor<U> other;
     const auto bytes = static_cast<uint64_t>(tensor_bytes<T>(elements_));
-    other.SetGlobalBuffer((U*)const_cast<std::remove_cv_t<T>*>(data_), bytes * 8 / SizeOfBits<U>::value);
+    other.SetGlobalBuffer((PrimT<U>*)const_cast<std::remove_cv_t<PrimType>*>(data_), bytes * 8 / SizeOfBits<U>::value);
     return other;
   }
   ophook::rt::Global view() const {
-    return {reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<T>*>(data_)), tensor_bytes<T>(elements_),
+    return {reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<PrimType>*>(data_)), tensor_bytes<T>(elements_),
             ophook::rt::dtype_of<T>()};
   }
 
  private:
-  T* data_ = nullptr;
+  PrimType* data_ = nullptr;
   uint64_t elements_ = 0;
+  [[no_unique_address]] trait_details::Kept<T> trait_;
   const ShapeInfo* shape_ = nullptr;
 };
 

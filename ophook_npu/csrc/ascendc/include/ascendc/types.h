@@ -192,3 +192,21 @@ constexpr OphookLesser<A, B, None...> max(A a, B b, None...) {
   using T = std::common_type_t<A, B>;
   return T(a) < T(b) ? T(b) : T(a);
 }
+
+namespace AscendC {
+
+namespace trait_details {
+template <typename T, typename = void>
+struct Value {
+  using Type = T;
+};
+template <typename T>
+struct Value<T, std::void_t<typename T::LiteType, typename T::LiteLayoutType>> {
+  using Type = typename T::LiteType;
+};
+}  // namespace trait_details
+// Of a tensor that is described by a TensorTrait: the type of its elements. Else the type itself.
+template <typename T>
+using PrimT = typename trait_details::Value<T>::Type;
+
+}  // namespace AscendC

@@ -98,7 +98,7 @@ OPHOOK_BINARY(MulAddRelu)
   __aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, \
                                    mask_type, const uint8_t repeatTime, const BinaryRepeatParams& p,                  \
                                    ophook::rt::At at = ophook::rt::At::here()) {                                      \
-    static_assert(std::is_same_v<T, U> || (std::is_same_v<T, float> && std::is_same_v<U, half>),                      \
+    static_assert(std::is_same_v<T, U> || (std::is_same_v<PrimT<T>, float> && std::is_same_v<PrimT<U>, half>),        \
                   "MulAddDst: sources of half or the destination's type");                                            \
     ophook::rt::binary(ophook::rt::Op::MulAddDst, dst.view(), src0.view(), src1.view(),                               \
                        cover::of<T, U>(mask, repeatTime, isSetMask), {p.dstBlkStride, p.dstRepStride},                \
@@ -110,7 +110,7 @@ OPHOOK_MUL_ADD(const uint64_t mask[])
 template <typename T, typename U>
 __aicore__ inline void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
                                  const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {
-  static_assert(std::is_same_v<T, U> || (std::is_same_v<T, float> && std::is_same_v<U, half>),
+  static_assert(std::is_same_v<T, U> || (std::is_same_v<PrimT<T>, float> && std::is_same_v<PrimT<U>, half>),
                 "MulAddDst: sources of half or the destination's type");
   ophook::rt::binary(ophook::rt::Op::MulAddDst, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, {},
                      at);
@@ -208,6 +208,32 @@ OPHOOK_SCALAR(ShiftLeft)
 OPHOOK_SCALAR(ShiftRight)
 OPHOOK_SCALAR(LeakyRelu)
 #undef OPHOOK_SCALAR
+// Of tensors that TensorTraits describe, whose type is not the scalar's.
+#define OPHOOK_SCALAR_OF_TRAIT(name, mask_type)                                                                        \
+  template <typename T, bool isSetMask = true, typename V, typename = IfTrait<T, V>>                                   \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const V& scalar, mask_type,        \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                    \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
+    name<V, isSetMask>(dst.template ReinterpretCast<V>(), src.template ReinterpretCast<V>(), scalar, mask, repeatTime, \
+                       p, at);                                                                                         \
+  }
+#define OPHOOK_SCALAR(name)                                                                                      \
+  OPHOOK_SCALAR_OF_TRAIT(name, uint64_t mask)                                                                    \
+  OPHOOK_SCALAR_OF_TRAIT(name, uint64_t mask[])                                                                  \
+  template <typename T, bool isSetMask = true, typename V, typename = IfTrait<T, V>>                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const V& scalar,             \
+                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                \
+    name<V, isSetMask>(dst.template ReinterpretCast<V>(), src.template ReinterpretCast<V>(), scalar, count, at); \
+  }
+OPHOOK_SCALAR(Adds)
+OPHOOK_SCALAR(Muls)
+OPHOOK_SCALAR(Maxs)
+OPHOOK_SCALAR(Mins)
+OPHOOK_SCALAR(ShiftLeft)
+OPHOOK_SCALAR(ShiftRight)
+OPHOOK_SCALAR(LeakyRelu)
+#undef OPHOOK_SCALAR
+#undef OPHOOK_SCALAR_OF_TRAIT
 #undef OPHOOK_SCALAR_OVER
 
 // roundEn adds the last bit that is shifted out of a number with a sign.
@@ -220,6 +246,13 @@ OPHOOK_SCALAR(LeakyRelu)
     ophook::rt::with_scalar(rounds ? ophook::rt::Op::ShiftRightRounded : ophook::rt::Op::ShiftRight, dst.view(),      \
                             src.view(), ophook::rt::scalar_of(scalar), cover::of<T>(mask, repeatTime, isSetMask),     \
                             {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                  \
+  }                                                                                                                   \
+  template <typename T, bool isSetMask = true, typename V, typename = IfTrait<T, V>>                                  \
+  __aicore__ inline void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, const V& scalar, mask_type, \
+                                    const uint8_t repeatTime, const UnaryRepeatParams& p, bool roundEn,               \
+                                    ophook::rt::At at = ophook::rt::At::here()) {                                     \
+    ShiftRight<V, isSetMask>(dst.template ReinterpretCast<V>(), src.template ReinterpretCast<V>(), scalar, mask,      \
+                             repeatTime, p, roundEn, at);                                                             \
   }
 OPHOOK_ROUNDED(uint64_t mask)
 OPHOOK_ROUNDED(uint64_t mask[])
@@ -306,7 +339,7 @@ OPHOOK_CAST(const uint64_t mask[])
   OPHOOK_CONVERTED_OVER(name, op, allowed, types, uint64_t mask)                                                 \
   OPHOOK_CONVERTED_OVER(name, op, allowed, types, uint64_t mask[])
 template <typename From, typename To, typename T, typename U>
-constexpr bool converts = std::is_same_v<From, U> && std::is_same_v<To, T>;
+constexpr bool converts = std::is_same_v<From, PrimT<U>> && std::is_same_v<To, PrimT<T>>;
 #define OPHOOK_SUMS (converts<half, int8_t, T, U> || converts<int16_t, int8_t, T, U> || converts<float, half, T, U>)
 OPHOOK_CONVERTED(AddReluCast, AddRelu, OPHOOK_SUMS, "half or int16_t to int8_t, float to half")
 OPHOOK_CONVERTED(SubReluCast, SubRelu, OPHOOK_SUMS, "half or int16_t to int8_t, float to half")
@@ -354,8 +387,8 @@ namespace vector_details {
 template <bool isVecDeq, bool halfBlock, typename T, typename U>
 void dequantize(const LocalTensor<T>& dst, const LocalTensor<U>& src, ophook::rt::Cover cover, ophook::rt::Step d,
                 ophook::rt::Step s, ophook::rt::At at) {
-  constexpr bool eight = std::is_same_v<T, int8_t> || std::is_same_v<T, uint8_t>;
-  static_assert((converts<int32_t, half, T, U>) || (eight && std::is_same_v<U, int16_t>),
+  constexpr bool eight = sizeof(T) == 1 && std::is_integral_v<PrimT<T>>;
+  static_assert((converts<int32_t, half, T, U>) || (eight && std::is_same_v<PrimT<U>, int16_t>),
                 "CastDequant: int32_t to half, int16_t to int8_t or uint8_t (CastDequant.md)");
   if constexpr (eight) ophook::rt::dequantize(dst.view(), src.view(), isVecDeq, halfBlock, cover, d, s, at);
   else ophook::rt::cast(dst.view(), src.view(), int(RoundMode::CAST_NONE), cover, d, s, at);

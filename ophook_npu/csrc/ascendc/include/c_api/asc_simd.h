@@ -145,6 +145,7 @@ inline void asc_set_ctrl(uint64_t config, OPHOOK_AT) {
   ophook::rt::set_control_register("asc_set_ctrl", config, where);
 }
 #endif
+inline int64_t asc_get_core_id() { return ophook::rt::core_number(); }
 inline int64_t asc_get_block_idx() { return ophook::rt::block_index(); }
 inline int64_t asc_get_block_num() { return ophook::rt::block_count(); }
 inline int64_t asc_get_sub_block_id() { return ophook::rt::sub_block_index(); }
