@@ -161,16 +161,27 @@ KERNEL(bytes_to_half) {
   Matmul<Plain<int8_t>, MatmulType<TPosition::GM, CubeFormat::ND, int8_t, true>, Plain<half>, Plain<int32_t>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
   mm.SetTensorA(at<int8_t>(a, ROW * t.Ka));
-  mm.SetTensorB(at<int8_t>(b));
+  mm.SetTensorB(at<int8_t>(b), true);
   mm.SetQuantScalar(__builtin_bit_cast(uint32_t, 0.125f));
   mm.IterateAll(at<half>(z, ROW * t.N));
+  mm.End();
+}
+
+// ISTRANS true, and no word about it at SetTensorB: the matrix is not transposed.
+KERNEL(might_be_transposed) {
+  TILING;
+  Matmul<Plain<half>, MatmulType<TPosition::GM, CubeFormat::ND, half, true>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  mm.SetTensorA(at<half>(a, ROW * t.Ka));
+  mm.SetTensorB(at<half>(b));
+  mm.IterateAll(at<float>(z, ROW * t.N));
   mm.End();
 }
 
 // Everything in fractals, a transposed, columns of tiles first; one vector core has it all.
 KERNEL(fractals) {
   TILING;
-  Matmul<Fractal<half>, Fractal<half>, Fractal<float>> mm;
+  Matmul<MatmulType<TPosition::GM, CubeFormat::NZ, half, true>, Fractal<half>, Fractal<float>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
   if (GetBlockIdx() != 0) return;
   mm.SetTensorA(at<half>(a), true);
@@ -260,7 +271,7 @@ KERNEL(four_bits) {
   Matmul<Plain<int4b_t>, MatmulType<TPosition::GM, CubeFormat::ND, int4b_t, true>, MatmulType<TPosition::GM, CubeFormat::ND_ALIGN, int32_t>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
   mm.SetTensorA(at<int4b_t>(a)[ROW * t.Ka]);
-  mm.SetTensorB(at<int4b_t>(b));
+  mm.SetTensorB(at<int4b_t>(b), true);
   mm.IterateAll(at<int32_t>(z, ROW * ((t.N + 7) / 8 * 8)));
   mm.End();
 }

@@ -99,6 +99,13 @@ def test_a_batch_with_one_right_matrix() -> None:
     torch.testing.assert_close(z.array(True), a.float() @ b.float(), rtol=1e-4, atol=1e-4)
 
 
+def test_a_matrix_is_transposed_where_the_call_says_so_alone() -> None:
+    a, b = matrices()
+    z = Block((M, N), 0)
+    run("might_be_transposed", a, b, z, tiling())
+    torch.testing.assert_close(z.array(True), a.float() @ b.float(), rtol=1e-4, atol=1e-4)
+
+
 def test_bytes() -> None:
     generator = torch.Generator().manual_seed(3)
     a, b = (torch.randint(-9, 9, shape, generator=generator, dtype=torch.int8) for shape in ((M, K), (N, K)))

@@ -54,6 +54,34 @@ void the_right_matrix_is_missing(ARGUMENTS) {
 }
 EXPORT(the_right_matrix_is_missing)
 
+// Of the type Matrix, whose ISTRANS is false, a device lays the blocks in L1 out as of one that is not transposed.
+template <bool wrong>
+void transposed_without_istrans(ARGUMENTS) {
+  const TCubeTiling t = square();
+  TPipe pipe;
+  Matmul<Matrix, MatmulType<TPosition::GM, CubeFormat::ND, float, !wrong>, Matrix> mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  mm.SetTensorA(part(x));
+  mm.SetTensorB(part(y), true);  // FAULT parameter
+  mm.IterateAll(part(z));
+  mm.End();
+}
+EXPORT(transposed_without_istrans)
+
+// Blocks of 32 bits lie in L1 as ISTRANS says; halves may change at run time.
+template <bool wrong>
+void istrans_and_not_transposed(ARGUMENTS) {
+  const TCubeTiling t = square();
+  TPipe pipe;
+  Matmul<Matrix, MatmulType<TPosition::GM, CubeFormat::ND, float, true>, Matrix> mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  mm.SetTensorA(part(x));
+  mm.SetTensorB(part(y), !wrong);  // FAULT parameter
+  mm.IterateAll(part(z));
+  mm.End();
+}
+EXPORT(istrans_and_not_transposed)
+
 template <bool wrong>
 void the_tiling_was_never_read(ARGUMENTS) {
   TCubeTiling t{};

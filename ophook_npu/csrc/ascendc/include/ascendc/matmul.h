@@ -166,17 +166,21 @@ class Matmul {
   }
   __aicore__ void SetLocalWorkspace(const LocalTensor<uint8_t>&) {}
 
-  __aicore__ void SetTensorA(const GlobalTensor<SrcT>& gm, bool transposed = A::isTrans) {
-    Side(a_, gm, transposed, fractal(A::format));
+  __aicore__ void SetTensorA(const GlobalTensor<SrcT>& gm, bool isTransposeA = false, At at = At::here()) {
+    MayTranspose<A>("SetTensorA", isTransposeA, at);
+    Side(a_, gm, isTransposeA, fractal(A::format));
   }
-  __aicore__ void SetTensorA(const LocalTensor<SrcT>& matrix, bool transposed = A::isTrans) {
-    Side(a_, matrix, transposed, fractal(A::format));
+  __aicore__ void SetTensorA(const LocalTensor<SrcT>& leftMatrix, bool isTransposeA = false, At at = At::here()) {
+    MayTranspose<A>("SetTensorA", isTransposeA, at);
+    Side(a_, leftMatrix, isTransposeA, fractal(A::format));
   }
-  __aicore__ void SetTensorB(const GlobalTensor<SrcBT>& gm, bool transposed = B::isTrans) {
-    Side(b_, gm, transposed, fractal(B::format));
+  __aicore__ void SetTensorB(const GlobalTensor<SrcBT>& gm, bool isTransposeB = false, At at = At::here()) {
+    MayTranspose<B>("SetTensorB", isTransposeB, at);
+    Side(b_, gm, isTransposeB, fractal(B::format));
   }
-  __aicore__ void SetTensorB(const LocalTensor<SrcBT>& matrix, bool transposed = B::isTrans) {
-    Side(b_, matrix, transposed, fractal(B::format));
+  __aicore__ void SetTensorB(const LocalTensor<SrcBT>& rightMatrix, bool isTransposeB = false, At at = At::here()) {
+    MayTranspose<B>("SetTensorB", isTransposeB, at);
+    Side(b_, rightMatrix, isTransposeB, fractal(B::format));
   }
   __aicore__ void SetSparseIndex(const GlobalTensor<uint8_t>& indexGlobal) {
     static_assert(kSparse, "SetSparseIndex: B is no SparseMatmulType");
@@ -426,6 +430,17 @@ class Matmul {
       side.global.data += bytes;
     }
     return side;
+  }
+  // Which blocks a matrix takes in L1 follows ISTRANS: a transposed one needs it, and of 8, 4 and 32 bits so does the
+  // other.
+  template <class TYPE>
+  static void MayTranspose(const char* call, bool transposed, At at) {
+    using T = typename TYPE::T;
+    if (transposed && !TYPE::isTrans)
+      ophook::rt::refuse(call, "a transposed matrix needs a MatmulType with ISTRANS true", at);
+    if (!transposed && TYPE::isTrans && !std::is_same_v<T, half> && !std::is_same_v<T, bfloat16_t>)
+      ophook::rt::refuse(
+          call, "ISTRANS of the MatmulType is true; a type other than half and bfloat16_t is transposed then", at);
   }
   template <typename Tensor>
   __aicore__ void Side(ophook::rt::MatrixSide& side, const Tensor& tensor, bool transposed, bool fractals) {
