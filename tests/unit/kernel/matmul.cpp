@@ -265,6 +265,26 @@ KERNEL(parts_of_k) {
   mm.End();
 }
 
+// Each vector core's part of z as a sum over k, in several calls: a tile each, with a bias that counts once.
+KERNEL(sum_of_parts) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, Plain<float>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  for (int row = 0; row < t.singleCoreM; row += t.baseM)
+    for (int column = 0; column < t.singleCoreN; column += t.baseN) {
+      for (int k = 0; k < t.Ka; k += t.singleCoreK) {
+        mm.SetTensorA(at<half>(a, (ROW + row) * t.Ka + k));
+        mm.SetTensorB(at<half>(b, k * t.N + column));
+        if (k == 0) mm.SetBias(at<float>(a, column));
+        else mm.DisableBias();
+        mm.SetTail(t.baseM, t.baseN, t.Ka - k < t.singleCoreK ? t.Ka - k : t.singleCoreK);
+        mm.Iterate(k != 0);
+        mm.End();
+      }
+      mm.GetTensorC(at<float>(z, (ROW + row) * t.N + column));
+    }
+}
+
 // Two elements of 4 bits in a byte; rows of z end at multiples of 32 bytes.
 KERNEL(four_bits) {
   TILING;

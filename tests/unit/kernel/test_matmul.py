@@ -136,6 +136,21 @@ def test_products_of_parts_of_k() -> None:
             torch.testing.assert_close(tiles[tile, part], wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_sums_over_several_calls() -> None:
+    a, b = matrices()
+    z = Block((M, N), 0)
+    bias = a.flatten().view(torch.float32)[:N]  # some numbers of 32 bits
+    run("sum_of_parts", a, b, z, tiling(singleCoreK=32, isBias=1))
+    torch.testing.assert_close(z.array(True), a.float() @ b.float() + bias, rtol=1e-4, atol=1e-4)
+
+
+def test_sums_in_memory_of_the_kernels_own() -> None:
+    a, b = matrices(torch.float32)
+    z = Block((M, N), 0)
+    run("sums_in_co1", a, b, z, tiling(singleCoreM=M), source="cube_only.cpp")
+    torch.testing.assert_close(z.array(True), a @ b, rtol=1e-4, atol=1e-4)
+
+
 def test_elements_of_four_bits() -> None:
     generator = torch.Generator().manual_seed(5)
     columns, depth = 20, 64

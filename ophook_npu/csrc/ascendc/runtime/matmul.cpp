@@ -114,42 +114,96 @@ bool whole_of(Operation& op, const MatrixProduct& p, Reader<T>& right, std::vect
   return true;
 }
 
+// Where a row's elements from column j on lie in NZ, and how many of them side by side.
+struct InFractals {
+  int64_t width, height;
+  int64_t place(int64_t line, int64_t column) const {
+    return (column / width * height + line) * width + column % width;
+  }
+};
+
+// `c` as a sum before the product begins: of an Iterate before, or from CO1.
+template <typename U>
+bool begin_sum(Operation& op, const MatrixProduct& p, std::vector<U>& c) {
+  if (p.sum) {
+    if (p.sum->size() != c.size() * sizeof(U)) {
+      op.core.report(Kind::parameter, op.call, op.at,
+                     text("enPartialSum adds to a tile of %zu elements, and this one has %zu",
+                          p.sum->size() / sizeof(U), c.size()));
+      return false;
+    }
+    std::memcpy(c.data(), p.sum->data(), p.sum->size());
+    return true;
+  }
+  const InFractals in{16, up(p.tile_m, 16)};
+  bool known = true;
+  for (int64_t i = 0; i < p.tile_m; ++i)
+    for (int64_t j = 0; j < p.tile_n; j += in.width) {
+      const uint64_t from = uint64_t(in.place(i, j)) * sizeof(U),
+                     bytes = uint64_t(std::min(in.width, p.tile_n - j)) * sizeof(U);
+      if (!op.inside(p.c.local, from, bytes, "the sum so far")) return false;
+      op.reads(p.c.local, from, bytes);
+      std::memcpy(&c[size_t(i * p.tile_n + j)], op.data(p.c.local) + from, bytes);
+      known &= all_written(op.written(p.c.local) + from, bytes);
+    }
+  if (op.core.launch.checks() && !known)
+    op.core.report(Kind::uninitialized, op.call, op.at, "enPartialSum adds to elements of CO1 that were never written");
+  return true;
+}
+
 template <typename T, typename U>
-void product(Operation& op, const MatrixProduct& p) {
+bool multiplied(Operation& op, const MatrixProduct& p, std::vector<U>& c) {
   std::vector<T> a, b;
   // `multiply` wants the rows of a, and of b the columns.
   Reader<T> left(op, p.a, "the left matrix"), right(op, p.b, "the right matrix");
   if (p.a.transposed) {
     std::vector<T> lying;
-    if (!left.read(p.first_k, p.k, p.first_m, p.tile_m, lying)) return;
+    if (!left.read(p.first_k, p.k, p.first_m, p.tile_m, lying)) return false;
     a.resize(lying.size());
     for (int64_t k = 0; k < p.k; ++k)
       for (int64_t i = 0; i < p.tile_m; ++i) a[size_t(i * p.k + k)] = lying[size_t(k * p.tile_m + i)];
   } else if (!left.read(p.first_m, p.tile_m, p.first_k, p.k, a)) {
-    return;
+    return false;
   }
   if (p.sparse) {
-    if (!whole_of(op, p, right, b)) return;
+    if (!whole_of(op, p, right, b)) return false;
   } else if (p.b.transposed) {
-    if (!right.read(p.first_n, p.tile_n, p.first_k, p.k, b)) return;
+    if (!right.read(p.first_n, p.tile_n, p.first_k, p.k, b)) return false;
   } else {
     std::vector<T> lying;
-    if (!right.read(p.first_k, p.k, p.first_n, p.tile_n, lying)) return;
+    if (!right.read(p.first_k, p.k, p.first_n, p.tile_n, lying)) return false;
     b.resize(lying.size());
     for (int64_t k = 0; k < p.k; ++k)
       for (int64_t j = 0; j < p.tile_n; ++j) b[size_t(j * p.k + k)] = lying[size_t(k * p.tile_n + j)];
   }
-  std::vector<U> c(size_t(p.tile_m * p.tile_n), U(0));
+  c.assign(size_t(p.tile_m * p.tile_n), U(0));
+  if (p.onto && !begin_sum(op, p, c)) return false;
   if (p.bias.given) {
     std::vector<U> row;
     MatrixSide side = p.bias;
     side.rows = 1, side.columns = p.first_n + p.tile_n;
-    if (!Reader<U>(op, side, "the bias").read(0, 1, p.first_n, p.tile_n, row)) return;
+    if (!Reader<U>(op, side, "the bias").read(0, 1, p.first_n, p.tile_n, row)) return false;
     for (int64_t i = 0; i < p.tile_m; ++i) std::copy(row.begin(), row.end(), c.begin() + i * p.tile_n);
   }
   multiply(a, b, uint32_t(p.tile_m), uint32_t(p.tile_n), uint32_t(p.k), c);
   op.core.launch.counters.elements += uint64_t(p.tile_m) * uint64_t(p.tile_n) * uint64_t(p.k);
+  return true;
+}
 
+template <typename T, typename U>
+void product(Operation& op, const MatrixProduct& p) {
+  std::vector<U> c;
+  if (p.summed) {
+    c.resize(p.sum->size() / sizeof(U));
+    std::memcpy(c.data(), p.sum->data(), p.sum->size());
+  } else if (!multiplied<T, U>(op, p, c)) {
+    return;
+  }
+  if (p.sum && !p.summed) {
+    p.sum->resize(c.size() * sizeof(U));
+    std::memcpy(p.sum->data(), c.data(), p.sum->size());
+    return;
+  }
   const QuantMode_t mode = mode_of(p, std::is_same_v<U, int32_t>);
   const Conversion* how = conversion_of(op, mode, std::is_same_v<U, int32_t> ? Dtype::i32 : Dtype::f32, p.c.dtype);
   if (!how) return op.core.stop();
@@ -287,20 +341,24 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
     c.settle_all();
     for (int q = 0; q < kPipes; ++q) op.limits[q] = op.seq;
   }
-  if (!p.a.given || !p.b.given) {
+  if (p.atomic && p.c.on_core) {
+    c.report(Kind::parameter, call, at, "enAtomic of a result in local memory is not implemented");
+    c.stop();
+  }
+  if (!p.summed && (!p.a.given || !p.b.given)) {
     c.report(Kind::parameter, call, at, p.a.given ? "SetTensorB was not called" : "SetTensorA was not called");
     c.stop();
   }
   for (const MatrixSide* each : {&p.a, &p.b, &p.bias, &p.c})
-    if (each->given && each->on_core && !c.usable(each->local, call, at)) return;
+    if (each->given && (!p.summed || each == &p.c) && each->on_core && !c.usable(each->local, call, at)) return;
   const int64_t left = (p.a.transposed ? p.a.rows : p.a.columns) + p.a.loaded_column,
                 right = (p.b.transposed ? p.b.columns * (p.sparse ? 2 : 1) : p.b.rows) + p.b.loaded_row;
-  if (p.sparse && (!p.index.data || p.k % 4 || p.first_k % 4)) {
+  if (p.sparse && !p.summed && (!p.index.data || p.k % 4 || p.first_k % 4)) {
     c.report(Kind::parameter, call, at,
              p.index.data ? "a sparse matrix needs a depth of a multiple of 4" : "SetSparseIndex was not called");
     c.stop();
   }
-  if (p.first_k + p.k > left || p.first_k + p.k > right) {
+  if (!p.summed && (p.first_k + p.k > left || p.first_k + p.k > right)) {
     c.report(Kind::parameter, call, at,
              text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows",
                   (long long)(p.first_k + p.k), (long long)left, (long long)right));

@@ -83,6 +83,41 @@ void istrans_and_not_transposed(ARGUMENTS) {
 EXPORT(istrans_and_not_transposed)
 
 template <bool wrong>
+void a_sum_that_has_no_beginning(ARGUMENTS) {
+  const TCubeTiling t = square();
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  for (int i = 0; i < 2; ++i) {
+    mm.SetTensorA(part(x));
+    mm.SetTensorB(part(y));
+    mm.Iterate(wrong || i);  // FAULT parameter
+  }
+  mm.GetTensorC(part(z));
+  mm.End();
+}
+EXPORT(a_sum_that_has_no_beginning)
+
+template <bool wrong>
+void a_sum_that_takes_its_bias_again(ARGUMENTS) {
+  TCubeTiling t = square();
+  t.isBias = 1;
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  mm.SetBias(part(x));
+  for (int i = 0; i < 2; ++i) {
+    mm.SetTensorA(part(x));
+    mm.SetTensorB(part(y));
+    mm.Iterate(i);  // FAULT parameter
+    if (!wrong) mm.DisableBias();
+  }
+  mm.GetTensorC(part(z));
+  mm.End();
+}
+EXPORT(a_sum_that_takes_its_bias_again)
+
+template <bool wrong>
 void the_tiling_was_never_read(ARGUMENTS) {
   TCubeTiling t{};
   if (!wrong) t = square();

@@ -40,6 +40,10 @@ struct MatrixProduct {
   Global scales;
   bool sparse = false;  // B has two of each four values along the depth, and `index` says which
   Global index;
+  // The accumulators of a tile, float or int32_t: to be left there and not written, and whether they are there already.
+  std::vector<uint8_t>* sum = nullptr;
+  bool summed = false;
+  bool onto = false;  // the product is added to `sum`, or to what lies in the CO1 tensor that is C
 };
 // False where this core has nothing to do after it: the cube cores of a kernel whose vector cores ask.
 OPHOOK_RT bool matmul_register(bool cube_only, const TCubeTiling* tiling, Dtype a, Dtype b, At at);
@@ -195,31 +199,26 @@ class Matmul {
     scales_ = scales.view(), scaled_ = by_column_ = true;
   }
 
-  // The next tile of C; false when there is none left.
+  // The next tile of C; false when there is none left. A single tile may be a sum over several calls: it is computed
+  // here, from the matrices as they are, and its accumulators wait for GetTensorC.
   template <bool sync = true>
-  __aicore__ bool Iterate(bool partial = false, At at = At::here()) {
-    if (partial) ophook::rt::refuse("Iterate", "sums over several calls (enPartialSum) are not implemented", at);
-    const int tiles_m = (single_m_ + tiling_.baseM - 1) / tiling_.baseM,
-              tiles_n = (single_n_ + tiling_.baseN - 1) / tiling_.baseN;
-    const int tiles_k = kConfig.isPartialOutput ? (single_k_ + tiling_.baseK - 1) / tiling_.baseK : 1;
-    const bool columns_first = tiling_.iterateOrder == 1;
-    do {
-      if (next_ >= tiles_m * tiles_n * tiles_k) return Rewind(), false;
-      const int tile = next_ / tiles_k;
-      tile_m_ = columns_first ? tile / tiles_n : tile % tiles_m;
-      tile_n_ = columns_first ? tile % tiles_n : tile / tiles_m;
-      tile_k_ = next_ % tiles_k;
-      ++next_;
-    } while (!POLICY<MM_CFG>::wanted(tile_m_, tile_n_));
-    fetched_ = false;
+  __aicore__ bool Iterate(bool enPartialSum = false, At at = At::here()) {
+    if (enPartialSum) MayAdd("Iterate", at);
+    if (enPartialSum && sum_.empty())
+      return ophook::rt::refuse("Iterate", "enPartialSum adds to the tile of an Iterate before, and there was none",
+                                at),
+             false;
+    if (!Next()) return false;
+    if (SingleTile()) Sum(enPartialSum, sync, at);
     return true;
   }
   // The next tile, left in CO1 as NZ.
   template <bool sync = true, typename L0>
-  __aicore__ bool Iterate(bool partial, const LocalTensor<L0>& localCmatrix, At at = At::here()) {
+  __aicore__ bool Iterate(bool enPartialSum, const LocalTensor<L0>& localCmatrix, At at = At::here()) {
     static_assert(C::pos == TPosition::CO1, "Matmul: Iterate with a tensor of CO1 is for a C in TPosition::CO1");
-    if (!Iterate<sync>(partial, at)) return false;
-    Tile("Iterate", SideOf(localCmatrix, false, true), 0, true, sync, at);
+    if (enPartialSum) MayAdd("Iterate", at);
+    if (!Next()) return false;
+    Tile("Iterate", SideOf(localCmatrix, false, true), 0, true, sync, at, enPartialSum);
     return true;
   }
   template <bool sync = true>
@@ -265,13 +264,13 @@ class Matmul {
     Rewind();
     if constexpr (A::ibShare && B::ibShare)
       if (!ophook::rt::matmul_asked_by_first(at)) return;
-    while (Iterate<sync>(false, at)) Tile("IterateAll", Result(gm), atomic, in_a_row, sync, at);
+    while (Next()) Tile("IterateAll", Result(gm), atomic, in_a_row, sync, at);
     if constexpr (A::ibShare && B::ibShare) ophook::rt::matmul_told_to_second(at);
   }
   template <bool sync = true>
   __aicore__ void IterateAll(const LocalTensor<DstT>& to, uint8_t atomic = 0, At at = At::here()) {
     Rewind();
-    while (Iterate<sync>(false, at)) Tile("IterateAll", Result(to), atomic, false, sync, at);
+    while (Next()) Tile("IterateAll", Result(to), atomic, false, sync, at);
   }
   // Several products at once: matrices one after the other, or `matrixStride` elements apart; where one side has fewer,
   // each of its matrices serves as many of the other's, and each product has a bias of its own.
@@ -334,6 +333,38 @@ class Matmul {
 
  private:
   __aicore__ void Rewind() { next_ = 0; }
+  __aicore__ bool Next() {
+    const int tiles_m = (single_m_ + tiling_.baseM - 1) / tiling_.baseM,
+              tiles_n = (single_n_ + tiling_.baseN - 1) / tiling_.baseN;
+    const int tiles_k = kConfig.isPartialOutput ? (single_k_ + tiling_.baseK - 1) / tiling_.baseK : 1;
+    const bool columns_first = tiling_.iterateOrder == 1;
+    do {
+      if (next_ >= tiles_m * tiles_n * tiles_k) return Rewind(), false;
+      const int tile = next_ / tiles_k;
+      tile_m_ = columns_first ? tile / tiles_n : tile % tiles_m;
+      tile_n_ = columns_first ? tile % tiles_n : tile / tiles_m;
+      tile_k_ = next_ % tiles_k;
+      ++next_;
+    } while (!POLICY<MM_CFG>::wanted(tile_m_, tile_n_));
+    fetched_ = summed_ = false;
+    return true;
+  }
+  __aicore__ bool SingleTile() const {
+    return single_m_ <= tiling_.baseM && single_n_ <= tiling_.baseN && !kConfig.isPartialOutput;
+  }
+  __aicore__ void MayAdd(const char* call, At at) {
+    if (!SingleTile())
+      ophook::rt::refuse(
+          call, "enPartialSum needs a product of one tile: singleCoreM and singleCoreN up to baseM and baseN", at);
+    if (bias_.given)
+      ophook::rt::refuse(call, "enPartialSum with a bias: no page says whether it counts again; call DisableBias first",
+                         at);
+  }
+  __aicore__ void Sum(bool onto, bool sync, At at) {
+    if (!onto) sum_.clear();
+    Tile("Iterate", {}, 0, false, sync, at, onto, &sum_);
+    summed_ = true, sum_m_ = single_m_, sum_n_ = single_n_;
+  }
   // One Iterate<false> computes all tiles: each GetTensorC<false> takes the next one.
   __aicore__ void Fetch(At at) {
     if (fetched_) Iterate<false>(false, at);
@@ -416,7 +447,7 @@ class Matmul {
       if (bias.given) bias_ = Moved(bias, kConfig.isBiasBatch ? number * uint64_t(n_) : 0);
       const ophook::rt::MatrixSide c = Moved(to, PlaceOf<C::layout>(kC, number, own_c));
       Rewind();
-      while (Iterate<sync>(false, at)) Tile(call, c, atomic, false, sync, at);
+      while (Next()) Tile(call, c, atomic, false, sync, at);
     }
     a_ = a, b_ = b, bias_ = bias, kc_ = width, row_a_ = row_b_ = row_c_ = 0;
     Rewind();
@@ -451,8 +482,10 @@ class Matmul {
   __aicore__ ophook::rt::MatrixSide Result(const Tensor& to) {
     return SideOf(to, false, fractal(C::format));
   }
-  __aicore__ void Tile(const char* call, ophook::rt::MatrixSide c, uint8_t atomic, bool in_a_row, bool sync, At at) {
+  __aicore__ void Tile(const char* call, ophook::rt::MatrixSide c, uint8_t atomic, bool in_a_row, bool sync, At at,
+                       bool onto = false, std::vector<uint8_t>* sum = nullptr) {
     ophook::rt::MatrixProduct p;
+    p.onto = onto, p.summed = summed_ && !sum, p.sum = p.summed ? &sum_ : sum;
     p.a = a_, p.b = b_, p.bias = bias_, p.c = c;
     // A matrix in local memory is this core's part alone.
     const int m = a_.on_core ? single_m_ : m_, ka = a_.on_core ? single_k_ : ka_;
@@ -474,31 +507,34 @@ class Matmul {
       p.k = p.k - p.first_k < tiling_.baseK ? p.k - p.first_k : tiling_.baseK;
       if (tile_k_) p.bias.given = false;
     }
+    if (p.summed) p.tile_m = sum_m_, p.tile_n = sum_n_;
     std::vector<uint8_t> left, right;
-    if constexpr (MM_CB::copies_a) {
-      if (p.a.transposed || p.a.on_core)
-        return ophook::rt::refuse(call, "CopyA1 for a matrix that is transposed or in L1 is not implemented", at);
-      left = Loaded<SrcT>(call, TPosition::A1, p.tile_m, p.k, p.tile_m, tiling_.baseK, at,
-                          [&](auto& block, int64_t k, int rows, int columns) {
-                            MM_CB::copy_a(block, p.a.global.data, tile_m_, int((p.first_k + k) / tiling_.baseK), rows,
-                                          columns, user_tiling_, user_data_);
-                          });
-      p.a.loaded = left.data(), p.a.loaded_row = p.first_m, p.a.loaded_column = p.first_k, p.a.columns = p.k,
-      p.a.rows = p.tile_m;
-      p.a.fractals = false;
-    }
-    if constexpr (MM_CB::copies_b) {
-      if (p.b.transposed || p.b.on_core)
-        return ophook::rt::refuse(call, "CopyB1 for a matrix that is transposed or in L1 is not implemented", at);
-      right = Loaded<SrcBT>(call, TPosition::B1, p.k, p.tile_n, tiling_.baseK, p.tile_n, at,
+    if constexpr (MM_CB::copies_a)
+      if (!p.summed) {
+        if (p.a.transposed || p.a.on_core)
+          return ophook::rt::refuse(call, "CopyA1 for a matrix that is transposed or in L1 is not implemented", at);
+        left = Loaded<SrcT>(call, TPosition::A1, p.tile_m, p.k, p.tile_m, tiling_.baseK, at,
                             [&](auto& block, int64_t k, int rows, int columns) {
-                              MM_CB::copy_b(block, p.b.global.data, int((p.first_k + k) / tiling_.baseK), tile_n_, rows,
+                              MM_CB::copy_a(block, p.a.global.data, tile_m_, int((p.first_k + k) / tiling_.baseK), rows,
                                             columns, user_tiling_, user_data_);
                             });
-      p.b.loaded = right.data(), p.b.loaded_row = p.first_k, p.b.loaded_column = p.first_n, p.b.columns = p.tile_n,
-      p.b.rows = p.k;
-      p.b.fractals = false;
-    }
+        p.a.loaded = left.data(), p.a.loaded_row = p.first_m, p.a.loaded_column = p.first_k, p.a.columns = p.k,
+        p.a.rows = p.tile_m;
+        p.a.fractals = false;
+      }
+    if constexpr (MM_CB::copies_b)
+      if (!p.summed) {
+        if (p.b.transposed || p.b.on_core)
+          return ophook::rt::refuse(call, "CopyB1 for a matrix that is transposed or in L1 is not implemented", at);
+        right = Loaded<SrcBT>(call, TPosition::B1, p.k, p.tile_n, tiling_.baseK, p.tile_n, at,
+                              [&](auto& block, int64_t k, int rows, int columns) {
+                                MM_CB::copy_b(block, p.b.global.data, int((p.first_k + k) / tiling_.baseK), tile_n_,
+                                              rows, columns, user_tiling_, user_data_);
+                              });
+        p.b.loaded = right.data(), p.b.loaded_row = p.first_k, p.b.loaded_column = p.first_n, p.b.columns = p.tile_n,
+        p.b.rows = p.k;
+        p.b.fractals = false;
+      }
     if constexpr (kSparse) p.sparse = true, p.index = index_, p.b.columns = kb / 2;
     p.in_a_row = in_a_row, p.atomic = atomic, p.narrow = kConfig.isEnableChannelSplit;
     p.scaled = scaled_, p.scaled_by_column = by_column_, p.scale = scale_, p.scales = scales_;
@@ -534,8 +570,11 @@ class Matmul {
   int next_ = 0, tile_m_ = 0, tile_n_ = 0, tile_k_ = 0, batch_a_ = 1, batch_b_ = 1;
   int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
   DstT* workspace_ = nullptr;
-  uint64_t taken_ = 0;                          // of IterateNBatch's results
-  bool fetched_ = false;                        // the tile of the last Iterate
+  uint64_t taken_ = 0;        // of IterateNBatch's results
+  bool fetched_ = false;      // the tile of the last Iterate
+  std::vector<uint8_t> sum_;  // its accumulators, where it was the only one
+  int sum_m_ = 0, sum_n_ = 0;
+  bool summed_ = false;                         // they are of this tile
   bool registered_ = false, cube_only_ = true;  // which cores ask is settled
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
