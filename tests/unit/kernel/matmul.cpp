@@ -265,6 +265,49 @@ KERNEL(parts_of_k) {
   mm.End();
 }
 
+// The sums of b's columns, by a row of ones in place of a; behind them the sum of a's second row, by a column of twos.
+KERNEL(one_value) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (mm.GetSubBlockIdx() != 0) return;
+  mm.SetTensorA(half(1));
+  mm.SetTensorB(at<half>(b));
+  mm.SetSingleShape(1, t.N, t.Ka);
+  mm.IterateAll(at<float>(z));
+  mm.SetTensorA(at<half>(a, t.Ka));
+  mm.SetTensorB(half(2));
+  mm.SetSingleShape(1, 1, t.Ka);
+  mm.IterateAll(at<float>(z, t.N));
+  mm.End();
+}
+
+// Products in batches through the workspace into the vector core, whose rows end at multiples of 32 bytes.
+constexpr MatmulConfig kLoop = GetNormalConfig(false, true);
+KERNEL(batches_to_the_vector_core) {
+  TILING;
+  using Side = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NORMAL>;
+  Matmul<Side, Side, MatmulType<TPosition::VECIN, CubeFormat::ND_ALIGN, float, false, LayoutMode::NORMAL>, Plain<float>, kLoop> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (GetBlockIdx() != 0) return;
+  const uint32_t size = t.singleCoreM * ((t.singleCoreN + 7) / 8 * 8);
+  TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> through;
+  pipe.InitBuffer(through, 1, 2 * size * sizeof(float));
+  mm.SetTensorA(at<half>(a));
+  mm.SetTensorB(at<half>(b));
+  mm.SetWorkspace(reinterpret_cast<__gm__ float*>(workspace), 6 * size);
+  mm.IterateNBatch<false>(3, 2, 2, false);
+  for (uint32_t i = 0; i < 3; ++i) {
+    LocalTensor<float> pair = through.AllocTensor<float>();
+    mm.GetBatchTensorC<false>(pair, 2, 2);
+    through.EnQue(pair);
+    pair = through.DeQue<float>();
+    DataCopy(at<float>(z, i * 2 * size), pair, 2 * size);
+    through.FreeTensor(pair);
+  }
+  mm.End();
+}
+
 // Each vector core's part of z as a sum over k, in several calls: a tile each, with a bias that counts once.
 KERNEL(sum_of_parts) {
   TILING;
@@ -283,6 +326,25 @@ KERNEL(sum_of_parts) {
       }
       mm.GetTensorC(at<float>(z, (ROW + row) * t.N + column));
     }
+}
+
+// z = a b of bytes, each column by a factor of its own, which lies in L1.
+KERNEL(factors_in_l1) {
+  TILING;
+  Matmul<Plain<int8_t>, Plain<int8_t>, Plain<half>, Plain<int32_t>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  TSCM<TPosition::GM, 1> scm;
+  pipe.InitBuffer(scm, 1, t.N * sizeof(uint64_t));
+  LocalTensor<uint64_t> factors = scm.AllocTensor<uint64_t>();
+  DataCopy(factors, at<uint64_t>(b, t.Kb * t.N / 8), t.N);
+  scm.EnQue(factors);
+  factors = scm.DeQue<uint64_t>();
+  mm.SetTensorA(at<int8_t>(a, ROW * t.Ka));
+  mm.SetTensorB(at<int8_t>(b));
+  mm.SetQuantVector(factors);
+  mm.IterateAll(at<half>(z, ROW * t.N));
+  mm.End();
+  scm.FreeTensor(factors);
 }
 
 // Two elements of 4 bits in a byte; rows of z end at multiples of 32 bytes.

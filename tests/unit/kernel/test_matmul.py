@@ -136,6 +136,42 @@ def test_products_of_parts_of_k() -> None:
             torch.testing.assert_close(tiles[tile, part], wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_one_value_in_place_of_a_matrix() -> None:
+    a, b = matrices()
+    z = Block((N + 1,), 0)
+    run("one_value", a, b, z, tiling())
+    wanted = torch.cat([b.float().sum(0), 2 * a[1].float().sum().reshape(1)])
+    torch.testing.assert_close(z.array(True), wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_batches_go_to_the_vector_core() -> None:
+    generator = torch.Generator().manual_seed(6)
+    m, n, k = 16, 20, 32
+    a, b = torch.randn(6, m, k, generator=generator).half(), torch.randn(6, k, n, generator=generator).half()
+    z = Block((6, m, 24), 0)
+    sizes = {"M": m, "N": n, "Ka": k, "Kb": k, "singleCoreM": m, "singleCoreN": n, "singleCoreK": k}
+    t = tiling(**sizes, stepKa=1, stepKb=1)
+    arguments = [
+        Argument("a", Block.of(a, "a"), INPUT), Argument("b", Block.of(b, "b"), INPUT), Argument("z", z, OUTPUT),
+        Argument("workspace", Block((6 * m * 24,), 0), WORKSPACE), Argument("tiling", t, TILING),
+    ]  # fmt: skip
+    report = Entry(HERE / "matmul.cpp", name="batches_to_the_vector_core").run(
+        arguments, 1, settings=Settings(on_wait=True)
+    )
+    assert {f.kind for f in report.findings} <= {"uninitialized", "uncomputed_tail"}, report.findings
+    torch.testing.assert_close(z.array(True)[..., :n], a.float() @ b.float(), rtol=1e-3, atol=1e-3)
+
+
+def test_factors_that_lie_in_l1() -> None:
+    generator = torch.Generator().manual_seed(3)
+    a, b = (torch.randint(-9, 9, shape, generator=generator, dtype=torch.int8) for shape in ((M, K), (K, N)))
+    factors = 2.0 ** -(torch.arange(N) % 5)
+    with_factors = torch.cat([b.flatten(), factors.view(torch.int32).long().view(torch.int8)])
+    z = Block((M, N), 1)
+    run("factors_in_l1", a, with_factors, z, tiling())
+    assert torch.equal(z.array(True), ((a.int() @ b.int()).float() * factors).half())
+
+
 def test_sums_over_several_calls() -> None:
     a, b = matrices()
     z = Block((M, N), 0)

@@ -19,6 +19,7 @@ class Reader {
 
   bool read(int64_t first_row, int64_t rows, int64_t first_column, int64_t columns, std::vector<T>& out) {
     out.resize(size_t(rows * columns));
+    if (side_.uniform) return std::fill(out.begin(), out.end(), T(side_.value)), true;
     first_row -= side_.loaded_row, first_column -= side_.loaded_column;
     if (!side_.fractals) {
       for (int64_t r = 0; r < rows; ++r)
@@ -240,8 +241,16 @@ void product(Operation& op, const MatrixProduct& p) {
     for (int64_t j = 0; j < p.tile_n; ++j) {
       uint64_t factor = p.scale;
       if (takes_factor(mode) && p.scaled_by_column) {
-        const uint8_t* from = p.scales.data + (p.first_n + j) * 8;
-        if (i == 0 && op.from_device(from, 8) < 8) return;
+        const uint64_t place = uint64_t(p.first_n + j) * 8;
+        const uint8_t* from = p.scales_in_l1 ? op.data(p.scales_on_core) + place : p.scales.data + place;
+        if (i == 0 && p.scales_in_l1) {
+          if (!op.inside(p.scales_on_core, place, 8, "quantTensor")) return;
+          op.reads(p.scales_on_core, place, 8);
+          if (op.core.launch.checks() && !all_written(op.written(p.scales_on_core) + place, 8))
+            op.core.report(Kind::uninitialized, op.call, op.at, "quantTensor has elements that were never written");
+        } else if (i == 0 && op.from_device(from, 8) < 8) {
+          return;
+        }
         std::memcpy(&factor, from, 8);
       }
       const uint64_t sign = uint64_t{1} << 46;  // Matmul sets it by the type of C
@@ -337,7 +346,7 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   // A vector core has no FIX: a result for its memory comes through device memory, by MTE2.
   Operation op(c, p.c.on_core && c.is_vector ? Pipe::MTE2 : Pipe::FIX, call, at);
   // The object itself waits for what lies in its own core's memory.
-  if (p.a.on_core || p.b.on_core || p.bias.on_core || p.c.on_core) {
+  if (p.a.on_core || p.b.on_core || p.bias.on_core || p.c.on_core || p.scales_in_l1) {
     c.settle_all();
     for (int q = 0; q < kPipes; ++q) op.limits[q] = op.seq;
   }
@@ -351,6 +360,16 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   }
   for (const MatrixSide* each : {&p.a, &p.b, &p.bias, &p.c})
     if (each->given && (!p.summed || each == &p.c) && each->on_core && !c.usable(each->local, call, at)) return;
+  if (!p.summed && ((p.a.uniform && p.m != 1) || (p.b.uniform && p.n != 1))) {
+    c.report(Kind::parameter, call, at,
+             text("one value is a matrix of [1, K]; singleCore%s is %lld", p.a.uniform ? "M" : "N",
+                  (long long)(p.a.uniform ? p.m : p.n)));
+    c.stop();
+  }
+  if (p.scaled && p.scaled_by_column && p.scales_in_l1 && p.scales_on_core.memory != Memory::l1) {
+    c.report(Kind::position, call, at, "quantTensor lies in L1 or in device memory");
+    c.stop();
+  }
   const int64_t left = (p.a.transposed ? p.a.rows : p.a.columns) + p.a.loaded_column,
                 right = (p.b.transposed ? p.b.columns * (p.sparse ? 2 : 1) : p.b.rows) + p.b.loaded_row;
   if (p.sparse && !p.summed && (!p.index.data || p.k % 4 || p.first_k % 4)) {

@@ -22,6 +22,8 @@ struct MatrixSide {
   bool given = false, on_core = false, fractals = false, transposed = false;
   int64_t rows = 0, columns = 0;  // of the matrix that it is a part of, as it lies in memory
   uint32_t size = 1;              // of an element in bytes
+  bool uniform = false;           // one value in place of a matrix
+  float value = 0;
   // What a function of the kernel's own has loaded: a part of the matrix in rows, from this element of it on.
   const uint8_t* loaded = nullptr;
   int64_t loaded_row = 0, loaded_column = 0;
@@ -38,6 +40,8 @@ struct MatrixProduct {
   bool scaled = false, scaled_by_column = false;
   uint64_t scale = 0;
   Global scales;
+  Local scales_on_core;
+  bool scales_in_l1 = false;
   bool sparse = false;  // B has two of each four values along the depth, and `index` says which
   Global index;
   // The accumulators of a tile, float or int32_t: to be left there and not written, and whether they are there already.
@@ -62,7 +66,7 @@ OPHOOK_RT void matmul_loaded(const char* call, Local block, int64_t rows, int64_
 namespace AscendC {
 
 template <TPosition POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false,
-          LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false>
+          LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false, TPosition SRCPOS = TPosition::GM>
 struct MatmulType {
   static constexpr TPosition pos = POSITION;
   static constexpr CubeFormat format = FORMAT;
@@ -70,6 +74,7 @@ struct MatmulType {
   static constexpr bool isTrans = ISTRANS;
   static constexpr LayoutMode layout = LAYOUT;
   static constexpr bool ibShare = IBSHARE;
+  static constexpr TPosition srcPos = SRCPOS;  // of what lies in TSCM, for Ascend 950
 };
 
 // A B of which two of each four values along the depth are there; SetSparseIndex says which.
@@ -156,7 +161,11 @@ class Matmul {
   // For the functions of MatmulCallBackFunc.
   __aicore__ void SetUserDefInfo(const uint64_t tilingPtr) { user_tiling_ = tilingPtr; }
   __aicore__ void SetSelfDefineData(const uint64_t dataPtr) { user_data_ = dataPtr; }
-  __aicore__ void SetSubBlockIdx(uint8_t) {}  // REGIST_MATMUL_OBJ does it; with cube cores alone it is 0
+  // REGIST_MATMUL_OBJ sets it; with cube cores alone it is 0. What it is changes no product here.
+  __aicore__ void SetSubBlockIdx(uint8_t subBlockIdx) { sub_block_ = subBlockIdx; }
+  __aicore__ uint8_t GetSubBlockIdx() {
+    return sub_block_ >= 0 ? uint8_t(sub_block_) : uint8_t(ophook::rt::sub_block_index());
+  }
   __aicore__ void SetHF32(bool enableHF32 = false, int32_t transMode = 0) {
     ophook::rt::set_hf32(enableHF32);
     ophook::rt::set_hf32_ties(transMode ? ophook::rt::Ties::from_zero : ophook::rt::Ties::to_even);
@@ -165,8 +174,13 @@ class Matmul {
   __aicore__ void SetWorkspace(GlobalTensor<T>& gm) {
     workspace_ = reinterpret_cast<DstT*>(gm.GetPhyAddr(0));
   }
-  __aicore__ void SetWorkspace(__gm__ const void* gm, int) {
-    workspace_ = reinterpret_cast<DstT*>(const_cast<void*>(gm));
+  template <class T>
+  __aicore__ void SetWorkspace(__gm__ const T* addr, int) {
+    workspace_ = reinterpret_cast<DstT*>(const_cast<T*>(addr));
+  }
+  template <class T>
+  __aicore__ void SetWorkspace(GlobalTensor<T>& addr, int) {  // as IterateNBatch's page calls it
+    SetWorkspace(addr);
   }
   __aicore__ void SetLocalWorkspace(const LocalTensor<uint8_t>&) {}
 
@@ -186,6 +200,9 @@ class Matmul {
     MayTranspose<B>("SetTensorB", isTransposeB, at);
     Side(b_, rightMatrix, isTransposeB, fractal(B::format));
   }
+  // A row of A, or a column of B, of one value.
+  __aicore__ void SetTensorA(SrcT aScalar) { Uniform<SrcT>(a_, aScalar); }
+  __aicore__ void SetTensorB(SrcBT bScalar) { Uniform<SrcBT>(b_, bScalar); }
   __aicore__ void SetSparseIndex(const GlobalTensor<uint8_t>& indexGlobal) {
     static_assert(kSparse, "SetSparseIndex: B is no SparseMatmulType");
     index_ = indexGlobal.view();
@@ -196,7 +213,10 @@ class Matmul {
   __aicore__ void ClearBias() { bias_.given = false; }
   __aicore__ void SetQuantScalar(uint64_t scale) { scale_ = scale, scaled_ = true, by_column_ = false; }
   __aicore__ void SetQuantVector(const GlobalTensor<uint64_t>& scales) {
-    scales_ = scales.view(), scaled_ = by_column_ = true;
+    scales_ = scales.view(), scales_in_l1_ = false, scaled_ = by_column_ = true;
+  }
+  __aicore__ void SetQuantVector(const LocalTensor<uint64_t>& quantTensor) {
+    scales_on_core_ = quantTensor.view(), scales_in_l1_ = scaled_ = by_column_ = true;
   }
 
   // The next tile of C; false when there is none left. A single tile may be a sum over several calls: it is computed
@@ -232,6 +252,15 @@ class Matmul {
                              At at = At::here()) {
     if (!sync) Fetch(at);
     Tile("GetTensorC", Result(to), atomic, in_a_row, sync, at);
+  }
+  // An older form, whose last four parameters are to stay 0.
+  template <bool sync = true>
+  __aicore__ void GetTensorC(const LocalTensor<DstT>& c, uint8_t enAtomic, bool enSequentialWrite, uint32_t height,
+                             uint32_t width = 0, uint32_t srcGap = 0, uint32_t dstGap = 0, At at = At::here()) {
+    if (height || width || srcGap || dstGap)
+      ophook::rt::refuse("GetTensorC",
+                         "height, width, srcGap and dstGap are not implemented: their page keeps them at 0", at);
+    GetTensorC<sync>(c, enAtomic, enSequentialWrite, at);
   }
   // To both: the product is computed for each.
   template <bool sync = true>
@@ -306,8 +335,7 @@ class Matmul {
     GlobalTensor<DstT> from;
     if (!workspace_) return ophook::rt::refuse("GetBatchTensorC", "SetWorkspace was not called", at), from;
     const uint32_t most = batchA > batchB ? batchA : batchB;
-    from.SetGlobalBuffer(workspace_ +
-                         PlaceOf<C::layout>(kC, taken_++ * most, uint64_t(single_m_) * uint64_t(single_n_)));
+    from.SetGlobalBuffer(workspace_ + PlaceOf<C::layout>(kC, taken_++ * most, own_c_));
     if (sync) ophook::rt::matmul_done("GetBatchTensorC", at);
     return from;
   }
@@ -315,6 +343,31 @@ class Matmul {
   __aicore__ GlobalTensor<DstT> GetBatchC(uint32_t batchA, uint32_t batchB, bool enSequentialWrite = false,
                                           At at = At::here()) {
     return GetBatchTensorC<sync>(batchA, batchB, enSequentialWrite, at);
+  }
+  // The same, copied into the core's own memory.
+  template <bool sync = true>
+  __aicore__ void GetBatchTensorC(const LocalTensor<DstT>& c, uint32_t batchA, uint32_t batchB,
+                                  bool enSequentialWrite = false, At at = At::here()) {
+    const GlobalTensor<DstT> from = GetBatchTensorC<sync>(batchA, batchB, enSequentialWrite, at);
+    if (!workspace_) return;
+    const uint32_t most = batchA > batchB ? batchA : batchB;
+    constexpr uint32_t block = 32 / sizeof(DstT);
+    const uint32_t rows = most * uint32_t(single_m_), wide = (uint32_t(single_n_) + block - 1) / block * block;
+    if (own_c_ != uint64_t(single_m_) * wide)
+      return ophook::rt::refuse("GetBatchTensorC", "of rows that are parts of wider ones is not implemented", at);
+    if (uint32_t(single_n_) != wide && C::format != CubeFormat::ND_ALIGN)
+      return ophook::rt::refuse("GetBatchTensorC",
+                                "a singleCoreN that is no multiple of 32 bytes needs a C of CubeFormat::ND_ALIGN", at);
+    if constexpr (!plain(C::layout) && C::layout != LayoutMode::BNGS1S2)
+      return ophook::rt::refuse("GetBatchTensorC", "of matrices that lie in one another is not implemented", at);
+    ophook::rt::matmul_done("GetBatchTensorC", at);  // the copy is of what the cube core has written
+    DataCopy(c, from, rows * wide, at);
+    if (sync) ophook::rt::matmul_done("GetBatchTensorC", at);
+  }
+  template <bool sync = true>
+  __aicore__ void GetBatchC(const LocalTensor<DstT>& c, uint32_t batchA, uint32_t batchB,
+                            bool enSequentialWrite = false, At at = At::here()) {
+    GetBatchTensorC<sync>(c, batchA, batchB, enSequentialWrite, at);
   }
   template <typename Tensor, typename Flag, typename = std::enable_if_t<std::is_same_v<Flag, bool>>>
   __aicore__ void IterateBatch(const Tensor& to, Flag enPartialSum, uint8_t enAtomic, bool enSequentialWrite,
@@ -438,7 +491,8 @@ class Matmul {
     const int width = kc_;
     const uint64_t own_a = step_a ? step_a : uint64_t(m_) * ka_, own_b = step_b ? step_b : uint64_t(n_) * kb_;
     if (in_a_row) kc_ = single_n_;
-    const uint64_t own_c = step_c ? step_c : uint64_t(in_a_row ? single_m_ : m_) * uint64_t(kc_);
+    const uint64_t own_c = step_c ? step_c : uint64_t(in_a_row ? single_m_ : m_) * uint64_t(Width(kc_));
+    own_c_ = own_c;
     row_a_ = RowOf<A::layout>(kA), row_b_ = RowOf<B::layout>(kB), row_c_ = RowOf<C::layout>(kC);
     for (uint32_t i = 0; i < most; ++i) {
       a_ = Moved(a, PlaceOf<A::layout>(kA, uint64_t(turn) * batchA + i / (most / batchA), own_a));
@@ -461,6 +515,20 @@ class Matmul {
       side.global.data += bytes;
     }
     return side;
+  }
+  // Of a row of C.
+  static int64_t Width(int64_t columns) {
+    return C::format == CubeFormat::ND_ALIGN ? (columns * int(sizeof(DstT)) + 31) / 32 * 32 / int(sizeof(DstT))
+                                             : columns;
+  }
+  template <typename T>
+  __aicore__ void Uniform(ophook::rt::MatrixSide& side, T value) {
+    static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>,
+                  "Matmul: one value in place of a matrix is half or float");
+    side = {};
+    side.dtype = ophook::rt::dtype_of<T>(), side.given = side.uniform = true, side.size = sizeof(T);
+    side.value = float(value);
+    Rewind();
   }
   // Which blocks a matrix takes in L1 follows ISTRANS: a transposed one needs it, and of 8, 4 and 32 bits so does the
   // other.
@@ -493,8 +561,7 @@ class Matmul {
     p.a.rows = a_.transposed ? ka : m, p.a.columns = a_.transposed ? m : ka;
     p.b.rows = b_.transposed ? n : kb, p.b.columns = b_.transposed ? kb : n;
     p.c.rows = m_, p.c.columns = c.on_core ? single_n_ : kc_;
-    if (C::format == CubeFormat::ND_ALIGN)
-      p.c.columns = (p.c.columns * int(sizeof(DstT)) + 31) / 32 * 32 / int(sizeof(DstT));
+    p.c.columns = Width(p.c.columns);
     if (row_a_) p.a.columns = row_a_;
     if (row_b_) p.b.columns = row_b_;
     if (row_c_) p.c.columns = row_c_;
@@ -538,6 +605,7 @@ class Matmul {
     if constexpr (kSparse) p.sparse = true, p.index = index_, p.b.columns = kb / 2;
     p.in_a_row = in_a_row, p.atomic = atomic, p.narrow = kConfig.isEnableChannelSplit;
     p.scaled = scaled_, p.scaled_by_column = by_column_, p.scale = scale_, p.scales = scales_;
+    p.scales_on_core = scales_on_core_, p.scales_in_l1 = scales_in_l1_;
     ophook::rt::matmul_tile(call, p, at);
     if (sync) ophook::rt::matmul_done(call, at);
   }
@@ -570,15 +638,18 @@ class Matmul {
   int next_ = 0, tile_m_ = 0, tile_n_ = 0, tile_k_ = 0, batch_a_ = 1, batch_b_ = 1;
   int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
   DstT* workspace_ = nullptr;
-  uint64_t taken_ = 0;        // of IterateNBatch's results
-  bool fetched_ = false;      // the tile of the last Iterate
-  std::vector<uint8_t> sum_;  // its accumulators, where it was the only one
+  uint64_t taken_ = 0, own_c_ = 0;  // of IterateNBatch's results, and what each takes
+  bool fetched_ = false;            // the tile of the last Iterate
+  std::vector<uint8_t> sum_;        // its accumulators, where it was the only one
   int sum_m_ = 0, sum_n_ = 0;
   bool summed_ = false;                         // they are of this tile
   bool registered_ = false, cube_only_ = true;  // which cores ask is settled
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
   ophook::rt::Global scales_, index_;
+  ophook::rt::Local scales_on_core_;
+  bool scales_in_l1_ = false;
+  int sub_block_ = -1;  // as SetSubBlockIdx says
 };
 // What computes on the core that calls it, without REGIST_MATMUL_OBJ; it has no page, and public kernels name it.
 template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NORM, class MM_CB = MatmulCallBackFunc<>,
