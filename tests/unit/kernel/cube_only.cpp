@@ -52,6 +52,24 @@ extern "C" __global__ __aicore__ void sums_in_co1(GM_ADDR a, GM_ADDR b, GM_ADDR 
   mm.End();
 }
 
+// As a public kernel calls it: what would be the batch elsewhere is enPartialSum and enAtomic here.
+extern "C" __global__ __aicore__ void cube_batch(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR workspace, GM_ADDR tiling) {
+  GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);
+  TPipe pipe;
+  using Matrix = MatmulType<TPosition::GM, CubeFormat::ND, float, false, LayoutMode::NORMAL>;
+  Matmul<Matrix, Matrix, Matrix> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  GlobalTensor<float> ga, gb, gz;
+  ga.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(a));
+  gb.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(b));
+  gz.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z));
+  mm.SetTensorA(ga);
+  mm.SetTensorB(gb);
+  mm.SetBatchNum(3, 3);
+  mm.IterateBatch(gz, 0, 0, 0);
+  mm.End();
+}
+
 // The left matrix by a function of the kernel's own, which reads its rows in reverse order; `data` is where the last one begins.
 template <bool all>
 void Reversed(const LocalTensor<int8_t>& to, const __gm__ void* gm, int row, int col, int useM, int useK, const uint64_t tiling, const uint64_t data) {

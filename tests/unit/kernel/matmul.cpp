@@ -220,14 +220,29 @@ KERNEL(halves_of_k) {
 }
 
 // z[i] = a[i] b[0], of three matrices of a: each vector core does half the rows of each.
+template <typename T>
+using Batch = MatmulType<TPosition::GM, CubeFormat::ND, T, false, LayoutMode::NORMAL>;
 KERNEL(batched) {
   TILING;
-  Matmul<Plain<half>, Plain<half>, Plain<float>> mm;
+  Matmul<Batch<half>, Batch<half>, Batch<float>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
   mm.SetTensorA(at<half>(a, ROW * t.Ka));
   mm.SetTensorB(at<half>(b));
-  mm.SetBatchNum(3, 1);
-  mm.IterateBatch(at<float>(z, ROW * t.N), false, 0, false);
+  mm.IterateBatch(at<float>(z, ROW * t.N), 3, 1, false);
+  mm.End();
+}
+
+// Of two heads with three groups each, which C has not: the products of a group are added, and the bias once.
+KERNEL(groups_added) {
+  TILING;
+  using Side = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::BNGS1S2>;
+  Matmul<Side, Side, MatmulType<TPosition::GM, CubeFormat::ND, float, false, LayoutMode::BSNGD>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (GetBlockIdx() != 0) return;
+  mm.SetTensorA(at<half>(a));
+  mm.SetTensorB(at<half>(b));
+  mm.SetBias(at<float>(a));
+  mm.IterateBatch(at<float>(z), 6, 6, false);
   mm.End();
 }
 

@@ -87,3 +87,11 @@ void at(float* f) { asc_pair_reduce_max(f, f, 8); }  // REFUSED
 void au(int64_t* i) { asc_copy_gm2ub_align(i, i, 32); }  // REFUSED
 void av(GlobalTensor<float> g) { g.ReinterpretCast<half>(); }  // REFUSED
 void aw() { GetUBSizeInBytes(); }  // REFUSED
+using Batch = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NORMAL>;
+using Pairs = MatmulType<TPosition::GM, CubeFormat::ND, int4b_t, false, LayoutMode::NORMAL>;
+using Sums = MatmulType<TPosition::GM, CubeFormat::ND, int32_t, false, LayoutMode::NORMAL>;
+void a_batch_of_no_layout(Matmul<Batch, Side, Side> m, GlobalTensor<half> g) { m.IterateBatch(g, 1, 1, false); }  // REFUSED
+void a_batch_of_mdl(Matmul<Batch, Batch, Batch, Batch, CFG_MDL> m, GlobalTensor<half> g) { m.IterateBatch(g, 1, 1, false); }  // REFUSED
+void a_batch_of_pairs(Matmul<Pairs, Pairs, Sums> m, GlobalTensor<int32_t> g) { m.IterateBatch(g, 1, 1, false); }  // REFUSED
+void a_batch_that_is_set(Matmul<Batch, Batch, Batch> m) { m.SetBatchNum(1, 1); }  // REFUSED
+void a_batch_in_time(Matmul<Batch, Batch, Batch> m, LocalTensor<half> l) { m.IterateBatch<false>(l, 1, 1, false); }  // REFUSED

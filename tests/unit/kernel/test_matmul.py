@@ -99,6 +99,36 @@ def test_a_batch_with_one_right_matrix() -> None:
     torch.testing.assert_close(z.array(True), a.float() @ b.float(), rtol=1e-4, atol=1e-4)
 
 
+def test_products_of_a_group_are_added() -> None:
+    generator = torch.Generator().manual_seed(5)
+    heads, groups, m, n, k = 2, 3, 48, 32, 32
+    a = torch.randn(heads * groups, m, k, generator=generator).half()
+    b = torch.randn(heads * groups, k, n, generator=generator).half()
+    z = Block((m, heads, n), 0)
+    layouts = {
+        f"{side}LayoutInfo{axis}": value
+        for side, axes in (
+            ("A", {"B": 1, "S": m, "N": heads, "G": groups, "D": k}),
+            ("B", {"B": 1, "S": k, "N": heads, "G": groups, "D": n}),
+            ("C", {"B": 1, "S1": m, "N": heads, "G": 1, "S2": n}),
+        )
+        for axis, value in axes.items()
+    }
+    sizes = {"M": m, "N": n, "Ka": k, "Kb": k, "singleCoreM": m, "singleCoreN": n, "singleCoreK": k}
+    run("groups_added", a, b, z, tiling(**sizes, **layouts, isBias=1))
+    wanted = (a.float() @ b.float()).reshape(heads, groups, m, n).sum(1)
+    bias = a.flatten().view(torch.float32)[: heads * n].reshape(heads, 1, n)
+    torch.testing.assert_close(z.array(True), (wanted + bias).permute(1, 0, 2), rtol=1e-3, atol=1e-3)
+
+
+def test_a_batch_on_cube_cores() -> None:
+    generator = torch.Generator().manual_seed(4)
+    a, b = torch.randn(3, M, K, generator=generator), torch.randn(3, K, N, generator=generator)
+    z = Block((3, M, N), 0)
+    run("cube_batch", a, b, z, tiling(singleCoreM=M), source="cube_only.cpp")
+    torch.testing.assert_close(z.array(True), a @ b, rtol=1e-4, atol=1e-4)
+
+
 def test_a_matrix_is_transposed_where_the_call_says_so_alone() -> None:
     a, b = matrices()
     z = Block((M, N), 0)

@@ -411,6 +411,18 @@ Local matmul_block(const char* call, AscendC::TPosition position, uint64_t bytes
   return block;
 }
 
+void matmul_batch(const char* call, Dtype dtype, uint64_t a, uint64_t b, int64_t m, int64_t n, int64_t k, At at) {
+  Core& c = core();
+  const int64_t size = size_of(dtype), deep = up(k, 32 / size) * size;
+  const uint64_t bytes = a * uint64_t(up(m, 16) * deep) + b * uint64_t(up(n, 16) * deep);
+  const uint32_t have = c.launch.sizes.bytes[int(Memory::l1)];
+  if (bytes < have) return;
+  c.report(Kind::local_capacity, call, at,
+           text("the batch has %llu bytes in fractals and L1 has %u: with LayoutMode::NORMAL, batchMode says so",
+                (unsigned long long)bytes, have));
+  c.stop();
+}
+
 void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns, uint8_t* to, int64_t stride, At at) {
   Core& c = core();
   c.settle_all();

@@ -55,6 +55,9 @@ OPHOOK_RT void matmul_tile(const char* call, const MatrixProduct& product, At at
 OPHOOK_RT void matmul_done(const char* call, At at);
 // A block in L1 that a function of the kernel's own loads, and its values in rows `stride` bytes apart.
 OPHOOK_RT Local matmul_block(const char* call, AscendC::TPosition position, uint64_t bytes, Dtype dtype, At at);
+// Whether the matrices of a batch fit L1 together.
+OPHOOK_RT void matmul_batch(const char* call, Dtype dtype, uint64_t a, uint64_t b, int64_t m, int64_t n, int64_t k,
+                            At at);
 // Where both matrices are shared (IBSHARE), a block's first vector core asks for a product that serves both of them.
 OPHOOK_RT bool matmul_asked_by_first(At at);  // false: it was asked for, and is there
 OPHOOK_RT void matmul_told_to_second(At at);
@@ -229,7 +232,7 @@ class Matmul {
                                 at),
              false;
     if (!Next()) return false;
-    if (SingleTile()) Sum(enPartialSum, sync, at);
+    if (SingleTile()) Sum("Iterate", enPartialSum, sync, at);
     return true;
   }
   // The next tile, left in CO1 as NZ.
@@ -302,13 +305,19 @@ class Matmul {
     while (Next()) Tile("IterateAll", Result(to), atomic, false, sync, at);
   }
   // Several products at once: matrices one after the other, or `matrixStride` elements apart; where one side has fewer,
-  // each of its matrices serves as many of the other's, and each product has a bias of its own.
-  __aicore__ void SetBatchNum(int32_t batchA, int32_t batchB) { batch_a_ = batchA, batch_b_ = batchB; }
-  template <bool sync = true, bool waitIterateBatch = false, typename Tensor>
+  // each of its matrices serves as many of the other's, and each product has a bias of its own. Cube cores that ask
+  // themselves say the numbers beforehand.
+  __aicore__ void SetBatchNum(int32_t batchA, int32_t batchB) {
+    static_assert(OPHOOK_CUBE_ONLY || !sizeof(A), "Matmul: SetBatchNum is for ASCENDC_CUBE_ONLY");
+    batch_a_ = batchA, batch_b_ = batchB;
+  }
+  template <bool sync = true, bool waitIterateBatch = false, typename Tensor, bool MIX = !OPHOOK_CUBE_ONLY,
+            std::enable_if_t<MIX, int> = 0>
   __aicore__ void IterateBatch(const Tensor& to, uint32_t batchA, uint32_t batchB, bool enSequentialWrite,
                                const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
                                const uint32_t matrixStrideC = 0, const bool enPartialSum = false,
                                const uint8_t enAtomic = 0, At at = At::here()) {
+    static_assert(sync || !is_local<Tensor>, "Matmul: IterateBatch into local memory is not asynchronous");
     if (enPartialSum)
       ophook::rt::refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
     Batches<sync>("IterateBatch", Result(to), 0, batchA, batchB, enSequentialWrite, matrixStrideA, matrixStrideB,
@@ -335,7 +344,7 @@ class Matmul {
     GlobalTensor<DstT> from;
     if (!workspace_) return ophook::rt::refuse("GetBatchTensorC", "SetWorkspace was not called", at), from;
     const uint32_t most = batchA > batchB ? batchA : batchB;
-    from.SetGlobalBuffer(workspace_ + PlaceOf<C::layout>(kC, taken_++ * most, own_c_));
+    from.SetGlobalBuffer(workspace_ + PlaceOf<C::layout>(kC, taken_++ * results_, own_c_));
     if (sync) ophook::rt::matmul_done("GetBatchTensorC", at);
     return from;
   }
@@ -369,12 +378,14 @@ class Matmul {
                             bool enSequentialWrite = false, At at = At::here()) {
     GetBatchTensorC<sync>(c, batchA, batchB, enSequentialWrite, at);
   }
-  template <typename Tensor, typename Flag, typename = std::enable_if_t<std::is_same_v<Flag, bool>>>
-  __aicore__ void IterateBatch(const Tensor& to, Flag enPartialSum, uint8_t enAtomic, bool enSequentialWrite,
+  template <typename Tensor, bool CUBE = OPHOOK_CUBE_ONLY, std::enable_if_t<CUBE, int> = 0>
+  __aicore__ void IterateBatch(const Tensor& to, bool enPartialSum, uint8_t enAtomic, bool enSequentialWrite,
                                const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
                                const uint32_t matrixStrideC = 0, At at = At::here()) {
-    IterateBatch<true>(to, uint32_t(batch_a_), uint32_t(batch_b_), enSequentialWrite, matrixStrideA, matrixStrideB,
-                       matrixStrideC, enPartialSum, enAtomic, at);
+    if (enPartialSum)
+      ophook::rt::refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
+    Batches<true>("IterateBatch", Result(to), 0, uint32_t(batch_a_), uint32_t(batch_b_), enSequentialWrite,
+                  matrixStrideA, matrixStrideB, matrixStrideC, enAtomic, at);
   }
   __aicore__ void WaitIterateBatch(At at = At::here()) { ophook::rt::matmul_done("WaitIterateBatch", at); }
   __aicore__ void WaitIterateAll(At at = At::here()) { ophook::rt::matmul_done("WaitIterateAll", at); }
@@ -413,10 +424,11 @@ class Matmul {
       ophook::rt::refuse(call, "enPartialSum with a bias: no page says whether it counts again; call DisableBias first",
                          at);
   }
-  __aicore__ void Sum(bool onto, bool sync, At at) {
+  __aicore__ void Sum(const char* call, bool onto, bool sync, At at) {
     if (!onto) sum_.clear();
-    Tile("Iterate", {}, 0, false, sync, at, onto, &sum_);
-    summed_ = true, sum_m_ = single_m_, sum_n_ = single_n_;
+    summed_ = false;
+    Tile(call, {}, 0, false, sync, at, onto, &sum_);
+    summed_ = true;
   }
   // One Iterate<false> computes all tiles: each GetTensorC<false> takes the next one.
   __aicore__ void Fetch(At at) {
@@ -457,6 +469,9 @@ class Matmul {
     if (which == kB) return of(t.BLayoutInfoB, t.BLayoutInfoS, t.BLayoutInfoN, t.BLayoutInfoG, t.BLayoutInfoD);
     return of(t.CLayoutInfoB, t.CLayoutInfoS1, t.CLayoutInfoN, t.CLayoutInfoG, t.CLayoutInfoS2);
   }
+  template <typename Tensor>
+  static constexpr bool is_local = std::is_same_v<Tensor, LocalTensor<DstT>>;
+  static constexpr bool nested(LayoutMode layout) { return layout == LayoutMode::BSNGD || layout == LayoutMode::SBNGD; }
   static constexpr bool plain(LayoutMode layout) { return layout == LayoutMode::NONE || layout == LayoutMode::NORMAL; }
   // Elements to the i-th matrix, and from one of its rows to the next (0: as for a single one).
   template <LayoutMode layout>
@@ -478,15 +493,41 @@ class Matmul {
   template <bool sync>
   __aicore__ void Batches(const char* call, ophook::rt::MatrixSide to, uint32_t turn, uint32_t batchA, uint32_t batchB,
                           bool in_a_row, uint32_t step_a, uint32_t step_b, uint32_t step_c, uint8_t atomic, At at) {
+    static_assert(kConfig.doNorm, "Matmul: products in batches are for the Norm template");
+    static_assert(A::layout != LayoutMode::NONE && B::layout != LayoutMode::NONE && C::layout != LayoutMode::NONE,
+                  "Matmul: products in batches need a LayoutMode in the MatmulTypes of A, B and C");
+    static_assert(!std::is_same_v<SrcT, int4b_t>, "Matmul: products in batches are not for int4b_t");
+    static_assert(!std::is_same_v<DstT, int8_t>, "Matmul: products in batches give half, bfloat16_t, float or int32_t");
+    static_assert(!nested(A::layout) || A::format != CubeFormat::NZ,
+                  "Matmul: a layout of BSNGD or SBNGD is for the format ND");
+    static_assert(kConfig.isBiasBatch || kConfig.batchMode != BatchMode::SINGLE_LARGE_THAN_L1,
+                  "Matmul: SINGLE_LARGE_THAN_L1 needs isBiasBatch");
     const uint32_t most = batchA > batchB ? batchA : batchB;
     if (!batchA || !batchB || most % batchA || most % batchB)
       return ophook::rt::refuse(call, "batchA and batchB: one must be a multiple of the other", at);
-    if constexpr (!plain(A::layout) || !plain(B::layout) || !plain(C::layout))
+    if (scaled_) ophook::rt::refuse(call, "products in batches are not quantized: SetQuantScalar, SetQuantVector", at);
+    if (step_c) ophook::rt::refuse(call, "matrixStrideC is reserved and stays 0", at);
+    if (nested(C::layout) && in_a_row)
+      ophook::rt::refuse(call, "enSequentialWrite is not for a C of the layout BSNGD or SBNGD", at);
+    uint32_t together = 1;  // products that are added to one matrix of C: of a group, where C has none
+    if constexpr (!plain(A::layout) || !plain(B::layout) || !plain(C::layout)) {
       for (const Which which : {kA, kB, kC}) {
         const Dims d = DimsOf(which);
         if (!d.b || !d.s || !d.n || !d.g || !d.d)
           return ophook::rt::refuse(call, "the tiling has no layout: SetALayout, SetBLayout and SetCLayout", at);
       }
+      const Dims l = DimsOf(kA), r = DimsOf(kB);
+      if (l.g * batchB != r.g * batchA)
+        ophook::rt::refuse(call, "ALayoutInfoG / batchA and BLayoutInfoG / batchB must be equal", at);
+      if ((A::layout == LayoutMode::BSNGD && l.n * l.g % batchA) ||
+          (B::layout == LayoutMode::BSNGD && r.n * r.g % batchB))
+        ophook::rt::refuse(call, "of BSNGD, N * G of the layout must be a multiple of the batch", at);
+      if (!plain(C::layout) && DimsOf(kC).g == 1) together = uint32_t(l.g > r.g ? l.g : r.g);
+      if (most % together)
+        ophook::rt::refuse(call, "products of a group are added: the batch must have whole groups", at);
+    }
+    if (!plain(A::layout) || kConfig.batchMode == BatchMode::BATCH_LESS_THAN_L1)
+      ophook::rt::matmul_batch(call, ophook::rt::dtype_of<SrcT>(), batchA, batchB, single_m_, single_n_, single_k_, at);
     const ophook::rt::MatrixSide a = a_, b = b_, bias = bias_;
     const int width = kc_;
     const uint64_t own_a = step_a ? step_a : uint64_t(m_) * ka_, own_b = step_b ? step_b : uint64_t(n_) * kb_;
@@ -494,14 +535,21 @@ class Matmul {
     const uint64_t own_c = step_c ? step_c : uint64_t(in_a_row ? single_m_ : m_) * uint64_t(Width(kc_));
     own_c_ = own_c;
     row_a_ = RowOf<A::layout>(kA), row_b_ = RowOf<B::layout>(kB), row_c_ = RowOf<C::layout>(kC);
-    for (uint32_t i = 0; i < most; ++i) {
-      a_ = Moved(a, PlaceOf<A::layout>(kA, uint64_t(turn) * batchA + i / (most / batchA), own_a));
-      b_ = Moved(b, PlaceOf<B::layout>(kB, uint64_t(turn) * batchB + i / (most / batchB), own_b));
-      const uint64_t number = uint64_t(turn) * most + i;
-      if (bias.given) bias_ = Moved(bias, kConfig.isBiasBatch ? number * uint64_t(n_) : 0);
+    const uint32_t results = results_ = most / together;
+    for (uint32_t i = 0; i < results; ++i) {
+      const uint64_t number = uint64_t(turn) * results + i;
       const ophook::rt::MatrixSide c = Moved(to, PlaceOf<C::layout>(kC, number, own_c));
       Rewind();
-      while (Next()) Tile(call, c, atomic, false, sync, at);
+      while (Next()) {
+        for (uint32_t part = i * together; part < (i + 1) * together; ++part) {
+          a_ = Moved(a, PlaceOf<A::layout>(kA, uint64_t(turn) * batchA + part / (most / batchA), own_a));
+          b_ = Moved(b, PlaceOf<B::layout>(kB, uint64_t(turn) * batchB + part / (most / batchB), own_b));
+          bias_.given = bias.given && part == i * together;
+          if (bias_.given) bias_ = Moved(bias, kConfig.isBiasBatch ? number * uint64_t(n_) : 0);
+          if (together > 1) Sum(call, part > i * together, false, at);
+        }
+        Tile(call, c, atomic, false, sync, at);
+      }
     }
     a_ = a, b_ = b, bias_ = bias, kc_ = width, row_a_ = row_b_ = row_c_ = 0;
     Rewind();
@@ -575,6 +623,7 @@ class Matmul {
       if (tile_k_) p.bias.given = false;
     }
     if (p.summed) p.tile_m = sum_m_, p.tile_n = sum_n_;
+    else sum_m_ = int(p.tile_m), sum_n_ = int(p.tile_n);
     std::vector<uint8_t> left, right;
     if constexpr (MM_CB::copies_a)
       if (!p.summed) {
@@ -638,6 +687,7 @@ class Matmul {
   int next_ = 0, tile_m_ = 0, tile_n_ = 0, tile_k_ = 0, batch_a_ = 1, batch_b_ = 1;
   int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
   DstT* workspace_ = nullptr;
+  uint32_t results_ = 0;
   uint64_t taken_ = 0, own_c_ = 0;  // of IterateNBatch's results, and what each takes
   bool fetched_ = false;            // the tile of the last Iterate
   std::vector<uint8_t> sum_;        // its accumulators, where it was the only one
