@@ -95,3 +95,20 @@ void a_batch_of_mdl(Matmul<Batch, Batch, Batch, Batch, CFG_MDL> m, GlobalTensor<
 void a_batch_of_pairs(Matmul<Pairs, Pairs, Sums> m, GlobalTensor<int32_t> g) { m.IterateBatch(g, 1, 1, false); }  // REFUSED
 void a_batch_that_is_set(Matmul<Batch, Batch, Batch> m) { m.SetBatchNum(1, 1); }  // REFUSED
 void a_batch_in_time(Matmul<Batch, Batch, Batch> m, LocalTensor<half> l) { m.IterateBatch<false>(l, 1, 1, false); }  // REFUSED
+using Bytes = MatmulType<TPosition::GM, CubeFormat::ND, int8_t>;
+using Whole = MatmulType<TPosition::GM, CubeFormat::ND, int32_t>;
+using Floats = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+using Shared = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NONE, true>;
+void bytes_of_floats(Matmul<Floats, Floats, Bytes> m, GlobalTensor<int8_t> g) { m.IterateAll(g); }  // REFUSED
+void a_bias_of_whole_numbers(Matmul<Side, Side, Floats, Whole> m, GlobalTensor<int32_t> g) { m.SetBias(g); }  // REFUSED
+void halves_in_co1() { Matmul<Side, Side, MatmulType<TPosition::CO1, CubeFormat::NZ, half>> x; }  // REFUSED
+void blocks_of_bytes() { Matmul<Bytes, Bytes, Whole, Whole, MM_CFG_BB> x; }  // REFUSED
+void triangles_of_blocks() { Matmul<Side, Side, Floats, Floats, MM_CFG_BB, MatmulCallBackFunc<>, Impl::Detail::TrianUpperMatmulPolicy> x; }  // REFUSED
+void nine_blocks_of_norm() { Matmul<Side, Side, Floats, Floats, CFG_NORM, MatmulCallBackFunc<>, Impl::Detail::NBuffer33MatmulPolicy> x; }  // REFUSED
+void both_shared_by_tiles(Matmul<Shared, Shared, Floats> m, GlobalTensor<float> g) { m.GetTensorC(g); }  // REFUSED
+constexpr MatmulConfig kRelu = [] { MatmulConfig c = CFG_NORM; c.enableRelu = true; return c; }();
+void a_relu_of_ascend_950() { Matmul<Side, Side, Floats, Floats, kRelu> x; }  // REFUSED
+constexpr MatmulConfig kNarrow = [] { MatmulConfig c = CFG_NORM; c.isEnableChannelSplit = true; return c; }();
+void narrow_rows() { Matmul<Side, Side, Floats, Floats, kNarrow> x; }  // REFUSED
+constexpr MatmulConfig kPairsOfTiles = GetNormalConfig(false, false, false, BatchMode::NONE, true, IterateOrder::ORDER_M, ScheduleType::OUTER_PRODUCT);
+void pairs_of_tiles_in_a_mix() { Matmul<Side, Side, Floats, Floats, kPairsOfTiles> x; }  // REFUSED

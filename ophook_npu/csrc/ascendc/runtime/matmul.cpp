@@ -272,12 +272,89 @@ void product(Operation& op, const MatrixProduct& p) {
 
 }  // namespace
 
-bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At at) {
+namespace {
+
+constexpr const char* kRegister = "REGIST_MATMUL_OBJ";
+
+// The numbers of a tiling that have to be among some.
+void check_numbers(Core& c, const TCubeTiling* t, At at) {
+  const struct {
+    const char* name;
+    int32_t value, least, most;
+  } each_of[] = {{"singleCoreM", t->singleCoreM, 1, 0},
+                 {"singleCoreN", t->singleCoreN, 1, 0},
+                 {"singleCoreK", t->singleCoreK, 1, 0},
+                 {"baseM", t->baseM, 1, 0},
+                 {"baseN", t->baseN, 1, 0},
+                 {"baseK", t->baseK, 1, 0},
+                 {"M", t->M, 1, 0},
+                 {"N", t->N, 1, 0},
+                 {"Ka", t->Ka, 1, 0},
+                 {"Kb", t->Kb, 1, 0},
+                 {"depthA1", t->depthA1, 1, 0},
+                 {"depthB1", t->depthB1, 1, 0},
+                 {"stepM", t->stepM, 1, 0},
+                 {"stepN", t->stepN, 1, 0},
+                 {"stepKa", t->stepKa, 1, 0},
+                 {"stepKb", t->stepKb, 1, 0},
+                 {"dbL0A", t->dbL0A, 1, 2},
+                 {"dbL0B", t->dbL0B, 1, 2},
+                 {"dbL0C", t->dbL0C, 1, 2},
+                 {"isBias", t->isBias, 0, 1},
+                 {"iterateOrder", t->iterateOrder, 0, 1}};
+  for (const auto& each : each_of)
+    if (each.value < each.least || (each.most && each.value > each.most)) {
+      c.report(Kind::parameter, kRegister, at,
+               text("%s of the tiling is %d; allowed: from %d %s. GetTiling fills it, and the kernel must read it",
+                    each.name, each.value, each.least, each.most ? text("to %d", each.most).c_str() : "on"));
+      c.stop();
+    }
+}
+
+// What L1 holds, and how a MatmulConfig goes through it.
+void check_steps(Core& c, const TCubeTiling* t, const MatmulUse& use, At at) {
+  auto wrong = [&](const std::string& why) {
+    c.report(Kind::parameter, kRegister, at, why);
+    c.stop();
+  };
+  const AscendC::MatmulConfig& config = use.config;
+  const int64_t blocks_a = int64_t(t->stepM) * t->stepKa, blocks_b = int64_t(t->stepN) * t->stepKb;
+  if (t->depthA1 < blocks_a || t->depthB1 < blocks_b)
+    wrong(text("depthA1 %d and depthB1 %d; stepM * stepKa is %lld and stepN * stepKb is %lld blocks at a time",
+               t->depthA1, t->depthB1, (long long)blocks_a, (long long)blocks_b));
+  const int64_t deep = up(t->singleCoreK, t->baseK) / t->baseK;
+  if (config.doBasicBlock &&
+      (int64_t(config.basicM) != t->baseM || int64_t(config.basicN) != t->baseN || int64_t(config.basicK) != t->baseK))
+    wrong(text("baseM %d, baseN %d, baseK %d; the BasicBlock template has %u, %u, %u", t->baseM, t->baseN, t->baseK,
+               config.basicM, config.basicN, config.basicK));
+  if (config.doMultiDataLoad) {
+    if ((deep > t->stepKa && t->stepM != 1) || (deep > t->stepKb && t->stepN != 1))
+      wrong("of the MDL template, stepM and stepN are 1 where singleCoreK is more than stepKa or stepKb blocks");
+    const int64_t turns_a = up(deep, t->stepKa) / t->stepKa, turns_b = up(deep, t->stepKb) / t->stepKb;
+    if (turns_a % turns_b && turns_b % turns_a)
+      wrong(
+          text("of the MDL template, A comes in %lld turns of stepKa and B in %lld of stepKb; one is a multiple of the "
+               "other",
+               (long long)turns_a, (long long)turns_b));
+    if (config.doMTE2Preload && (deep > (config.doMTE2Preload == 1 ? t->stepKa : t->stepKb)))
+      wrong("doMTE2Preload needs all of singleCoreK in stepKa (1) or stepKb (2) blocks");
+    if (config.scheduleType == AscendC::ScheduleType::OUTER_PRODUCT && deep > 1)
+      wrong("OUTER_PRODUCT of the MDL template needs a singleCoreK of at most baseK");
+  }
+  if (use.nine_blocks && (t->stepM > 3 || deep > 3 || t->stepKa != deep || t->stepKb != deep))
+    wrong(text("NBuffer33MatmulPolicy: stepM %d, stepKa %d, stepKb %d; up to 3, and both of K %lld blocks deep",
+               t->stepM, t->stepKa, t->stepKb, (long long)deep));
+}
+
+}  // namespace
+
+bool matmul_register(bool cube_only, const TCubeTiling* t, const MatmulUse& use, At at) {
+  const Dtype a = use.a, b = use.b;
   Core& c = core();
   const bool both = c.launch.options.both_units;
   bool cubes = both, vectors = false;
   for (const auto& each : c.launch.cores) (each->is_vector ? vectors : cubes) = true;
-  const char* call = "REGIST_MATMUL_OBJ";
+  const char* call = kRegister;
   if (!cubes) {
     c.report(
         Kind::wrong_core, call, at,
@@ -296,34 +373,16 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
   if (!cube_only && !c.is_vector) return false;
   if (!t) return true;  // Init brings the tiling
   Operation op(c, Pipe::S, call, at);
-  const struct {
-    const char* name;
-    int32_t value;
-  } positive[] = {{"singleCoreM", t->singleCoreM},
-                  {"singleCoreN", t->singleCoreN},
-                  {"singleCoreK", t->singleCoreK},
-                  {"baseM", t->baseM},
-                  {"baseN", t->baseN},
-                  {"baseK", t->baseK},
-                  {"M", t->M},
-                  {"N", t->N},
-                  {"Ka", t->Ka},
-                  {"Kb", t->Kb},
-                  {"depthA1", t->depthA1},
-                  {"depthB1", t->depthB1}};
-  for (const auto& each : positive)
-    if (each.value <= 0) {
-      c.report(Kind::parameter, call, at,
-               text("%s of the tiling is %d; allowed: from 1 on. GetTiling fills it, and the kernel must read it",
-                    each.name, each.value));
-      c.stop();
-    }
+  check_numbers(c, t, at);
+  check_steps(c, t, use, at);
   const uint32_t packed = a == Dtype::i4 ? 2 : 1;
   const int32_t c0 = int32_t(32 / size_of(a) * packed);
-  if (t->baseM % 16 || t->baseN % 16 || t->baseK % c0)
+  // A row of fractals is as deep as it is wide where a matrix is turned on its way to L0.
+  const int32_t deep = use.a_transposed || !use.b_transposed ? std::max(c0, 16) : c0;
+  if (t->baseM % 16 || t->baseN % 16 || t->baseK % deep)
     c.report(Kind::alignment, call, at,
              text("baseM %d, baseN %d, baseK %d; baseM and baseN must be multiples of 16, baseK of %d", t->baseM,
-                  t->baseN, t->baseK, c0));
+                  t->baseN, t->baseK, deep));
   auto fits = [&](const char* name, Memory memory, uint64_t bytes) {
     const uint32_t have = c.launch.sizes.bytes[int(memory)];
     if (bytes <= have) return;
@@ -336,7 +395,18 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
   fits("L0A", Memory::l0a, left * twice(t->dbL0A));
   fits("L0B", Memory::l0b, right * twice(t->dbL0B));
   fits("L0C", Memory::l0c, uint64_t(t->baseM) * uint64_t(t->baseN) * 4 * twice(t->dbL0C));
-  fits("L1", Memory::l1, left * uint64_t(t->depthA1) + right * uint64_t(t->depthB1));
+  // A matrix that is not as wide in L1 as it is tall has whole rows of fractals the other way.
+  const uint64_t in_l1 = uint64_t(use.a_transposed ? up(t->baseM, c0) : t->baseM) * uint64_t(t->baseK) * size_of(a) /
+                             packed * uint64_t(t->depthA1) +
+                         uint64_t(use.b_transposed ? t->baseN : up(t->baseN, c0)) * uint64_t(t->baseK) * size_of(b) /
+                             packed * uint64_t(t->depthB1);
+  const uint64_t bias = t->isBias ? uint64_t(t->baseN) * use.bias_size : 0;
+  fits("L1", Memory::l1, in_l1 + bias);
+  fits("the bias table", Memory::bt, bias);
+  if (use.config.isA2B2Shared && std::max(left, right) > 32 * 1024)
+    c.report(Kind::local_capacity, call, at,
+             text("blocks of %llu and %llu bytes; with isA2B2Shared they have up to 32768", (unsigned long long)left,
+                  (unsigned long long)right));
   return true;
 }
 

@@ -3,6 +3,7 @@
 // checked.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "matmul_config.h"
@@ -49,8 +50,16 @@ struct MatrixProduct {
   bool summed = false;
   bool onto = false;  // the product is added to `sum`, or to what lies in the CO1 tensor that is C
 };
+// What an object's types and MatmulConfig ask of its tiling.
+struct MatmulUse {
+  Dtype a = Dtype::other, b = Dtype::other;
+  bool a_transposed = false, b_transposed = false;
+  uint32_t bias_size = 4;
+  AscendC::MatmulConfig config;
+  bool nine_blocks = false;  // of A at once: NBuffer33MatmulPolicy
+};
 // False where this core has nothing to do after it: the cube cores of a kernel whose vector cores ask.
-OPHOOK_RT bool matmul_register(bool cube_only, const TCubeTiling* tiling, Dtype a, Dtype b, At at);
+OPHOOK_RT bool matmul_register(bool cube_only, const TCubeTiling* tiling, const MatmulUse& use, At at);
 OPHOOK_RT void matmul_tile(const char* call, const MatrixProduct& product, At at);
 OPHOOK_RT void matmul_done(const char* call, At at);
 // A block in L1 that a function of the kernel's own loads, and its values in rows `stride` bytes apart.
@@ -126,36 +135,64 @@ class Matmul {
                     (B::format == CubeFormat::ND || fractal(B::format)) &&
                     (C::format == CubeFormat::ND || fractal(C::format) || C::format == CubeFormat::ND_ALIGN),
                 "Matmul: only the formats ND and NZ are implemented, and VECTOR of A");
+  static_assert(C::pos != TPosition::CO1 ||
+                    (C::format == CubeFormat::NZ && matmul_details::is_any<DstT, float, int32_t>),
+                "Matmul: a C in TPosition::CO1 is NZ, of float or int32_t");
+  static_assert(!kConfig.doBasicBlock ||
+                    (!matmul_details::is_any<SrcT, int8_t, int4b_t> && A::format != CubeFormat::VECTOR &&
+                     kConfig.scheduleType != ScheduleType::OUTER_PRODUCT),
+                "Matmul: the BasicBlock template is not for int8_t and int4b_t, a vector, or OUTER_PRODUCT");
+  static_assert(!kConfig.doIBShareNorm || !OPHOOK_CUBE_ONLY,
+                "Matmul: the IBShare template is for kernels with vector cores");
+  static_assert(!kConfig.isPartialOutput || kConfig.doMultiDataLoad, "Matmul: isPartialOutput is for the MDL template");
+  static_assert(!kConfig.isEnableChannelSplit || (C::format == CubeFormat::NZ && std::is_same_v<DstT, float> &&
+                                                  matmul_details::is_any<SrcT, half, bfloat16_t, float>),
+                "Matmul: isEnableChannelSplit is for a C of float in NZ");
+  static_assert(!kConfig.enableRelu, "Matmul: enableRelu is for Ascend 950");
+  using Policy = POLICY<MM_CFG>;
+  static_assert(!Policy::triangle || kConfig.doNorm || kConfig.doMultiDataLoad,
+                "Matmul: the policies of triangles are for the Norm and the MDL template");
+  static_assert(
+      !Policy::nine_blocks ||
+          (kConfig.doMultiDataLoad && OPHOOK_CUBE_ONLY && A::pos == TPosition::GM && B::pos == TPosition::GM),
+      "Matmul: NBuffer33MatmulPolicy is for the MDL template, ASCENDC_CUBE_ONLY, and matrices in TPosition::GM");
+  // OUTER_PRODUCT: two tiles at once. Which of them lies where is known of a C that is written to its place.
+  static constexpr bool kPairs = kConfig.scheduleType == ScheduleType::OUTER_PRODUCT;
+  static_assert(!kPairs || OPHOOK_CUBE_ONLY || A::layout != LayoutMode::NONE,
+                "Matmul: OUTER_PRODUCT is for ASCENDC_CUBE_ONLY, or for products in batches");
 
  public:
   __aicore__ Matmul() {}
   __aicore__ void Init(const TCubeTiling* tiling, TPipe* = nullptr, At at = At::here()) {
     Take(tiling, at);
-    if (!registered_)
-      ophook::rt::matmul_register(cube_only_, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(),
-                                  at);
+    if (!registered_) ophook::rt::matmul_register(cube_only_, &tiling_, Use(), at);
     Begin();
   }
   // False: this core is done. Without a tiling, Init brings one.
   __aicore__ bool OphookRegister(bool cube_only, At at) {
     cube_only_ = cube_only;
-    return ophook::rt::matmul_register(cube_only, nullptr, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(),
-                                       at);
+    return ophook::rt::matmul_register(cube_only, nullptr, Use(), at);
   }
   __aicore__ bool OphookRegister(bool cube_only, const TCubeTiling* tiling, At at) {
     Take(tiling, at);
     Begin();
     registered_ = true;
-    return ophook::rt::matmul_register(cube_only, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(),
-                                       at);
+    return ophook::rt::matmul_register(cube_only, &tiling_, Use(), at);
   }
 
-  __aicore__ void SetOrgShape(int m, int n, int k) { SetOrgShape(m, n, k, k); }
-  __aicore__ void SetOrgShape(int m, int n, int ka, int kb, int kc = 0) {
-    m_ = m, n_ = n, ka_ = ka, kb_ = kb, kc_ = kc ? kc : n;
+  __aicore__ void SetOrgShape(int orgM, int orgN, int orgK, At at = At::here()) {
+    SetOrgShape(orgM, orgN, orgK, orgK, 0, at);
   }
-  __aicore__ void SetSingleShape(int m, int n, int k) { single_m_ = m, single_n_ = n, single_k_ = k, Rewind(); }
-  __aicore__ void SetTail(int m = -1, int n = -1, int k = -1) {
+  __aicore__ void SetOrgShape(int orgM, int orgN, int orgKa, int orgKb, int orgKc = 0, At at = At::here()) {
+    Enabled(kConfig.enableSetOrgShape, "SetOrgShape", "enableSetOrgShape is false", at);
+    Whole(orgM, orgN, orgKa, orgKb, orgKc);
+  }
+  __aicore__ void SetSingleShape(int singleM, int singleN, int singleK, At at = At::here()) {
+    Enabled(kConfig.enableSetTail, "SetSingleShape", "enableSetTail is false", at);
+    single_m_ = singleM, single_n_ = singleN, single_k_ = singleK, Rewind();
+  }
+  __aicore__ void SetTail(int m = -1, int n = -1, int k = -1, At at = At::here()) {
+    Enabled(kConfig.enableSetTail, "SetTail", "enableSetTail is false", at);
     if (m != -1) single_m_ = m;
     if (n != -1) single_n_ = n;
     if (k != -1) single_k_ = k;
@@ -163,7 +200,10 @@ class Matmul {
   }
   // For the functions of MatmulCallBackFunc.
   __aicore__ void SetUserDefInfo(const uint64_t tilingPtr) { user_tiling_ = tilingPtr; }
-  __aicore__ void SetSelfDefineData(const uint64_t dataPtr) { user_data_ = dataPtr; }
+  __aicore__ void SetSelfDefineData(const uint64_t dataPtr, At at = At::here()) {
+    Enabled(kConfig.enableSetDefineData, "SetSelfDefineData", "enableSetDefineData is false", at);
+    user_data_ = dataPtr;
+  }
   // REGIST_MATMUL_OBJ sets it; with cube cores alone it is 0. What it is changes no product here.
   __aicore__ void SetSubBlockIdx(uint8_t subBlockIdx) { sub_block_ = subBlockIdx; }
   __aicore__ uint8_t GetSubBlockIdx() {
@@ -210,15 +250,20 @@ class Matmul {
     static_assert(kSparse, "SetSparseIndex: B is no SparseMatmulType");
     index_ = indexGlobal.view();
   }
-  __aicore__ void SetBias(const GlobalTensor<BiasT>& gm) { Side(bias_, gm, false, false); }
-  __aicore__ void SetBias(const LocalTensor<BiasT>& vector) { Side(bias_, vector, false, false); }
+  __aicore__ void SetBias(const GlobalTensor<BiasT>& biasGlobal, At at = At::here()) { Bias(biasGlobal, at); }
+  __aicore__ void SetBias(const LocalTensor<BiasT>& inputBias, At at = At::here()) { Bias(inputBias, at); }
   __aicore__ void DisableBias() { bias_.given = false; }
   __aicore__ void ClearBias() { bias_.given = false; }
-  __aicore__ void SetQuantScalar(uint64_t scale) { scale_ = scale, scaled_ = true, by_column_ = false; }
-  __aicore__ void SetQuantVector(const GlobalTensor<uint64_t>& scales) {
+  __aicore__ void SetQuantScalar(const uint64_t quantScalar, At at = At::here()) {
+    Enabled(kConfig.enableQuantVector, "SetQuantScalar", "enableQuantVector is false", at);
+    scale_ = quantScalar, scaled_ = true, by_column_ = false;
+  }
+  __aicore__ void SetQuantVector(const GlobalTensor<uint64_t>& scales, At at = At::here()) {
+    Enabled(kConfig.enableQuantVector, "SetQuantVector", "enableQuantVector is false", at);
     scales_ = scales.view(), scales_in_l1_ = false, scaled_ = by_column_ = true;
   }
-  __aicore__ void SetQuantVector(const LocalTensor<uint64_t>& quantTensor) {
+  __aicore__ void SetQuantVector(const LocalTensor<uint64_t>& quantTensor, At at = At::here()) {
+    Enabled(kConfig.enableQuantVector, "SetQuantVector", "enableQuantVector is false", at);
     scales_on_core_ = quantTensor.view(), scales_in_l1_ = scaled_ = by_column_ = true;
   }
 
@@ -226,6 +271,7 @@ class Matmul {
   // here, from the matrices as they are, and its accumulators wait for GetTensorC.
   template <bool sync = true>
   __aicore__ bool Iterate(bool enPartialSum = false, At at = At::here()) {
+    Enabled(IterateMode::ITERATE_MODE_NORMAL, "Iterate", at);
     if (enPartialSum) MayAdd("Iterate", at);
     if (enPartialSum && sum_.empty())
       return ophook::rt::refuse("Iterate", "enPartialSum adds to the tile of an Iterate before, and there was none",
@@ -239,6 +285,8 @@ class Matmul {
   template <bool sync = true, typename L0>
   __aicore__ bool Iterate(bool enPartialSum, const LocalTensor<L0>& localCmatrix, At at = At::here()) {
     static_assert(C::pos == TPosition::CO1, "Matmul: Iterate with a tensor of CO1 is for a C in TPosition::CO1");
+    static_assert(matmul_details::is_any<L0, float, int32_t>, "Matmul: a tensor of CO1 is of float or int32_t");
+    Enabled(IterateMode::ITERATE_MODE_NORMAL, "Iterate", at);
     if (enPartialSum) MayAdd("Iterate", at);
     if (!Next()) return false;
     Tile("Iterate", SideOf(localCmatrix, false, true), 0, true, sync, at, enPartialSum);
@@ -247,13 +295,13 @@ class Matmul {
   template <bool sync = true>
   __aicore__ void GetTensorC(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false,
                              At at = At::here()) {
-    if (!sync) Fetch(at);
+    Get<sync>(in_a_row, at);
     Tile("GetTensorC", Result(gm), atomic, in_a_row, sync, at);
   }
   template <bool sync = true>
   __aicore__ void GetTensorC(const LocalTensor<DstT>& to, uint8_t atomic = 0, bool in_a_row = false,
                              At at = At::here()) {
-    if (!sync) Fetch(at);
+    Get<sync>(in_a_row, at);
     Tile("GetTensorC", Result(to), atomic, in_a_row, sync, at);
   }
   // An older form, whose last four parameters are to stay 0.
@@ -271,7 +319,7 @@ class Matmul {
                              bool in_a_row = false, At at = At::here()) {
     static_assert(!OPHOOK_CUBE_ONLY || (sync && !sync),
                   "Matmul: GetTensorC to two places is for kernels with vector cores");
-    if (!sync) Fetch(at);
+    Get<sync>(in_a_row, at);
     Tile("GetTensorC", Result(gm), atomic, in_a_row, sync, at);
     Tile("GetTensorC", Result(co2Local), 0, in_a_row, sync, at);
   }
@@ -280,7 +328,7 @@ class Matmul {
   __aicore__ GlobalTensor<DstT> GetTensorC(uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
     GlobalTensor<DstT> from;
     if (!workspace_) return ophook::rt::refuse("GetTensorC", "SetWorkspace was not called", at), from;
-    Fetch(at);
+    Get<false>(false, at);
     const uint64_t elements = uint64_t(tiling_.baseM) * uint64_t(tiling_.baseN);
     from.SetGlobalBuffer(workspace_ + uint64_t(next_ - 1) * elements, elements);
     Tile("GetTensorC", Result(from), atomic, true, sync, at);
@@ -293,6 +341,7 @@ class Matmul {
   template <bool sync = true>
   __aicore__ void IterateAll(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, bool = false,
                              bool = false, At at = At::here()) {
+    Enabled(IterateMode::ITERATE_MODE_ALL, "IterateAll", at);
     Rewind();
     if constexpr (A::ibShare && B::ibShare)
       if (!ophook::rt::matmul_asked_by_first(at)) return;
@@ -301,6 +350,9 @@ class Matmul {
   }
   template <bool sync = true>
   __aicore__ void IterateAll(const LocalTensor<DstT>& to, uint8_t atomic = 0, At at = At::here()) {
+    static_assert(!(A::ibShare && B::ibShare) || !sizeof(sync),
+                  "Matmul: where A and B have IBSHARE, the result goes to a GlobalTensor");
+    Enabled(IterateMode::ITERATE_MODE_ALL, "IterateAll", at);
     Rewind();
     while (Next()) Tile("IterateAll", Result(to), atomic, false, sync, at);
   }
@@ -317,6 +369,7 @@ class Matmul {
                                const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
                                const uint32_t matrixStrideC = 0, const bool enPartialSum = false,
                                const uint8_t enAtomic = 0, At at = At::here()) {
+    Enabled(IterateMode::ITERATE_MODE_BATCH, "IterateBatch", at);
     static_assert(sync || !is_local<Tensor>, "Matmul: IterateBatch into local memory is not asynchronous");
     if (enPartialSum)
       ophook::rt::refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
@@ -329,6 +382,7 @@ class Matmul {
                                 const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
                                 const uint32_t matrixStrideC = 0, At at = At::here()) {
     static_assert(kConfig.isNBatch, "IterateNBatch: isNBatch of the MatmulConfig has to be true");
+    Enabled(IterateMode::ITERATE_MODE_N_BATCH, "IterateNBatch", at);
     if (!workspace_) return ophook::rt::refuse("IterateNBatch", "SetWorkspace was not called", at);
     GlobalTensor<DstT> to;
     to.SetGlobalBuffer(workspace_);
@@ -382,6 +436,7 @@ class Matmul {
   __aicore__ void IterateBatch(const Tensor& to, bool enPartialSum, uint8_t enAtomic, bool enSequentialWrite,
                                const uint32_t matrixStrideA = 0, const uint32_t matrixStrideB = 0,
                                const uint32_t matrixStrideC = 0, At at = At::here()) {
+    Enabled(IterateMode::ITERATE_MODE_BATCH, "IterateBatch", at);
     if (enPartialSum)
       ophook::rt::refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
     Batches<true>("IterateBatch", Result(to), 0, uint32_t(batch_a_), uint32_t(batch_b_), enSequentialWrite,
@@ -397,6 +452,7 @@ class Matmul {
 
  private:
   __aicore__ void Rewind() { next_ = 0; }
+  __aicore__ void Whole(int m, int n, int ka, int kb, int kc) { m_ = m, n_ = n, ka_ = ka, kb_ = kb, kc_ = kc ? kc : n; }
   __aicore__ bool Next() {
     const int tiles_m = (single_m_ + tiling_.baseM - 1) / tiling_.baseM,
               tiles_n = (single_n_ + tiling_.baseN - 1) / tiling_.baseN;
@@ -409,7 +465,7 @@ class Matmul {
       tile_n_ = columns_first ? tile % tiles_n : tile / tiles_m;
       tile_k_ = next_ % tiles_k;
       ++next_;
-    } while (!POLICY<MM_CFG>::wanted(tile_m_, tile_n_));
+    } while (!Policy::wanted(tile_m_, tile_n_));
     fetched_ = summed_ = false;
     return true;
   }
@@ -430,6 +486,19 @@ class Matmul {
     Tile(call, {}, 0, false, sync, at, onto, &sum_);
     summed_ = true;
   }
+  template <bool sync>
+  __aicore__ void Get(bool in_a_row, At at) {
+    static_assert(!(A::ibShare && B::ibShare) || !sizeof(sync),
+                  "Matmul: where A and B have IBSHARE, IterateAll alone gives results");
+    static_assert(!Policy::nine_blocks || !sizeof(sync), "Matmul: NBuffer33MatmulPolicy has IterateAll alone");
+    static_assert(!kPairs || !kConfig.doMultiDataLoad || !sizeof(sync),
+                  "Matmul: OUTER_PRODUCT of the MDL template has IterateAll alone");
+    Enabled(kConfig.enableGetTensorC, "GetTensorC", "enableGetTensorC is false", at);
+    if (kPairs && (in_a_row || !sync))
+      ophook::rt::refuse("GetTensorC", "two tiles at once (OUTER_PRODUCT) are implemented for a C written to its place",
+                         at);
+    if (!sync) Fetch(at);
+  }
   // One Iterate<false> computes all tiles: each GetTensorC<false> takes the next one.
   __aicore__ void Fetch(At at) {
     if (fetched_) Iterate<false>(false, at);
@@ -441,9 +510,26 @@ class Matmul {
       ophook::rt::refuse("REGIST_MATMUL_OBJ", "the tiling is a null pointer, and no constant", at);
     matmul_details::constants(tiling_, MM_CFG);
   }
+  static ophook::rt::MatmulUse Use() {
+    return {ophook::rt::dtype_of<SrcT>(),
+            ophook::rt::dtype_of<SrcBT>(),
+            A::isTrans,
+            B::isTrans,
+            uint32_t(sizeof(BiasT)),
+            kConfig,
+            Policy::nine_blocks};
+  }
+  // A call whose code the MatmulConfig takes out: on a device it does nothing.
+  static void Enabled(bool enabled, const char* call, const char* field, At at) {
+    if (!enabled) ophook::rt::refuse(call, ("the MatmulConfig takes the call out: " + std::string(field)).c_str(), at);
+  }
+  static void Enabled(IterateMode mode, const char* call, At at) {
+    Enabled((uint8_t(kConfig.iterateMode) & uint8_t(mode)) != 0, call, "iterateMode has another mode", at);
+  }
   __aicore__ void Begin() {
-    SetOrgShape(tiling_.M, tiling_.N, tiling_.Ka, tiling_.Kb);
-    SetSingleShape(tiling_.singleCoreM, tiling_.singleCoreN, tiling_.singleCoreK);
+    Whole(tiling_.M, tiling_.N, tiling_.Ka, tiling_.Kb, 0);
+    single_m_ = tiling_.singleCoreM, single_n_ = tiling_.singleCoreN, single_k_ = tiling_.singleCoreK;
+    Rewind();
     bias_.given = false, scaled_ = by_column_ = false;
   }
   template <typename T>
@@ -564,6 +650,9 @@ class Matmul {
     }
     return side;
   }
+  static bool Rows(const ophook::rt::MatrixSide& side) {
+    return side.given && !side.on_core && !side.fractals && !side.uniform;
+  }
   // Of a row of C.
   static int64_t Width(int64_t columns) {
     return C::format == CubeFormat::ND_ALIGN ? (columns * int(sizeof(DstT)) + 31) / 32 * 32 / int(sizeof(DstT))
@@ -595,7 +684,18 @@ class Matmul {
     Rewind();
   }
   template <typename Tensor>
+  __aicore__ void Bias(const Tensor& tensor, At at) {
+    static_assert(matmul_details::has_bias<SrcT, BiasT>,
+                  "Matmul: a bias is int32_t for int8_t and int4b_t, and float or half for the others");
+    Enabled(kConfig.enableSetBias, "SetBias", "enableSetBias is false", at);
+    if (tiling_.isBias != 1)
+      ophook::rt::refuse("SetBias", "isBias of the tiling is not 1: EnableBias(true) sets it", at);
+    Side(bias_, tensor, false, false);
+  }
+  template <typename Tensor>
   __aicore__ ophook::rt::MatrixSide Result(const Tensor& to) {
+    static_assert(matmul_details::has_result<SrcT, DstT>,
+                  "Matmul: no C of this type comes of an A and a B of theirs (Matmul使用说明.md has the table)");
     return SideOf(to, false, fractal(C::format));
   }
   __aicore__ void Tile(const char* call, ophook::rt::MatrixSide c, uint8_t atomic, bool in_a_row, bool sync, At at,
@@ -622,6 +722,13 @@ class Matmul {
       p.k = p.k - p.first_k < tiling_.baseK ? p.k - p.first_k : tiling_.baseK;
       if (tile_k_) p.bias.given = false;
     }
+    if (kConfig.doBasicBlock && (p.tile_m < tiling_.baseM || p.tile_n < tiling_.baseN))
+      return ophook::rt::refuse(
+          call, "the BasicBlock template has no tails: singleCoreM and singleCoreN are whole tiles", at);
+    // Rows of more than 16 bits of elements need several copies.
+    if (!kConfig.intrinsicsCheck &&
+        ((Rows(p.a) && A::format != CubeFormat::VECTOR && p.a.columns > 65535) || (Rows(p.b) && p.b.columns > 65535)))
+      return ophook::rt::refuse(call, "a matrix with rows of more than 65535 elements needs intrinsicsCheck", at);
     if (p.summed) p.tile_m = sum_m_, p.tile_n = sum_n_;
     else sum_m_ = int(p.tile_m), sum_n_ = int(p.tile_n);
     std::vector<uint8_t> left, right;
