@@ -268,6 +268,15 @@ int products() {
   SAY(range.GetTiling(t) == -1);
   MultiCoreMatmulTiling part;
   part.SetDim(8), part.SetShape(256, 256, 64), part.SetOrgShape(256, 256, 64), part.SetSingleShape(64, -1, -1);
+  uint32_t most = 0, least = 0;
+  const ge::Shape many({64, 128}), one_number({1});
+  AscendC::GetSelectWithBytesMaskMaxMinTmpSize(many, one_number, 2, many, 1, false, most, least);
+  SAY(least == AscendC::GetSelectMinTmpSize(many, one_number, 2, many, 1, false) && least > 0);
+  SAY(most == AscendC::GetSelectMaxTmpSize(many, one_number, 2, many, 1, false) && most >= least);
+  AscendC::GetArithProgressionMaxMinTmpSize(most, least);
+  AscendC::tiling::ConfusionTransposeTiling turned;
+  AscendC::GetConfusionTransposeOnlyTilingInfo(many, 1024, 2, turned);
+  SAY(most == 0 && least == 0 && turned.param0 == 64 && turned.param1 == 128);
   SAY(part.GetTiling(t) != -1 && t.singleCoreM == 64 && t.singleCoreN == 256 && t.usedCoreNum == 4);
   return 0;
 }

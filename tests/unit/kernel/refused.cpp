@@ -112,3 +112,9 @@ constexpr MatmulConfig kNarrow = [] { MatmulConfig c = CFG_NORM; c.isEnableChann
 void narrow_rows() { Matmul<Side, Side, Floats, Floats, kNarrow> x; }  // REFUSED
 constexpr MatmulConfig kPairsOfTiles = GetNormalConfig(false, false, false, BatchMode::NONE, true, IterateOrder::ORDER_M, ScheduleType::OUTER_PRODUCT);
 void pairs_of_tiles_in_a_mix() { Matmul<Side, Side, Floats, Floats, kPairsOfTiles> x; }  // REFUSED
+void steps_of_whole_numbers(LocalTensor<uint32_t> x) { Arange(x, 0u, 1u, 8); }  // REFUSED
+void repeated_whole_numbers(LocalTensor<int32_t> x, uint32_t* s) { Broadcast<int32_t, 2, 1>(x, x, s, s); }  // REFUSED
+void bytes_that_fill(GlobalTensor<int8_t> g) { Fill(g, 8, int8_t(0)); }  // REFUSED
+void padded_bytes(LocalTensor<int8_t> x, PadParams p, PadTiling t) { Pad(x, x, p, t); }  // REFUSED
+void bytes_chosen_by_bytes(LocalTensor<int8_t> x, LocalTensor<uint8_t> m) { Select(x, x, int8_t(0), m, m, SelectWithBytesMaskShapeInfo{}); }  // REFUSED
+void transposed_bytes(LocalTensor<int8_t> x, ConfusionTransposeTiling t) { Transpose(x, x, TransposeType::TRANSPOSE_ND2ND_ONLY, t); }  // REFUSED
