@@ -31,8 +31,8 @@ M, N, K = 64, 96, 48
 def tiling(**given: int) -> Block:
     values = {
         "usedCoreNum": 2, "M": M, "N": N, "Ka": K, "Kb": K, "singleCoreM": M // 2, "singleCoreN": N, "singleCoreK": K,
-        "baseM": 16, "baseN": 32, "baseK": 32, "depthA1": 2, "depthB1": 2, "stepM": 1, "stepN": 1, "stepKa": 1, "stepKb": 1,
-        "dbL0A": 1, "dbL0B": 1, "dbL0C": 1, **given,
+        "baseM": 16, "baseN": 32, "baseK": 32, "depthA1": 2, "depthB1": 2, "stepM": 1, "stepN": 1,
+        "stepKa": 1, "stepKb": 1, "dbL0A": 1, "dbL0B": 1, "dbL0C": 1, **given,
     }  # fmt: skip
     assert not set(values) - set(FIELDS)
     return Block.of(np.array([values.get(name, 0) for name in FIELDS], np.int32), "tiling")
