@@ -99,8 +99,6 @@ using Bytes = MatmulType<TPosition::GM, CubeFormat::ND, int8_t>;
 using Whole = MatmulType<TPosition::GM, CubeFormat::ND, int32_t>;
 using Floats = MatmulType<TPosition::GM, CubeFormat::ND, float>;
 using Shared = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NONE, true>;
-void bytes_of_floats(Matmul<Floats, Floats, Bytes> m, GlobalTensor<int8_t> g) { m.IterateAll(g); }  // REFUSED
-void a_bias_of_whole_numbers(Matmul<Side, Side, Floats, Whole> m, GlobalTensor<int32_t> g) { m.SetBias(g); }  // REFUSED
 void halves_in_co1() { Matmul<Side, Side, MatmulType<TPosition::CO1, CubeFormat::NZ, half>> x; }  // REFUSED
 void blocks_of_bytes() { Matmul<Bytes, Bytes, Whole, Whole, MM_CFG_BB> x; }  // REFUSED
 void triangles_of_blocks() { Matmul<Side, Side, Floats, Floats, MM_CFG_BB, MatmulCallBackFunc<>, Impl::Detail::TrianUpperMatmulPolicy> x; }  // REFUSED

@@ -95,6 +95,40 @@ void a_bias_that_the_tiling_has_not(ARGUMENTS) {
 EXPORT(a_bias_that_the_tiling_has_not)
 
 template <bool wrong>
+void a_bias_of_whole_numbers(ARGUMENTS) {
+  using T = std::conditional_t<wrong, int32_t, float>;
+  TCubeTiling t = square();
+  t.isBias = 1;
+  TPipe pipe;
+  Matmul<Matrix, Matrix, Matrix, MatmulType<TPosition::GM, CubeFormat::ND, T>> mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  GlobalTensor<T> bias;
+  bias.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(x));
+  mm.SetBias(bias);  // FAULT parameter
+  mm.SetTensorA(part(x));
+  mm.SetTensorB(part(y));
+  mm.IterateAll(part(z));
+  mm.End();
+}
+EXPORT(a_bias_of_whole_numbers)
+
+template <bool wrong>
+void bytes_of_floats(ARGUMENTS) {
+  using T = std::conditional_t<wrong, int8_t, float>;
+  const TCubeTiling t = square();
+  TPipe pipe;
+  Matmul<Matrix, Matrix, MatmulType<TPosition::GM, CubeFormat::ND, T>> mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  GlobalTensor<T> result;
+  result.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(z) + GetBlockIdx() * kSide * kSide);
+  mm.SetTensorA(part(x));
+  mm.SetTensorB(part(y));
+  mm.IterateAll(result);  // FAULT parameter
+  mm.End();
+}
+EXPORT(bytes_of_floats)
+
+template <bool wrong>
 void fewer_blocks_than_a_step_brings(ARGUMENTS) {
   TCubeTiling t = square();
   t.stepKa = wrong ? 2 : 1;

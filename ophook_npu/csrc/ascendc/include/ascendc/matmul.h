@@ -685,8 +685,10 @@ class Matmul {
   }
   template <typename Tensor>
   __aicore__ void Bias(const Tensor& tensor, At at) {
-    static_assert(matmul_details::has_bias<SrcT, BiasT>,
-                  "Matmul: a bias is int32_t for int8_t and int4b_t, and float or half for the others");
+    // At run time: operators have classes of every choice of types, and call this of some.
+    if constexpr (!matmul_details::has_bias<SrcT, BiasT>)
+      return ophook::rt::refuse("SetBias", "a bias is int32_t for int8_t and int4b_t, and float or half for the others",
+                                at);
     Enabled(kConfig.enableSetBias, "SetBias", "enableSetBias is false", at);
     if (tiling_.isBias != 1)
       ophook::rt::refuse("SetBias", "isBias of the tiling is not 1: EnableBias(true) sets it", at);
@@ -694,12 +696,13 @@ class Matmul {
   }
   template <typename Tensor>
   __aicore__ ophook::rt::MatrixSide Result(const Tensor& to) {
-    static_assert(matmul_details::has_result<SrcT, DstT>,
-                  "Matmul: no C of this type comes of an A and a B of theirs (Matmul使用说明.md has the table)");
     return SideOf(to, false, fractal(C::format));
   }
   __aicore__ void Tile(const char* call, ophook::rt::MatrixSide c, uint8_t atomic, bool in_a_row, bool sync, At at,
                        bool onto = false, std::vector<uint8_t>* sum = nullptr) {
+    if constexpr (!matmul_details::has_result<SrcT, DstT>)
+      return ophook::rt::refuse(
+          call, "no C of this type comes of an A and a B of theirs: Matmul使用说明.md has the table", at);
     ophook::rt::MatrixProduct p;
     p.onto = onto, p.summed = summed_ && !sum, p.sum = p.summed ? &sum_ : sum;
     p.a = a_, p.b = b_, p.bias = bias_, p.c = c;
