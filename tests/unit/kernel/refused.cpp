@@ -116,3 +116,4 @@ void bytes_that_fill(GlobalTensor<int8_t> g) { Fill(g, 8, int8_t(0)); }  // REFU
 void padded_bytes(LocalTensor<int8_t> x, PadParams p, PadTiling t) { Pad(x, x, p, t); }  // REFUSED
 void bytes_chosen_by_bytes(LocalTensor<int8_t> x, LocalTensor<uint8_t> m) { Select(x, x, int8_t(0), m, m, SelectWithBytesMaskShapeInfo{}); }  // REFUSED
 void transposed_bytes(LocalTensor<int8_t> x, ConfusionTransposeTiling t) { Transpose(x, x, TransposeType::TRANSPOSE_ND2ND_ONLY, t); }  // REFUSED
+void five_objects(Matmul<Side, Side, Floats> m, TCubeTiling* t) { REGIST_MATMUL_OBJ(nullptr, t, m, t, m, t, m, t, m, t, m, t); }  // REFUSED

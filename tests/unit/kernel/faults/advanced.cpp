@@ -89,6 +89,15 @@ void a_row_that_is_no_row(ARGUMENTS) {
 EXPORT(a_row_that_is_no_row)
 
 template <bool wrong>
+void repeats_onto_itself(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const uint32_t to[] = {2, 8}, from[] = {1, 8};
+  Broadcast<float, 2, 0>(wrong ? r.in.Get<float>() : r.out.Get<float>(), r.in.Get<float>(), to, from);  // FAULT parameter
+}
+EXPORT(repeats_onto_itself)
+
+template <bool wrong>
 void takes_columns_off_the_left(ARGUMENTS) {
   fill(x, z);
   Rows r(x);
@@ -139,6 +148,21 @@ void steps_down(ARGUMENTS) {
   Arange(r.out.Get<float>(), 0.0f, wrong ? -1.0f : 1.0f, int32_t(kWidth));  // FAULT parameter
 }
 EXPORT(steps_down)
+
+constexpr TransDataConfig kToBlocks{DataFormat::NCDHW, DataFormat::NDC1HWC0};
+
+template <bool wrong>
+void orders_onto_itself(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const auto from = MakeLayout(MakeShape(1, 16, 1, 4, 4), MakeStride());
+  const auto to = MakeLayout(MakeShape(1, 1, 1, 4, 4, 16), MakeStride());
+  TransDataParams<decltype(from), decltype(to)> p{from, to};
+  LocalTensor<half> source = r.in.Get<half>(), other = r.out.Get<half>();
+  if (wrong) other = source[16];
+  TransData<kToBlocks>(other, source, p);  // FAULT parameter
+}
+EXPORT(orders_onto_itself)
 
 template <bool wrong>
 void transposes_onto_itself(ARGUMENTS) {

@@ -827,6 +827,7 @@ __aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeT
 }
 template <class MM, class... Rest>
 __aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeTiling* tiling, Rest&&... rest) {
+  static_assert(sizeof...(Rest) <= 6, "REGIST_MATMUL_OBJ: a kernel has up to four Matmul objects");
   const bool stays = mm.OphookRegister(cube_only, tiling, at);
   return Register(cube_only, at, rest...) && stays;
 }

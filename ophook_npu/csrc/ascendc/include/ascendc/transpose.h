@@ -226,6 +226,9 @@ void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const opho
   const Cube5 s{uint64_t(std::get<0>(shape)), uint64_t(std::get<1>(shape)), uint64_t(std::get<2>(shape)),
                 uint64_t(std::get<3>(shape)), uint64_t(std::get<4>(shape))};
   const uint64_t size = size_in(to, s);
+  const ophook::rt::Local there = dst.view(), here = src.view();
+  if (there.offset < here.offset + size_in(from, s) * 2 && here.offset < there.offset + size * 2)
+    return ophook::rt::refuse("TransData", "source and destination overlap", at);
   if (!ophook::rt::whole("TransData", {whole_details::part(dst, size, "the destination")},
                          {whole_details::part(src, back ? size_in(from, s) : 0, "the source")}, work, at))
     return;

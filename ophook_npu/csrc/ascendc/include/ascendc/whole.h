@@ -385,6 +385,11 @@ void broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint3
     return ophook::rt::refuse("Broadcast", "the dimension that is repeated is 1 in the source", at);
   if (dim == 2 && from[1 - axis] != to[1 - axis])
     return ophook::rt::refuse("Broadcast", "the other dimension is the same in source and destination", at);
+  const Local there = dst.view(), here = src.view();
+  const uint64_t taken = uint64_t(from[0]) * (dim == 2 ? from[1] : 1) * sizeof(T),
+                 given = uint64_t(to[0]) * (dim == 2 ? to[1] : 1) * sizeof(T);
+  if (there.offset < here.offset + taken && here.offset < there.offset + given)
+    return ophook::rt::refuse("Broadcast", "source and destination overlap", at);
   if (dim == 2 && axis == 0 && from[1] * sizeof(T) % 32)
     return ophook::rt::refuse("Broadcast", "rows that are repeated are multiples of 32 bytes", at);
   const uint32_t rows = dim == 2 ? to[0] : 1, columns = to[dim - 1], have_rows = dim == 2 ? from[0] : 1,
