@@ -690,7 +690,7 @@ class Matmul {
       return ophook::rt::refuse("SetBias", "a bias is int32_t for int8_t and int4b_t, and float or half for the others",
                                 at);
     Enabled(kConfig.enableSetBias, "SetBias", "enableSetBias is false", at);
-    if (tiling_.isBias != 1)
+    if (!matmul_details::is_constant(MM_CFG) && tiling_.isBias != 1)
       ophook::rt::refuse("SetBias", "isBias of the tiling is not 1: EnableBias(true) sets it", at);
     Side(bias_, tensor, false, false);
   }
