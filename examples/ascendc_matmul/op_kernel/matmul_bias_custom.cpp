@@ -8,18 +8,18 @@
 
 namespace {
 
-template <typename T, typename Bias>
+template <typename T, typename Bias, bool transposed>
 class MatmulBiasCustom {
     using Matrix = matmul::MatmulType<AscendC::TPosition::GM, CubeFormat::ND, T>;
+    using Weight = matmul::MatmulType<AscendC::TPosition::GM, CubeFormat::ND, T, transposed>;
     using Vector = matmul::MatmulType<AscendC::TPosition::GM, CubeFormat::ND, Bias>;
 
 public:
-    matmul::Matmul<Matrix, Matrix, Matrix, Vector> product;
+    matmul::Matmul<Matrix, Weight, Matrix, Vector> product;
 
-    __aicore__ inline void Init(GM_ADDR x, GM_ADDR weight, GM_ADDR bias, GM_ADDR y, const TCubeTiling& tiling, bool transposed)
+    __aicore__ inline void Init(GM_ADDR x, GM_ADDR weight, GM_ADDR bias, GM_ADDR y, const TCubeTiling& tiling)
     {
         tiling_ = tiling;
-        transposed_ = transposed;
         x_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(x), static_cast<uint64_t>(tiling.M) * tiling.Ka);
         weight_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(weight), static_cast<uint64_t>(tiling.Kb) * tiling.N);
         bias_.SetGlobalBuffer(reinterpret_cast<__gm__ Bias*>(bias), tiling.N);
@@ -37,7 +37,7 @@ public:
         const int64_t row = core % down * tiling_.singleCoreM;
         const int64_t column = core / down * tiling_.singleCoreN;
         product.SetTensorA(x_[row * tiling_.Ka]);
-        product.SetTensorB(weight_[transposed_ ? column * tiling_.Kb : column], transposed_);
+        product.SetTensorB(weight_[transposed ? column * tiling_.Kb : column], transposed);
         product.SetBias(bias_[column]);
         // The last rectangles of a row and of a column may be smaller.
         product.SetTail(Rest(tiling_.M - row, tiling_.singleCoreM), Rest(tiling_.N - column, tiling_.singleCoreN));
@@ -52,7 +52,6 @@ private:
     }
 
     TCubeTiling tiling_;
-    bool transposed_;
     AscendC::GlobalTensor<T> x_, weight_, y_;
     AscendC::GlobalTensor<Bias> bias_;
 };
@@ -68,8 +67,15 @@ extern "C" __global__ __aicore__ void matmul_bias_custom(
         return;
     }
     AscendC::TPipe pipe;
-    MatmulBiasCustom<DTYPE_X, DTYPE_BIAS> op;
-    op.Init(x, weight, bias, y, data.cube, data.transposed != 0);
-    REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), op.product, &data.cube);
-    op.Process();
+    if (data.transposed != 0) {
+        MatmulBiasCustom<DTYPE_X, DTYPE_BIAS, true> op;
+        op.Init(x, weight, bias, y, data.cube);
+        REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), op.product, &data.cube);
+        op.Process();
+    } else {
+        MatmulBiasCustom<DTYPE_X, DTYPE_BIAS, false> op;
+        op.Init(x, weight, bias, y, data.cube);
+        REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), op.product, &data.cube);
+        op.Process();
+    }
 }

@@ -21,6 +21,55 @@ extern "C" __global__ __aicore__ void cube_only(GM_ADDR a, GM_ADDR b, GM_ADDR z,
   mm.End();
 }
 
+// Sums over k in a CO1 tensor of the kernel's own: one tile of z after the other.
+extern "C" __global__ __aicore__ void sums_in_co1(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR workspace, GM_ADDR tiling) {
+  GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);
+  TPipe pipe;
+  using Matrix = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+  Matmul<Matrix, Matrix, MatmulType<TPosition::CO1, CubeFormat::NZ, float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  TQue<TPosition::CO1, 1> results;
+  pipe.InitBuffer(results, 1, t.baseM * t.baseN * sizeof(float));
+  for (int row = 0; row < t.M; row += t.baseM)
+    for (int column = 0; column < t.N; column += t.baseN) {
+      GlobalTensor<float> ga, gb, gz;
+      LocalTensor<float> tile = results.AllocTensor<float>();
+      for (int k = 0; k < t.Ka; k += t.baseK) {
+        ga.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(a) + row * t.Ka + k);
+        gb.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(b) + k * t.N + column);
+        mm.SetTensorA(ga);
+        mm.SetTensorB(gb);
+        mm.SetSingleShape(t.baseM, t.baseN, t.Ka - k < t.baseK ? t.Ka - k : t.baseK);
+        mm.Iterate(k != 0, tile);
+      }
+      results.EnQue(tile);
+      tile = results.DeQue<float>();
+      gz.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z) + row * t.N + column);
+      FixpipeParamsV220 out(t.baseN, t.baseM, t.baseM, t.N, false);
+      Fixpipe(gz, tile, out);
+      results.FreeTensor(tile);
+    }
+  mm.End();
+}
+
+// As a public kernel calls it: what would be the batch elsewhere is enPartialSum and enAtomic here.
+extern "C" __global__ __aicore__ void cube_batch(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR workspace, GM_ADDR tiling) {
+  GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);
+  TPipe pipe;
+  using Matrix = MatmulType<TPosition::GM, CubeFormat::ND, float, false, LayoutMode::NORMAL>;
+  Matmul<Matrix, Matrix, Matrix> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  GlobalTensor<float> ga, gb, gz;
+  ga.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(a));
+  gb.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(b));
+  gz.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z));
+  mm.SetTensorA(ga);
+  mm.SetTensorB(gb);
+  mm.SetBatchNum(3, 3);
+  mm.IterateBatch(gz, 0, 0, 0);
+  mm.End();
+}
+
 // The left matrix by a function of the kernel's own, which reads its rows in reverse order; `data` is where the last one begins.
 template <bool all>
 void Reversed(const LocalTensor<int8_t>& to, const __gm__ void* gm, int row, int col, int useM, int useK, const uint64_t tiling, const uint64_t data) {

@@ -245,6 +245,44 @@ int products() {
   asked.SetDim(40), asked.SetShape(1024, 640, 256), asked.SetOrgShape(1024, 640, 256), asked.SetFixSplit(-1, 160, -1);
   optiling::TCubeTiling found;
   SAY(asked.GetTiling(found) != -1 && found.get_baseN() == 160 && found.get_singleCoreN() % 160 == 0);
+  // As the pages have it: -1 is the whole matrix's, a tile is no larger than what a core has, and a block that is turned on
+  // its way to L0 is 16 deep, of float too.
+  using namespace matmul_tiling;
+  PlatformInfo processor{platform_ascendc::SocVersion::ASCEND910B, 512 << 10, 128 << 10, 192 << 10, 64 << 10, 64 << 10};
+  MatmulApiTiling one(processor);
+  AscendC::tiling::TCubeTiling t;
+  one.SetAType(TPosition::GM, CubeFormat::ND, DataType::DT_FLOAT);
+  one.SetBType(TPosition::GM, CubeFormat::ND, DataType::DT_FLOAT);
+  one.SetShape(-1, 64, -1), one.SetOrgShape(48, 96, 24);
+  SAY(one.GetTiling(t) != -1 && t.singleCoreM == 48 && t.singleCoreN == 64 && t.singleCoreK == 24 && t.baseK == 32);
+  one.SetBType(TPosition::GM, CubeFormat::ND, DataType::DT_FLOAT, true);
+  SAY(one.GetTiling(t) != -1 && t.baseK == 24);
+  one.SetFixSplit(64, -1, -1);
+  SAY(one.GetTiling(t) == -1);
+  one.SetFixSplit(16, 32, -1), one.SetMatmulConfigParams(1, false, ScheduleType::N_BUFFER_33);
+  SAY(one.GetTiling(t) != -1 && t.stepM == 3 && t.stepKa == 1 && t.stepKb == 1 && t.depthA1 == 3);
+  BatchMatmulTiling batch;
+  batch.SetShape(64, 48, 32), batch.SetSingleShape(64, 48, 32), batch.SetOrgShape(64, 48, 32);
+  batch.SetBatchInfoForNormal(2, 2, 64, 48, 32), batch.SetBatchNum(2);
+  int32_t dim, m, n, batch_m, batch_n;
+  SAY(batch.GetTiling(t) != -1 && t.BatchNum == 2 && batch.GetCoreNum(dim, m, n, batch_m, batch_n) == 0 && dim == 1);
+  MultiCoreMatmulTiling range;
+  range.SetDim(8), range.SetShape(256, 256, 64), range.SetOrgShape(256, 256, 64), range.SetSingleRange(256, 256, 64, 128, 128);
+  SAY(range.GetTiling(t) != -1 && t.singleCoreM >= 128 && t.singleCoreN >= 128 && t.usedCoreNum == 4);
+  range.SetSingleRange(256, 256, 32);
+  SAY(range.GetTiling(t) == -1);
+  MultiCoreMatmulTiling part;
+  part.SetDim(8), part.SetShape(256, 256, 64), part.SetOrgShape(256, 256, 64), part.SetSingleShape(64, -1, -1);
+  uint32_t most = 0, least = 0;
+  const ge::Shape many({64, 128}), one_number({1});
+  AscendC::GetSelectWithBytesMaskMaxMinTmpSize(many, one_number, 2, many, 1, false, most, least);
+  SAY(least == AscendC::GetSelectMinTmpSize(many, one_number, 2, many, 1, false) && least > 0);
+  SAY(most == AscendC::GetSelectMaxTmpSize(many, one_number, 2, many, 1, false) && most >= least);
+  AscendC::GetArithProgressionMaxMinTmpSize(most, least);
+  AscendC::tiling::ConfusionTransposeTiling turned;
+  AscendC::GetConfusionTransposeOnlyTilingInfo(many, 1024, 2, turned);
+  SAY(most == 0 && least == 0 && turned.param0 == 64 && turned.param1 == 128);
+  SAY(part.GetTiling(t) != -1 && t.singleCoreM == 64 && t.singleCoreN == 256 && t.usedCoreNum == 4);
   return 0;
 }
 

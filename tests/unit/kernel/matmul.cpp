@@ -161,16 +161,27 @@ KERNEL(bytes_to_half) {
   Matmul<Plain<int8_t>, MatmulType<TPosition::GM, CubeFormat::ND, int8_t, true>, Plain<half>, Plain<int32_t>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
   mm.SetTensorA(at<int8_t>(a, ROW * t.Ka));
-  mm.SetTensorB(at<int8_t>(b));
+  mm.SetTensorB(at<int8_t>(b), true);
   mm.SetQuantScalar(__builtin_bit_cast(uint32_t, 0.125f));
   mm.IterateAll(at<half>(z, ROW * t.N));
+  mm.End();
+}
+
+// ISTRANS true, and no word about it at SetTensorB: the matrix is not transposed.
+KERNEL(might_be_transposed) {
+  TILING;
+  Matmul<Plain<half>, MatmulType<TPosition::GM, CubeFormat::ND, half, true>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  mm.SetTensorA(at<half>(a, ROW * t.Ka));
+  mm.SetTensorB(at<half>(b));
+  mm.IterateAll(at<float>(z, ROW * t.N));
   mm.End();
 }
 
 // Everything in fractals, a transposed, columns of tiles first; one vector core has it all.
 KERNEL(fractals) {
   TILING;
-  Matmul<Fractal<half>, Fractal<half>, Fractal<float>> mm;
+  Matmul<MatmulType<TPosition::GM, CubeFormat::NZ, half, true>, Fractal<half>, Fractal<float>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
   if (GetBlockIdx() != 0) return;
   mm.SetTensorA(at<half>(a), true);
@@ -209,14 +220,29 @@ KERNEL(halves_of_k) {
 }
 
 // z[i] = a[i] b[0], of three matrices of a: each vector core does half the rows of each.
+template <typename T>
+using Batch = MatmulType<TPosition::GM, CubeFormat::ND, T, false, LayoutMode::NORMAL>;
 KERNEL(batched) {
   TILING;
-  Matmul<Plain<half>, Plain<half>, Plain<float>> mm;
+  Matmul<Batch<half>, Batch<half>, Batch<float>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
   mm.SetTensorA(at<half>(a, ROW * t.Ka));
   mm.SetTensorB(at<half>(b));
-  mm.SetBatchNum(3, 1);
-  mm.IterateBatch(at<float>(z, ROW * t.N), false, 0, false);
+  mm.IterateBatch(at<float>(z, ROW * t.N), 3, 1, false);
+  mm.End();
+}
+
+// Of two heads with three groups each, which C has not: the products of a group are added, and the bias once.
+KERNEL(groups_added) {
+  TILING;
+  using Side = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::BNGS1S2>;
+  Matmul<Side, Side, MatmulType<TPosition::GM, CubeFormat::ND, float, false, LayoutMode::BSNGD>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (GetBlockIdx() != 0) return;
+  mm.SetTensorA(at<half>(a));
+  mm.SetTensorB(at<half>(b));
+  mm.SetBias(at<float>(a));
+  mm.IterateBatch(at<float>(z), 6, 6, false);
   mm.End();
 }
 
@@ -254,13 +280,95 @@ KERNEL(parts_of_k) {
   mm.End();
 }
 
+// The sums of b's columns, by a row of ones in place of a; behind them the sum of a's second row, by a column of twos.
+KERNEL(one_value) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (mm.GetSubBlockIdx() != 0) return;
+  mm.SetTensorA(half(1));
+  mm.SetTensorB(at<half>(b));
+  mm.SetSingleShape(1, t.N, t.Ka);
+  mm.IterateAll(at<float>(z));
+  mm.SetTensorA(at<half>(a, t.Ka));
+  mm.SetTensorB(half(2));
+  mm.SetSingleShape(1, 1, t.Ka);
+  mm.IterateAll(at<float>(z, t.N));
+  mm.End();
+}
+
+// Products in batches through the workspace into the vector core, whose rows end at multiples of 32 bytes.
+constexpr MatmulConfig kLoop = GetNormalConfig(false, true);
+KERNEL(batches_to_the_vector_core) {
+  TILING;
+  using Side = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NORMAL>;
+  Matmul<Side, Side, MatmulType<TPosition::VECIN, CubeFormat::ND_ALIGN, float, false, LayoutMode::NORMAL>, Plain<float>, kLoop> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (GetBlockIdx() != 0) return;
+  const uint32_t size = t.singleCoreM * ((t.singleCoreN + 7) / 8 * 8);
+  TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> through;
+  pipe.InitBuffer(through, 1, 2 * size * sizeof(float));
+  mm.SetTensorA(at<half>(a));
+  mm.SetTensorB(at<half>(b));
+  mm.SetWorkspace(reinterpret_cast<__gm__ float*>(workspace), 6 * size);
+  mm.IterateNBatch<false>(3, 2, 2, false);
+  for (uint32_t i = 0; i < 3; ++i) {
+    LocalTensor<float> pair = through.AllocTensor<float>();
+    mm.GetBatchTensorC<false>(pair, 2, 2);
+    through.EnQue(pair);
+    pair = through.DeQue<float>();
+    DataCopy(at<float>(z, i * 2 * size), pair, 2 * size);
+    through.FreeTensor(pair);
+  }
+  mm.End();
+}
+
+// Each vector core's part of z as a sum over k, in several calls: a tile each, with a bias that counts once.
+KERNEL(sum_of_parts) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, Plain<float>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  for (int row = 0; row < t.singleCoreM; row += t.baseM)
+    for (int column = 0; column < t.singleCoreN; column += t.baseN) {
+      for (int k = 0; k < t.Ka; k += t.singleCoreK) {
+        mm.SetTensorA(at<half>(a, (ROW + row) * t.Ka + k));
+        mm.SetTensorB(at<half>(b, k * t.N + column));
+        if (k == 0) mm.SetBias(at<float>(a, column));
+        else mm.DisableBias();
+        mm.SetTail(t.baseM, t.baseN, t.Ka - k < t.singleCoreK ? t.Ka - k : t.singleCoreK);
+        mm.Iterate(k != 0);
+        mm.End();
+      }
+      mm.GetTensorC(at<float>(z, (ROW + row) * t.N + column));
+    }
+}
+
+// z = a b of bytes, each column by a factor of its own, which lies in L1.
+KERNEL(factors_in_l1) {
+  TILING;
+  Matmul<Plain<int8_t>, Plain<int8_t>, Plain<half>, Plain<int32_t>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  TSCM<TPosition::GM, 1> scm;
+  pipe.InitBuffer(scm, 1, t.N * sizeof(uint64_t));
+  LocalTensor<uint64_t> factors = scm.AllocTensor<uint64_t>();
+  DataCopy(factors, at<uint64_t>(b, t.Kb * t.N / 8), t.N);
+  scm.EnQue(factors);
+  factors = scm.DeQue<uint64_t>();
+  mm.SetTensorA(at<int8_t>(a, ROW * t.Ka));
+  mm.SetTensorB(at<int8_t>(b));
+  mm.SetQuantVector(factors);
+  mm.IterateAll(at<half>(z, ROW * t.N));
+  mm.End();
+  scm.FreeTensor(factors);
+}
+
 // Two elements of 4 bits in a byte; rows of z end at multiples of 32 bytes.
 KERNEL(four_bits) {
   TILING;
   Matmul<Plain<int4b_t>, MatmulType<TPosition::GM, CubeFormat::ND, int4b_t, true>, MatmulType<TPosition::GM, CubeFormat::ND_ALIGN, int32_t>> mm;
   REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
   mm.SetTensorA(at<int4b_t>(a)[ROW * t.Ka]);
-  mm.SetTensorB(at<int4b_t>(b));
+  mm.SetTensorB(at<int4b_t>(b), true);
   mm.IterateAll(at<int32_t>(z, ROW * ((t.N + 7) / 8 * 8)));
   mm.End();
 }

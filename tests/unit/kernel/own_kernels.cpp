@@ -363,6 +363,9 @@ KERNEL(softmax_in_parts_packed, static constexpr SoftmaxConfig packed{false, 0, 
 KERNEL(fractals_to_rows, LocalTensor<half> x = part<half>(w, 0, 512), y = part<half>(w, 1, 512); Cast(x, a, RoundMode::CAST_RINT, kWidth);
        Cast(x[kWidth], b, RoundMode::CAST_RINT, kWidth); ConfusionTransposeTiling t{}; t.param0 = 1, t.param1 = 2, t.param2 = 16, t.param3 = 16;
        Transpose(y, x, TransposeType::TRANSPOSE_NZ2ND_0213, t); TO_FLOATS(y))
+KERNEL(fractals_merged, LocalTensor<half> x = part<half>(w, 0, 512), y = part<half>(w, 1, 512); Cast(x, a, RoundMode::CAST_RINT, kWidth);
+       Cast(x[kWidth], b, RoundMode::CAST_RINT, kWidth); ConfusionTransposeTiling t{}; t.param0 = 1, t.param1 = 2, t.param2 = 16, t.param3 = 16;
+       Transpose(y, x, TransposeType::TRANSPOSE_NZ2NZ_012_WITHOUT_N, t); Transpose(x, y, TransposeType::TRANSPOSE_NZ2ND_012_WITHOUT_N, t); TO_FLOATS(x))
 KERNEL(channels_last, static constexpr TransDataConfig config{DataFormat::NCDHW, DataFormat::NDC1HWC0}; LocalTensor<half> x = part<half>(w, 0);
        const auto from = MakeLayout(MakeShape(1, 16, 1, 4, 4), MakeStride()); const auto to = MakeLayout(MakeShape(1, 1, 1, 4, 4, 16), MakeStride());
        Cast(x, a, RoundMode::CAST_RINT, kWidth); TransDataParams<decltype(from), decltype(to)> p{from, to};

@@ -94,3 +94,33 @@ void ba(LocalTensor<TensorTrait<float>> f) { f.SetShapeInfo(ShapeInfo()); }  // 
 void bb() { TensorTrait<double> t; }  // REFUSED
 struct Sent { CubeGroupMsgHead head; uint8_t rest[62]; };
 void bc(GM_ADDR w) { CubeResGroupHandle<Sent>(w, 0, 2, 2, 0); }  // REFUSED
+using Batch = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NORMAL>;
+using Pairs = MatmulType<TPosition::GM, CubeFormat::ND, int4b_t, false, LayoutMode::NORMAL>;
+using Sums = MatmulType<TPosition::GM, CubeFormat::ND, int32_t, false, LayoutMode::NORMAL>;
+void a_batch_of_no_layout(Matmul<Batch, Side, Side> m, GlobalTensor<half> g) { m.IterateBatch(g, 1, 1, false); }  // REFUSED
+void a_batch_of_mdl(Matmul<Batch, Batch, Batch, Batch, CFG_MDL> m, GlobalTensor<half> g) { m.IterateBatch(g, 1, 1, false); }  // REFUSED
+void a_batch_of_pairs(Matmul<Pairs, Pairs, Sums> m, GlobalTensor<int32_t> g) { m.IterateBatch(g, 1, 1, false); }  // REFUSED
+void a_batch_that_is_set(Matmul<Batch, Batch, Batch> m) { m.SetBatchNum(1, 1); }  // REFUSED
+void a_batch_in_time(Matmul<Batch, Batch, Batch> m, LocalTensor<half> l) { m.IterateBatch<false>(l, 1, 1, false); }  // REFUSED
+using Bytes = MatmulType<TPosition::GM, CubeFormat::ND, int8_t>;
+using Whole = MatmulType<TPosition::GM, CubeFormat::ND, int32_t>;
+using Floats = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+using Shared = MatmulType<TPosition::GM, CubeFormat::ND, half, false, LayoutMode::NONE, true>;
+void halves_in_co1() { Matmul<Side, Side, MatmulType<TPosition::CO1, CubeFormat::NZ, half>> x; }  // REFUSED
+void blocks_of_bytes() { Matmul<Bytes, Bytes, Whole, Whole, MM_CFG_BB> x; }  // REFUSED
+void triangles_of_blocks() { Matmul<Side, Side, Floats, Floats, MM_CFG_BB, MatmulCallBackFunc<>, Impl::Detail::TrianUpperMatmulPolicy> x; }  // REFUSED
+void nine_blocks_of_norm() { Matmul<Side, Side, Floats, Floats, CFG_NORM, MatmulCallBackFunc<>, Impl::Detail::NBuffer33MatmulPolicy> x; }  // REFUSED
+void both_shared_by_tiles(Matmul<Shared, Shared, Floats> m, GlobalTensor<float> g) { m.GetTensorC(g); }  // REFUSED
+constexpr MatmulConfig kRelu = [] { MatmulConfig c = CFG_NORM; c.enableRelu = true; return c; }();
+void a_relu_of_ascend_950() { Matmul<Side, Side, Floats, Floats, kRelu> x; }  // REFUSED
+constexpr MatmulConfig kNarrow = [] { MatmulConfig c = CFG_NORM; c.isEnableChannelSplit = true; return c; }();
+void narrow_rows() { Matmul<Side, Side, Floats, Floats, kNarrow> x; }  // REFUSED
+constexpr MatmulConfig kPairsOfTiles = GetNormalConfig(false, false, false, BatchMode::NONE, true, IterateOrder::ORDER_M, ScheduleType::OUTER_PRODUCT);
+void pairs_of_tiles_in_a_mix() { Matmul<Side, Side, Floats, Floats, kPairsOfTiles> x; }  // REFUSED
+void steps_of_whole_numbers(LocalTensor<uint32_t> x) { Arange(x, 0u, 1u, 8); }  // REFUSED
+void repeated_whole_numbers(LocalTensor<int32_t> x, uint32_t* s) { Broadcast<int32_t, 2, 1>(x, x, s, s); }  // REFUSED
+void bytes_that_fill(GlobalTensor<int8_t> g) { Fill(g, 8, int8_t(0)); }  // REFUSED
+void padded_bytes(LocalTensor<int8_t> x, PadParams p, PadTiling t) { Pad(x, x, p, t); }  // REFUSED
+void bytes_chosen_by_bytes(LocalTensor<int8_t> x, LocalTensor<uint8_t> m) { Select(x, x, int8_t(0), m, m, SelectWithBytesMaskShapeInfo{}); }  // REFUSED
+void transposed_bytes(LocalTensor<int8_t> x, ConfusionTransposeTiling t) { Transpose(x, x, TransposeType::TRANSPOSE_ND2ND_ONLY, t); }  // REFUSED
+void five_objects(Matmul<Side, Side, Floats> m, TCubeTiling* t) { REGIST_MATMUL_OBJ(nullptr, t, m, t, m, t, m, t, m, t, m, t); }  // REFUSED

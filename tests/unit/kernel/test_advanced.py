@@ -101,8 +101,10 @@ def test_transposes(dtype: torch.dtype) -> None:
     x = matrix(16, 48, dtype)
     for function in (TRANSPOSE, BLOCKS, NHWC):
         assert torch.equal(run(x, function)[0][: x.numel()].reshape(48, 16), x.t())
-    x = matrix(33, 32, dtype)
-    assert torch.equal(run(x, TRANSPOSE)[0][: x.numel()].reshape(32, 33), x.t())
+    x = matrix(48, 32, dtype)
+    assert torch.equal(run(x, TRANSPOSE)[0][: x.numel()].reshape(32, 48), x.t())
+    with pytest.raises(AssertionError, match="multiples of 16"):
+        run(matrix(33, 32, dtype), TRANSPOSE)
 
 
 def test_tiling_that_cannot_be() -> None:

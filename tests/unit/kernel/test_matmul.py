@@ -31,7 +31,8 @@ M, N, K = 64, 96, 48
 def tiling(**given: int) -> Block:
     values = {
         "usedCoreNum": 2, "M": M, "N": N, "Ka": K, "Kb": K, "singleCoreM": M // 2, "singleCoreN": N, "singleCoreK": K,
-        "baseM": 16, "baseN": 32, "baseK": 32, "depthA1": 2, "depthB1": 2, "stepM": 1, "stepN": 1, **given,
+        "baseM": 16, "baseN": 32, "baseK": 32, "depthA1": 2, "depthB1": 2, "stepM": 1, "stepN": 1,
+        "stepKa": 1, "stepKb": 1, "dbL0A": 1, "dbL0B": 1, "dbL0C": 1, **given,
     }  # fmt: skip
     assert not set(values) - set(FIELDS)
     return Block.of(np.array([values.get(name, 0) for name in FIELDS], np.int32), "tiling")
@@ -99,6 +100,43 @@ def test_a_batch_with_one_right_matrix() -> None:
     torch.testing.assert_close(z.array(True), a.float() @ b.float(), rtol=1e-4, atol=1e-4)
 
 
+def test_products_of_a_group_are_added() -> None:
+    generator = torch.Generator().manual_seed(5)
+    heads, groups, m, n, k = 2, 3, 48, 32, 32
+    a = torch.randn(heads * groups, m, k, generator=generator).half()
+    b = torch.randn(heads * groups, k, n, generator=generator).half()
+    z = Block((m, heads, n), 0)
+    layouts = {
+        f"{side}LayoutInfo{axis}": value
+        for side, axes in (
+            ("A", {"B": 1, "S": m, "N": heads, "G": groups, "D": k}),
+            ("B", {"B": 1, "S": k, "N": heads, "G": groups, "D": n}),
+            ("C", {"B": 1, "S1": m, "N": heads, "G": 1, "S2": n}),
+        )
+        for axis, value in axes.items()
+    }
+    sizes = {"M": m, "N": n, "Ka": k, "Kb": k, "singleCoreM": m, "singleCoreN": n, "singleCoreK": k}
+    run("groups_added", a, b, z, tiling(**sizes, **layouts, isBias=1))
+    wanted = (a.float() @ b.float()).reshape(heads, groups, m, n).sum(1)
+    bias = a.flatten().view(torch.float32)[: heads * n].reshape(heads, 1, n)
+    torch.testing.assert_close(z.array(True), (wanted + bias).permute(1, 0, 2), rtol=1e-3, atol=1e-3)
+
+
+def test_a_batch_on_cube_cores() -> None:
+    generator = torch.Generator().manual_seed(4)
+    a, b = torch.randn(3, M, K, generator=generator), torch.randn(3, K, N, generator=generator)
+    z = Block((3, M, N), 0)
+    run("cube_batch", a, b, z, tiling(singleCoreM=M), source="cube_only.cpp")
+    torch.testing.assert_close(z.array(True), a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_a_matrix_is_transposed_where_the_call_says_so_alone() -> None:
+    a, b = matrices()
+    z = Block((M, N), 0)
+    run("might_be_transposed", a, b, z, tiling())
+    torch.testing.assert_close(z.array(True), a.float() @ b.float(), rtol=1e-4, atol=1e-4)
+
+
 def test_bytes() -> None:
     generator = torch.Generator().manual_seed(3)
     a, b = (torch.randint(-9, 9, shape, generator=generator, dtype=torch.int8) for shape in ((M, K), (N, K)))
@@ -127,6 +165,57 @@ def test_products_of_parts_of_k() -> None:
         for part, k in enumerate((slice(0, 32), slice(32, K))):
             wanted = a[:, k].float() @ b[k, tile * 32 : tile * 32 + 32].float()
             torch.testing.assert_close(tiles[tile, part], wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_one_value_in_place_of_a_matrix() -> None:
+    a, b = matrices()
+    z = Block((N + 1,), 0)
+    run("one_value", a, b, z, tiling())
+    wanted = torch.cat([b.float().sum(0), 2 * a[1].float().sum().reshape(1)])
+    torch.testing.assert_close(z.array(True), wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_batches_go_to_the_vector_core() -> None:
+    generator = torch.Generator().manual_seed(6)
+    m, n, k = 16, 20, 32
+    a, b = torch.randn(6, m, k, generator=generator).half(), torch.randn(6, k, n, generator=generator).half()
+    z = Block((6, m, 24), 0)
+    sizes = {"M": m, "N": n, "Ka": k, "Kb": k, "singleCoreM": m, "singleCoreN": n, "singleCoreK": k}
+    t = tiling(**sizes, stepKa=1, stepKb=1)
+    arguments = [
+        Argument("a", Block.of(a, "a"), INPUT), Argument("b", Block.of(b, "b"), INPUT), Argument("z", z, OUTPUT),
+        Argument("workspace", Block((6 * m * 24,), 0), WORKSPACE), Argument("tiling", t, TILING),
+    ]  # fmt: skip
+    report = Entry(HERE / "matmul.cpp", name="batches_to_the_vector_core").run(
+        arguments, 1, settings=Settings(on_wait=True)
+    )
+    assert {f.kind for f in report.findings} <= {"uninitialized", "uncomputed_tail"}, report.findings
+    torch.testing.assert_close(z.array(True)[..., :n], a.float() @ b.float(), rtol=1e-3, atol=1e-3)
+
+
+def test_factors_that_lie_in_l1() -> None:
+    generator = torch.Generator().manual_seed(3)
+    a, b = (torch.randint(-9, 9, shape, generator=generator, dtype=torch.int8) for shape in ((M, K), (K, N)))
+    factors = 2.0 ** -(torch.arange(N) % 5)
+    with_factors = torch.cat([b.flatten(), factors.view(torch.int32).long().view(torch.int8)])
+    z = Block((M, N), 1)
+    run("factors_in_l1", a, with_factors, z, tiling())
+    assert torch.equal(z.array(True), ((a.int() @ b.int()).float() * factors).half())
+
+
+def test_sums_over_several_calls() -> None:
+    a, b = matrices()
+    z = Block((M, N), 0)
+    bias = a.flatten().view(torch.float32)[:N]  # some numbers of 32 bits
+    run("sum_of_parts", a, b, z, tiling(singleCoreK=32, isBias=1))
+    torch.testing.assert_close(z.array(True), a.float() @ b.float() + bias, rtol=1e-4, atol=1e-4)
+
+
+def test_sums_in_memory_of_the_kernels_own() -> None:
+    a, b = matrices(torch.float32)
+    z = Block((M, N), 0)
+    run("sums_in_co1", a, b, z, tiling(singleCoreM=M), source="cube_only.cpp")
+    torch.testing.assert_close(z.array(True), a @ b, rtol=1e-4, atol=1e-4)
 
 
 def test_elements_of_four_bits() -> None:

@@ -319,6 +319,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "softmax_shifted_by_means": softmax_shifted_by_means,
     "softmax_in_parts_packed": softmax_in_parts_packed,
     "fractals_to_rows": lambda a, b: np.stack([square(half(a)), square(half(b))], 2)[:, :8],
+    "fractals_merged": lambda a, b: np.concatenate([square(half(a)), square(half(b))], 2)[:, :8],
     "channels_last": lambda a, b: square(half(a)).transpose(0, 2, 1),
     "chosen_by_one_repeat": lambda a, b: np.where(np.arange(WIDTH) % 16 < 8, a, b),
     "compared_in_the_register": lambda a, b: np.maximum(a, b)[:, :64],

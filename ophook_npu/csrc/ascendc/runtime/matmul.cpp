@@ -19,6 +19,7 @@ class Reader {
 
   bool read(int64_t first_row, int64_t rows, int64_t first_column, int64_t columns, std::vector<T>& out) {
     out.resize(size_t(rows * columns));
+    if (side_.uniform) return std::fill(out.begin(), out.end(), T(side_.value)), true;
     first_row -= side_.loaded_row, first_column -= side_.loaded_column;
     if (!side_.fractals) {
       for (int64_t r = 0; r < rows; ++r)
@@ -114,42 +115,96 @@ bool whole_of(Operation& op, const MatrixProduct& p, Reader<T>& right, std::vect
   return true;
 }
 
+// Where a row's elements from column j on lie in NZ, and how many of them side by side.
+struct InFractals {
+  int64_t width, height;
+  int64_t place(int64_t line, int64_t column) const {
+    return (column / width * height + line) * width + column % width;
+  }
+};
+
+// `c` as a sum before the product begins: of an Iterate before, or from CO1.
+template <typename U>
+bool begin_sum(Operation& op, const MatrixProduct& p, std::vector<U>& c) {
+  if (p.sum) {
+    if (p.sum->size() != c.size() * sizeof(U)) {
+      op.core.report(Kind::parameter, op.call, op.at,
+                     text("enPartialSum adds to a tile of %zu elements, and this one has %zu",
+                          p.sum->size() / sizeof(U), c.size()));
+      return false;
+    }
+    std::memcpy(c.data(), p.sum->data(), p.sum->size());
+    return true;
+  }
+  const InFractals in{16, up(p.tile_m, 16)};
+  bool known = true;
+  for (int64_t i = 0; i < p.tile_m; ++i)
+    for (int64_t j = 0; j < p.tile_n; j += in.width) {
+      const uint64_t from = uint64_t(in.place(i, j)) * sizeof(U),
+                     bytes = uint64_t(std::min(in.width, p.tile_n - j)) * sizeof(U);
+      if (!op.inside(p.c.local, from, bytes, "the sum so far")) return false;
+      op.reads(p.c.local, from, bytes);
+      std::memcpy(&c[size_t(i * p.tile_n + j)], op.data(p.c.local) + from, bytes);
+      known &= all_written(op.written(p.c.local) + from, bytes);
+    }
+  if (op.core.launch.checks() && !known)
+    op.core.report(Kind::uninitialized, op.call, op.at, "enPartialSum adds to elements of CO1 that were never written");
+  return true;
+}
+
 template <typename T, typename U>
-void product(Operation& op, const MatrixProduct& p) {
+bool multiplied(Operation& op, const MatrixProduct& p, std::vector<U>& c) {
   std::vector<T> a, b;
   // `multiply` wants the rows of a, and of b the columns.
   Reader<T> left(op, p.a, "the left matrix"), right(op, p.b, "the right matrix");
   if (p.a.transposed) {
     std::vector<T> lying;
-    if (!left.read(p.first_k, p.k, p.first_m, p.tile_m, lying)) return;
+    if (!left.read(p.first_k, p.k, p.first_m, p.tile_m, lying)) return false;
     a.resize(lying.size());
     for (int64_t k = 0; k < p.k; ++k)
       for (int64_t i = 0; i < p.tile_m; ++i) a[size_t(i * p.k + k)] = lying[size_t(k * p.tile_m + i)];
   } else if (!left.read(p.first_m, p.tile_m, p.first_k, p.k, a)) {
-    return;
+    return false;
   }
   if (p.sparse) {
-    if (!whole_of(op, p, right, b)) return;
+    if (!whole_of(op, p, right, b)) return false;
   } else if (p.b.transposed) {
-    if (!right.read(p.first_n, p.tile_n, p.first_k, p.k, b)) return;
+    if (!right.read(p.first_n, p.tile_n, p.first_k, p.k, b)) return false;
   } else {
     std::vector<T> lying;
-    if (!right.read(p.first_k, p.k, p.first_n, p.tile_n, lying)) return;
+    if (!right.read(p.first_k, p.k, p.first_n, p.tile_n, lying)) return false;
     b.resize(lying.size());
     for (int64_t k = 0; k < p.k; ++k)
       for (int64_t j = 0; j < p.tile_n; ++j) b[size_t(j * p.k + k)] = lying[size_t(k * p.tile_n + j)];
   }
-  std::vector<U> c(size_t(p.tile_m * p.tile_n), U(0));
+  c.assign(size_t(p.tile_m * p.tile_n), U(0));
+  if (p.onto && !begin_sum(op, p, c)) return false;
   if (p.bias.given) {
     std::vector<U> row;
     MatrixSide side = p.bias;
     side.rows = 1, side.columns = p.first_n + p.tile_n;
-    if (!Reader<U>(op, side, "the bias").read(0, 1, p.first_n, p.tile_n, row)) return;
+    if (!Reader<U>(op, side, "the bias").read(0, 1, p.first_n, p.tile_n, row)) return false;
     for (int64_t i = 0; i < p.tile_m; ++i) std::copy(row.begin(), row.end(), c.begin() + i * p.tile_n);
   }
   multiply(a, b, uint32_t(p.tile_m), uint32_t(p.tile_n), uint32_t(p.k), c);
   op.core.launch.counters.elements += uint64_t(p.tile_m) * uint64_t(p.tile_n) * uint64_t(p.k);
+  return true;
+}
 
+template <typename T, typename U>
+void product(Operation& op, const MatrixProduct& p) {
+  std::vector<U> c;
+  if (p.summed) {
+    c.resize(p.sum->size() / sizeof(U));
+    std::memcpy(c.data(), p.sum->data(), p.sum->size());
+  } else if (!multiplied<T, U>(op, p, c)) {
+    return;
+  }
+  if (p.sum && !p.summed) {
+    p.sum->resize(c.size() * sizeof(U));
+    std::memcpy(p.sum->data(), c.data(), p.sum->size());
+    return;
+  }
   const QuantMode_t mode = mode_of(p, std::is_same_v<U, int32_t>);
   const Conversion* how = conversion_of(op, mode, std::is_same_v<U, int32_t> ? Dtype::i32 : Dtype::f32, p.c.dtype);
   if (!how) return op.core.stop();
@@ -186,8 +241,16 @@ void product(Operation& op, const MatrixProduct& p) {
     for (int64_t j = 0; j < p.tile_n; ++j) {
       uint64_t factor = p.scale;
       if (takes_factor(mode) && p.scaled_by_column) {
-        const uint8_t* from = p.scales.data + (p.first_n + j) * 8;
-        if (i == 0 && op.from_device(from, 8) < 8) return;
+        const uint64_t place = uint64_t(p.first_n + j) * 8;
+        const uint8_t* from = p.scales_in_l1 ? op.data(p.scales_on_core) + place : p.scales.data + place;
+        if (i == 0 && p.scales_in_l1) {
+          if (!op.inside(p.scales_on_core, place, 8, "quantTensor")) return;
+          op.reads(p.scales_on_core, place, 8);
+          if (op.core.launch.checks() && !all_written(op.written(p.scales_on_core) + place, 8))
+            op.core.report(Kind::uninitialized, op.call, op.at, "quantTensor has elements that were never written");
+        } else if (i == 0 && op.from_device(from, 8) < 8) {
+          return;
+        }
         std::memcpy(&factor, from, 8);
       }
       const uint64_t sign = uint64_t{1} << 46;  // Matmul sets it by the type of C
@@ -209,12 +272,89 @@ void product(Operation& op, const MatrixProduct& p) {
 
 }  // namespace
 
-bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At at) {
+namespace {
+
+constexpr const char* kRegister = "REGIST_MATMUL_OBJ";
+
+// The numbers of a tiling that have to be among some.
+void check_numbers(Core& c, const TCubeTiling* t, At at) {
+  const struct {
+    const char* name;
+    int32_t value, least, most;
+  } each_of[] = {{"singleCoreM", t->singleCoreM, 1, 0},
+                 {"singleCoreN", t->singleCoreN, 1, 0},
+                 {"singleCoreK", t->singleCoreK, 1, 0},
+                 {"baseM", t->baseM, 1, 0},
+                 {"baseN", t->baseN, 1, 0},
+                 {"baseK", t->baseK, 1, 0},
+                 {"M", t->M, 1, 0},
+                 {"N", t->N, 1, 0},
+                 {"Ka", t->Ka, 1, 0},
+                 {"Kb", t->Kb, 1, 0},
+                 {"depthA1", t->depthA1, 1, 0},
+                 {"depthB1", t->depthB1, 1, 0},
+                 {"stepM", t->stepM, 1, 0},
+                 {"stepN", t->stepN, 1, 0},
+                 {"stepKa", t->stepKa, 1, 0},
+                 {"stepKb", t->stepKb, 1, 0},
+                 {"dbL0A", t->dbL0A, 1, 2},
+                 {"dbL0B", t->dbL0B, 1, 2},
+                 {"dbL0C", t->dbL0C, 1, 2},
+                 {"isBias", t->isBias, 0, 1},
+                 {"iterateOrder", t->iterateOrder, 0, 1}};
+  for (const auto& each : each_of)
+    if (each.value < each.least || (each.most && each.value > each.most)) {
+      c.report(Kind::parameter, kRegister, at,
+               text("%s of the tiling is %d; allowed: from %d %s. GetTiling fills it, and the kernel must read it",
+                    each.name, each.value, each.least, each.most ? text("to %d", each.most).c_str() : "on"));
+      c.stop();
+    }
+}
+
+// What L1 holds, and how a MatmulConfig goes through it.
+void check_steps(Core& c, const TCubeTiling* t, const MatmulUse& use, At at) {
+  auto wrong = [&](const std::string& why) {
+    c.report(Kind::parameter, kRegister, at, why);
+    c.stop();
+  };
+  const AscendC::MatmulConfig& config = use.config;
+  const int64_t blocks_a = int64_t(t->stepM) * t->stepKa, blocks_b = int64_t(t->stepN) * t->stepKb;
+  if (t->depthA1 < blocks_a || t->depthB1 < blocks_b)
+    wrong(text("depthA1 %d and depthB1 %d; stepM * stepKa is %lld and stepN * stepKb is %lld blocks at a time",
+               t->depthA1, t->depthB1, (long long)blocks_a, (long long)blocks_b));
+  const int64_t deep = up(t->singleCoreK, t->baseK) / t->baseK;
+  if (config.doBasicBlock &&
+      (int64_t(config.basicM) != t->baseM || int64_t(config.basicN) != t->baseN || int64_t(config.basicK) != t->baseK))
+    wrong(text("baseM %d, baseN %d, baseK %d; the BasicBlock template has %u, %u, %u", t->baseM, t->baseN, t->baseK,
+               config.basicM, config.basicN, config.basicK));
+  if (config.doMultiDataLoad) {
+    if ((deep > t->stepKa && t->stepM != 1) || (deep > t->stepKb && t->stepN != 1))
+      wrong("of the MDL template, stepM and stepN are 1 where singleCoreK is more than stepKa or stepKb blocks");
+    const int64_t turns_a = up(deep, t->stepKa) / t->stepKa, turns_b = up(deep, t->stepKb) / t->stepKb;
+    if (turns_a % turns_b && turns_b % turns_a)
+      wrong(
+          text("of the MDL template, A comes in %lld turns of stepKa and B in %lld of stepKb; one is a multiple of the "
+               "other",
+               (long long)turns_a, (long long)turns_b));
+    if (config.doMTE2Preload && (deep > (config.doMTE2Preload == 1 ? t->stepKa : t->stepKb)))
+      wrong("doMTE2Preload needs all of singleCoreK in stepKa (1) or stepKb (2) blocks");
+    if (config.scheduleType == AscendC::ScheduleType::OUTER_PRODUCT && deep > 1)
+      wrong("OUTER_PRODUCT of the MDL template needs a singleCoreK of at most baseK");
+  }
+  if (use.nine_blocks && (t->stepM > 3 || deep > 3 || t->stepKa != deep || t->stepKb != deep))
+    wrong(text("NBuffer33MatmulPolicy: stepM %d, stepKa %d, stepKb %d; up to 3, and both of K %lld blocks deep",
+               t->stepM, t->stepKa, t->stepKb, (long long)deep));
+}
+
+}  // namespace
+
+bool matmul_register(bool cube_only, const TCubeTiling* t, const MatmulUse& use, At at) {
+  const Dtype a = use.a, b = use.b;
   Core& c = core();
   const bool both = c.launch.options.both_units;
   bool cubes = both, vectors = false;
   for (const auto& each : c.launch.cores) (each->is_vector ? vectors : cubes) = true;
-  const char* call = "REGIST_MATMUL_OBJ";
+  const char* call = kRegister;
   if (!cubes) {
     c.report(
         Kind::wrong_core, call, at,
@@ -233,34 +373,16 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
   if (!cube_only && !c.is_vector) return false;
   if (!t) return true;  // Init brings the tiling
   Operation op(c, Pipe::S, call, at);
-  const struct {
-    const char* name;
-    int32_t value;
-  } positive[] = {{"singleCoreM", t->singleCoreM},
-                  {"singleCoreN", t->singleCoreN},
-                  {"singleCoreK", t->singleCoreK},
-                  {"baseM", t->baseM},
-                  {"baseN", t->baseN},
-                  {"baseK", t->baseK},
-                  {"M", t->M},
-                  {"N", t->N},
-                  {"Ka", t->Ka},
-                  {"Kb", t->Kb},
-                  {"depthA1", t->depthA1},
-                  {"depthB1", t->depthB1}};
-  for (const auto& each : positive)
-    if (each.value <= 0) {
-      c.report(Kind::parameter, call, at,
-               text("%s of the tiling is %d; allowed: from 1 on. GetTiling fills it, and the kernel must read it",
-                    each.name, each.value));
-      c.stop();
-    }
+  check_numbers(c, t, at);
+  check_steps(c, t, use, at);
   const uint32_t packed = a == Dtype::i4 ? 2 : 1;
   const int32_t c0 = int32_t(32 / size_of(a) * packed);
-  if (t->baseM % 16 || t->baseN % 16 || t->baseK % c0)
+  // A row of fractals is as deep as it is wide where a matrix is turned on its way to L0.
+  const int32_t deep = use.a_transposed || !use.b_transposed ? std::max(c0, 16) : c0;
+  if (t->baseM % 16 || t->baseN % 16 || t->baseK % deep)
     c.report(Kind::alignment, call, at,
              text("baseM %d, baseN %d, baseK %d; baseM and baseN must be multiples of 16, baseK of %d", t->baseM,
-                  t->baseN, t->baseK, c0));
+                  t->baseN, t->baseK, deep));
   auto fits = [&](const char* name, Memory memory, uint64_t bytes) {
     const uint32_t have = c.launch.sizes.bytes[int(memory)];
     if (bytes <= have) return;
@@ -273,7 +395,18 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
   fits("L0A", Memory::l0a, left * twice(t->dbL0A));
   fits("L0B", Memory::l0b, right * twice(t->dbL0B));
   fits("L0C", Memory::l0c, uint64_t(t->baseM) * uint64_t(t->baseN) * 4 * twice(t->dbL0C));
-  fits("L1", Memory::l1, left * uint64_t(t->depthA1) + right * uint64_t(t->depthB1));
+  // A matrix that is not as wide in L1 as it is tall has whole rows of fractals the other way.
+  const uint64_t in_l1 = uint64_t(use.a_transposed ? up(t->baseM, c0) : t->baseM) * uint64_t(t->baseK) * size_of(a) /
+                             packed * uint64_t(t->depthA1) +
+                         uint64_t(use.b_transposed ? t->baseN : up(t->baseN, c0)) * uint64_t(t->baseK) * size_of(b) /
+                             packed * uint64_t(t->depthB1);
+  const uint64_t bias = t->isBias ? uint64_t(t->baseN) * use.bias_size : 0;
+  fits("L1", Memory::l1, in_l1 + bias);
+  fits("the bias table", Memory::bt, bias);
+  if (use.config.isA2B2Shared && std::max(left, right) > 32 * 1024)
+    c.report(Kind::local_capacity, call, at,
+             text("blocks of %llu and %llu bytes; with isA2B2Shared they have up to 32768", (unsigned long long)left,
+                  (unsigned long long)right));
   return true;
 }
 
@@ -283,24 +416,38 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   // A vector core has no FIX: a result for its memory comes through device memory, by MTE2.
   Operation op(c, p.c.on_core && c.is_vector ? Pipe::MTE2 : Pipe::FIX, call, at);
   // The object itself waits for what lies in its own core's memory.
-  if (p.a.on_core || p.b.on_core || p.bias.on_core || p.c.on_core) {
+  if (p.a.on_core || p.b.on_core || p.bias.on_core || p.c.on_core || p.scales_in_l1) {
     c.settle_all();
     for (int q = 0; q < kPipes; ++q) op.limits[q] = op.seq;
   }
-  if (!p.a.given || !p.b.given) {
+  if (p.atomic && p.c.on_core) {
+    c.report(Kind::parameter, call, at, "enAtomic of a result in local memory is not implemented");
+    c.stop();
+  }
+  if (!p.summed && (!p.a.given || !p.b.given)) {
     c.report(Kind::parameter, call, at, p.a.given ? "SetTensorB was not called" : "SetTensorA was not called");
     c.stop();
   }
   for (const MatrixSide* each : {&p.a, &p.b, &p.bias, &p.c})
-    if (each->given && each->on_core && !c.usable(each->local, call, at)) return;
+    if (each->given && (!p.summed || each == &p.c) && each->on_core && !c.usable(each->local, call, at)) return;
+  if (!p.summed && ((p.a.uniform && p.m != 1) || (p.b.uniform && p.n != 1))) {
+    c.report(Kind::parameter, call, at,
+             text("one value is a matrix of [1, K]; singleCore%s is %lld", p.a.uniform ? "M" : "N",
+                  (long long)(p.a.uniform ? p.m : p.n)));
+    c.stop();
+  }
+  if (p.scaled && p.scaled_by_column && p.scales_in_l1 && p.scales_on_core.memory != Memory::l1) {
+    c.report(Kind::position, call, at, "quantTensor lies in L1 or in device memory");
+    c.stop();
+  }
   const int64_t left = (p.a.transposed ? p.a.rows : p.a.columns) + p.a.loaded_column,
                 right = (p.b.transposed ? p.b.columns * (p.sparse ? 2 : 1) : p.b.rows) + p.b.loaded_row;
-  if (p.sparse && (!p.index.data || p.k % 4 || p.first_k % 4)) {
+  if (p.sparse && !p.summed && (!p.index.data || p.k % 4 || p.first_k % 4)) {
     c.report(Kind::parameter, call, at,
              p.index.data ? "a sparse matrix needs a depth of a multiple of 4" : "SetSparseIndex was not called");
     c.stop();
   }
-  if (p.first_k + p.k > left || p.first_k + p.k > right) {
+  if (!p.summed && (p.first_k + p.k > left || p.first_k + p.k > right)) {
     c.report(Kind::parameter, call, at,
              text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows",
                   (long long)(p.first_k + p.k), (long long)left, (long long)right));
@@ -332,6 +479,18 @@ Local matmul_block(const char* call, AscendC::TPosition position, uint64_t bytes
   if (c.launch.checks()) c.memory->at(block.memory).forget(block.offset, block.bytes);
   c.join(Pipe::MTE2, c.snapshot(Pipe::MTE1));  // the block before is taken
   return block;
+}
+
+void matmul_batch(const char* call, Dtype dtype, uint64_t a, uint64_t b, int64_t m, int64_t n, int64_t k, At at) {
+  Core& c = core();
+  const int64_t size = size_of(dtype), deep = up(k, 32 / size) * size;
+  const uint64_t bytes = a * uint64_t(up(m, 16) * deep) + b * uint64_t(up(n, 16) * deep);
+  const uint32_t have = c.launch.sizes.bytes[int(Memory::l1)];
+  if (bytes < have) return;
+  c.report(Kind::local_capacity, call, at,
+           text("the batch has %llu bytes in fractals and L1 has %u: with LayoutMode::NORMAL, batchMode says so",
+                (unsigned long long)bytes, have));
+  c.stop();
 }
 
 void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns, uint8_t* to, int64_t stride, At at) {

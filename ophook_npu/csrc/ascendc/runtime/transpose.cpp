@@ -101,8 +101,8 @@ void transpose_matrix(const char* call, Local dst, Local src, const Local* work,
 
 void transpose_refuse(const char* call, int type, At at) {
   core().report(Kind::parameter, call, at,
-                text("TransposeType %d is not implemented; ConfusionTranspose has TRANSPOSE_ND2ND_ONLY, Transpose "
-                     "TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC and TRANSPOSE_NHWC2NCHW",
+                text("TransposeType %d is not on an Atlas A2 or A3; with a tiling there are 1 to 7, with "
+                     "TransposeParamsExt TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC and TRANSPOSE_NHWC2NCHW",
                      type));
   core().stop();
 }

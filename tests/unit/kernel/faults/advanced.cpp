@@ -80,6 +80,91 @@ void copies_out_rows_of_what_was_never_computed(ARGUMENTS) {
 EXPORT(copies_out_rows_of_what_was_never_computed)
 
 template <bool wrong>
+void a_row_that_is_no_row(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const uint32_t to[] = {kRows, kWidth}, from[] = {wrong ? 2u : 1u, kWidth};
+  Broadcast<float, 2, 0>(r.out.Get<float>(), r.in.Get<float>(), to, from);  // FAULT parameter
+}
+EXPORT(a_row_that_is_no_row)
+
+template <bool wrong>
+void repeats_onto_itself(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const uint32_t to[] = {2, 8}, from[] = {1, 8};
+  Broadcast<float, 2, 0>(wrong ? r.in.Get<float>() : r.out.Get<float>(), r.in.Get<float>(), to, from);  // FAULT parameter
+}
+EXPORT(repeats_onto_itself)
+
+template <bool wrong>
+void takes_columns_off_the_left(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  UnPadTiling t{};
+  t.srcHeight = kRows, t.srcWidth = kWidth;
+  UnPadParams p(wrong ? 2 : 0, 2);
+  UnPad(r.out.Get<float>(), r.in.Get<float>(), p, t);  // FAULT parameter
+}
+EXPORT(takes_columns_off_the_left)
+
+template <bool wrong>
+void a_pad_beyond_the_block(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  PadTiling t{};
+  t.srcHeight = 8, t.srcWidth = t.srcOriWidth = 12;
+  PadParams p(0, wrong ? 5 : 4, 1);
+  Pad(r.out.Get<float>(), r.in.Get<float>(), p, t);  // FAULT parameter
+}
+EXPORT(a_pad_beyond_the_block)
+
+template <bool wrong>
+void a_mask_whose_rows_end_within_a_block(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  Duplicate(r.extra.Get<int32_t>(), 1, kCount);
+  SelectWithBytesMaskShapeInfo info;
+  info.firstAxis = 8, info.srcLastAxis = 16, info.maskLastAxis = wrong ? 24 : 32;
+  Select(r.out.Get<float>(), r.in.Get<float>(), 1.0f, r.extra.Get<int32_t>(), r.work.Get<uint8_t>(), info);  // FAULT parameter
+}
+EXPORT(a_mask_whose_rows_end_within_a_block)
+
+template <bool wrong>
+void keeps_none(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  Duplicate(r.extra.Get<int32_t>(), 1, kCount);
+  DropOutShapeInfo info;
+  info.firstAxis = 1, info.srcLastAxis = info.maskLastAxis = kWidth;
+  DropOut(r.out.Get<float>(), r.in.Get<float>(), r.extra.Get<uint8_t>(), r.work.Get<uint8_t>(), wrong ? 0.0f : 0.5f, info);  // FAULT parameter
+}
+EXPORT(keeps_none)
+
+template <bool wrong>
+void steps_down(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  Arange(r.out.Get<float>(), 0.0f, wrong ? -1.0f : 1.0f, int32_t(kWidth));  // FAULT parameter
+}
+EXPORT(steps_down)
+
+constexpr TransDataConfig kToBlocks{DataFormat::NCDHW, DataFormat::NDC1HWC0};
+
+template <bool wrong>
+void orders_onto_itself(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  const auto from = MakeLayout(MakeShape(1, 16, 1, 4, 4), MakeStride());
+  const auto to = MakeLayout(MakeShape(1, 1, 1, 4, 4, 16), MakeStride());
+  TransDataParams<decltype(from), decltype(to)> p{from, to};
+  LocalTensor<half> source = r.in.Get<half>(), other = r.out.Get<half>();
+  if (wrong) other = source[16];
+  TransData<kToBlocks>(other, source, p);  // FAULT parameter
+}
+EXPORT(orders_onto_itself)
+
+template <bool wrong>
 void transposes_onto_itself(ARGUMENTS) {
   fill(x, z);
   Rows r(x);

@@ -462,8 +462,7 @@ inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inn
   return true;
 }
 
-// Of two dimensions for TRANSPOSE_ND2ND_ONLY, and of four (B, N, S, H) for TRANSPOSE_NZ2ND_0213 and
-// TRANSPOSE_NZ2NZ_0213; the kernel refuses the others by name.
+// Of two dimensions for TRANSPOSE_ND2ND_ONLY, and of four (B, N, S, H / N) for the others.
 #define OPHOOK_TRANSPOSE(name)                                                                                        \
   inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, uint32_t& most, uint32_t& least) { \
     most = host_details::whole(shape), least = host_details::line(shape);                                             \
@@ -478,6 +477,11 @@ inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inn
 OPHOOK_TRANSPOSE(Transpose)
 OPHOOK_TRANSPOSE(ConfusionTranspose)
 #undef OPHOOK_TRANSPOSE
+OPHOOK_TILED(ConfusionTransposeTiling)
+inline void GetConfusionTransposeOnlyTilingInfo(const ge::Shape& shape, uint32_t, uint32_t, Tiling& tiling) {
+  OPHOOK_SET(param0, uint32_t(shape.GetDim(0)))
+  OPHOOK_SET(param1, uint32_t(shape.GetDim(1)))
+}
 inline bool GetTransDataMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& src,
                                       const ge::Shape& dst, const TensorDataType, const TransDataConfig&,
                                       uint32_t& most, uint32_t& least) {
@@ -537,6 +541,30 @@ inline void GetSelectMaxMinTmpSize(const ge::Shape& src0, const ge::Shape& src1,
                                    const uint32_t, const bool, uint32_t& most, uint32_t& least) {
   host_details::both(src0.GetShapeSize() > src1.GetShapeSize() ? src0 : src1, most, least);
 }
+inline uint32_t GetSelectMaxTmpSize(const ge::Shape& src0, const ge::Shape& src1, const uint32_t size,
+                                    const ge::Shape& mask, const uint32_t mask_size, const bool reuse) {
+  uint32_t most, least;
+  return GetSelectMaxMinTmpSize(src0, src1, size, mask, mask_size, reuse, most, least), most;
+}
+inline uint32_t GetSelectMinTmpSize(const ge::Shape& src0, const ge::Shape& src1, const uint32_t size,
+                                    const ge::Shape& mask, const uint32_t mask_size, const bool reuse) {
+  uint32_t most, least;
+  return GetSelectMaxMinTmpSize(src0, src1, size, mask, mask_size, reuse, most, least), least;
+}
+// Their older names.
+inline void GetSelectWithBytesMaskMaxMinTmpSize(const ge::Shape& src0, const ge::Shape& src1, const uint32_t size,
+                                                const ge::Shape& mask, const uint32_t mask_size, const bool reuse,
+                                                uint32_t& most, uint32_t& least) {
+  GetSelectMaxMinTmpSize(src0, src1, size, mask, mask_size, reuse, most, least);
+}
+inline uint32_t GetSelectWithBytesMaskMaxTmpSize(const ge::Shape& src0, const ge::Shape& src1, const uint32_t size,
+                                                 const ge::Shape& mask, const uint32_t mask_size, const bool reuse) {
+  return GetSelectMaxTmpSize(src0, src1, size, mask, mask_size, reuse);
+}
+inline uint32_t GetSelectWithBytesMaskMinTmpSize(const ge::Shape& src0, const ge::Shape& src1, const uint32_t size,
+                                                 const ge::Shape& mask, const uint32_t mask_size, const bool reuse) {
+  return GetSelectMinTmpSize(src0, src1, size, mask, mask_size, reuse);
+}
 inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape&, const ge::Shape& to,
                                       uint32_t, const bool, uint32_t& most, uint32_t& least) {
   host_details::both(to, most, least);
@@ -555,6 +583,7 @@ inline void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint3
   host_details::both(shape, most, least);
 }
 inline void GetArangeMaxMinTmpSize(uint32_t& most, uint32_t& least) { most = least = 0; }
+inline void GetArithProgressionMaxMinTmpSize(uint32_t& most, uint32_t& least) { most = least = 0; }  // its older name
 // Concat gives its source as it is; Sort has pairs of 8 bytes, twice.
 inline uint32_t GetConcatTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t count, const uint32_t) {
   return host_details::up32(uint64_t(count) * 8);

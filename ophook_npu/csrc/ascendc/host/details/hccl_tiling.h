@@ -1,6 +1,7 @@
 // Mc2CcTilingConfig: what a tiling function says of the tasks that its kernel's Hccl objects prepare.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -107,6 +108,9 @@ class Mc2CcTilingConfig {
     const bool a3 = infos->soc.begins("Ascend910_93"), newer = soc == SocVersion::ASCEND950;
     for (const Command& one : kCommands) {
       if (one.command != told_.command) continue;
+      if (a3 && one.command == HCCL_CMD_BATCH_WRITE && std::max<uint32_t>(told_.blocks, 1) * told_.queues > 40)
+        return refuse("SetCommBlockNum(" + std::to_string(told_.blocks) + ") and SetQueueNum(" +
+                      std::to_string(told_.queues) + "); allowed: up to 40 queues in all");
       if (!(a3 ? one.on_a3 : newer ? one.on_950 : one.on_a2)) break;
       const std::string algorithm(told_.algorithm, strnlen(told_.algorithm, sizeof told_.algorithm));
       if (a3 && algorithm.rfind(one.algorithm, 0))

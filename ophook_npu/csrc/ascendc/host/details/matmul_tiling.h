@@ -55,7 +55,7 @@ enum class DataType {
   DT_MAX = 42,
 };
 enum class MatrixTraverse : int32_t { NOSET = 0, FIRSTM = 1, FIRSTN = 2 };
-enum class MatrixMadType : int32_t { NORMAL = 0, HF32 = 1 };
+enum class MatrixMadType : int32_t { NORMAL = 0, HF32 = 1, MXMODE = 2 };
 enum class DequantType : int32_t { SCALAR = 0, TENSOR = 1 };
 enum class ScheduleType : int32_t { INNER_PRODUCT = 0, OUTER_PRODUCT = 1, N_BUFFER_33 = 2 };
 struct MatmulConfigParams {
@@ -69,6 +69,12 @@ struct MatmulConfigParams {
       : mmConfigType(type), enableL1CacheUB(cache), scheduleType(schedule), traverse(order), enVecND2NZ(vector) {}
 };
 
+// What a tiling needs to know of the processor, for programs that have no PlatformAscendC.
+struct PlatformInfo {
+  platform_ascendc::SocVersion socVersion;
+  uint64_t l1Size = 0, l0CSize = 0, ubSize = 0, l0ASize = 0, l0BSize = 0;
+};
+
 class MatmulApiTilingBase {
  public:
   bool EnableL1BankConflictOptimise() const { return false; }  // L1 has no banks here
@@ -80,6 +86,8 @@ class MatmulApiTilingBase {
     platform.GetCoreMemSize(CoreMemType::L0_B, l0b_);
     platform.GetCoreMemSize(CoreMemType::L0_C, l0c_);
   }
+  explicit MatmulApiTilingBase(const PlatformInfo& platform)
+      : l1_(platform.l1Size), l0a_(platform.l0ASize), l0b_(platform.l0BSize), l0c_(platform.l0CSize) {}
   virtual ~MatmulApiTilingBase() = default;
 
   int32_t SetAType(TPosition where, CubeFormat format, DataType type, bool transposed = false) {
@@ -92,6 +100,9 @@ class MatmulApiTilingBase {
   int32_t SetBiasType(TPosition, CubeFormat format, DataType type) { return bias_ = Side(format, type), 0; }
   int32_t SetDequantType(DequantType) { return 0; }
   virtual int32_t SetShape(int32_t m, int32_t n, int32_t k) { return single_m_ = m, single_n_ = n, single_k_ = k, 0; }
+  int32_t SetSingleShape(int32_t singleMIn = -1, int32_t singleNIn = -1, int32_t singleKIn = -1) {
+    return single_m_ = singleMIn, single_n_ = singleNIn, single_k_ = singleKIn, 0;
+  }
   int32_t SetOrgShape(int32_t m, int32_t n, int32_t k) { return SetOrgShape(m, n, k, k); }
   int32_t SetOrgShape(int32_t m, int32_t n, int32_t ka, int32_t kb) { return m_ = m, n_ = n, ka_ = ka, kb_ = kb, 0; }
   int32_t SetBias(bool bias) { return has_bias_ = bias, 0; }
@@ -105,11 +116,12 @@ class MatmulApiTilingBase {
     return 0;
   }
   int32_t SetTraverse(MatrixTraverse order) { return order_ = order == MatrixTraverse::FIRSTN ? 1 : 0, 0; }
-  int32_t SetMadType(MatrixMadType) { return 0; }
+  int32_t SetMadType(MatrixMadType type) { return type == MatrixMadType::MXMODE ? -1 : 0; }  // of Ascend 950
   int32_t SetSparse(bool = false) { return 0; }  // the sizes are those of a B that is whole
   // How the kernel loads: 0 is the Norm template, 1 MDL.
-  void SetMatmulConfigParams(int32_t = 1, bool = false, ScheduleType = ScheduleType::INNER_PRODUCT,
+  void SetMatmulConfigParams(int32_t = 1, bool = false, ScheduleType schedule = ScheduleType::INNER_PRODUCT,
                              MatrixTraverse order = MatrixTraverse::NOSET, bool = false) {
+    nine_blocks_ = schedule == ScheduleType::N_BUFFER_33;
     if (order != MatrixTraverse::NOSET) SetTraverse(order);
   }
   void SetMatmulConfigParams(const MatmulConfigParams& p) {
@@ -150,7 +162,13 @@ class MatmulApiTilingBase {
     bool transposed;
   };
   static int32_t up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
-  virtual int64_t deal() { return single_m_ > 0 && single_n_ > 0 && single_k_ > 0 ? (used_ = 1, 0) : -1; }
+  // What was given as -1 is the whole matrix's.
+  virtual int64_t deal() {
+    if (single_m_ == -1) single_m_ = m_;
+    if (single_n_ == -1) single_n_ = n_;
+    if (single_k_ == -1) single_k_ = std::min(ka_, kb_);
+    return single_m_ > 0 && single_n_ > 0 && single_k_ > 0 ? (used_ = 1, 0) : -1;
+  }
 
   int64_t solve(::TCubeTiling& t) {
     const bool pairs = a_.type == DataType::DT_INT4;  // two elements in a byte
@@ -158,6 +176,8 @@ class MatmulApiTilingBase {
     if (size != 1 && size != 2 && size != 4) return -1;
     if (m_ <= 0 || n_ <= 0 || ka_ <= 0 || kb_ <= 0 || deal()) return -1;
     const int32_t c0 = 32 / size * packed;
+    // A block that is turned on its way to L0 is as deep as a fractal is wide.
+    const int32_t deep_to = a_.transposed || !b_.transposed ? std::max(c0, 16) : c0;
     // A tile of C fills at most L0C; two tiles of A and of B fit their memories.
     auto limit = [](int32_t value, int32_t most, int32_t to) {
       return most > 0 ? std::min(value, std::max(most / to * to, to)) : value;
@@ -167,22 +187,28 @@ class MatmulApiTilingBase {
     if (fixed_n_ <= 0) base_n_ = limit(std::min(base_n_, 256), most_n_, 16);
     const uint64_t rows = uint64_t(std::max(base_m_, base_n_)) * uint64_t(size);
     base_k_ = fixed_k_ > 0 ? fixed_k_
-                           : std::min(up(single_k_, c0), int32_t(std::min(l0a_, l0b_) / 2 / rows) * packed / c0 * c0);
-    if (fixed_k_ <= 0) base_k_ = limit(base_k_, most_k_, c0);
-    if (base_m_ <= 0 || base_n_ <= 0 || base_k_ <= 0 || base_m_ % 16 || base_n_ % 16 || base_k_ % c0) return -1;
+                           : std::min(up(single_k_, deep_to),
+                                      int32_t(std::min(l0a_, l0b_) / 2 / rows) * packed / deep_to * deep_to);
+    if (fixed_k_ <= 0) base_k_ = limit(base_k_, most_k_, deep_to);
+    if (base_m_ <= 0 || base_n_ <= 0 || base_k_ <= 0 || base_m_ % 16 || base_n_ % 16 || base_k_ % deep_to) return -1;
+    if (base_m_ > up(single_m_, 16) || base_n_ > up(single_n_, std::max(c0, 16))) return -1;
     const uint64_t deep_bytes = uint64_t(base_k_) * uint64_t(size) / uint64_t(packed);
     const uint64_t left = uint64_t(base_m_) * deep_bytes, right = uint64_t(base_n_) * deep_bytes;
     if (left > l0a_ || right > l0b_ || uint64_t(base_m_) * uint64_t(base_n_) * 4 > l0c_ || left + right > l1_)
       return -1;
     const int32_t deep = (single_k_ + base_k_ - 1) / base_k_,
                   held = int32_t(std::min<uint64_t>(l1_ / 2 / (left + right), 4));
-    const int32_t step = std::max(1, std::min(deep, held));
+    const int32_t step = nine_blocks_ ? deep : std::max(1, std::min(deep, held));
     const int32_t both = 2 * step * (left + right) <= l1_ ? 2 : 1;
+    // NBuffer33: up to three by three blocks of A stay, and B's come three at a time.
+    const int32_t down = nine_blocks_ ? std::min(3, (single_m_ + base_m_ - 1) / base_m_) : 1;
+    if (nine_blocks_ && (deep > 3 || uint64_t(down * step) * left + uint64_t(both * step) * right > l1_)) return -1;
     t = {};
     t.usedCoreNum = used_, t.M = m_, t.N = n_, t.Ka = ka_, t.Kb = kb_;
     t.singleCoreM = single_m_, t.singleCoreN = single_n_, t.singleCoreK = single_k_;
     t.baseM = base_m_, t.baseN = base_n_, t.baseK = base_k_;
     t.depthA1 = t.depthB1 = both * step, t.stepM = t.stepN = 1, t.stepKa = t.stepKb = step;
+    if (nine_blocks_) t.stepM = down, t.depthA1 = down * step;
     t.isBias = has_bias_, t.iterateOrder = order_;
     t.transLength = int32_t(std::max({left, right, uint64_t(base_m_) * uint64_t(base_n_) * 4}));
     t.shareL1Size = int32_t(both * step * (left + right)), t.shareL0CSize = base_m_ * base_n_ * 4;
@@ -207,7 +233,7 @@ class MatmulApiTilingBase {
   int32_t most_m_ = -1, most_n_ = -1, most_k_ = -1;
   int32_t fixed_m_ = -1, fixed_n_ = -1, fixed_k_ = -1, base_m_ = 0, base_n_ = 0, base_k_ = 0;
   int32_t used_ = 1, order_ = 0;
-  bool has_bias_ = false;
+  bool has_bias_ = false, nine_blocks_ = false;
   bool whole_m_ = false, whole_n_ = false;  // the cores do not share the rows or columns of a matrix in TSCM
   uint64_t l1_ = 512 * 1024, l0a_ = 64 * 1024, l0b_ = 64 * 1024, l0c_ = 128 * 1024;
 };
@@ -219,6 +245,10 @@ class MatmulApiTiling : public MatmulApiTilingBase {
 class BatchMatmulTiling : public MatmulApiTilingBase {
  public:
   using MatmulApiTilingBase::MatmulApiTilingBase;
+  // One core has the batch.
+  int32_t GetCoreNum(int32_t& dim, int32_t& mDim, int32_t& nDim, int32_t& batchCoreM, int32_t& batchCoreN) const {
+    return dim = used_, mDim = nDim = batchCoreM = batchCoreN = 1, 0;
+  }
 };
 
 class MultiCoreMatmulTiling : public MatmulApiTilingBase {
@@ -229,15 +259,15 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
   // The cores share K as well, and add what each gets.
   void EnableMultiCoreSplitK(bool flag) { split_k_ = flag; }
   void SetSplitK(bool flag) { EnableMultiCoreSplitK(flag); }  // its older name
-  int32_t SetSingleRange(int32_t most_m = -1, int32_t most_n = -1, int32_t = -1, int32_t = -1, int32_t = -1,
-                         int32_t = -1) {
-    return range_m_ = most_m, range_n_ = most_n, 0;
+  int32_t SetSingleRange(int32_t maxM = -1, int32_t maxN = -1, int32_t maxK = -1, int32_t minM = -1, int32_t minN = -1,
+                         int32_t minK = -1) {
+    return range_m_ = maxM, range_n_ = maxN, range_k_ = maxK, least_m_ = minM, least_n_ = minN, least_k_ = minK, 0;
   }
-  int32_t SetAlignSplit(int32_t m, int32_t n, int32_t) {
-    return align_m_ = std::max(m, 1), align_n_ = std::max(n, 1), 0;
+  int32_t SetAlignSplit(int32_t m, int32_t n, int32_t k) {
+    return align_m_ = std::max(m, 1), align_n_ = std::max(n, 1), align_k_ = std::max(k, 1), 0;
   }
-  int32_t SetSingleShape(int32_t m, int32_t n, int32_t k) {
-    return wanted_ = true, MatmulApiTilingBase::SetShape(m, n, k);
+  int32_t SetSingleShape(int32_t m = -1, int32_t n = -1, int32_t k = -1) {
+    return wanted_ = m > 0 || n > 0, wanted_k_ = k, MatmulApiTilingBase::SetSingleShape(m, n, k);
   }
   int32_t GetSingleShape(int32_t& m, int32_t& n, int32_t& k) const {
     return m = single_m_, n = single_n_, k = single_k_, 0;
@@ -253,7 +283,9 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
                   k = shape_k_ > 0 ? shape_k_ : std::min(ka_, kb_);
     if (m <= 0 || n <= 0 || k <= 0 || dim_ <= 0) return -1;
     auto pieces = [](int32_t whole, int32_t piece) { return (whole + piece - 1) / piece; };
-    if (single_m_ > 0 && single_n_ > 0 && wanted_) {
+    if (wanted_) {
+      if (single_m_ <= 0) single_m_ = m;
+      if (single_n_ <= 0) single_n_ = n;
       m_dim_ = pieces(m, single_m_), n_dim_ = pieces(n, single_n_);
     } else {
       int64_t least = INT64_MAX, reads = INT64_MAX;
@@ -264,6 +296,7 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
                         columns = std::min(n, up(up(up(pieces(n, j), 16), align_n_), std::max(fixed_n_, 1)));
           if ((whole_m_ && i > 1) || (whole_n_ && j > 1)) continue;
           if ((range_m_ > 0 && rows > range_m_) || (range_n_ > 0 && columns > range_n_)) continue;
+          if (rows < std::min(m, least_m_) || columns < std::min(n, least_n_)) continue;
           // With a fixed baseN the fewest whole tiles across: kernels that choose it step down the rows of one tile's
           // width.
           const bool tiles = fixed_n_ > 0 && columns % fixed_n_ == 0;
@@ -279,17 +312,22 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
       single_k_ = k;
     }
     if (single_k_ <= 0) single_k_ = k;
+    if (wanted_k_ > 0) single_k_ = wanted_k_;
+    if (single_m_ <= 0 || (range_k_ > 0 && !split_k_ && single_k_ > range_k_)) return -1;
     used_ = m_dim_ * n_dim_;
     if (split_k_ && !wanted_ && used_ * 2 <= dim_) {
-      single_k_ = std::min(k, up(pieces(k, dim_ / used_), 16));
+      const int32_t part = std::max(up(pieces(k, dim_ / used_), std::max(align_k_, 16)), least_k_);
+      single_k_ = std::min(k, range_k_ > 0 ? std::min(part, std::max(range_k_ / 16 * 16, 16)) : part);
       used_ *= pieces(k, single_k_);
     }
     return used_ <= dim_ ? 0 : -1;
   }
   int32_t dim_ = 1, shape_m_ = 0, shape_n_ = 0, shape_k_ = 0, m_dim_ = 1, n_dim_ = 1;
-  int32_t range_m_ = -1, range_n_ = -1, align_m_ = 1, align_n_ = 1;
+  int32_t range_m_ = -1, range_n_ = -1, range_k_ = -1, least_m_ = -1, least_n_ = -1, least_k_ = -1;
+  int32_t align_m_ = 1, align_n_ = 1, align_k_ = 1;
   bool split_k_ = false;
   bool wanted_ = false;  // SetSingleShape says the split
+  int32_t wanted_k_ = -1;
 };
 
 struct SysTilingTempBufSize {

@@ -45,6 +45,7 @@ struct MatmulConfig {
   uint32_t sharedCO1BufferSize = 64 * 1024;
   bool enableL1BankConflictOptimise = false;
   BatchOutMode bmmOutMode = BatchOutMode::SINGLE_BATCH;
+  bool enableRelu = false;
 };
 
 __aicore__ constexpr MatmulConfig GetNormalConfig(const bool intrinsicsLimit = false, const bool batchLoop = false,
@@ -214,16 +215,21 @@ struct MatmulCallBackFunc {
 namespace Impl::Detail {
 template <const auto& config, typename...>
 struct MatmulPolicy {
+  static constexpr bool nine_blocks = false, triangle = false;
   static constexpr bool wanted(int, int) { return true; }
 };
 template <const auto& config, typename...>
-struct NBuffer33MatmulPolicy : MatmulPolicy<config> {};  // how A is loaded
+struct NBuffer33MatmulPolicy : MatmulPolicy<config> {  // how A is loaded
+  static constexpr bool nine_blocks = true;
+};
 template <const auto& config, typename...>
 struct TrianUpperMatmulPolicy {
+  static constexpr bool nine_blocks = false, triangle = true;
   static constexpr bool wanted(int row, int column) { return row <= column; }
 };
 template <const auto& config, typename...>
 struct TrianLowerMatmulPolicy {
+  static constexpr bool nine_blocks = false, triangle = true;
   static constexpr bool wanted(int row, int column) { return row >= column; }
 };
 }  // namespace Impl::Detail
@@ -237,6 +243,18 @@ template <class A>
 struct ElementOf<A, std::void_t<typename A::T>> {
   using T = typename A::T;
 };
+}  // namespace matmul_details
+// Which types go together on an Atlas A2 or A3: results of a matrix's type, and biases.
+namespace matmul_details {
+template <typename T, typename... Any>
+constexpr bool is_any = (std::is_same_v<T, Any> || ...);
+template <typename T, typename C>
+constexpr bool has_result = is_any<T, half, bfloat16_t> ? is_any<C, float, half, bfloat16_t, int8_t>
+                            : is_any<T, float>          ? is_any<C, float, half, bfloat16_t>
+                            : is_any<T, int8_t>         ? is_any<C, int32_t, half, int8_t>
+                                                        : is_any<T, int4b_t> && is_any<C, int32_t, half>;
+template <typename T, typename Bias>
+constexpr bool has_bias = is_any<T, int8_t, int4b_t> ? is_any<Bias, int32_t> : is_any<Bias, float, half>;
 }  // namespace matmul_details
 // Of a MatmulType or of its elements' type.
 template <class A>

@@ -83,6 +83,10 @@ enum class TransposeType : uint8_t {
   TRANSPOSE_ND2ND_B16,
   TRANSPOSE_NCHW2NHWC,
   TRANSPOSE_NHWC2NCHW,
+  TRANSPOSE_ND2ND_021,  // these of Ascend 950
+  TRANSPOSE_ND2ND_102,
+  TRANSPOSE_ND2ND_210,
+  TRANSPOSE_ND2NZ_WITH_INTLV,
 };
 struct TransposeParamsExt {
   TransposeParamsExt() = default;
@@ -113,34 +117,58 @@ __aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>
   }
 }
 namespace transpose_details {
-// (B, N, S, H) in fractals becomes (B, S, N, H), in rows or in fractals again.
+// What TransposeType says of fractals: (B, N, S, H / N) becomes (B, S, N, H / N), and a last dimension is split into N
+// parts or made of them.
 template <typename T>
-void swap_middle(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work,
-                 bool to_fractals, const ConfusionTransposeTiling& t, ophook::rt::At at) {
+void fractals(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work,
+              TransposeType type, const ConfusionTransposeTiling& t, ophook::rt::At at) {
   ophook::rt::needs_tiling(call, t.param0 && t.param1 && t.param2 && t.param3, at);
   const uint64_t b = t.param0, n = t.param1, s = t.param2, h = t.param3, all = b * n * s * h;
-  if (s % 16 || h % 16 || (to_fractals && n % 16))
-    return ophook::rt::refuse(call, "the dimensions of fractals are multiples of 16", at);
+  const bool turns = type <= TransposeType::TRANSPOSE_NZ2NZ_0213, turned = type == TransposeType::TRANSPOSE_NZ2NZ_0213;
+  if (s % 16 || h % 16 || (turned && n % 16))
+    return ophook::rt::refuse(call,
+                              turns ? "the dimensions of fractals are multiples of 16"
+                                    : "S and H / N of other sizes than multiples of 16 are not implemented",
+                              at);
   if (!ophook::rt::whole(call, {whole_details::part(dst, all, "the destination")},
                          {whole_details::part(src, all, "the source")}, work, at))
     return;
+  // Of matrices of `rows` by `columns`.
+  auto in_nz = [](uint64_t matrix, uint64_t row, uint64_t column, uint64_t rows, uint64_t columns) {
+    return matrix * rows * columns + (column / 16 * rows + row) * 16 + column % 16;
+  };
+  auto in_nd = [](uint64_t matrix, uint64_t row, uint64_t column, uint64_t rows, uint64_t columns) {
+    return (matrix * rows + row) * columns + column;
+  };
   for (uint64_t i = 0; i < b; ++i)
     for (uint64_t j = 0; j < n; ++j)
       for (uint64_t k = 0; k < s; ++k)
         for (uint64_t l = 0; l < h; ++l) {
-          const uint64_t from = ((i * n + j) * (h / 16) + l / 16) * s * 16 + k * 16 + l % 16;
-          const uint64_t to = to_fractals ? ((i * s + k) * (h / 16) + l / 16) * n * 16 + j * 16 + l % 16
-                                          : ((i * s + k) * n + j) * h + l;
+          const uint64_t parts = in_nz(i * n + j, k, l, s, h), whole = in_nz(i, k, j * h + l, s, n * h);
+          uint64_t from = parts, to = whole;
+          switch (type) {
+            case TransposeType::TRANSPOSE_NZ2ND_0213: to = in_nd(i * s + k, j, l, n, h); break;
+            case TransposeType::TRANSPOSE_NZ2NZ_0213: to = in_nz(i * s + k, j, l, n, h); break;
+            case TransposeType::TRANSPOSE_NZ2NZ_012_WITH_N: from = whole, to = parts; break;
+            case TransposeType::TRANSPOSE_NZ2ND_012_WITH_N: from = whole, to = in_nd(i * n + j, k, l, s, h); break;
+            case TransposeType::TRANSPOSE_NZ2ND_012_WITHOUT_N: to = in_nd(i, k, j * h + l, s, n * h); break;
+            default: break;  // TRANSPOSE_NZ2NZ_012_WITHOUT_N
+          }
           whole_details::data(dst)[to] = whole_details::data(src)[from];
         }
 }
 template <typename T>
 void by_type(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work,
              TransposeType type, const ConfusionTransposeTiling& t, ophook::rt::At at) {
-  if (type == TransposeType::TRANSPOSE_ND2ND_ONLY)
+  static_assert(whole_details::one_of<T, int16_t, uint16_t, half, int32_t, uint32_t, float>,
+                "Transpose: int16_t, uint16_t, half, int32_t, uint32_t, float");
+  if (type == TransposeType::TRANSPOSE_ND2ND_ONLY) {
+    if (t.param0 % 16 || t.param1 % 16)
+      return ophook::rt::refuse(call, "H and W of TRANSPOSE_ND2ND_ONLY are multiples of 16", at);
     return ophook::rt::transpose_matrix(call, dst.view(), src.view(), work, 1, t.param0, t.param1, at);
-  if (type == TransposeType::TRANSPOSE_NZ2ND_0213 || type == TransposeType::TRANSPOSE_NZ2NZ_0213)
-    return swap_middle(call, dst, src, work, type == TransposeType::TRANSPOSE_NZ2NZ_0213, t, at);
+  }
+  if (type >= TransposeType::TRANSPOSE_NZ2ND_0213 && type <= TransposeType::TRANSPOSE_NZ2NZ_012_WITHOUT_N)
+    return fractals(call, dst, src, work, type, t, at);
   ophook::rt::transpose_refuse(call, int(type), at);
 }
 }  // namespace transpose_details
@@ -198,6 +226,9 @@ void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const opho
   const Cube5 s{uint64_t(std::get<0>(shape)), uint64_t(std::get<1>(shape)), uint64_t(std::get<2>(shape)),
                 uint64_t(std::get<3>(shape)), uint64_t(std::get<4>(shape))};
   const uint64_t size = size_in(to, s);
+  const ophook::rt::Local there = dst.view(), here = src.view();
+  if (there.offset < here.offset + size_in(from, s) * 2 && here.offset < there.offset + size * 2)
+    return ophook::rt::refuse("TransData", "source and destination overlap", at);
   if (!ophook::rt::whole("TransData", {whole_details::part(dst, size, "the destination")},
                          {whole_details::part(src, back ? size_in(from, s) : 0, "the source")}, work, at))
     return;

@@ -75,6 +75,8 @@ Part part(const LocalTensor<T>& tensor, uint64_t count, const char* role) {
 }
 template <typename T>
 constexpr bool real = std::is_same_v<T, half> || std::is_same_v<T, float>;
+template <typename T, typename... Any>
+constexpr bool one_of = (std::is_same_v<T, Any> || ...);
 template <typename T>
 std::vector<float> values(const LocalTensor<T>& tensor, uint64_t count) {  // a copy: the destination may be the tensor
   std::vector<float> out(count);
@@ -205,6 +207,9 @@ __aicore__ inline void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& sr
 template <typename T>
 __aicore__ inline void Arange(const LocalTensor<T>& dst, const T first, const T difference, const int32_t count,
                               OPHOOK_AT) {
+  static_assert(whole_details::one_of<T, int16_t, half, int32_t, float>, "Arange: int16_t, half, int32_t, float");
+  if (count <= 0 || difference < T(0))
+    return ophook::rt::refuse("Arange", "count is above 0, and diffValue is not negative", at);
   ArithProgression(dst, first, difference, count, at);
 }
 
@@ -219,6 +224,8 @@ void drop_out(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalT
               const float keepProb, const DropOutShapeInfo& info, At at) {
   OPHOOK_REAL("DropOut");
   static_assert(dropOutMode <= 4, "DropOut: dropOutMode is 0 to 4");
+  if (!(keepProb > 0 && keepProb <= 1) || !info.maskLastAxis)
+    return ophook::rt::refuse("DropOut", "keepProb is above 0 and up to 1, maskLastAxis above 0", at);
   const bool bits = dropOutMode ? dropOutMode >= 3 : info.maskLastAxis < info.srcLastAxis;
   const uint64_t all = uint64_t(info.firstAxis) * info.srcLastAxis, line = info.maskLastAxis;
   if (!ophook::rt::whole("DropOut", {part(dst, all, "the destination")},
@@ -256,6 +263,16 @@ template <typename T, typename U>
 void select_bytes(const LocalTensor<T>& dst, const LocalTensor<T>& src, T scalar, bool scalar_first,
                   const LocalTensor<U>& mask, const LocalTensor<uint8_t>& tmp, const SelectWithBytesMaskShapeInfo& info,
                   At at) {
+  OPHOOK_REAL("Select");
+  static_assert(one_of<U, bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t>,
+                "Select: the mask is bool, int8_t, uint8_t, int16_t, uint16_t, int32_t or uint32_t");
+  if (info.srcLastAxis * sizeof(T) % 32 || info.maskLastAxis * sizeof(U) % 32 || info.maskLastAxis % 16 ||
+      info.maskLastAxis < info.srcLastAxis)
+    return ophook::rt::refuse(
+        "Select",
+        "rows of the source and of the mask are multiples of 32 bytes, and of the mask as long as "
+        "the source's and multiples of 16 elements",
+        at);
   const uint64_t all = uint64_t(info.firstAxis) * info.srcLastAxis;
   const auto work = tmp.view();
   if (!ophook::rt::whole(
@@ -302,13 +319,21 @@ struct UnPadParams {
 };
 namespace whole_details {
 template <typename T>
+constexpr bool padded = one_of<T, int16_t, uint16_t, half, int32_t, uint32_t, float>;
+template <typename T>
 void pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p, const Local* work,
          const PadTiling& t, At at) {
+  static_assert(padded<T>, "Pad: int16_t, uint16_t, half, int32_t, uint32_t, float");
   ophook::rt::needs_tiling("Pad", t.srcHeight && t.srcWidth, at);
   // A width that is whole blocks already has the pad in it.
   const bool inside = t.srcWidth * sizeof(T) % 32 == 0;
   const uint32_t given = inside ? t.srcOriWidth : t.srcWidth,
                  width = inside ? t.srcWidth : t.srcWidth + p.leftPad + p.rightPad;
+  if (inside && (p.leftPad || t.srcOriWidth >= t.srcWidth))
+    return ophook::rt::refuse("Pad",
+                              "a width of whole blocks is padded on the right, in columns that are there already", at);
+  if (width > (t.srcWidth * sizeof(T) + 31) / 32 * 32 / sizeof(T))
+    return ophook::rt::refuse("Pad", "a padded row ends with the block of 32 bytes in which the row does", at);
   const uint64_t from = uint64_t(t.srcHeight) * t.srcWidth, to = uint64_t(t.srcHeight) * width;
   if (!ophook::rt::whole("Pad", {part(dst, to, "the destination")}, {part(src, from, "the source")}, work, at)) return;
   const std::vector<T> all(data(src), data(src) + from);
@@ -321,7 +346,12 @@ void pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& 
 template <typename T>
 void unpad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p, const Local* work,
            const UnPadTiling& t, At at) {
+  static_assert(padded<T>, "UnPad: int16_t, uint16_t, half, int32_t, uint32_t, float");
   ophook::rt::needs_tiling("UnPad", t.srcHeight && t.srcWidth, at);
+  if (t.srcWidth * sizeof(T) % 32) return ophook::rt::refuse("UnPad", "the width is a multiple of 32 bytes", at);
+  if (p.leftPad || !p.rightPad || p.rightPad * sizeof(T) >= 32)
+    return ophook::rt::refuse("UnPad", "leftPad has no effect on a device, and rightPad is above 0 and below 32 bytes",
+                              at);
   const uint32_t width = t.srcWidth - p.leftPad - p.rightPad;
   if (!ophook::rt::whole("UnPad", {part(dst, uint64_t(t.srcHeight) * width, "the destination")},
                          {part(src, uint64_t(t.srcHeight) * t.srcWidth, "the source")}, work, at))
@@ -360,6 +390,20 @@ void broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint3
                const Local* work, At at) {
   static_assert((dim == 1 || dim == 2) && axis >= 0 && axis < dim,
                 "Broadcast: one or two dimensions, and one of them is repeated");
+#if __NPU_ARCH__ == 2201
+  static_assert(one_of<T, int8_t, uint8_t, half, float>, "Broadcast: int8_t, uint8_t, half, float");
+#endif
+  if (from[axis] != 1 && from[axis] != to[axis])
+    return ophook::rt::refuse("Broadcast", "the dimension that is repeated is 1 in the source", at);
+  if (dim == 2 && from[1 - axis] != to[1 - axis])
+    return ophook::rt::refuse("Broadcast", "the other dimension is the same in source and destination", at);
+  const Local there = dst.view(), here = src.view();
+  const uint64_t taken = uint64_t(from[0]) * (dim == 2 ? from[1] : 1) * sizeof(T),
+                 given = uint64_t(to[0]) * (dim == 2 ? to[1] : 1) * sizeof(T);
+  if (there.offset < here.offset + taken && here.offset < there.offset + given)
+    return ophook::rt::refuse("Broadcast", "source and destination overlap", at);
+  if (dim == 2 && axis == 0 && from[1] * sizeof(T) % 32)
+    return ophook::rt::refuse("Broadcast", "rows that are repeated are multiples of 32 bytes", at);
   const uint32_t rows = dim == 2 ? to[0] : 1, columns = to[dim - 1], have_rows = dim == 2 ? from[0] : 1,
                  have = from[dim - 1];
   std::vector<uint32_t> origins(uint64_t(rows) * columns);
@@ -540,11 +584,21 @@ OPHOOK_INTERPOLATION(uint64_t mask, mask >= 64 ? ~uint64_t{0} : (uint64_t{1} << 
                                  : 0)
 #undef OPHOOK_INTERPOLATION
 
+namespace whole_details {
+#if __NPU_ARCH__ == 2201
+template <typename T>
+constexpr bool filled = one_of<T, uint16_t, int16_t, half, uint32_t, int32_t, float>;
+#else
+template <typename T>
+constexpr bool filled = true;
+#endif
+}  // namespace whole_details
 // A core fills its device memory by copies from the vector unit's local memory.
-#define OPHOOK_FILL(name, Taken, ...)                                                                \
-  template <typename T>                                                                              \
-  __aicore__ inline void name(Taken gm, const uint64_t size, const T value __VA_ARGS__, OPHOOK_AT) { \
-    ophook::rt::fill_global(#name, gm.view(), size, sizeof(T), &value, at);                          \
+#define OPHOOK_FILL(name, Taken, ...)                                                                     \
+  template <typename T>                                                                                   \
+  __aicore__ inline void name(Taken gm, const uint64_t size, const T value __VA_ARGS__, OPHOOK_AT) {      \
+    static_assert(whole_details::filled<T>, #name ": uint16_t, int16_t, half, uint32_t, int32_t, float"); \
+    ophook::rt::fill_global(#name, gm.view(), size, sizeof(T), &value, at);                               \
   }
 OPHOOK_FILL(Fill, GlobalTensor<T>&)
 // Older names, which the vendor's examples and operators use; the first takes a part of a tensor, too, and no value.
