@@ -11,6 +11,7 @@ from typing import Any
 import interfaces
 import numpy as np
 import pytest
+import test_ge_descent
 import test_pairs
 import torch
 import torch_npu
@@ -175,6 +176,51 @@ MatrixDeterminant | x | x=real(4, 3, 3)
 AccumulateNV2 | [x, x], N=2 | x=real(4, 6)
 NonMaxSuppressionV6 | b, s, n, t, t | b=real(2, 7, 4), s=real(2, 3, 7), n=int64(3), t=number(0.5)
 ForeachNorm | [x, x], n | x=real(4, 6), n=number(2.0)
+ApplyMomentum | x, x, n, x, n | x=real(4, 6), n=number(0.5)
+ApplyMomentumD | x, x, n, x, n | x=real(4, 6), n=number(0.5)
+ApplyGradientDescent | x, n, x | x=real(4, 6), n=number(0.5)
+ApplyAdadelta | x, x, x, n, n, n, x | x=real(4, 6), n=number(0.5)
+ApplyAdadeltaD | x, x, x, n, n, n, x | x=real(4, 6), n=number(0.5)
+ApplyAdagrad | x, x, n, x | x=real(4, 6), n=number(0.5)
+ApplyAdagradV2 | x, x, n, n, x | x=real(4, 6), n=number(0.5)
+ApplyAdagradV2D | x, x, n, x, epsilon=0.5 | x=real(4, 6), n=number(0.5)
+ApplyAdaMax | x, x, x, n, n, n, n, n, x | x=real(4, 6), n=number(0.5)
+ApplyAdaMaxD | x, x, x, n, n, n, n, n, x | x=real(4, 6), n=number(0.5)
+SGD | x, x, n, x, n, x | x=real(4, 6), n=number(0.5)
+ScatterAdd | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, below=3)
+ScatterSub | x, i, y | x=real(4, 6), y=real(3, 2, 6), i=whole(3, 2, below=3)
+ScatterNdSub | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, 1, below=3)
+ScatterNonAliasingAdd | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, 1, below=3)
+TensorScatterUpdate | x, i, y | x=real(4, 6), y=real(3), i=whole(3, 2, below=3)
+TensorScatterAdd | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, 1, below=3)
+TensorScatterSub | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, 1, below=3)
+TensorScatterMax | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, 1, below=3)
+TensorScatterMin | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, 1, below=3)
+ScatterNd | i, y, n | y=real(3, 6), i=whole(3, 1, below=3), n=int64(4, 6)
+ScatterNdD | i, y, shape=[4, 6] | y=real(3, 6), i=whole(3, 1, below=3)
+InplaceUpdate | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, below=3)
+InplaceAdd | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, below=3)
+InplaceSub | x, i, y | x=real(4, 6), y=real(3, 6), i=whole(3, below=3)
+InplaceUpdateD | x, y, indices=[1, 0, 2] | x=real(4, 6), y=real(3, 6)
+InplaceAddD | x, y, indices=[1, 0, 2] | x=real(4, 6), y=real(3, 6)
+InplaceSubD | x, y, indices=[1, 0, 2] | x=real(4, 6), y=real(3, 6)
+UnsortedSegmentSum | x, i, n | x=real(4, 6, 5), i=whole(4, 6), n=int64(7)
+UnsortedSegmentProd | x, i, n | x=real(4, 6), i=whole(4), n=int64(7)
+UnsortedSegmentMax | x, i, n | x=real(4, 6), i=whole(4), n=int64(7)
+UnsortedSegmentMin | x, i, n | x=real(4, 6), i=whole(4), n=int64(7)
+UnsortedSegmentSumD | x, i.int(), num_segments=7 | x=real(4, 6), i=whole(4)
+UnsortedSegmentProdD | x, i.int(), num_segments=7 | x=real(4, 6), i=whole(4)
+UnsortedSegmentMaxD | x, i.int(), num_segments=7 | x=real(4, 6), i=whole(4)
+UnsortedSegmentMinD | x, i.int(), num_segments=7 | x=real(4, 6), i=whole(4)
+Unique | i | i=whole(9)
+UniqueWithCounts | i, out_idx=3 | i=whole(9)
+UniqueWithPad | i, n | i=whole(9), n=int64(5)
+ListDiff | i, n | i=whole(9), n=int64(1, 2)
+ComputeAccidentalHits | i, n, num_true=2 | i=whole(4, 2), n=int64(1, 2, 3)
+InTopK | x, i, n | x=single(4, 6), i=whole(4), n=int64(2)
+InTopKD | x, i, k=2 | x=single(4, 6), i=whole(4)
+InTopKV2 | x, i, n | x=single(4, 6), i=whole(4), n=int64(2)
+EmbeddingLookup | x, i, n | x=real(4, 6), i=whole(3, 2), n=int64(1)
 StridedSliceGrad | n, b, e, s, x | n=int64(5, 8), b=int64(1, 0), e=int64(5, 6), s=int64(1, 1), x=real(4, 6)
 """.replace("{gates}", _GATES)  # fmt: skip # noqa: E501
 SOURCES = Path(torch_npu.__file__).parent / "dynamo" / "torchair" / "_ge_concrete_graph"
@@ -185,6 +231,7 @@ def calls() -> list[tuple[str, str, str]]:
     """One call or more of each operator: its type, its arguments, its tensors."""
     made = [(one.type, one.inputs, one.tensors) for one in test_pairs.pairs()[0]]
     made += [tuple(part.strip() for part in line.split("|")) for line in CALLS.strip().splitlines()]  # type: ignore[misc]
+    made += test_ge_descent.calls()
     there = {of for of, _, _ in made}
     for of in sorted({*interfaces.types()} - {*interfaces.functions()}):
         ports = interfaces.prototype(of)[0]
