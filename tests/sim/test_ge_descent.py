@@ -246,6 +246,25 @@ def test_a_type_is_its_formula(line: str) -> None:
     torch.testing.assert_close([*got, *given[len(got) : len(expected)]], expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("line", [2, 5, 15, 18, 38], ids=lambda i: FORMULAS.strip().splitlines()[i].partition("(")[0])
+def test_half_types_are_rounded_once(line: int, dtype: torch.dtype) -> None:
+    call, wanted = (part.strip() for part in FORMULAS.strip().splitlines()[line].split(" | "))
+    at = [4, 0, 4]
+    narrow = {"x": real(5, 3), "g": real(5, 3), "m": real(5, 3), "s": real(5, 3).square() + 1, "r": real(3, 3)}
+    narrow = {name: each.to(dtype) for name, each in narrow.items()}
+    common = {**globals(), "i": torch.tensor(at).int(), "at": at}
+    of, _, arguments = call.partition("(")
+    given, named = eval(
+        f"(lambda *a, **k: (a, k))({arguments}", {**common, **narrow, "o": lambda v: one(v, torch.float32)}
+    )
+    expected = eval(wanted, {**common, **{name: each.float() for name, each in narrow.items()}})
+    got = interfaces.graph(of, *given, **named)
+    assert {each.dtype for each in got} == {dtype}
+    tolerance = torch.finfo(dtype).eps
+    torch.testing.assert_close(got, [each.to(dtype) for each in expected[: len(got)]], rtol=tolerance, atol=tolerance)
+
+
 # ---- what does not fit -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("call", "message"),

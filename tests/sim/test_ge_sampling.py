@@ -87,6 +87,47 @@ def test_masks_keep_as_many_as_told() -> None:
     assert flags.dtype == torch.bool and abs(flags.float().mean() - 0.75) < 0.05
 
 
+def test_permutations_and_masks_by_attributes() -> None:
+    (x,) = interfaces.graph("Randperm", n=50, dtype=3)
+    assert x.dtype == torch.int32 and sorted(x.tolist()) == list(range(50)) != x.tolist()
+    (x,) = interfaces.graph("DropOutDoMaskV3D", torch.ones(2, 2), torch.tensor([1, 0, 1, 1]).byte(), keep_prob=0.5)
+    assert x.tolist() == [[2, 0], [2, 2]]
+
+
+ONE, SEVEN = torch.tensor([1]), torch.tensor([7])
+
+
+@pytest.mark.parametrize(
+    ("of", "behind", "attributes", "fits"),
+    [
+        ("StatelessRandomUniformInt", (ONE, SEVEN), {}, lambda x: x.unique().tolist() == [1, 2, 3, 4, 5, 6]),
+        ("StatelessRandomUniformIntV2", (ONE, SEVEN), {}, lambda x: x.unique().tolist() == [1, 2, 3, 4, 5, 6]),
+        ("StatelessTruncatedNormalV2", (), {}, lambda x: x.abs().max() <= 2 and 0.8 < x.std() < 0.95),
+        ("StatelessRandomGammaV2", (torch.full((50,), 4.0),), {}, lambda x: 3.8 < x.mean() < 4.2 and x.min() > 0),
+        ("StatelessRandomPoisson", (SEVEN.float(),), {"dtype": 9}, lambda x: 6.8 < x.double().mean() < 7.2),
+    ],
+)
+def test_seeds_that_are_inputs_give_the_same_again(of: str, behind: Any, attributes: Any, fits: Any) -> None:
+    def made(*seeds: int) -> torch.Tensor:
+        by = (
+            [torch.tensor([one]) for one in (*seeds, 1)]
+            if of.endswith(("IntV2", "NormalV2"))
+            else [torch.tensor(seeds)]
+        )
+        return interfaces.graph(of, SIZES, *by, *behind, **attributes)[0]
+
+    x = made(3, 5)
+    assert list(x.shape) == [40, 50] and fits(x) and torch.equal(x, made(3, 5))
+    assert not torch.equal(x, made(4, 5)) and not torch.equal(x, made(3, 6))
+
+
+def test_classes_by_seeds_that_are_inputs() -> None:
+    logits, seeds = torch.tensor([[1.0, 3.0]]).log(), torch.tensor([3, 5])
+    (x,) = interfaces.graph("StatelessMultinomial", logits, torch.tensor([2000]).int(), seeds, output_dtype=3)
+    assert x.dtype == torch.int32 and abs(x.double().mean() - 0.75) < 0.03
+    assert torch.equal(x, interfaces.graph("StatelessMultinomial", logits, torch.tensor([2000]).int(), seeds)[0].int())
+
+
 @pytest.mark.parametrize("of", ["UniformCandidateSampler", "LogUniformCandidateSampler"])
 def test_candidates_and_how_often_they_are_expected(of: str) -> None:
     truth, many = torch.tensor([[0, 7], [3, 1]]), 1000
@@ -109,6 +150,7 @@ def test_candidates_and_how_often_they_are_expected(of: str) -> None:
         (lambda: drawn("RandomUniform", SIZES, dtype=3), "dtype=3; allowed: 0 (float32), 1 (float16), 11 (float64)"),
         (lambda: drawn("RandomUniformInt", SIZES, SIZES[:1], SIZES[:1]), "no number from 40 on and below 40"),
         (lambda: drawn("RandomGamma", SIZES, SIZES), "input 1 is int64[2]; allowed: float32, float16, float64"),
+        (lambda: interfaces.graph("StatelessRandomPoisson", SIZES, SIZES[:1], SIZES, dtype=0), "has to be two seeds"),
         (lambda: drawn("DropOutGenMaskV4", SIZES, torch.ones(1), dtype=30), "dtype=30 is not simulated"),
         (
             lambda: drawn("UniformCandidateSampler", SIZES[None], num_true=2, num_sampled=9, unique=True, range_max=8),

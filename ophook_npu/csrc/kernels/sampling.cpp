@@ -59,6 +59,14 @@ at::Tensor poisson_samples(at::IntArrayRef sizes, const at::Tensor& rate, const 
   return samples<std::poisson_distribution<int64_t>>(sizes, rate, by);
 }
 
+at::Tensor gamma_samples_of(at::IntArrayRef sizes, const at::Tensor& alpha, const at::Generator& by) {
+  return gamma_samples({}, alpha.expand(sizes), by);
+}
+
+at::Tensor poisson_samples_of(at::IntArrayRef sizes, const at::Tensor& rate, const at::Generator& by) {
+  return poisson_samples({}, rate.expand(sizes), by);
+}
+
 at::Tensor classes_of(const at::Tensor& logits, int64_t samples, const at::Generator& by) {
   return at::multinomial(at::softmax(logits.to(at::kDouble), 1), samples, /*replacement=*/true, by);
 }

@@ -18,6 +18,9 @@ struct TruncatedNormal {
 at::Tensor truncated_normal(at::IntArrayRef sizes, const TruncatedNormal& of, const at::Generator& by);
 // (sizes, those of the parameter): samples for each of its elements.
 at::Tensor gamma_samples(at::IntArrayRef sizes, const at::Tensor& alpha, const at::Generator& by);
+// As many as `sizes` say, of which the parameter is broadcast.
+at::Tensor gamma_samples_of(at::IntArrayRef sizes, const at::Tensor& alpha, const at::Generator& by);
+at::Tensor poisson_samples_of(at::IntArrayRef sizes, const at::Tensor& rate, const at::Generator& by);
 at::Tensor poisson_samples(at::IntArrayRef sizes, const at::Tensor& rate, const at::Generator& by);
 // (b, samples): classes by logarithms of their weights, (b, c); one may come again.
 at::Tensor classes_of(const at::Tensor& logits, int64_t samples, const at::Generator& by);

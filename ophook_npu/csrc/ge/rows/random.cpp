@@ -111,6 +111,37 @@ Results places(const Args& a) {
   return {at, valid};
 }
 
+// Two seeds in one input.
+at::Generator of_seeds(const Args& a, size_t input) {
+  const Dims seeds = a.need(input);
+  return kernels::generator(uint64_t(seeds.at(0)), uint64_t(seeds.at(1)));
+}
+void two_seeds(const Shaper& s, size_t input) {
+  require_type(s, input, {kInt32, kInt64});
+  require_shape(s, input, known({2}), "has to be two seeds");
+}
+void stateless_between_rule(Shaper& s) {
+  const size_t least = s.count() - 2;
+  if (least == 2) two_seeds(s, 1);
+  require_type(s, least, {kInt32, kInt64}), require_same_dtype(s, least, least + 2), one_number(s, least, least + 2);
+  s.out(s.dtype(least), shape_from(s, 0));
+}
+// `shape` is the result's, the parameter is broadcast to it.
+void broadcast_parameter(Shaper& s, int32_t dtype) {
+  two_seeds(s, 1);
+  const Shape out = shape_from(s, 0);
+  if (!may_be(broadcast_shapes(out, s.shape(2), s), out)) throw Refused(s.describe(2) + " is larger than the result");
+  s.out(dtype, out);
+}
+void stateless_gamma_rule(Shaper& s) {
+  require_type(s, 2, {kFloat, kHalf, kDouble});
+  broadcast_parameter(s, s.dtype(2));
+}
+void stateless_poisson_rule(Shaper& s) {
+  require_type(s, 2, {kFloat, kHalf, kDouble, kInt32, kInt64});
+  broadcast_parameter(s, int32_t(s.integer("dtype")));
+}
+
 // ---- drawn by the seeds that are attributes ------------------------------------------------------------------------
 void real_rule(Shaper& s) {
   const auto dtype = int32_t(s.integer("dtype"));
@@ -154,8 +185,19 @@ void poisson_like_rule(Shaper& s) {
 }
 void drawn_classes_rule(Shaper& s) {
   require_type(s, 0, {kFloat, kHalf, kDouble}), require_type(s, 1, {kInt32}), one_number(s, 1, 2);
-  const Matched found = s.match(pattern<"b _, *_ -> b">);
-  s.out(int32_t(s.integer("dtype")), known({found[0], at_or_unknown(s.values(1), 0)}));
+  if (s.count() > 2) two_seeds(s, 2);
+  const Matched found = s.match(pattern<"b _ -> b">);
+  s.out(int32_t(s.integer(s.knows("dtype") ? "dtype" : "output_dtype")),
+        known({found[0], at_or_unknown(s.values(1), 0)}));
+}
+void permutation_of_rule(Shaper& s) {
+  if (s.integer("n") < 0) throw Refused("n=" + std::to_string(s.integer("n")) + "; allowed: 0 or more");
+  s.out(int32_t(s.integer("dtype")), known({s.integer("n")}));
+}
+void dropped_rule(Shaper& s) {
+  require_type(s, 0, {kFloat, kHalf}), require_type(s, 1, {kUint8, kBool});
+  has_parts(s, 1, 0, 1);
+  same(s);
 }
 void kept_bits_rule(Shaper& s) {
   require_type(s, 1, {kFloat, kHalf});
@@ -237,6 +279,22 @@ const Family random_rows = {
   "unique:Bool range_max:Int " SEEDS
     {"UniformCandidateSampler", CANDIDATES, candidates_rule, [](const Args& a) { return candidates(a, false); }},
     {"LogUniformCandidateSampler", CANDIDATES, candidates_rule, [](const Args& a) { return candidates(a, true); }},
+    ROW(Randperm, " -> out | n:Int layout:Int=0 dtype:Type=9", permutation_of_rule,
+        at::randperm(a.integer("n"), kernels::own_generator(), at::kLong)),
+    ROW(StatelessRandomUniformInt, "shape seed minval maxval -> y", stateless_between_rule,
+        kernels::uniform_between(a.need(0), a[2], a[3], of_seeds(a, 1))),
+    ROW(StatelessRandomUniformIntV2, "shape key counter alg minval maxval -> y", stateless_between_rule,
+        kernels::uniform_between(a.need(0), a[4], a[5], stream(a, 1, 2))),
+    ROW(StatelessTruncatedNormalV2, "shape key counter alg -> y | dtype:Type=0", drawn_rule,
+        kernels::truncated_normal(a.need(0), stream(a, 1, 2))),
+    ROW(StatelessRandomGammaV2, "shape seed alpha -> y", stateless_gamma_rule,
+        kernels::gamma_samples_of(a.need(0), a[2], of_seeds(a, 1))),
+    ROW(StatelessRandomPoisson, "shape seed lam -> y | dtype:Type", stateless_poisson_rule,
+        kernels::poisson_samples_of(a.need(0), a[2], of_seeds(a, 1))),
+    ROW(StatelessMultinomial, "logits num_samples seed -> y | output_dtype:Type=9", drawn_classes_rule,
+        kernels::classes_of(a[0], a.need(1).at(0), of_seeds(a, 2))),
+    ROW(DropOutDoMaskV3D, "x mask -> y | keep_prob:Float", dropped_rule,
+        kernels::dropped(a[0], bytes_of_mask(a, 1, 0), a.real("keep_prob"))),
     ROW(DropOutDoMaskV3, "x mask keep_prob -> y", dropout_rule, dropout(a)),
 };
 
