@@ -176,6 +176,19 @@ def test_a_constant_is_a_part_of_the_operator(tmp_path: Path, stream: int) -> No
     assert acl.rt.synchronize_stream(stream) == 0 and values(out, INT32, 1) == [1]
 
 
+def test_the_type_of_a_second_result_is_the_one_that_is_described(tmp_path: Path, stream: int) -> None:
+    """Unique's out_idx is int32 where it is not given; MindSpore leaves it out and describes int64."""
+    side, described_side = tensor("int64", 4), tensor("int64", -1, shape_range=[[1, 4]])
+    (path,) = models(tmp_path, {"op": "Unique", "input_desc": [side], "output_desc": [described_side, side]})
+    assert load(path) == 0
+    x, most = numpy.array([5, 2, 5, 9]), [desc(INT64, 4), desc(INT64, 4)]
+    outs = [buffer(numpy.zeros_like(x)) for _ in most]
+    attr = acl.op.create_attr()
+    assert acl.op.execute_v2("Unique", [desc(INT64, 4)], [buffer(x)], most, outs, attr, stream) == 0
+    assert acl.rt.synchronize_stream(stream) == 0 and acl.get_tensor_desc_dim(most[0], 0) == 3
+    assert [values(one, INT64, 4).tolist() for one in outs] == [[5, 2, 9, 0], [0, 1, 0, 2]]
+
+
 def test_what_lies_in_blocks_stands_for_what_the_file_says(tmp_path: Path, stream: int) -> None:
     side = {"format": "NC1HWC0", "shape": [1, 1, 2, 2, 16], "type": "float16", "origin_format": "NCHW"}
     side["origin_shape"] = [1, 3, 2, 2]

@@ -311,16 +311,20 @@ int describe_outputs(const Operator& op, const aclDataBuffer* const buffers[], C
 }
 
 // The data type that a result has where an attribute tells it: programs leave that out and describe the output alone,
-// as the vendor's sample does with ArgMaxV2.
-const char* untold_type(const Operator& op) {
-  if (op.output_count != 1) return nullptr;
-  for (const char* name : {"dtype", "Tout"}) {
-    const std::string declared = std::string(" ") + name + ":Type=";
+// as the vendor's sample does with ArgMaxV2 and MindSpore with Unique.
+struct UntoldType {
+  const char* attribute = nullptr;
+  int output = 0;
+};
+UntoldType untold_type(const Operator& op) {
+  for (const UntoldType one : {UntoldType{"dtype"}, UntoldType{"Tout"}, UntoldType{"out_idx", 1}}) {
+    if (one.output ? op.output_count <= one.output : op.output_count != 1) continue;
+    const std::string declared = std::string(" ") + one.attribute + ":Type=";
     const char* at = strstr(table()->proto(op.type), declared.c_str());
-    const bool given = op.attributes && op.attributes->values.count(name);
-    if (at && !given && atoi(at + declared.size()) != ge_absent) return name;
+    const bool given = op.attributes && op.attributes->values.count(one.attribute);
+    if (at && !given && atoi(at + declared.size()) != ge_absent) return one;
   }
-  return nullptr;
+  return {};
 }
 
 // Calls `use` with the operator as the table has it: its types told, its dimensions in the table's order.
@@ -330,9 +334,9 @@ int as_in_table(const Operator& op, F use) {
     if (in_package(op.type)) return use(op);
     return sim_unimplemented((std::string("the aclop operator ") + op.type).c_str());
   }
-  if (const char* name = untold_type(op)) {
+  if (const UntoldType untold = untold_type(op); untold.attribute) {
     aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
-    told.values[name] = op.outputs[0]->dtype;
+    told.values[untold.attribute] = op.outputs[untold.output]->dtype;
     Operator with_type = op;
     with_type.attributes = &told;
     return as_in_table(with_type, use);

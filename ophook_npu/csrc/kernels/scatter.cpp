@@ -90,6 +90,12 @@ void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::T
   write(self, own.reshape(self.sizes()));
 }
 
+at::Tensor combined_rows(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, Combined how) {
+  at::Tensor result = x.clone();
+  combine_rows(result, indices, updates, how);
+  return result;
+}
+
 void three_points_like(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& weight, int64_t m,
                        const at::Tensor& out) {
   SIM_CHECK(grad.dim() == 3 || (grad.dim() == 4 && grad.size(3) == 1), "grad_x ", grad.sizes(),
@@ -128,6 +134,14 @@ at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at
   at::Tensor result = x.clone();
   put_at(result, places_of(indices), updates, /*accumulate=*/true);
   return result;
+}
+
+at::Tensor slices_of_zeros(at::IntArrayRef sizes, const at::Tensor& indices, const at::Tensor& updates) {
+  return added_slices(at::zeros(sizes, updates.options()), indices, updates);
+}
+
+at::Tensor subtracted_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates) {
+  return added_slices(x, indices, at::neg(updates));
 }
 
 at::Tensor extreme_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, bool greater) {

@@ -21,9 +21,12 @@ at::Tensor slices_taken(const at::Tensor& x, const at::Tensor& indices, bool fro
 enum class Combined { product, quotient, most, least };
 void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, Combined how);
+at::Tensor combined_rows(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, Combined how);
 // x with updates[i] at the place that the last dimension of indices names, and the same in place.
 void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
+at::Tensor slices_of_zeros(at::IntArrayRef sizes, const at::Tensor& indices, const at::Tensor& updates);
+at::Tensor subtracted_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 // The greater, or the lesser, of each slice and its updates.
 at::Tensor extreme_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, bool greater);

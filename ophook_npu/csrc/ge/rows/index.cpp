@@ -136,6 +136,12 @@ void slices_rule(Shaper& s, bool rows) {
 }
 void slices_by_indices(Shaper& s) { slices_rule(s, false); }
 void rows_by_indices(Shaper& s) { slices_rule(s, true); }
+void added_rows(Shaper& s) {
+  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8}), require_type(s, 1, {kInt32, kInt64});
+  if (s.dtype(2) != s.dtype(0))
+    throw Refused("its updates " + s.describe(2) + " are not of the type of " + s.describe(0));
+  rows_by_indices(s);
+}
 // Of a row for each index along the axis; without it, of one number.
 void along_indices(Shaper& s, const char* attr, bool kept) {
   const int64_t axis = axis_of(s, attr);
@@ -322,6 +328,11 @@ void search_rule(Shaper& s) {
   s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1));
 }
 
+void bucket_rule(Shaper& s) {
+  require_type(s, 0, {kInt32, kInt64, kDouble, kFloat});
+  s.out(int32_t(s.integer("dtype")), s.shape(0));
+}
+
 }  // namespace
 
 #define STRIDED_MASKS "begin_mask:Int=0 end_mask:Int=0 ellipsis_mask:Int=0 new_axis_mask:Int=0 shrink_axis_mask:Int=0"
@@ -365,6 +376,10 @@ const Family index_rows = {
         kernels::extreme_slices(a[0], a[1], a[2], false)),
     ROW(ScatterUpdate, "var indices updates -> var | use_locking:Bool=false", rows_by_indices,
         kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
+    ROW(ScatterAdd, "var indices updates -> var | use_locking:Bool=false", added_rows,
+        kernels::added_slices(a[0], a[1].unsqueeze(-1), a[2])),
+    ROW(Bucketize, "x -> y | boundaries:ListFloat dtype:Type=3 right:Bool=true", bucket_rule,
+        at::bucketize(a[0], at::tensor(a.reals("boundaries")), a.out_dtype() == at::kInt, a.flag("right"))),
     {"Where", "x -> y", where_rule, where},
     {"NonZero", "x -> y | transpose:Bool=false dtype:Type=9", nonzero_rule, nonzero},
     {"UniqueWithCountsExt2", "x axis -> y idx count inverse | out_idx:Type=9 sorted:Bool=true return_inverse:Bool=true",

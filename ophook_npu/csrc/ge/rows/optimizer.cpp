@@ -9,7 +9,7 @@ namespace {
 void step(Shaper& s, size_t grad, size_t numbers) {
   for (size_t i : {size_t(1), size_t(2), grad}) like_first(s, i);
   one_number(s, 3, grad), one_number(s, grad + 1, numbers);
-  for (size_t i = 0; i < 3; ++i) s.out(i, s.dtype(i), s.shape(i));
+  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(i), s.shape(i));
 }
 void adam_rule(Shaper& s) { step(s, 9, s.count()); }
 
@@ -26,7 +26,7 @@ Results adam(const Args& a) {
                            .eps = value(a, 8),
                            .power1 = value(a, 3),
                            .power2 = value(a, 4)};
-  return after(kernels::adam({a[0], a[1], a[2], {}}, a[9], how, a.flag("use_nesterov")));
+  return changed(a, after(kernels::adam({a[0], a[1], a[2], {}}, a[9], how, a.flag("use_nesterov"))));
 }
 
 // var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad; the powers are those before this step
@@ -68,6 +68,10 @@ Results adam_v2(const Args& a) {
 const Family optimizer_rows = {
     {"ApplyAdamD",
      "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad -> var m v | use_locking:Bool=false "
+     "use_nesterov:Bool=false",
+     adam_rule, adam},
+    {"ApplyAdam",
+     "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad -> var | use_locking:Bool=false "
      "use_nesterov:Bool=false",
      adam_rule, adam},
     {"ApplyAdamW",

@@ -1,6 +1,7 @@
 // Reductions, sorting, running sums.
 #include "ge/rows/rows.h"
 #include "kernels/reduce.h"
+#include "kernels/segments.h"
 #include "kernels/sizes.h"
 
 namespace sim::ge_table {
@@ -134,6 +135,37 @@ Results first_of_sorted(const Args& a) {
   return {values, places};
 }
 
+// ---- each value once, in the order in which they come: only the values tell how many ------------------------------
+void distinct_types(const Shaper& s) {
+  require_type(s, 0, {kFloat, kHalf, kInt8, kInt16, kUint8, kInt32, kInt64, kDouble});
+  if (const Shape shape = s.shape(0); shape && shape->size() != 1)
+    throw Refused("it takes a list, its input is " + s.describe(0));
+}
+void distinct_rule(Shaper& s) {
+  distinct_types(s);
+  const auto index = int32_t(s.integer("out_idx"));
+  const bool known_values = s.there(0);
+  const Shape found = known_values ? sized_as(kernels::distinct(s[0]).values) : known({unknown});
+  s.out(0, s.dtype(0), found), s.out(1, index, s.shape(0));
+  if (s.outputs() > 2) s.out(2, index, found);
+}
+Results distinct(const Args& a) {
+  const kernels::Distinct found = kernels::distinct(a[0]);
+  a.fit(0, found.values), a.fit(1, found.inverse);
+  if (a.outputs() > 2) a.fit(2, found.counts);
+  return {};
+}
+void padded_distinct_rule(Shaper& s) {
+  require_type(s, 0, {kFloat, kInt32, kInt64});
+  require_type(s, 1, {kFloat, kInt32, kInt64}), one_number(s, 1, 2);
+  distinct_types(s);
+  s.out(0, s.dtype(0), s.shape(0)), s.out(1, s.dtype(0) == kInt64 ? kInt64 : kInt32, s.shape(0));
+}
+Results padded_distinct(const Args& a) {
+  const kernels::Distinct found = kernels::padded_distinct(a[0], a[1]);
+  return {found.values, found.inverse};
+}
+
 }  // namespace
 
 #define REDUCE "x axes -> y | keep_dims:Bool=false"
@@ -185,6 +217,9 @@ const Family reduce_rows = {
      [](const Args& a) { return place_and_value(at::max(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
     {"ArgMinWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
      [](const Args& a) { return place_and_value(at::min(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
+    {"Unique", "x -> y idx | out_idx:Type=3", distinct_rule, distinct},
+    {"UniqueWithCounts", "x -> y idx count | out_idx:Type", distinct_rule, distinct},
+    {"UniqueWithPad", "x pad_num -> y idx", padded_distinct_rule, padded_distinct},
     {"Sort", "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape,
      [](const Args&
             a) { return value_and_place(at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending"))); }},

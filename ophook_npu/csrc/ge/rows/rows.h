@@ -131,6 +131,13 @@ class Args : public Call {
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }
 };
 
+// Results stand in the order of the first inputs: a state that the prototype does not name as an output is changed
+// where it is.
+inline Results changed(const Args& a, Results after) {
+  for (size_t i = a.outputs(); i < after.size(); ++i) a[i].copy_(after[i]);
+  return after;
+}
+
 // A function, or a pattern alone.
 struct Rule {
   constexpr Rule(void (*function)(Shaper&)) : function(function) {}
@@ -183,6 +190,7 @@ void logical(Shaper& s);                          // the same, of bool
 void integral(Shaper& s);                         // the same, of whole numbers and bool
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
+void require_type(const Call& call, size_t input, std::initializer_list<int32_t> allowed);
 int64_t wrap(int64_t axis, int64_t rank);                                     // refuses an axis out of range
 Checked<bool> named(const Dims& axes, const Shape& shape, const Call& call);  // and one that stands twice
 Dim numbers_in(const Call& call, size_t input);                               // 1 where it is absent

@@ -293,14 +293,17 @@ Attributes attributes_of(const char* prototype) {
   return out;
 }
 
+static std::string type_name(int32_t dtype) {
+  try {
+    return std::string(c10::getDtypeNames(aclnn::to_scalar_type(static_cast<aclDataType>(dtype))).first);
+  } catch (const std::exception&) {
+    return "data type " + std::to_string(dtype);
+  }
+}
+
 std::string Call::describe(size_t input) const {
   const ge_tensor& tensor = call_.inputs[input];
-  std::string out;
-  try {
-    out = c10::getDtypeNames(aclnn::to_scalar_type(static_cast<aclDataType>(tensor.dtype))).first;
-  } catch (const std::exception&) {
-    out = "data type " + std::to_string(tensor.dtype);
-  }
+  std::string out = type_name(tensor.dtype);
   if (tensor.rank < 0) return out + "[?]";
   out += "[";
   for (int32_t i = 0; i < tensor.rank; ++i) out += (i ? ", " : "") + std::to_string(tensor.dims[i]);
@@ -464,6 +467,13 @@ Shape broadcast_shapes(const Shape& first, const Shape& second, const Call& call
   for (size_t k = 0; k < call.count(); ++k)
     if (call.has(k)) all += (all.empty() ? "" : " and ") + call.describe(k);
   throw Refused("the shapes of its inputs do not broadcast: " + all);
+}
+
+void require_type(const Call& call, size_t input, std::initializer_list<int32_t> allowed) {
+  if (!call.has(input) || std::find(allowed.begin(), allowed.end(), call.dtype(input)) != allowed.end()) return;
+  std::string names;
+  for (const int32_t one : allowed) names += (names.empty() ? "" : ", ") + type_name(one);
+  throw Refused("input " + std::to_string(input) + " is " + call.describe(input) + "; allowed: " + names);
 }
 
 void broadcast(Shaper& s) {
