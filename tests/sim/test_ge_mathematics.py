@@ -1,4 +1,4 @@
-"""Functions, matrices, transforms and twins of operators by the graph engine's types: the same as torch's, SciPy's, or by hand."""
+"""Functions, matrices, transforms and twins by the graph engine's types: as torch or SciPy have them, or by hand."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "core/log.h"
 #include "operator_impl.h"
 
 namespace ge {
@@ -93,3 +94,6 @@ void InferenceContext::ClearChangedResourceKeys() { inner_inference_context_->ch
 InferenceContextPtr Operator::GetInferenceContext() const { return InferenceContext::Create(); }
 
 }  // namespace ge
+
+// MindSpore's library of prototypes declares this one of the log as C++, and links libgraph alone.
+__attribute__((visibility("default"))) int CheckLogLevel(int, int level) { return sim_log_wanted("GE", level); }
