@@ -176,7 +176,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libgraph.so",
             # torchair finds libc_sec's functions behind this one, also where a linker drops what looks unneeded.
             (
-                *sources("ge", "parse", "write", "graph_types", "operator", "registry"),
+                *sources("ge", "parse", "write", "graph_types", "operator", "inference_context", "registry"),
                 *sources("ge", "graph", "graph_build", "graph_edit", "print"),
                 *_every("securec"),
                 *sources("ascendc/program", "platform"),  # libtiling_api is another name of it

@@ -35,7 +35,11 @@ IMPLEMT_COMMON_INFERFUNC(Infer) {
 }
 COMMON_INFER_FUNC_REG(ScaleShift, Infer);
 REG_OP(Address).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Address);
-IMPLEMT_COMMON_INFERFUNC(Same) { return op.UpdateOutputDesc("y", op.GetInputDescByName("x")); }
+IMPLEMT_COMMON_INFERFUNC(Same) {
+  const InferenceContextPtr resources = op.GetInferenceContext();
+  if (!resources->GetInputHandleShapesAndTypes().empty() || resources->GetResourceContext("key")) return GRAPH_FAILED;
+  return op.UpdateOutputDesc("y", op.GetInputDescByName("x"));
+}
 COMMON_INFER_FUNC_REG(Address, Same);
 }
 """

@@ -354,13 +354,41 @@ int as_in_table(const Operator& op, F use) {
   return use(Operator{op.type, int(ins.size()), ins.data(), int(outs.size()), outs.data(), &told});
 }
 
+// What the caller has on the host, and memory of the device for it as long as a task of the stream refers to it.
+struct Lent {
+  std::vector<std::pair<void*, std::vector<char>>> values;
+  ~Lent() {
+    for (const auto& [memory, value] : values) sim_free(memory);
+  }
+};
+using SharedLent = std::shared_ptr<Lent>;
+int launch_with(const SharedLent& lent, void* stream, sim_run run) {
+  return sim_launch(stream, "values of the host", run, new SharedLent(lent),
+                    [](void* pointer) { delete static_cast<SharedLent*>(pointer); });
+}
+int put_on_device(void* pointer) {
+  for (const auto& [memory, value] : (*static_cast<SharedLent*>(pointer))->values)
+    std::memcpy(memory, value.data(), value.size());
+  return ACL_SUCCESS;
+}
+
 // Its functions put it onto the stream themselves, and take device memory alone.
 int launch_of_package(Call& call, void* stream) {
-  if (!call.apart.empty() || !call.host_values.empty())
-    return refuse(call, "an operator of a package takes tensors in device memory, in no private format");
+  if (!call.apart.empty()) return refuse(call, "an operator of a package takes no tensors in private formats");
+  const auto lent = std::make_shared<Lent>();
+  for (std::vector<char>& value : call.host_values) {
+    void* memory = nullptr;
+    if (const int code = sim_malloc(std::max<size_t>(value.size(), 1), &memory)) return code;
+    for (ge_tensor& input : call.inputs)
+      if (input.data == value.data()) input.data = memory;
+    lent->values.emplace_back(memory, std::move(value));
+  }
+  if (!lent->values.empty())
+    if (const int code = launch_with(lent, stream, put_on_device)) return code;
   char error[512] = "";
   const ge_call view = call.view();
   const int code = packages()->launch(&view, stream, error, sizeof error);
+  if (!code && !lent->values.empty()) return launch_with(lent, stream, [](void*) { return int(ACL_SUCCESS); });
   return code > 1 ? sim_fail(code, "%s", error) : code ? refuse(call, error) : int(ACL_SUCCESS);
 }
 

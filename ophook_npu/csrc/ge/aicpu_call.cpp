@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 
 #include <algorithm>
 #include <cctype>
@@ -82,6 +83,15 @@ const AicpuEntry* find_entry(const std::string& type) {
 
 using AicpuFunction = decltype(&ophook_aicpu_run);
 
+// What dlopen does not say: it passes over such a file as if it were not there.
+bool is_of_this_machine(const std::string& library) {
+  Elf64_Ehdr theirs{}, ours{};
+  const auto read = [](const char* path, Elf64_Ehdr& to) {
+    return bool(std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&to), sizeof to));
+  };
+  return !read(library.c_str(), theirs) || !read("/proc/self/exe", ours) || theirs.e_machine == ours.e_machine;
+}
+
 std::string find_function(const AicpuEntry& entry, AicpuFunction& out) {
   const std::string library = entry.get("kernelSo");
   if (entry.get("opKernelLib") != "CUSTAICPUKernel")
@@ -93,7 +103,8 @@ std::string find_function(const AicpuEntry& entry, AicpuFunction& out) {
   const std::string path = entry.package + "/op_impl/cpu/aicpu_kernel/impl/" + library;
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    return std::string("its AI CPU kernel cannot be loaded: ") + dlerror() +
+    return "its AI CPU kernel cannot be loaded: " +
+           (is_of_this_machine(path) ? dlerror() : path + " is compiled for another processor than the host's") +
            "; the simulated device runs what the host runs: build the project with the compilers of "
            "TOOLCHAIN_DIR=$ASCEND_HOME_PATH/toolkit/toolchain/hcc";
   out = reinterpret_cast<AicpuFunction>(dlsym(handle, "ophook_aicpu_run"));

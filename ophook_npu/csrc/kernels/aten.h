@@ -98,6 +98,7 @@
 #include <ATen/ops/col2im.h>
 #include <ATen/ops/complex.h>
 #include <ATen/ops/concat.h>
+#include <ATen/ops/conj_physical.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/conv_tbc.h>
@@ -107,12 +108,14 @@
 #include <ATen/ops/copysign.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/cosh.h>
+#include <ATen/ops/cosine_similarity.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/cummax.h>
 #include <ATen/ops/cummin.h>
 #include <ATen/ops/cumprod.h>
 #include <ATen/ops/cumsum.h>
 #include <ATen/ops/diag.h>
+#include <ATen/ops/diag_embed.h>
 #include <ATen/ops/diagflat.h>
 #include <ATen/ops/diff.h>
 #include <ATen/ops/digamma.h>
@@ -138,6 +141,9 @@
 #include <ATen/ops/eye.h>
 #include <ATen/ops/fft_fft.h>
 #include <ATen/ops/fft_fft2.h>
+#include <ATen/ops/fft_ifft.h>
+#include <ATen/ops/fft_ifft2.h>
+#include <ATen/ops/fft_irfft.h>
 #include <ATen/ops/fft_rfft.h>
 #include <ATen/ops/flip.h>
 #include <ATen/ops/floor.h>
@@ -191,8 +197,12 @@
 #include <ATen/ops/lgamma.h>
 #include <ATen/ops/linalg_cholesky.h>
 #include <ATen/ops/linalg_cross.h>
+#include <ATen/ops/linalg_eigh.h>
+#include <ATen/ops/linalg_eigvalsh.h>
+#include <ATen/ops/linalg_lu_factor.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/linalg_slogdet.h>
+#include <ATen/ops/linalg_solve.h>
 #include <ATen/ops/linalg_svd.h>
 #include <ATen/ops/linalg_svdvals.h>
 #include <ATen/ops/linalg_vector_norm.h>
@@ -205,6 +215,7 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/logaddexp.h>
 #include <ATen/ops/logaddexp2.h>
+#include <ATen/ops/logcumsumexp.h>
 #include <ATen/ops/logdet.h>
 #include <ATen/ops/logical_and.h>
 #include <ATen/ops/logical_not.h>
@@ -215,6 +226,7 @@
 #include <ATen/ops/logspace.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/lt.h>
+#include <ATen/ops/lu_unpack.h>
 #include <ATen/ops/masked_fill.h>
 #include <ATen/ops/masked_select.h>
 #include <ATen/ops/matmul.h>
@@ -251,6 +263,7 @@
 #include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/neg.h>
+#include <ATen/ops/nextafter.h>
 #include <ATen/ops/nll_loss2d_backward.h>
 #include <ATen/ops/nll_loss2d_forward.h>
 #include <ATen/ops/nll_loss_backward.h>
@@ -260,6 +273,8 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pdist.h>
+#include <ATen/ops/permute.h>
+#include <ATen/ops/pinverse.h>
 #include <ATen/ops/polar.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/prod.h>
@@ -317,7 +332,13 @@
 #include <ATen/ops/softshrink.h>
 #include <ATen/ops/softshrink_backward.h>
 #include <ATen/ops/sort.h>
+#include <ATen/ops/special_gammainc.h>
+#include <ATen/ops/special_gammaincc.h>
+#include <ATen/ops/special_i0e.h>
+#include <ATen/ops/special_i1e.h>
+#include <ATen/ops/special_ndtri.h>
 #include <ATen/ops/special_xlog1py.h>
+#include <ATen/ops/special_zeta.h>
 #include <ATen/ops/split_with_sizes.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/square.h>

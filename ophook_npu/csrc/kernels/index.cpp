@@ -35,6 +35,10 @@ at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
   }
   return at::index_select(x, at, places).reshape(taken_sizes(x, at, indices.sizes()));
 }
+at::Tensor gathered(const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
+  const at::Tensor places = indices.to(at::kLong);
+  return at::gather(x, dim, x.dim() ? at::where(places < 0, places + x.size(dim), places) : places);
+}
 at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices, int64_t batch) {
   if (!batch) return taken(x, dim, indices);
   const int64_t at = wrap(dim, x);

@@ -20,6 +20,8 @@ void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tenso
 // ---- along one dimension -------------------------------------------------------------------------------------------
 // The indices' dimensions stand where the one they index stood. Negative indices count from its end.
 at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices);
+// Of each line along dim what its own indices name; negative ones count from the end, too.
+at::Tensor gathered(const at::Tensor& x, int64_t dim, const at::Tensor& indices);
 // The same for each place in the first `batch` dimensions, which both have.
 at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices, int64_t batch);
 Dims taken_sizes(const at::Tensor& x, int64_t dim, at::IntArrayRef indices);

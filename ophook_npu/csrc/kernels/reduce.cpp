@@ -1,5 +1,7 @@
 #include "kernels/reduce.h"
 
+#include <limits>
+
 namespace sim::kernels {
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> without_repeats(const at::Tensor& self, std::optional<int64_t> dim) {
@@ -37,19 +39,29 @@ at::Tensor log_of_sum(const at::Tensor& x, const Dims& dims, bool keep_dims) {
   return at::log(at::sum(wide(x), dims, keep_dims));
 }
 
-at::Tensor running_sum(const at::Tensor& x, int64_t dim, bool exclusive, bool reverse) {
-  if (!x.dim()) return exclusive ? at::zeros_like(x) : x;
-  const at::Tensor turned = reverse ? at::flip(x, {dim}) : x;
-  at::Tensor sums = at::cumsum(turned, dim, x.scalar_type());
-  if (exclusive && x.size(dim)) {
-    const at::Tensor first = at::zeros_like(sums.narrow(dim, 0, 1));
-    sums = at::concat({first, sums.narrow(dim, 0, x.size(dim) - 1)}, dim);
+// Of every number with those before it along dim; f(x) is that from the front, with them and with itself.
+template <typename F>
+static at::Tensor running(const at::Tensor& x, int64_t dim, const Scan& scan, const at::Scalar& neutral, F f) {
+  if (!x.dim()) return scan.exclusive ? at::full_like(x, neutral) : x;
+  at::Tensor found = f(scan.reverse ? at::flip(x, {dim}) : x);
+  if (scan.exclusive && x.size(dim)) {
+    const at::Tensor first = at::full_like(found.narrow(dim, 0, 1), neutral);
+    found = at::concat({first, found.narrow(dim, 0, x.size(dim) - 1)}, dim);
   }
-  return reverse ? at::flip(sums, {dim}) : sums;
+  return scan.reverse ? at::flip(found, {dim}) : found;
 }
-
-at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result) {
-  return at::cumprod(wide(x), dim, widened(result));
+at::Tensor running_sum(const at::Tensor& x, int64_t dim, const Scan& scan) {
+  return running(x, dim, scan, 0, [&](const at::Tensor& from) { return at::cumsum(from, dim, x.scalar_type()); });
+}
+at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result, const Scan& scan) {
+  return running(wide(x), dim, scan, 1,
+                 [&](const at::Tensor& from) { return at::cumprod(from, dim, widened(result)); });
+}
+at::Tensor running_logsumexp(const at::Tensor& x, int64_t dim, const Scan& scan) {
+  const double least = x.scalar_type() == at::kDouble ? std::numeric_limits<double>::lowest()
+                       : x.scalar_type() == at::kHalf ? -65504.0
+                                                      : double(std::numeric_limits<float>::lowest());
+  return running(wide(x), dim, scan, least, [&](const at::Tensor& from) { return at::logcumsumexp(from, dim); });
 }
 
 Deviation deviation(const at::Tensor& x, const Dims& dims, int64_t correction, bool keep_dims) {

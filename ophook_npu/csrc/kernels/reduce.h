@@ -11,8 +11,13 @@ at::Tensor product(const at::Tensor& x, Dims dims, bool keep_dims);  // over sev
 at::Tensor average_of(const at::Tensor& x, const Dims& dims, bool keep_dims);  // of whole numbers cut off
 at::Tensor log_of_sum(const at::Tensor& x, const Dims& dims, bool keep_dims);
 // Up to each number; `exclusive`: without it, and `reverse`: from the end.
-at::Tensor running_sum(const at::Tensor& x, int64_t dim, bool exclusive, bool reverse);
-at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result);
+struct Scan {
+  bool exclusive = false, reverse = false;
+};
+at::Tensor running_sum(const at::Tensor& x, int64_t dim, const Scan& scan);
+at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result, const Scan& scan = {});
+// That of no number is the least one that is finite, as TensorFlow has it.
+at::Tensor running_logsumexp(const at::Tensor& x, int64_t dim, const Scan& scan);
 // The first `count` along a dimension when it is sorted, the earlier of equal ones first, and where they stood.
 struct Sorted {
   at::Tensor values, places;

@@ -329,8 +329,10 @@ void search_rule(Shaper& s) {
 }
 
 void bucket_rule(Shaper& s) {
-  require_type(s, 0, {kInt32, kInt64, kDouble, kFloat});
-  s.out(int32_t(s.integer("dtype")), s.shape(0));
+  allowed(s, 0, {kInt32, kInt64, kDouble, kFloat});
+  const auto type = static_cast<int32_t>(s.integer("dtype"));
+  if (type != kInt32 && type != kInt64) throw Refused("dtype is neither int32 nor int64");
+  s.out(type, s.shape(0));
 }
 
 }  // namespace
@@ -349,8 +351,7 @@ const Family index_rows = {
         gather, kernels::taken(a[0], 0, a[1])),
     ROW(GatherV2, "x indices axis -> y | batch_dims:Int=0 is_preprocessed:Bool=false negative_index_support:Bool=false",
         gather_v2, kernels::taken(a[0], a.need(2).at(0), a[1], a.integer("batch_dims"))),
-    ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements,
-        at::gather(a[0], a.integer("dim"), a[1].to(at::kLong))),
+    ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements, kernels::gathered(a[0], a.integer("dim"), a[1])),
     ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", scatter_elements,
         kernels::scattered_from_both_ends(a[0], a.integer("axis"), a[1], a[2], scatter_reduction(a))),
     ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor,
@@ -366,6 +367,9 @@ const Family index_rows = {
         view_copy_rule, with_view(a)),
     ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
         at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, optional(a[2]))),
+    ROW(Bucketize, "x -> y | boundaries:ListFloat dtype:Type=3 right:Bool=true", bucket_rule,
+        at::searchsorted(at::tensor(a.reals("boundaries")).to(at::kDouble), a[0].to(at::kDouble),
+                         a.out_dtype() == at::kInt, a.flag("right"))),
     ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
         kernels::scattered_slices(a[0], a[1], a[2])),
     ROW(ScatterNdAdd, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,

@@ -66,14 +66,6 @@ void arithmetic(Shaper& s) {
   s.out(kInt64, broadcast_shapes(s.shape(0), s.shape(1), s));
 }
 
-void fourier_rule(Shaper& s) {
-  if (s.dtype(0) != kComplex64 && s.dtype(0) != kComplex128)
-    throw Refused("its input must be complex, it is " + s.describe(0));
-  same(s);
-}
-
-void fourier_planes_rule(Shaper& s) { fourier_rule(s), matrices(s); }
-
 // Blocks of 16 channels of both.
 void channel_blocks_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
@@ -140,8 +132,6 @@ const Family elementwise_rows = {
     ROW(MaskedFill, "x mask value -> y", masked, at::masked_fill(a[0], a[1], number_of(a[2]))),
 
     ROW(Complex, "real imag -> out | Tout:Type=16", complex_rule, at::complex(a[0], a[1]).to(a.out_dtype())),
-    ROW(FFT, UNARY, fourier_rule, at::fft_fft(a[0])),
-    ROW(FFT2D, UNARY, fourier_planes_rule, at::fft_fft2(a[0])),
     ROW(Assign, "ref value -> ref | validate_shape:Bool=true use_locking:Bool=false", (pattern<"*s, *s -> *s">), a[1]),
     ROW(ZerosLike, UNARY, same, at::zeros_like(a[0])),
     ROW(OnesLike, UNARY, same, at::ones_like(a[0])),

@@ -14,7 +14,7 @@ Shape reduced(const Shaper& s, const Values& axes, bool keep) {
   return reduced_sizes(*shape, named(*axes, shape, s), keep);  // no axes: nothing is reduced
 }
 
-void reduce(Shaper& s) { s.out(s.dtype(0), reduced(s, s.values(1), s.flag("keep_dims"))); }
+void reduce(Shaper& s) { s.out(s.dtype(0), reduced(s, told(s, 1, "axes"), s.flag("keep_dims"))); }
 void reduce_bool(Shaper& s) {
   if (s.dtype(0) != kBool) throw Refused("its input must be bool, it is " + s.describe(0));
   reduce(s);
@@ -23,7 +23,7 @@ void reduce_bool(Shaper& s) {
 // Without axes nothing is reduced.
 template <typename F>
 at::Tensor over_axes(const Args& a, F reduce_axes) {
-  Dims axes = a.need(1);
+  const Dims axes = *told(a, 1, "axes");
   return axes.empty() || a[0].dim() == 0 ? a[0] : reduce_axes(a[0], axes, a.flag("keep_dims"));
 }
 
@@ -74,19 +74,28 @@ at::Tensor deviation_from(const Args& a) {
   return deviation(a).std;
 }
 
-// Without it, or from the end, where an attribute asks for that.
-bool otherwise(const Call& call) { return call.flag("exclusive") || call.flag("reverse"); }
-void any_scan(Shaper& s) {
+kernels::Scan scan_of(const Call& call) { return {call.flag("exclusive"), call.flag("reverse")}; }
+void scan(Shaper& s) {
   if (const Values axis = s.values(1); axis && s.shape(0)) wrap(axis->at(0), rank_of(s.shape(0)));
   same(s);
 }
-
-void plain_scan(Shaper& s) {
-  s.only("exclusive", 0.0);
-  s.only("reverse", 0.0);
-  any_scan(s);
+void scan_attr(Shaper& s) {
+  if (const Shape shape = s.shape(0)) wrap(s.integer("axis"), rank_of(shape));
+  same(s);
 }
 
+void logsumexp_scan(Shaper& s) {
+  allowed(s, 0, {kFloat, kHalf, kDouble});
+  s.knows("axis") ? scan_attr(s) : scan(s);
+}
+
+void arg_reduce_attr(Shaper& s) { s.out(kInt32, reduced(s, Dims{s.integer("dimension")}, false)); }
+void squares_rule(Shaper& s) {
+  allowed(s, 0, {kHalf, kFloat});
+  s.out(s.dtype(0), reduced(s, s.integers("axis"), s.flag("keep_dims")));
+  if (s.outputs() > 1) s.out(1, s.dtype(0), s.shape(0));
+}
+at::Tensor squares(const Args& a) { return at::sum(at::square(wide(a[0])), a.integers("axis"), a.flag("keep_dims")); }
 void arg_reduce(Shaper& s) {
   auto dtype = static_cast<int32_t>(s.integer("dtype"));
   s.out(dtype, reduced(s, s.values(1), false));
@@ -169,13 +178,14 @@ Results padded_distinct(const Args& a) {
 }  // namespace
 
 #define REDUCE "x axes -> y | keep_dims:Bool=false"
+#define REDUCE_D "x -> y | axes:ListInt keep_dims:Bool=false"
 #define REDUCE_MEAN REDUCE " noop_with_empty_axes:Bool=true"
 #define OVER_AXES(...) \
   over_axes(a, [](const at::Tensor& x, [[maybe_unused]] const Dims& axes, bool keep) { return __VA_ARGS__; })
 const Family reduce_rows = {
     ROW(ReduceSum, REDUCE, reduce, OVER_AXES(at::sum(x, axes, keep, x.scalar_type()))),
-    ROW(ReduceMean, REDUCE_MEAN, reduce, OVER_AXES(at::mean(x, axes, keep))),
-    ROW(ReduceMeanWithCast, REDUCE_MEAN " dtype:Type=28", mean_cast, OVER_AXES(at::mean(x, axes, keep))),
+    ROW(ReduceMean, REDUCE_MEAN, reduce, OVER_AXES(kernels::average_of(x, axes, keep))),
+    ROW(ReduceMeanWithCast, REDUCE_MEAN " dtype:Type=28", mean_cast, OVER_AXES(kernels::average_of(x, axes, keep))),
     ROW(ReduceMax, REDUCE, reduce, OVER_AXES(at::amax(x, axes, keep))),
     ROW(ReduceMin, REDUCE, reduce, OVER_AXES(at::amin(x, axes, keep))),
     ROW(ReduceProd, REDUCE, reduce, OVER_AXES(kernels::product(x, axes, keep))),
@@ -184,6 +194,17 @@ const Family reduce_rows = {
     ROW(ReduceAny, REDUCE, reduce_bool, OVER_AXES(at::any(x, axes, keep))),
     ROW(ReduceAll, REDUCE, reduce_bool, OVER_AXES(at::all(x, axes, keep))),
     ROW(ReduceLogSumExp, REDUCE, reduce, OVER_AXES(at::logsumexp(x, axes, keep))),
+    ROW(ReduceSumD, REDUCE_D, reduce, OVER_AXES(at::sum(x, axes, keep, x.scalar_type()))),
+    ROW(ReduceMaxD, REDUCE_D, reduce, OVER_AXES(at::amax(x, axes, keep))),
+    ROW(ReduceMinD, REDUCE_D, reduce, OVER_AXES(at::amin(x, axes, keep))),
+    ROW(ReduceAnyD, REDUCE_D, reduce_bool, OVER_AXES(at::any(x, axes, keep))),
+    ROW(ReduceAllD, REDUCE_D, reduce_bool, OVER_AXES(at::all(x, axes, keep))),
+    ROW(ReduceLogSum, REDUCE, reduce, OVER_AXES(kernels::log_of_sum(x, axes, keep))),
+    ROW(EuclideanNorm, REDUCE, reduce, OVER_AXES(at::linalg_vector_norm(wide(x), 2, axes, keep))),
+    ROW(EuclideanNormD, "x -> y | axes:ListInt={} keep_dims:Bool=false", reduce,
+        OVER_AXES(at::linalg_vector_norm(wide(x), 2, axes, keep))),
+    ROW(SquareSumV1, "x -> y | axis:ListInt keep_dims:Bool=false", squares_rule, squares(a)),
+    ROW(SquareSumV2, "x -> y1 y2 | axis:ListInt keep_dims:Bool=false", squares_rule, squares(a), at::square(a[0])),
     {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true",
      std_rule, deviation_and_mean},
     {"ReduceStd", "x -> y1 y2 | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false", std_rule, deviation_and_mean},
@@ -212,6 +233,8 @@ const Family reduce_rows = {
     ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same,
         kernels::norm_of_power_sum(a[0], norm_order(a), a.real("epsilon"))),
     ROW(ArgMaxV2, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0))),
+    ROW(ArgMaxD, "x -> y | dimension:Int dtype:Type=9", arg_reduce_attr, at::argmax(a[0], a.integer("dimension"))),
+    ROW(ArgMinD, "x -> y | dimension:Int dtype:Type=9", arg_reduce_attr, at::argmin(a[0], a.integer("dimension"))),
     ROW(ArgMin, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0))),
     {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
      [](const Args& a) { return place_and_value(at::max(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
@@ -230,11 +253,21 @@ const Family reduce_rows = {
     {"TopK", "x k -> values indices | sorted:Bool=true largest:Bool=true dim:Int=-1", topk_shape, first_of_sorted},
     ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", sorted_rule,
         std::get<0>(at::sort(a[0], a.integer("axis"), a.flag("descending")))),
-    ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan,
-        kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type())),
-    ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", any_scan,
-        otherwise(a) ? kernels::running_sum(a[0], a.need(1).at(0), a.flag("exclusive"), a.flag("reverse"))
-                     : at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type())),
+#define SCAN(type, rule, port, attr, axis, f)                                         \
+  ROW(type, "x" port " -> y |" attr " exclusive:Bool=false reverse:Bool=false", rule, \
+      kernels::f(a[0], axis, scan_of(a)))
+    ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", scan,
+        kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type(), scan_of(a))),
+    ROW(CumprodD, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false", scan_attr,
+        kernels::running_product(a[0], a.integer("axis"), a[0].scalar_type(), scan_of(a))),
+    ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", scan,
+        kernels::running_sum(a[0], a.need(1).at(0), scan_of(a))),
+    ROW(CumsumD, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false", scan_attr,
+        kernels::running_sum(a[0], a.integer("axis"), scan_of(a))),
+    ROW(CumulativeLogsumexp, "x axis -> y | exclusive:Bool=false reverse:Bool=false", logsumexp_scan,
+        kernels::running_logsumexp(a[0], a.need(1).at(0), scan_of(a))),
+    ROW(CumulativeLogsumexpD, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false", logsumexp_scan,
+        kernels::running_logsumexp(a[0], a.integer("axis"), scan_of(a))),
 };
 
 }  // namespace sim::ge_table

@@ -177,7 +177,8 @@ size_t bytes_of(const ge_tensor& tensor);  // of one that does not lie in tiles
 bool is_whole(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------
-void same(Shaper& s);                                            // output 0 like input 0
+void allowed(const Call& call, size_t input, std::initializer_list<int32_t> types);  // refuses other data types
+void same(Shaper& s);                                                                // output 0 like input 0
 void matrices(Shaper& s);                                        // the same, of two dimensions at least
 bool may_be(const Shape& one, const Shape& other);               // whether they are, or can still become, the same
 void within_first(const Call& call, size_t first, size_t last);  // refuses what input 0 would be broadcast by
@@ -199,6 +200,8 @@ void one_number(const Call& call, size_t first, size_t last);                 //
 // for batch and channels; pads has two for each axis of space, in front and behind, which must be equal.
 Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);
 Dims equal_pads(const Call& call, size_t axes);
+// What is an input of one type, and an attribute of its twin whose name ends in D.
+Values told(const Call& call, size_t input, const char* attr);
 inline Dims optional_values(const Call& call, size_t input) { return call.has(input) ? call.need(input) : Dims(); }
 inline int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape->size()); }
 double norm_order(const Call& call);    // attribute p, a whole number of some types

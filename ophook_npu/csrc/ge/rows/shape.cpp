@@ -32,7 +32,7 @@ void reshape(Shaper& s) {
 
 void unsqueeze(Shaper& s) {
   Shape shape = s.shape(0);
-  Dims axes = s.integers("axes");
+  Dims axes = s.integers(s.knows("axes") ? "axes" : "axis");
   if (shape) {
     int64_t rank = rank_of(shape) + static_cast<int64_t>(axes.size());
     Checked<bool> added(static_cast<size_t>(rank), false);
@@ -90,18 +90,14 @@ void flatten(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
-// As a matrix: the axes before `axis` are its rows.
-void flatten_to_matrix(Shaper& s) {
+// Into two dimensions.
+void flatten_to_two(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape) {
-    const int64_t axis = s.integer("axis"), rank = rank_of(shape);
-    if (axis < -rank || axis > rank) throw Refused(c10::str("axis ", axis, " is out of range for rank ", rank));
-    const auto first = shape->begin() + (axis < 0 ? axis + rank : axis);
-    shape = known({product_of(Sizes(shape->begin(), first)), product_of(Sizes(first, shape->end()))});
-  } else {
-    shape = known(Sizes(2, unknown));
+    const auto first = shape->begin() + wrap(s.integer("axis"), rank_of(shape) + 1);
+    shape = Sizes{product_of({shape->begin(), first}), product_of({first, shape->end()})};
   }
-  s.out(s.dtype(0), shape);
+  s.out(s.dtype(0), shape ? shape : known({unknown, unknown}));
 }
 
 void permute(Shaper& s, const Values& order) {
@@ -166,6 +162,7 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
   }
   s.out(s.dtype(first), out);
 }
+void concat_first(Shaper& s) { join(s, 1, s.count(), s.values(0)); }
 void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
 void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim")}); }
 
@@ -216,7 +213,8 @@ void split(Shaper& s) { split_even(s, 1, s.values(0)); }
 void split_attr(Shaper& s) { split_even(s, 0, Dims{s.integer("split_dim")}); }
 
 void split_sizes(Shaper& s) {
-  Values sizes = s.values(1), axis = s.values(2);
+  const Values sizes = told(s, 1, "size_splits");
+  const Values axis = s.knows("split_dim") ? Values(Dims{s.integer("split_dim")}) : s.values(2);
   for (size_t i = 0; i < s.outputs(); ++i) {
     Shape shape = s.shape(0);
     if (shape && axis) {
@@ -245,7 +243,7 @@ Results parts(const Args& a, size_t data, int64_t axis) { return kernels::split(
 // ---- repeating ---------------------------------------------------------------------------------------------------
 void tile(Shaper& s) {
   Shape shape = s.shape(0);
-  Values times = s.values(1);
+  Values times = told(s, 1, "multiples");
   if (shape && times) {
     if (times->size() < shape->size()) throw Refused("it has a number for each dimension of " + s.describe(0));
     while (shape->size() < times->size()) shape->insert(shape->begin(), 1);
@@ -258,7 +256,7 @@ void tile(Shaper& s) {
 }
 
 void reversed_rule(Shaper& s) {
-  if (const Values axes = s.values(1); axes && s.shape(0)) named(*axes, s.shape(0), s);
+  if (const Values axes = told(s, 1, "axis"); axes && s.shape(0)) named(*axes, s.shape(0), s);
   same(s);
 }
 
@@ -328,8 +326,10 @@ const Family shape_rows = {
     ROW(Unsqueeze, "x -> y | axes:ListInt={}", unsqueeze, a.bytes()),
     ROW(ExpandDims, "x axis -> y", expand_dims, a.bytes()),
     ROW(Squeeze, "x -> y | axis:ListInt={}", squeeze, a.bytes()),
-    ROW(Flatten, "x -> y | axis:Int=1", flatten_to_matrix, a.bytes()),
     ROW(FlattenV2, "x -> y | axis:Int=1 end_axis:Int=-1", flatten, a.bytes()),
+    ROW(SqueezeV2, "x -> y | axis:ListInt={}", squeeze, a.bytes()),
+    ROW(UnsqueezeV2, "x -> y | axis:ListInt={}", unsqueeze, a.bytes()),
+    ROW(Flatten, "x -> y | axis:Int=1", flatten_to_two, a.bytes()),
     ROW(Transpose, "x perm -> y", transpose, a[0].permute(a.need(1))),
     ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm"))),
     ROW(Permute, "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order"))),
@@ -337,6 +337,8 @@ const Family shape_rows = {
         kernels::joined(a.tensors(0, a.count() - 1), a.need(a.count() - 1).at(0))),
     ROW(ConcatD, "x* -> y | concat_dim:Int N:Int=1", concat_attr,
         kernels::joined(a.tensors(0, a.count()), a.integer("concat_dim"))),
+    ROW(Concat, "concat_dim x* -> y | N:Int=1", concat_first,
+        kernels::joined(a.tensors(1, a.count()), a.need(0).at(0))),
     ROW(Pack, "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis"))),
     {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis")); }},
     {"Split", "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0)); }},
@@ -344,9 +346,12 @@ const Family shape_rows = {
      [](const Args& a) { return parts(a, 0, a.integer("split_dim")); }},
     {"SplitV", "x size_splits split_dim -> y* | num_split:Int", split_sizes,
      [](const Args& a) { return parts(a, 0, a.need(2).at(0)); }},
+    {"SplitVD", "x -> y* | size_splits:ListInt split_dim:Int num_split:Int", split_sizes,
+     [](const Args& a) { return parts(a, 0, a.integer("split_dim")); }},
     ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,
         kernels::confusion_transposed(a[0], a.integers("perm"), a.integers("shape"), a.flag("transpose_first"))),
     ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
+    ROW(TileD, "x -> y | multiples:ListInt", tile, a[0].repeat(a.integers("multiples"))),
     ROW(Tril, "x -> y | diagonal:Int=0", matrices, at::tril(a[0], a.integer("diagonal"))),
     ROW(Triu, "x -> y | diagonal:Int=0", matrices, at::triu(a[0], a.integer("diagonal"))),
     ROW(DepthToSpace, "x -> y | block_size:Int mode:String=DCR data_format:String=NHWC", blocks_rule<true>,
@@ -356,6 +361,7 @@ const Family shape_rows = {
     ROW(ReverseSequence, "x seq_lengths -> y | seq_dim:Int batch_dim:Int=0", reversed_sequences_rule,
         kernels::sequences_reversed(a[0], a[1], a.integer("seq_dim"), a.integer("batch_dim"))),
     ROW(ReverseV2, "x axis -> y", reversed_rule, at::flip(a[0], a.need(1))),
+    ROW(ReverseV2D, "x -> y | axis:ListInt", reversed_rule, at::flip(a[0], a.integers("axis"))),
     ROW(RepeatInterleave, "x repeats -> y | axis:Int=1000", repeated_rule,
         at::repeat_interleave(a[0], a[1].to(at::kLong), axis_of_repeats(a))),
 };

@@ -224,7 +224,7 @@ ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64
       SIM_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0");
       holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
 ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), (like(out, indices), scattered_like(self, dim, indices)),
-      write(out, at::gather(self, dim, indices.to(at::kLong))))
+      write(out, kernels::gathered(self, dim, indices)))
 ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), from_some(self, indices)),
       write(out, at::take(self, indices.to(at::kLong))))
 ACLNN(GatherNd, (In, self, In, indices, bool, from_the_end, Out, out), shape(out, kernels::slices_sizes(self, indices)),

@@ -178,7 +178,7 @@ ACLNN(GroupedBiasAddGradV2, (In, grad, In, groups, int64_t, kind, Out, out),
 
 // cumulative
 ACLNN(CumsumV2, (In, self, int64_t, dim, bool, exclusive, bool, reverse, Out, out), wrap(dim, self),
-      write(out, kernels::running_sum(self, dim, exclusive, reverse)))
+      write(out, kernels::running_sum(self, dim, {exclusive, reverse})))
 ACLNN(InplaceCumprod, (Ref, self, Num, dim), wrap(dim.toLong(), self),
       write(self, kernels::running_product(self, dim.toLong(), self.scalar_type())))
 ACLNN(ExpSegsum, (In, self, Out, out), kernels::segment_sums_like(self, out),
