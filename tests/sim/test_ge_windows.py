@@ -152,10 +152,14 @@ def test_convolutions_with_paddings_that_differ(axes: int) -> None:
     shapes = [torch.tensor(one.shape, dtype=torch.int32) for one in (x, w)]
     close(graph(f"Conv{axes}DBackpropInput", shapes[0], w, grad, **how)[0], to_x)
     close(graph(f"Conv{axes}DBackpropFilter", x, shapes[1], grad, **how)[0], to_w)
+    by_lists = {**how, "input_size": [*x.shape]}
+    close(graph(f"Conv{axes}DBackpropInputD", w, grad, **by_lists)[0], to_x)
+    close(graph(f"Conv{axes}DBackpropFilterD", x, grad, **how, filter_size=[*w.shape])[0], to_w)
     # the gradient of the input as a layer of its own, which tells what the strides leave over
     whole = [size + sum(pads[2 * i : 2 * i + 2]) for i, size in enumerate(x.shape[2:])]
     rest = [(size - window) % 2 for size, window in zip(whole, w.shape[2:], strict=True)]
     close(graph(f"Conv{axes}DTranspose", shapes[0], grad, w, output_padding=[0, 0, *rest], **how)[0], to_x)
+    close(graph(f"Conv{axes}DTransposeD", grad, w, output_padding=[0, 0, *rest], **by_lists)[0], to_x)
 
 
 def test_a_convolution_of_each_channel_with_paddings_that_differ() -> None:
@@ -172,3 +176,19 @@ def test_a_convolution_of_each_channel_with_paddings_that_differ() -> None:
     to.infer()
     to.made[0].dims[:4] = lies.shape  # no rule tells how its filter lies
     close(to.run()[0], to_w.transpose(0, 1))
+
+
+def test_samples_of_a_deformable_convolution_lie_as_their_images() -> None:
+    x, offsets = real(2, 4, 6, 7), real(2, 27, 3, 4, seed=1)
+    how = {"pads": [1, 1, 1, 1], "ksize": [3, 3], "strides": [1, 1, 2, 2]}
+    behind = {**how, "strides": [1, 2, 2, 1], "data_format": "NHWC"}
+    lie = [one.movedim(1, -1).contiguous() for one in (x, offsets)]
+    (got,), (want,) = graph("DeformableOffsets", x, offsets, **how), graph("DeformableOffsets", *lie, **behind)
+    assert torch.equal(got, want.movedim(-1, 1))
+    grad = real(*got.shape, seed=2)
+    got, want = (
+        graph("DeformableOffsetsGrad", grad, x, offsets, **how),
+        graph("DeformableOffsetsGrad", grad.movedim(1, -1).contiguous(), *lie, **behind),
+    )
+    for one, other in zip(got, want, strict=True):
+        assert torch.equal(one, other.movedim(-1, 1))

@@ -302,6 +302,9 @@ int describe_outputs(const Operator& op, const aclDataBuffer* const buffers[], C
     }
     // Into an output that is not asked for nothing is written, whatever it is.
     same = same || (inferred.rank == 1 && inferred.dims[0] == 0);
+    // What is 0 or 1 in a byte is a truth value as well, as MindSpore describes such masks.
+    const bool truth = told.dtype == ACL_BOOL && (inferred.dtype == ACL_INT8 || inferred.dtype == ACL_UINT8);
+    if (truth) told.dtype = inferred.dtype;
     if (!same || inferred.dtype != told.dtype)
       return refuse(call, "output " + std::to_string(i) +
                               " does not have the shape and dtype that the operator gives it: it is " +

@@ -135,6 +135,116 @@ at::Tensor ctc_backward(const at::Tensor& grad, const CtcPaths& of, const Ctc& f
                                 of.zero_infinity);
 }
 
+CtcOfLogits ctc_of_logits(const at::Tensor& logits, const SparseLabels& labels, const Dims& lengths) {
+  const int64_t batch = logits.size(1), blank = logits.size(2) - 1;
+  SIM_CHECK(int64_t(lengths.size()) == batch, lengths.size(), " lengths for a batch of ", batch);
+  std::vector<std::vector<int64_t>> of(static_cast<size_t>(batch));
+  for (int64_t i = 0; i < labels.classes.size(0); ++i) {
+    const int64_t sample = labels.places[i][0].item<int64_t>(), label = labels.classes[i].item<int64_t>();
+    SIM_CHECK(sample >= 0 && sample < batch && label >= 0 && label < blank, "label ", i, " is ", label, " of sample ",
+              sample, "; allowed: below ", blank, " and ", batch);
+    auto& mine = of[size_t(sample)];
+    if (!labels.collapsed || mine.empty() || mine.back() != label) mine.push_back(label);
+  }
+  const at::Tensor chances = at::log_softmax(wide(logits), 2);
+  at::Tensor loss = at::zeros({batch}, chances.options()), gradient = at::zeros_like(chances);
+  for (int64_t i = 0; i < batch; ++i) {
+    const int64_t time = lengths.at(size_t(i)), count = int64_t(of[size_t(i)].size());
+    SIM_CHECK(time >= 0 && time <= logits.size(0), "a length of ", time, " in ", logits.sizes());
+    SIM_CHECK(count <= time || labels.longer_ignored, count, " labels in a time of ", time);
+    if (count > time || time == 0) continue;
+    const at::Tensor own = chances.narrow(0, 0, time).narrow(1, i, 1), classes = at::tensor(of[size_t(i)], at::kLong);
+    const auto [found, alpha] = at::_ctc_loss(own, classes.unsqueeze(0), {time}, {count}, blank, false);
+    loss[i].copy_(found[0]);
+    if (std::isinf(found.item<double>())) continue;
+    gradient.narrow(0, 0, time)
+        .narrow(1, i, 1)
+        .copy_(at::_ctc_loss_backward(at::ones_like(found), own, classes.unsqueeze(0), {time}, {count}, found, alpha,
+                                      blank, false));
+  }
+  return {loss, gradient};
+}
+
+CtcDecoded ctc_greedy(const at::Tensor& logits, const Dims& lengths, bool merged) {
+  const int64_t batch = logits.size(1), blank = logits.size(2) - 1;
+  SIM_CHECK(int64_t(lengths.size()) == batch, lengths.size(), " lengths for a batch of ", batch);
+  const auto [most, classes] = at::max(wide(logits), 2);
+  std::vector<int64_t> places, found;
+  at::Tensor score = at::zeros({batch, 1}, most.options());
+  int64_t longest = 0;
+  for (int64_t i = 0; i < batch; ++i) {
+    const int64_t time = lengths.at(size_t(i));
+    SIM_CHECK(time >= 0 && time <= logits.size(0), "a length of ", time, " in ", logits.sizes());
+    score[i][0].copy_(at::neg(at::sum(most.narrow(0, 0, time).select(1, i))));
+    int64_t before = -1, count = 0;
+    for (int64_t t = 0; t < time; ++t) {
+      const int64_t label = classes[t][i].item<int64_t>();
+      if (label != blank && !(merged && label == before))
+        places.insert(places.end(), {i, count++}), found.push_back(label);
+      before = label;
+    }
+    longest = std::max(longest, count);
+  }
+  return {at::tensor(places, at::kLong).view({-1, 2}), at::tensor(found, at::kLong),
+          at::tensor({batch, longest}, at::kLong), score};
+}
+
+static double log_added(double a, double b) {
+  if (std::isinf(a) && a < 0) return b;
+  if (std::isinf(b) && b < 0) return a;
+  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+}
+CtcOfLogits transducer(const at::Tensor& logits, const at::Tensor& labels, const Dims& times, const Dims& lengths,
+                       int64_t blank) {
+  SIM_CHECK(blank >= 0 && blank < logits.size(3), "a blank of ", blank, " among ", logits.size(3), " classes");
+  const at::Tensor chances = at::log_softmax(logits.to(at::kDouble), 3).contiguous();
+  at::Tensor loss = at::zeros({logits.size(0)}, at::kFloat), gradient = at::zeros(logits.sizes(), at::kDouble);
+  for (int64_t sample = 0; sample < logits.size(0); ++sample) {
+    const int64_t time = times.at(size_t(sample)), count = lengths.at(size_t(sample));
+    SIM_CHECK(time >= 1 && time <= logits.size(1) && count >= 0 && count < logits.size(2), "a time of ", time, " and ",
+              count, " labels in ", logits.sizes());
+    const at::Tensor mine_alone = chances[sample], slopes = gradient[sample];
+    const auto own = mine_alone.accessor<double, 3>();
+    const auto chance = [&](int64_t t, int64_t u, int64_t label) { return own[t][u][label]; };
+    std::vector<int64_t> mine;
+    for (int64_t u = 0; u < count; ++u) {
+      mine.push_back(labels[sample][u].item<int64_t>());
+      SIM_CHECK(mine.back() >= 0 && mine.back() < logits.size(3), "a label of ", mine.back());
+    }
+    const double never = -std::numeric_limits<double>::infinity();
+    const auto at = [&](int64_t t, int64_t u) { return size_t(t * (count + 1) + u); };
+    // What leads to a place, and what leads from it to the end.
+    std::vector<double> to(size_t(time * (count + 1)), never), from(to);
+    to[0] = 0;
+    for (int64_t t = 0; t < time; ++t)
+      for (int64_t u = 0; u <= count; ++u) {
+        if (t > 0) to[at(t, u)] = log_added(to[at(t, u)], to[at(t - 1, u)] + chance(t - 1, u, blank));
+        if (u > 0) to[at(t, u)] = log_added(to[at(t, u)], to[at(t, u - 1)] + chance(t, u - 1, mine[size_t(u - 1)]));
+      }
+    for (int64_t t = time; t-- > 0;)
+      for (int64_t u = count + 1; u-- > 0;) {
+        const bool end = t == time - 1 && u == count;
+        if (end || t < time - 1) from[at(t, u)] = chance(t, u, blank) + (end ? 0 : from[at(t + 1, u)]);
+        if (u < count) from[at(t, u)] = log_added(from[at(t, u)], chance(t, u, mine[size_t(u)]) + from[at(t, u + 1)]);
+      }
+    const double total = from[0];
+    loss[sample].fill_(-total);
+    auto slope = slopes.accessor<double, 3>();
+    for (int64_t t = 0; t < time; ++t)
+      for (int64_t u = 0; u <= count; ++u) {
+        const double here = to[at(t, u)] - total;
+        const bool end = t == time - 1 && u == count;
+        for (int64_t label = 0; label < logits.size(3); ++label)
+          slope[t][u][label] = std::exp(here + from[at(t, u)] + chance(t, u, label));
+        if (end || t < time - 1)
+          slope[t][u][blank] -= std::exp(here + chance(t, u, blank) + (end ? 0 : from[at(t + 1, u)]));
+        if (u < count)
+          slope[t][u][mine[size_t(u)]] -= std::exp(here + chance(t, u, mine[size_t(u)]) + from[at(t, u + 1)]);
+      }
+  }
+  return {loss, gradient};
+}
+
 static at::Tensor mean_if(const at::Tensor& value, int64_t reduction) {
   return reduction == at::Reduction::Mean ? at::div(value, value.numel()) : value;
 }

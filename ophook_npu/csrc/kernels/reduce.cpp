@@ -52,6 +52,17 @@ at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType resu
   return at::cumprod(wide(x), dim, widened(result));
 }
 
+at::Tensor running_product(const at::Tensor& x, int64_t dim, bool exclusive, bool reverse) {
+  if (!x.dim()) return exclusive ? at::ones_like(x) : x;
+  const at::Tensor turned = reverse ? at::flip(x, {dim}) : x;
+  at::Tensor products = at::cumprod(wide(turned), dim, widened(x.scalar_type()));
+  if (exclusive && x.size(dim)) {
+    const at::Tensor first = at::ones_like(products.narrow(dim, 0, 1));
+    products = at::concat({first, products.narrow(dim, 0, x.size(dim) - 1)}, dim);
+  }
+  return reverse ? at::flip(products, {dim}) : products;
+}
+
 Deviation deviation(const at::Tensor& x, const Dims& dims, int64_t correction, bool keep_dims) {
   const auto over = dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims);
   auto [std, mean] = at::std_mean(x, over, at::Scalar(correction), keep_dims);
@@ -74,6 +85,20 @@ at::Tensor histogram(const at::Tensor& x, int64_t bins, const at::Scalar& min, c
 
 at::Tensor norm(const at::Tensor& x, double p, const Dims& dims, bool keep_dims, double least) {
   return at::linalg_vector_norm(x, p, dims, keep_dims).clamp_min(least);
+}
+
+at::Tensor confusion(const at::Tensor& labels, const at::Tensor& predictions, const at::Tensor& weights,
+                     int64_t classes) {
+  const at::Tensor rows = indices_below(classes, labels.to(at::kLong));
+  const at::Tensor places = rows * classes + indices_below(classes, predictions.to(at::kLong));
+  const at::Tensor each = weights.defined() ? weights.to(at::kDouble) : at::ones(places.sizes(), at::kDouble);
+  return at::zeros({classes * classes}, at::kDouble).index_add(0, places, each).view({classes, classes});
+}
+at::Tensor histogram_between(const at::Tensor& x, const at::Tensor& ends, int64_t bins) {
+  const double least = ends[0].item<double>(), most = ends[1].item<double>();
+  SIM_CHECK(least < most, "a range from ", least, " to ", most);
+  const at::Tensor places = at::floor((x.flatten().to(at::kDouble) - least) * (double(bins) / (most - least)));
+  return at::bincount(at::clamp(places, 0, bins - 1).to(at::kLong), {}, bins);
 }
 
 static at::Tensor root_of_squares(const at::Tensor& x, const Dims& dims, double least) {

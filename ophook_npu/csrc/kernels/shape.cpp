@@ -275,4 +275,32 @@ at::Tensor sequences_reversed(const at::Tensor& x, const at::Tensor& lengths, in
   return out.movedim({0, 1}, {batch_dim, dim});
 }
 
+void same_axes(const std::string& from, const std::string& to) {
+  std::string one = from, other = to;
+  std::sort(one.begin(), one.end()), std::sort(other.begin(), other.end());
+  SIM_CHECK(one == other && std::adjacent_find(one.begin(), one.end()) == one.end() && !one.empty(), "axes ", from,
+            " in the order ", to);
+}
+// Where each letter of the one stands in the other.
+static at::Tensor places_of_letters(const std::string& of, const std::string& in) {
+  std::vector<int64_t> out;
+  for (const char letter : of) out.push_back(int64_t(in.find(letter)));
+  return at::tensor(out, at::kLong);
+}
+static std::string of_space(std::string axes) {
+  std::erase_if(axes, [](char letter) { return letter == 'N' || letter == 'C'; });
+  return axes;
+}
+at::Tensor axes_moved(const at::Tensor& x, const std::string& from, const std::string& to) {
+  const auto axes = int64_t(from.size());
+  SIM_CHECK(!x.numel() || (at::amin(x).item<int64_t>() >= -axes && at::amax(x).item<int64_t>() < axes),
+            "a place outside of ", from);
+  const at::Tensor from_front = at::remainder(x.to(at::kLong), axes);
+  return places_of_letters(from, to).index_select(0, from_front.flatten()).view(x.sizes());
+}
+at::Tensor of_axes_moved(const at::Tensor& x, const std::string& from, const std::string& to) {
+  const bool all = x.size(0) == int64_t(from.size());
+  return x.index_select(0, all ? places_of_letters(to, from) : places_of_letters(of_space(to), of_space(from)));
+}
+
 }  // namespace sim::kernels

@@ -55,6 +55,25 @@ void counted_rule(Shaper& s) {
                                                                   : pattern<"n, *_, n -> n">);
   s.out(s.dtype(2), known({at_or_unknown(s.values(1), 0)}));
 }
+void confusion_rule(Shaper& s) {
+  constexpr std::pair<const char*, int32_t> named_types[] = {
+      {"float32", kFloat}, {"int32", kInt32}, {"float16", kHalf}, {"int8", kInt8}, {"uint8", kUint8}};
+  const int64_t classes = s.integer("num_classes");
+  const std::string name = s.text("dtype");
+  if (classes < 1) throw Refused(c10::str("num_classes=", classes, "; allowed: above 0"));
+  s.match(pattern<"n, n, n? -> n">);
+  for (const auto& [text, dtype] : named_types)
+    if (name == text) return s.out(dtype, Dims{classes, classes});
+  throw Refused("dtype='" + name + "'; allowed: float32, int32, float16, int8, uint8");
+}
+void fixed_width_rule(Shaper& s) {
+  const Values bins = s.knows("nbins") ? Values(Dims{s.integer("nbins")}) : s.values(2);
+  if (bins && (bins->size() != 1 || bins->at(0) < 1))
+    throw Refused(c10::str("nbins=", *bins, "; allowed: one above 0"));
+  if (const int64_t type = s.integer("dtype"); type != kInt32) throw Refused(c10::str("dtype=", type, "; allowed: 3"));
+  require_shape(s, 1, known({2}), "has to be the least and the greatest number");
+  s.out(kInt32, known({at_or_unknown(bins, 0)}));
+}
 void variance_rule(Shaper& s) {
   s.only("if_std", 0.0);
   within_first(s, 1, 2);
@@ -78,12 +97,6 @@ bool otherwise(const Call& call) { return call.flag("exclusive") || call.flag("r
 void any_scan(Shaper& s) {
   if (const Values axis = s.values(1); axis && s.shape(0)) wrap(axis->at(0), rank_of(s.shape(0)));
   same(s);
-}
-
-void plain_scan(Shaper& s) {
-  s.only("exclusive", 0.0);
-  s.only("reverse", 0.0);
-  any_scan(s);
 }
 
 void arg_reduce(Shaper& s) {
@@ -195,8 +208,18 @@ const Family reduce_rows = {
     {"TopK", "x k -> values indices | sorted:Bool=true largest:Bool=true dim:Int=-1", topk_shape, first_of_sorted},
     ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", sorted_rule,
         std::get<0>(at::sort(a[0], a.integer("axis"), a.flag("descending")))),
-    ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan,
-        kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type())),
+    ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", any_scan,
+        kernels::running_product(a[0], a.need(1).at(0), a.flag("exclusive"), a.flag("reverse"))),
+    ROW(CumprodD, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false", sorted_rule,
+        kernels::running_product(a[0], a.integer("axis"), a.flag("exclusive"), a.flag("reverse"))),
+    ROW(CumsumD, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false", sorted_rule,
+        kernels::running_sum(a[0], a.integer("axis"), a.flag("exclusive"), a.flag("reverse"))),
+    ROW(ConfusionMatrix, "labels predictions weights? -> y | num_classes:Int dtype:String", confusion_rule,
+        kernels::confusion(a[0], a[1], a[2], a.output(0).size(0))),
+    ROW(HistogramFixedWidth, "x range nbins -> y | dtype:Int=3", fixed_width_rule,
+        kernels::histogram_between(a[0], a[1], a.need(2).at(0))),
+    ROW(HistogramFixedWidthD, "x range -> y | nbins:Int dtype:Int=3", fixed_width_rule,
+        kernels::histogram_between(a[0], a[1], a.integer("nbins"))),
     ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", any_scan,
         otherwise(a) ? kernels::running_sum(a[0], a.need(1).at(0), a.flag("exclusive"), a.flag("reverse"))
                      : at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type())),

@@ -153,6 +153,31 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
   s.out(s.dtype(first), out);
 }
 void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
+void concat_behind(Shaper& s) { join(s, 1, s.count(), s.values(0)); }
+void concat_in_front(Shaper& s) {
+  join(s, 0, s.count(), Dims{0});
+  const Dims told = s.integers("shape");
+  for (size_t i = 0; i < s.count(); ++i) {
+    Shape whole = told;
+    if (!whole->empty()) (*whole)[0] = unknown;
+    require_shape(s, i, whole, "does not fit into shape");
+  }
+  s.out(s.dtype(0), told);
+}
+
+// ---- what is said of axes, for another order of them ----------------------------------------------------------------
+void axes_rule(Shaper& s) {
+  kernels::same_axes(s.text("src_format"), s.text("dst_format"));
+  same(s);
+}
+void of_axes_rule(Shaper& s) {
+  axes_rule(s);
+  const Shape x = s.shape(0);
+  const auto axes = int64_t(s.text("src_format").size());
+  const bool rows = x && (x->size() == 1 || (x->size() == 2 && !((*x)[1] != 2)));
+  if (x && (!rows || ((*x)[0] != axes && (*x)[0] != axes - 2)))
+    throw Refused(s.describe(0) + " has neither a number nor a pair for each axis, or each axis of space");
+}
 void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim")}); }
 
 // Sizes come as int32 from Shape and as int64 from constants: the first decides.
@@ -320,6 +345,14 @@ const Family shape_rows = {
     ROW(Permute, "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order"))),
     ROW(ConcatV2, "x* concat_dim -> y | N:Int=1", concat,
         kernels::joined(a.tensors(0, a.count() - 1), a.need(a.count() - 1).at(0))),
+    ROW(Concat, "concat_dim x* -> y | N:Int=1", concat_behind,
+        kernels::joined(a.tensors(1, a.count()), a.need(0).at(0))),
+    ROW(ParallelConcat, "values* -> output_data | shape:ListInt N:Int", concat_in_front,
+        kernels::joined(a.tensors(0, a.count()), 0)),
+    ROW(DataFormatDimMap, "x -> y | src_format:String=NHWC dst_format:String=NCHW", axes_rule,
+        kernels::axes_moved(a[0], a.text("src_format"), a.text("dst_format"))),
+    ROW(DataFormatVecPermute, "x -> y | src_format:String=NHWC dst_format:String=NCHW", of_axes_rule,
+        kernels::of_axes_moved(a[0], a.text("src_format"), a.text("dst_format"))),
     ROW(ConcatD, "x* -> y | concat_dim:Int N:Int=1", concat_attr,
         kernels::joined(a.tensors(0, a.count()), a.integer("concat_dim"))),
     ROW(Pack, "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis"))),
