@@ -191,6 +191,14 @@ AdjustSaturation(x, torch.tensor(1.7)) | x=f(4, 5, 3).sigmoid() | rgb((hsv(x) * 
 CTCLoss(x, k, v, t) | x=f(6, 2, 5), k=torch.tensor([[0, 0], [0, 1], [1, 0]]), v=torch.tensor([1, 1, 3]).int(), t=torch.tensor([6, 4]).int() | ctc(x, torch.tensor([[1, 1], [3, 0]]), t, [2, 1])
 CTCLoss(x, k, v, t, preprocess_collapse_repeated=True) | x=f(6, 2, 5), k=torch.tensor([[0, 0], [0, 1], [1, 0]]), v=torch.tensor([1, 1, 3]).int(), t=torch.tensor([6, 4]).int() | ctc(x, torch.tensor([[1], [3]]), t, [1, 1])
 RNNTLoss(x, k, t, n) | x=f(2, 3, 3, 4), k=torch.tensor([[1, 2], [3, 0]]).int(), t=torch.tensor([3, 2]).int(), n=torch.tensor([2, 1]).int() | transducer(x, k, t, n)
+SpaceToBatchD(x, block_size=2, paddings=[1, 1, 0, 2]) | x=f(2, 4, 6, 3) | torch.cat([F.pad(x, (0, 0, 0, 2, 1, 1))[:, i::2, j::2] for i in (0, 1) for j in (0, 1)])
+SpaceToBatch(x, torch.tensor([[1, 1], [0, 2]]), block_size=2) | x=f(2, 4, 6, 3) | torch.cat([F.pad(x, (0, 0, 0, 2, 1, 1))[:, i::2, j::2] for i in (0, 1) for j in (0, 1)])
+SpaceToBatchND(x, torch.tensor([1, 3]), torch.tensor([[0, 0], [1, 2]])) | x=f(2, 4, 6) | torch.cat([F.pad(x, (1, 2))[:, :, j::3] for j in (0, 1, 2)])
+SpaceToBatchNDD(x, block_shape=[2], paddings=[0, 0]) | x=f(2, 4, 6) | torch.cat([x[:, ::2], x[:, 1::2]])
+BatchToSpaceD(torch.cat([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]), block_size=2, crops=[1, 0, 0, 2]) | x=f(2, 4, 6, 3) | x[:, 1:, :-2]
+BatchToSpace(torch.cat([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]), torch.tensor([[1, 0], [0, 2]]), block_size=2) | x=f(2, 4, 6, 3) | x[:, 1:, :-2]
+BatchToSpaceND(torch.cat([x[:, :, j::3] for j in (0, 1, 2)]), torch.tensor([1, 3]), torch.tensor([[0, 1], [1, 2]])) | x=f(2, 4, 6) | x[:, :-1, 1:-2]
+BatchToSpaceNDD(torch.cat([x[:, ::2], x[:, 1::2]]), block_shape=[2], crops=[0, 0]) | x=f(2, 4, 6, 2) | x
 """  # noqa: E501
 
 

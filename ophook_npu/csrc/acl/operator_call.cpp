@@ -219,6 +219,14 @@ bool has_other_order(const Operator& op) {
          strstr(table()->proto(op.type), " data_format:String") && !strstr(op.type, "DeformableOffsets");
 }
 
+// Those that take blocks out of images have no attribute for the order, only the description of these.
+bool takes_order_from_images(const Operator& op) {
+  const std::string_view type = op.type;
+  return op.input_count && op.inputs[0]->format == ACL_FORMAT_NCHW && op.inputs[0]->dims.size() == 4 &&
+         (type.starts_with("SpaceToBatch") || type.starts_with("BatchToSpace")) &&
+         type.find("ND") == std::string_view::npos;
+}
+
 void tell_in_nchw(const char* type, std::map<std::string, aclopAttr::Value>& values) {
   const auto given = values.find("data_format");
   const bool last = given == values.end() ? strstr(table()->proto(type), " data_format:String=NHWC") != nullptr
@@ -339,6 +347,13 @@ int as_in_table(const Operator& op, F use) {
     Operator with_type = op;
     with_type.attributes = &told;
     return as_in_table(with_type, use);
+  }
+  if (takes_order_from_images(op)) {
+    aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
+    told.values["data_format"] = std::string("NCHW");
+    Operator with_order = op;
+    with_order.attributes = &told;
+    return use(with_order);
   }
   if (!has_other_order(op)) return use(op);
   std::deque<aclTensorDesc> kept;

@@ -303,4 +303,44 @@ at::Tensor of_axes_moved(const at::Tensor& x, const std::string& from, const std
   return x.index_select(0, all ? places_of_letters(to, from) : places_of_letters(of_space(to), of_space(from)));
 }
 
+// As at::constant_pad_nd has the sides of the axes behind the first.
+static Dims pads_behind_first(const at::Tensor& x, const Dims& sides, int64_t sign) {
+  Dims out(2 * (size_t(x.dim()) - 1), 0);
+  for (size_t i = 0; i < sides.size(); ++i) out[out.size() - 2 * (i / 2 + 1) + i % 2] = sign * sides[i];
+  return out;
+}
+at::Tensor space_to_batch(const at::Tensor& x, const Dims& blocks, const Dims& sides) {
+  const at::Tensor whole = at::constant_pad_nd(x, pads_behind_first(x, sides, 1));
+  const auto count = int64_t(blocks.size());
+  Dims parts{whole.size(0)}, order, sizes{whole.size(0)};
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t block = blocks[size_t(i)];
+    parts.insert(parts.end(), {whole.size(i + 1) / block, block});
+    order.push_back(2 * i + 2), sizes[0] *= block, sizes.push_back(whole.size(i + 1) / block);
+  }
+  order.push_back(0);
+  for (int64_t i = 0; i < count; ++i) order.push_back(2 * i + 1);
+  for (int64_t dim = count + 1; dim < whole.dim(); ++dim) {
+    order.push_back(int64_t(parts.size()));
+    parts.push_back(whole.size(dim)), sizes.push_back(whole.size(dim));
+  }
+  return whole.reshape(parts).permute(order).reshape(sizes);
+}
+at::Tensor batch_to_space(const at::Tensor& x, const Dims& blocks, const Dims& sides) {
+  const auto count = int64_t(blocks.size());
+  Dims parts(blocks), order{count}, sizes;
+  const int64_t samples = x.size(0) / c10::multiply_integers(blocks);
+  parts.push_back(samples), sizes.push_back(samples);
+  for (int64_t i = 0; i < count; ++i) {
+    parts.push_back(x.size(i + 1)), sizes.push_back(x.size(i + 1) * blocks[size_t(i)]);
+    order.insert(order.end(), {count + 1 + i, i});
+  }
+  for (int64_t dim = count + 1; dim < x.dim(); ++dim) {
+    order.push_back(int64_t(parts.size()));
+    parts.push_back(x.size(dim)), sizes.push_back(x.size(dim));
+  }
+  const at::Tensor whole = x.reshape(parts).permute(order).reshape(sizes);
+  return at::constant_pad_nd(whole, pads_behind_first(whole, sides, -1));
+}
+
 }  // namespace sim::kernels

@@ -165,6 +165,58 @@ void concat_in_front(Shaper& s) {
   s.out(s.dtype(0), told);
 }
 
+// ---- blocks of space as samples ------------------------------------------------------------------------------------
+struct Moving {
+  Values blocks, sides;
+  size_t first = 1;  // of the axes of space
+};
+Moving moving(const Call& call) {
+  Moving out;
+  if (call.knows("block_size")) {
+    out.blocks = Dims(2, call.integer("block_size"));
+    if (const Shape x = call.shape(0); x && x->size() != 4)
+      throw Refused("its images have 4 dimensions, not " + std::to_string(x->size()));
+    out.first = call.text("data_format") == "NCHW" ? 2 : 1;
+  }
+  if (!call.knows("block_size"))
+    out.blocks = call.knows("block_shape") ? Values(call.integers("block_shape")) : call.values(1);
+  const char* attr = call.knows("crops") ? "crops" : "paddings";
+  out.sides = call.knows(attr) ? Values(call.integers(attr)) : call.values(call.count() - 1);
+  const auto below = [](const Values& all, int64_t least) {
+    return all && std::any_of(all->begin(), all->end(), [&](int64_t one) { return one < least; });
+  };
+  if (below(out.blocks, 1) || below(out.sides, 0) ||
+      (out.blocks && out.sides && out.sides->size() != 2 * out.blocks->size()))
+    throw Refused(c10::str("blocks ", out.blocks.value_or(Dims()), " with ", out.sides.value_or(Dims()),
+                           " at their sides; allowed: above 0, and two from 0 on for each"));
+  return out;
+}
+template <bool back>
+void moved_blocks_rule(Shaper& s) {
+  const Moving by = moving(s);
+  Shape shape = s.shape(0);
+  if (shape && by.blocks && shape->size() <= by.blocks->size())
+    throw Refused(c10::str("blocks ", *by.blocks, " of ", s.describe(0)));
+  if (!shape || !by.blocks) return s.out(s.dtype(0), all_unknown(shape));
+  for (size_t i = 0; i < by.blocks->size(); ++i) {
+    const int64_t block = (*by.blocks)[i];
+    const Dim sides = by.sides ? Dim((*by.sides)[2 * i] + (*by.sides)[2 * i + 1]) : unknown;
+    Dim &samples = (*shape)[0], &size = (*shape)[i + by.first], &whole = back ? samples : size;
+    if (!back) size = size + sides;
+    if (whole % block != 0) throw Refused(c10::str("blocks ", *by.blocks, " do not divide ", s.describe(0)));
+    samples = back ? samples / block : samples * block;
+    size = back ? size * block - sides : size / block;
+  }
+  s.out(s.dtype(0), shape);
+}
+
+at::Tensor moved_blocks(const Args& a, at::Tensor (*move)(const at::Tensor&, const Dims&, const Dims&)) {
+  const Moving by = moving(a);
+  const at::Tensor x = a[0];
+  if (by.first == 1) return move(x, *by.blocks, *by.sides);
+  return move(x.movedim(1, -1), *by.blocks, *by.sides).movedim(-1, 1);
+}
+
 // ---- what is said of axes, for another order of them ----------------------------------------------------------------
 void axes_rule(Shaper& s) {
   kernels::same_axes(s.text("src_format"), s.text("dst_format"));
@@ -345,6 +397,18 @@ const Family shape_rows = {
     ROW(Permute, "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order"))),
     ROW(ConcatV2, "x* concat_dim -> y | N:Int=1", concat,
         kernels::joined(a.tensors(0, a.count() - 1), a.need(a.count() - 1).at(0))),
+// The data format is none of their prototype: who runs one by its type says it of the tensor.
+#define OF_IMAGES "block_size:Int data_format:String=NHWC"
+#define TO_BATCH(type, proto) ROW(type, proto, moved_blocks_rule<false>, moved_blocks(a, kernels::space_to_batch))
+#define TO_SPACE(type, proto) ROW(type, proto, moved_blocks_rule<true>, moved_blocks(a, kernels::batch_to_space))
+    TO_BATCH(SpaceToBatch, "x paddings -> y | " OF_IMAGES),
+    TO_BATCH(SpaceToBatchD, "x -> y | paddings:ListInt " OF_IMAGES),
+    TO_BATCH(SpaceToBatchND, "x block_shape paddings -> y"),
+    TO_BATCH(SpaceToBatchNDD, "x -> y | block_shape:ListInt paddings:ListInt"),
+    TO_SPACE(BatchToSpace, "x crops -> y | " OF_IMAGES),
+    TO_SPACE(BatchToSpaceD, "x -> y | crops:ListInt " OF_IMAGES),
+    TO_SPACE(BatchToSpaceND, "x block_shape crops -> y"),
+    TO_SPACE(BatchToSpaceNDD, "x -> y | block_shape:ListInt crops:ListInt"),
     ROW(Concat, "concat_dim x* -> y | N:Int=1", concat_behind,
         kernels::joined(a.tensors(1, a.count()), a.need(0).at(0))),
     ROW(ParallelConcat, "values* -> output_data | shape:ListInt N:Int", concat_in_front,
