@@ -199,6 +199,10 @@ BatchToSpaceD(torch.cat([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]), blo
 BatchToSpace(torch.cat([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]), torch.tensor([[1, 0], [0, 2]]), block_size=2) | x=f(2, 4, 6, 3) | x[:, 1:, :-2]
 BatchToSpaceND(torch.cat([x[:, :, j::3] for j in (0, 1, 2)]), torch.tensor([1, 3]), torch.tensor([[0, 1], [1, 2]])) | x=f(2, 4, 6) | x[:, :-1, 1:-2]
 BatchToSpaceNDD(torch.cat([x[:, ::2], x[:, 1::2]]), block_shape=[2], crops=[0, 0]) | x=f(2, 4, 6, 2) | x
+CheckNumerics(x, message="x") | x=f(3, 4) | x
+EditDistance(i, x, torch.tensor([1, 1, 2]), k, y, torch.tensor([2, 2, 2])) | i=torch.tensor([[0, 0, 0], [1, 0, 1], [1, 1, 1]]), x=torch.tensor([1.0, 2, 3]), k=torch.tensor([[0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1]]), y=torch.tensor([1.0, 3, 2, 1]) | torch.ones(2, 2)
+EditDistance(i, x, torch.tensor([3, 7]), k, y, torch.tensor([2, 6]), normalize=False) | i=torch.tensor([[0, j] for j in range(7)] + [[2, 0]]), x=torch.tensor([*b"sitting!"]), k=torch.tensor([[0, j] for j in range(6)] + [[1, 0], [1, 1]]), y=torch.tensor([*b"kitten??"]) | torch.tensor([3.0, 2, 1])
+EditDistance(i, x, torch.tensor([2, 7]), k, y, torch.tensor([2, 6])) | i=torch.tensor([[0, j] for j in range(7)] + [[1, 0]]), x=torch.tensor([*b"sitting!"]), k=torch.tensor([[0, j] for j in range(6)]), y=torch.tensor([*b"kitten"]) | torch.tensor([0.5, float("inf")])
 """  # noqa: E501
 
 
@@ -346,6 +350,11 @@ def test_a_node_gives_what_torch_does(line: str) -> None:
     got, expected = interfaces.graph(of, *given, **named), eval(wanted, names)
     expected = list(expected) if isinstance(expected, tuple) else [expected]
     torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_numbers_that_are_none_are_counted() -> None:
+    with pytest.raises(interfaces.Refused, match="of the loss: 2 of 3 numbers are infinite or none"):
+        interfaces.graph("CheckNumerics", torch.tensor([1, float("nan"), float("inf")]), message="of the loss")
 
 
 def test_slices_are_told_with_their_first_places(by_type: None) -> None:

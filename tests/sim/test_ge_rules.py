@@ -98,6 +98,8 @@ BatchToSpace | x, n, block_size=2 | x=real(8, 4, 6, 3), n=int64(1, 1, 0, 2).view
 BatchToSpaceD | x, block_size=2, crops=[1, 1, 0, 0] | x=real(4, 4, 6, 3)
 BatchToSpaceND | x, b, n | x=real(12, 4, 6), b=int64(2, 3), n=int64(1, 1, 0, 0).view(2, 2)
 BatchToSpaceNDD | x, block_shape=[2], crops=[1, 1] | x=real(2, 4, 6)
+CheckNumerics | x, message="x" | x=real(4, 6)
+EditDistance | i, x, n, i, x, n | i=whole(4, 3), x=single(4), n=int64(2, 3, 4)
 MultiHeadAttention | x, x, x, w, w, w, m, w, attn_head_num=16, attn_dim_per_head=16, src_len=16, tgt_len=16, keep_prob=1.0, softmax_use_float=True | x=real(32, 256).half(), w=real(256, 256).half(), m=real(2, 16, 16, 16).half()
 MultiHeadAttentionGrad | x, x, x, w, w, w, w, h, h, h, p, h, x, x, attn_head_num=16, attn_dim_per_head=16, src_len=16, tgt_len=16, keep_prob=1.0, softmax_use_float=True | x=real(32, 256).half(), w=real(256, 256).half(), h=real(2, 16, 16, 16).half(), p=single(2, 16, 16, 16)
 IFMR | x, s, s, c, min_percentile=0.9, max_percentile=0.9, search_range=[0.7, 1.3], search_step=0.1, with_offset=False | x=real(4, 6), s=real(1), c=whole(5).int()

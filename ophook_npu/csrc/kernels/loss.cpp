@@ -1,5 +1,7 @@
 #include "kernels/loss.h"
 
+#include <map>
+
 namespace sim::kernels {
 
 at::Tensor mse(const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
@@ -243,6 +245,49 @@ CtcOfLogits transducer(const at::Tensor& logits, const at::Tensor& labels, const
       }
   }
   return {loss, gradient};
+}
+
+static std::map<std::vector<int64_t>, std::vector<double>> sequences_of(const Sequences& of, at::IntArrayRef sizes) {
+  const auto rank = int64_t(sizes.size());
+  const at::Tensor places = of.places.to(at::kLong).contiguous(), values = of.values.to(at::kDouble).contiguous();
+  std::map<std::vector<int64_t>, std::vector<double>> out;
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    const int64_t* place = places.data_ptr<int64_t>() + i * (rank + 1);
+    for (int64_t dim = 0; dim < rank; ++dim)
+      SIM_CHECK(place[dim] >= 0 && place[dim] < sizes[size_t(dim)], "place ", i, " lies outside of ", sizes);
+    out[{place, place + rank}].push_back(values.data_ptr<double>()[i]);
+  }
+  return out;
+}
+static double edits_between(const std::vector<double>& one, const std::vector<double>& other) {
+  std::vector<double> row(other.size() + 1);
+  for (size_t j = 0; j <= other.size(); ++j) row[j] = double(j);
+  for (size_t i = 1; i <= one.size(); ++i) {
+    double corner = row[0];
+    row[0] = double(i);
+    for (size_t j = 1; j <= other.size(); ++j) {
+      const double changed = corner + (one[i - 1] == other[j - 1] ? 0 : 1);
+      corner = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+at::Tensor edits(const Sequences& guess, const Sequences& truth, at::IntArrayRef sizes, bool shared) {
+  const auto guesses = sequences_of(guess, sizes), truths = sequences_of(truth, sizes);
+  at::Tensor out = at::zeros(sizes, at::kFloat);
+  const auto put = [&](const std::vector<int64_t>& place, double count, size_t length) {
+    int64_t at = 0;
+    for (size_t dim = 0; dim < place.size(); ++dim) at = at * sizes[dim] + place[dim];
+    out.data_ptr<float>()[at] = float(shared ? count / double(length) : count);
+  };
+  for (const auto& [place, values] : truths) {
+    const auto found = guesses.find(place);
+    put(place, edits_between(found == guesses.end() ? std::vector<double>() : found->second, values), values.size());
+  }
+  for (const auto& [place, values] : guesses)
+    if (!truths.count(place)) put(place, double(values.size()), 0);
+  return out;
 }
 
 static at::Tensor mean_if(const at::Tensor& value, int64_t reduction) {

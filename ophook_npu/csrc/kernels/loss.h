@@ -63,6 +63,13 @@ CtcDecoded ctc_greedy(const at::Tensor& logits, const Dims& lengths, bool merged
 CtcOfLogits transducer(const at::Tensor& logits, const at::Tensor& labels, const Dims& times, const Dims& lengths,
                        int64_t blank);
 
+// Sequences as places (n, rank), in the order of these, and what stands there: how many changes make the one of a place
+// but for its last number the other, for all places of `sizes`; `shared`: by the length of the truth.
+struct Sequences {
+  at::Tensor places, values;
+};
+at::Tensor edits(const Sequences& guess, const Sequences& truth, at::IntArrayRef sizes, bool shared);
+
 // ---- gradients that ATen has only as a part of autograd ------------------------------------------------------------
 at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction);
 at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target,

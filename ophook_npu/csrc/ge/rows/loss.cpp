@@ -91,6 +91,26 @@ Results transducer(const Args& a) {
   return {loss, gradient};
 }
 
+// The greater of both sizes, without the last.
+Values places_of_both(const Call& call) {
+  const Values one = call.values(2), other = call.values(5);
+  if (!one || !other) return std::nullopt;
+  if (one->size() != other->size() || one->empty()) throw Refused(c10::str("sequences in ", *one, " and in ", *other));
+  Dims out;
+  for (size_t i = 0; i + 1 < one->size(); ++i) out.push_back(std::max((*one)[i], (*other)[i]));
+  return out;
+}
+void edits_rule(Shaper& s) {
+  s.match(pattern<"n rank, n, rank, m rank, m, rank -> n">);
+  require_same_dtype(s, 1, 2);
+  if (s.dtype(4) != s.dtype(1)) throw Refused("sequences of " + s.describe(1) + " and of " + s.describe(4));
+  const Shape lengths = s.shape(2);
+  const Values sizes = places_of_both(s);
+  if (sizes) return s.out(kFloat, Shape(*sizes));
+  const bool known_rank = lengths && (*lengths)[0].known() && (*lengths)[0] >= 1;
+  s.out(kFloat, known_rank ? known(Sizes(size_t((*lengths)[0].size() - 1), unknown)) : std::nullopt);
+}
+
 // ---- losses by a reduction that aclnn's functions do not have so ---------------------------------------------------
 int64_t reduction_of(const Call& call) {
   constexpr std::string_view names[] = {"none", "mean", "sum"};
@@ -178,6 +198,10 @@ const Family loss_rows = {
      greedy_rule, greedy},
     {"RNNTLoss", "acts labels input_lengths label_lengths -> costs grads | blank_label:Int=0",
      pattern<"b t u c, b _, b, b -> b, b t u c">, transducer},
+    ROW(EditDistance,
+        "hypothesis_indices hypothesis_values hypothesis_shape truth_indices truth_values truth_shape -> output | "
+        "normalize:Bool=true",
+        edits_rule, kernels::edits({a[0], a[1]}, {a[3], a[4]}, *places_of_both(a), a.flag("normalize"))),
     ROW(KLDiv, "x target -> y | reduction:String log_target:Bool=false", divergence_rule,
         kernels::kl(a[0], a[1], divergence_reduction(a), a.flag("log_target"))),
     ROW(KlDivLossGrad, "grad input target -> y | reduction:String=mean log_target:Bool=false", divergence_grad_rule,
