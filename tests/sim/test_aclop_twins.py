@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import colorsys
 import ctypes
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -160,6 +162,47 @@ L2NormalizeGrad(x, F.normalize(x, dim=1), g, dim=[1]) | x=f(3, 4), g=f(3, 4) | b
 SigmoidCrossEntropyWithLogits(x, y) | x=f(3, 4), y=f(3, 4).sigmoid() | F.binary_cross_entropy_with_logits(x, y, reduction="none")
 SigmoidCrossEntropyWithLogitsGrad(x, y, g) | x=f(3, 4), y=f(3, 4).sigmoid(), g=f(3, 4) | back(lambda x: F.binary_cross_entropy_with_logits(x, y, reduction="none"), g, x)
 SparseSoftmaxCrossEntropyWithLogits(x, k) | x=f(3, 4), k=torch.tensor([0, 3, 1]) | (F.cross_entropy(x, k, reduction="none"), x.softmax(1) - F.one_hot(k, 4))
+Cumprod(x, torch.tensor([1]), exclusive=True) | x=f(3, 4) | torch.cat([torch.ones(3, 1), x[:, :-1].cumprod(1)], 1)
+Cumprod(x, torch.tensor([0]), reverse=True) | x=f(3, 4) | x.flip(0).cumprod(0).flip(0)
+CumprodD(x, axis=-1, exclusive=True, reverse=True) | x=f(3, 4) | torch.cat([x[:, 1:].flip(1).cumprod(1).flip(1), torch.ones(3, 1)], 1)
+CumsumD(x, axis=0, reverse=True) | x=f(3, 4) | x.flip(0).cumsum(0).flip(0)
+ParallelConcat([x, y], shape=[2, 4], N=2) | x=f(1, 4), y=f(1, 4) | torch.cat([x, y])
+Concat(k, [x, y], N=2) | k=torch.tensor(1), x=f(3, 4), y=f(3, 2) | torch.cat([x, y], 1)
+DataFormatDimMap(x) | x=torch.tensor([0, 1, 2, 3, -1], dtype=torch.int32) | torch.tensor([0, 2, 3, 1, 1], dtype=torch.int32)
+DataFormatVecPermute(x) | x=torch.tensor([[1, 2], [3, 4], [5, 6], [7, 8]]) | x[[0, 3, 1, 2]]
+DataFormatVecPermute(x, src_format="NHWC", dst_format="CNWH") | x=torch.tensor([5, 6]) | torch.tensor([6, 5])
+ConfusionMatrix(x, y, num_classes=4, dtype="int32") | x=torch.tensor([0, 1, 1, 3]).int(), y=torch.tensor([1, 2, 1, 3]).int() | torch.tensor([[0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 1]]).int()
+ConfusionMatrix(x, x, w, num_classes=2, dtype="float32") | x=torch.tensor([0, 1, 1, 0]).int(), w=f(4) | torch.diag(torch.stack([w[0] + w[3], w[1] + w[2]]))
+HistogramFixedWidth(x, torch.tensor([0.0, 5]), torch.tensor(5, dtype=torch.int32)) | x=torch.tensor([-1.0, 0, 1.5, 2, 5, 15]) | torch.tensor([2, 1, 1, 0, 2]).int()
+HistogramFixedWidthD(x, torch.tensor([-2.0, 2]), nbins=8) | x=f(9, 9).clamp(-2, 1.999) | torch.histc(x, 8, -2, 2).int()
+CheckValid(x, torch.tensor([2.0, 1, 3])) | x=torch.linspace(0, 6, 12).view(3, 4) | torch.tensor([1, 0, 0]).to(torch.int8)
+ResizeBilinearV2(x, torch.tensor([4, 3], dtype=torch.int32)) | x=f(1, 2, 4, 9) | x[..., ::3]
+ResizeBilinearV2(x, torch.tensor([1, 4], dtype=torch.int32)) | x=f(1, 2, 1, 2) | torch.stack([x[..., 0], x.mean(3), x[..., 1], x[..., 1]], 3)
+ResizeBilinearV2Grad(g, x) | g=f(1, 2, 1, 4), x=f(1, 2, 1, 2) | torch.stack([g[..., 0] + g[..., 1] / 2, g[..., 1] / 2 + g[..., 2] + g[..., 3]], 3)
+ResizeArea(x, torch.tensor([2, 3], dtype=torch.int32)) | x=f(2, 4, 9, 3) | F.avg_pool2d(x.movedim(3, 1), (2, 3)).movedim(1, 3)
+ResizeArea(x, torch.tensor([2, 2], dtype=torch.int32)) | x=f(1, 3, 2, 1) | torch.stack([(2 * x[:, 0] + x[:, 1]) / 3, (x[:, 1] + 2 * x[:, 2]) / 3], 1)
+ScaleAndTranslate(x, torch.tensor([4, 4], dtype=torch.int32), torch.ones(2), torch.tensor([1.0, 1]), kernel_type="triangle") | x=f(1, 3, 3, 2) | F.pad(x, (0, 0, 1, 0, 1, 0))
+ScaleAndTranslate(x, torch.tensor([2, 2], dtype=torch.int32), torch.ones(2), torch.ones(2)) | x=torch.tensor([9.0, 5, 2, 1, 6, 1, 9, 7]).view(1, 2, 4, 1) | torch.tensor([0.0, 0, 0, 9]).view(1, 2, 2, 1)
+ScaleAndTranslate(x, torch.tensor([3, 3], dtype=torch.int32), torch.tensor([0.5, 0.5]), torch.zeros(2), kernel_type="triangle") | x=f(1, 6, 6, 2) | F.interpolate(x.movedim(3, 1), (3, 3), mode="bilinear", antialias=True).movedim(1, 3)
+ScaleAndTranslateGrad(g, x, torch.tensor([0.5, 0.5]), torch.zeros(2), kernel_type="triangle") | g=f(1, 3, 3, 2), x=f(1, 6, 6, 2) | back(lambda x: F.interpolate(x.movedim(3, 1), (3, 3), mode="bilinear", antialias=True).movedim(1, 3), g, x)
+RGBToHSV(x) | x=f(4, 5, 3).sigmoid() | hsv(x)
+AdjustHue(x, torch.tensor(0.7)) | x=f(4, 5, 3).sigmoid() | rgb((hsv(x) + torch.tensor([0.7, 0, 0])) % 1.0)
+AdjustSaturation(x, torch.tensor(1.7)) | x=f(4, 5, 3).sigmoid() | rgb((hsv(x) * torch.tensor([1, 1.7, 1])).clamp(0, 1))
+CTCLoss(x, k, v, t) | x=f(6, 2, 5), k=torch.tensor([[0, 0], [0, 1], [1, 0]]), v=torch.tensor([1, 1, 3]).int(), t=torch.tensor([6, 4]).int() | ctc(x, torch.tensor([[1, 1], [3, 0]]), t, [2, 1])
+CTCLoss(x, k, v, t, preprocess_collapse_repeated=True) | x=f(6, 2, 5), k=torch.tensor([[0, 0], [0, 1], [1, 0]]), v=torch.tensor([1, 1, 3]).int(), t=torch.tensor([6, 4]).int() | ctc(x, torch.tensor([[1], [3]]), t, [1, 1])
+RNNTLoss(x, k, t, n) | x=f(2, 3, 3, 4), k=torch.tensor([[1, 2], [3, 0]]).int(), t=torch.tensor([3, 2]).int(), n=torch.tensor([2, 1]).int() | transducer(x, k, t, n)
+SpaceToBatchD(x, block_size=2, paddings=[1, 1, 0, 2]) | x=f(2, 4, 6, 3) | torch.cat([F.pad(x, (0, 0, 0, 2, 1, 1))[:, i::2, j::2] for i in (0, 1) for j in (0, 1)])
+SpaceToBatch(x, torch.tensor([[1, 1], [0, 2]]), block_size=2) | x=f(2, 4, 6, 3) | torch.cat([F.pad(x, (0, 0, 0, 2, 1, 1))[:, i::2, j::2] for i in (0, 1) for j in (0, 1)])
+SpaceToBatchND(x, torch.tensor([1, 3]), torch.tensor([[0, 0], [1, 2]])) | x=f(2, 4, 6) | torch.cat([F.pad(x, (1, 2))[:, :, j::3] for j in (0, 1, 2)])
+SpaceToBatchNDD(x, block_shape=[2], paddings=[0, 0]) | x=f(2, 4, 6) | torch.cat([x[:, ::2], x[:, 1::2]])
+BatchToSpaceD(torch.cat([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]), block_size=2, crops=[1, 0, 0, 2]) | x=f(2, 4, 6, 3) | x[:, 1:, :-2]
+BatchToSpace(torch.cat([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]), torch.tensor([[1, 0], [0, 2]]), block_size=2) | x=f(2, 4, 6, 3) | x[:, 1:, :-2]
+BatchToSpaceND(torch.cat([x[:, :, j::3] for j in (0, 1, 2)]), torch.tensor([1, 3]), torch.tensor([[0, 1], [1, 2]])) | x=f(2, 4, 6) | x[:, :-1, 1:-2]
+BatchToSpaceNDD(torch.cat([x[:, ::2], x[:, 1::2]]), block_shape=[2], crops=[0, 0]) | x=f(2, 4, 6, 2) | x
+CheckNumerics(x, message="x") | x=f(3, 4) | x
+EditDistance(i, x, torch.tensor([1, 1, 2]), k, y, torch.tensor([2, 2, 2])) | i=torch.tensor([[0, 0, 0], [1, 0, 1], [1, 1, 1]]), x=torch.tensor([1.0, 2, 3]), k=torch.tensor([[0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1]]), y=torch.tensor([1.0, 3, 2, 1]) | torch.ones(2, 2)
+EditDistance(i, x, torch.tensor([3, 7]), k, y, torch.tensor([2, 6]), normalize=False) | i=torch.tensor([[0, j] for j in range(7)] + [[2, 0]]), x=torch.tensor([*b"sitting!"]), k=torch.tensor([[0, j] for j in range(6)] + [[1, 0], [1, 1]]), y=torch.tensor([*b"kitten??"]) | torch.tensor([3.0, 2, 1])
+EditDistance(i, x, torch.tensor([2, 7]), k, y, torch.tensor([2, 6])) | i=torch.tensor([[0, j] for j in range(7)] + [[1, 0]]), x=torch.tensor([*b"sitting!"]), k=torch.tensor([[0, j] for j in range(6)]), y=torch.tensor([*b"kitten"]) | torch.tensor([0.5, float("inf")])
 """  # noqa: E501
 
 
@@ -264,15 +307,54 @@ def added(grad: torch.Tensor, total: torch.Tensor, mean: torch.Tensor, rstd: tor
     return torch.ops.aten.native_layer_norm_backward(grad, total, w.shape, mean, rstd, w, w, [True] * 3)
 
 
+def hsv(x: torch.Tensor) -> torch.Tensor:
+    return torch.tensor([colorsys.rgb_to_hsv(*one) for one in x.reshape(-1, 3).tolist()]).view(x.shape)
+
+
+def rgb(x: torch.Tensor) -> torch.Tensor:
+    return torch.tensor([colorsys.hsv_to_rgb(*one) for one in x.reshape(-1, 3).tolist()]).view(x.shape)
+
+
+def ctc(x: torch.Tensor, labels: torch.Tensor, times: torch.Tensor, lengths: list[int]) -> Any:
+    """The last class is the blank."""
+    leaf = x.clone().requires_grad_()
+    of = F.ctc_loss(leaf.log_softmax(2), labels, times.long(), torch.tensor(lengths), x.shape[2] - 1, reduction="none")
+    return of.detach(), torch.autograd.grad(of.sum(), leaf)[0]
+
+
+def transducer(x: torch.Tensor, labels: torch.Tensor, times: torch.Tensor, lengths: torch.Tensor) -> Any:
+    """All paths one by one: at each place a blank, the first class, which takes time, or the next label."""
+    leaf = x.clone().requires_grad_()
+    chance, losses = leaf.log_softmax(3), []
+    for sample, (time, count) in enumerate(zip(times.tolist(), lengths.tolist(), strict=True)):
+        paths = []
+        for labels_at in itertools.combinations(range(time + count - 1), count):
+            t, u, path = 0, 0, torch.tensor(0.0)
+            for step in range(time + count):  # the last one is a blank
+                label = int(labels[sample, u]) if step in labels_at else 0
+                path = path + chance[sample, t, u, label]
+                t, u = (t, u + 1) if step in labels_at else (t + 1, u)
+            paths.append(path)
+        losses.append(-torch.stack(paths).logsumexp(0))
+    of = torch.stack(losses)
+    return of.detach(), torch.autograd.grad(of.sum(), leaf)[0]
+
+
 @pytest.mark.parametrize("line", NODES.strip().splitlines(), ids=lambda line: line.partition("(")[0])
 def test_a_node_gives_what_torch_does(line: str) -> None:
     call, tensors, wanted = (part.strip() for part in line.split(" | "))
-    names = {"torch": torch, "F": F, "back": back, "added": added, **made(tensors)}
+    helpers = {"back": back, "added": added, "hsv": hsv, "rgb": rgb, "ctc": ctc, "transducer": transducer}
+    names = {"torch": torch, "F": F, **helpers, **made(tensors)}
     of, _, arguments = call.partition("(")
     given, named = eval(f"(lambda *a, **k: (a, k))({arguments}", names)
     got, expected = interfaces.graph(of, *given, **named), eval(wanted, names)
     expected = list(expected) if isinstance(expected, tuple) else [expected]
     torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_numbers_that_are_none_are_counted() -> None:
+    with pytest.raises(interfaces.Refused, match="of the loss: 2 of 3 numbers are infinite or none"):
+        interfaces.graph("CheckNumerics", torch.tensor([1, float("nan"), float("inf")]), message="of the loss")
 
 
 def test_slices_are_told_with_their_first_places(by_type: None) -> None:

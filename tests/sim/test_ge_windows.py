@@ -111,6 +111,38 @@ def test_one_window_over_all() -> None:
     close(graph("MaxPoolV3", x, **how)[0], x.amax((2, 3), keepdim=True))
 
 
+@pytest.mark.parametrize("overlapping", [False, True])
+@pytest.mark.parametrize("steady", [False, True])
+@pytest.mark.parametrize("mean", [False, True])
+def test_windows_with_borders_that_are_drawn(mean: bool, steady: bool, overlapping: bool) -> None:
+    x, of = real(2, 7, 10, 3), "FractionalAvgPool" if mean else "FractionalMaxPool"
+    how = {"pooling_ratio": [1.0, 1.5, 1.4, 1.0], "pseudo_random": steady, "overlapping": overlapping, "seed": 3}
+    got, *borders = graph(of, x, **how)
+    for places, size, count in zip(borders, (7, 10), (4, 7), strict=True):
+        assert places[0] == 0 and places[-1] == size and len(places) == count + 1
+        assert {*places.diff().tolist()} <= {1, 2}
+    assert torch.equal(graph(of, x, **how)[0], got)
+
+    def pool(x: torch.Tensor) -> torch.Tensor:
+        rows, columns = ([*zip(one[:-1], one[1:] + overlapping, strict=True)] for one in borders)
+        parts = [[x[:, i:j, k:m].flatten(1, 2) for k, m in columns] for i, j in rows]
+        return torch.stack(
+            [torch.stack([one.mean(1) if mean else one.max(1).values for one in row], 1) for row in parts], 1
+        )
+
+    y, grad, back = with_gradient(pool, x)
+    close(got, y)
+    given = [torch.tensor(x.shape)] if mean else [x, y]
+    close(graph(f"{of}Grad", *given, grad, *borders, overlapping=overlapping)[0], back)
+
+
+def test_borders_that_divide_a_side_are_no_choice() -> None:
+    x = torch.arange(1, 17).view(1, 4, 4, 1)
+    for of, wanted in (("FractionalMaxPool", [6, 8, 14, 16]), ("FractionalAvgPool", [3, 5, 11, 13])):
+        y, rows, columns = graph(of, x, pooling_ratio=[1.0, 1.5, 1.5, 1.0])
+        assert y.flatten().tolist() == wanted and rows.tolist() == columns.tolist() == [0, 2, 4]
+
+
 def test_whole_numbers_have_a_greatest() -> None:
     x = torch.arange(-8, 8, dtype=torch.int32).view(1, 4, 4, 1)
     how = {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}
@@ -152,10 +184,14 @@ def test_convolutions_with_paddings_that_differ(axes: int) -> None:
     shapes = [torch.tensor(one.shape, dtype=torch.int32) for one in (x, w)]
     close(graph(f"Conv{axes}DBackpropInput", shapes[0], w, grad, **how)[0], to_x)
     close(graph(f"Conv{axes}DBackpropFilter", x, shapes[1], grad, **how)[0], to_w)
+    by_lists = {**how, "input_size": [*x.shape]}
+    close(graph(f"Conv{axes}DBackpropInputD", w, grad, **by_lists)[0], to_x)
+    close(graph(f"Conv{axes}DBackpropFilterD", x, grad, **how, filter_size=[*w.shape])[0], to_w)
     # the gradient of the input as a layer of its own, which tells what the strides leave over
     whole = [size + sum(pads[2 * i : 2 * i + 2]) for i, size in enumerate(x.shape[2:])]
     rest = [(size - window) % 2 for size, window in zip(whole, w.shape[2:], strict=True)]
     close(graph(f"Conv{axes}DTranspose", shapes[0], grad, w, output_padding=[0, 0, *rest], **how)[0], to_x)
+    close(graph(f"Conv{axes}DTransposeD", grad, w, output_padding=[0, 0, *rest], **by_lists)[0], to_x)
 
 
 def test_a_convolution_of_each_channel_with_paddings_that_differ() -> None:
@@ -172,3 +208,19 @@ def test_a_convolution_of_each_channel_with_paddings_that_differ() -> None:
     to.infer()
     to.made[0].dims[:4] = lies.shape  # no rule tells how its filter lies
     close(to.run()[0], to_w.transpose(0, 1))
+
+
+def test_samples_of_a_deformable_convolution_lie_as_their_images() -> None:
+    x, offsets = real(2, 4, 6, 7), real(2, 27, 3, 4, seed=1)
+    how = {"pads": [1, 1, 1, 1], "ksize": [3, 3], "strides": [1, 1, 2, 2]}
+    behind = {**how, "strides": [1, 2, 2, 1], "data_format": "NHWC"}
+    lie = [one.movedim(1, -1).contiguous() for one in (x, offsets)]
+    (got,), (want,) = graph("DeformableOffsets", x, offsets, **how), graph("DeformableOffsets", *lie, **behind)
+    assert torch.equal(got, want.movedim(-1, 1))
+    grad = real(*got.shape, seed=2)
+    got, want = (
+        graph("DeformableOffsetsGrad", grad, x, offsets, **how),
+        graph("DeformableOffsetsGrad", grad.movedim(1, -1).contiguous(), *lie, **behind),
+    )
+    for one, other in zip(got, want, strict=True):
+        assert torch.equal(one, other.movedim(-1, 1))

@@ -18,8 +18,8 @@ from ophook_npu.sim.atc.errors import AtcError
 from ophook_npu.sim.atc.om import FileKind, packed
 from ophook_npu.sim.atc.single import write_models
 
-FLOAT, HALF, INT8, INT32, INT64 = 0, 1, 2, 3, 9
-NHWC, ND, NC1HWC0 = 1, 2, 3
+FLOAT, HALF, INT8, INT32, INT64, BOOL = 0, 1, 2, 3, 9, 12
+NCHW, NHWC, ND, NC1HWC0 = 0, 1, 2, 3
 NOT_FOUND, INVALID, REFUSED = 100024, 100000, 200001
 TYPES = {FLOAT: numpy.float32, HALF: numpy.float16, INT8: numpy.int8, INT32: numpy.int32, INT64: numpy.int64}
 CODES = {"float32": FLOAT, "float16": HALF, "int8": INT8, "int32": INT32, "int64": INT64}
@@ -253,6 +253,28 @@ def test_chosen_boxes_leave_what_is_behind_them(stream: int) -> None:
     assert acl.rt.synchronize_stream(stream) == 0 and values(made, INT32, 3).tolist() == [1, 2, -1]
     assert acl.op.set_attr_int(none, "offset", 1) == 0
     assert acl.op.compile_and_execute(*given, 0, 0, None, stream) != 0 and "offset other than 0" in message()
+
+
+def test_what_is_0_or_1_in_a_byte_is_a_truth_value_too(stream: int) -> None:
+    boxes = numpy.array([[0, 0, 2, 5], [0, 0, 3, 5], [-1, 0, 2, 5]], numpy.float32)
+    inputs = [boxes, numpy.array([2, 1, 3], numpy.float32)]
+    for dtype in (INT8, BOOL):
+        made = buffer(numpy.full(3, 7, numpy.int8))
+        given = ("CheckValid", described(*inputs), [buffer(one) for one in inputs], [desc(dtype, 3)], [made])
+        assert acl.op.compile_and_execute(*given, acl.op.create_attr(), 0, 0, None, stream) == 0, message()
+        assert acl.rt.synchronize_stream(stream) == 0 and values(made, INT8, 3).tolist() == [1, 0, 0]
+
+
+def test_blocks_are_taken_out_of_images_as_these_are_described(stream: int) -> None:
+    x, attr = numpy.arange(16, dtype=numpy.float32).reshape(1, 4, 4, 1), acl.op.create_attr()
+    assert acl.op.set_attr_int(attr, "block_size", 2) == acl.op.set_attr_list_int(attr, "paddings", [0, 0, 0, 0]) == 0
+    wanted = [x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]
+    for order, axes in ((NHWC, (0, 1, 2, 3)), (NCHW, (0, 3, 1, 2))):
+        given, out = x.transpose(axes).copy(), numpy.concatenate(wanted).transpose(axes)
+        descs = [desc(FLOAT, *given.shape, format=order)], [desc(FLOAT, *out.shape, format=order)]
+        assert acl.op.compile("SpaceToBatchD", *descs, attr, 0, 0, None) == 0, message()
+        code, made = run(stream, "SpaceToBatchD", [given], out, attr, descs)
+        assert code == 0 and (values(made, FLOAT, *out.shape) == out).all()
 
 
 def test_a_handle_is_run_and_ended(stream: int) -> None:

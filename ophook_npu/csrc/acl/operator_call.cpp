@@ -219,6 +219,14 @@ bool has_other_order(const Operator& op) {
          strstr(table()->proto(op.type), " data_format:String") && !strstr(op.type, "DeformableOffsets");
 }
 
+// Those that take blocks out of images have no attribute for the order, only the description of these.
+bool takes_order_from_images(const Operator& op) {
+  const std::string_view type = op.type;
+  return op.input_count && op.inputs[0]->format == ACL_FORMAT_NCHW && op.inputs[0]->dims.size() == 4 &&
+         (type.starts_with("SpaceToBatch") || type.starts_with("BatchToSpace")) &&
+         type.find("ND") == std::string_view::npos;
+}
+
 void tell_in_nchw(const char* type, std::map<std::string, aclopAttr::Value>& values) {
   const auto given = values.find("data_format");
   const bool last = given == values.end() ? strstr(table()->proto(type), " data_format:String=NHWC") != nullptr
@@ -302,6 +310,9 @@ int describe_outputs(const Operator& op, const aclDataBuffer* const buffers[], C
     }
     // Into an output that is not asked for nothing is written, whatever it is.
     same = same || (inferred.rank == 1 && inferred.dims[0] == 0);
+    // What is 0 or 1 in a byte is a truth value as well, as MindSpore describes such masks.
+    const bool truth = told.dtype == ACL_BOOL && (inferred.dtype == ACL_INT8 || inferred.dtype == ACL_UINT8);
+    if (truth) told.dtype = inferred.dtype;
     if (!same || inferred.dtype != told.dtype)
       return refuse(call, "output " + std::to_string(i) +
                               " does not have the shape and dtype that the operator gives it: it is " +
@@ -340,6 +351,13 @@ int as_in_table(const Operator& op, F use) {
     Operator with_type = op;
     with_type.attributes = &told;
     return as_in_table(with_type, use);
+  }
+  if (takes_order_from_images(op)) {
+    aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
+    told.values["data_format"] = std::string("NCHW");
+    Operator with_order = op;
+    with_order.attributes = &told;
+    return use(with_order);
   }
   if (!has_other_order(op)) return use(op);
   std::deque<aclTensorDesc> kept;

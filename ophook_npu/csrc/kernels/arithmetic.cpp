@@ -251,4 +251,10 @@ at::Tensor is_among(const at::Scalar& number, const at::Tensor& all, bool invert
   return at::eq(all, number).any().ne(invert);
 }
 
+at::Tensor all_finite(const at::Tensor& x, const std::string& message) {
+  const int64_t others = x.numel() - at::isfinite(x).sum().item<int64_t>();
+  SIM_CHECK(!others, message, ": ", others, " of ", x.numel(), " numbers are infinite or none");
+  return x;
+}
+
 }  // namespace sim::kernels

@@ -1,6 +1,8 @@
 // Arithmetic of two and more operands where ATen's own operator is not the device's.
 #pragma once
 
+#include <string>
+
 #include "kernels/tensors.h"
 
 namespace sim::kernels {
@@ -69,5 +71,7 @@ at::Tensor rounded(const at::Tensor& x, int64_t mode);
 // out is of the complex type that has parts of this type.
 void complex_of(const at::Tensor& out, const at::Tensor& real, const at::Tensor& imaginary);
 at::Tensor is_among(const at::Scalar& number, const at::Tensor& all, bool invert);
+
+at::Tensor all_finite(const at::Tensor& x, const std::string& message);  // x; refuses others, which it counts
 
 }  // namespace sim::kernels

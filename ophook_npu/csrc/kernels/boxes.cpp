@@ -350,4 +350,10 @@ at::Tensor roi_maxima_backward(const at::Tensor& grad, const at::Tensor& rois, c
   return at::where(named, sums, wide(x).reshape(sums.sizes())).reshape(x.sizes());
 }
 
+at::Tensor within_image(const at::Tensor& corners, const at::Tensor& image) {
+  const at::Tensor box = wide(corners), size = wide(image);
+  const at::Tensor ends = at::stack({size[1] * size[2], size[0] * size[2]}) - 1;
+  return at::logical_and(at::all(box.narrow(1, 0, 2) >= 0, 1), at::all(box.narrow(1, 2, 2) <= ends, 1)).to(at::kChar);
+}
+
 }  // namespace sim::kernels

@@ -82,4 +82,7 @@ RegionMaxima roi_maxima(const at::Tensor& features, const at::Tensor& rois, int6
 at::Tensor roi_maxima_backward(const at::Tensor& grad, const at::Tensor& rois, const at::Tensor& places,
                                const at::Tensor& x);
 
+// Whether corners (n, 4) lie in an image of (height, width, ratio), whose pixels end at ratio times its sizes less 1.
+at::Tensor within_image(const at::Tensor& corners, const at::Tensor& image);
+
 }  // namespace sim::kernels

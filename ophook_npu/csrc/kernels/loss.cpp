@@ -1,5 +1,7 @@
 #include "kernels/loss.h"
 
+#include <map>
+
 namespace sim::kernels {
 
 at::Tensor mse(const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
@@ -133,6 +135,159 @@ at::Tensor ctc_backward(const at::Tensor& grad, const CtcPaths& of, const Ctc& f
   if (of.log_probs.dim() == 2) alpha = alpha.squeeze(0);
   return at::_ctc_loss_backward(grad, of.log_probs, labels_of(of), of.inputs, of.labels, forward.loss, alpha, of.blank,
                                 of.zero_infinity);
+}
+
+CtcOfLogits ctc_of_logits(const at::Tensor& logits, const SparseLabels& labels, const Dims& lengths) {
+  const int64_t batch = logits.size(1), blank = logits.size(2) - 1;
+  SIM_CHECK(int64_t(lengths.size()) == batch, lengths.size(), " lengths for a batch of ", batch);
+  std::vector<std::vector<int64_t>> of(static_cast<size_t>(batch));
+  for (int64_t i = 0; i < labels.classes.size(0); ++i) {
+    const int64_t sample = labels.places[i][0].item<int64_t>(), label = labels.classes[i].item<int64_t>();
+    SIM_CHECK(sample >= 0 && sample < batch && label >= 0 && label < blank, "label ", i, " is ", label, " of sample ",
+              sample, "; allowed: below ", blank, " and ", batch);
+    auto& mine = of[size_t(sample)];
+    if (!labels.collapsed || mine.empty() || mine.back() != label) mine.push_back(label);
+  }
+  const at::Tensor chances = at::log_softmax(wide(logits), 2);
+  at::Tensor loss = at::zeros({batch}, chances.options()), gradient = at::zeros_like(chances);
+  for (int64_t i = 0; i < batch; ++i) {
+    const int64_t time = lengths.at(size_t(i)), count = int64_t(of[size_t(i)].size());
+    SIM_CHECK(time >= 0 && time <= logits.size(0), "a length of ", time, " in ", logits.sizes());
+    SIM_CHECK(count <= time || labels.longer_ignored, count, " labels in a time of ", time);
+    if (count > time || time == 0) continue;
+    const at::Tensor own = chances.narrow(0, 0, time).narrow(1, i, 1), classes = at::tensor(of[size_t(i)], at::kLong);
+    const auto [found, alpha] = at::_ctc_loss(own, classes.unsqueeze(0), {time}, {count}, blank, false);
+    loss[i].copy_(found[0]);
+    if (std::isinf(found.item<double>())) continue;
+    gradient.narrow(0, 0, time)
+        .narrow(1, i, 1)
+        .copy_(at::_ctc_loss_backward(at::ones_like(found), own, classes.unsqueeze(0), {time}, {count}, found, alpha,
+                                      blank, false));
+  }
+  return {loss, gradient};
+}
+
+CtcDecoded ctc_greedy(const at::Tensor& logits, const Dims& lengths, bool merged) {
+  const int64_t batch = logits.size(1), blank = logits.size(2) - 1;
+  SIM_CHECK(int64_t(lengths.size()) == batch, lengths.size(), " lengths for a batch of ", batch);
+  const auto [most, classes] = at::max(wide(logits), 2);
+  std::vector<int64_t> places, found;
+  at::Tensor score = at::zeros({batch, 1}, most.options());
+  int64_t longest = 0;
+  for (int64_t i = 0; i < batch; ++i) {
+    const int64_t time = lengths.at(size_t(i));
+    SIM_CHECK(time >= 0 && time <= logits.size(0), "a length of ", time, " in ", logits.sizes());
+    score[i][0].copy_(at::neg(at::sum(most.narrow(0, 0, time).select(1, i))));
+    int64_t before = -1, count = 0;
+    for (int64_t t = 0; t < time; ++t) {
+      const int64_t label = classes[t][i].item<int64_t>();
+      if (label != blank && !(merged && label == before))
+        places.insert(places.end(), {i, count++}), found.push_back(label);
+      before = label;
+    }
+    longest = std::max(longest, count);
+  }
+  return {at::tensor(places, at::kLong).view({-1, 2}), at::tensor(found, at::kLong),
+          at::tensor({batch, longest}, at::kLong), score};
+}
+
+static double log_added(double a, double b) {
+  if (std::isinf(a) && a < 0) return b;
+  if (std::isinf(b) && b < 0) return a;
+  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+}
+CtcOfLogits transducer(const at::Tensor& logits, const at::Tensor& labels, const Dims& times, const Dims& lengths,
+                       int64_t blank) {
+  SIM_CHECK(blank >= 0 && blank < logits.size(3), "a blank of ", blank, " among ", logits.size(3), " classes");
+  const at::Tensor chances = at::log_softmax(logits.to(at::kDouble), 3).contiguous();
+  at::Tensor loss = at::zeros({logits.size(0)}, at::kFloat), gradient = at::zeros(logits.sizes(), at::kDouble);
+  for (int64_t sample = 0; sample < logits.size(0); ++sample) {
+    const int64_t time = times.at(size_t(sample)), count = lengths.at(size_t(sample));
+    SIM_CHECK(time >= 1 && time <= logits.size(1) && count >= 0 && count < logits.size(2), "a time of ", time, " and ",
+              count, " labels in ", logits.sizes());
+    const at::Tensor mine_alone = chances[sample], slopes = gradient[sample];
+    const auto own = mine_alone.accessor<double, 3>();
+    const auto chance = [&](int64_t t, int64_t u, int64_t label) { return own[t][u][label]; };
+    std::vector<int64_t> mine;
+    for (int64_t u = 0; u < count; ++u) {
+      mine.push_back(labels[sample][u].item<int64_t>());
+      SIM_CHECK(mine.back() >= 0 && mine.back() < logits.size(3), "a label of ", mine.back());
+    }
+    const double never = -std::numeric_limits<double>::infinity();
+    const auto at = [&](int64_t t, int64_t u) { return size_t(t * (count + 1) + u); };
+    // What leads to a place, and what leads from it to the end.
+    std::vector<double> to(size_t(time * (count + 1)), never), from(to);
+    to[0] = 0;
+    for (int64_t t = 0; t < time; ++t)
+      for (int64_t u = 0; u <= count; ++u) {
+        if (t > 0) to[at(t, u)] = log_added(to[at(t, u)], to[at(t - 1, u)] + chance(t - 1, u, blank));
+        if (u > 0) to[at(t, u)] = log_added(to[at(t, u)], to[at(t, u - 1)] + chance(t, u - 1, mine[size_t(u - 1)]));
+      }
+    for (int64_t t = time; t-- > 0;)
+      for (int64_t u = count + 1; u-- > 0;) {
+        const bool end = t == time - 1 && u == count;
+        if (end || t < time - 1) from[at(t, u)] = chance(t, u, blank) + (end ? 0 : from[at(t + 1, u)]);
+        if (u < count) from[at(t, u)] = log_added(from[at(t, u)], chance(t, u, mine[size_t(u)]) + from[at(t, u + 1)]);
+      }
+    const double total = from[0];
+    loss[sample].fill_(-total);
+    auto slope = slopes.accessor<double, 3>();
+    for (int64_t t = 0; t < time; ++t)
+      for (int64_t u = 0; u <= count; ++u) {
+        const double here = to[at(t, u)] - total;
+        const bool end = t == time - 1 && u == count;
+        for (int64_t label = 0; label < logits.size(3); ++label)
+          slope[t][u][label] = std::exp(here + from[at(t, u)] + chance(t, u, label));
+        if (end || t < time - 1)
+          slope[t][u][blank] -= std::exp(here + chance(t, u, blank) + (end ? 0 : from[at(t + 1, u)]));
+        if (u < count)
+          slope[t][u][mine[size_t(u)]] -= std::exp(here + chance(t, u, mine[size_t(u)]) + from[at(t, u + 1)]);
+      }
+  }
+  return {loss, gradient};
+}
+
+static std::map<std::vector<int64_t>, std::vector<double>> sequences_of(const Sequences& of, at::IntArrayRef sizes) {
+  const auto rank = int64_t(sizes.size());
+  const at::Tensor places = of.places.to(at::kLong).contiguous(), values = of.values.to(at::kDouble).contiguous();
+  std::map<std::vector<int64_t>, std::vector<double>> out;
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    const int64_t* place = places.data_ptr<int64_t>() + i * (rank + 1);
+    for (int64_t dim = 0; dim < rank; ++dim)
+      SIM_CHECK(place[dim] >= 0 && place[dim] < sizes[size_t(dim)], "place ", i, " lies outside of ", sizes);
+    out[{place, place + rank}].push_back(values.data_ptr<double>()[i]);
+  }
+  return out;
+}
+static double edits_between(const std::vector<double>& one, const std::vector<double>& other) {
+  std::vector<double> row(other.size() + 1);
+  for (size_t j = 0; j <= other.size(); ++j) row[j] = double(j);
+  for (size_t i = 1; i <= one.size(); ++i) {
+    double corner = row[0];
+    row[0] = double(i);
+    for (size_t j = 1; j <= other.size(); ++j) {
+      const double changed = corner + (one[i - 1] == other[j - 1] ? 0 : 1);
+      corner = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+at::Tensor edits(const Sequences& guess, const Sequences& truth, at::IntArrayRef sizes, bool shared) {
+  const auto guesses = sequences_of(guess, sizes), truths = sequences_of(truth, sizes);
+  at::Tensor out = at::zeros(sizes, at::kFloat);
+  const auto put = [&](const std::vector<int64_t>& place, double count, size_t length) {
+    int64_t at = 0;
+    for (size_t dim = 0; dim < place.size(); ++dim) at = at * sizes[dim] + place[dim];
+    out.data_ptr<float>()[at] = float(shared ? count / double(length) : count);
+  };
+  for (const auto& [place, values] : truths) {
+    const auto found = guesses.find(place);
+    put(place, edits_between(found == guesses.end() ? std::vector<double>() : found->second, values), values.size());
+  }
+  for (const auto& [place, values] : guesses)
+    if (!truths.count(place)) put(place, double(values.size()), 0);
+  return out;
 }
 
 static at::Tensor mean_if(const at::Tensor& value, int64_t reduction) {

@@ -45,6 +45,31 @@ int64_t batch_of_paths(const CtcPaths& of);
 Ctc ctc(const CtcPaths& of, int64_t columns);
 at::Tensor ctc_backward(const at::Tensor& grad, const CtcPaths& of, const Ctc& forward);
 
+// Labels (n, 2) of samples and places with their classes, in the order of the samples; the last class is the blank.
+struct SparseLabels {
+  at::Tensor places, classes;
+  bool collapsed, longer_ignored;  // repeated ones are one; a sample with more labels than time has no loss
+};
+struct CtcOfLogits {
+  at::Tensor loss, gradient;
+};
+CtcOfLogits ctc_of_logits(const at::Tensor& logits, const SparseLabels& labels, const Dims& lengths);
+struct CtcDecoded {
+  at::Tensor places, classes, sizes, score;
+};
+// The greatest of each time, without blanks, the last class, and where `merged` without repeats.
+CtcDecoded ctc_greedy(const at::Tensor& logits, const Dims& lengths, bool merged);
+// A transducer's: logits (batch, time, labels + 1, classes).
+CtcOfLogits transducer(const at::Tensor& logits, const at::Tensor& labels, const Dims& times, const Dims& lengths,
+                       int64_t blank);
+
+// Sequences as places (n, rank), in the order of these, and what stands there: how many changes make the one of a place
+// but for its last number the other, for all places of `sizes`; `shared`: by the length of the truth.
+struct Sequences {
+  at::Tensor places, values;
+};
+at::Tensor edits(const Sequences& guess, const Sequences& truth, at::IntArrayRef sizes, bool shared);
+
 // ---- gradients that ATen has only as a part of autograd ------------------------------------------------------------
 at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction);
 at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target,

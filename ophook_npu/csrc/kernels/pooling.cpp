@@ -163,7 +163,7 @@ static Dims pads_of(const Frame& frame, bool over = true) {
     out.insert(out.end(), {frame.before[i], frame.behind[i] + (over ? frame.over[i] : 0)});
   return out;
 }
-static Dims cut(Dims pads) {
+static Dims cut_off(Dims pads) {
   for (int64_t& each : pads) each = -each;
   return pads;
 }
@@ -191,7 +191,7 @@ at::Tensor average_framed_backward(const at::Tensor& grad, at::IntArrayRef sizes
   const at::Tensor slope = wide(grad), x = at::constant_pad_nd(at::empty(sizes, slope.options()), pads);
   const at::Tensor each = divisor ? slope.div(divisor) : slope.div(counts(sizes, w, frame, count_padding));
   const auto run = w.dims == 3 ? at::avg_pool3d_backward : at::avg_pool2d_backward;
-  return at::constant_pad_nd(run(each, x, w.size, w.stride, Dims{0}, false, true, 1), cut(pads));
+  return at::constant_pad_nd(run(each, x, w.size, w.stride, Dims{0}, false, true, 1), cut_off(pads));
 }
 
 static at::Tensor framed_by_least(const at::Tensor& x, const Frame& frame) {
@@ -211,7 +211,7 @@ at::Tensor maxima_framed_backward(const at::Tensor& grad, const at::Tensor& x, c
   const auto back = w.dims == 3 ? at::max_pool3d_with_indices_backward : at::max_pool2d_with_indices_backward;
   const at::Tensor places = framed_maxima(whole, w).places;
   return at::constant_pad_nd(back(slope, whole, w.size, w.stride, Dims{0}, w.dilation, false, places),
-                             cut(pads_of(frame)));
+                             cut_off(pads_of(frame)));
 }
 
 at::Tensor cubic(const at::Tensor& x, const Resizing& how) {

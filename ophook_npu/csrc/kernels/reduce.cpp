@@ -88,6 +88,20 @@ at::Tensor norm(const at::Tensor& x, double p, const Dims& dims, bool keep_dims,
   return at::linalg_vector_norm(x, p, dims, keep_dims).clamp_min(least);
 }
 
+at::Tensor confusion(const at::Tensor& labels, const at::Tensor& predictions, const at::Tensor& weights,
+                     int64_t classes) {
+  const at::Tensor rows = indices_below(classes, labels.to(at::kLong));
+  const at::Tensor places = rows * classes + indices_below(classes, predictions.to(at::kLong));
+  const at::Tensor each = weights.defined() ? weights.to(at::kDouble) : at::ones(places.sizes(), at::kDouble);
+  return at::zeros({classes * classes}, at::kDouble).index_add(0, places, each).view({classes, classes});
+}
+at::Tensor histogram_between(const at::Tensor& x, const at::Tensor& ends, int64_t bins) {
+  const double least = ends[0].item<double>(), most = ends[1].item<double>();
+  SIM_CHECK(least < most, "a range from ", least, " to ", most);
+  const at::Tensor places = at::floor((x.flatten().to(at::kDouble) - least) * (double(bins) / (most - least)));
+  return at::bincount(at::clamp(places, 0, bins - 1).to(at::kLong), {}, bins);
+}
+
 static at::Tensor root_of_squares(const at::Tensor& x, const Dims& dims, double least) {
   return at::sqrt(at::sum(at::square(wide(x)), dims, true).clamp_min(least));
 }

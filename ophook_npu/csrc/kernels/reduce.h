@@ -35,6 +35,11 @@ struct Extremes {
   at::Tensor least, most;
 };
 Extremes extremes(const at::Tensor& x, at::IntArrayRef dims, bool keep_dims);
+// How often a label meets a prediction, or the sum of the weights of such pairs.
+at::Tensor confusion(const at::Tensor& labels, const at::Tensor& predictions, const at::Tensor& weights,
+                     int64_t classes);
+// What lies outside counts at the ends.
+at::Tensor histogram_between(const at::Tensor& x, const at::Tensor& ends, int64_t bins);
 at::Tensor histogram(const at::Tensor& x, int64_t bins, const at::Scalar& min, const at::Scalar& max);
 
 // ---- norms: over all dimensions where none is named. At an infinite or a zero order there is no root to take

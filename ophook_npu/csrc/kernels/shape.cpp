@@ -275,4 +275,72 @@ at::Tensor sequences_reversed(const at::Tensor& x, const at::Tensor& lengths, in
   return out.movedim({0, 1}, {batch_dim, dim});
 }
 
+void same_axes(const std::string& from, const std::string& to) {
+  std::string one = from, other = to;
+  std::sort(one.begin(), one.end()), std::sort(other.begin(), other.end());
+  SIM_CHECK(one == other && std::adjacent_find(one.begin(), one.end()) == one.end() && !one.empty(), "axes ", from,
+            " in the order ", to);
+}
+// Where each letter of the one stands in the other.
+static at::Tensor places_of_letters(const std::string& of, const std::string& in) {
+  std::vector<int64_t> out;
+  for (const char letter : of) out.push_back(int64_t(in.find(letter)));
+  return at::tensor(out, at::kLong);
+}
+static std::string of_space(std::string axes) {
+  std::erase_if(axes, [](char letter) { return letter == 'N' || letter == 'C'; });
+  return axes;
+}
+at::Tensor axes_moved(const at::Tensor& x, const std::string& from, const std::string& to) {
+  const auto axes = int64_t(from.size());
+  SIM_CHECK(!x.numel() || (at::amin(x).item<int64_t>() >= -axes && at::amax(x).item<int64_t>() < axes),
+            "a place outside of ", from);
+  const at::Tensor from_front = at::remainder(x.to(at::kLong), axes);
+  return places_of_letters(from, to).index_select(0, from_front.flatten()).view(x.sizes());
+}
+at::Tensor of_axes_moved(const at::Tensor& x, const std::string& from, const std::string& to) {
+  const bool all = x.size(0) == int64_t(from.size());
+  return x.index_select(0, all ? places_of_letters(to, from) : places_of_letters(of_space(to), of_space(from)));
+}
+
+// As at::constant_pad_nd has the sides of the axes behind the first.
+static Dims pads_behind_first(const at::Tensor& x, const Dims& sides, int64_t sign) {
+  Dims out(2 * (size_t(x.dim()) - 1), 0);
+  for (size_t i = 0; i < sides.size(); ++i) out[out.size() - 2 * (i / 2 + 1) + i % 2] = sign * sides[i];
+  return out;
+}
+at::Tensor space_to_batch(const at::Tensor& x, const Dims& blocks, const Dims& sides) {
+  const at::Tensor whole = at::constant_pad_nd(x, pads_behind_first(x, sides, 1));
+  const auto count = int64_t(blocks.size());
+  Dims parts{whole.size(0)}, order, sizes{whole.size(0)};
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t block = blocks[size_t(i)];
+    parts.insert(parts.end(), {whole.size(i + 1) / block, block});
+    order.push_back(2 * i + 2), sizes[0] *= block, sizes.push_back(whole.size(i + 1) / block);
+  }
+  order.push_back(0);
+  for (int64_t i = 0; i < count; ++i) order.push_back(2 * i + 1);
+  for (int64_t dim = count + 1; dim < whole.dim(); ++dim) {
+    order.push_back(int64_t(parts.size()));
+    parts.push_back(whole.size(dim)), sizes.push_back(whole.size(dim));
+  }
+  return whole.reshape(parts).permute(order).reshape(sizes);
+}
+at::Tensor batch_to_space(const at::Tensor& x, const Dims& blocks, const Dims& sides) {
+  const auto count = int64_t(blocks.size());
+  Dims parts(blocks), order{count}, sizes;
+  const int64_t samples = x.size(0) / c10::multiply_integers(blocks);
+  parts.push_back(samples), sizes.push_back(samples);
+  for (int64_t i = 0; i < count; ++i) {
+    parts.push_back(x.size(i + 1)), sizes.push_back(x.size(i + 1) * blocks[size_t(i)]);
+    order.insert(order.end(), {count + 1 + i, i});
+  }
+  for (int64_t dim = count + 1; dim < x.dim(); ++dim) {
+    order.push_back(int64_t(parts.size()));
+    parts.push_back(x.size(dim)), sizes.push_back(x.size(dim));
+  }
+  const at::Tensor whole = x.reshape(parts).permute(order).reshape(sizes);
+  return at::constant_pad_nd(whole, pads_behind_first(whole, sides, -1));
+}
+
 }  // namespace sim::kernels

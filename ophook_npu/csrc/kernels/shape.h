@@ -1,6 +1,8 @@
 // The same elements in another shape or order: slices, parts, tensors joined, transposed and padded.
 #pragma once
 
+#include <string>
+
 #include "kernels/tensors.h"
 
 namespace sim::kernels {
@@ -26,6 +28,15 @@ at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes
 // The slices of some dimensions; empty axes: of all in order.
 std::vector<Cut> cuts_along(const at::Tensor& x, const Dims& begin, const Dims& end, const Dims& steps,
                             const Dims& axes);
+// Axes by their letters, as NHWC, in another order: places of axes, and what is said of each of them. Of `x` with less
+// numbers than letters, these are of the axes of space.
+void same_axes(const std::string& from, const std::string& to);  // refuses others
+at::Tensor axes_moved(const at::Tensor& x, const std::string& from, const std::string& to);
+at::Tensor of_axes_moved(const at::Tensor& x, const std::string& from, const std::string& to);
+// Blocks of the axes behind the first become samples, padded before, or samples become blocks, cut off behind them:
+// `sides` has two numbers for each of these axes.
+at::Tensor space_to_batch(const at::Tensor& x, const Dims& blocks, const Dims& sides);
+at::Tensor batch_to_space(const at::Tensor& x, const Dims& blocks, const Dims& sides);
 Dims flat_sizes(const at::Tensor& x, int64_t axis);  // of the matrix with the dimensions before `axis` as rows
 // How long parts of this length are along a dimension, of which the last may be shorter.
 Dims even_parts(const at::Tensor& x, int64_t length, int64_t dim);

@@ -15,7 +15,9 @@ const Family as_inputs_rows = {
     AS_INPUTS(ReduceMin, OVER),
     AS_INPUTS(ReduceAll, OVER),
     AS_INPUTS(ReduceAny, OVER),
-    AS_INPUTS(ArgMin, "x -> y | dimension:Int dtype:Type=9"),
+    AS_INPUTS(ReduceProd, OVER),
+    AS_INPUTS(EuclideanNorm, "x -> y | axes:ListInt={} keep_dims:Bool=false"),
+    AS_INPUTS(CumulativeLogsumexp, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false"),
     AS_INPUTS(Cumsum, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false"),
     AS_INPUTS(Cumprod, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false"),
     AS_INPUTS(BroadcastTo, "x -> y | shape:ListInt"),
@@ -23,6 +25,7 @@ const Family as_inputs_rows = {
     AS_INPUTS(Fill, "value -> y | dims:ListInt"),
     AS_INPUTS(Tile, "x -> y | multiples:ListInt"),
     AS_INPUTS(ReverseV2, "x -> y | axis:ListInt"),
+    AS_INPUTS(ScatterNd, "indices x -> y | shape:ListInt"),
     AS_INPUTS(Slice, "x -> y | offsets:ListInt size:ListInt"),
     AS_INPUTS(StridedSlice,
               "x -> y | begin:ListInt end:ListInt strides:ListInt begin_mask:Int=0 end_mask:Int=0 ellipsis_mask:Int=0 "

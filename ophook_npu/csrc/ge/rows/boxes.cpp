@@ -278,6 +278,13 @@ void rotated_rule(Shaper& s) {
 
 void yolo_rule(Shaper& s) { s.out(pattern<"n 4, n 4, n -> n 4 :1">); }
 
+void valid_rule(Shaper& s) {
+  require_same_dtype(s, 0, 2);
+  s.match(pattern<"n 4, 3 -> n">);
+  const Shape boxes = s.shape(0);
+  s.out(kInt8, known({boxes ? (*boxes)[0] : unknown}));
+}
+
 }  // namespace
 
 #define POOLING "spatial_scale:Float pooled_height:Int pooled_width:Int sample_num:Int=2 roi_end_mode:Int=1"
@@ -343,6 +350,7 @@ const Family boxes_rows = {
         "gt_argmax_overlaps num_gts -> assigned_gt_inds_pos | pos_iou_thr:Float min_pos_iou:Float "
         "gt_max_assign_all:Bool",
         assign_rule, assigned(a)),
+    ROW(CheckValid, "bbox_tensor img_metas -> valid_tensor", valid_rule, kernels::within_image(a[0], a[1])),
     {"NMSWithMask", "box_scores -> selected_boxes selected_idx selected_mask | iou_threshold:Float=0.5", nms_rule, nms},
     ROW(RotatedBoxEncode, "anchor_box gt_box -> y | weight:ListFloat={1,1,1,1,1}", rotated_rule,
         kernels::encode_rotated(a[0], a[1])),

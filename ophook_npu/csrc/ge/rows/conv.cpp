@@ -88,24 +88,27 @@ at::Tensor quantized(const Args& a) {
       .to(a.out_dtype());
 }
 
-// The result's shape, which is one of the three, is an input of its own: where what is convolved stands, the filter and
-// what comes of it.
-template <size_t axes, size_t given, size_t of, size_t filter, size_t result>
+// The result's shape, which is one of the three, is an input of its own, or an attribute of types that end in D: where
+// what is convolved stands, the filter and what comes of it, all counted with that input.
+template <size_t axes, size_t given, size_t of, size_t filter, size_t result, bool listed = false>
 void shape_is_given(Shaper& s) {
   const auto g = geometry(s, axes);
-  if (s.has(4)) throw Refused("offset_w is not simulated");  // the gradients have three inputs
-  const Shape told = shape_from(s, given), by = filter == given ? told : s.shape(filter);
-  require_shape(s, result, convolved(s, g, of == given ? told : s.shape(of), by, channels_taken(by, g.groups)),
-                kConvolved);
-  if (filter == 2) bias_fits(s, 3, channels_taken(by, g.groups));
-  const Shape small = s.shape(result);
+  const auto place = [](size_t input) { return listed && input > given ? input - 1 : input; };
+  if (s.has(place(4))) throw Refused("offset_w is not simulated");  // the gradients have three inputs
+  const Shape told =
+      listed ? Shape(Sizes(s.integers(given == 1 ? "filter_size" : "input_size"))) : shape_from(s, given);
+  const auto shape_of = [&](size_t input) { return input == given ? told : s.shape(place(input)); };
+  const Shape by = shape_of(filter), small = shape_of(result);
+  require_shape(s, place(result), convolved(s, g, shape_of(of), by, channels_taken(by, g.groups)), kConvolved);
+  if (filter == 2) bias_fits(s, place(3), channels_taken(by, g.groups));
   for (size_t i = 0; filter == 2 && told && by && small && i < axes; ++i) {
     const Dim rest = (*told)[i + 2] + padding_of(s, axes).total(i) - ((*by)[i + 2] - 1) * g.dilation[i] - 1 -
                      ((*small)[i + 2] - 1) * g.stride[i];
     if (rest != g.output_padding[i] || rest < 0)
-      throw Refused(c10::str("output_padding ", g.output_padding, " does not give the sizes of input ", given));
+      throw Refused(c10::str("output_padding ", g.output_padding, " does not give the sizes of ",
+                             listed ? "input_size" : "input " + std::to_string(given)));
   }
-  s.out(s.dtype(given == 0 ? 1 : 0), told);
+  s.out(listed && given == 1 ? int32_t(kFloat) : s.dtype(listed || given != 0 ? 0 : 1), told);
 }
 
 // ---- of each channel by itself: the filter is (1, channels of the result, height, width) ---------------------------
@@ -149,24 +152,40 @@ at::Tensor depthwise_filter(const Args& a) {
 }
 
 // ---- samples of a deformable convolution, whose channels lie last ---------------------------------------------------
+bool samples_behind(const Call& call) {
+  const std::string format = call.text("data_format");
+  if (format != "NHWC" && format != "NCHW") throw Refused("data_format='" + format + "' is not simulated");
+  return format == "NHWC";
+}
+// Of any rule or kernel here the channels lie last.
+Shape images(const Call& call, size_t input) {
+  Shape x = call.shape(input);
+  if (!x || x->size() != 4 || samples_behind(call)) return x;
+  return known({(*x)[0], (*x)[2], (*x)[3], (*x)[1]});
+}
+at::Tensor images(const Args& a, size_t input) {
+  const at::Tensor x = a[input];
+  return samples_behind(a) ? x : x.permute({0, 2, 3, 1}).contiguous();
+}
+at::Tensor lie_again(const Args& a, const at::Tensor& x) { return samples_behind(a) ? x : x.permute({0, 3, 1, 2}); }
 kernels::DeformableConvolution sampling(const Call& call) {
-  call.only("data_format", "NHWC");
   call.only("modulated", 1.0);
   const Dims kernel = call.integers("ksize"), pads = call.integers("pads");
   if (kernel.size() != 2 || pads.size() != 4)
     throw Refused(c10::str("ksize=", kernel, " and pads=", pads, "; two and four numbers"));
   const auto over_planes = [&](const char* attr) -> Dims {
     const Dims all = call.integers(attr);
-    if (all.size() != 4 || all[0] != 1 || all[3] != 1 || all[1] < 1 || all[2] < 1)
-      throw Refused(c10::str(attr, "=", all, "; allowed: 1, two above 0, 1"));
-    return {1, 1, all[1], all[2]};
+    const size_t first = samples_behind(call) ? 1 : 2;
+    if (all.size() != 4 || all[0] != 1 || all[first == 1 ? 3 : 1] != 1 || all[first] < 1 || all[first + 1] < 1)
+      throw Refused(c10::str(attr, "=", all, "; allowed: two above 0, and 1 for batch and channels"));
+    return {1, 1, all[first], all[first + 1]};
   };
   return {kernel, over_planes("strides"), pads, over_planes("dilations"), 1, call.integer("deformable_groups")};
 }
 // x (n, h, w, c) and offsets (n, h', w', 3 · groups · kernel), of which come (n, h' · rows, w' · columns, c).
 Shape sample_shape(const Shaper& s, size_t x_at) {
   const auto how = sampling(s);
-  const Shape x = s.shape(x_at), offsets = s.shape(x_at + 1);
+  const Shape x = images(s, x_at), offsets = images(s, x_at + 1);
   if (!x || !offsets) return std::nullopt;
   if (x->size() != 4 || offsets->size() != 4 || how.offset_groups < 1 || (*x)[3] % how.offset_groups != 0 ||
       (*x)[0] != (*offsets)[0])
@@ -183,11 +202,13 @@ Shape sample_shape(const Shaper& s, size_t x_at) {
 }
 void samples_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
-  s.out(s.dtype(0), sample_shape(s, 0));
+  Shape out = sample_shape(s, 0);
+  if (out && !samples_behind(s)) out = known({(*out)[0], (*out)[3], (*out)[1], (*out)[2]});
+  s.out(s.dtype(0), out);
 }
 void samples_grad_rule(Shaper& s) {
   require_same_dtype(s, 0, 3);
-  const Shape samples = sample_shape(s, 1), grad = s.shape(0);
+  const Shape samples = sample_shape(s, 1), grad = images(s, 0);
   if (samples && grad)
     for (size_t i = 0; i < 4; ++i)
       if (grad->size() != 4 || (*grad)[i] != (*samples)[i])
@@ -196,15 +217,15 @@ void samples_grad_rule(Shaper& s) {
   s.out(1, s.dtype(2), s.shape(2));
 }
 Results samples_grad(const Args& a) {
-  auto [x, offsets] = kernels::deformed_samples_backward(a[0], a[1], a[2], sampling(a));
-  return {x, offsets};
+  auto [x, offsets] = kernels::deformed_samples_backward(images(a, 0), images(a, 1), images(a, 2), sampling(a));
+  return {lie_again(a, x), lie_again(a, offsets)};
 }
 
 }  // namespace
 
 #define DEPTHWISE "strides:ListInt dilations:ListInt={1,1,1,1} pads:ListInt data_format:String=NHWC"
 #define SAMPLES                                                                                     \
-  "strides:ListInt pads:ListInt ksize:ListInt dilations:ListInt={1,1,1,1} data_format:String=NHWC " \
+  "strides:ListInt pads:ListInt ksize:ListInt dilations:ListInt={1,1,1,1} data_format:String=NCHW " \
   "deformable_groups:Int=1 modulated:Bool=true"
 #define PLANE "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1} groups:Int=1 data_format:String=NHWC"
 #define VOLUME "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1,1} groups:Int=1 data_format:String=NDHWC"
@@ -240,8 +261,31 @@ const Family conv_rows = {
     ROW(Conv3DBackpropFilter, "x filter_size out_backprop -> y | " VOLUME, (shape_is_given<3, 1, 0, 1, 2>),
         kernels::convolution_backward_weight(a[2], kernels::padded(a[0], sides(a)), a.output(0).sizes(),
                                              geometry(a, 3))),
+    ROW(Conv2DBackpropInputD, "filter out_backprop -> y | input_size:ListInt " PLANE,
+        (shape_is_given<2, 0, 0, 1, 2, true>),
+        kernels::convolution_backward_input_padded(a[1], a.output(0).sizes(), a[0], geometry(a, 2), sides(a))),
+    ROW(Conv2DBackpropFilterD, "x out_backprop -> y | filter_size:ListInt " PLANE,
+        (shape_is_given<2, 1, 0, 1, 2, true>),
+        kernels::convolution_backward_weight(a[1], kernels::padded(a[0], sides(a)), a.output(0).sizes(),
+                                             geometry(a, 2))),
+    ROW(Conv2DTransposeD,
+        "x filter bias? offset_w? -> y | input_size:ListInt " PLANE " output_padding:ListInt={0,0,0,0} offset_x:Int=0",
+        (shape_is_given<2, 0, 0, 2, 1, true>),
+        kernels::unpadded(kernels::convolution(a[0], a[1], a[2], geometry(a, 2, true)), sides(a))),
+    ROW(Conv3DBackpropInputD, "filter out_backprop -> y | input_size:ListInt " VOLUME,
+        (shape_is_given<3, 0, 0, 1, 2, true>),
+        kernels::convolution_backward_input_padded(a[1], a.output(0).sizes(), a[0], geometry(a, 3), sides(a))),
+    ROW(Conv3DBackpropFilterD, "x out_backprop -> y | filter_size:ListInt " VOLUME,
+        (shape_is_given<3, 1, 0, 1, 2, true>),
+        kernels::convolution_backward_weight(a[1], kernels::padded(a[0], sides(a)), a.output(0).sizes(),
+                                             geometry(a, 3))),
+    ROW(Conv3DTransposeD,
+        "x filter bias? offset_w? -> y | input_size:ListInt " VOLUME
+        " output_padding:ListInt={0,0,0,0,0} offset_x:Int=0",
+        (shape_is_given<3, 0, 0, 2, 1, true>),
+        kernels::unpadded(kernels::convolution(a[0], a[1], a[2], geometry(a, 3, true)), sides(a))),
     ROW(DeformableOffsets, "x offsets -> y | " SAMPLES, samples_rule,
-        kernels::deformed_samples(a[0], a[1], sampling(a))),
+        lie_again(a, kernels::deformed_samples(images(a, 0), images(a, 1), sampling(a)))),
     {"DeformableOffsetsGrad", "grad x offsets -> grad_x grad_offsets | " SAMPLES, samples_grad_rule, samples_grad},
 };
 

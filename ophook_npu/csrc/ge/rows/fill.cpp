@@ -16,10 +16,6 @@ void fill(Shaper& s) {
   one_number(s, 1, 2);
   s.out(s.dtype(1), shape_from(s, 0));
 }
-void fill_attr(Shaper& s) {
-  one_number(s, 0, 1);
-  s.out(s.dtype(0), s.integers("dims"));
-}
 // A float, whatever else the prototype allows: nothing says which type is asked for.
 void filled_with_float(Shaper& s) { s.out(kFloat, s.knows("dims") ? Shape(s.integers("dims")) : shape_from(s, 0)); }
 Shape target_shape(const Shaper& s) { return s.knows("shape") ? Shape(s.integers("shape")) : shape_from(s, 1); }
@@ -146,11 +142,8 @@ const Family fill_rows = {
     ROW(MirrorPad, "x paddings -> y | mode:String", mirror_pad,
         kernels::padded_in_mode(a[0], a.need(1), a.text("mode") == "REFLECT" ? "reflect" : "symmetric")),
     ROW(Fill, "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes())),
-    ROW(FillD, "value -> y | dims:ListInt", fill_attr, a[0].reshape({}).expand(a.output(0).sizes())),
     ROW(FillV2, "dims -> y | value:Float=0", filled_with_float, a.output(0).fill_(a.real("value"))),
     ROW(FillV2D, "-> y | value:Float=0 dims:ListInt", filled_with_float, a.output(0).fill_(a.real("value"))),
-    ROW(BroadcastToD, "x -> y | shape:ListInt", broadcast_to, a[0].expand(a.output(0).sizes())),
-    ROW(ExpandD, "x -> y | shape:ListInt", expand, a[0].expand(a.output(0).sizes())),
     ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
     ROW(Expand, "x shape -> y", expand, a[0].expand(a.output(0).sizes())),
     ROW(Range, "start limit delta -> y", range, at::arange(a[0].item(), a[1].item(), a[2].item(), a.out_dtype())),

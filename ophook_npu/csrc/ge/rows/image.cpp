@@ -1,6 +1,7 @@
 // Images resized, and sampled where a grid says.
 #include "ge/rows/rows.h"
 #include "kernels/pooling.h"
+#include "kernels/resampling.h"
 
 namespace sim::ge_table {
 namespace {
@@ -44,19 +45,74 @@ Dims resized(const Args& a) {
   return sizes;
 }
 
-// Corners or half pixels, which are torch's two; neither of them is another operator's.
-void bilinear_attrs(const Call& call) {
-  if (!call.flag("align_corners") && !call.flag("half_pixel_centers"))
-    throw Refused("align_corners=false with half_pixel_centers=false is not simulated");
+// Corners and half pixels are torch's two; neither of them is between pixels from the corner on.
+bool from_the_corner(const Call& call) { return !call.flag("align_corners") && !call.flag("half_pixel_centers"); }
+at::Tensor bilinear(const Args& a) {
+  const Dims to = a.need(1);
+  return kernels::resampled(a[0], kernels::corner_weights(a[0].size(2), to.at(0)),
+                            kernels::corner_weights(a[0].size(3), to.at(1)));
 }
-void bilinear_rule(Shaper& s) {
-  bilinear_attrs(s);
-  resize_rule(s);
+at::Tensor bilinear_grad(const Args& a) {
+  const at::Tensor grad = a[0], of = a[1];
+  return kernels::resampled_backward(grad, kernels::corner_weights(of.size(2), grad.size(2)),
+                                     kernels::corner_weights(of.size(3), grad.size(3)));
 }
 void bilinear_grad_rule(Shaper& s) {
-  bilinear_attrs(s);
   s.match(pattern<"n c _ _, n c _ _ -> n">);
   s.out(s.dtype(0), s.shape(1));
+}
+
+// Images (n, h, w, c), whose result is of floats.
+void behind_rule(Shaper& s) {
+  Shape shape = s.shape(0);
+  if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
+  const Values size = plane_size(s);
+  for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 1] = at_or_unknown(size, i);
+  s.out(kFloat, shape);
+}
+at::Tensor in_front(const at::Tensor& x) { return x.permute({0, 3, 1, 2}); }
+at::Tensor behind(const at::Tensor& x) { return x.permute({0, 2, 3, 1}); }
+at::Tensor by_area(const Args& a) {
+  const Dims to = a.need(1);
+  const bool corners = a.flag("align_corners");
+  return behind(kernels::resampled(in_front(a[0]), kernels::area_weights(a[0].size(1), to.at(0), corners),
+                                   kernels::area_weights(a[0].size(2), to.at(1), corners)));
+}
+void two_numbers(const Call& call, size_t input) {
+  require_shape(call, input, known({2}), "has to be a number for the height and one for the width");
+}
+void moved_rule(Shaper& s) {
+  kernels::of_filter(s.text("kernel_type"));
+  two_numbers(s, 2), two_numbers(s, 3);
+  behind_rule(s);
+}
+void moved_grad_rule(Shaper& s) {
+  kernels::of_filter(s.text("kernel_type"));
+  two_numbers(s, 2), two_numbers(s, 3);
+  s.match(pattern<"n _ _ c, n _ _ c, _, _ -> n">);
+  s.out(kFloat, s.shape(1));
+}
+at::Tensor moved_axis(const Args& a, int64_t axis, int64_t from, int64_t to) {
+  return kernels::moved_weights(
+      from, to, {a[2][axis].item<double>(), a[3][axis].item<double>(), a.text("kernel_type"), a.flag("antialias")});
+}
+at::Tensor moved(const Args& a) {
+  const Dims to = a.need(1);
+  return behind(kernels::resampled(in_front(a[0]), moved_axis(a, 0, a[0].size(1), to.at(0)),
+                                   moved_axis(a, 1, a[0].size(2), to.at(1))));
+}
+at::Tensor moved_grad(const Args& a) {
+  const at::Tensor grad = a[0], of = a[1];
+  return behind(kernels::resampled_backward(in_front(grad), moved_axis(a, 0, of.size(1), grad.size(1)),
+                                            moved_axis(a, 1, of.size(2), grad.size(2))));
+}
+
+void colours_rule(Shaper& s) {
+  const Shape x = s.shape(0);
+  if (x && (x->empty() || x->back() != 3)) throw Refused("its last dimension has 3 colours, it is " + s.describe(0));
+  if (s.knows("data_format")) s.only("data_format", "HWC");
+  one_number(s, 1, s.count());
+  floating(s);
 }
 
 // ResizeD: cubic (n, c, h, w), or linear of lines, which are images (n, c, 1, w) and have no height as a result.
@@ -173,10 +229,20 @@ const Family image_rows = {
     ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1))),
     ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule,
         at::upsample_nearest2d_backward(wide(a[0]), a[0].sizes().slice(2), resized(a))),
-    ROW(ResizeBilinearV2, "x size -> y | " RESIZE " dtype:Type=0", bilinear_rule,
-        at::upsample_bilinear2d(wide(a[0]), a.need(1), a.flag("align_corners"))),
+    ROW(ResizeBilinearV2, "x size -> y | " RESIZE " dtype:Type=0", resize_rule,
+        from_the_corner(a) ? bilinear(a) : at::upsample_bilinear2d(wide(a[0]), a.need(1), a.flag("align_corners"))),
     ROW(ResizeBilinearV2Grad, "grads original_image -> y | " RESIZE, bilinear_grad_rule,
-        at::upsample_bilinear2d_backward(wide(a[0]), a[0].sizes().slice(2), a[1].sizes(), a.flag("align_corners"))),
+        from_the_corner(a) ? bilinear_grad(a)
+                           : at::upsample_bilinear2d_backward(wide(a[0]), a[0].sizes().slice(2), a[1].sizes(),
+                                                              a.flag("align_corners"))),
+    ROW(ResizeArea, "images size -> y | align_corners:Bool=false", behind_rule, by_area(a)),
+#define MOVED "kernel_type:String=lanczos3 antialias:Bool=true"
+    ROW(ScaleAndTranslate, "images size scale translation -> y | " MOVED, moved_rule, moved(a)),
+    ROW(ScaleAndTranslateGrad, "grads original_image scale translation -> y | " MOVED, moved_grad_rule, moved_grad(a)),
+    ROW(RGBToHSV, "images -> y", colours_rule, kernels::rgb_to_hsv(a[0])),
+    ROW(AdjustHue, "images delta -> y | data_format:String=HWC", colours_rule,
+        kernels::hue_turned(a[0], a[1].item<double>())),
+    ROW(AdjustSaturation, "images scale -> y", colours_rule, kernels::saturation_scaled(a[0], a[1].item<double>())),
 #define RESIZE_BY_MODE                                                                                              \
   "roi:ListInt={} scales:ListFloat={} coordinate_transformation_mode:String=half_pixel cubic_coeff_a:Float=-0.75 "  \
   "exclude_outside:Int=0 extrapolation_value:Float=0.0 mode:String=nearest nearest_mode:String=round_prefer_floor " \

@@ -382,8 +382,6 @@ const Family index_rows = {
         kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
     ROW(ScatterAdd, "var indices updates -> var | use_locking:Bool=false", added_rows,
         kernels::added_slices(a[0], a[1].unsqueeze(-1), a[2])),
-    ROW(Bucketize, "x -> y | boundaries:ListFloat dtype:Type=3 right:Bool=true", bucket_rule,
-        at::bucketize(a[0], at::tensor(a.reals("boundaries")), a.out_dtype() == at::kInt, a.flag("right"))),
     {"Where", "x -> y", where_rule, where},
     {"NonZero", "x -> y | transpose:Bool=false dtype:Type=9", nonzero_rule, nonzero},
     {"UniqueWithCountsExt2", "x axis -> y idx count inverse | out_idx:Type=9 sorted:Bool=true return_inverse:Bool=true",

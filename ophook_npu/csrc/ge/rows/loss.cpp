@@ -60,6 +60,57 @@ at::Tensor ctc_grad(const Args& a) {
   return kernels::ctc_backward(a[0].reshape({-1}), paths_of(a, 1), {.loss = a[5].reshape({-1}), .log_alpha = a[6]});
 }
 
+void ctc_of_logits_rule(Shaper& s) {
+  s.only("ctc_merge_repeated", 1.0);
+  s.match(pattern<"t b c, n 2, n, b -> b">);
+  const Shape x = s.shape(0);
+  s.out(0, s.dtype(0), known({x ? (*x)[1] : unknown}));
+  s.out(1, s.dtype(0), x);
+}
+Results ctc_of_logits(const Args& a) {
+  const auto [loss, gradient] = kernels::ctc_of_logits(
+      a[0], {a[1], a[2], a.flag("preprocess_collapse_repeated"), a.flag("ignore_longer_outputs_than_inputs")},
+      a.need(3));
+  return {loss, gradient};
+}
+void greedy_rule(Shaper& s) {
+  s.match(pattern<"t b c, b -> b">);
+  const Shape x = s.shape(0);
+  s.out(0, kInt64, known({unknown, 2}));
+  s.out(1, kInt64, known({unknown}));
+  s.out(2, kInt64, Dims{2});
+  s.out(3, s.dtype(0), known({x ? (*x)[1] : unknown, 1}));
+}
+Results greedy(const Args& a) {
+  const auto found = kernels::ctc_greedy(a[0], a.need(1), a.flag("merge_repeated"));
+  a.fit(0, found.places), a.fit(1, found.classes), a.fit(2, found.sizes), a.fit(3, found.score);
+  return {};
+}
+Results transducer(const Args& a) {
+  const auto [loss, gradient] = kernels::transducer(a[0], a[1], a.need(2), a.need(3), a.integer("blank_label"));
+  return {loss, gradient};
+}
+
+// The greater of both sizes, without the last.
+Values places_of_both(const Call& call) {
+  const Values one = call.values(2), other = call.values(5);
+  if (!one || !other) return std::nullopt;
+  if (one->size() != other->size() || one->empty()) throw Refused(c10::str("sequences in ", *one, " and in ", *other));
+  Dims out;
+  for (size_t i = 0; i + 1 < one->size(); ++i) out.push_back(std::max((*one)[i], (*other)[i]));
+  return out;
+}
+void edits_rule(Shaper& s) {
+  s.match(pattern<"n rank, n, rank, m rank, m, rank -> n">);
+  require_same_dtype(s, 1, 2);
+  if (s.dtype(4) != s.dtype(1)) throw Refused("sequences of " + s.describe(1) + " and of " + s.describe(4));
+  const Shape lengths = s.shape(2);
+  const Values sizes = places_of_both(s);
+  if (sizes) return s.out(kFloat, Shape(*sizes));
+  const bool known_rank = lengths && (*lengths)[0].known() && (*lengths)[0] >= 1;
+  s.out(kFloat, known_rank ? known(Sizes(size_t((*lengths)[0].size() - 1), unknown)) : std::nullopt);
+}
+
 // ---- losses by a reduction that aclnn's functions do not have so ---------------------------------------------------
 int64_t reduction_of(const Call& call) {
   constexpr std::string_view names[] = {"none", "mean", "sum"};
@@ -137,6 +188,20 @@ const Family loss_rows = {
         "grad_out log_probs targets input_lengths target_lengths neg_log_likelihood log_alpha -> grad | blank:Int=0 "
         "reduction:String=mean zero_infinity:Bool=false",
         ctc_grad_rule, ctc_grad(a)),
+    {"CTCLoss",
+     "inputs labels_indices labels_values sequence_length -> loss gradient | preprocess_collapse_repeated:Bool=false "
+     "ctc_merge_repeated:Bool=true ignore_longer_outputs_than_inputs:Bool=false",
+     ctc_of_logits_rule, ctc_of_logits},
+    {"CTCGreedyDecoder",
+     "inputs sequence_length -> decoded_indices decoded_values decoded_shape log_probability | "
+     "merge_repeated:Bool=false",
+     greedy_rule, greedy},
+    {"RNNTLoss", "acts labels input_lengths label_lengths -> costs grads | blank_label:Int=0",
+     pattern<"b t u c, b _, b, b -> b, b t u c">, transducer},
+    ROW(EditDistance,
+        "hypothesis_indices hypothesis_values hypothesis_shape truth_indices truth_values truth_shape -> output | "
+        "normalize:Bool=true",
+        edits_rule, kernels::edits({a[0], a[1]}, {a[3], a[4]}, *places_of_both(a), a.flag("normalize"))),
     ROW(KLDiv, "x target -> y | reduction:String log_target:Bool=false", divergence_rule,
         kernels::kl(a[0], a[1], divergence_reduction(a), a.flag("log_target"))),
     ROW(KlDivLossGrad, "grad input target -> y | reduction:String=mean log_target:Bool=false", divergence_grad_rule,

@@ -1,6 +1,8 @@
 // Pooling of planes, (batch, channels, height, width).
 #include "ge/rows/rows.h"
+#include "kernels/fractional.h"
 #include "kernels/pooling.h"
+#include "kernels/random.h"
 
 namespace sim::ge_table {
 namespace {
@@ -170,6 +172,51 @@ at::Tensor greatest_grad(const Args& a) {
                        w);
 }
 
+// ---- windows with borders that are drawn, of images (n, h, w, c) ----------------------------------------------------
+std::vector<int64_t> fractions(const Call& call, const Shape& x) {
+  const std::vector<float> ratio = call.reals("pooling_ratio");
+  if (ratio.size() != 4 || ratio[0] != 1 || ratio[3] != 1 || ratio[1] < 1 || ratio[2] < 1)
+    throw Refused(c10::str("pooling_ratio=", ratio, "; allowed: 1, two from 1 on, 1"));
+  if (x && x->size() != 4) throw Refused("its images have 4 dimensions, not " + std::to_string(x->size()));
+  std::vector<int64_t> out;
+  for (size_t axis = 1; x && axis < 3; ++axis)
+    out.push_back((*x)[axis].known() ? int64_t(double((*x)[axis].size()) / double(ratio[axis])) : -1);
+  return out;
+}
+void fractional_rule(Shaper& s) {
+  Shape shape = s.shape(0);
+  const std::vector<int64_t> parts = fractions(s, shape);
+  for (size_t i = 0; i < 2; ++i) {
+    const Dim count = shape && parts[i] >= 0 ? Dim(parts[i]) : unknown;
+    if (shape) (*shape)[i + 1] = count;
+    s.out(i + 1, kInt64, known({count + 1}));
+  }
+  s.out(0, s.dtype(0), shape);
+}
+kernels::Borders drawn(const Args& a) {
+  const auto seed = uint64_t(a.integer("seed")), second = uint64_t(a.integer("seed2"));
+  const bool told = seed || second || a.flag("deterministic");
+  const at::Generator by = told ? kernels::generator(seed, second) : kernels::own_generator();
+  const at::Tensor x = a[0];
+  const std::vector<int64_t> parts = fractions(a, sized_as(x));
+  const bool steady = a.flag("pseudo_random");
+  return {kernels::drawn_borders(x.size(1), parts[0], steady, by),
+          kernels::drawn_borders(x.size(2), parts[1], steady, by), a.flag("overlapping")};
+}
+template <at::Tensor (*pool)(const at::Tensor&, const kernels::Borders&)>
+Results fractional(const Args& a) {
+  const kernels::Borders at = drawn(a);
+  return {pool(a[0], at), at.rows, at.columns};
+}
+void fractional_maxima_grad_rule(Shaper& s) {
+  s.match(pattern<"n h w c, n y x c, n y x c, _, _ -> n">);
+  same(s);
+}
+void fractional_average_grad_rule(Shaper& s) {
+  s.match(pattern<"4, n y x c, _, _ -> n">);
+  s.out(s.dtype(1), shape_from(s, 0));
+}
+
 // ---- adaptive ones -----------------------------------------------------------------------------------------------
 void adaptive_grad_rule(Shaper& s) {
   const Dims before = s.integers("orig_input_shape");
@@ -276,6 +323,22 @@ const Family pooling_rows = {
         pooled_rule<3>, greatest<3>(a)),
     ROW(MaxPool3DGrad, "orig_x orig_y grads -> y | " OF_VOLUME "padding:String=SAME data_format:String=NDHWC",
         maxima_grad_rule<3>, greatest_grad<3>(a)),
+
+#define FRACTIONS                                                                                        \
+  "pooling_ratio:ListFloat={} pseudo_random:Bool=false overlapping:Bool=false deterministic:Bool=false " \
+  "seed:Int=0 seed2:Int=0"
+    {"FractionalMaxPool", "x -> y row_pooling_sequence col_pooling_sequence | " FRACTIONS, fractional_rule,
+     fractional<kernels::fractional_maxima>},
+    {"FractionalAvgPool", "x -> y row_pooling_sequence col_pooling_sequence | " FRACTIONS, fractional_rule,
+     fractional<kernels::fractional_average>},
+    ROW(FractionalMaxPoolGrad,
+        "orig_input orig_output out_backprop row_pooling_sequence col_pooling_sequence -> y | overlapping:Bool=false",
+        fractional_maxima_grad_rule,
+        kernels::fractional_maxima_backward(a[2], a[0], {a[3], a[4], a.flag("overlapping")})),
+    ROW(FractionalAvgPoolGrad,
+        "orig_input_tensor_shape out_backprop row_pooling_sequence col_pooling_sequence -> y | overlapping:Bool=false",
+        fractional_average_grad_rule,
+        kernels::fractional_average_backward(a[1], a.need(0), {a[2], a[3], a.flag("overlapping")})),
 
 #define MAX_POOL \
   "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"

@@ -34,7 +34,6 @@ Dims all_or(const Call& call, const char* attr, const Shape& shape) {
   for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
   return axes;
 }
-void reduce_attr(Shaper& s) { s.out(s.dtype(0), reduced(s, s.integers("axes"), s.flag("keep_dims"))); }
 void mean_cast(Shaper& s) {
   const auto dtype = static_cast<int32_t>(s.integer("dtype"));
   s.out(dtype == ge_absent ? s.dtype(0) : dtype, reduced(s, s.values(1), s.flag("keep_dims")));
@@ -55,6 +54,25 @@ void counted_rule(Shaper& s) {
   s.match(weights && weights->size() == 1 && weights->back() == 0 ? pattern<"n, *_, _ -> n">
                                                                   : pattern<"n, *_, n -> n">);
   s.out(s.dtype(2), known({at_or_unknown(s.values(1), 0)}));
+}
+void confusion_rule(Shaper& s) {
+  constexpr std::pair<const char*, int32_t> named_types[] = {
+      {"float32", kFloat}, {"int32", kInt32}, {"float16", kHalf}, {"int8", kInt8}, {"uint8", kUint8}};
+  const int64_t classes = s.integer("num_classes");
+  const std::string name = s.text("dtype");
+  if (classes < 1) throw Refused(c10::str("num_classes=", classes, "; allowed: above 0"));
+  s.match(pattern<"n, n, n? -> n">);
+  for (const auto& [text, dtype] : named_types)
+    if (name == text) return s.out(dtype, Dims{classes, classes});
+  throw Refused("dtype='" + name + "'; allowed: float32, int32, float16, int8, uint8");
+}
+void fixed_width_rule(Shaper& s) {
+  const Values bins = s.knows("nbins") ? Values(Dims{s.integer("nbins")}) : s.values(2);
+  if (bins && (bins->size() != 1 || bins->at(0) < 1))
+    throw Refused(c10::str("nbins=", *bins, "; allowed: one above 0"));
+  if (const int64_t type = s.integer("dtype"); type != kInt32) throw Refused(c10::str("dtype=", type, "; allowed: 3"));
+  require_shape(s, 1, known({2}), "has to be the least and the greatest number");
+  s.out(kInt32, known({at_or_unknown(bins, 0)}));
 }
 void variance_rule(Shaper& s) {
   s.only("if_std", 0.0);
@@ -79,14 +97,9 @@ void scan(Shaper& s) {
   if (const Values axis = s.values(1); axis && s.shape(0)) wrap(axis->at(0), rank_of(s.shape(0)));
   same(s);
 }
-void scan_attr(Shaper& s) {
-  if (const Shape shape = s.shape(0)) wrap(s.integer("axis"), rank_of(shape));
-  same(s);
-}
-
 void logsumexp_scan(Shaper& s) {
   allowed(s, 0, {kFloat, kHalf, kDouble});
-  s.knows("axis") ? scan_attr(s) : scan(s);
+  scan(s);
 }
 
 void arg_reduce_attr(Shaper& s) { s.out(kInt32, reduced(s, Dims{s.integer("dimension")}, false)); }
@@ -178,7 +191,6 @@ Results padded_distinct(const Args& a) {
 }  // namespace
 
 #define REDUCE "x axes -> y | keep_dims:Bool=false"
-#define REDUCE_D "x -> y | axes:ListInt keep_dims:Bool=false"
 #define REDUCE_MEAN REDUCE " noop_with_empty_axes:Bool=true"
 #define OVER_AXES(...) \
   over_axes(a, [](const at::Tensor& x, [[maybe_unused]] const Dims& axes, bool keep) { return __VA_ARGS__; })
@@ -189,20 +201,11 @@ const Family reduce_rows = {
     ROW(ReduceMax, REDUCE, reduce, OVER_AXES(at::amax(x, axes, keep))),
     ROW(ReduceMin, REDUCE, reduce, OVER_AXES(at::amin(x, axes, keep))),
     ROW(ReduceProd, REDUCE, reduce, OVER_AXES(kernels::product(x, axes, keep))),
-    ROW(ReduceProdD, "x -> y | axes:ListInt keep_dims:Bool=false", reduce_attr,
-        kernels::product(a[0], a.integers("axes"), a.flag("keep_dims"))),
     ROW(ReduceAny, REDUCE, reduce_bool, OVER_AXES(at::any(x, axes, keep))),
     ROW(ReduceAll, REDUCE, reduce_bool, OVER_AXES(at::all(x, axes, keep))),
     ROW(ReduceLogSumExp, REDUCE, reduce, OVER_AXES(at::logsumexp(x, axes, keep))),
-    ROW(ReduceSumD, REDUCE_D, reduce, OVER_AXES(at::sum(x, axes, keep, x.scalar_type()))),
-    ROW(ReduceMaxD, REDUCE_D, reduce, OVER_AXES(at::amax(x, axes, keep))),
-    ROW(ReduceMinD, REDUCE_D, reduce, OVER_AXES(at::amin(x, axes, keep))),
-    ROW(ReduceAnyD, REDUCE_D, reduce_bool, OVER_AXES(at::any(x, axes, keep))),
-    ROW(ReduceAllD, REDUCE_D, reduce_bool, OVER_AXES(at::all(x, axes, keep))),
     ROW(ReduceLogSum, REDUCE, reduce, OVER_AXES(kernels::log_of_sum(x, axes, keep))),
     ROW(EuclideanNorm, REDUCE, reduce, OVER_AXES(at::linalg_vector_norm(wide(x), 2, axes, keep))),
-    ROW(EuclideanNormD, "x -> y | axes:ListInt={} keep_dims:Bool=false", reduce,
-        OVER_AXES(at::linalg_vector_norm(wide(x), 2, axes, keep))),
     ROW(SquareSumV1, "x -> y | axis:ListInt keep_dims:Bool=false", squares_rule, squares(a)),
     ROW(SquareSumV2, "x -> y1 y2 | axis:ListInt keep_dims:Bool=false", squares_rule, squares(a), at::square(a[0])),
     {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true",
@@ -258,16 +261,16 @@ const Family reduce_rows = {
       kernels::f(a[0], axis, scan_of(a)))
     ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", scan,
         kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type(), scan_of(a))),
-    ROW(CumprodD, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false", scan_attr,
-        kernels::running_product(a[0], a.integer("axis"), a[0].scalar_type(), scan_of(a))),
     ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", scan,
         kernels::running_sum(a[0], a.need(1).at(0), scan_of(a))),
-    ROW(CumsumD, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false", scan_attr,
-        kernels::running_sum(a[0], a.integer("axis"), scan_of(a))),
     ROW(CumulativeLogsumexp, "x axis -> y | exclusive:Bool=false reverse:Bool=false", logsumexp_scan,
         kernels::running_logsumexp(a[0], a.need(1).at(0), scan_of(a))),
-    ROW(CumulativeLogsumexpD, "x -> y | axis:Int exclusive:Bool=false reverse:Bool=false", logsumexp_scan,
-        kernels::running_logsumexp(a[0], a.integer("axis"), scan_of(a))),
+    ROW(ConfusionMatrix, "labels predictions weights? -> y | num_classes:Int dtype:String", confusion_rule,
+        kernels::confusion(a[0], a[1], a[2], a.output(0).size(0))),
+    ROW(HistogramFixedWidth, "x range nbins -> y | dtype:Int=3", fixed_width_rule,
+        kernels::histogram_between(a[0], a[1], a.need(2).at(0))),
+    ROW(HistogramFixedWidthD, "x range -> y | nbins:Int dtype:Int=3", fixed_width_rule,
+        kernels::histogram_between(a[0], a[1], a.integer("nbins"))),
 };
 
 }  // namespace sim::ge_table

@@ -162,8 +162,84 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
   }
   s.out(s.dtype(first), out);
 }
-void concat_first(Shaper& s) { join(s, 1, s.count(), s.values(0)); }
 void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
+void concat_behind(Shaper& s) { join(s, 1, s.count(), s.values(0)); }
+void concat_in_front(Shaper& s) {
+  join(s, 0, s.count(), Dims{0});
+  const Dims told = s.integers("shape");
+  for (size_t i = 0; i < s.count(); ++i) {
+    Shape whole = told;
+    if (!whole->empty()) (*whole)[0] = unknown;
+    require_shape(s, i, whole, "does not fit into shape");
+  }
+  s.out(s.dtype(0), told);
+}
+
+// ---- blocks of space as samples ------------------------------------------------------------------------------------
+struct Moving {
+  Values blocks, sides;
+  size_t first = 1;  // of the axes of space
+};
+Moving moving(const Call& call) {
+  Moving out;
+  if (call.knows("block_size")) {
+    out.blocks = Dims(2, call.integer("block_size"));
+    if (const Shape x = call.shape(0); x && x->size() != 4)
+      throw Refused("its images have 4 dimensions, not " + std::to_string(x->size()));
+    out.first = call.text("data_format") == "NCHW" ? 2 : 1;
+  }
+  if (!call.knows("block_size"))
+    out.blocks = call.knows("block_shape") ? Values(call.integers("block_shape")) : call.values(1);
+  const char* attr = call.knows("crops") ? "crops" : "paddings";
+  out.sides = call.knows(attr) ? Values(call.integers(attr)) : call.values(call.count() - 1);
+  const auto below = [](const Values& all, int64_t least) {
+    return all && std::any_of(all->begin(), all->end(), [&](int64_t one) { return one < least; });
+  };
+  if (below(out.blocks, 1) || below(out.sides, 0) ||
+      (out.blocks && out.sides && out.sides->size() != 2 * out.blocks->size()))
+    throw Refused(c10::str("blocks ", out.blocks.value_or(Dims()), " with ", out.sides.value_or(Dims()),
+                           " at their sides; allowed: above 0, and two from 0 on for each"));
+  return out;
+}
+template <bool back>
+void moved_blocks_rule(Shaper& s) {
+  const Moving by = moving(s);
+  Shape shape = s.shape(0);
+  if (shape && by.blocks && shape->size() <= by.blocks->size())
+    throw Refused(c10::str("blocks ", *by.blocks, " of ", s.describe(0)));
+  if (!shape || !by.blocks) return s.out(s.dtype(0), all_unknown(shape));
+  for (size_t i = 0; i < by.blocks->size(); ++i) {
+    const int64_t block = (*by.blocks)[i];
+    const Dim sides = by.sides ? Dim((*by.sides)[2 * i] + (*by.sides)[2 * i + 1]) : unknown;
+    Dim &samples = (*shape)[0], &size = (*shape)[i + by.first], &whole = back ? samples : size;
+    if (!back) size = size + sides;
+    if (whole % block != 0) throw Refused(c10::str("blocks ", *by.blocks, " do not divide ", s.describe(0)));
+    samples = back ? samples / block : samples * block;
+    size = back ? size * block - sides : size / block;
+  }
+  s.out(s.dtype(0), shape);
+}
+
+at::Tensor moved_blocks(const Args& a, at::Tensor (*move)(const at::Tensor&, const Dims&, const Dims&)) {
+  const Moving by = moving(a);
+  const at::Tensor x = a[0];
+  if (by.first == 1) return move(x, *by.blocks, *by.sides);
+  return move(x.movedim(1, -1), *by.blocks, *by.sides).movedim(-1, 1);
+}
+
+// ---- what is said of axes, for another order of them ----------------------------------------------------------------
+void axes_rule(Shaper& s) {
+  kernels::same_axes(s.text("src_format"), s.text("dst_format"));
+  same(s);
+}
+void of_axes_rule(Shaper& s) {
+  axes_rule(s);
+  const Shape x = s.shape(0);
+  const auto axes = int64_t(s.text("src_format").size());
+  const bool rows = x && (x->size() == 1 || (x->size() == 2 && !((*x)[1] != 2)));
+  if (x && (!rows || ((*x)[0] != axes && (*x)[0] != axes - 2)))
+    throw Refused(s.describe(0) + " has neither a number nor a pair for each axis, or each axis of space");
+}
 void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim")}); }
 
 // Sizes come as int32 from Shape and as int64 from constants: the first decides.
@@ -335,10 +411,28 @@ const Family shape_rows = {
     ROW(Permute, "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order"))),
     ROW(ConcatV2, "x* concat_dim -> y | N:Int=1", concat,
         kernels::joined(a.tensors(0, a.count() - 1), a.need(a.count() - 1).at(0))),
+// The data format is none of their prototype: who runs one by its type says it of the tensor.
+#define OF_IMAGES "block_size:Int data_format:String=NHWC"
+#define TO_BATCH(type, proto) ROW(type, proto, moved_blocks_rule<false>, moved_blocks(a, kernels::space_to_batch))
+#define TO_SPACE(type, proto) ROW(type, proto, moved_blocks_rule<true>, moved_blocks(a, kernels::batch_to_space))
+    TO_BATCH(SpaceToBatch, "x paddings -> y | " OF_IMAGES),
+    TO_BATCH(SpaceToBatchD, "x -> y | paddings:ListInt " OF_IMAGES),
+    TO_BATCH(SpaceToBatchND, "x block_shape paddings -> y"),
+    TO_BATCH(SpaceToBatchNDD, "x -> y | block_shape:ListInt paddings:ListInt"),
+    TO_SPACE(BatchToSpace, "x crops -> y | " OF_IMAGES),
+    TO_SPACE(BatchToSpaceD, "x -> y | crops:ListInt " OF_IMAGES),
+    TO_SPACE(BatchToSpaceND, "x block_shape crops -> y"),
+    TO_SPACE(BatchToSpaceNDD, "x -> y | block_shape:ListInt crops:ListInt"),
+    ROW(Concat, "concat_dim x* -> y | N:Int=1", concat_behind,
+        kernels::joined(a.tensors(1, a.count()), a.need(0).at(0))),
+    ROW(ParallelConcat, "values* -> output_data | shape:ListInt N:Int", concat_in_front,
+        kernels::joined(a.tensors(0, a.count()), 0)),
+    ROW(DataFormatDimMap, "x -> y | src_format:String=NHWC dst_format:String=NCHW", axes_rule,
+        kernels::axes_moved(a[0], a.text("src_format"), a.text("dst_format"))),
+    ROW(DataFormatVecPermute, "x -> y | src_format:String=NHWC dst_format:String=NCHW", of_axes_rule,
+        kernels::of_axes_moved(a[0], a.text("src_format"), a.text("dst_format"))),
     ROW(ConcatD, "x* -> y | concat_dim:Int N:Int=1", concat_attr,
         kernels::joined(a.tensors(0, a.count()), a.integer("concat_dim"))),
-    ROW(Concat, "concat_dim x* -> y | N:Int=1", concat_first,
-        kernels::joined(a.tensors(1, a.count()), a.need(0).at(0))),
     ROW(Pack, "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis"))),
     {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis")); }},
     {"Split", "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0)); }},
@@ -351,7 +445,6 @@ const Family shape_rows = {
     ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,
         kernels::confusion_transposed(a[0], a.integers("perm"), a.integers("shape"), a.flag("transpose_first"))),
     ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
-    ROW(TileD, "x -> y | multiples:ListInt", tile, a[0].repeat(a.integers("multiples"))),
     ROW(Tril, "x -> y | diagonal:Int=0", matrices, at::tril(a[0], a.integer("diagonal"))),
     ROW(Triu, "x -> y | diagonal:Int=0", matrices, at::triu(a[0], a.integer("diagonal"))),
     ROW(DepthToSpace, "x -> y | block_size:Int mode:String=DCR data_format:String=NHWC", blocks_rule<true>,
@@ -361,7 +454,6 @@ const Family shape_rows = {
     ROW(ReverseSequence, "x seq_lengths -> y | seq_dim:Int batch_dim:Int=0", reversed_sequences_rule,
         kernels::sequences_reversed(a[0], a[1], a.integer("seq_dim"), a.integer("batch_dim"))),
     ROW(ReverseV2, "x axis -> y", reversed_rule, at::flip(a[0], a.need(1))),
-    ROW(ReverseV2D, "x -> y | axis:ListInt", reversed_rule, at::flip(a[0], a.integers("axis"))),
     ROW(RepeatInterleave, "x repeats -> y | axis:Int=1000", repeated_rule,
         at::repeat_interleave(a[0], a[1].to(at::kLong), axis_of_repeats(a))),
 };

@@ -97,6 +97,7 @@ const Family unary_rows = {
     ROW(Sign, UNARY, same, at::sign(a[0])),
     ROW(LogicalNot, UNARY, logical, at::logical_not(a[0])),
     ROW(Invert, UNARY, integral, at::bitwise_not(a[0])),
+    ROW(CheckNumerics, "x -> y | message:String", floating, kernels::all_finite(a[0], a.text("message"))),
     ROW(IsFinite, UNARY, boolean_like, at::isfinite(a[0])),
     ROW(IsInf, UNARY, boolean_like, at::isinf(a[0])),
     ROW(IsNan, UNARY, boolean_like, at::isnan(a[0])),
