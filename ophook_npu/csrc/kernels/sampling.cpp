@@ -71,8 +71,10 @@ at::Tensor classes_of(const at::Tensor& logits, int64_t samples, const at::Gener
   return at::multinomial(at::softmax(logits.to(at::kDouble), 1), samples, /*replacement=*/true, by);
 }
 
+at::Tensor permutation(int64_t count, const at::Generator& by) { return at::randperm(count, by, at::kLong); }
+
 at::Tensor shuffled(const at::Tensor& x, const at::Generator& by) {
-  return x.dim() ? x.index_select(0, at::randperm(x.size(0), by, at::kLong)) : x;
+  return x.dim() ? x.index_select(0, permutation(x.size(0), by)) : x;
 }
 
 at::Tensor kept(at::IntArrayRef sizes, double probability, const at::Generator& by) {

@@ -24,6 +24,7 @@ at::Tensor poisson_samples_of(at::IntArrayRef sizes, const at::Tensor& rate, con
 at::Tensor poisson_samples(at::IntArrayRef sizes, const at::Tensor& rate, const at::Generator& by);
 // (b, samples): classes by logarithms of their weights, (b, c); one may come again.
 at::Tensor classes_of(const at::Tensor& logits, int64_t samples, const at::Generator& by);
+at::Tensor permutation(int64_t count, const at::Generator& by);
 at::Tensor shuffled(const at::Tensor& x, const at::Generator& by);                    // along the first dimension
 at::Tensor kept(at::IntArrayRef sizes, double probability, const at::Generator& by);  // bool
 

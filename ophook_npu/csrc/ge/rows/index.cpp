@@ -137,7 +137,7 @@ void slices_rule(Shaper& s, bool rows) {
 void slices_by_indices(Shaper& s) { slices_rule(s, false); }
 void rows_by_indices(Shaper& s) { slices_rule(s, true); }
 void added_rows(Shaper& s) {
-  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8, kBfloat16}), require_type(s, 1, {kInt32, kInt64});
+  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8}), require_type(s, 1, {kInt32, kInt64});
   if (s.dtype(2) != s.dtype(0))
     throw Refused("its updates " + s.describe(2) + " are not of the type of " + s.describe(0));
   rows_by_indices(s);

@@ -280,7 +280,7 @@ const Family random_rows = {
     {"UniformCandidateSampler", CANDIDATES, candidates_rule, [](const Args& a) { return candidates(a, false); }},
     {"LogUniformCandidateSampler", CANDIDATES, candidates_rule, [](const Args& a) { return candidates(a, true); }},
     ROW(Randperm, " -> out | n:Int layout:Int=0 dtype:Type=9", permutation_of_rule,
-        at::randperm(a.integer("n"), kernels::own_generator(), at::kLong)),
+        kernels::permutation(a.integer("n"), kernels::own_generator())),
     ROW(StatelessRandomUniformInt, "shape seed minval maxval -> y", stateless_between_rule,
         kernels::uniform_between(a.need(0), a[2], a[3], of_seeds(a, 1))),
     ROW(StatelessRandomUniformIntV2, "shape key counter alg minval maxval -> y", stateless_between_rule,

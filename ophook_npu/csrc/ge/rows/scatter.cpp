@@ -21,7 +21,7 @@ void put_rows_rule(Shaper& s) {
   same(s);
 }
 void combine_rows_rule(Shaper& s) {
-  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8, kBfloat16});
+  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8});
   put_rows_rule(s);
 }
 // The last dimension of the indices names a slice.
@@ -40,7 +40,7 @@ void put_slices_rule(Shaper& s) {
   same(s);
 }
 void combine_slices_rule(Shaper& s) {
-  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8, kBfloat16});
+  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8});
   put_slices_rule(s);
 }
 void new_slices(Shaper& s, const Shape& whole) {
