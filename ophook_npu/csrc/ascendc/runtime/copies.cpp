@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "access.h"
+#include "arithmetic.h"
 #include "ascendc/enums.h"
 #include "numbers.h"
 #include "simt.h"

@@ -25,7 +25,6 @@ const Family as_inputs_rows = {
     AS_INPUTS(Fill, "value -> y | dims:ListInt"),
     AS_INPUTS(Tile, "x -> y | multiples:ListInt"),
     AS_INPUTS(ReverseV2, "x -> y | axis:ListInt"),
-    AS_INPUTS(ScatterNd, "indices x -> y | shape:ListInt"),
     AS_INPUTS(Slice, "x -> y | offsets:ListInt size:ListInt"),
     AS_INPUTS(StridedSlice,
               "x -> y | begin:ListInt end:ListInt strides:ListInt begin_mask:Int=0 end_mask:Int=0 ellipsis_mask:Int=0 "
