@@ -277,6 +277,16 @@ def test_blocks_are_taken_out_of_images_as_these_are_described(stream: int) -> N
         assert code == 0 and (values(made, FLOAT, *out.shape) == out).all()
 
 
+def test_colours_lie_last_however_images_are_described(stream: int) -> None:
+    x = numpy.array([[1, 0, 0], [0, 0.5, 0]], numpy.float32).reshape(1, 1, 2, 3)
+    for order in (NHWC, ND):
+        descs = [desc(FLOAT, *x.shape, format=order), desc(FLOAT)], [desc(FLOAT, *x.shape, format=order)]
+        attr = acl.op.create_attr()
+        assert acl.op.compile("AdjustHue", *descs, attr, 0, 0, None) == 0, message()
+        code, made = run(stream, "AdjustHue", [x, numpy.array(1 / 3, numpy.float32)], x, attr, descs)
+        assert code == 0 and numpy.allclose(values(made, FLOAT, 2, 3), [[0, 1, 0], [0, 0, 0.5]], atol=1e-6)
+
+
 def test_a_handle_is_run_and_ended(stream: int) -> None:
     x = numpy.arange(4, dtype=numpy.float32)
     none = acl.op.create_attr()

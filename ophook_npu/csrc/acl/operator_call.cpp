@@ -212,11 +212,11 @@ bool is_input(const Call& call, const ge_tensor& output) {
 
 // Images may have their channels last, which each description says of its own tensor. The table has them second: what
 // the attributes say by dimension is told in that order, and the stream puts the tensors into it. DeformableOffsets has
-// them last by its definition.
+// a row for both orders; colours of AdjustHue lie last in any case, as its format without a batch, HWC, says.
 bool has_other_order(const Operator& op) {
   return std::any_of(op.inputs, op.inputs + op.input_count,
                      [](const auto* one) { return lies_in_other_order(*one); }) &&
-         strstr(table()->proto(op.type), " data_format:String") && !strstr(op.type, "DeformableOffsets");
+         strstr(table()->proto(op.type), " data_format:String=N") && !strstr(op.type, "DeformableOffsets");
 }
 
 // Those that take blocks out of images have no attribute for the order, only the description of these.
