@@ -57,7 +57,7 @@ sum_of = ops.AllReduce() if how == "two" else None
 def step(x, y):
     loss, gradients = gradients_of(x, y)
     if sum_of is not None:
-        gradients = [sum_of(one) / ranks for one in gradients]
+        gradients = tuple(sum_of(one) / ranks for one in gradients)
     optimizer(gradients)
     return loss
 
