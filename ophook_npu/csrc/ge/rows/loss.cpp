@@ -86,6 +86,13 @@ Results greedy(const Args& a) {
   a.fit(0, found.places), a.fit(1, found.classes), a.fit(2, found.sizes), a.fit(3, found.score);
   return {};
 }
+// A label for each step but the last.
+void transducer_rule(Shaper& s) {
+  s.out(pattern<"b t u c, b _, b, b -> b, b t u c">);
+  const Shape acts = s.shape(0), labels = s.shape(1);
+  if (acts && labels && (*acts)[2].known() && (*labels)[1].known() && (*labels)[1] + 1 < (*acts)[2])
+    throw Refused("its labels " + s.describe(1) + " are fewer than the steps of " + s.describe(0));
+}
 Results transducer(const Args& a) {
   const auto [loss, gradient] = kernels::transducer(a[0], a[1], a.need(2), a.need(3), a.integer("blank_label"));
   return {loss, gradient};
@@ -196,8 +203,8 @@ const Family loss_rows = {
      "inputs sequence_length -> decoded_indices decoded_values decoded_shape log_probability | "
      "merge_repeated:Bool=false",
      greedy_rule, greedy},
-    {"RNNTLoss", "acts labels input_lengths label_lengths -> costs grads | blank_label:Int=0",
-     pattern<"b t u c, b _, b, b -> b, b t u c">, transducer},
+    {"RNNTLoss", "acts labels input_lengths label_lengths -> costs grads | blank_label:Int=0", transducer_rule,
+     transducer},
     ROW(EditDistance,
         "hypothesis_indices hypothesis_values hypothesis_shape truth_indices truth_values truth_shape -> output | "
         "normalize:Bool=true",

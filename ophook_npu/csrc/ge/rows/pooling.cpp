@@ -208,12 +208,27 @@ Results fractional(const Args& a) {
   const kernels::Borders at = drawn(a);
   return {pool(a[0], at), at.rows, at.columns};
 }
+// A border more than there are results along each axis of space.
+void borders_fit(const Call& call, size_t gradient, size_t borders) {
+  const Shape of = call.shape(gradient);
+  for (size_t axis = 1; of && axis < 3; ++axis) {
+    const Shape given = call.shape(borders + axis - 1);
+    if (given && given->size() == 1 && (*given)[0].known() && (*of)[axis].known() && (*given)[0] != (*of)[axis] + 1)
+      throw Refused("its borders " + call.describe(borders + axis - 1) + " do not fit " + call.describe(gradient));
+  }
+}
 void fractional_maxima_grad_rule(Shaper& s) {
   s.match(pattern<"n h w c, n y x c, n y x c, _, _ -> n">);
+  borders_fit(s, 2, 3);
   same(s);
 }
 void fractional_average_grad_rule(Shaper& s) {
   s.match(pattern<"4, n y x c, _, _ -> n">);
+  borders_fit(s, 1, 2);
+  if (const Values before = s.values(0); const Shape of = s.shape(1))
+    for (const size_t axis : {0, 3})
+      if (before && (*of)[axis].known() && (*of)[axis] != (*before)[axis])
+        throw Refused(c10::str("its images have ", *before, ", the gradient is ", s.describe(1)));
   s.out(s.dtype(1), shape_from(s, 0));
 }
 

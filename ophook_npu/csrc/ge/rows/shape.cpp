@@ -1,4 +1,6 @@
 // The same elements in another shape or order, joining, splitting and repeating.
+#include <numeric>
+
 #include "ge/rows/rows.h"
 #include "kernels/shape.h"
 
@@ -167,11 +169,16 @@ void concat_behind(Shaper& s) { join(s, 1, s.count(), s.values(0)); }
 void concat_in_front(Shaper& s) {
   join(s, 0, s.count(), Dims{0});
   const Dims told = s.integers("shape");
+  Dim rows = 0;
   for (size_t i = 0; i < s.count(); ++i) {
     Shape whole = told;
     if (!whole->empty()) (*whole)[0] = unknown;
     require_shape(s, i, whole, "does not fit into shape");
+    const Shape one = s.shape(i);
+    rows = rows + (one && !one->empty() ? (*one)[0] : unknown);
   }
+  if (rows.known() && !told.empty() && rows != told[0])
+    throw Refused(c10::str("its values have ", rows.size(), " rows, its shape ", told[0]));
   s.out(s.dtype(0), told);
 }
 
@@ -290,12 +297,20 @@ void split_attr(Shaper& s) { split_even(s, 0, Dims{s.integer("split_dim")}); }
 
 void split_sizes(Shaper& s) {
   const Values sizes = told(s, 1, "size_splits");
+  if (sizes && sizes->size() != s.outputs())
+    throw Refused(c10::str("parts of ", *sizes, " for ", s.outputs(), " outputs"));
   const Values axis = s.knows("split_dim") ? Values(Dims{s.integer("split_dim")}) : s.values(2);
   for (size_t i = 0; i < s.outputs(); ++i) {
     Shape shape = s.shape(0);
     if (shape && axis) {
       Dim& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
       const Dim whole = std::exchange(dim, at_or_unknown(sizes, i));
+      if (sizes && whole.known()) {
+        const auto open = std::count(sizes->begin(), sizes->end(), -1);
+        const int64_t sum = std::accumulate(sizes->begin(), sizes->end(), open);
+        if (open > 1 || (open ? sum > whole.size() : sum != whole.size()))
+          throw Refused(c10::str("parts of ", *sizes, " of ", whole.size(), " along its axis"));
+      }
       if (dim == -1) {  // one part may take the rest
         dim = whole;
         for (size_t k = 0; k < sizes->size(); ++k)

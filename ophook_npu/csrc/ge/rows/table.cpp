@@ -82,6 +82,7 @@ struct WithInputs {
       } else if (told != own.attributes.end()) {
         const bool one = told->kind == "Int";
         Dims& kept = numbers.emplace_back(one ? Dims{values.integer(name.c_str())} : values.integers(name.c_str()));
+        kept.reserve(1);  // data() of an empty value must not be NULL
         tensor = {.dtype = kInt64, .rank = one ? 0 : 1, .dims = {int64_t(kept.size())}, .data = kept.data()};
       }
       inputs.push_back(tensor);
