@@ -70,7 +70,7 @@ void joined_rule(Shaper& s) {
   if (mode < 0 || mode > 2) throw Refused("mode=" + std::to_string(mode) + "; allowed: 0, 1, 2");
   if (const size_t count = s.reals("coeff").size(); count && count != s.count())
     throw Refused(c10::str(count, " coefficients for ", s.count(), " inputs"));
-  alike<kHalf, kFloat>(s);
+  alike<kHalf, kFloat, kBfloat16>(s);
 }
 // x1 * x3 + x2, where x3 is one number; and half the sum of squares of x1.
 void multiplied_rule(Shaper& s) {
@@ -111,8 +111,8 @@ const Family special_rows = {
         kernels::power_of(a[0], a.real("power"), a.real("scale"), a.real("shift"))),
     ROW(FusedMulAdd, "x1 x2 x3 -> y", (some_of<kFloat, kHalf, kInt32>), at::mul(a[0], a[1]).add(a[2])),
     ROW(FusedMulAddAdd, "x1 x2 x3 x4 -> y", (some_of<kFloat, kHalf, kInt32>), at::mul(a[0], a[1]).add(a[2]).add(a[3])),
-    ROW(FusedMulAddN, "x1 x2 x3 -> y", multiplied_rule, at::mul(a[0], number_of(a[2])).add(a[1])),
-    ROW(FusedMulAddNL2loss, "x1 x2 x3 -> y1 y2", multiplied_rule, at::mul(a[0], number_of(a[2])).add(a[1]),
+    ROW(FusedMulAddN, "x1 x2 x3 -> y", multiplied_rule, wide(a[0]).mul(number_of(a[2])).add(wide(a[1]))),
+    ROW(FusedMulAddNL2loss, "x1 x2 x3 -> y1 y2", multiplied_rule, wide(a[0]).mul(number_of(a[2])).add(wide(a[1])),
         at::square(wide(a[0])).sum().div(2)),
     ROW(Eltwise, "x* -> y | N:Int mode:Int=1 coeff:ListFloat={}", joined_rule,
         kernels::members_joined(a.tensors(0, a.count()), a.integer("mode"), a.reals("coeff"))),
@@ -121,7 +121,7 @@ const Family special_rows = {
     ROW(ToBool, "input -> output", boolean_like, at::ne(a[0], 0)),
     ROW(Fills, "x -> y | value:Float", same, at::full_like(a[0], a.real("value"))),
     ROW(ThresholdedRelu, "x -> y | alpha:Float=1.0", (one_of<kHalf, kFloat>), at::threshold(a[0], a.real("alpha"), 0)),
-    ROW(Threshold, "x -> y | threshold:Float=0.0", (one_of<kHalf, kFloat>),
+    ROW(Threshold, "x -> y | threshold:Float=0.0", (one_of<kHalf, kFloat, kBfloat16>),
         at::gt(a[0], a.real("threshold")).to(a.out_dtype())),
     ROW(CosineSimilarity, "input_x1 input_x2 -> output_y | dim:Int=1 eps:Float=1e-8", cosine_rule,
         at::cosine_similarity(a[0], a[1], a.integer("dim"), a.real("eps"))),
@@ -150,12 +150,13 @@ const Family special_rows = {
     ROW(ReciprocalGrad, GRADIENT, (alike<FLOATS, COMPLEX>), at::square(wide(a[0])).mul(wide(a[1])).neg()),
     ROW(RsqrtGrad, GRADIENT, (alike<FLOATS, COMPLEX>), at::pow(wide(a[0]), 3).mul(wide(a[1])).mul(-0.5)),
     ROW(SqrtGrad, GRADIENT, (alike<FLOATS, COMPLEX>), wide(a[1]).mul(0.5).div(wide(a[0]))),
-    ROW(AbsGrad, GRADIENT, (alike<kHalf, kFloat>), at::mul(at::sign(a[0]), a[1])),
-    ROW(AcosGrad, GRADIENT, (alike<kHalf, kFloat>), wide(a[1]).neg().mul(at::rsqrt(1 - at::square(wide(a[0]))))),
-    ROW(AsinGrad, GRADIENT, (alike<kHalf, kFloat>), wide(a[1]).mul(at::rsqrt(1 - at::square(wide(a[0]))))),
-    ROW(AtanGrad, GRADIENT, (alike<kHalf, kFloat>), wide(a[1]).div(1 + at::square(wide(a[0])))),
-    ROW(AcoshGrad, GRADIENT, (alike<kHalf, kFloat>), wide(a[1]).div(at::sinh(wide(a[0])))),
-    ROW(AsinhGrad, GRADIENT, (alike<kHalf, kFloat>), wide(a[1]).div(at::cosh(wide(a[0])))),
+    ROW(AbsGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), at::mul(at::sign(a[0]), a[1])),
+    ROW(AcosGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>),
+        wide(a[1]).neg().mul(at::rsqrt(1 - at::square(wide(a[0]))))),
+    ROW(AsinGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), wide(a[1]).mul(at::rsqrt(1 - at::square(wide(a[0]))))),
+    ROW(AtanGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), wide(a[1]).div(1 + at::square(wide(a[0])))),
+    ROW(AcoshGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), wide(a[1]).div(at::sinh(wide(a[0])))),
+    ROW(AsinhGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), wide(a[1]).div(at::cosh(wide(a[0])))),
     {"MaximumGrad", "grads x1 x2 -> y1 y2 | grad_x:Bool=true grad_y:Bool=true", halves_rule,
      [](const Args& a) { return divided(a[0], at::ge(a[1], a[2])); }},
     {"MinimumGrad", "grads x1 x2 -> y1 y2 | grad_x:Bool=true grad_y:Bool=true", halves_rule,
