@@ -198,9 +198,6 @@ void sorted_places_rule(Shaper& s) {
   if (type != kInt32 && type != kInt64) throw Refused("out_type is neither int32 nor int64");
   s.out(type, s.shape(1));
 }
-at::Tensor sorted_places(const Args& a, bool behind_equals) {
-  return at::searchsorted(a[0], a[1].contiguous(), a.out_dtype() == at::kInt, behind_equals);
-}
 
 }  // namespace
 
@@ -237,8 +234,10 @@ const Family linalg_rows = {
     ROW(SparseTensorDenseMatMul, "x1_indices x1_values x1_shape x2 -> y | adjoint_a:Bool=false adjoint_b:Bool=false",
         sparse_rule, sparse(a)),
     ROW(UnravelIndex, "indices dims -> y", digits_rule, kernels::digits_of(a[0], a[1])),
-    ROW(LowerBound, "sorted_x values -> y | out_type:Type=3", sorted_places_rule, sorted_places(a, false)),
-    ROW(UpperBound, "sorted_x values -> y | out_type:Type", sorted_places_rule, sorted_places(a, true)),
+    ROW(LowerBound, "sorted_x values -> y | out_type:Type=3", sorted_places_rule,
+        at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, false)),
+    ROW(UpperBound, "sorted_x values -> y | out_type:Type", sorted_places_rule,
+        at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, true)),
 };
 
 }  // namespace sim::ge_table

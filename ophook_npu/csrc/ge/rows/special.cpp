@@ -62,8 +62,8 @@ void halves_rule(Shaper& s) {
 }
 // Where both are the same, the first has the gradient.
 Results divided(const at::Tensor& grad, const at::Tensor& to_first) {
-  const at::Tensor none = at::zeros({}, grad.options());
-  return {at::where(to_first, grad, none), at::where(to_first, none, grad)};
+  const auto [first, second] = kernels::gradient_of_two(grad, to_first);
+  return {first, second};
 }
 void joined_rule(Shaper& s) {
   const int64_t mode = s.integer("mode");
@@ -104,16 +104,16 @@ const Family special_rows = {
     ROW(Xlog1py, "x y -> z", (some_of<kHalf, kFloat, kDouble>), kernels::xlog1py(a[0], a[1])),
     ROW(TruncateMod, BINARY, (some_of<kHalf, kFloat, kDouble, kInt64, kInt32>), kernels::fmod(a[0], a[1])),
     {"SquareSumAll", "x1 x2 -> y1 y2", two_sums,
-     [](const Args& a) -> Results { return {at::square(a[0]).sum(), at::square(a[1]).sum()}; }},
+     [](const Args& a) -> Results { return {kernels::square_sum(a[0]), kernels::square_sum(a[1])}; }},
     ROW(ApproximateEqual, "x1 x2 -> y | tolerance:Float=0.00001", near_rule,
-        at::lt(wide(at::sub(a[0], a[1])).abs(), a.real("tolerance"))),
+        kernels::is_near(a[0], a[1], a.real("tolerance"))),
     ROW(Power, "x -> y | power:Float=1.0 scale:Float=1.0 shift:Float=0.0", (one_of<kHalf, kFloat, kBfloat16>),
         kernels::power_of(a[0], a.real("power"), a.real("scale"), a.real("shift"))),
     ROW(FusedMulAdd, "x1 x2 x3 -> y", (some_of<kFloat, kHalf, kInt32>), at::mul(a[0], a[1]).add(a[2])),
     ROW(FusedMulAddAdd, "x1 x2 x3 x4 -> y", (some_of<kFloat, kHalf, kInt32>), at::mul(a[0], a[1]).add(a[2]).add(a[3])),
-    ROW(FusedMulAddN, "x1 x2 x3 -> y", multiplied_rule, wide(a[0]).mul(number_of(a[2])).add(wide(a[1]))),
-    ROW(FusedMulAddNL2loss, "x1 x2 x3 -> y1 y2", multiplied_rule, wide(a[0]).mul(number_of(a[2])).add(wide(a[1])),
-        at::square(wide(a[0])).sum().div(2)),
+    ROW(FusedMulAddN, "x1 x2 x3 -> y", multiplied_rule, kernels::product_and_sum(a[0], a[2], a[1])),
+    ROW(FusedMulAddNL2loss, "x1 x2 x3 -> y1 y2", multiplied_rule, kernels::product_and_sum(a[0], a[2], a[1]),
+        kernels::square_sum(a[0], 0.5)),
     ROW(Eltwise, "x* -> y | N:Int mode:Int=1 coeff:ListFloat={}", joined_rule,
         kernels::members_joined(a.tensors(0, a.count()), a.integer("mode"), a.reals("coeff"))),
     ROW(MaxN, "x* -> y", broadcast, kernels::most_of_all(a.tensors(0, a.count()))),
@@ -146,17 +146,16 @@ const Family special_rows = {
     ROW(Conj, "input -> output", one_of<COMPLEX>, at::conj_physical(a[0])),
 
     // By what the function gave, or was given.
-    ROW(InvGrad, "x grad -> y", (alike<kFloat, kHalf, kInt32, kInt8>), at::square(wide(a[0])).mul(wide(a[1])).neg()),
-    ROW(ReciprocalGrad, GRADIENT, (alike<FLOATS, COMPLEX>), at::square(wide(a[0])).mul(wide(a[1])).neg()),
-    ROW(RsqrtGrad, GRADIENT, (alike<FLOATS, COMPLEX>), at::pow(wide(a[0]), 3).mul(wide(a[1])).mul(-0.5)),
-    ROW(SqrtGrad, GRADIENT, (alike<FLOATS, COMPLEX>), wide(a[1]).mul(0.5).div(wide(a[0]))),
-    ROW(AbsGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), at::mul(at::sign(a[0]), a[1])),
-    ROW(AcosGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>),
-        wide(a[1]).neg().mul(at::rsqrt(1 - at::square(wide(a[0]))))),
-    ROW(AsinGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), wide(a[1]).mul(at::rsqrt(1 - at::square(wide(a[0]))))),
-    ROW(AtanGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), wide(a[1]).div(1 + at::square(wide(a[0])))),
-    ROW(AcoshGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), wide(a[1]).div(at::sinh(wide(a[0])))),
-    ROW(AsinhGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), wide(a[1]).div(at::cosh(wide(a[0])))),
+    ROW(InvGrad, "x grad -> y", (alike<kFloat, kHalf, kInt32, kInt8>), kernels::reciprocal_backward(a[0], a[1])),
+    ROW(ReciprocalGrad, GRADIENT, (alike<FLOATS, COMPLEX>), kernels::reciprocal_backward(a[0], a[1])),
+    ROW(RsqrtGrad, GRADIENT, (alike<FLOATS, COMPLEX>), kernels::rsqrt_backward(a[0], a[1])),
+    ROW(SqrtGrad, GRADIENT, (alike<FLOATS, COMPLEX>), kernels::sqrt_backward(a[0], a[1])),
+    ROW(AbsGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), kernels::abs_backward(a[0], a[1])),
+    ROW(AcosGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), kernels::acos_backward(a[0], a[1])),
+    ROW(AsinGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), kernels::asin_backward(a[0], a[1])),
+    ROW(AtanGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), kernels::atan_backward(a[0], a[1])),
+    ROW(AcoshGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), kernels::acosh_backward(a[0], a[1])),
+    ROW(AsinhGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), kernels::asinh_backward(a[0], a[1])),
     {"MaximumGrad", "grads x1 x2 -> y1 y2 | grad_x:Bool=true grad_y:Bool=true", halves_rule,
      [](const Args& a) { return divided(a[0], at::ge(a[1], a[2])); }},
     {"MinimumGrad", "grads x1 x2 -> y1 y2 | grad_x:Bool=true grad_y:Bool=true", halves_rule,
