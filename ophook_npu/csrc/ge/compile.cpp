@@ -125,14 +125,13 @@ std::string choose_engine(Compiled& graph, int index) {
     return "";
   }
   // Who repeats the prototype of one of the table's operators, as a program does that includes the toolkit's, gets the
-  // table's; a package that replaces one infers its shapes.
+  // table's; a package that replaces one infers its shapes. Its kernels of AI CPUs come behind those of AI cores, which
+  // the table stands for: MindSpore's package has Tile and BiasAdd there as well.
   const bool in_table = kernels().proto(node.type.c_str()) != nullptr;
-  if (!in_table || infer_function(node.type)) {
-    const bool aclnn = aclnn_exists(node.type);
-    if (aclnn || aicpu_exists(node.type)) {
-      graph.engine[index] = aclnn ? Engine::kAclnn : Engine::kAicpu;
-      return "";
-    }
+  const bool aclnn = (!in_table || infer_function(node.type)) && aclnn_exists(node.type);
+  if (aclnn || (!in_table && aicpu_exists(node.type))) {
+    graph.engine[index] = aclnn ? Engine::kAclnn : Engine::kAicpu;
+    return "";
   }
   if (!in_table)
     return "its op_proto library is loaded, but no library of a custom operator package exports aclnn" + node.type +

@@ -81,4 +81,33 @@ at::Tensor members_joined(const Tensors& members, int64_t mode, const std::vecto
   return found;
 }
 
+at::Tensor reciprocal_backward(const at::Tensor& y, const at::Tensor& grad) {
+  return at::square(wide(y)).mul(wide(grad)).neg();
+}
+at::Tensor rsqrt_backward(const at::Tensor& y, const at::Tensor& grad) {
+  return at::pow(wide(y), 3).mul(wide(grad)).mul(-0.5);
+}
+at::Tensor sqrt_backward(const at::Tensor& y, const at::Tensor& grad) { return wide(grad).mul(0.5).div(wide(y)); }
+at::Tensor acosh_backward(const at::Tensor& y, const at::Tensor& grad) { return wide(grad).div(at::sinh(wide(y))); }
+at::Tensor asinh_backward(const at::Tensor& y, const at::Tensor& grad) { return wide(grad).div(at::cosh(wide(y))); }
+at::Tensor abs_backward(const at::Tensor& x, const at::Tensor& grad) { return at::sign(x).mul(grad); }
+at::Tensor asin_backward(const at::Tensor& x, const at::Tensor& grad) {
+  return wide(grad).mul(at::rsqrt(1 - at::square(wide(x))));
+}
+at::Tensor acos_backward(const at::Tensor& x, const at::Tensor& grad) { return asin_backward(x, grad).neg(); }
+at::Tensor atan_backward(const at::Tensor& x, const at::Tensor& grad) {
+  return wide(grad).div(1 + at::square(wide(x)));
+}
+std::pair<at::Tensor, at::Tensor> gradient_of_two(const at::Tensor& grad, const at::Tensor& to_first) {
+  const at::Tensor none = at::zeros({}, grad.options());
+  return {at::where(to_first, grad, none), at::where(to_first, none, grad)};
+}
+at::Tensor product_and_sum(const at::Tensor& x, const at::Tensor& factor, const at::Tensor& added) {
+  return wide(x).mul(number_of(factor)).add(wide(added));
+}
+at::Tensor square_sum(const at::Tensor& x, double factor) { return at::square(wide(x)).sum().mul(factor); }
+at::Tensor is_near(const at::Tensor& x, const at::Tensor& y, double tolerance) {
+  return at::lt(wide(at::sub(x, y)).abs(), tolerance);
+}
+
 }  // namespace sim::kernels

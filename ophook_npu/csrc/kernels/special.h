@@ -17,4 +17,20 @@ at::Tensor power_of(const at::Tensor& x, double power, double scale, double shif
 // The members, each times its coefficient where there are any: 0 their product, 1 their sum, 2 the greatest.
 at::Tensor members_joined(const Tensors& members, int64_t mode, const std::vector<float>& coefficients);
 
+// Gradients by what the function gave: of 1 / x, 1 / sqrt(x), sqrt(x), acosh and asinh; and by what it was given.
+at::Tensor reciprocal_backward(const at::Tensor& y, const at::Tensor& grad);
+at::Tensor rsqrt_backward(const at::Tensor& y, const at::Tensor& grad);
+at::Tensor sqrt_backward(const at::Tensor& y, const at::Tensor& grad);
+at::Tensor acosh_backward(const at::Tensor& y, const at::Tensor& grad);
+at::Tensor asinh_backward(const at::Tensor& y, const at::Tensor& grad);
+at::Tensor abs_backward(const at::Tensor& x, const at::Tensor& grad);
+at::Tensor asin_backward(const at::Tensor& x, const at::Tensor& grad);
+at::Tensor acos_backward(const at::Tensor& x, const at::Tensor& grad);
+at::Tensor atan_backward(const at::Tensor& x, const at::Tensor& grad);
+// The gradient where it belongs to the first of two, and where to the second.
+std::pair<at::Tensor, at::Tensor> gradient_of_two(const at::Tensor& grad, const at::Tensor& to_first);
+at::Tensor product_and_sum(const at::Tensor& x, const at::Tensor& factor, const at::Tensor& added);
+at::Tensor square_sum(const at::Tensor& x, double factor = 1);
+at::Tensor is_near(const at::Tensor& x, const at::Tensor& y, double tolerance);
+
 }  // namespace sim::kernels

@@ -60,7 +60,7 @@ void windows_rule(Shaper& s) {
   if (!complex) shape->push_back(2);
   s.out(type, shape);
 }
-at::Tensor windows(const Args& a) {
+at::Tensor spectra(const Args& a) {
   const Segments of = windows_of(a);
   return kernels::stft(a[0], a.count() > 1 ? a[1] : at::Tensor(), of.size, of.hop, of.window, of.normalized,
                        of.onesided, a.flag("return_complex"));
@@ -78,7 +78,7 @@ const Family fourier_rows = {
     ROW(STFT,
         "x window? -> y | hop_length:Int=0 win_length:Int=0 normalized:Bool=false onesided:Bool=true "
         "return_complex:Bool=true n_fft:Int",
-        windows_rule, windows(a)),
+        windows_rule, spectra(a)),
 };
 
 }  // namespace sim::ge_table

@@ -24,11 +24,6 @@ void three_rule(Shaper& s) {
     throw Refused("complex numbers without pivoting are not simulated");
   s.out(pattern<"*b 3 n, *b n m -> *b n m">);
 }
-void outer_rule(Shaper& s) {
-  allowed(s, 0, {kHalf, kFloat});
-  require_same_dtype(s, 0, 2);
-  s.out(pattern<"n, m -> n m">);
-}
 void lu_rule(Shaper& s) {
   allowed(s, 0, {LINEAR});
   const Matched found = s.match(pattern<"*b n n -> *b n n, *b n">);
@@ -198,9 +193,6 @@ void sorted_places_rule(Shaper& s) {
   if (type != kInt32 && type != kInt64) throw Refused("out_type is neither int32 nor int64");
   s.out(type, s.shape(1));
 }
-at::Tensor sorted_places(const Args& a, bool behind_equals) {
-  return at::searchsorted(a[0], a[1].contiguous(), a.out_dtype() == at::kInt, behind_equals);
-}
 
 }  // namespace
 
@@ -218,7 +210,6 @@ const Family linalg_rows = {
     ROW(MatrixSetDiagV2, "input diagonal k -> output", put_rule, replaced(a)),
     ROW(MatrixSetDiagV3, "input diagonal k -> output | " ALIGN, put_rule, replaced(a)),
 
-    ROW(Ger, "x1 x2 -> y", outer_rule, at::outer(a[0], a[1])),
     ROW(ConjugateTranspose, "x perm -> y", adjoint_rule, at::permute(a[0], a.need(1)).conj().resolve_conj()),
     ROW(MatrixSolve, "matrix rhs -> y | adjoint:Bool=false", equations,
         at::linalg_solve(a.flag("adjoint") ? a[0].mH() : a[0], a[1])),
@@ -232,13 +223,14 @@ const Family linalg_rows = {
      }},
     {"SelfAdjointEig", "x -> eigen_value eigen_vector | compute_v:Bool=true", eigen_rule, eigen},
     ROW(Pinverse, "x -> y | rcond:Float=1e-15", (pattern<"*b m n -> *b n m">), at::pinverse(a[0], a.real("rcond"))),
-    {"Slogdet", "x -> sign y", "aclnnSlogdet self=x logOut=y"},
 
     ROW(SparseTensorDenseMatMul, "x1_indices x1_values x1_shape x2 -> y | adjoint_a:Bool=false adjoint_b:Bool=false",
         sparse_rule, sparse(a)),
     ROW(UnravelIndex, "indices dims -> y", digits_rule, kernels::digits_of(a[0], a[1])),
-    ROW(LowerBound, "sorted_x values -> y | out_type:Type=3", sorted_places_rule, sorted_places(a, false)),
-    ROW(UpperBound, "sorted_x values -> y | out_type:Type", sorted_places_rule, sorted_places(a, true)),
+    ROW(LowerBound, "sorted_x values -> y | out_type:Type=3", sorted_places_rule,
+        at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, false)),
+    ROW(UpperBound, "sorted_x values -> y | out_type:Type", sorted_places_rule,
+        at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, true)),
 };
 
 }  // namespace sim::ge_table

@@ -147,6 +147,10 @@ const Family elementwise_rows = {
         a.real("base") == 2 ? at::logaddexp2(a[0], a[1]) : at::logaddexp(a[0], a[1])),
     ROW(StrideAdd, "x1 x2 -> y | x1_c1_offset:Int x2_c1_offset:Int c1_len:Int", channel_blocks_rule,
         kernels::blocks_added(a[0], a[1], {a.integer("x1_c1_offset"), a.integer("x2_c1_offset"), a.integer("c1_len")})),
+    ROW(Gcd, "x1 x2 -> y", (some_of<kInt8, kUint8, kInt16, kInt32, kInt64>), at::gcd(a[0], a[1])),
+    ROW(MaxN, "x* -> y", broadcast, kernels::most_of_all(a.tensors(0, a.count()))),
+    ROW(Xlog1py, "x y -> z", (some_of<kHalf, kFloat, kDouble>), kernels::xlog1py(a[0], a[1])),
+    ROW(AddV2, "x1 x2 -> y", broadcast, at::add(a[0], a[1])),
 };
 
 }  // namespace sim::ge_table

@@ -64,6 +64,12 @@ Results factors(const Args& a) {
   return {};
 }
 
+void outer_rule(Shaper& s) {
+  allowed(s, 0, {kHalf, kFloat});
+  require_same_dtype(s, 0, 2);
+  s.out(pattern<"n, m -> n m">);
+}
+
 }  // namespace
 
 const Family matmul_rows = {
@@ -91,6 +97,8 @@ const Family matmul_rows = {
     {"Renorm", "x -> y | p:Float dim:Int maxnorm:Float", factors_rule, factors},
     ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,
         kernels::spread_distances_backward(a[0], a[1], a[2], a[3], a.real("p"))),
+    ROW(Ger, "x1 x2 -> y", outer_rule, at::outer(a[0], a[1])),
+    {"Slogdet", "x -> sign y", "aclnnSlogdet self=x logOut=y"},
 };
 
 }  // namespace sim::ge_table

@@ -134,6 +134,8 @@ const Family nn_rows = {
         at::add(a[0], along(a[1], a[0], wrap(channels_of(a), a[0].dim())))),
     ROW(BiasAddGrad, "x -> y | data_format:String=NHWC", bias_grad_rule,
         at::sum(wide(a[0]), all_but(a[0], channels_of(a)))),
+    ROW(Threshold, "x -> y | threshold:Float=0.0", (one_of<kHalf, kFloat, kBfloat16>),
+        at::gt(a[0], a.real("threshold")).to(a.out_dtype())),
 };
 
 }  // namespace sim::ge_table

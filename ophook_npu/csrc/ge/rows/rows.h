@@ -210,4 +210,16 @@ Shape shape_from(const Shaper& s,
                  size_t input);  // a shape given as an input: its values, or as many unknown dimensions
 inline Dim at_or_unknown(const Values& values, size_t i) { return values ? Dim(values->at(i)) : unknown; }
 
+// One input, or several of one data type that broadcast, of these data types.
+template <int32_t... types>
+void one_of(Shaper& s) {
+  allowed(s, 0, {types...});
+  same(s);
+}
+template <int32_t... types>
+void some_of(Shaper& s) {
+  allowed(s, 0, {types...});
+  broadcast(s);
+}
+
 }  // namespace sim::ge_table

@@ -51,6 +51,17 @@ void to_type_rule(Shaper& s) {
   throw Refused("dtype '" + named + "'; allowed: torch.qint8, torch.quint8, torch.qint32");
 }
 
+template <int32_t... types>
+void boolean_of(Shaper& s) {
+  allowed(s, 0, {types...});
+  boolean_like(s);
+}
+// Parts of complex numbers, in the type that the attribute says.
+void complex_part(Shaper& s) {
+  allowed(s, 0, {kComplex64, kComplex128});
+  s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0));
+}
+
 }  // namespace
 
 #define UNARY "x -> y"
@@ -105,6 +116,11 @@ const Family unary_rows = {
     ROW(Acosh, UNARY, same, at::acosh(a[0])),
     ROW(Atanh, UNARY, same, at::atanh(a[0])),
     ROW(Erfinv, "input_x -> output_y", floating, at::erfinv(a[0])),
+    ROW(Angle, "input -> output | Tout:Type=0", complex_part, at::angle(a[0]).to(a.out_dtype())),
+    ROW(Lgamma, "x -> y", (one_of<kHalf, kFloat, kDouble>), at::lgamma(wide(a[0]))),
+    ROW(IsNegInf, "x -> y", (boolean_of<kHalf, kFloat, kDouble, kBfloat16>), at::isneginf(a[0])),
+    ROW(IsPosInf, "x -> y", (boolean_of<kHalf, kFloat, kDouble, kBfloat16>), at::isposinf(a[0])),
+    ROW(Digamma, "x -> y", (one_of<kHalf, kFloat, kDouble>), at::digamma(wide(a[0]))),
 };
 
 }  // namespace sim::ge_table
