@@ -29,6 +29,17 @@ at::Tensor with_diagonals(const at::Tensor& x, const at::Tensor& packed, const D
   return out;
 }
 
+at::Tensor matrix_of(at::IntArrayRef sizes, const at::Tensor& packed, const Diagonals& of, const at::Tensor& padding) {
+  const at::Tensor around = padding.defined() ? padding.reshape({}) : at::zeros({}, packed.options());
+  return with_diagonals(around.expand(sizes), packed, of);
+}
+at::Tensor adjoint(const at::Tensor& x, const Dims& order) { return at::permute(x, order).conj().resolve_conj(); }
+std::pair<at::Tensor, at::Tensor> eigen_of_symmetric(const at::Tensor& x, bool vectors) {
+  if (!vectors) return {at::linalg_eigvalsh(x), {}};
+  const auto [values, columns] = at::linalg_eigh(x);
+  return {values, columns};
+}
+
 at::Tensor band_of(const at::Tensor& x, int64_t lower, int64_t upper) {
   at::Tensor out = lower < 0 ? x : at::triu(x, -lower);
   return upper < 0 ? out : at::tril(out, upper);

@@ -13,6 +13,10 @@ struct Diagonals {
 
 at::Tensor diagonals_of(const at::Tensor& x, const Diagonals& of, const at::Tensor& padding);
 at::Tensor with_diagonals(const at::Tensor& x, const at::Tensor& packed, const Diagonals& of);
+// A matrix of these diagonals, and of the padding elsewhere, or of zeros.
+at::Tensor matrix_of(at::IntArrayRef sizes, const at::Tensor& packed, const Diagonals& of, const at::Tensor& padding);
+at::Tensor adjoint(const at::Tensor& x, const Dims& order);
+std::pair<at::Tensor, at::Tensor> eigen_of_symmetric(const at::Tensor& x, bool vectors);
 // What `upper` and `lower` diagonals beside the main one do not hold is 0; all of them where one is below 0.
 at::Tensor band_of(const at::Tensor& x, int64_t lower, int64_t upper);
 // The rows of `diagonals` are those above, on and below the main one: three of as many numbers as there are rows.

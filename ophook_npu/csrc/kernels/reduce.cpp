@@ -35,6 +35,10 @@ at::Tensor average_of(const at::Tensor& x, const Dims& dims, bool keep_dims) {
   return at::mean(x.to(at::kDouble), dims, keep_dims).trunc().to(x.scalar_type());
 }
 
+at::Tensor squares_along(const at::Tensor& x, const Dims& dims, bool keep_dims) {
+  const at::Tensor all = at::square(wide(x));
+  return dims.empty() ? all : at::sum(all, dims, keep_dims);
+}
 at::Tensor log_of_sum(const at::Tensor& x, const Dims& dims, bool keep_dims) {
   return at::log(at::sum(wide(x), dims, keep_dims));
 }

@@ -8,7 +8,8 @@ namespace sim::kernels {
 at::Tensor product(const at::Tensor& x, at::ScalarType result);
 at::Tensor product(const at::Tensor& x, int64_t dim, bool keep_dim, at::ScalarType result);
 at::Tensor product(const at::Tensor& x, Dims dims, bool keep_dims);  // over several, in the type that wide() gives
-at::Tensor average_of(const at::Tensor& x, const Dims& dims, bool keep_dims);  // of whole numbers cut off
+at::Tensor average_of(const at::Tensor& x, const Dims& dims, bool keep_dims);     // of whole numbers cut off
+at::Tensor squares_along(const at::Tensor& x, const Dims& dims, bool keep_dims);  // their sum
 at::Tensor log_of_sum(const at::Tensor& x, const Dims& dims, bool keep_dims);
 // Up to each number; `exclusive`: without it, and `reverse`: from the end.
 struct Scan {

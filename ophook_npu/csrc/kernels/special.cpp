@@ -105,6 +105,10 @@ std::pair<at::Tensor, at::Tensor> gradient_of_two(const at::Tensor& grad, const 
 at::Tensor product_and_sum(const at::Tensor& x, const at::Tensor& factor, const at::Tensor& added) {
   return wide(x).mul(number_of(factor)).add(wide(added));
 }
+at::Tensor product_and_sums(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Tensor& w) {
+  const at::Tensor found = at::mul(x, y).add(z);
+  return w.defined() ? found.add(w) : found;
+}
 at::Tensor square_sum(const at::Tensor& x, double factor) { return at::square(wide(x)).sum().mul(factor); }
 at::Tensor is_near(const at::Tensor& x, const at::Tensor& y, double tolerance) {
   return at::lt(wide(at::sub(x, y)).abs(), tolerance);

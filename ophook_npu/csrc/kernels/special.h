@@ -30,6 +30,8 @@ at::Tensor atan_backward(const at::Tensor& x, const at::Tensor& grad);
 // The gradient where it belongs to the first of two, and where to the second.
 std::pair<at::Tensor, at::Tensor> gradient_of_two(const at::Tensor& grad, const at::Tensor& to_first);
 at::Tensor product_and_sum(const at::Tensor& x, const at::Tensor& factor, const at::Tensor& added);
+// x y + z + w, which may be undefined.
+at::Tensor product_and_sums(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Tensor& w);
 at::Tensor square_sum(const at::Tensor& x, double factor = 1);
 at::Tensor is_near(const at::Tensor& x, const at::Tensor& y, double tolerance);
 

@@ -37,9 +37,8 @@ void eigen_rule(Shaper& s) {
   s.out(1, s.dtype(0), s.flag("compute_v") ? found.result(2) : known({0}));
 }
 Results eigen(const Args& a) {
-  if (!a.flag("compute_v")) return {at::linalg_eigvalsh(a[0])};
-  const auto [values, vectors] = at::linalg_eigh(a[0]);
-  return {values, vectors};
+  const auto [values, vectors] = kernels::eigen_of_symmetric(a[0], a.flag("compute_v"));
+  return vectors.defined() ? Results{values, vectors} : Results{values};
 }
 void adjoint_rule(Shaper& s) {
   const Shape shape = s.shape(0);
@@ -142,10 +141,7 @@ void whole_rule(Shaper& s) {
   s.out(s.dtype(0), whole_shape(s));
 }
 at::Tensor whole(const Args& a) {
-  const at::Tensor out = a.output(0);
-  const at::Tensor around =
-      a.has(4) ? a[4].reshape({}).expand(out.sizes()) : at::zeros({}, out.options()).expand(out.sizes());
-  return kernels::with_diagonals(around, a[0], *diagonals(a, 1));
+  return kernels::matrix_of(a.output(0).sizes(), a[0], *diagonals(a, 1), a.count() > 4 ? a[4] : at::Tensor());
 }
 at::Tensor packed(const Args& a) {
   return kernels::diagonals_of(a[0], *diagonals(a, 1), a.count() > 2 ? a[2] : at::Tensor());
@@ -200,7 +196,7 @@ void sorted_places_rule(Shaper& s) {
 const Family linalg_rows = {
     ROW(MatrixBandPart, "x num_lower num_upper -> y", band_rule,
         kernels::band_of(a[0], a.need(1).at(0), a.need(2).at(0))),
-    ROW(MatrixDiag, "x -> y", whole_rule, kernels::with_diagonals(at::zeros_like(a.output(0)), a[0], {})),
+    ROW(MatrixDiag, "x -> y", whole_rule, whole(a)),
     ROW(MatrixDiagV2, "diagonal k num_rows num_cols padding_value -> output", whole_rule, whole(a)),
     ROW(MatrixDiagV3, "x k num_rows num_cols padding_value -> y | " ALIGN, whole_rule, whole(a)),
     ROW(MatrixDiagPart, "x -> y", parts_rule, kernels::diagonals_of(a[0], {}, {})),
@@ -210,7 +206,7 @@ const Family linalg_rows = {
     ROW(MatrixSetDiagV2, "input diagonal k -> output", put_rule, replaced(a)),
     ROW(MatrixSetDiagV3, "input diagonal k -> output | " ALIGN, put_rule, replaced(a)),
 
-    ROW(ConjugateTranspose, "x perm -> y", adjoint_rule, at::permute(a[0], a.need(1)).conj().resolve_conj()),
+    ROW(ConjugateTranspose, "x perm -> y", adjoint_rule, kernels::adjoint(a[0], a.need(1))),
     ROW(MatrixSolve, "matrix rhs -> y | adjoint:Bool=false", equations,
         at::linalg_solve(a.flag("adjoint") ? a[0].mH() : a[0], a[1])),
     ROW(TridiagonalSolve, "diagonals rhs -> y | partial_pivoting:Bool=true", three_rule,

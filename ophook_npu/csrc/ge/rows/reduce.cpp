@@ -108,11 +108,7 @@ void squares_rule(Shaper& s) {
   s.out(s.dtype(0), reduced(s, s.integers("axis"), s.flag("keep_dims")));
   if (s.outputs() > 1) s.out(1, s.dtype(0), s.shape(0));
 }
-at::Tensor squares(const Args& a) {
-  const at::Tensor all = at::square(wide(a[0]));
-  const Dims axes = a.integers("axis");
-  return axes.empty() ? all : at::sum(all, axes, a.flag("keep_dims"));
-}
+at::Tensor squares(const Args& a) { return kernels::squares_along(a[0], a.integers("axis"), a.flag("keep_dims")); }
 void arg_reduce(Shaper& s) {
   auto dtype = static_cast<int32_t>(s.integer("dtype"));
   s.out(dtype, reduced(s, s.values(1), false));
