@@ -78,7 +78,8 @@ TOLD_BY_VALUES = {
     "sizes, strides and an offset": ("AsStrided.x", "ViewCopy.dst", "ViewCopy.src"),
     "borders": ("FractionalMaxPoolGrad.orig_input",),
     "lengths and labels": (
-        "CTCLoss.inputs", "RNNTLoss.acts", "CTCLossV2.log_probs", "CTCLossV2.targets", "CTCLossV2Grad.log_alpha", "CTCLossV2Grad.log_probs",
+        "CTCLoss.inputs", "RNNTLoss.acts",
+        "CTCLossV2.log_probs", "CTCLossV2.targets", "CTCLossV2Grad.log_alpha", "CTCLossV2Grad.log_probs",
         "CTCLossV2Grad.targets",
     ),
 }  # fmt: skip

@@ -166,6 +166,9 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
 }
 void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
 void concat_behind(Shaper& s) { join(s, 1, s.count(), s.values(0)); }
+void each_as_it_is(Shaper& s) {
+  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(i), s.shape(i));
+}
 void concat_in_front(Shaper& s) {
   join(s, 0, s.count(), Dims{0});
   const Dims told = s.integers("shape");
@@ -448,6 +451,7 @@ const Family shape_rows = {
         kernels::of_axes_moved(a[0], a.text("src_format"), a.text("dst_format"))),
     ROW(ConcatD, "x* -> y | concat_dim:Int N:Int=1", concat_attr,
         kernels::joined(a.tensors(0, a.count()), a.integer("concat_dim"))),
+    {"IdentityN", "x* -> y*", each_as_it_is, [](const Args& a) -> Results { return a.tensors(0, a.count()); }},
     ROW(Pack, "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis"))),
     {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis")); }},
     {"Split", "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0)); }},
