@@ -56,7 +56,13 @@ def run(text: str, device: str, level: str) -> dict[str, Any]:
     if level:
         mindspore.set_context(mode=mindspore.GRAPH_MODE, jit_config={"jit_level": level})
     told: dict[str, Any] = {"equal": 0, "different": []}
-    names: dict[str, Any] = {"np": numpy, "ms": mindspore, "mindspore": mindspore, "Tensor": mindspore.Tensor}
+    names: dict[str, Any] = {
+        "__name__": "__main__",
+        "np": numpy,
+        "ms": mindspore,
+        "mindspore": mindspore,
+        "Tensor": mindspore.Tensor,
+    }
     for name in ("ops", "nn", "mint"):
         names[name] = importlib.import_module(f"mindspore.{name}")
     for example in doctest.DocTestParser().get_examples(text):
