@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 
 #include "opapi/aclnn.h"
 #include "ge/rows/as_aclnn.h"
+#include "ge/rows/with_inputs.h"
 
 #include "opapi/fractal.h"
 #include "opapi/shape_rules.h"
@@ -57,42 +57,6 @@ const Entry& stands_for(const Entry& one) {
   if (const Entry* found = find(one.row->of)) return *found;
   throw std::logic_error(std::string("the table has no row ") + one.row->of);
 }
-
-// The names of a prototype's inputs.
-std::vector<std::string> inputs_of(const char* prototype) {
-  std::istringstream in(std::string(prototype, std::strstr(prototype, "->")));
-  std::vector<std::string> out;
-  for (std::string word; in >> word; out.push_back(word))
-    if (word.back() == '?' || word.back() == '*') word.pop_back();
-  return out;
-}
-
-// A call of a row of AsInputs as one of the row that it stands for.
-struct WithInputs {
-  WithInputs(const ge_call& given, const Entry& own, const Entry& of) : call(given) {
-    const std::vector<std::string> names = inputs_of(own.row->proto);
-    const Call values(given, own.attributes);
-    for (const std::string& name : inputs_of(of.row->proto)) {
-      const auto fed = size_t(std::find(names.begin(), names.end(), name) - names.begin());
-      const auto told = std::find_if(own.attributes.begin(), own.attributes.end(),
-                                     [&](const Attribute& one) { return one.name == name; });
-      ge_tensor tensor{.dtype = ge_absent};
-      if (fed < given.input_count) {
-        tensor = given.inputs[fed];
-      } else if (told != own.attributes.end()) {
-        const bool one = told->kind == "Int";
-        Dims& kept = numbers.emplace_back(one ? Dims{values.integer(name.c_str())} : values.integers(name.c_str()));
-        kept.reserve(1);  // data() of an empty value must not be NULL
-        tensor = {.dtype = kInt64, .rank = one ? 0 : 1, .dims = {int64_t(kept.size())}, .data = kept.data()};
-      }
-      inputs.push_back(tensor);
-    }
-    call.type = of.row->type, call.inputs = inputs.data(), call.input_count = inputs.size();
-  }
-  ge_call call;
-  std::vector<ge_tensor> inputs;
-  std::deque<Dims> numbers;
-};
 
 at::Tensor view(const ge_tensor& tensor) {
   static uint8_t nothing[16];  // ATen wants an address for an empty tensor as well
@@ -599,7 +563,7 @@ int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
   int refused = 0;
   const int code = with_row(*call, error, capacity, [&](const Entry& found) {
     if (found.row->of) {
-      const WithInputs as(*call, found, stands_for(found));
+      const WithInputs as(*call, *found.row, found.attributes, *stands_for(found).row);
       return void(refused = ophook_ge_infer(&as.call, error, capacity));
     }
     if (found.row->function) return found.as_aclnn().infer(*call, found.row->rule.function);
@@ -613,7 +577,7 @@ int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
   int refused = 0;
   const int code = with_row(*call, error, capacity, [&](const Entry& found) {
     if (found.row->of) {
-      const WithInputs as(*call, found, stands_for(found));
+      const WithInputs as(*call, *found.row, found.attributes, *stands_for(found).row);
       return void(refused = ophook_ge_run(&as.call, error, capacity));
     }
     const sim::KernelScope scope;
