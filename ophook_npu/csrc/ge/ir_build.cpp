@@ -11,28 +11,21 @@
 #include "include/parser/caffe_parser.h"
 #include "include/parser/onnx_parser.h"
 #include "include/parser/tensorflow_parser.h"
+#include "session.h"
 
 namespace ge {
 namespace {
 
-using Given = std::map<AscendString, AscendString>;
-using OldGiven = std::map<std::string, std::string>;
 namespace command = sim::command;
 
 struct Process {
   std::mutex mutex;
   bool ready = false;
-  OldGiven options;
+  OldOptions options;
 };
 Process& process() {
   static auto* one = new Process;
   return *one;
-}
-
-OldGiven plain(const Given& given) {
-  OldGiven out;
-  for (const auto& [key, value] : given) out[key.GetString()] = value.GetString();
-  return out;
 }
 
 graphStatus refuse(const std::string& why) {
@@ -41,20 +34,20 @@ graphStatus refuse(const std::string& why) {
 }
 
 // What atc makes of a model; it says itself why it makes nothing.
-graphStatus convert(const char* caller, const OldGiven& options, std::vector<std::string> line,
+graphStatus convert(const char* caller, const OldOptions& options, std::vector<std::string> line,
                     const command::Folder& folder, const std::filesystem::path& made) {
   line.insert(line.begin(), command::tool("atc").string());
   for (const auto& [key, value] : options)
     if (!value.empty()) line.push_back("--" + key + "=" + value);
   const std::filesystem::path log = folder.path / "log";
   if (command::run(line, log) == 0 && std::filesystem::exists(made)) return GRAPH_SUCCESS;
-  std::string said = command::read(log);
-  const size_t begin = said.find('E');
+  const std::string said = command::read(log);
+  const size_t code = said.find("\nE");  // what comes before is the same for all
   return refuse(std::string(caller) + ": " +
-                (said.empty() ? "atc does not start" : said.substr(begin == std::string::npos ? 0 : begin)));
+                (said.empty() ? "atc does not start" : said.substr(code == std::string::npos ? 0 : code + 1)));
 }
 
-graphStatus parse(const char* caller, const OldGiven& options, std::vector<std::string> line, Graph& graph) {
+graphStatus parse(const char* caller, const OldOptions& options, std::vector<std::string> line, Graph& graph) {
   const command::Folder folder;
   const std::filesystem::path made = folder.path / "graph.air";
   line.insert(line.end(), {"--mode=graph", "--output=" + made.string()});
@@ -69,12 +62,12 @@ graphStatus parse(const char* caller, const OldGiven& options, std::vector<std::
 
 }  // namespace
 
-graphStatus aclgrphParseONNX(const char_t* model, const Given& params, Graph& graph) {
+graphStatus aclgrphParseONNX(const char_t* model, const Options& params, Graph& graph) {
   if (!model) return refuse("aclgrphParseONNX: model_file is null");
   return parse("aclgrphParseONNX", plain(params), {"--framework=5", std::string("--model=") + model}, graph);
 }
 
-graphStatus aclgrphParseONNXFromMem(const char_t* bytes, size_t size, const Given& params, Graph& graph) {
+graphStatus aclgrphParseONNXFromMem(const char_t* bytes, size_t size, const Options& params, Graph& graph) {
   const command::Folder folder;
   const std::filesystem::path model = folder.path / "model.onnx";
   if (!bytes || !command::write(model, std::string(bytes, size)))
@@ -82,18 +75,18 @@ graphStatus aclgrphParseONNXFromMem(const char_t* bytes, size_t size, const Give
   return parse("aclgrphParseONNXFromMem", plain(params), {"--framework=5", "--model=" + model.string()}, graph);
 }
 
-graphStatus aclgrphParseCaffe(const char_t* model, const char_t* weights, const Given& params, Graph& graph) {
+graphStatus aclgrphParseCaffe(const char_t* model, const char_t* weights, const Options& params, Graph& graph) {
   if (!model || !weights) return refuse("aclgrphParseCaffe: model_file or weights_file is null");
   return parse("aclgrphParseCaffe", plain(params),
                {"--framework=0", std::string("--model=") + model, std::string("--weight=") + weights}, graph);
 }
 
-graphStatus aclgrphParseTensorFlow(const char_t*, const Given&, Graph&) {
+graphStatus aclgrphParseTensorFlow(const char_t*, const Options&, Graph&) {
   return refuse("aclgrphParseTensorFlow: models of TensorFlow are not simulated");
 }
 
-graphStatus aclgrphBuildInitialize(Given& options) { return aclgrphBuildInitialize(plain(options)); }
-graphStatus aclgrphBuildInitialize(OldGiven options) {
+graphStatus aclgrphBuildInitialize(Options& options) { return aclgrphBuildInitialize(plain(options)); }
+graphStatus aclgrphBuildInitialize(OldOptions options) {
   std::lock_guard<std::mutex> lock(process().mutex);
   process().ready = true, process().options = std::move(options);
   return GRAPH_SUCCESS;
@@ -104,11 +97,11 @@ void aclgrphBuildFinalize() {
   process().ready = false, process().options.clear();
 }
 
-graphStatus aclgrphBuildModel(const Graph& graph, const Given& options, ModelBufferData& model) {
+graphStatus aclgrphBuildModel(const Graph& graph, const Options& options, ModelBufferData& model) {
   return aclgrphBuildModel(graph, plain(options), model);
 }
-graphStatus aclgrphBuildModel(const Graph& graph, const OldGiven& given, ModelBufferData& model) {
-  OldGiven options = given;
+graphStatus aclgrphBuildModel(const Graph& graph, const OldOptions& given, ModelBufferData& model) {
+  OldOptions options = given;
   {
     std::lock_guard<std::mutex> lock(process().mutex);
     if (!process().ready) return refuse("aclgrphBuildModel: aclgrphBuildInitialize was not called");

@@ -51,12 +51,6 @@ Sessions& sessions() {
   return *one;
 }
 
-std::map<std::string, std::string> plain(const ge::Options& options) {
-  std::map<std::string, std::string> out;
-  for (const auto& [key, value] : options) out[key.GetString()] = value.GetString();
-  return out;
-}
-
 ge::Options wrapped(const ge::OldOptions& options) {
   ge::Options out;
   for (const auto& [key, value] : options) out[key.c_str()] = value.c_str();

@@ -21,6 +21,11 @@ namespace ge {
 using Status = uint32_t;
 using Options = std::map<AscendString, AscendString>;
 using OldOptions = std::map<std::string, std::string>;
+inline OldOptions plain(const Options& options) {
+  OldOptions out;
+  for (const auto& [key, value] : options) out[key.GetString()] = value.GetString();
+  return out;
+}
 using RunAsyncCallback = std::function<void(Status, std::vector<Tensor>&)>;
 using OldCallback = uint32_t (*)(uint32_t graph, const std::map<std::string, Tensor>& values);
 constexpr Status kSuccess = 0;
