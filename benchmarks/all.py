@@ -227,7 +227,7 @@ def write(text: str, trips: list[int]) -> None:
         block = "\n".join([BEGIN, text, "", said.format(apart(trips)), END])
         replaced = re.sub(f"{BEGIN}.*{END}", lambda _, block=block: block, whole, flags=re.S)
         page.write_text(replaced, encoding="utf-8")
-    PICTURE.write_text(picture(text), encoding="utf-8")
+    PICTURE.write_text(picture(text.splitlines()[2:]), encoding="utf-8")
 
 
 STYLE = """
@@ -236,11 +236,11 @@ text { font: 12px sans-serif; fill: #24292f } .line { stroke: #24292f } .yes { f
 """
 
 
-def picture(text: str) -> str:
+def picture(rows: list[str]) -> str:
     """The table as SVG: each row as a part of what is to be reached, which is the line."""
     left, unit, most, step = 280, 110, 3.0, 20
     parts = []
-    for number, line in enumerate(text.splitlines()[2:]):
+    for number, line in enumerate(rows):
         name, _, cpu, wall, bar, reached = (cell.strip() for cell in line.strip("|").split("|"))
         now = wall if not cpu or CLOCKS[name] == "wall" else cpu
         share = float(now.split()[0]) / float(bar.split()[0])

@@ -173,4 +173,4 @@ def test_what_it_costs_is_drawn_as_the_pages_say(monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     costs = import_module("all")
     page, twin = map(costs.between, costs.PAGES)
-    assert page == twin and costs.PICTURE.read_text(encoding="utf-8") == costs.picture(page.strip())
+    assert page == twin and costs.PICTURE.read_text(encoding="utf-8") == costs.picture(page)

@@ -31,7 +31,7 @@ struct Segments {
   bool normalized, onesided;
 };
 // What is not told, or 0, follows from the length of a window.
-Segments windows_of(const Call& call) {
+Segments segments_of(const Call& call) {
   const int64_t size = call.integer("n_fft"), hop = call.integer("hop_length"), window = call.integer("win_length");
   return {.size = size,
           .hop = hop ? hop : size / 4,
@@ -41,7 +41,7 @@ Segments windows_of(const Call& call) {
 }
 void windows_rule(Shaper& s) {
   allowed(s, 0, {kFloat, kDouble, kComplex64, kComplex128});
-  const Segments of = windows_of(s);
+  const Segments of = segments_of(s);
   const bool real = s.dtype(0) == kFloat || s.dtype(0) == kDouble;
   const bool wide_parts = s.dtype(0) == kDouble || s.dtype(0) == kComplex128;
   if (of.size < 1 || of.hop < 1 || of.window < 1 || of.window > of.size)
@@ -61,7 +61,7 @@ void windows_rule(Shaper& s) {
   s.out(type, shape);
 }
 at::Tensor spectra(const Args& a) {
-  const Segments of = windows_of(a);
+  const Segments of = segments_of(a);
   return kernels::stft(a[0], a.count() > 1 ? a[1] : at::Tensor(), of.size, of.hop, of.window, of.normalized,
                        of.onesided, a.flag("return_complex"));
 }
