@@ -6,6 +6,7 @@
 
 #define ASCENDC_TPL_ARGS_DECL(...) static_assert(true)
 #define ASCENDC_TPL_SEL(...) static_assert(true)
+#ifndef ASCENDC_TPL_AIV_ONLY  // the host's header has them as macros, and a source may include both
 // What a parameter for the kind of cores is compared with.
 enum : uint8_t {
   ASCENDC_TPL_AIV_ONLY,
@@ -15,3 +16,4 @@ enum : uint8_t {
   ASCENDC_TPL_MIX_AIC_1_1,
   ASCENDC_TPL_MIX_AIC_1_2
 };
+#endif
