@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel import package
+from ophook_npu.kernel import package, package_text
 from ophook_npu.kernel.memory import label_of
 from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Prototype
 from ophook_npu.soc import CSRC
@@ -49,7 +49,7 @@ def build(library: Path, out: Path) -> list[str]:
     left: list[str] = []
     for prototype in project.prototypes.values():
         try:
-            package.refuse_others(prototype)
+            package_text.refuse_others(prototype)
         except OphookError as error:
             left.append(str(error))
             continue
@@ -60,20 +60,20 @@ def build(library: Path, out: Path) -> list[str]:
     tables = ""
     for prototype in made:
         files = [(choice, f"{prototype.snake}_{i}.so") for i, choice in enumerate(prototype.combinations())]
-        tables += package.table(prototype, files)
+        tables += package_text.table(prototype, files)
         if os.environ.get("OPS_ACLNN_GEN") == "0":  # the functions are the project's own
             continue
-        text = package.aclnn(prototype, files, -1, begin).replace('"package/', f'"{CSRC}/package/')
+        text = package_text.aclnn(prototype, files, -1, begin).replace('"package/', f'"{CSRC}/package/')
         text = f"#define OPHOOK_KERNEL_BY_NAME\n{text}"
         (out / f"{begin}_{prototype.snake}.cpp").write_text(text)
-        (out / f"{begin}_{prototype.snake}.h").write_text(package.header(prototype, begin))
+        (out / f"{begin}_{prototype.snake}.h").write_text(package_text.header(prototype, begin))
     (out / TABLES).write_text(tables.replace('"package/', f'"{CSRC}/package/'))
     host = f"op_proto/lib/linux/{platform.machine()}/{INFERENCE}" if apart else f"op_impl/ai_core/tbe/{TILING}"
-    texts = [package.proto(prototype, host) for prototype in made]
+    texts = [package_text.proto(prototype, host) for prototype in made]
     (out / "op_proto.cc").write_text("".join(texts).replace('"ascendc/', f'"{CSRC}/ascendc/'))
-    (out / "op_proto.h").write_text(package.proto_header(made))
+    (out / "op_proto.h").write_text(package_text.proto_header(made))
     for prototype in made if apart else ():
-        (out / f"{prototype.snake}_proto.h").write_text(package.proto_header([prototype]))
+        (out / f"{prototype.snake}_proto.h").write_text(package_text.proto_header([prototype]))
     by_soc: dict[str, list[Prototype]] = defaultdict(list)
     for prototype in made:
         for soc in prototype.socs:

@@ -49,6 +49,7 @@ graphStatus convert(const char* caller, const OldOptions& options, std::vector<s
 
 graphStatus parse(const char* caller, const OldOptions& options, std::vector<std::string> line, Graph& graph) {
   const command::Folder folder;
+  if (folder.path.empty()) return refuse(std::string(caller) + ": no folder can be made for the graph");
   const std::filesystem::path made = folder.path / "graph.air";
   line.insert(line.end(), {"--mode=graph", "--output=" + made.string()});
   if (const graphStatus failed = convert(caller, options, line, folder, made)) return failed;
@@ -70,7 +71,7 @@ graphStatus aclgrphParseONNX(const char_t* model, const Options& params, Graph& 
 graphStatus aclgrphParseONNXFromMem(const char_t* bytes, size_t size, const Options& params, Graph& graph) {
   const command::Folder folder;
   const std::filesystem::path model = folder.path / "model.onnx";
-  if (!bytes || !command::write(model, std::string(bytes, size)))
+  if (!bytes || folder.path.empty() || !command::write(model, std::string(bytes, size)))
     return refuse("aclgrphParseONNXFromMem: no buffer, or it cannot be written to " + model.string());
   return parse("aclgrphParseONNXFromMem", plain(params), {"--framework=5", "--model=" + model.string()}, graph);
 }
@@ -108,6 +109,7 @@ graphStatus aclgrphBuildModel(const Graph& graph, const OldOptions& given, Model
     options.insert(process().options.begin(), process().options.end());
   }
   const command::Folder folder;
+  if (folder.path.empty()) return refuse("aclgrphBuildModel: no folder can be made for the model");
   const std::filesystem::path air = folder.path / "model.air", output = folder.path / "model.om";
   if (const graphStatus failed = graph.SaveToFile(air.c_str())) return failed;
   const std::vector<std::string> line{"--framework=1", "--model=" + air.string(), "--exact_output=1",

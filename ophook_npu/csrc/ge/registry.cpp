@@ -164,21 +164,16 @@ void load_custom_protos() {
 
 const std::vector<std::string>& custom_proto_errors() { return errors(); }
 
+bool registered_by_library(const std::string& type) {
+  load_custom_protos();
+  std::lock_guard<std::mutex> lock(all().mutex);
+  return all().creators.count(type) != 0;
+}
+
 // Of an operator of the table or of the engine; null where there is none.
 static const char* own_proto(const std::string& type) {
   const char* proto = kernels().proto ? kernels().proto(type.c_str()) : nullptr;
   return proto ? proto : engine_proto(type);
-}
-
-// A prototype without inference is one of CANN's that a program has compiled, MindSpore does: the type is the table's.
-bool registered_by_library(const std::string& type) {
-  load_custom_protos();
-  {
-    std::lock_guard<std::mutex> lock(all().mutex);
-    if (!all().creators.count(type)) return false;
-    if (all().infer.count(type)) return true;
-  }
-  return !own_proto(type);
 }
 
 bool registered(const std::string& type) { return registered_by_library(type) || own_proto(type); }

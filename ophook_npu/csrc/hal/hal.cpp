@@ -25,8 +25,10 @@ SIM_API int drvGetDevNum(uint32_t* count) {
 }
 
 // Memory of the host for the device: programs get it from AscendCL (aclrtHostRegister), which is simulated.
-SIM_API int halHostRegister(void*, uint64_t, uint32_t, uint32_t, void**) { return kNotSupported; }
-SIM_API int halHostUnregister(void*, uint32_t) { return kNotSupported; }
+SIM_API int halHostRegister(void*, uint64_t, uint32_t, uint32_t, void**) {
+  return sim_unimplemented(__func__), kNotSupported;
+}
+SIM_API int halHostUnregister(void*, uint32_t) { return sim_unimplemented(__func__), kNotSupported; }
 
 SIM_API int halGetDeviceInfo(uint32_t, int32_t, int32_t, int64_t* value) {
   return value ? kNotSupported : kInvalidValue;

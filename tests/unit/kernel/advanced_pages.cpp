@@ -1,23 +1,5 @@
 // The advanced functions as their pages say it.
-#include "kernel_operator.h"
-using namespace AscendC;
-
-namespace {
-template <typename T>
-void copy_in(const LocalTensor<T>& to, GM_ADDR from, uint32_t count) {
-  GlobalTensor<T> all;
-  all.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(from), count);
-  DataCopy(to, all, count);
-  PipeBarrier<PIPE_ALL>();
-}
-template <typename T>
-void copy_out(GM_ADDR to, const LocalTensor<T>& from, uint32_t count) {
-  GlobalTensor<T> all;
-  all.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(to), count);
-  PipeBarrier<PIPE_ALL>();
-  DataCopy(all, from, count);
-}
-}  // namespace
+#include "rows.h"
 
 // x: 4 rows of 32, then indices of each. z: the two largest of each row, one after the other, and their indices.
 extern "C" __global__ __aicore__ void top_of_small_rows(GM_ADDR x, GM_ADDR z) {

@@ -1,23 +1,8 @@
 // Forms of functions that pages have beside the usual one.
-#include "kernel_operator.h"
+#include "rows.h"
 #include "c_api/asc_simd.h"
-using namespace AscendC;
 
 namespace {
-template <typename T>
-void copy_in(const LocalTensor<T>& to, GM_ADDR from, uint32_t count) {
-  GlobalTensor<T> all;
-  all.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(from), count);
-  DataCopy(to, all, count);
-  PipeBarrier<PIPE_ALL>();
-}
-template <typename T>
-void copy_out(GM_ADDR to, const LocalTensor<T>& from, uint32_t count) {
-  GlobalTensor<T> all;
-  all.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(to), count);
-  PipeBarrier<PIPE_ALL>();
-  DataCopy(all, from, count);
-}
 constexpr SoftmaxConfig kConfig = {true, 0, 0};
 [[maybe_unused]] const Std::tuple<int4b_t, half, bfloat16_t> kOfNumbers = {1, 2.0, 3.0};
 }  // namespace
@@ -169,7 +154,8 @@ extern "C" __global__ __aicore__ void tells(GM_ADDR x, GM_ADDR z) {
   assert(GetProgramCounter() != 0);
   Async<EngineType::AIV, copy_out<float>>(z, from, 16u);
   Async<EngineType::AIC, copy_out<float>>(x, from, 16u);
-  static_assert(std::is_same_v<Std::Int<2>, Std::integral_constant<size_t, 2>> && Std::tuple_size_v<Std::tuple<int>> == 1, "");
+  static_assert(
+      std::is_same_v<Std::Int<2>, Std::integral_constant<size_t, 2>> && Std::tuple_size_v<Std::tuple<int>> == 1, "");
   TRACE_STOP(0x1);
   asc_prof_stop();
 }
@@ -196,7 +182,8 @@ extern "C" __global__ __aicore__ void by_c(GM_ADDR x, GM_ADDR z) {
   __ubuf__ half *rows[16], *columns[16];
   __ubuf__ half* first = reinterpret_cast<__ubuf__ half*>(all.GetPhyAddr());
   for (int i = 0; i < 16; ++i) rows[i] = first + 64 + 16 * i, columns[i] = first + 384 + 16 * i;
-  asc_set_va_reg(VA0, columns), asc_set_va_reg(VA1, columns + 8), asc_set_va_reg(VA2, rows), asc_set_va_reg(VA3, rows + 8);
+  asc_set_va_reg(VA0, columns), asc_set_va_reg(VA1, columns + 8), asc_set_va_reg(VA2, rows),
+      asc_set_va_reg(VA3, rows + 8);
   asc_transto5hd_b16_sync(VA0, VA2, 1, 0, 0);
   asc_transto5hd_b16_sync(VA0, VA2, 0, 0, 0);
   copy_out(z, all[320], 320);
@@ -216,7 +203,8 @@ extern "C" __global__ __aicore__ void described(GM_ADDR x, GM_ADDR z) {
   TBuf<TPosition::VECCALC> more;
   pipe.InitBuffer(in, 1, 512), pipe.InitBuffer(out, 1, 1024), pipe.InitBuffer(more, 2048);
   GlobalTensor<TensorTrait<float>> from, to;
-  from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), 128), to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 256);
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x), 128),
+      to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z), 256);
   Described<float> a = in.AllocTensor<TensorTrait<float>>();
   DataCopy(a, from, 128);
   in.EnQue(a);

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel import load, package
+from ophook_npu.kernel import load, package_text
 from ophook_npu.kernel.check import Checked, check
 from ophook_npu.kernel.project import OpParameter, Project, Prototype
 
@@ -157,7 +157,7 @@ def test_a_kernel_tells_the_shape_of_an_output(count: int) -> None:
 def test_what_an_aclnn_function_cannot_take(told: dict[str, object], what: str) -> None:
     x = OpParameter("x", 1, (1,), **told)
     with pytest.raises(OphookError, match=what):
-        package.refuse_others(Prototype("Op", (x,), (), (), ("ascend910b",), False))
+        package_text.refuse_others(Prototype("Op", (x,), (), (), ("ascend910b",), False))
 
 
 CORE = "this->AICore().SetTiling(optiling::Tiling);"
@@ -186,4 +186,4 @@ def test_who_runs_an_operator(tmp_path: Path, cores: bool, more: str, why: str) 
     with pytest.raises(OphookError, match=re.escape(why)):
         load(tmp_path / "project")(X)
     with pytest.raises(OphookError, match=re.escape(why)):
-        package.refuse_others(Project(tmp_path / "project").prototype())
+        package_text.refuse_others(Project(tmp_path / "project").prototype())

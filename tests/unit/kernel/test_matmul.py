@@ -16,7 +16,7 @@ from ophook_npu.kernel import Entry
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.memory import Block
 from ophook_npu.kernel.operator import _Call
-from ophook_npu.kernel.package import aclnn
+from ophook_npu.kernel.package_text import aclnn
 from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Argument, Settings
 from ophook_npu.sim.build import CSRC
 

@@ -1,6 +1,6 @@
 // Matmul objects: what a tile of the product reads, computes and writes, and whether its tiling fits the cube's
 // memories.
-#include "ascendc/matmul.h"
+#include "ascendc/matmul_product.h"
 
 #include "arithmetic.h"
 #include "fractal.h"

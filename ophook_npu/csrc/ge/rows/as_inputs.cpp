@@ -31,6 +31,10 @@ const Family as_inputs_rows = {
               "new_axis_mask:Int=0 shrink_axis_mask:Int=0"),
     AS_INPUTS(ResizeNearestNeighborV2, "x -> y | size:ListInt align_corners:Bool=false half_pixel_centers:Bool=false"),
     AS_INPUTS(ResizeBilinearV2, "x -> y | align_corners:Bool=false half_pixel_centers:Bool=false size:ListInt"),
+    AS_INPUTS(ScatterNd, "indices x -> y | shape:ListInt"),
+    AS_INPUTS(SplitV, "x -> y* | size_splits:ListInt split_dim:Int num_split:Int"),
+    AS_INPUTS(HistogramFixedWidth, "x range -> y | nbins:Int dtype:Int=3"),
+    AS_INPUTS(InTopK, "x1 x2 -> y | k:Int"),
     // The ascending numbers of assist_seq are how a device counts places.
     AS_INPUTS(TopK, "x assist_seq -> values indices | k:Int sorted:Bool=true dim:Int=-1 largest:Bool=true"),
     AS_INPUTS(TopKV2, "x k assist_seq -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true"),

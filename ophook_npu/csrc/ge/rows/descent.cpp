@@ -17,9 +17,6 @@ void one_type(const Call& call, size_t states, size_t grad) {
   if (call.dtype(grad) != call.dtype(0))
     throw Refused("its gradient " + call.describe(grad) + " is not of the type of " + call.describe(0));
 }
-void outputs_like_inputs(Shaper& s) {
-  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(i), s.shape(i));
-}
 // What is neither a state nor the gradient is one number.
 template <size_t states, size_t grad>
 void dense(Shaper& s) {
@@ -28,7 +25,7 @@ void dense(Shaper& s) {
   like_first(s, grad);
   for (size_t i = states; i < s.count(); ++i)
     if (i != grad) one_number(s, i, i + 1);
-  outputs_like_inputs(s);
+  each_like_its_input(s);
 }
 // The gradient has a row for each of the indices behind it.
 template <size_t states, size_t grad>
@@ -45,7 +42,7 @@ void of_rows(Shaper& s) {
     wanted[0] = (*rows)[0];
     require_shape(s, grad, wanted, "has to have a row for each index");
   }
-  outputs_like_inputs(s);
+  each_like_its_input(s);
 }
 void damped_rule(Shaper& s) {
   one_type(s, 1, 1);
@@ -58,7 +55,7 @@ void of_product_rule(Shaper& s) {
   of_real_numbers(s, 0);
   for (const size_t i : {1, 3}) like_first(s, i);
   for (const size_t i : {2, 4, 5}) one_number(s, i, i + 1);
-  outputs_like_inputs(s);
+  each_like_its_input(s);
 }
 void with_copy_rule(Shaper& s) {
   of_product_rule(s);

@@ -6,7 +6,7 @@ namespace sim::ge_table {
 namespace {
 
 void spectrum_rule(Shaper& s) {
-  allowed(s, 0, {kComplex64, kComplex128});
+  require_type(s, 0, {kComplex64, kComplex128});
   same(s);
 }
 void spectrum_planes_rule(Shaper& s) { spectrum_rule(s), matrices(s); }
@@ -14,8 +14,8 @@ void spectrum_planes_rule(Shaper& s) { spectrum_rule(s), matrices(s); }
 // Of real numbers, and back to them: the length is an input.
 template <int32_t from, int32_t to>
 void real_spectrum_rule(Shaper& s) {
-  allowed(s, 0, {from});
-  allowed(s, 1, {kInt32});
+  require_type(s, 0, {from});
+  require_type(s, 1, {kInt32});
   one_number(s, 1, 2);
   Shape shape = s.shape(0);
   if (shape && shape->empty()) throw Refused("its input is a scalar, " + s.describe(0));
@@ -40,7 +40,7 @@ Segments segments_of(const Call& call) {
           .onesided = call.flag("onesided")};
 }
 void windows_rule(Shaper& s) {
-  allowed(s, 0, {kFloat, kDouble, kComplex64, kComplex128});
+  require_type(s, 0, {kFloat, kDouble, kComplex64, kComplex128});
   const Segments of = segments_of(s);
   const bool real = s.dtype(0) == kFloat || s.dtype(0) == kDouble;
   const bool wide_parts = s.dtype(0) == kDouble || s.dtype(0) == kComplex128;

@@ -329,7 +329,7 @@ void search_rule(Shaper& s) {
 }
 
 void bucket_rule(Shaper& s) {
-  allowed(s, 0, {kInt32, kInt64, kDouble, kFloat});
+  require_type(s, 0, {kInt32, kInt64, kDouble, kFloat});
   const auto type = static_cast<int32_t>(s.integer("dtype"));
   if (type != kInt32 && type != kInt64) throw Refused("dtype is neither int32 nor int64");
   s.out(type, s.shape(0));

@@ -9,29 +9,29 @@ namespace {
 
 template <int32_t... types>
 void square_of(Shaper& s) {
-  allowed(s, 0, {types...});
+  require_type(s, 0, {types...});
   s.out(pattern<"*b n n -> *b n n">);
 }
 void equations(Shaper& s) {
-  allowed(s, 0, {LINEAR});
+  require_type(s, 0, {LINEAR});
   require_same_dtype(s, 0, 2);
   s.out(pattern<"*b n n, *b n m -> *b n m">);
 }
 void three_rule(Shaper& s) {
-  allowed(s, 0, {LINEAR});
+  require_type(s, 0, {LINEAR});
   require_same_dtype(s, 0, 2);
   if (!s.flag("partial_pivoting") && (s.dtype(0) == kComplex64 || s.dtype(0) == kComplex128))
     throw Refused("complex numbers without pivoting are not simulated");
   s.out(pattern<"*b 3 n, *b n m -> *b n m">);
 }
 void lu_rule(Shaper& s) {
-  allowed(s, 0, {LINEAR});
+  require_type(s, 0, {LINEAR});
   const Matched found = s.match(pattern<"*b n n -> *b n n, *b n">);
   s.out(0, s.dtype(0), found.result(1));
   s.out(1, static_cast<int32_t>(s.integer("output_idx_type")), found.result(2));
 }
 void eigen_rule(Shaper& s) {
-  allowed(s, 0, {LINEAR});
+  require_type(s, 0, {LINEAR});
   const Matched found = s.match(pattern<"*b n n -> *b n, *b n n">);
   s.out(0, s.dtype(0), found.result(1));
   s.out(1, s.dtype(0), s.flag("compute_v") ? found.result(2) : known({0}));
@@ -151,8 +151,8 @@ at::Tensor replaced(const Args& a) { return kernels::with_diagonals(a[0], a[1], 
 // ---- sparse ------------------------------------------------------------------------------------------------------
 void sparse_rule(Shaper& s) {
   if (s.dtype(1) != s.dtype(3)) throw Refused("its numbers are " + s.describe(1) + " and " + s.describe(3));
-  allowed(s, 0, {kInt32, kInt64});
-  allowed(s, 2, {kInt64});
+  require_type(s, 0, {kInt32, kInt64});
+  require_type(s, 2, {kInt64});
   s.match(pattern<"n 2, n, 2, a b -> n">);
   const Values sizes = s.values(2);
   const Shape x = s.shape(3);
@@ -174,7 +174,7 @@ at::Tensor sparse(const Args& a) {
 }
 void digits_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
-  allowed(s, 0, {kInt32, kInt64});
+  require_type(s, 0, {kInt32, kInt64});
   const Shape numbers = s.shape(0), bases = s.shape(1);
   if (bases && bases->size() != 1) throw Refused("dims is " + s.describe(1) + ", one dimension expected");
   if (!numbers) return s.out(s.dtype(0), std::nullopt);

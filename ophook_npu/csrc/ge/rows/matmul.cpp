@@ -65,7 +65,7 @@ Results factors(const Args& a) {
 }
 
 void outer_rule(Shaper& s) {
-  allowed(s, 0, {kHalf, kFloat});
+  require_type(s, 0, {kHalf, kFloat});
   require_same_dtype(s, 0, 2);
   s.out(pattern<"n, m -> n m">);
 }

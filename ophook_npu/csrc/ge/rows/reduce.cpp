@@ -14,7 +14,7 @@ Shape reduced(const Shaper& s, const Values& axes, bool keep) {
   return reduced_sizes(*shape, named(*axes, shape, s), keep);  // no axes: nothing is reduced
 }
 
-void reduce(Shaper& s) { s.out(s.dtype(0), reduced(s, told(s, 1, "axes"), s.flag("keep_dims"))); }
+void reduce(Shaper& s) { s.out(s.dtype(0), reduced(s, s.values(1), s.flag("keep_dims"))); }
 void reduce_bool(Shaper& s) {
   if (s.dtype(0) != kBool) throw Refused("its input must be bool, it is " + s.describe(0));
   reduce(s);
@@ -23,7 +23,7 @@ void reduce_bool(Shaper& s) {
 // Without axes nothing is reduced.
 template <typename F>
 at::Tensor over_axes(const Args& a, F reduce_axes) {
-  const Dims axes = *told(a, 1, "axes");
+  const Dims axes = a.need(1);
   return axes.empty() || a[0].dim() == 0 ? a[0] : reduce_axes(a[0], axes, a.flag("keep_dims"));
 }
 
@@ -67,7 +67,7 @@ void confusion_rule(Shaper& s) {
   throw Refused("dtype='" + name + "'; allowed: float32, int32, float16, int8, uint8");
 }
 void fixed_width_rule(Shaper& s) {
-  const Values bins = s.knows("nbins") ? Values(Dims{s.integer("nbins")}) : s.values(2);
+  const Values bins = s.values(2);
   if (bins && (bins->size() != 1 || bins->at(0) < 1))
     throw Refused(c10::str("nbins=", *bins, "; allowed: one above 0"));
   if (const int64_t type = s.integer("dtype"); type != kInt32) throw Refused(c10::str("dtype=", type, "; allowed: 3"));
@@ -98,13 +98,13 @@ void scan(Shaper& s) {
   same(s);
 }
 void logsumexp_scan(Shaper& s) {
-  allowed(s, 0, {kFloat, kHalf, kDouble});
+  require_type(s, 0, {kFloat, kHalf, kDouble});
   scan(s);
 }
 
 void arg_reduce_attr(Shaper& s) { s.out(kInt32, reduced(s, Dims{s.integer("dimension")}, false)); }
 void squares_rule(Shaper& s) {
-  allowed(s, 0, {kHalf, kFloat});
+  require_type(s, 0, {kHalf, kFloat});
   s.out(s.dtype(0), reduced(s, s.integers("axis"), s.flag("keep_dims")));
   if (s.outputs() > 1) s.out(1, s.dtype(0), s.shape(0));
 }
@@ -269,8 +269,6 @@ const Family reduce_rows = {
         kernels::confusion(a[0], a[1], a[2], a.output(0).size(0))),
     ROW(HistogramFixedWidth, "x range nbins -> y | dtype:Int=3", fixed_width_rule,
         kernels::histogram_between(a[0], a[1], a.need(2).at(0))),
-    ROW(HistogramFixedWidthD, "x range -> y | nbins:Int dtype:Int=3", fixed_width_rule,
-        kernels::histogram_between(a[0], a[1], a.integer("nbins"))),
 };
 
 }  // namespace sim::ge_table

@@ -177,8 +177,8 @@ size_t bytes_of(const ge_tensor& tensor);  // of one that does not lie in tiles
 bool is_whole(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------
-void allowed(const Call& call, size_t input, std::initializer_list<int32_t> types);  // refuses other data types
-void same(Shaper& s);                                                                // output 0 like input 0
+void same(Shaper& s);                                            // output 0 like input 0
+void each_like_its_input(Shaper& s);                             // every output
 void matrices(Shaper& s);                                        // the same, of two dimensions at least
 bool may_be(const Shape& one, const Shape& other);               // whether they are, or can still become, the same
 void within_first(const Call& call, size_t first, size_t last);  // refuses what input 0 would be broadcast by
@@ -191,7 +191,7 @@ void logical(Shaper& s);                          // the same, of bool
 void integral(Shaper& s);                         // the same, of whole numbers and bool
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
-void require_type(const Call& call, size_t input, std::initializer_list<int32_t> allowed);
+void require_type(const Call& call, size_t input, std::initializer_list<int32_t> allowed);  // where it is there
 int64_t wrap(int64_t axis, int64_t rank);                                     // refuses an axis out of range
 Checked<bool> named(const Dims& axes, const Shape& shape, const Call& call);  // and one that stands twice
 Dim numbers_in(const Call& call, size_t input);                               // 1 where it is absent
@@ -200,8 +200,6 @@ void one_number(const Call& call, size_t first, size_t last);                 //
 // for batch and channels; pads has two for each axis of space, in front and behind, which must be equal.
 Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);
 Dims equal_pads(const Call& call, size_t axes);
-// What is an input of one type, and an attribute of its twin whose name ends in D.
-Values told(const Call& call, size_t input, const char* attr);
 inline Dims optional_values(const Call& call, size_t input) { return call.has(input) ? call.need(input) : Dims(); }
 inline int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape->size()); }
 double norm_order(const Call& call);    // attribute p, a whole number of some types
@@ -213,12 +211,12 @@ inline Dim at_or_unknown(const Values& values, size_t i) { return values ? Dim(v
 // One input, or several of one data type that broadcast, of these data types.
 template <int32_t... types>
 void one_of(Shaper& s) {
-  allowed(s, 0, {types...});
+  require_type(s, 0, {types...});
   same(s);
 }
 template <int32_t... types>
 void some_of(Shaper& s) {
-  allowed(s, 0, {types...});
+  require_type(s, 0, {types...});
   broadcast(s);
 }
 

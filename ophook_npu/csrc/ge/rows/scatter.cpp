@@ -43,7 +43,8 @@ void combine_slices_rule(Shaper& s) {
   require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8});
   put_slices_rule(s);
 }
-void new_slices(Shaper& s, const Shape& whole) {
+void scatter_nd(Shaper& s) {
+  const Shape whole = shape_from(s, 2);
   require_indices(s, 0);
   require_shape(s, 1, updates_for(s, whole, 0), "has to be the slices that the indices name");
   Dim room = 1;
@@ -51,9 +52,6 @@ void new_slices(Shaper& s, const Shape& whole) {
   if (room == Dim(0) && numbers_in(s, 0) != Dim(0)) throw Refused("updates " + s.describe(1) + " for an empty result");
   s.out(s.dtype(1), whole);
 }
-Shape as_shape(const Dims& sizes) { return Sizes(sizes.begin(), sizes.end()); }
-void scatter_nd(Shaper& s) { new_slices(s, shape_from(s, 2)); }
-void scatter_nd_attr(Shaper& s) { new_slices(s, as_shape(s.integers("shape"))); }
 
 void segments_rule(Shaper& s, const Dim& segments) {
   require_indices(s, 1);
@@ -109,7 +107,7 @@ Results hits(const Args& a) {
 void top_rule(Shaper& s) {
   require_type(s, 0, {kFloat}), require_indices(s, 1);
   s.match(pattern<"n _, n -> n">);
-  if (s.count() > 2) one_number(s, 2, 3);
+  one_number(s, 2, 3);
   s.out(kBool, s.shape(1));
 }
 void lookup_rule(Shaper& s) {
@@ -140,8 +138,6 @@ const Family scatter_rows = {
     ROW(TensorScatterMin, "input indices updates -> output", put_slices_rule,
         kernels::extreme_slices(a[0], a[1], a[2], false)),
     ROW(ScatterNd, "indices x shape -> y", scatter_nd, kernels::slices_of_zeros(a.need(2), a[0], a[1])),
-    ROW(ScatterNdD, "indices x -> y | shape:ListInt", scatter_nd_attr,
-        kernels::slices_of_zeros(a.integers("shape"), a[0], a[1])),
 
 #define SEGMENTS(type, with_attribute, more, how)                                                           \
   ROW(type, "x segment_ids num_segments -> y" more, segments_by_input, segments(a, kernels::Segment::how)), \
@@ -156,7 +152,6 @@ const Family scatter_rows = {
     {"ComputeAccidentalHits",
      "true_classes sampled_candidates -> indices ids weights | num_true:Int seed:Int=0 seed2:Int=0", hits_rule, hits},
     ROW(InTopK, "x1 x2 k -> y", top_rule, kernels::in_top_k(a[0], a[1], a.need(2).at(0))),
-    ROW(InTopKD, "x1 x2 -> y | k:Int", top_rule, kernels::in_top_k(a[0], a[1], a.integer("k"))),
     ROW(InTopKV2, "predictions targets k -> precision", top_rule, kernels::in_top_k(a[0], a[1], a.need(2).at(0))),
     // MindSpore declares it; the AI CPU kernel is CANN's.
     ROW(EmbeddingLookup, "param indices offset -> output", lookup_rule,

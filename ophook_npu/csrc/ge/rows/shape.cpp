@@ -166,9 +166,6 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
 }
 void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
 void concat_behind(Shaper& s) { join(s, 1, s.count(), s.values(0)); }
-void each_as_it_is(Shaper& s) {
-  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(i), s.shape(i));
-}
 void concat_in_front(Shaper& s) {
   join(s, 0, s.count(), Dims{0});
   const Dims told = s.integers("shape");
@@ -299,10 +296,10 @@ void split(Shaper& s) { split_even(s, 1, s.values(0)); }
 void split_attr(Shaper& s) { split_even(s, 0, Dims{s.integer("split_dim")}); }
 
 void split_sizes(Shaper& s) {
-  const Values sizes = told(s, 1, "size_splits");
+  const Values sizes = s.values(1);
   if (sizes && sizes->size() != s.outputs())
     throw Refused(c10::str("parts of ", *sizes, " for ", s.outputs(), " outputs"));
-  const Values axis = s.knows("split_dim") ? Values(Dims{s.integer("split_dim")}) : s.values(2);
+  const Values axis = s.values(2);
   for (size_t i = 0; i < s.outputs(); ++i) {
     Shape shape = s.shape(0);
     if (shape && axis) {
@@ -337,7 +334,7 @@ Results parts(const Args& a, size_t data, int64_t axis) { return kernels::split(
 // ---- repeating ---------------------------------------------------------------------------------------------------
 void tile(Shaper& s) {
   Shape shape = s.shape(0);
-  Values times = told(s, 1, "multiples");
+  Values times = s.values(1);
   if (shape && times) {
     if (times->size() < shape->size()) throw Refused("it has a number for each dimension of " + s.describe(0));
     while (shape->size() < times->size()) shape->insert(shape->begin(), 1);
@@ -350,7 +347,7 @@ void tile(Shaper& s) {
 }
 
 void reversed_rule(Shaper& s) {
-  if (const Values axes = told(s, 1, "axis"); axes && s.shape(0)) named(*axes, s.shape(0), s);
+  if (const Values axes = s.values(1); axes && s.shape(0)) named(*axes, s.shape(0), s);
   same(s);
 }
 
@@ -451,7 +448,7 @@ const Family shape_rows = {
         kernels::of_axes_moved(a[0], a.text("src_format"), a.text("dst_format"))),
     ROW(ConcatD, "x* -> y | concat_dim:Int N:Int=1", concat_attr,
         kernels::joined(a.tensors(0, a.count()), a.integer("concat_dim"))),
-    {"IdentityN", "x* -> y*", each_as_it_is, [](const Args& a) -> Results { return a.tensors(0, a.count()); }},
+    {"IdentityN", "x* -> y*", each_like_its_input, [](const Args& a) -> Results { return a.tensors(0, a.count()); }},
     ROW(Pack, "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis"))),
     {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis")); }},
     {"Split", "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0)); }},
@@ -459,8 +456,6 @@ const Family shape_rows = {
      [](const Args& a) { return parts(a, 0, a.integer("split_dim")); }},
     {"SplitV", "x size_splits split_dim -> y* | num_split:Int", split_sizes,
      [](const Args& a) { return parts(a, 0, a.need(2).at(0)); }},
-    {"SplitVD", "x -> y* | size_splits:ListInt split_dim:Int num_split:Int", split_sizes,
-     [](const Args& a) { return parts(a, 0, a.integer("split_dim")); }},
     ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,
         kernels::confusion_transposed(a[0], a.integers("perm"), a.integers("shape"), a.flag("transpose_first"))),
     ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),

@@ -24,18 +24,18 @@ void near_rule(Shaper& s) {
   boolean_like(s);
 }
 void counted_bits(Shaper& s) {
-  allowed(s, 0, {WHOLE});
+  require_type(s, 0, {WHOLE});
   s.out(kUint8, s.shape(0));
 }
 // Parts of complex numbers, in the type that the attribute says.
 void part_of(Shaper& s) {
-  allowed(s, 0, {COMPLEX});
+  require_type(s, 0, {COMPLEX});
   s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0));
 }
 void two_sums(Shaper& s) {
   like_first(s, 1);
   for (const size_t i : {0, 1}) {
-    allowed(s, i, {kFloat});
+    require_type(s, i, {kFloat});
     s.out(i, kFloat, known({}));
   }
 }
@@ -66,7 +66,7 @@ void multiplied_rule(Shaper& s) {
 }
 void cast_like(Shaper& s) { s.out(s.dtype(1), s.shape(0)); }
 void cosine_rule(Shaper& s) {
-  allowed(s, 0, {kFloat});
+  require_type(s, 0, {kFloat});
   require_same_dtype(s, 0, 2);
   Shape shape = broadcast_shapes(s.shape(0), s.shape(1), s);
   if (shape && !shape->empty()) shape->erase(shape->begin() + wrap(s.integer("dim"), rank_of(shape)));

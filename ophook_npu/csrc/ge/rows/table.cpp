@@ -389,15 +389,8 @@ bool may_be(const Shape& one, const Shape& other) {
   for (size_t i = 0; fits && one && other && i < one->size(); ++i) fits = !((*one)[i] != (*other)[i]);
   return fits;
 }
-Values told(const Call& call, size_t input, const char* attr) {
-  return call.knows(attr) ? Values(call.integers(attr)) : call.values(input);
-}
-void allowed(const Call& call, size_t input, std::initializer_list<int32_t> types) {
-  if (std::find(types.begin(), types.end(), call.dtype(input)) != types.end()) return;
-  std::vector<std::string> names;
-  for (const int32_t type : types)
-    names.emplace_back(c10::getDtypeNames(aclnn::to_scalar_type(static_cast<aclDataType>(type))).first);
-  throw Refused(c10::str("input ", input, " is ", call.describe(input), "; allowed: ", c10::Join(", ", names)));
+void each_like_its_input(Shaper& s) {
+  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(i), s.shape(i));
 }
 void matrices(Shaper& s) {
   if (const Shape shape = s.shape(0); shape && shape->size() < 2)

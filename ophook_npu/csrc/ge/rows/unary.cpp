@@ -53,12 +53,12 @@ void to_type_rule(Shaper& s) {
 
 template <int32_t... types>
 void boolean_of(Shaper& s) {
-  allowed(s, 0, {types...});
+  require_type(s, 0, {types...});
   boolean_like(s);
 }
 // Parts of complex numbers, in the type that the attribute says.
 void complex_part(Shaper& s) {
-  allowed(s, 0, {kComplex64, kComplex128});
+  require_type(s, 0, {kComplex64, kComplex128});
   s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0));
 }
 
