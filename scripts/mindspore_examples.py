@@ -4,7 +4,7 @@
 
 Each example runs in a process of its own, forked from one that has imported mindspore (2.10, its Ascend wheel for
 x86-64). Numbers may differ by 2e-3 of max(1, |number|). A line of JSON a function: how many outputs are equal, what
-differs, and the error that ended it. Many examples do not run anywhere (names that they do not import, functions of
+differs, and the error that ended it; one that prints nothing counts by itself. Many examples do not run anywhere (names that they do not import, functions of
 older releases): read what fails before it is counted.
 """
 
@@ -119,13 +119,14 @@ def main() -> None:
     parser.add_argument("--jit-level", default="", choices=("O0", "O1"), help="graph mode; without it PyNative")
     parser.add_argument("--names", default="", metavar="PATTERN")
     options = parser.parse_args()
-    counts = {"equal": 0, "different": 0, "error": 0}
+    counts = {"equal": 0, "silent": 0, "different": 0, "error": 0}
     with options.into.open("w") as file:
         for name, text in sorted(examples(options.modules or list(MODULES)).items()):
             if not re.search(options.names, name):
                 continue
             told = apart(text, options.device, options.jit_level, options.into.with_suffix(".log"))
-            counts["error" if "error" in told else "different" if told["different"] else "equal"] += 1
+            ended = "different" if told.get("different") else "equal" if told.get("equal") else "silent"
+            counts["error" if "error" in told else ended] += 1
             file.write(json.dumps({"name": name, **told}) + "\n")
             file.flush()
     print(*(f"{key} {count}" for key, count in counts.items()), sep=", ")

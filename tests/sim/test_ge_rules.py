@@ -149,7 +149,7 @@ def as_base(call: tuple[str, str, str]) -> list[torch.Tensor]:
     given = dict(zip(interfaces.prototype(call[0])[0], inputs, strict=False))
     given |= {name: value if torch.is_tensor(value) else torch.tensor(value) for name, value in attributes.items()}
     ports, _, kinds = interfaces.prototype(of)
-    rest = {name: value for name, value in attributes.items() if name in kinds}
+    rest = {name: value for name, value in attributes.items() if name in {*kinds, "results"}}
     return interfaces.graph(of, *(given[port.rstrip("?*")] for port in ports), **rest)
 
 

@@ -22,7 +22,7 @@
 #include "ascendc/transpose.h"
 #include "ascendc/types.h"
 #include "ascendc/vector.h"
-#include "ascendc/whole.h"
+#include "ascendc/whole_functions.h"
 #ifdef ASCENDC_CPU_DEBUG  // kernels print by it without its header
 #include <iostream>
 #endif
