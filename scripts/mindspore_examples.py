@@ -4,8 +4,8 @@
 
 Each example runs in a process of its own, forked from one that has imported mindspore (2.10, its Ascend wheel for
 x86-64). Numbers may differ by 2e-3 of max(1, |number|). A line of JSON a function: how many outputs are equal, what
-differs, and the error that ended it; one that prints nothing counts by itself. Many examples do not run anywhere (names that they do not import, functions of
-older releases): read what fails before it is counted.
+differs, and the error that ended it; one that prints nothing counts by itself. Many examples do not run anywhere (names
+that they do not import, functions of older releases): read what fails before it is counted.
 """
 
 from __future__ import annotations
