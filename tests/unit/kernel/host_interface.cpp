@@ -157,9 +157,10 @@ int contexts() {
   const RuntimeAttrs* given = tiling.GetAttrs();
   SAY(given->GetListInt(0)->GetSize() == 2 && given->GetListInt(0)->GetData()[1] == 5 && !given->GetListFloat(0));
   SAY(given->GetAttrPointer<ContinuousVector>(0) == given->GetListInt(0) && !given->GetAttrPointer<int64_t>(4));
+  SAY(static_cast<const void*>(given->GetBool(0)) == given->GetListInt(0) && !given->GetBool(4));
   const ContinuousVector* second = given->GetListListInt(1)->Get(1);
   SAY(second->GetSize() == 1 && *static_cast<const int64_t*>(second->GetData()) == 3);
-  SAY(!std::strcmp(given->GetStr(2), "mean") && !given->GetInt(2));
+  SAY(!std::strcmp(given->GetStr(2), "mean") && given->GetInt(2));
   SAY(given->GetAttrPointer<TypedContinuousVector<bool>>(3)->GetData()[0]);
 
   InferDataTypeContext types(node);

@@ -90,10 +90,11 @@ class RuntimeAttrs {
     for (AttrValue& value : values_) value.make_image();
   }
   size_t GetAttrNum() const { return values_.size(); }
-  const int64_t* GetInt(size_t i) const { return is(i, AttrValue::kInt) ? &values_[i].whole : nullptr; }
-  const float* GetFloat(size_t i) const { return is(i, AttrValue::kFloat) ? &values_[i].real : nullptr; }
-  const bool* GetBool(size_t i) const { return is(i, AttrValue::kBool) ? &values_[i].flag : nullptr; }
-  const char* GetStr(size_t i) const { return is(i, AttrValue::kText) ? values_[i].text.c_str() : nullptr; }
+  // Where the value lies, of whatever type it is: tiling functions run on devices that ask for another one's type.
+  const int64_t* GetInt(size_t i) const { return GetAttrPointer<int64_t>(i); }
+  const float* GetFloat(size_t i) const { return GetAttrPointer<float>(i); }
+  const bool* GetBool(size_t i) const { return GetAttrPointer<bool>(i); }
+  const char* GetStr(size_t i) const { return GetAttrPointer<char>(i); }
   const TypedContinuousVector<int64_t>* GetListInt(size_t i) const {
     return image<TypedContinuousVector<int64_t>>(i, AttrValue::kInts);
   }
