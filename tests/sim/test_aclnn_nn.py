@@ -88,6 +88,11 @@ def test_cross_entropy_and_gradient(same, reduction: str, weighted: bool) -> Non
     same(loss, normal(2, 5, 3, 2).requires_grad_(), torch.randint(5, (2, 3, 2)), *([weight] if weighted else []))
 
 
+def test_chances_beyond_one_are_computed() -> None:
+    loss = F.binary_cross_entropy(torch.tensor([5.0, 0.5]).npu(), torch.tensor([1.0, 0]).npu(), reduction="none").cpu()
+    assert loss[0].isnan() and loss[1].isclose(torch.tensor(2.0).log())
+
+
 def test_cross_entropy_with_smoothing_and_probabilities(same) -> None:
     same(
         lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1),

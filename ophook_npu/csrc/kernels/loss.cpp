@@ -23,7 +23,12 @@ static std::optional<at::Tensor> weights_of(const at::Tensor& x, const at::Tenso
 }
 
 at::Tensor bce(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight, int64_t reduction) {
-  return at::binary_cross_entropy(wide(x), wide(target), weights_of(x, weight), reduction);
+  // ATen's refuses what lies beyond 0 to 1, of which a chip takes the logarithm.
+  const at::Tensor chance = wide(x), label = wide(target);
+  at::Tensor loss = label.mul(chance.log().clamp_min(-100)) + (1 - label) * (-chance).log1p().clamp_min(-100);
+  if (const auto weights = weights_of(x, weight)) loss = loss * *weights;
+  if (reduction == at::Reduction::None) return loss.neg();
+  return reduction == at::Reduction::Mean ? loss.mean().neg() : loss.sum().neg();
 }
 
 at::Tensor bce_logits(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight,
