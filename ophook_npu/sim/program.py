@@ -121,7 +121,7 @@ def _job(arguments: Sequence[str]) -> _Job:
         elif _DEVICE_ONLY.fullmatch(one):
             continue
         elif one.startswith(("-l", "-L", "-Wl,")):
-            job.inputs.append(one)
+            job.inputs.append(one.replace("-soname,,", "-soname,"))  # as CMake files of CANN 7 write it
         elif one in ("-shared", "--shared"):
             job.shared = True
         elif one.startswith("-"):

@@ -60,6 +60,7 @@ def targets() -> str:
             f"set_target_properties(tikicpulib::{target} PROPERTIES\n"
             f'  INTERFACE_INCLUDE_DIRECTORIES "{include}"\n'
             f'  INTERFACE_COMPILE_DEFINITIONS "{defined}"\n'
+            "  INTERFACE_COMPILE_FEATURES cxx_std_20\n"  # CMAKE_CXX_STANDARD, which may be 17, comes behind the options
             f'  INTERFACE_COMPILE_OPTIONS "{build.ALIASING};$<$<CXX_COMPILER_ID:GNU>:{how}>"\n'
             f'  INTERFACE_LINK_LIBRARIES "{libraries}")\n'
         )

@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -128,6 +129,7 @@ def test_the_hosts_compiler_links_what_holds_kernels(tmp_path: Path) -> None:
 
 _THREADS = """cmake_minimum_required(VERSION 3.16)
 project(threads CXX)
+set(CMAKE_CXX_STANDARD 17)
 list(APPEND CMAKE_PREFIX_PATH $ENV{ASCEND_HOME_PATH}/tools/tikicpulib/lib/cmake)
 find_package(tikicpulib REQUIRED)
 add_executable(threads main.cpp %s)
@@ -137,7 +139,8 @@ target_compile_options(threads PRIVATE $<$<BOOL:${PIPED}>:-pipe>)
 _CALLER = """#include <cstdio>
 #include "tikicpulib.h"
 extern "C" void reversed(GM_ADDR x, GM_ADDR y);
-int main() {
+int main(int argc, char**) {
+  assert(argc == 1);
   float* x = static_cast<float*>(AscendC::GmAlloc(512));
   float* y = static_cast<float*>(AscendC::GmAlloc(512));
   for (int i = 0; i < 128; ++i) x[i] = float(i);
@@ -157,6 +160,8 @@ def test_functions_of_threads_run_in_a_program_of_the_hosts_compiler(tmp_path: P
     how = "-DCMAKE_BUILD_TYPE=Release -DPIPED=ON"
     done = in_toolkit(f"cmake {how} -B build . && cmake --build build && ./build/threads", tmp_path)
     assert done.returncode == 0 and done.stdout.endswith("wrong 0\n"), done.stdout + done.stderr
+    done = in_toolkit("exec ./build/threads more", tmp_path)
+    assert done.returncode == -signal.SIGABRT and "Assertion `argc == 1' failed" in done.stderr, done
 
 
 def test_each_processor_has_its_target() -> None:

@@ -436,6 +436,10 @@ void dump_at(const char* call, const void* address, Dtype dtype, uint32_t desc, 
 }
 
 void assertion(const char* condition, At at) {
+  if (!core_or_null()) {  // the program's own, in host code of a CPU twin
+    fprintf(stderr, "%s:%d: Assertion `%s' failed.\n", at.file, int(at.line), condition);
+    abort();
+  }
   core().launch.output += text("[ASSERT] %s:%d: : Assertion `%s' failed.\n", at.file, int(at.line), condition);
   core().report(Kind::assertion, "assert", at, text("%s does not hold", condition));
   core().stop();
