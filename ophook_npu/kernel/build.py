@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -211,10 +211,10 @@ def runtime() -> Path:
     return _link("runtime", RUNTIME, objects, keys)
 
 
-def named_forwards() -> dict[str, str]:
-    """By the names of forwards.txt and page_headers.txt the header of ours that stands above it there."""
+def named_forwards(lists: Iterable[str] = ()) -> dict[str, str]:
+    """By the names of such lists, those of kernels if none is given, the header of ours that stands above it there."""
     found: dict[str, str] = {}
-    for text in _forward_lists():
+    for text in lists or _forward_lists():
         target = ""
         for line in filter(None, (line.partition("#")[0] for line in text.splitlines())):
             if not line.startswith(" "):

@@ -54,6 +54,7 @@ _INFO = "ophook-sim.json"
 _PYACL = Path(__file__).parent / "pyacl"
 _PLUGINS = Path(plugins.__file__).parent
 _MSPROF = Path(__file__).parent / "msprof"
+_FORWARDS = CSRC / "include" / "forwards.txt"
 _SOURCES = (".cpp", ".h", ".inc")
 
 # What programs link to or load by other names: CANN has the same functions in more libraries.
@@ -142,7 +143,7 @@ def _states() -> Iterator[str]:
 def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
-    own_headers = [*sorted((CSRC / "include").rglob("*.h")), headers.EXCEPTIONS]
+    own_headers = [*sorted((CSRC / "include").rglob("*.h")), _FORWARDS, headers.EXCEPTIONS]
     own_headers += [Path(__file__).with_name(f"{name}.py") for name in ("headers", "prototypes")]
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
@@ -508,7 +509,10 @@ def _lay_out_headers(include: Path) -> None:
     """CANN's headers, for C++ clients and the C++ that torchair generates: our own, and links to those in the torch_npu
     wheel.
     """
-    shutil.copytree(CSRC / "include", include)
+    shutil.copytree(CSRC / "include", include, ignore=shutil.ignore_patterns(_FORWARDS.name))
+    for name, target in compilers.named_forwards([_FORWARDS.read_text(encoding="utf-8")]).items():
+        (include / name).parent.mkdir(parents=True, exist_ok=True)
+        (include / name).write_text(f'#include "{os.path.relpath(target, Path(name).parent)}"\n')
     third_party = require()[1].path / "include" / "third_party"
     acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"
     headers = [(top, header) for top in (acl, hccl) for header in top.rglob("*.h")]

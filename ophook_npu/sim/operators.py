@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from ophook_npu.elf import exported
@@ -36,7 +37,16 @@ _OF_ACL = tuple(
     f"lib{name}.so"
     for name in ("ascendcl", "acl_dvpp", "acl_op_compiler", "acl_tdt_channel", "acl_tdt_queue", "msprofiler")
 )
-_REFUSED = re.compile(r"^// (\w+\.h|[a-z ]+)$|^(?:REFUSED\w*|UNIMPLEMENTED)\((acl\w+)[,)]", re.MULTILINE)
+_REFUSED = re.compile(r"^// (\w+\.h|[a-z ]+)$|^(REFUSED\w*|UNIMPLEMENTED\w*)\(([^)]*)\)", re.MULTILINE)
+
+
+def refusals(source: Path) -> Iterator[tuple[str, str, str]]:
+    """The functions that a source refuses by name: the macro of their row, the heading above it, the name."""
+    heading = ""
+    for title, macro, names in _REFUSED.findall(source.read_text()):
+        heading = title or heading
+        for name in filter(None, re.findall(r'"[^"]*"|(\w+)', names)):
+            yield macro, heading, name
 
 
 def api(root: Path) -> dict[str, tuple[str, str]]:
@@ -49,11 +59,8 @@ def api(root: Path) -> dict[str, tuple[str, str]]:
     """
     refused: dict[str, str] = {}
     for source in sorted([*(CSRC / "acl" / "refused").iterdir(), *(CSRC / "dvpp" / "refused").iterdir()]):
-        group = ""
-        for heading, name in _REFUSED.findall(source.read_text()):
-            group = heading or group
-            if name:
-                refused[name] = group
+        rows = refusals(source)
+        refused.update({name: heading for macro, heading, name in rows if macro != "UNIMPLEMENTED_ALOUD"})
     names = {name for library in _OF_ACL for name in exported(root / "lib64" / library) if name.startswith("acl")}
     return {name: ("refused", refused[name]) if name in refused else ("simulated", "") for name in sorted(names)}
 

@@ -19,7 +19,7 @@ from ophook_npu import sim, soc, toolchain
 from ophook_npu.npu.installed import torch_npu_wheel
 from ophook_npu.sim import headers
 from ophook_npu.sim.build import CSRC
-from ophook_npu.sim.operators import api
+from ophook_npu.sim.operators import api, refusals
 from ophook_npu.sim.variables import CANN_VERSIONS, home
 from ophook_npu.toolchain import exported
 
@@ -299,8 +299,7 @@ def test_every_function_of_acls_headers_is_there_or_torch_npu_asks_whether_it_is
     assert wheel is not None
     declared = _declared(wheel.path / "include" / "third_party" / "acl" / "inc" / "acl")
     names = {name for path in (root / "lib64").glob("*.so") for name in exported(path)}
-    refusals = (CSRC / "acl" / "refused" / "refused.inc").read_text()
-    refused = set(re.findall(r"^REFUSED\w*\((\w+)", refusals, re.MULTILINE))
+    refused = {name for _, _, name in refusals(CSRC / "acl" / "refused" / "refused.inc")}
     asked: set[bytes] = set()
     for library in wheel.path.rglob("*.so"):
         asked |= set(re.findall(rb"(?<=\0)acl\w+(?=\0)", library.read_bytes()))

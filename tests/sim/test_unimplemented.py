@@ -1,7 +1,6 @@
 """What the simulator does not do fails and names itself."""
 
 import ctypes
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +10,11 @@ from interfaces import HOST
 
 from ophook_npu import sim
 from ophook_npu.sim.build import CSRC
+from ophook_npu.sim.operators import refusals
 
 REFUSALS = CSRC / "acl" / "refused"
-NAMES = re.findall(r"^UNIMPLEMENTED(?:_ALOUD)?\((\w+)", (REFUSALS / "unimplemented.cpp").read_text(), re.MULTILINE)
-REFUSED = re.findall(r"^REFUSED(\w*)\((\w+)", (REFUSALS / "refused.inc").read_text(), re.MULTILINE)
+NAMES = [name for _, _, name in refusals(REFUSALS / "unimplemented.cpp")]
+REFUSED = [(macro.removeprefix("REFUSED"), name) for macro, _, name in refusals(REFUSALS / "refused.inc")]
 ANSWERS = {"": (ctypes.c_int, 200001), "_ELSEWHERE": (ctypes.c_int, 207000),
            "_POINTER": (ctypes.c_void_p, None), "_NUMBER": (ctypes.c_ulong, 0),
            "_UNDEFINED": (ctypes.c_int, -1)}  # fmt: skip

@@ -4,11 +4,9 @@
 #include <memory>
 #include <mutex>
 
-#include "acl/acl.h"
 #include "acl/acl_rt_allocator.h"
 #include "acl/tasks.h"
 #include "core/handles.h"
-#include "core/sim.h"
 
 namespace {
 
@@ -25,7 +23,7 @@ std::mutex allocators_mutex;
 std::map<void*, std::pair<void*, Allocator>> of_stream;  // the description, and what it said when it was registered
 
 int no_description(const char* caller, void* handle) {
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtAllocatorCreateDesc", caller, handle);
+  return ACL_INVALID(caller, "%p was not made by aclrtAllocatorCreateDesc", handle);
 }
 
 template <typename T>
@@ -66,9 +64,8 @@ SIM_API aclError aclrtAllocatorRegister(aclrtStream stream, aclrtAllocatorDesc h
   if (!stream) return sim::acl::missing(__func__, "stream", ACL_ERROR_INVALID_PARAM);
   const auto found = Allocators::all().find(handle);
   if (!found) return no_description(__func__, handle);
-  if (!found->object || !found->alloc || !found->free || !found->address)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the description lacks the allocator or one of its functions",
-                    __func__);
+  ACL_INVALID_IF(!found->object || !found->alloc || !found->free || !found->address,
+                 "the description lacks the allocator or one of its functions");
   std::lock_guard lock(allocators_mutex);
   of_stream[stream] = {handle, *found};
   return ACL_SUCCESS;
@@ -87,8 +84,7 @@ SIM_API aclError aclrtAllocatorGetByStream(aclrtStream stream, aclrtAllocatorDes
     return sim::acl::missing(__func__, "one of the arguments", ACL_ERROR_INVALID_PARAM);
   std::lock_guard lock(allocators_mutex);
   const auto found = of_stream.find(stream);
-  if (found == of_stream.end())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: no allocator is registered for the stream", __func__);
+  ACL_INVALID_IF(found == of_stream.end(), "no allocator is registered for the stream");
   const auto& [handle, allocator] = found->second;
   *description = handle, *object = allocator.object, *alloc = allocator.alloc, *free = allocator.free;
   *advise = allocator.advise, *address = allocator.address;

@@ -2,11 +2,8 @@
 // sizes before.
 #include "acl/ops/acl_cblas.h"
 
-#include <cstring>
-#include <string>
-
+#include "acl/refuse.h"
 #include "acl/single_operators.h"
-#include "core/sim.h"
 
 using sim::acl::KeptOperator;
 
@@ -29,18 +26,15 @@ struct Given {
 int problem_of(const char* caller, const Product& it) {
   const auto may_be = [](aclTransType turn) { return turn >= ACL_TRANS_N && turn < ACL_TRANS_NZ_T; };
   if (it.m <= 0 || it.n <= 0 || it.k <= 0)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: m = %lld, n = %lld, k = %lld; each has to be above 0", caller,
-                    static_cast<long long>(it.m), static_cast<long long>(it.n), static_cast<long long>(it.k));
+    return ACL_INVALID(caller, "m = %lld, n = %lld, k = %lld; each has to be above 0", static_cast<long long>(it.m),
+                       static_cast<long long>(it.n), static_cast<long long>(it.k));
   if (!may_be(it.turn_a) || !may_be(it.turn_b))
-    return sim_fail(ACL_ERROR_INVALID_PARAM,
-                    "%s: transA %d and transB %d; allowed: 0 (ACL_TRANS_N), 1 (ACL_TRANS_T), 2 (ACL_TRANS_NZ)", caller,
-                    int(it.turn_a), int(it.turn_b));
+    return ACL_INVALID(caller, "transA %d and transB %d; allowed: 0 (ACL_TRANS_N), 1 (ACL_TRANS_T), 2 (ACL_TRANS_NZ)",
+                       int(it.turn_a), int(it.turn_b));
   if (it.turn_c != ACL_TRANS_N && it.turn_c != ACL_TRANS_NZ)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: transC %d; allowed: 0 (ACL_TRANS_N), 2 (ACL_TRANS_NZ)", caller,
-                    int(it.turn_c));
+    return ACL_INVALID(caller, "transC %d; allowed: 0 (ACL_TRANS_N), 2 (ACL_TRANS_NZ)", int(it.turn_c));
   if (it.precision != ACL_COMPUTE_HIGH_PRECISION)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: type %d; allowed: 0 (ACL_COMPUTE_HIGH_PRECISION)", caller,
-                    int(it.precision));
+    return ACL_INVALID(caller, "type %d; allowed: 0 (ACL_COMPUTE_HIGH_PRECISION)", int(it.precision));
   return ACL_SUCCESS;
 }
 
@@ -96,7 +90,7 @@ struct DescribedProduct {
 };
 
 int multiply(const char* caller, const Product& it, const Given& given, const int (&steps)[3], void* stream) {
-  const auto null = [&](const char* what) { return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s is null", caller, what); };
+  const auto null = [&](const char* what) { return ACL_INVALID(caller, "%s is null", what); };
   if (!given.alpha) return null("alpha");
   if (!given.beta) return null("beta");
   if (!given.a) return null("the first matrix");
@@ -104,8 +98,8 @@ int multiply(const char* caller, const Product& it, const Given& given, const in
   if (!given.c) return null("the result");
   if (const int code = problem_of(caller, it)) return code;
   if (steps[0] != -1 || steps[1] != -1 || steps[2] != -1)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the leading dimensions or steps are %d, %d and %d; allowed: -1",
-                    caller, steps[0], steps[1], steps[2]);
+    return ACL_INVALID(caller, "the leading dimensions or steps are %d, %d and %d; allowed: -1", steps[0], steps[1],
+                       steps[2]);
   DescribedProduct told(it);
   const auto buffer = [](const void* data, const aclTensorDesc& desc) {
     return aclDataBuffer{const_cast<void*>(data), aclGetTensorDescSize(&desc)};
@@ -118,7 +112,7 @@ int multiply(const char* caller, const Product& it, const Given& given, const in
 }
 
 int handle_of(const char* caller, const Product& it, aclopHandle** handle) {
-  if (!handle) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: where the handle goes is null", caller);
+  if (!handle) return ACL_INVALID(caller, "where the handle goes is null");
   if (const int code = problem_of(caller, it)) return code;
   DescribedProduct told(it);
   return sim::acl::make_handle(caller, told.call.view(), handle, &told.meant);

@@ -6,9 +6,6 @@
 // What reaches beyond the tensor is zero.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "acl/operator_description.h"
 
 namespace sim::acl {

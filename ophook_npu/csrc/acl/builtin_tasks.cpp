@@ -1,14 +1,10 @@
 // libascendcl: tasks that are CANN's own and no operators: reductions, random numbers, the status of overflows. CANN's
 // pages "Execution control" and "Exception handling".
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <string_view>
 
-#include "acl/acl.h"
 #include "acl/tasks.h"
 #include "core/runtime.h"
-#include "core/sim.h"
 
 namespace sim::acl::tasks {
 namespace {
@@ -98,8 +94,7 @@ Value reduced(aclrtReduceKind kind, Value a, Value b) {
   }
 }
 
-int run_reduction(void* argument) {
-  const auto& task = *static_cast<const Reduction*>(argument);
+int run_reduction(const Reduction& task) {
   if (int code = reach("aclrtReduceAsync", "dst", task.to, task.bytes)) return code;
   if (int code = reach("aclrtReduceAsync", "src", task.from, task.bytes)) return code;
   with(task.type, [&](auto numbers) {
@@ -118,7 +113,7 @@ bool reduces(aclDataType type) {
     case ACL_FLOAT16:
     case ACL_FLOAT:
     case ACL_BF16: return true;
-    case ACL_UINT32: return std::string_view(sim_current_soc()->name).starts_with("Ascend950");
+    case ACL_UINT32: return on("Ascend950");
     default: return false;
   }
 }
@@ -203,8 +198,8 @@ struct Random {
   }
 };
 
-int run_random(void* argument) {
-  const auto& task = static_cast<const Random*>(argument)->info;
+int run_random(const Random& of) {
+  const auto& task = of.info;
   constexpr const char* kCaller = "aclrtRandomNumAsync";
   Philox random{};
   char text[8], first[8], second[8];
@@ -245,40 +240,35 @@ extern "C" {
 
 SIM_API aclError aclrtReduceAsync(void* to, const void* from, uint64_t bytes, aclrtReduceKind kind, aclDataType type,
                                   aclrtStream stream, void*) {
-  REQUIRE(to);
-  REQUIRE(from);
-  int device = 0;
-  if (int code = sim_get_device(&device)) return code;
-  if (kind < ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM || kind > ACL_RT_MEMCPY_SDMA_AUTOMATIC_EQUAL)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: kind %d; allowed: 10 to 13", __func__, int(kind));
+  REQUIRE(to, from);
+  if (int code = sim_require_device(__func__)) return code;
+  RT_INVALID_IF(kind < ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM || kind > ACL_RT_MEMCPY_SDMA_AUTOMATIC_EQUAL,
+                "kind %d; allowed: 10 to 13", int(kind));
   if (!reduces(type))
     return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: data type %d on %s", __func__, int(type),
                     sim_current_soc()->name);
-  if (!bytes || bytes % aclDataTypeSize(type))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes are not a number of elements", __func__,
-                    (unsigned long long)bytes);
-  return launch(stream, __func__, Reduction{static_cast<char*>(to), static_cast<const char*>(from), bytes, kind, type},
-                run_reduction);
+  RT_INVALID_IF(!bytes || bytes % aclDataTypeSize(type), "%llu bytes are not a number of elements",
+                (unsigned long long)bytes);
+  return launch<run_reduction>(stream, __func__,
+                               Reduction{static_cast<char*>(to), static_cast<const char*>(from), bytes, kind, type});
 }
 
 #ifdef OPHOOK_NEWER_ACL
 SIM_API aclError aclrtRandomNumAsync(const aclrtRandomNumTaskInfo* task, const aclrtStream stream, void*) {
   REQUIRE(task);
-  REQUIRE(task->randomResultAddr);
-  REQUIRE(task->randomCounterAddr);
+  REQUIRE(task->randomResultAddr, task->randomCounterAddr);
   const auto kind = task->randomNumFuncParaInfo.funcType;
-  if (kind < ACL_RT_RANDOM_NUM_FUNC_TYPE_DROPOUT_BITMASK || kind > ACL_RT_RANDOM_NUM_FUNC_TYPE_TRUNCATED_NORMAL_DIS)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: funcType %d; allowed: 0 to 3", __func__, int(kind));
+  RT_INVALID_IF(
+      kind < ACL_RT_RANDOM_NUM_FUNC_TYPE_DROPOUT_BITMASK || kind > ACL_RT_RANDOM_NUM_FUNC_TYPE_TRUNCATED_NORMAL_DIS,
+      "funcType %d; allowed: 0 to 3", int(kind));
   const auto type = task->dataType;
   const bool real = type == ACL_FLOAT || type == ACL_FLOAT16 || type == ACL_BF16;
   const bool whole = type == ACL_INT32 || type == ACL_INT64 || type == ACL_UINT32 || type == ACL_UINT64;
-  if (!real && !(whole && kind == ACL_RT_RANDOM_NUM_FUNC_TYPE_UNIFORM_DIS))
-    return sim_fail(
-        ACL_ERROR_RT_PARAM_INVALID,
-        "%s: data type %d; allowed: float, float16, bfloat16, and for uniform numbers int32, int64, uint32, uint64",
-        __func__, int(type));
+  RT_INVALID_IF(!real && !(whole && kind == ACL_RT_RANDOM_NUM_FUNC_TYPE_UNIFORM_DIS),
+                "data type %d; allowed: float, float16, bfloat16, and for uniform numbers int32, int64, uint32, uint64",
+                int(type));
   if (task->randomParaAddr) return sim_unimplemented("aclrtRandomNumAsync with randomParaAddr");
-  return launch(stream, __func__, Random{*task}, run_random);
+  return launch<run_random>(stream, __func__, Random{*task});
 }
 #endif
 
@@ -292,17 +282,16 @@ static int no_saturation(const char* what) {
 SIM_API aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
   if (mode == ACL_RT_OVERFLOW_MODE_INFNAN) return ACL_SUCCESS;
   if (mode == ACL_RT_OVERFLOW_MODE_SATURATION) return no_saturation(__func__);
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: mode %d; allowed: 0, 1", __func__, int(mode));
+  return RT_INVALID(__func__, "mode %d; allowed: 0, 1", int(mode));
 }
 SIM_API aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode) {
   REQUIRE(mode);
-  int device = 0;
-  if (int code = sim_get_device(&device)) return code;
+  if (int code = sim_require_device(__func__)) return code;
   *mode = ACL_RT_OVERFLOW_MODE_INFNAN;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
-  if (flag > 1) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u; allowed: 0, 1", __func__, flag);
+  RT_INVALID_IF(flag > 1, "flag %u; allowed: 0, 1", flag);
   if (int code = sim_capture_refuses(__func__, stream)) return code;
   return flag ? no_saturation(__func__) : ACL_SUCCESS;
 }

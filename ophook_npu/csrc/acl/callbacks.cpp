@@ -9,9 +9,8 @@
 #include <memory>
 #include <mutex>
 
-#include "acl/acl.h"
 #include "acl/tasks.h"
-#include "core/sim.h"
+#include "core/forever.h"
 
 namespace sim::acl::callbacks {
 namespace {
@@ -34,14 +33,11 @@ struct Threads {
   std::map<void*, uint64_t> of_stream;
   std::map<uint64_t, std::deque<std::shared_ptr<Waiting>>> queues;  // by thread
 };
-Threads& reports() {
-  static auto* one = new Threads;
-  return *one;
-}
-Threads& functions() {
-  static auto* one = new Threads;
-  return *one;
-}
+struct Kinds {
+  Threads reports, functions;
+};
+Threads& reports() { return forever<Kinds>().reports; }
+Threads& functions() { return forever<Kinds>().functions; }
 
 struct Launched {
   Threads* threads;
@@ -112,7 +108,7 @@ int unsubscribe(const char* caller, Threads& threads, uint64_t thread, aclrtStre
 
 int process(const char* caller, Threads& threads, int32_t timeout_ms) {
   if (timeout_ms < -1 || timeout_ms == 0)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: timeout %d; allowed: -1, or more than 0", caller, timeout_ms);
+    return ACL_INVALID(caller, "timeout %d; allowed: -1, or more than 0", timeout_ms);
   std::unique_lock lock(threads.mutex);
   auto& queue = threads.queues[uint64_t(pthread_self())];
   const auto there = [&] { return !queue.empty(); };

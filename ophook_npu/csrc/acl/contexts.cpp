@@ -4,11 +4,10 @@
 // ends it.
 #include <memory>
 
-#include "acl/acl.h"
 #include "acl/named_callbacks.h"
+#include "core/forever.h"
 #include "core/handles.h"
 #include "core/failure_api.h"
-#include "core/sim.h"
 
 namespace {
 
@@ -17,15 +16,8 @@ struct Context {
 };
 using Contexts = sim::Handles<Context>;
 
-// Never destroyed: a program may reset a device in a destructor.
-auto& told_of_devices() {
-  static auto* instance = new sim::acl::NamedCallbacks<aclrtDeviceStateCallback>;
-  return *instance;
-}
-auto& told_of_aborts() {
-  static auto* instance = new sim::acl::NamedCallbacks<aclrtDeviceTaskAbortCallback>;
-  return *instance;
-}
+auto& told_of_devices() { return sim::forever<sim::acl::NamedCallbacks<aclrtDeviceStateCallback>>(); }
+auto& told_of_aborts() { return sim::forever<sim::acl::NamedCallbacks<aclrtDeviceTaskAbortCallback>>(); }
 
 int use(int device, void* context) {
   const int code = sim_set_device(device);
@@ -69,7 +61,7 @@ SIM_API aclError aclrtSetDeviceTaskAbortCallback(const char* name, aclrtDeviceTa
 }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t device) {
-  if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateContext: null pointer");
+  RT_INVALID_IF(!context, "null pointer");
   if (int code = sim_set_device(device)) return code;
   *context = Contexts::all().add(std::make_shared<Context>(Context{device}));
   sim_use_context(*context);
@@ -77,8 +69,7 @@ aclError aclrtCreateContext(aclrtContext* context, int32_t device) {
 }
 
 aclError aclrtDestroyContext(aclrtContext context) {
-  if (!Contexts::all().take(context))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtDestroyContext: %p was not made by aclrtCreateContext", context);
+  RT_INVALID_IF(!Contexts::all().take(context), "%p was not made by aclrtCreateContext", context);
   if (sim_used_context() == context) sim_use_context(nullptr);
   return ACL_SUCCESS;
 }
@@ -86,12 +77,12 @@ aclError aclrtDestroyContext(aclrtContext context) {
 aclError aclrtSetCurrentContext(aclrtContext context) {
   if (auto found = Contexts::all().find(context)) return use(found->device, context);
   const int device = sim_context_device(context);
-  if (device < 0) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSetCurrentContext: %p is not a context", context);
+  RT_INVALID_IF(device < 0, "%p is not a context", context);
   return use(device, nullptr);
 }
 
 aclError aclrtGetCurrentContext(aclrtContext* context) {
-  if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetCurrentContext: null pointer");
+  RT_INVALID_IF(!context, "null pointer");
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
   void* const made = sim_used_context();
@@ -101,7 +92,7 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
 }
 
 SIM_API aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
-  if (!stream) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCtxGetCurrentDefaultStream: null pointer");
+  RT_INVALID_IF(!stream, "null pointer");
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
   *stream = sim_default_stream(device);

@@ -2,10 +2,8 @@
 // hicann/runtime, docs/zh/api_ref/11-03_memory_copy_and_set.md.
 #include <cstring>
 
-#include "acl/acl.h"
 #include "acl/tasks.h"
 #include "core/order_api.h"
-#include "core/sim.h"
 
 namespace {
 
@@ -17,8 +15,7 @@ struct CopyCall {
 
 int within_a_device(const char* caller, aclrtMemcpyKind kind) {
   if (kind == ACL_MEMCPY_INNER_DEVICE_TO_DEVICE) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: kind %d; allowed: ACL_MEMCPY_INNER_DEVICE_TO_DEVICE", caller,
-                  int(kind));
+  return RT_INVALID(caller, "kind %d; allowed: ACL_MEMCPY_INNER_DEVICE_TO_DEVICE", int(kind));
 }
 
 int move(const char* caller, const char* problem, void* to, const void* from, size_t size) {
@@ -82,21 +79,19 @@ int each(const char* caller, void** to, size_t* capacities, void** from, size_t*
   for (const void* given :
        {static_cast<const void*>(to), static_cast<const void*>(capacities), static_cast<const void*>(from),
         static_cast<const void*>(sizes), static_cast<const void*>(attributes), static_cast<const void*>(begins)})
-    if (!given) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: an array is null", caller);
+    if (!given) return RT_INVALID(caller, "an array is null");
   if (!count || !groups || groups > count || begins[0])
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: %zu copies, %zu attributes, the first of them from copy %zu on; each copy needs one", caller,
-                    count, groups, begins[0]);
+    return RT_INVALID(caller, "%zu copies, %zu attributes, the first of them from copy %zu on; each copy needs one",
+                      count, groups, begins[0]);
   aclrtMemcpyKind kind = ACL_MEMCPY_HOST_TO_HOST;
   for (size_t group = 0; group < groups; ++group) {
     if (group && (begins[group] <= begins[group - 1] || begins[group] >= count))
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attrsIndexes[%zu] is %zu", caller, group, begins[group]);
+      return RT_INVALID(caller, "attrsIndexes[%zu] is %zu", group, begins[group]);
     const bool to_device = attributes[group].dstLoc.type == ACL_MEM_LOCATION_TYPE_DEVICE;
     const auto own = to_device ? ACL_MEMCPY_HOST_TO_DEVICE : ACL_MEMCPY_DEVICE_TO_HOST;
     if (to_device == (attributes[group].srcLoc.type == ACL_MEM_LOCATION_TYPE_DEVICE) || (group && own != kind)) {
       *failed = begins[group];
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                      "%s: the copies have to go from the host to a device, or all from a device to the host", caller);
+      return RT_INVALID(caller, "the copies have to go from the host to a device, or all from a device to the host");
     }
     kind = own;
   }
@@ -123,11 +118,9 @@ SIM_API aclError aclrtGetMemcpyDescSize(aclrtMemcpyKind kind, size_t* size) {
 }
 SIM_API aclError aclrtSetMemcpyDesc(void* description, aclrtMemcpyKind kind, void* from, void* to, size_t size,
                                     void* settings) {
-  REQUIRE(description);
-  REQUIRE(from);
-  REQUIRE(to);
+  REQUIRE(description, from, to);
   if (int code = within_a_device(__func__, kind)) return code;
-  if (settings) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: config has to be null", __func__);
+  RT_INVALID_IF(settings, "config has to be null");
   const CopyCall copy{to, from, size};
   return aclrtMemcpy(description, sizeof copy, &copy, sizeof copy, ACL_MEMCPY_HOST_TO_DEVICE);
 }
@@ -137,15 +130,14 @@ SIM_API aclError aclrtCmoGetDescSize(size_t* size) {
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtCmoSetDesc(void* description, void* source, size_t size) {
-  REQUIRE(description);
-  REQUIRE(source);
-  if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: size is 0", __func__);
+  REQUIRE(description, source);
+  RT_INVALID_IF(!size, "size is 0");
   const CopyCall fetch{nullptr, source, size};
   return aclrtMemcpy(description, sizeof fetch, &fetch, sizeof fetch, ACL_MEMCPY_HOST_TO_DEVICE);
 }
 SIM_API aclError aclrtCmoAsyncWithDesc(void* description, aclrtCmoType kind, aclrtStream stream, const void* reserve) {
   REQUIRE(description);
-  if (reserve) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: reserve has to be null", __func__);
+  RT_INVALID_IF(reserve, "reserve has to be null");
   if (kind != ACL_RT_CMO_TYPE_PREFETCH)
     return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: cmoType %d; allowed: ACL_RT_CMO_TYPE_PREFETCH", __func__,
                     int(kind));
@@ -164,10 +156,9 @@ SIM_API aclError aclrtCmoAsyncWithDesc(void* description, aclrtCmoType kind, acl
 SIM_API aclError aclrtMemcpyAsyncWithOffset(void** to, size_t most, size_t to_offset, const void** from, size_t size,
                                             size_t from_offset, aclrtMemcpyKind kind, aclrtStream stream) {
   if (!size) return ACL_SUCCESS;
-  REQUIRE(to);
-  REQUIRE(from);
+  REQUIRE(to, from);
   if (int code = within_a_device(__func__, kind)) return code;
-  if (size > most) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes into %zu", __func__, size, most);
+  RT_INVALID_IF(size > most, "%zu bytes into %zu", size, most);
   return launch_blind(stream, __func__, Moved{to, from, size, to_offset, from_offset}, run_moved);
 }
 SIM_API aclError aclrtMemcpyAsyncWithDesc(void* description, aclrtMemcpyKind kind, aclrtStream stream) {

@@ -3,10 +3,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <utility>
 
-#include "acl/acl.h"
-#include "core/sim.h"
+#include "acl/refuse.h"
 
 namespace {
 
@@ -21,7 +19,7 @@ int check(const char* caller, aclrtDevResLimitType type, uint32_t* cores) {
   if (int code = sim_init()) return code;
   const sim_soc* soc = sim_current_soc();
   if (type != ACL_RT_DEV_RES_CUBE_CORE && type != ACL_RT_DEV_RES_VECTOR_CORE)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: resource type %d", caller, int(type));
+    return RT_INVALID(caller, "resource type %d", int(type));
   *cores = uint32_t(type == ACL_RT_DEV_RES_CUBE_CORE ? soc->cube_cores : soc->vector_cores);
   return ACL_SUCCESS;
 }
@@ -29,8 +27,7 @@ int check(const char* caller, aclrtDevResLimitType type, uint32_t* cores) {
 int set(const char* caller, Limits& limits, aclrtDevResLimitType type, uint32_t value) {
   uint32_t cores = 0;
   if (int code = check(caller, type, &cores)) return code;
-  if (value == 0 || value > cores)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %u cores; allowed: 1 to %u", caller, value, cores);
+  if (value == 0 || value > cores) return RT_INVALID(caller, "%u cores; allowed: 1 to %u", value, cores);
   limits[type] = value;
   return ACL_SUCCESS;
 }

@@ -1,9 +1,5 @@
 // libascendcl: what devices are and how they are. CANN's page "Device management".
-#include <cstdio>
-#include <cstring>
-#include <string>
 
-#include "acl/acl.h"
 #include "acl/device_memory.h"
 #include "acl/tasks.h"
 

@@ -7,7 +7,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -18,17 +17,15 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
-#include "acl/acl.h"
 #include "acl/tasks.h"
 #include "core/fault.h"
+#include "core/forever.h"
+#include "core/json.h"
 #include "core/pages_api.h"
 #include "core/runtime.h"
-#include "core/sim.h"
 
 namespace sim::acl::dumps {
 namespace {
@@ -61,10 +58,7 @@ struct State {
   std::vector<std::string> seen;                            // a model's number is its place here, from 1
   std::map<std::pair<std::string, std::string>, int> runs;  // of a model's operator
 };
-State& state() {
-  static auto* instance = new State;
-  return *instance;
-}
+State& state() { return sim::forever<State>(); }
 // What acldumpGetPath gave out stays. With the mutex held.
 const char* kept(const std::string& text) {
   static auto* all = new std::set<std::string>;
@@ -82,41 +76,30 @@ std::string now(const char* format, bool milliseconds) {
   return std::string(text) + parts;
 }
 
-// The string behind a key of a file whose keys are all different; empty where there is none.
-std::string value_of(const std::string& settings, const char* key) {
-  const std::string quoted = '"' + std::string(key) + '"';
-  size_t at = settings.find(quoted);
-  if (at == std::string::npos) return "";
-  at = settings.find_first_not_of(": \t\r\n", at + quoted.size());
-  if (at == std::string::npos || settings[at] != '"') return "";
-  const size_t end = settings.find('"', at + 1);
-  return end == std::string::npos ? "" : settings.substr(at + 1, end - at - 1);
+// What a file of settings says of dumps; nothing where it does not, or is no JSON.
+Json dump_of(const std::string& settings) try {
+  const Json all = JsonReader(settings).whole();
+  const Json* dump = find(all, "dump");
+  return dump ? *dump : Json{};
+} catch (const std::invalid_argument&) {
+  return {};
 }
 
-// The texts of an array that is behind a key.
-std::set<std::string> texts_of(const std::string& settings, const char* key) {
-  std::set<std::string> found;
-  const size_t at = settings.find('"' + std::string(key) + '"');
-  const size_t end = at == std::string::npos ? at : settings.find(']', at);
-  for (size_t from = at == std::string::npos ? at : settings.find('[', at); from < end;) {
-    from = settings.find('"', from);
-    const size_t to = from < end ? settings.find('"', from + 1) : std::string::npos;
-    if (to >= end) break;
-    found.insert(settings.substr(from + 1, to - from - 1));
-    from = to + 1;
-  }
-  return found;
+std::string text_of(const Json& of, const char* field) {
+  const Json* found = find(of, field);
+  return found ? found->text : "";
 }
 
-std::vector<Model> models_of(const std::string& settings) {
-  std::vector<Model> found;
-  const size_t list = settings.find("\"dump_list\"");
-  if (list == std::string::npos) return found;
-  for (size_t from = settings.find('{', list); from != std::string::npos; from = settings.find('{', from + 1)) {
-    const std::string one = settings.substr(from, settings.find('}', from) - from);
-    if (std::string name = value_of(one, "model_name"); !name.empty()) found.push_back({name, texts_of(one, "layer")});
+std::vector<Model> models_of(const Json& dump) {
+  std::vector<Model> models;
+  const Json* list = find(dump, "dump_list");
+  for (const Json& one : list ? list->list : std::vector<Json>{}) {
+    Model model{text_of(one, "model_name"), {}};
+    if (const Json* layers = find(one, "layer"))
+      for (const Json& layer : layers->list) model.layers.insert(layer.text);
+    if (!model.name.empty()) models.push_back(std::move(model));
   }
-  return found;
+  return models;
 }
 
 // ---- protobuf ----
@@ -280,10 +263,11 @@ int wrong(const char* caller, const char* what) {
 // With the mutex held.
 int take(const char* caller, const std::string& settings) {
   State& all = state();
-  const std::string scene = value_of(settings, "dump_scene"), mode = value_of(settings, "dump_mode");
-  const std::string data = value_of(settings, "dump_data"), switched = value_of(settings, "dump_op_switch");
-  const std::string path = value_of(settings, "dump_path");
-  if (value_of(settings, "dump_debug") == "on") return sim_unimplemented("a dump of operators that overflow");
+  const Json dump = dump_of(settings);
+  const std::string scene = text_of(dump, "dump_scene"), mode = text_of(dump, "dump_mode");
+  const std::string data = text_of(dump, "dump_data"), switched = text_of(dump, "dump_op_switch");
+  const std::string path = text_of(dump, "dump_path");
+  if (text_of(dump, "dump_debug") == "on") return sim_unimplemented("a dump of operators that overflow");
   if (scene == "watcher") return sim_unimplemented("a dump of watched operators (dump_scene watcher)");
   if (data == "stats") return sim_unimplemented("a dump of statistics (dump_data stats)");
   const auto one_of = [](const std::string& text, std::initializer_list<const char*> allowed) {
@@ -307,7 +291,7 @@ int take(const char* caller, const std::string& settings) {
                                                : kBrief;
   (scene.empty() ? all.path : all.exceptions) = whole;
   all.operators = switched == "on";
-  all.models = models_of(settings);
+  all.models = models_of(dump);
   all.inputs = mode == "input" || mode == "all", all.outputs = mode != "input";
   all.begun_at = now("%Y%m%d%H%M%S", false);
   sim_observe(sim_watcher_dump, all.operators || !all.models.empty() ? &kDump : nullptr);
@@ -371,7 +355,7 @@ SIM_API aclError aclmdlFinalizeDump() {
 }
 SIM_API aclError acldumpRegCallback(Callback const callback, int32_t flag) {
   if (!callback) return missing(__func__, "messageCallback", ACL_ERROR_INVALID_PARAM);
-  if (flag) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: flag %d; allowed: 0", __func__, flag);
+  ACL_INVALID_IF(flag, "flag %d; allowed: 0", flag);
   std::lock_guard lock(state().mutex);
   state().callback = callback;
   return ACL_SUCCESS;

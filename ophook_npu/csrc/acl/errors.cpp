@@ -1,13 +1,10 @@
 // libascendcl: what went wrong, asked after the fact; and callbacks for tasks that failed. CANN's page "Exception
 // handling".
-#include <algorithm>
 #include <mutex>
 #include <vector>
 
-#include "acl/acl.h"
 #include "acl/tasks.h"
 #include "core/runtime.h"
-#include "core/sim.h"
 
 struct rtExceptionInfo {
   sim_failure failure;
@@ -36,7 +33,7 @@ constexpr uint32_t kNone = 0xffffffff;
 
 int last_error(const char* caller, aclrtLastErrLevel level, int clear) {
   if (level == ACL_RT_THREAD_LEVEL) return sim_last_runtime_error(clear);
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: level %d; allowed: ACL_RT_THREAD_LEVEL", caller, int(level));
+  return RT_INVALID(caller, "level %d; allowed: ACL_RT_THREAD_LEVEL", int(level));
 }
 
 }  // namespace
@@ -82,32 +79,23 @@ SIM_API aclError aclrtExceptionInfoCallbackUnregister(aclrtExceptionInfoCallback
   return ACL_SUCCESS;
 }
 
-SIM_API uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo* info) {
-  return info ? info->failure.task : kNone;
-}
-SIM_API uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo* info) {
-  return info ? info->failure.stream : kNone;
-}
-SIM_API uint32_t aclrtGetThreadIdFromExceptionInfo(const aclrtExceptionInfo* info) {
-  return info ? info->failure.thread : kNone;
-}
-SIM_API uint32_t aclrtGetDeviceIdFromExceptionInfo(const aclrtExceptionInfo* info) {
-  return info ? info->failure.device : kNone;
-}
-SIM_API uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExceptionInfo* info) {
-  return info ? uint32_t(info->failure.code) : kNone;
-}
+#define OF_FAILURE(Name, member)                                                       \
+  SIM_API uint32_t aclrtGet##Name##FromExceptionInfo(const aclrtExceptionInfo* info) { \
+    return info ? uint32_t(info->failure.member) : kNone;                              \
+  }
+OF_FAILURE(TaskId, task)
+OF_FAILURE(StreamId, stream)
+OF_FAILURE(ThreadId, thread)
+OF_FAILURE(DeviceId, device)
+OF_FAILURE(ErrorCode, code)
 // A task here is a function of the host: its arguments do not lie in the device's memory.
 SIM_API aclError aclrtGetArgsFromExceptionInfo(const aclrtExceptionInfo* info, void** arguments, uint32_t* size) {
-  REQUIRE(info);
-  REQUIRE(arguments);
-  REQUIRE(size);
+  REQUIRE(info, arguments, size);
   return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: a failure of a simulated task does not tell its arguments",
                   __func__);
 }
 SIM_API aclError aclrtGetFuncHandleFromExceptionInfo(const aclrtExceptionInfo* info, aclrtFuncHandle* function) {
-  REQUIRE(info);
-  REQUIRE(function);
+  REQUIRE(info, function);
   return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: a failure of a simulated task does not tell its kernel",
                   __func__);
 }

@@ -4,16 +4,13 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <utility>
 
-#include "acl/acl.h"
 #include "acl/shared.h"
 #include "acl/tasks.h"
 #include "core/failure_api.h"
 #include "core/handles.h"
 #include "core/order_api.h"
 #include "core/runtime.h"
-#include "core/sim.h"
 
 namespace {
 
@@ -56,6 +53,18 @@ int wait(const sim::acl::Page& page, uint64_t until, int64_t timeout_ms, bool* c
   return ACL_SUCCESS;
 }
 
+int came(const SharedTask& record) {
+  auto& done = record.event->shared->page->came;
+  for (uint64_t now = done; now < record.until && !done.compare_exchange_weak(now, record.until);) {
+  }
+  return ACL_SUCCESS;
+}
+
+int wait_for(const SharedTask& task) {
+  bool came = false;
+  return wait(*task.event->shared->page, task.until, -1, &came);
+}
+
 int in_capture(const char* caller, aclrtStream stream) {
   const int code = sim_capture_refuses(caller, stream);
   if (code != ACL_ERROR_RT_STREAM_CAPTURED) return code;
@@ -70,13 +79,7 @@ int record(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
   }
   sim::acl::Page& page = *event->shared->page;
   const uint64_t number = ++page.expected;
-  const int code = sim::acl::launch(stream, "event record", SharedTask{event, number}, [](void* argument) {
-    const auto& [what, until] = *static_cast<SharedTask*>(argument);
-    auto& came = what->shared->page->came;
-    for (uint64_t now = came; now < until && !came.compare_exchange_weak(now, until);) {
-    }
-    return int(ACL_SUCCESS);
-  });
+  const int code = sim::acl::launch<came>(stream, "event record", SharedTask{event, number});
   if (!code && sim_order_on()) sim_order_event(stream, event->shared->key().c_str(), number, false);
   return code;
 }
@@ -86,25 +89,25 @@ int wait(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
   if (event->ordered)
     if (int code = sim_event_wait(stream, event->ordered)) return code;
   const uint64_t all = event->shared->page->expected;
-  const int code = sim::acl::launch(stream, "event wait", SharedTask{event, all}, [](void* argument) {
-    const auto& [what, until] = *static_cast<SharedTask*>(argument);
-    bool came = false;
-    return wait(*what->shared->page, until, -1, &came);
-  });
+  const int code = sim::acl::launch<wait_for>(stream, "event wait", SharedTask{event, all});
   if (!code && sim_order_on()) sim_order_event(stream, event->shared->key().c_str(), all, true);
   return code;
 }
 
 // Whether all that was recorded is done.
-int query(aclrtEvent event, int* done) {
+template <typename Status>
+int query(aclrtEvent event, Status* status, Status complete, Status not_ready) {
+  int done = 0;
   if (const auto shared = SharedEvents::all().find(event)) {
     const auto& page = *shared->shared->page;
     const uint64_t all = page.expected;
-    *done = page.came >= all;
-    if (*done && sim_order_on()) sim_order_event_came(shared->shared->key().c_str(), all);
-    return ACL_SUCCESS;
+    done = page.came >= all;
+    if (done && sim_order_on()) sim_order_event_came(shared->shared->key().c_str(), all);
+  } else if (int code = sim_event_query(event, &done)) {
+    return code;
   }
-  return sim_event_query(event, done);
+  *status = done ? complete : not_ready;
+  return ACL_SUCCESS;
 }
 
 int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
@@ -122,17 +125,14 @@ int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
 int make(const char* caller, aclrtEvent* out, uint32_t flags) {
   if (!out) return sim::acl::missing(caller, "event");
   if (int code = sim_require_device(caller)) return code;
-  if (flags & ~kEveryFlag)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; allowed: those of ACL_EVENT_…, or several", caller,
-                    flags);
+  if (flags & ~kEveryFlag) return RT_INVALID(caller, "flag 0x%x; allowed: those of ACL_EVENT_…, or several", flags);
   if (!(flags & kIpc)) {
     if (int code = flags & kExternal ? sim_event_create_external(out) : sim_event_create(out)) return code;
     const int code = flags & kLimited ? sim_event_take(caller, *out) : ACL_SUCCESS;
     if (code) sim_event_destroy(std::exchange(*out, nullptr));
     return code;
   }
-  if (flags != kIpc)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; ACL_EVENT_IPC goes with no other", caller, flags);
+  if (flags != kIpc) return RT_INVALID(caller, "flag 0x%x; ACL_EVENT_IPC goes with no other", flags);
   auto shared = sim::acl::Shared::make(caller, sim::acl::Kind::event, true);
   if (!shared) return ACL_ERROR_RT_MEMORY_ALLOCATION;
   *out = SharedEvents::all().add(std::make_shared<SharedEvent>(std::move(shared)));
@@ -160,10 +160,7 @@ SIM_API aclError aclrtGetEventId(aclrtEvent event, uint32_t* id) {
 }
 SIM_API aclError aclrtGetEventAvailNum(uint32_t* count) {
   REQUIRE(count);
-  int left = 0;
-  if (int code = sim_events_left(&left)) return code;
-  *count = uint32_t(left);
-  return ACL_SUCCESS;
+  return sim_events_left(count);
 }
 SIM_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   if (const auto shared = SharedEvents::all().find(event)) return record(shared, stream);
@@ -172,7 +169,7 @@ SIM_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
 SIM_API aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag) {
   if (!flag) return aclrtRecordEvent(event, stream);
   if (flag == 1) return sim_event_record_outside(event, stream);
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u; allowed: 0, 1", __func__, flag);
+  return RT_INVALID(__func__, "flag %u; allowed: 0, 1", flag);
 }
 SIM_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
   return SharedEvents::all().find(event) ? not_for_ipc(__func__) : sim_event_reset(event, stream);
@@ -182,15 +179,14 @@ SIM_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   return sim_event_wait(stream, event);
 }
 SIM_API aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t seconds) {
-  if (seconds < 0) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: timeout %d", __func__, seconds);
+  RT_INVALID_IF(seconds < 0, "timeout %d", seconds);
   return seconds ? sim_event_wait_for(stream, event, int64_t{1000} * seconds) : aclrtStreamWaitEvent(stream, event);
 }
 SIM_API aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t seconds, uint32_t flag) {
   if (!flag)
     return seconds ? sim_event_wait_for(stream, event, int64_t{1000} * seconds) : aclrtStreamWaitEvent(stream, event);
   if (flag == 1 && !seconds) return sim_event_wait_outside(stream, event);
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u, timeout %u; allowed: 0, or 1 without a timeout", __func__,
-                  flag, seconds);
+  return RT_INVALID(__func__, "flag %u, timeout %u; allowed: 0, or 1 without a timeout", flag, seconds);
 }
 SIM_API aclError aclrtSynchronizeEvent(aclrtEvent event) { return synchronize(__func__, event, -1); }
 SIM_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout_ms) {
@@ -208,31 +204,22 @@ SIM_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* microseconds
 SIM_API aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
   if (!status) return sim::acl::missing(__func__, "status", ACL_ERROR_INVALID_PARAM);
   if (SharedEvents::all().find(event)) return not_for_ipc(__func__);
-  int done = 0;
-  if (int code = query(event, &done)) return code;
-  *status = done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
-  return ACL_SUCCESS;
+  return query(event, status, ACL_EVENT_STATUS_COMPLETE, ACL_EVENT_STATUS_NOT_READY);
 }
 SIM_API aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
   REQUIRE(status);
-  int done = 0;
-  if (int code = query(event, &done)) return code;
-  *status = done ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
-  return ACL_SUCCESS;
+  return query(event, status, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_RECORDED_STATUS_NOT_READY);
 }
 SIM_API aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
   REQUIRE(status);
   if (SharedEvents::all().find(event)) return not_for_ipc(__func__);
-  int done = 0;
-  if (int code = query(event, &done)) return code;
-  *status = done ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
-  return ACL_SUCCESS;
+  return query(event, status, ACL_EVENT_WAIT_STATUS_COMPLETE, ACL_EVENT_WAIT_STATUS_NOT_READY);
 }
 
 SIM_API aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle* handle) {
   REQUIRE(handle);
   const auto shared = SharedEvents::all().find(event);
-  if (!shared) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an event of ACL_EVENT_IPC", __func__, event);
+  RT_INVALID_IF(!shared, "%p is not an event of ACL_EVENT_IPC", event);
   memset(handle, 0, sizeof *handle);
   const std::string key = shared->shared->key();
   memcpy(handle->reserved, key.c_str(), key.size());

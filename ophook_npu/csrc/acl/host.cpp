@@ -1,28 +1,29 @@
 // libascendcl: what C++ clients call and torch_npu does not: conversions, data buffers, forms of runtime functions that
 // newer ones replace.
-#include <algorithm>
 #include <cmath>
 
-#include "acl/acl.h"
 #include "acl/device_memory.h"
 #include "acl/operator_description.h"
-#include "core/sim.h"
+#include "acl/refuse.h"
+
+using sim::acl::given;
 
 namespace {
-
-template <typename T>
-bool given(const char* caller, const T* pointer) {
-  if (!pointer) sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", caller);
-  return pointer;
-}
 
 // Rows of `width` bytes, `pitch` bytes apart, span this many.
 size_t span(size_t pitch, size_t width, size_t height) { return height ? (height - 1) * pitch + width : 0; }
 
-int check_rows(const char* caller, size_t to_pitch, size_t from_pitch, size_t width) {
-  if (width <= to_pitch && width <= from_pitch) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: rows of %zu bytes, %zu and %zu bytes apart", caller, width, to_pitch,
-                  from_pitch);
+// Calls copy(to, room, from) for each row.
+template <typename Copy>
+int each_row(const char* caller, void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+             size_t height, Copy copy) {
+  if (width > to_pitch || width > from_pitch)
+    return RT_INVALID(caller, "rows of %zu bytes, %zu and %zu bytes apart", width, to_pitch, from_pitch);
+  for (size_t row = 0; row < height; ++row)
+    if (int code = copy(static_cast<char*>(to) + row * to_pitch, span(to_pitch, width, height - row),
+                        static_cast<const char*>(from) + row * from_pitch))
+      return code;
+  return ACL_SUCCESS;
 }
 
 }  // namespace
@@ -87,27 +88,22 @@ aclFloat16 aclFloatToFloat16(float value) {
 
 // ---- data buffers ----
 aclError aclUpdateDataBuffer(aclDataBuffer* buffer, void* data, size_t size) {
-  if (!given("aclUpdateDataBuffer", buffer)) return ACL_ERROR_INVALID_PARAM;
+  ACL_INVALID_IF(!buffer, "null pointer");
   *buffer = {data, size};
   return ACL_SUCCESS;
 }
-void* aclGetDataBufferAddr(const aclDataBuffer* buffer) {
-  return given("aclGetDataBufferAddr", buffer) ? buffer->data : nullptr;
-}
-size_t aclGetDataBufferSizeV2(const aclDataBuffer* buffer) {
-  return given("aclGetDataBufferSizeV2", buffer) ? buffer->size : 0;
-}
+void* aclGetDataBufferAddr(const aclDataBuffer* buffer) { return given(__func__, buffer) ? buffer->data : nullptr; }
+size_t aclGetDataBufferSizeV2(const aclDataBuffer* buffer) { return given(__func__, buffer) ? buffer->size : 0; }
 uint32_t aclGetDataBufferSize(const aclDataBuffer* buffer) { return uint32_t(aclGetDataBufferSizeV2(buffer)); }
 
 // ---- where the program runs ----
 aclError aclrtGetRunMode(aclrtRunMode* mode) {
-  if (!given("aclrtGetRunMode", mode)) return ACL_ERROR_INVALID_PARAM;
+  ACL_INVALID_IF(!mode, "null pointer");
   *mode = ACL_HOST;
   return ACL_SUCCESS;
 }
 aclError aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) {  // of ACL's interface
-  if (!given("aclrtGetVersion", major) || !given("aclrtGetVersion", minor) || !given("aclrtGetVersion", patch))
-    return ACL_ERROR_INVALID_PARAM;
+  ACL_INVALID_IF(!major || !minor || !patch, "null pointer");
   *major = ACL_MAJOR_VERSION, *minor = ACL_MINOR_VERSION, *patch = ACL_PATCH_VERSION;
   return ACL_SUCCESS;
 }
@@ -120,32 +116,20 @@ SIM_API aclError aclrtMallocWithCfg(void** out, size_t size, aclrtMemMallocPolic
   return sim::acl::take("aclrtMallocWithCfg", __builtin_return_address(0), size, policy, out);
 }
 // Device memory is seen by both sides at once.
-aclError aclrtMemFlush(void* pointer, size_t) { return given("aclrtMemFlush", pointer) ? 0 : ACL_ERROR_INVALID_PARAM; }
-aclError aclrtMemInvalidate(void* pointer, size_t) {
-  return given("aclrtMemInvalidate", pointer) ? 0 : ACL_ERROR_INVALID_PARAM;
-}
+aclError aclrtMemFlush(void* pointer, size_t) { return given(__func__, pointer) ? 0 : ACL_ERROR_INVALID_PARAM; }
+aclError aclrtMemInvalidate(void* pointer, size_t) { return given(__func__, pointer) ? 0 : ACL_ERROR_INVALID_PARAM; }
 aclError aclrtMemcpy2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                        aclrtMemcpyKind kind) {
-  if (int code = check_rows("aclrtMemcpy2d", to_pitch, from_pitch, width)) return code;
-  auto target = static_cast<char*>(to);
-  auto source = static_cast<const char*>(from);
-  for (size_t row = 0; row < height; ++row) {
-    const size_t room = span(to_pitch, width, height - row);
-    if (int code = aclrtMemcpy(target + row * to_pitch, room, source + row * from_pitch, width, kind)) return code;
-  }
-  return ACL_SUCCESS;
+  return each_row(
+      __func__, to, to_pitch, from, from_pitch, width, height,
+      [&](char* row, size_t room, const char* source) { return aclrtMemcpy(row, room, source, width, kind); });
 }
 aclError aclrtMemcpy2dAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                             aclrtMemcpyKind kind, aclrtStream stream) {
-  if (int code = check_rows("aclrtMemcpy2dAsync", to_pitch, from_pitch, width)) return code;
-  auto target = static_cast<char*>(to);
-  auto source = static_cast<const char*>(from);
-  for (size_t row = 0; row < height; ++row) {
-    const size_t room = span(to_pitch, width, height - row);
-    if (int code = aclrtMemcpyAsync(target + row * to_pitch, room, source + row * from_pitch, width, kind, stream))
-      return code;
-  }
-  return ACL_SUCCESS;
+  return each_row(__func__, to, to_pitch, from, from_pitch, width, height,
+                  [&](char* row, size_t room, const char* source) {
+                    return aclrtMemcpyAsync(row, room, source, width, kind, stream);
+                  });
 }
 
 // ---- models ----

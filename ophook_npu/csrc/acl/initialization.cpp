@@ -6,15 +6,11 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "acl/acl.h"
 #include "acl/dump.h"
-#include "acl/newer.h"
 #include "acl/tasks.h"
-#include "core/sim.h"
+#include "core/forever.h"
 
 namespace {
 
@@ -32,11 +28,7 @@ struct State {
   std::vector<Callback<aclInitCallbackFunc>> at_begin;
   std::vector<Callback<aclFinalizeCallbackFunc>> at_end;
 };
-// Never destroyed: a program may end with aclFinalize in a destructor.
-State& state() {
-  static auto* instance = new State;
-  return *instance;
-}
+State& state() { return sim::forever<State>(); }
 
 template <typename Function>
 int take_out(const char* caller, std::vector<Callback<Function>>& all, aclRegisterCallbackType type,
@@ -44,7 +36,7 @@ int take_out(const char* caller, std::vector<Callback<Function>>& all, aclRegist
   std::lock_guard lock(state().mutex);
   if (std::erase_if(all, [&](const auto& one) { return one.type == type && one.function == function; }))
     return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: this function is not registered for type %d", caller, int(type));
+  return ACL_INVALID(caller, "this function is not registered for type %d", int(type));
 }
 
 // The first code that is not 0; all are called.

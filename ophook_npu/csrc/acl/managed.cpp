@@ -1,19 +1,15 @@
 // libascendcl: memory that host and device share under one address. CANN's page "Unified addressing". A simulated
 // device's memory is the host's: nothing moves, and what a program advises is kept and told. In strict mode, where the
 // host may not touch a device's memory, there is none.
-#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
-#include <string_view>
 #include <vector>
 
-#include "acl/acl.h"
 #include "acl/device_memory.h"
 #include "acl/tasks.h"
-#include "core/sim.h"
+#include "core/forever.h"
 
 namespace sim::acl {
 namespace {
@@ -36,16 +32,7 @@ struct Block {
 };
 
 std::mutex managed_mutex;
-std::map<uintptr_t, Block>& blocks() {
-  static auto* all = new std::map<uintptr_t, Block>;
-  return *all;
-}
-
-// Atlas A2 and Atlas A3.
-bool there_is_any() {
-  const sim_soc* soc = sim_current_soc();
-  return soc && std::string_view(soc->name).starts_with("Ascend910");
-}
+std::map<uintptr_t, Block>& blocks() { return sim::forever<std::map<uintptr_t, Block>>(); }
 
 bool strict() {
   const char* told = std::getenv("OPHOOK_SIM_STRICT_MEMORY");
@@ -67,8 +54,7 @@ int32_t number(const Place& place) {
 template <typename Do>
 int each_page(const char* caller, const void* pointer, size_t size, Do what) {
   if (!size || !managed(pointer, size))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not memory of aclrtMemAllocManaged", caller,
-                    pointer, size);
+    return RT_INVALID(caller, "%p (%zu bytes) is not memory of aclrtMemAllocManaged", pointer, size);
   std::lock_guard lock(managed_mutex);
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   auto& [begin, block] = *--blocks().upper_bound(address);
@@ -96,14 +82,11 @@ extern "C" {
 
 SIM_API aclError aclrtMemAllocManaged(void** out, uint64_t size, uint32_t flag) {
   REQUIRE(out);
-  int device = 0;
-  if (int code = sim_get_device(&device)) return code;
-  if (!there_is_any())
+  if (int code = sim_require_device(__func__)) return code;
+  if (!on("Ascend910"))
     return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: only Atlas A2 and Atlas A3 have it", __func__);
   if (strict()) return sim_unimplemented("aclrtMemAllocManaged where device memory is out of the host's reach");
-  if (!size || flag != 1)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %llu bytes, flag %u; allowed: more than 0, 1", __func__,
-                    (unsigned long long)size, flag);
+  RT_INVALID_IF(!size || flag != 1, "%llu bytes, flag %u; allowed: more than 0, 1", (unsigned long long)size, flag);
   const size_t rounded = (size + kPage - 1) / kPage * kPage;
   if (int code = sim_malloc_by(__func__, __builtin_return_address(0), rounded, rounded, out)) return code;
   std::lock_guard lock(managed_mutex);
@@ -115,8 +98,8 @@ SIM_API aclError aclrtMemAllocManaged(void** out, uint64_t size, uint32_t flag) 
 // Where its pages should lie: they lie where both sides see them.
 SIM_API aclError aclrtMemManagedAdvise(const void* const pointer, uint64_t size, aclrtMemManagedAdviseType what,
                                        aclrtMemManagedLocation location) {
-  if (what < ACL_MEM_ADVISE_SET_READ_MOSTLY || what > ACL_MEM_ADVISE_UNSET_ACCESSED_BY)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: advise %d; allowed: 0 to 5", __func__, int(what));
+  RT_INVALID_IF(what < ACL_MEM_ADVISE_SET_READ_MOSTLY || what > ACL_MEM_ADVISE_UNSET_ACCESSED_BY,
+                "advise %d; allowed: 0 to 5", int(what));
   const Place place = as_place(location);
   return each_page(__func__, pointer, size, [&](Advice& page) {
     switch (what) {
@@ -131,31 +114,23 @@ SIM_API aclError aclrtMemManagedAdvise(const void* const pointer, uint64_t size,
 }
 SIM_API aclError aclrtMemManagedPrefetchAsync(const void* pointer, size_t size, aclrtMemManagedLocation location,
                                               uint32_t flags, aclrtStream stream) {
-  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
-  int32_t id = 0;
-  if (int code = sim_stream_id(stream, &id)) return code;
+  RT_INVALID_IF(flags, "flags has to be 0");
+  if (int code = check_stream(stream)) return code;
   const Place place = as_place(location);
   return each_page(__func__, pointer, size, [&](Advice& page) { page.fetched = place; });
 }
 SIM_API aclError aclrtMemManagedPrefetchBatchAsync(const void** pointers, size_t* sizes, size_t count,
                                                    aclrtMemManagedLocation* places, size_t* begins, size_t groups,
                                                    uint64_t flags, aclrtStream stream) {
-  REQUIRE(pointers);
-  REQUIRE(sizes);
-  REQUIRE(places);
-  REQUIRE(begins);
-  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  REQUIRE(pointers, sizes, places, begins);
+  RT_INVALID_IF(flags, "flags has to be 0");
   const auto wrong = [&](size_t i) { return begins[i] >= count || (i ? begins[i] <= begins[i - 1] : begins[i] != 0); };
   for (size_t i = 0; i < groups; ++i)
     if (wrong(i)) groups = 0;
-  if (!groups || groups > count)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: prefetchLocIdxs has to begin with 0 and to rise, each less than count, for 1 to count places",
-                    __func__);
+  RT_INVALID_IF(!groups || groups > count,
+                "prefetchLocIdxs has to begin with 0 and to rise, each less than count, for 1 to count places");
   for (size_t i = 0; i < count; ++i)
-    if (sizes[i] % kPage)
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: sizes[%zu] is %zu; allowed: multiples of 2 MB", __func__, i,
-                      sizes[i]);
+    RT_INVALID_IF(sizes[i] % kPage, "sizes[%zu] is %zu; allowed: multiples of 2 MB", i, sizes[i]);
   for (size_t i = 0, group = 0; i < count; ++i) {
     if (group + 1 < groups && begins[group + 1] == i) ++group;
     if (int code = aclrtMemManagedPrefetchAsync(pointers[i], sizes[i], places[group], 0, stream)) return code;
@@ -166,12 +141,11 @@ SIM_API aclError aclrtMemManagedPrefetchBatchAsync(const void** pointers, size_t
 SIM_API aclError aclrtMemManagedGetAttr(aclrtMemManagedRangeAttribute what, const void* pointer, size_t size,
                                         void* data, size_t room) {
   REQUIRE(data);
-  if (what < ACL_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || what > ACL_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d; allowed: 1 to 8", __func__, int(what));
+  RT_INVALID_IF(what < ACL_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || what > ACL_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID,
+                "attribute %d; allowed: 1 to 8", int(what));
   const bool several = what == ACL_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
-  if (!room || room % sizeof(int32_t) || (!several && room != sizeof(int32_t)))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: dataSize %zu of attribute %d; allowed: 4%s", __func__, room,
-                    int(what), several ? ", or a multiple" : "");
+  RT_INVALID_IF(!room || room % sizeof(int32_t) || (!several && room != sizeof(int32_t)),
+                "dataSize %zu of attribute %d; allowed: 4%s", room, int(what), several ? ", or a multiple" : "");
   std::vector<Advice> pages;
   if (int code = each_page(__func__, pointer, size, [&](Advice& page) { pages.push_back(page); })) return code;
   // Of all pages, or of none.
@@ -202,9 +176,7 @@ SIM_API aclError aclrtMemManagedGetAttr(aclrtMemManagedRangeAttribute what, cons
 }
 SIM_API aclError aclrtMemManagedGetAttrs(aclrtMemManagedRangeAttribute* what, size_t count, const void* pointer,
                                          size_t size, void** data, size_t* rooms) {
-  REQUIRE(what);
-  REQUIRE(data);
-  REQUIRE(rooms);
+  REQUIRE(what, data, rooms);
   for (size_t i = 0; i < count; ++i)
     if (int code = aclrtMemManagedGetAttr(what[i], pointer, size, data[i], rooms[i])) return code;
   return ACL_SUCCESS;

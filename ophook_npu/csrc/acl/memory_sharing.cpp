@@ -7,14 +7,12 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <string_view>
 
-#include "acl/acl.h"
 #include "acl/shared.h"
 #include "acl/tasks.h"
+#include "core/forever.h"
 #include "core/order_api.h"
 #include "core/runtime.h"
-#include "core/visible.h"
 
 namespace sim::acl::sharing {
 namespace {
@@ -31,7 +29,6 @@ struct Mapped {
   size_t size, offset;
 };
 
-// Never destroyed: other threads may be here at the end of the process.
 struct State {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<Shared>> exported;  // memory, by key
@@ -42,10 +39,7 @@ struct State {
   std::map<void*, aclrtPhysicalMemProp> properties;
   std::map<std::pair<int, int>, bool> peers;
 };
-State& state() {
-  static auto* one = new State;
-  return *one;
-}
+State& state() { return sim::forever<State>(); }
 
 // Which file it is, for all processes.
 uint64_t number_of(int file) {
@@ -60,11 +54,6 @@ void share(void* handle, int file) {
     if (one.handle == handle) sim_order_share(pointer, one.size, number, one.offset);
 }
 
-bool is(const char* product) {
-  const sim_soc* soc = sim_current_soc();
-  return soc && std::string_view(soc->name).starts_with(product);
-}
-
 size_t granularity(aclrtMemAttr attribute) {
   switch (attribute) {
     case ACL_MEM_HUGE1G:
@@ -77,10 +66,9 @@ size_t granularity(aclrtMemAttr attribute) {
 
 int export_physical(const char* caller, void* handle, uint64_t flags, std::shared_ptr<Shared>* out) {
   if (flags & ~ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 1", caller, (unsigned long long)flags);
+    return RT_INVALID(caller, "flags 0x%llx; allowed: 0, 1", (unsigned long long)flags);
   std::lock_guard lock(state().mutex);
-  if (state().handles.count(handle))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: handle %p is exported already", caller, handle);
+  if (state().handles.count(handle)) return RT_INVALID(caller, "handle %p is exported already", handle);
   int file = -1, device = 0;
   size_t size = 0;
   if (int code = sim_share_physical(caller, handle, &file, &size, &device)) return code;
@@ -102,8 +90,7 @@ int near(const Shared& shared) {
 int import_physical(const char* caller, uint64_t number, int device, aclrtDrvMemHandle* handle) {
   const auto shared = Shared::open(caller, Shared::key_of(number), Kind::physical);
   if (!shared) return ACL_ERROR_RT_PARAM_INVALID;
-  if (shared->page->owner == getpid())
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has exported it", caller);
+  if (shared->page->owner == getpid()) return RT_INVALID(caller, "this process has exported it");
   const int file = shared->open_file(caller);
   if (file < 0) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   const int code = sim_import_physical(caller, file, shared->page->size, device < 0 ? near(*shared) : device, handle);
@@ -118,14 +105,13 @@ int allow_physical(const char* caller, uint64_t number, const int32_t* processes
   std::lock_guard lock(state().mutex);
   for (const auto& [handle, shared] : state().handles)
     if (shared->number() == number) return shared->allow(caller, processes, count);
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has not exported the handle", caller);
+  return RT_INVALID(caller, "this process has not exported the handle");
 }
 
 int check_type(const char* caller, aclrtMemSharedHandleType type) {
   if (type == ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT) return ACL_SUCCESS;
-  if (type != ACL_MEM_SHARE_HANDLE_TYPE_FABRIC)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: shareType %d; allowed: 1, 2", caller, int(type));
-  if (is("Ascend910_93")) return ACL_SUCCESS;
+  if (type != ACL_MEM_SHARE_HANDLE_TYPE_FABRIC) return RT_INVALID(caller, "shareType %d; allowed: 1, 2", int(type));
+  if (on("Ascend910_93")) return ACL_SUCCESS;
   return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: handles for other servers are Atlas A3's", caller);
 }
 
@@ -135,11 +121,10 @@ extern "C" {
 
 // ---- memory by key ----
 SIM_API aclError aclrtIpcMemGetExportKey(void* pointer, size_t size, char* key, size_t length, uint64_t flags) {
-  REQUIRE(pointer);
-  REQUIRE(key);
-  if (length < kKey) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: len is %zu; allowed: 65", __func__, length);
-  if (flags & ~ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 1", __func__, (unsigned long long)flags);
+  REQUIRE(pointer, key);
+  RT_INVALID_IF(length < kKey, "len is %zu; allowed: 65", length);
+  RT_INVALID_IF(flags & ~ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION, "flags 0x%llx; allowed: 0, 1",
+                (unsigned long long)flags);
   int file = -1;
   size_t offset = 0;
   if (int code = sim_share_memory(__func__, pointer, size, &file, &offset)) return code;
@@ -155,21 +140,18 @@ SIM_API aclError aclrtIpcMemGetExportKey(void* pointer, size_t size, char* key, 
 }
 
 SIM_API aclError aclrtIpcMemSetImportPid(const char* key, int32_t* processes, size_t count) {
-  REQUIRE(key);
-  REQUIRE(processes);
-  if (!count) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: num is 0", __func__);
+  REQUIRE(key, processes);
+  RT_INVALID_IF(!count, "num is 0");
   std::lock_guard lock(state().mutex);
   const auto found = state().exported.find(key);
-  if (found == state().exported.end())
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has not exported the key %.64s", __func__, key);
+  RT_INVALID_IF(found == state().exported.end(), "this process has not exported the key %.64s", key);
   return found->second->allow(__func__, processes, count);
 }
 
 SIM_API aclError aclrtIpcMemImportByKey(void** pointer, const char* key, uint64_t flags) {
-  REQUIRE(pointer);
-  REQUIRE(key);
-  if (flags & ~ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 1", __func__, (unsigned long long)flags);
+  REQUIRE(pointer, key);
+  RT_INVALID_IF(flags & ~ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS, "flags 0x%llx; allowed: 0, 1",
+                (unsigned long long)flags);
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
   const auto shared = Shared::open(__func__, key, Kind::memory);
@@ -209,34 +191,29 @@ SIM_API aclError aclrtIpcMemClose(const char* key) {
     state().exported.erase(found);
     return ACL_SUCCESS;
   }
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process neither exports nor imports the key %.64s", __func__,
-                  key);
+  return RT_INVALID(__func__, "this process neither exports nor imports the key %.64s", key);
 }
 
 SIM_API aclError aclrtIpcMemSetAttr(const char* key, aclrtIpcMemAttrType type, uint64_t value) {
   REQUIRE(key);
-  if (type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK || value > ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_HCCS)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d of %llu", __func__, int(type),
-                    (unsigned long long)value);
+  RT_INVALID_IF(type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK || value > ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_HCCS,
+                "attribute %d of %llu", int(type), (unsigned long long)value);
   std::lock_guard lock(state().mutex);
   if (state().exported.count(key) || state().imported.count(key)) return ACL_SUCCESS;  // which wires: there are none
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process neither exports nor imports the key %.64s", __func__,
-                  key);
+  return RT_INVALID(__func__, "this process neither exports nor imports the key %.64s", key);
 }
 
 // ---- virtual memory ----
 SIM_API aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, uint64_t) {
   REQUIRE(out);
-  if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: size is 0", __func__);
+  RT_INVALID_IF(!size, "size is 0");
   return sim_reserve_address(size, out);
 }
 SIM_API aclError aclrtReleaseMemAddress(void* pointer) { return sim_release_address(pointer); }
 SIM_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* properties,
                                      uint64_t flags) {
-  REQUIRE(handle);
-  REQUIRE(properties);
-  if (!size || flags)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", __func__, size ? "flags has to be 0" : "size is 0");
+  REQUIRE(handle, properties);
+  RT_INVALID_IF(!size || flags, "%s", size ? "flags has to be 0" : "size is 0");
   if (properties->location.type != ACL_MEM_LOCATION_TYPE_DEVICE)
     return sim_unimplemented("aclrtMallocPhysical on the host");
   if (int code = sim_malloc_physical(size, int(properties->location.id), handle)) return code;
@@ -272,10 +249,9 @@ SIM_API aclError aclrtUnmapMem(void* pointer) {
 
 SIM_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* properties, aclrtMemGranularityOptions option,
                                                   size_t* out) {
-  REQUIRE(properties);
-  REQUIRE(out);
-  if (option != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM && option != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d; allowed: 0, 1", __func__, int(option));
+  REQUIRE(properties, out);
+  RT_INVALID_IF(option != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM && option != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+                "option %d; allowed: 0, 1", int(option));
   *out = granularity(properties->memAttr);
   return ACL_SUCCESS;
 }
@@ -283,16 +259,14 @@ SIM_API aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle han
   REQUIRE(properties);
   std::lock_guard lock(state().mutex);
   const auto found = state().properties.find(handle);
-  if (found == state().properties.end())
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p was not made by aclrtMallocPhysical", __func__, handle);
+  RT_INVALID_IF(found == state().properties.end(), "%p was not made by aclrtMallocPhysical", handle);
   *properties = found->second;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtMemRetainAllocationHandle(void* pointer, aclrtDrvMemHandle* handle) {
-  REQUIRE(pointer);
-  REQUIRE(handle);
+  REQUIRE(pointer, handle);
   void* found = sim_physical_at(pointer);
-  if (!found) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no handle is mapped at %p", __func__, pointer);
+  RT_INVALID_IF(!found, "no handle is mapped at %p", pointer);
   *handle = found;
   return ACL_SUCCESS;
 }
@@ -300,8 +274,7 @@ SIM_API aclError aclrtMemGetAddressRange(void* pointer, void** base, size_t* siz
   REQUIRE(pointer);
   void* begin = nullptr;
   size_t bytes = 0;
-  if (sim_memory_block(pointer, &begin, &bytes) < 0)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", __func__, sim_memory_text(pointer, 1));
+  RT_INVALID_IF(sim_memory_block(pointer, &begin, &bytes) < 0, "%s", sim_memory_text(pointer, 1));
   if (base) *base = begin;
   if (size) *size = bytes;
   return ACL_SUCCESS;
@@ -316,16 +289,13 @@ static int check_mapped(const char* caller, void* pointer, size_t size) {
     void* end = static_cast<char*>(pointer) + size;
     whole = size < bytes && sim_memory_block(end, &next, &rest) >= 0 && next == end;
   }
-  if (!whole)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not what aclrtMapMem mapped", caller, pointer,
-                    size);
+  if (!whole) return RT_INVALID(caller, "%p (%zu bytes) is not what aclrtMapMem mapped", pointer, size);
   return ACL_SUCCESS;
 }
 #ifdef OPHOOK_NEWER_ACL
 SIM_API aclError aclrtMemSetAccess(void* pointer, size_t size, aclrtMemAccessDesc* rights, size_t count) {
-  REQUIRE(pointer);
-  REQUIRE(rights);
-  if (!count) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: count is 0", __func__);
+  REQUIRE(pointer, rights);
+  RT_INVALID_IF(!count, "count is 0");
   if (int code = check_mapped(__func__, pointer, size)) return code;
   for (size_t i = 0; i < count; ++i)
     if (rights[i].flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE)
@@ -333,9 +303,7 @@ SIM_API aclError aclrtMemSetAccess(void* pointer, size_t size, aclrtMemAccessDes
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtMemGetAccess(void* pointer, aclrtMemLocation* location, uint64_t* flag) {
-  REQUIRE(pointer);
-  REQUIRE(location);
-  REQUIRE(flag);
+  REQUIRE(pointer, location, flag);
   if (int code = check_mapped(__func__, pointer, 0)) return code;
   const bool own =
       location->type == ACL_MEM_LOCATION_TYPE_DEVICE && int(location->id) == sim_memory_device(pointer, nullptr);
@@ -347,8 +315,7 @@ SIM_API aclError aclrtMemGetAccess(void* pointer, aclrtMemLocation* location, ui
 // ---- handles of physical memory ----
 SIM_API aclError aclrtMemExportToShareableHandleV2(aclrtDrvMemHandle handle, uint64_t flags,
                                                    aclrtMemSharedHandleType type, void* out) {
-  REQUIRE(handle);
-  REQUIRE(out);
+  REQUIRE(handle, out);
   if (int code = check_type(__func__, type)) return code;
   std::shared_ptr<Shared> shared;
   if (int code = export_physical(__func__, handle, flags, &shared)) return code;
@@ -359,8 +326,7 @@ SIM_API aclError aclrtMemExportToShareableHandleV2(aclrtDrvMemHandle handle, uin
 }
 SIM_API aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType type, uint64_t flags,
                                                  uint64_t* out) {
-  if (type != ACL_MEM_HANDLE_TYPE_NONE)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: handleType %d; allowed: 0", __func__, int(type));
+  RT_INVALID_IF(type != ACL_MEM_HANDLE_TYPE_NONE, "handleType %d; allowed: 0", int(type));
   return aclrtMemExportToShareableHandleV2(handle, flags, ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT, out);
 }
 SIM_API aclError aclrtMemImportFromShareableHandle(uint64_t number, int32_t device, aclrtDrvMemHandle* handle) {
@@ -370,10 +336,9 @@ SIM_API aclError aclrtMemImportFromShareableHandle(uint64_t number, int32_t devi
 }
 SIM_API aclError aclrtMemImportFromShareableHandleV2(void* shared, aclrtMemSharedHandleType type, uint64_t flags,
                                                      aclrtDrvMemHandle* handle) {
-  REQUIRE(shared);
-  REQUIRE(handle);
+  REQUIRE(shared, handle);
   if (int code = check_type(__func__, type)) return code;
-  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  RT_INVALID_IF(flags, "flags has to be 0");
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
   uint64_t number;
@@ -396,21 +361,19 @@ SIM_API aclError aclrtMemSetPidToShareableHandleV2(void* shared, aclrtMemSharedH
 static int check_peers(const char* caller, int device, int peer) {
   if (int code = sim_check_device(caller, device)) return code;
   if (int code = sim_check_device(caller, peer)) return code;
-  return device != peer ? ACL_SUCCESS
-                        : sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: device %d is the current device", caller, peer);
+  return device != peer ? ACL_SUCCESS : RT_INVALID(caller, "device %d is the current device", peer);
 }
 SIM_API aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t device, int32_t peer) {
   REQUIRE(can);
   const int count = sim_device_count();
-  if (device < 0 || peer < 0 || device >= count || peer >= count)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no such device", __func__);
+  RT_INVALID_IF(device < 0 || peer < 0 || device >= count || peer >= count, "no such device");
   *can = device != peer;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t flags) {
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
-  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  RT_INVALID_IF(flags, "flags has to be 0");
   if (int code = check_peers(__func__, device, peer)) return code;
   std::lock_guard lock(state().mutex);
   state().peers[{device, peer}] = true;
@@ -434,11 +397,10 @@ SIM_API aclError aclrtDevicePeerAccessStatus(int32_t device, int32_t peer, int32
 
 // The other device sees this memory as it is.
 SIM_API aclError aclrtMemP2PMap(void* pointer, size_t size, int32_t peer, uint64_t flags) {
-  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  RT_INVALID_IF(flags, "flags has to be 0");
   size_t left = 0;
   const int device = sim_memory_device(pointer, &left);
-  if (device < 0 || !size || size > left)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes; %s", __func__, size, sim_memory_text(pointer, size));
+  RT_INVALID_IF(device < 0 || !size || size > left, "%zu bytes; %s", size, sim_memory_text(pointer, size));
   if (int code = check_peers(__func__, device, peer)) return code;
   std::lock_guard lock(state().mutex);
   if (state().peers[{device, peer}] || state().peers[{peer, device}]) return ACL_SUCCESS;

@@ -6,15 +6,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "acl/acl.h"
 #include "acl/tasks.h"
 #include "core/handles.h"
+#include "core/lines.h"
 #include "core/runtime.h"
-#include "core/sim.h"
 
 namespace sim::acl::models {
 namespace {
@@ -132,22 +129,11 @@ int run_branch(void* argument) {
   }
 }
 
-int no_model(const char* caller, void* model) {
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a model", caller, model);
-}
+int no_model(const char* caller, void* model) { return RT_INVALID(caller, "%p is not a model", model); }
 
 bool is_model(aclmdlRI model) {
   uint32_t id = 0;
   return sim_model_id(model, &id) == ACL_SUCCESS;
-}
-
-std::string quoted(const char* text) {
-  std::string result = "\"";
-  for (; text && *text; ++text) {
-    if (*text == '"' || *text == '\\') result += '\\';
-    result += static_cast<unsigned char>(*text) < ' ' ? ' ' : *text;
-  }
-  return result + "\"";
 }
 
 }  // namespace
@@ -157,12 +143,11 @@ extern "C" {
 // ---- built stream by stream ----
 SIM_API aclError aclmdlRIBuildBegin(aclmdlRI* model, uint32_t flag) {
   REQUIRE(model);
-  if (flag) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u; allowed: 0", __func__, flag);
+  RT_INVALID_IF(flag, "flag %u; allowed: 0", flag);
   return sim_built_begin(model);
 }
 SIM_API aclError aclmdlRIBindStream(aclmdlRI model, aclrtStream stream, uint32_t flag) {
-  if (flag != kHead && flag != kDefault)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; allowed: 0, 0x7fffffff", __func__, flag);
+  RT_INVALID_IF(flag != kHead && flag != kDefault, "flag 0x%x; allowed: 0, 0x7fffffff", flag);
   return sim_built_bind(model, stream, flag == kHead);
 }
 SIM_API aclError aclmdlRIUnbindStream(aclmdlRI model, aclrtStream stream) { return sim_built_unbind(model, stream); }
@@ -174,24 +159,18 @@ SIM_API aclError aclmdlRIEndTask(aclmdlRI model, aclrtStream stream) {
 SIM_API aclError aclmdlRIBuildEnd(aclmdlRI model, void*) { return sim_built_end(model); }
 
 SIM_API aclError aclrtActiveStream(aclrtStream active, aclrtStream stream) {
-  REQUIRE(active);
-  REQUIRE(stream);
-  int32_t id = 0;
-  if (int code = sim_stream_id(active, &id)) return code;
+  REQUIRE(active, stream);
+  if (int code = check_stream(active)) return code;
   const sim_place place{active, nullptr};
   return sim_built_flow(stream, __func__, &place, 1, 0, nullptr, nullptr, nullptr);
 }
 SIM_API aclError aclrtSwitchStream(void* left, aclrtCondition condition, void* right, aclrtCompareDataType type,
                                    aclrtStream yes, aclrtStream no, aclrtStream stream) {
-  REQUIRE(left);
-  REQUIRE(right);
-  REQUIRE(yes);
-  REQUIRE(stream);
-  if (no) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: falseStream has to be null", __func__);
-  if (condition < ACL_RT_EQUAL || condition > ACL_RT_LESS_OR_EQUAL || type < ACL_RT_SWITCH_INT32 ||
-      type > ACL_RT_SWITCH_INT64)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: condition %d, data type %d; allowed: 0 to 5, 0 to 1", __func__,
-                    int(condition), int(type));
+  REQUIRE(left, right, yes, stream);
+  RT_INVALID_IF(no, "falseStream has to be null");
+  RT_INVALID_IF(condition < ACL_RT_EQUAL || condition > ACL_RT_LESS_OR_EQUAL || type < ACL_RT_SWITCH_INT32 ||
+                    type > ACL_RT_SWITCH_INT64,
+                "condition %d, data type %d; allowed: 0 to 5, 0 to 1", int(condition), int(type));
   const sim_place place{yes, nullptr};
   return sim_built_flow(stream, __func__, &place, 1, 1, choose_stream,
                         new Switch{left, right, condition, type == ACL_RT_SWITCH_INT64}, drop<Switch>);
@@ -205,37 +184,33 @@ SIM_API aclError aclrtCreateLabel(aclrtLabel* label) {
 }
 SIM_API aclError aclrtDestroyLabel(aclrtLabel label) {
   if (Handles<Label>::all().take(label)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a label", __func__, label);
+  return RT_INVALID(__func__, "%p is not a label", label);
 }
 SIM_API aclError aclrtSetLabel(aclrtLabel label, aclrtStream stream) {
-  if (!Handles<Label>::all().find(label))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a label", __func__, label);
+  RT_INVALID_IF(!Handles<Label>::all().find(label), "%p is not a label", label);
   return sim_built_label(label, stream);
 }
 SIM_API aclError aclrtCreateLabelList(aclrtLabel* labels, size_t count, aclrtLabelList* list) {
-  REQUIRE(labels);
-  REQUIRE(list);
-  if (!count || count > kMostLabels)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu labels; allowed: 1 to %zu", __func__, count, kMostLabels);
+  REQUIRE(labels, list);
+  RT_INVALID_IF(!count || count > kMostLabels, "%zu labels; allowed: 1 to %zu", count, kMostLabels);
   auto made = std::make_shared<Labels>();
   for (size_t i = 0; i < count; ++i) {
     made->labels.push_back(Handles<Label>::all().find(labels[i]));
-    if (!made->labels.back()) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a label", __func__, labels[i]);
+    RT_INVALID_IF(!made->labels.back(), "%p is not a label", labels[i]);
   }
   *list = Handles<Labels>::all().add(std::move(made));
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtDestroyLabelList(aclrtLabelList list) {
   if (Handles<Labels>::all().take(list)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a list of labels", __func__, list);
+  return RT_INVALID(__func__, "%p is not a list of labels", list);
 }
 SIM_API aclError aclrtSwitchLabelByIndex(void* index, uint32_t count, aclrtLabelList list, aclrtStream stream) {
   REQUIRE(index);
   const auto labels = Handles<Labels>::all().find(list);
-  if (!labels) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a list of labels", __func__, list);
-  if (!count || count > labels->labels.size())
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: maxValue %u; allowed: 1 to %zu", __func__, count,
-                    labels->labels.size());
+  RT_INVALID_IF(!labels, "%p is not a list of labels", list);
+  RT_INVALID_IF(!count || count > labels->labels.size(), "maxValue %u; allowed: 1 to %zu", count,
+                labels->labels.size());
   std::vector<sim_place> places;
   for (size_t i = 0; i < count; ++i) places.push_back({nullptr, labels->labels[i].get()});
   return sim_built_flow(stream, __func__, places.data(), count, 1, choose_label, new Jump{index, count}, drop<Jump>);
@@ -246,8 +221,7 @@ SIM_API aclError aclmdlRICondHandleCreate(aclmdlRI model, uint32_t initial, aclm
                                           aclmdlRICondHandle* handle) {
   REQUIRE(handle);
   if (!is_model(model)) return no_model(__func__, model);
-  if (int(flag) & ~int(ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %d; allowed: 0, 1", __func__, int(flag));
+  RT_INVALID_IF(int(flag) & ~int(ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT), "flag %d; allowed: 0, 1", int(flag));
   auto made = std::make_shared<Condition>();
   made->model = model, made->initial = initial;
   if (int code = sim_malloc(sizeof(uint64_t), &made->variable)) return code;
@@ -265,24 +239,20 @@ SIM_API aclError aclmdlRICondHandleCreate(aclmdlRI model, uint32_t initial, aclm
 SIM_API aclError aclmdlRICondHandleGetCondPtr(aclmdlRICondHandle handle, uint64_t** pointer) {
   REQUIRE(pointer);
   const auto condition = Handles<Condition>::all().find(handle);
-  if (!condition) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a condition", __func__, handle);
+  RT_INVALID_IF(!condition, "%p is not a condition", handle);
   *pointer = static_cast<uint64_t*>(condition->variable);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams what, aclrtStream stream, uint32_t flags) {
   const auto condition = Handles<Condition>::all().find(what.handle);
-  if (!condition) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a condition", __func__, what.handle);
-  if (flags || !what.modelRIArray)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", __func__,
-                    flags ? "flags has to be 0" : "modelRIArray is null");
+  RT_INVALID_IF(!condition, "%p is not a condition", what.handle);
+  RT_INVALID_IF(flags || !what.modelRIArray, "%s", flags ? "flags has to be 0" : "modelRIArray is null");
   const bool known = what.type >= ACL_MODEL_RI_COND_TYPE_IF && what.type <= ACL_MODEL_RI_COND_TYPE_SWITCH;
   const uint32_t most = what.type == ACL_MODEL_RI_COND_TYPE_IF      ? 2
                         : what.type == ACL_MODEL_RI_COND_TYPE_WHILE ? 1
                                                                     : ~0u;
-  if (!known || !what.size || what.size > most)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: type %d with %u models; allowed: IF (0) 1 or 2, WHILE (1) 1, SWITCH (2)", __func__,
-                    int(what.type), what.size);
+  RT_INVALID_IF(!known || !what.size || what.size > most,
+                "type %d with %u models; allowed: IF (0) 1 or 2, WHILE (1) 1, SWITCH (2)", int(what.type), what.size);
   int active = 0;
   void* capturing = nullptr;
   if (int code = sim_capture_info(stream, &active, &capturing)) return code;
@@ -301,17 +271,11 @@ SIM_API aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI mode
 // ---- their tasks ----
 SIM_API aclError aclmdlRIGetStreams(aclmdlRI model, aclrtStream* streams, uint32_t* count) {
   REQUIRE(count);
-  size_t number = *count;
-  if (int code = sim_model_streams(model, streams, &number)) return code;
-  *count = uint32_t(number);
-  return ACL_SUCCESS;
+  return sim_model_streams(model, streams, count);
 }
 SIM_API aclError aclmdlRIGetTasksByStream(aclrtStream stream, void** tasks, uint32_t* count) {
   REQUIRE(count);
-  size_t number = *count;
-  if (int code = sim_stream_tasks(stream, tasks, &number)) return code;
-  *count = uint32_t(number);
-  return ACL_SUCCESS;
+  return sim_stream_tasks(stream, tasks, count);
 }
 SIM_API aclError aclmdlRITaskGetType(void* task, sim_model_task_type* type) {
   REQUIRE(type);
@@ -340,8 +304,7 @@ SIM_API aclError aclmdlRIGetName(aclmdlRI model, uint32_t room, char* name) {
   std::lock_guard lock(names_mutex);
   const auto found = named_models.find(model);
   const std::string text = found == named_models.end() ? "" : found->second.name;
-  if (text.size() >= room)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: maxLen %u; the name needs %zu", __func__, room, text.size() + 1);
+  RT_INVALID_IF(text.size() >= room, "maxLen %u; the name needs %zu", room, text.size() + 1);
   memcpy(name, text.c_str(), text.size() + 1);
   return ACL_SUCCESS;
 }
@@ -359,7 +322,7 @@ SIM_API aclError aclmdlRIDestroyUnregisterCallback(aclmdlRI model, aclrtCallback
   if (found != named_models.end() &&
       std::erase_if(found->second.destroyed, [&](auto& one) { return one.first == callback; }))
     return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the callback is not registered for this model", __func__);
+  return RT_INVALID(__func__, "the callback is not registered for this model");
 }
 SIM_API aclError aclmdlRIDestroy(aclmdlRI model) {
   if (int code = sim_model_destroy(model)) return code;
@@ -389,8 +352,7 @@ SIM_API aclError aclmdlRIDebugPrint(aclmdlRI model) {
 // For chrome://tracing: a line for each stream, tasks in the order of the launches.
 SIM_API aclError aclmdlRIDebugJsonPrint(aclmdlRI model, const char* path, uint32_t flags) {
   REQUIRE(path);
-  if (flags > ACL_MDLRI_DEBUG_JSON_PRINT_VERBOSE)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags %u; allowed: 0, 1", __func__, flags);
+  RT_INVALID_IF(flags > ACL_MDLRI_DEBUG_JSON_PRINT_VERBOSE, "flags %u; allowed: 0, 1", flags);
   size_t tasks = 0;
   uint32_t id = 0;
   if (int code = sim_model_size(model, &tasks)) return code;
@@ -408,7 +370,7 @@ SIM_API aclError aclmdlRIDebugJsonPrint(aclmdlRI model, const char* path, uint32
   file << "\n]\n";
   file.close();
   if (file) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: cannot write %s", __func__, path);
+  return RT_INVALID(__func__, "cannot write %s", path);
 }
 
 }  // extern "C"

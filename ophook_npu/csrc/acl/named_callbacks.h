@@ -3,8 +3,6 @@
 
 #include <map>
 #include <mutex>
-#include <string>
-#include <utility>
 
 #include "acl/tasks.h"
 
@@ -19,10 +17,10 @@ class NamedCallbacks {
     std::lock_guard lock(mutex_);
     if (!function) {
       if (all_.erase(name)) return ACL_SUCCESS;
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: nothing is registered as %s", caller, name);
+      return RT_INVALID(caller, "nothing is registered as %s", name);
     }
     if (all_.emplace(name, std::pair{function, argument}).second) return ACL_SUCCESS;
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s is registered already", caller, name);
+    return RT_INVALID(caller, "%s is registered already", name);
   }
 
   template <typename... Given>

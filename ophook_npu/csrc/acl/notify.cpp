@@ -7,15 +7,12 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
 
-#include "acl/acl.h"
 #include "acl/shared.h"
 #include "acl/tasks.h"
 #include "core/failure_api.h"
-#include "core/sim.h"
+#include "core/handles.h"
 
 namespace sim::acl::notifies {
 namespace {
@@ -32,23 +29,26 @@ struct Notify {
 };
 using Shared = std::shared_ptr<Notify>;
 
-std::mutex table_mutex;
-std::unordered_map<void*, Shared> table;
+using Notifies = Handles<Notify>;
+std::mutex made_mutex;
 std::unordered_map<int, int> notifies_made;  // by device
-uint32_t next_id = 0;
+std::atomic<uint32_t> next_id{0};
 
 // Ascend 950: 65535; Atlas A2 and A3: 8192.
-int most() {
-  const sim_soc* soc = sim_current_soc();
-  return soc && std::string_view(soc->name).starts_with("Ascend950") ? 65535 : 8192;
-}
+int most() { return on("Ascend950") ? 65535 : 8192; }
 
 int find(const char* caller, aclrtNotify handle, Shared* out) {
-  std::lock_guard lock(table_mutex);
-  const auto found = table.find(handle);
-  if (found == table.end()) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a notify", caller, handle);
-  *out = found->second;
-  return ACL_SUCCESS;
+  *out = Notifies::all().find(handle);
+  return *out ? int(ACL_SUCCESS) : RT_INVALID(caller, "%p is not a notify", handle);
+}
+
+aclrtNotify made(int device, std::shared_ptr<acl::Shared> imported) {
+  auto notify = std::make_shared<Notify>();
+  notify->id = next_id++;
+  notify->device = device;
+  notify->imported = imported != nullptr;
+  notify->shared = std::move(imported);
+  return Notifies::all().add(std::move(notify));
 }
 
 constexpr auto kLook = std::chrono::milliseconds(2);
@@ -59,8 +59,7 @@ struct Wait {
   uint32_t seconds;
 };
 
-int run_record(void* argument) {
-  const Shared& notify = *static_cast<Shared*>(argument);
+int run_record(const Shared& notify) {
   {
     std::lock_guard lock(notify->mutex);
     notify->set() = 1;
@@ -69,8 +68,8 @@ int run_record(void* argument) {
   return ACL_SUCCESS;
 }
 
-int run_wait(void* argument) {
-  const auto& [notify, seconds] = *static_cast<Wait*>(argument);
+int run_wait(const Wait& wait) {
+  const auto& [notify, seconds] = wait;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   std::unique_lock lock(notify->mutex);
   uint32_t one = 1;
@@ -90,64 +89,52 @@ int run_wait(void* argument) {
 extern "C" {
 
 SIM_API aclError aclrtCreateNotify(aclrtNotify* out, uint64_t flag) {
-  constexpr const char* kCaller = "aclrtCreateNotify";
-  if (!out) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: notify is null", kCaller);
-  if (flag > 1)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: flag %llu; allowed: ACL_NOTIFY_DEFAULT (0), ACL_NOTIFY_DEVICE_USE_ONLY (1)", kCaller,
-                    (unsigned long long)flag);
+  RT_INVALID_IF(!out, "notify is null");
+  RT_INVALID_IF(flag > 1, "flag %llu; allowed: ACL_NOTIFY_DEFAULT (0), ACL_NOTIFY_DEVICE_USE_ONLY (1)",
+                (unsigned long long)flag);
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
-  std::lock_guard lock(table_mutex);
+  std::lock_guard lock(made_mutex);
   if (notifies_made[device] >= most())
-    return sim_fail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "%s: device %d has %d notifies; it can have no more", kCaller,
+    return sim_fail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "%s: device %d has %d notifies; it can have no more", __func__,
                     device, most());
   ++notifies_made[device];
-  auto notify = std::make_shared<Notify>();
-  notify->id = next_id++;
-  notify->device = device;
-  *out = notify.get();
-  table.emplace(notify.get(), std::move(notify));
+  *out = made(device, nullptr);
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtDestroyNotify(aclrtNotify handle) {
-  Shared notify;
-  if (int code = find("aclrtDestroyNotify", handle, &notify)) return code;
-  std::lock_guard lock(table_mutex);
-  if (table.erase(handle) && !notify->imported) --notifies_made[notify->device];
+  const Shared notify = Notifies::all().take(handle);
+  RT_INVALID_IF(!notify, "%p is not a notify", handle);
+  std::lock_guard lock(made_mutex);
+  if (!notify->imported) --notifies_made[notify->device];
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtRecordNotify(aclrtNotify handle, aclrtStream stream) {
-  Shared notify;
-  if (int code = find("aclrtRecordNotify", handle, &notify)) return code;
+  FIND(Notify, notify, find, __func__, handle);
   sim_order_value(stream, handle, false);
-  return launch(stream, "aclrtRecordNotify", notify, run_record);
+  return launch<run_record>(stream, "aclrtRecordNotify", notify);
 }
 
 SIM_API aclError aclrtWaitAndResetNotify(aclrtNotify handle, aclrtStream stream, uint32_t seconds) {
-  Shared notify;
-  if (int code = find("aclrtWaitAndResetNotify", handle, &notify)) return code;
+  FIND(Notify, notify, find, __func__, handle);
   sim_order_value(stream, handle, true);
-  return launch(stream, "aclrtWaitAndResetNotify", Wait{notify, seconds}, run_wait);
+  return launch<run_wait>(stream, "aclrtWaitAndResetNotify", Wait{notify, seconds});
 }
 
 SIM_API aclError aclrtGetNotifyId(aclrtNotify handle, uint32_t* id) {
-  Shared notify;
-  if (!id) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetNotifyId: notifyId is null");
-  if (int code = find("aclrtGetNotifyId", handle, &notify)) return code;
+  RT_INVALID_IF(!id, "notifyId is null");
+  FIND(Notify, notify, find, __func__, handle);
   *id = notify->id;
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtNotifyBatchReset(aclrtNotify* handles, size_t count) {
   constexpr const char* kCaller = "aclrtNotifyBatchReset";
-  if (!handles || !count)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", kCaller, handles ? "num is 0" : "notifies is null");
+  if (!handles || !count) return RT_INVALID(kCaller, "%s", handles ? "num is 0" : "notifies is null");
   for (size_t i = 0; i < count; ++i) {
-    Shared notify;
-    if (int code = find(kCaller, handles[i], &notify)) return code;
+    FIND(Notify, notify, find, kCaller, handles[i]);
     std::lock_guard lock(notify->mutex);
     notify->set() = 0;
   }
@@ -156,13 +143,10 @@ SIM_API aclError aclrtNotifyBatchReset(aclrtNotify* handles, size_t count) {
 
 // ---- between processes ----
 SIM_API aclError aclrtNotifyGetExportKey(aclrtNotify handle, char* key, size_t length, uint64_t flags) {
-  Shared notify;
   REQUIRE(key);
-  if (length < kKey)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: len is %zu; allowed: 65 or more", __func__, length);
-  if (flags & ~uint64_t{2})
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 2", __func__, (unsigned long long)flags);
-  if (int code = find(__func__, handle, &notify)) return code;
+  RT_INVALID_IF(length < kKey, "len is %zu; allowed: 65 or more", length);
+  RT_INVALID_IF(flags & ~uint64_t{2}, "flags 0x%llx; allowed: 0, 2", (unsigned long long)flags);
+  FIND(Notify, notify, find, __func__, handle);
   std::lock_guard lock(notify->mutex);
   if (!notify->shared) {
     auto made = sim::acl::Shared::make(__func__, sim::acl::Kind::notify, flags != 0);
@@ -174,37 +158,26 @@ SIM_API aclError aclrtNotifyGetExportKey(aclrtNotify handle, char* key, size_t l
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtNotifySetImportPid(aclrtNotify handle, int32_t* processes, size_t count) {
-  Shared notify;
   REQUIRE(processes);
-  if (!count) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: num is 0", __func__);
-  if (int code = find(__func__, handle, &notify)) return code;
+  RT_INVALID_IF(!count, "num is 0");
+  FIND(Notify, notify, find, __func__, handle);
   std::lock_guard lock(notify->mutex);
-  if (!notify->shared || notify->imported)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has not exported the notify", __func__);
+  RT_INVALID_IF(!notify->shared || notify->imported, "this process has not exported the notify");
   return notify->shared->allow(__func__, processes, count);
 }
 SIM_API aclError aclrtNotifyImportByKey(aclrtNotify* out, const char* key, uint64_t flags) {
-  REQUIRE(out);
-  REQUIRE(key);
-  if (flags & ~uint64_t{2})
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 2", __func__, (unsigned long long)flags);
+  REQUIRE(out, key);
+  RT_INVALID_IF(flags & ~uint64_t{2}, "flags 0x%llx; allowed: 0, 2", (unsigned long long)flags);
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
   auto shared = sim::acl::Shared::open(__func__, key, sim::acl::Kind::notify);
   if (!shared) return ACL_ERROR_RT_PARAM_INVALID;
-  auto notify = std::make_shared<Notify>();
-  std::lock_guard lock(table_mutex);
-  notify->id = next_id++;
-  notify->device = device;
-  notify->shared = std::move(shared);
-  notify->imported = true;
-  *out = notify.get();
-  table.emplace(notify.get(), std::move(notify));
+  *out = made(device, std::move(shared));
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtDeviceGetBareTgid(int32_t* pid) {
-  if (!pid) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtDeviceGetBareTgid: pid is null");
+  RT_INVALID_IF(!pid, "pid is null");
   *pid = getpid();
   return ACL_SUCCESS;
 }

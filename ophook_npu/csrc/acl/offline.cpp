@@ -2,14 +2,13 @@
 // of api/acl/acl_model/model there, whose codes these are.
 #include "acl/offline.h"
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <mutex>
 
 #include "acl/tasks.h"
-#include "core/sim.h"
+#include "core/forever.h"
 
 namespace sim::acl::offline {
 namespace {
@@ -46,8 +45,7 @@ const Engine* engine() {
 
 std::mutex mutex;
 std::map<uint32_t, std::shared_ptr<Offline>>& loaded() {
-  static auto* instance = new std::map<uint32_t, std::shared_ptr<Offline>>;
-  return *instance;
+  return sim::forever<std::map<uint32_t, std::shared_ptr<Offline>>>();
 }
 
 struct Memory {
@@ -78,28 +76,25 @@ int load(const char* caller, std::shared_ptr<Offline> model, const Memory& memor
 }
 
 int load_file(const char* caller, const char* path, const Memory& memory, uint32_t* id) {
-  std::shared_ptr<Offline> model;
-  if (int code = read_model_file(caller, path, &model)) return code;
+  FIND(Offline, model, read_model_file, caller, path);
   return load(caller, std::move(model), memory, id);
 }
 
 int load_bytes(const char* caller, const void* bytes, size_t size, const Memory& memory, uint32_t* id) {
-  std::shared_ptr<Offline> model;
-  if (int code = read_model(caller, bytes, size, &model)) return code;
+  FIND(Offline, model, read_model, caller, bytes, size);
   return load(caller, std::move(model), memory, id);
 }
 
 // `waits`: the memory of outputs that have none is taken here.
 int execute(const char* caller, uint32_t id, const aclmdlDataset* input, aclmdlDataset* output, aclrtStream stream,
             bool waits) {
-  std::shared_ptr<Offline> model;
   if (!input || !output) return missing(caller, input ? "output" : "input", ACL_ERROR_INVALID_PARAM);
-  if (int code = find_model(caller, id, &model)) return code;
+  FIND(Offline, model, find_model, caller, id);
   const om_description& about = model->about();
   bool described = !about.is_static;
   const auto buffers = [&](const aclmdlDataset& of, std::vector<om_buffer>& out) {
     for (const aclmdlDataset::Blob& blob : of.blobs) {
-      if (!blob.buffer) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a data buffer is null", caller);
+      if (!blob.buffer) return ACL_INVALID(caller, "a data buffer is null");
       om_buffer made{blob.buffer->data, blob.buffer->size, -1, {}, 0};
       if (&of == input && blob.desc && blob.desc->dims.size() <= std::size(made.dims)) {
         described = true;
@@ -119,8 +114,8 @@ int execute(const char* caller, uint32_t id, const aclmdlDataset* input, aclmdlD
       for (int32_t dim = 0; port.range && in[i].rank == port.rank && dim < port.rank; ++dim)
         if (const int64_t least = port.range[2 * dim], most = port.range[2 * dim + 1];
             in[i].dims[dim] < least || (most >= 0 && in[i].dims[dim] > most))
-          return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: dimension %d of input %zu is %lld; allowed: %lld to %lld",
-                          caller, dim, i, (long long)in[i].dims[dim], (long long)least, (long long)most);
+          return ACL_INVALID(caller, "dimension %d of input %zu is %lld; allowed: %lld to %lld", dim, i,
+                             (long long)in[i].dims[dim], (long long)least, (long long)most);
     }
   if (!waits)
     for (size_t i = 0; i < out.size(); ++i)
@@ -145,13 +140,11 @@ int execute(const char* caller, uint32_t id, const aclmdlDataset* input, aclmdlD
 // The buffer that a gear is written into, and the gear.
 int set_gear(const char* caller, uint32_t id, aclmdlDataset* dataset, size_t index, int kind,
              const std::vector<uint64_t>& given, const std::vector<uint64_t>& numbers) {
-  std::shared_ptr<Offline> model;
   if (!dataset) return missing(caller, "dataset", ACL_ERROR_INVALID_PARAM);
-  if (std::find(given.begin(), given.end(), 0) != given.end())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a size is 0", caller);
+  if (std::find(given.begin(), given.end(), 0) != given.end()) return ACL_INVALID(caller, "a size is 0");
   if (index >= dataset->blobs.size() || !dataset->blobs[index].buffer || !dataset->blobs[index].buffer->data)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the dataset has no memory for input %zu", caller, index);
-  if (int code = find_model(caller, id, &model)) return code;
+    return ACL_INVALID(caller, "the dataset has no memory for input %zu", index);
+  FIND(Offline, model, find_model, caller, id);
   const om_description& about = model->about();
   const std::optional<size_t> gear = about.gear_kind == kind ? model->gear_of(numbers) : std::nullopt;
   if (!gear) {
@@ -214,7 +207,7 @@ std::optional<size_t> Offline::gear_of(const std::vector<uint64_t>& numbers) con
 
 int read_model(const char* caller, const void* bytes, size_t size, std::shared_ptr<Offline>* out) {
   if (!bytes) return missing(caller, "model", ACL_ERROR_INVALID_PARAM);
-  if (!size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: modelSize is 0", caller);
+  if (!size) return ACL_INVALID(caller, "modelSize is 0");
   if (!engine())
     return sim_fail(ACL_ERROR_GE_EXEC_NOT_INIT, "%s: libge_runner.so and libopapi.so are not there", caller);
   char error[1024] = "";
@@ -249,9 +242,7 @@ namespace {
 template <typename Handle, typename Attr>
 int set_option(const char* caller, Handle* handle, Attr attr, const void* value, size_t size, size_t width) {
   if (!handle || !value) return missing(caller, handle ? "attrValue" : "handle", ACL_ERROR_INVALID_PARAM);
-  if (size != width)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: valueSize %zu for attribute %d; allowed: %zu", caller, size,
-                    int(attr), width);
+  if (size != width) return ACL_INVALID(caller, "valueSize %zu for attribute %d; allowed: %zu", size, int(attr), width);
   uint64_t number = 0;
   memcpy(&number, value, size);
   handle->values[attr] = number;
@@ -282,34 +273,27 @@ SIM_API aclError aclmdlLoadFromMemWithMem(const void* model, size_t size, uint32
   return load_bytes(__func__, model, size, {work, work_size, weights, weights_size}, id);
 }
 SIM_API aclError aclmdlUnload(uint32_t id) {
-  std::shared_ptr<Offline> model;
-  if (int code = find_model(__func__, id, &model)) return code;
+  FIND(Offline, model, find_model, __func__, id);
   std::lock_guard lock(mutex);
   loaded().erase(id);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlQuerySize(const char* path, size_t* work, size_t* weights) {
-  std::shared_ptr<Offline> model;
   if (!work || !weights) return missing(__func__, work ? "weightSize" : "workSize", ACL_ERROR_INVALID_PARAM);
-  if (int code = read_model_file(__func__, path, &model)) return code;
+  FIND(Offline, model, read_model_file, __func__, path);
   *work = model->about().work_size, *weights = model->about().weight_size;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlQuerySizeFromMem(const void* bytes, size_t size, size_t* work, size_t* weights) {
-  std::shared_ptr<Offline> model;
   if (!work || !weights) return missing(__func__, work ? "weightSize" : "workSize", ACL_ERROR_INVALID_PARAM);
-  if (int code = read_model(__func__, bytes, size, &model)) return code;
+  FIND(Offline, model, read_model, __func__, bytes, size);
   *work = model->about().work_size, *weights = model->about().weight_size;
   return ACL_SUCCESS;
 }
 
 // ---- loading by a configuration ----
 SIM_API aclmdlConfigHandle* aclmdlCreateConfigHandle() { return new aclmdlConfigHandle; }
-SIM_API aclError aclmdlDestroyConfigHandle(aclmdlConfigHandle* handle) {
-  if (!handle) return missing(__func__, "handle", ACL_ERROR_INVALID_PARAM);
-  delete handle;
-  return ACL_SUCCESS;
-}
+SIM_API aclError aclmdlDestroyConfigHandle(aclmdlConfigHandle* handle) { return destroyed(__func__, "handle", handle); }
 SIM_API aclError aclmdlSetConfigOpt(aclmdlConfigHandle* handle, aclmdlConfigAttr attr, const void* value, size_t size) {
   const bool narrow = attr == ACL_MDL_PRIORITY_INT32 || attr == ACL_MDL_WITHOUT_GRAPH_INT32;
   if (int code = set_option(__func__, handle, attr, value, size, narrow ? sizeof(int32_t) : sizeof(uint64_t)))
@@ -328,12 +312,12 @@ SIM_API aclError aclmdlLoadWithConfig(const aclmdlConfigHandle* handle, uint32_t
   const bool from_memory = type == ACL_MDL_LOAD_FROM_MEM || type == ACL_MDL_LOAD_FROM_MEM_WITH_MEM;
   if (type == ACL_MDL_LOAD_FROM_FILE_WITH_Q || type == ACL_MDL_LOAD_FROM_MEM_WITH_Q)
     return sim_unimplemented("aclmdlLoadWithConfig with queues");
-  if (!from_file && !from_memory)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: ACL_MDL_LOAD_TYPE_SIZET is %llu; allowed: 1 to 6", __func__,
-                    (unsigned long long)type);
-  if (from_file ? handle->path.empty() : !handle->address(ACL_MDL_MEM_ADDR_PTR) || !(*handle)[ACL_MDL_MEM_SIZET])
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: load type %llu needs %s", __func__, (unsigned long long)type,
-                    from_file ? "ACL_MDL_PATH_PTR" : "ACL_MDL_MEM_ADDR_PTR and ACL_MDL_MEM_SIZET");
+  ACL_INVALID_IF(!from_file && !from_memory, "ACL_MDL_LOAD_TYPE_SIZET is %llu; allowed: 1 to 6",
+                 (unsigned long long)type);
+  ACL_INVALID_IF(
+      from_file ? handle->path.empty() : !handle->address(ACL_MDL_MEM_ADDR_PTR) || !(*handle)[ACL_MDL_MEM_SIZET],
+      "load type %llu needs %s", (unsigned long long)type,
+      from_file ? "ACL_MDL_PATH_PTR" : "ACL_MDL_MEM_ADDR_PTR and ACL_MDL_MEM_SIZET");
   Memory memory;
   if (type == ACL_MDL_LOAD_FROM_FILE_WITH_MEM || type == ACL_MDL_LOAD_FROM_MEM_WITH_MEM)
     memory = {handle->address(ACL_MDL_WORKSPACE_ADDR_PTR), (*handle)[ACL_MDL_WORKSPACE_SIZET],
@@ -345,9 +329,7 @@ SIM_API aclError aclmdlLoadWithConfig(const aclmdlConfigHandle* handle, uint32_t
 // ---- running ----
 SIM_API aclmdlExecConfigHandle* aclmdlCreateExecConfigHandle() { return new aclmdlExecConfigHandle; }
 SIM_API aclError aclmdlDestroyExecConfigHandle(const aclmdlExecConfigHandle* handle) {
-  if (!handle) return missing(__func__, "handle", ACL_ERROR_INVALID_PARAM);
-  delete handle;
-  return ACL_SUCCESS;
+  return destroyed(__func__, "handle", handle);
 }
 SIM_API aclError aclmdlSetExecConfigOpt(aclmdlExecConfigHandle* handle, aclmdlExecConfigAttr attr, const void* value,
                                         size_t size) {
@@ -355,8 +337,7 @@ SIM_API aclError aclmdlSetExecConfigOpt(aclmdlExecConfigHandle* handle, aclmdlEx
   return set_option(__func__, handle, attr, value, size, narrow ? sizeof(int32_t) : sizeof(uint64_t));
 }
 SIM_API aclError aclmdlExecute(uint32_t id, const aclmdlDataset* input, aclmdlDataset* output) {
-  std::shared_ptr<Offline> model;
-  if (int code = find_model(__func__, id, &model)) return code;
+  FIND(Offline, model, find_model, __func__, id);
   if (int code = execute(__func__, id, input, output, model->stream, true)) return code;
   return sim_stream_synchronize(model->stream, -1);
 }
@@ -388,12 +369,10 @@ SIM_API aclError aclmdlSetDynamicHWSize(uint32_t id, aclmdlDataset* dataset, siz
 // All dimensions of all inputs, one after the other; those that are -1 in the model choose the gear.
 SIM_API aclError aclmdlSetInputDynamicDims(uint32_t id, aclmdlDataset* dataset, size_t index,
                                            const aclmdlIODims* dims) {
-  std::shared_ptr<Offline> model;
   if (!dataset || !dims) return missing(__func__, dataset ? "dims" : "dataset", ACL_ERROR_INVALID_PARAM);
-  if (!dims->dimCount || dims->dimCount > ACL_MAX_DIM_CNT)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: dimCount is %zu; allowed: 1 to %d", __func__, dims->dimCount,
-                    ACL_MAX_DIM_CNT);
-  if (int code = find_model(__func__, id, &model)) return code;
+  ACL_INVALID_IF(!dims->dimCount || dims->dimCount > ACL_MAX_DIM_CNT, "dimCount is %zu; allowed: 1 to %d",
+                 dims->dimCount, ACL_MAX_DIM_CNT);
+  FIND(Offline, model, find_model, __func__, id);
   const om_description& about = model->about();
   std::vector<uint64_t> chosen;
   size_t at = 0;

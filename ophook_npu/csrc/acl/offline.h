@@ -1,15 +1,12 @@
 // Offline models as libascendcl keeps them: what was read, what is loaded under a number, and the tensors of a run.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "acl/acl.h"
 #include "acl/operator_description.h"
+#include "core/handles.h"
 #include "ge/offline.h"
 
 namespace sim::acl::offline {

@@ -1,13 +1,9 @@
 // libascendcl: AIPP of offline models: what it is, and its parameters where a run says them. hicann/ge,
 // docs/zh/api/graph_engine_api/c/acl, and the checks of api/acl/acl_model/model/{acl_aipp,aipp_param_check}.cpp there.
-#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <memory>
 
 #include "acl/offline.h"
 #include "acl/tasks.h"
-#include "core/sim.h"
 #include "ge/aipp_parameters.h"
 
 struct aclmdlAIPP {
@@ -29,42 +25,31 @@ struct Number {
 int within(const char* caller, std::initializer_list<Number> numbers) {
   for (const Number& one : numbers)
     if (!(one.value >= one.least && one.value <= one.most))
-      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s is %g; allowed: %g to %g", caller, one.name, one.value,
-                      one.least, one.most);
+      return ACL_INVALID(caller, "%s is %g; allowed: %g to %g", one.name, one.value, one.least, one.most);
   return ACL_SUCCESS;
 }
 #define AIPP_NUMBER(name, least, most) \
   Number { #name, double(name), double(least), double(most) }
 
-int common_of(const char* caller, aclmdlAIPP* of, aipp::Common** out) {
+// What the numbers are set in, where they may be so.
+int common_of(const char* caller, aclmdlAIPP* of, std::initializer_list<Number> numbers, aipp::Common** out) {
   if (!of) return missing(caller, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
   *out = &of->common;
-  return ACL_SUCCESS;
+  return within(caller, numbers);
 }
-int image_of(const char* caller, aclmdlAIPP* of, uint64_t index, aipp::Image** out) {
+int image_of(const char* caller, aclmdlAIPP* of, uint64_t index, std::initializer_list<Number> numbers,
+             aipp::Image** out) {
   if (!of) return missing(caller, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
   if (index >= of->images.size())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchIndex is %llu; allowed: below %zu, the batch size", caller,
-                    (unsigned long long)index, of->images.size());
+    return ACL_INVALID(caller, "batchIndex is %llu; allowed: below %zu, the batch size", (unsigned long long)index,
+                       of->images.size());
   *out = &of->images[index];
-  return ACL_SUCCESS;
-}
-
-// To the nearest, ties to even; what is too small for a normal number keeps the bits that are left.
-uint16_t half(float value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double size = std::fabs(double(value));
-  if (size == 0) return sign;
-  int exponent = std::max(std::ilogb(size), -14);
-  long mantissa = std::lrint(std::ldexp(size, 10 - exponent));
-  if (mantissa == 2048) mantissa = 1024, ++exponent;
-  const bool normal = mantissa >= 1024;
-  return uint16_t(sign | (normal ? (exponent + 15) << 10 | (mantissa - 1024) : mantissa));
+  return within(caller, numbers);
 }
 
 int index_of(const char* caller, const Offline& model, size_t index) {
   if (index < model.about().input_count) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: input %zu of %zu", caller, index, model.about().input_count);
+  return ACL_INVALID(caller, "input %zu of %zu", index, model.about().input_count);
 }
 
 struct Size {
@@ -91,41 +76,38 @@ uint64_t bytes_of(const aclmdlAIPP& of) {
 }
 
 int check_image(const char* caller, const aipp::Common& common, const aipp::Image& image, size_t index) {
-  if (image.scales)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: image %zu is scaled, which no product supports", caller, index);
+  if (image.scales) return ACL_INVALID(caller, "image %zu is scaled, which no product supports", index);
   if (image.pads && result_of(common, image).width > kWidestPadded)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: image %zu has a width of %lld with its padding; allowed: %lld",
-                    caller, index, (long long)result_of(common, image).width, (long long)kWidestPadded);
+    return ACL_INVALID(caller, "image %zu has a width of %lld with its padding; allowed: %lld", index,
+                       (long long)result_of(common, image).width, (long long)kWidestPadded);
   if (!image.crops) return ACL_SUCCESS;
   if (image.left + image.width > common.width || image.top + image.height > common.height)
-    return sim_fail(ACL_ERROR_INVALID_PARAM,
-                    "%s: of image %zu, %d by %d at %d, %d are cut out of %d by %d (width by height)", caller, index,
-                    image.width, image.height, image.left, image.top, common.width, common.height);
+    return ACL_INVALID(caller, "of image %zu, %d by %d at %d, %d are cut out of %d by %d (width by height)", index,
+                       image.width, image.height, image.left, image.top, common.width, common.height);
   if (common.format == ACL_YUV420SP_U8 && (image.left % 2 || image.top % 2))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: image %zu is cut at %d, %d; of YUV420SP_U8 both have to be even",
-                    caller, index, image.left, image.top);
+    return ACL_INVALID(caller, "image %zu is cut at %d, %d; of YUV420SP_U8 both have to be even", index, image.left,
+                       image.top);
   return ACL_SUCCESS;
 }
 
 int check_parameters(const char* caller, const aclmdlAIPP& given) {
   const aipp::Common& common = given.common;
   if (common.format < ACL_YUV420SP_U8 || common.format > ACL_YUV400_U8)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the image format is %d%s; allowed: 1 to 4", caller, common.format,
-                    common.format ? "" : ", none was set (aclmdlSetAIPPInputFormat)");
+    return ACL_INVALID(caller, "the image format is %d%s; allowed: 1 to 4", common.format,
+                       common.format ? "" : ", none was set (aclmdlSetAIPPInputFormat)");
   if (common.format == ACL_YUV400_U8 && common.converts)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: YUV400_U8 has no colors to convert", caller);
+    return ACL_INVALID(caller, "YUV400_U8 has no colors to convert");
   if (!common.width || !common.height)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the images' size was not set (aclmdlSetAIPPSrcImageSize)", caller);
+    return ACL_INVALID(caller, "the images' size was not set (aclmdlSetAIPPSrcImageSize)");
   if (common.format == ACL_YUV420SP_U8 && (common.width % 2 || common.height % 2))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: images of %d by %d; of YUV420SP_U8 both have to be even", caller,
-                    common.width, common.height);
+    return ACL_INVALID(caller, "images of %d by %d; of YUV420SP_U8 both have to be even", common.width, common.height);
   const Size first = result_of(common, given.images[0]);
   for (size_t i = 0; i < given.images.size(); ++i) {
     if (int code = check_image(caller, common, given.images[i], i)) return code;
     const Size one = result_of(common, given.images[i]);
     if (one.width != first.width || one.height != first.height)
-      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: image %zu becomes %lld by %lld, the first one %lld by %lld", caller,
-                      i, (long long)one.width, (long long)one.height, (long long)first.width, (long long)first.height);
+      return ACL_INVALID(caller, "image %zu becomes %lld by %lld, the first one %lld by %lld", i, (long long)one.width,
+                         (long long)one.height, (long long)first.width, (long long)first.height);
   }
   return ACL_SUCCESS;
 }
@@ -134,8 +116,8 @@ int check_parameters(const char* caller, const aclmdlAIPP& given) {
 int check_result(const char* caller, const Offline& model, size_t image, const aclmdlAIPP& given) {
   const om_tensor& port = model.about().inputs[image];
   if (bytes_of(given) > port.size)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the images have %llu bytes; allowed: max_src_image_size, %llu",
-                    caller, (unsigned long long)bytes_of(given), (unsigned long long)port.size);
+    return ACL_INVALID(caller, "the images have %llu bytes; allowed: max_src_image_size, %llu",
+                       (unsigned long long)bytes_of(given), (unsigned long long)port.size);
   const auto info = std::make_unique<aclAippInfo>();
   model.aipp(image, info.get());
   const aclmdlIODims& dims = info->outDims[std::min(model.largest_gear(), info->shapeCount - 1)].srcDims;
@@ -144,25 +126,22 @@ int check_result(const char* caller, const Offline& model, size_t image, const a
   if (int64_t(given.images.size()) == dims.dims[0] && made.height == dims.dims[height] &&
       made.width == dims.dims[height + 1])
     return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %zu images become %lld by %lld, the network reads %lld of %lld by %lld",
-                  caller, given.images.size(), (long long)made.height, (long long)made.width, (long long)dims.dims[0],
-                  (long long)dims.dims[height], (long long)dims.dims[height + 1]);
+  return ACL_INVALID(caller, "%zu images become %lld by %lld, the network reads %lld of %lld by %lld",
+                     given.images.size(), (long long)made.height, (long long)made.width, (long long)dims.dims[0],
+                     (long long)dims.dims[height], (long long)dims.dims[height + 1]);
 }
 
 int set_input(const char* caller, uint32_t id, aclmdlDataset* dataset, size_t index, const aclmdlAIPP* given) {
-  std::shared_ptr<Offline> model;
   if (!dataset || !given) return missing(caller, dataset ? "aippParmsSet" : "dataset", ACL_ERROR_INVALID_PARAM);
-  if (int code = find_model(caller, id, &model)) return code;
+  FIND(Offline, model, find_model, caller, id);
   if (int code = index_of(caller, *model, index)) return code;
   const om_tensor& port = model->about().inputs[index];
   if (port.aipp != om_aipp_parameters)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: input %zu, %s, has no parameters of dynamic AIPP", caller, index,
-                    port.name);
+    return ACL_INVALID(caller, "input %zu, %s, has no parameters of dynamic AIPP", index, port.name);
   if (int code = check_result(caller, *model, port.aipp_with, *given)) return code;
   if (int code = check_parameters(caller, *given)) return code;
   const aclDataBuffer* const buffer = index < dataset->blobs.size() ? dataset->blobs[index].buffer : nullptr;
-  if (!buffer || !buffer->data)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the dataset has no memory for input %zu", caller, index);
+  if (!buffer || !buffer->data) return ACL_INVALID(caller, "the dataset has no memory for input %zu", index);
   const size_t images = given->images.size() * sizeof(aipp::Image);
   if (buffer->size < sizeof given->common + images)
     return sim_fail(ACL_ERROR_GE_DYNAMIC_INPUT_LENGTH_INVALID, "%s: input %zu has %zu bytes; %zu are written", caller,
@@ -180,9 +159,8 @@ extern "C" {
 
 // ---- what a model has ----
 SIM_API aclError aclmdlGetAippType(uint32_t id, size_t index, aclmdlInputAippType* type, size_t* attached) {
-  std::shared_ptr<Offline> model;
   if (!type || !attached) return missing(__func__, type ? "dynamicAttachedDataIndex" : "type", ACL_ERROR_INVALID_PARAM);
-  if (int code = find_model(__func__, id, &model)) return code;
+  FIND(Offline, model, find_model, __func__, id);
   if (int code = index_of(__func__, *model, index)) return code;
   const om_tensor& port = model->about().inputs[index];
   static_assert(int(om_static_aipp) == ACL_DATA_WITH_STATIC_AIPP && int(om_aipp_parameters) == ACL_DYNAMIC_AIPP_NODE);
@@ -191,9 +169,8 @@ SIM_API aclError aclmdlGetAippType(uint32_t id, size_t index, aclmdlInputAippTyp
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlGetFirstAippInfo(uint32_t id, size_t index, aclAippInfo* info) {
-  std::shared_ptr<Offline> model;
   if (!info) return missing(__func__, "aippInfo", ACL_ERROR_INVALID_PARAM);
-  if (int code = find_model(__func__, id, &model)) return code;
+  FIND(Offline, model, find_model, __func__, id);
   if (int code = index_of(__func__, *model, index)) return code;
   const int32_t type = model->about().inputs[index].aipp;
   if (type != om_static_aipp && type != om_dynamic_aipp)
@@ -205,8 +182,7 @@ SIM_API aclError aclmdlGetFirstAippInfo(uint32_t id, size_t index, aclAippInfo* 
 // ---- parameters ----
 SIM_API aclmdlAIPP* aclmdlCreateAIPP(uint64_t batch) {
   if (!batch || batch > INT8_MAX) {
-    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchSize is %llu; allowed: 1 to %d", __func__, (unsigned long long)batch,
-             INT8_MAX);
+    ACL_INVALID(__func__, "batchSize is %llu; allowed: 1 to %d", (unsigned long long)batch, INT8_MAX);
     return nullptr;
   }
   auto* made = new aclmdlAIPP;
@@ -215,22 +191,17 @@ SIM_API aclmdlAIPP* aclmdlCreateAIPP(uint64_t batch) {
   for (aipp::Image& image : made->images) std::fill(std::begin(image.factor), std::end(image.factor), kHalfOne);
   return made;
 }
-SIM_API aclError aclmdlDestroyAIPP(const aclmdlAIPP* of) {
-  if (!of) return missing(__func__, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
-  delete of;
-  return ACL_SUCCESS;
-}
+SIM_API aclError aclmdlDestroyAIPP(const aclmdlAIPP* of) { return destroyed(__func__, "aippParmsSet", of); }
 SIM_API aclError aclmdlGetAippDataSize(uint64_t batch, size_t* size) {
   if (!size) return missing(__func__, "size", ACL_ERROR_INVALID_PARAM);
-  if (!batch || batch > (SIZE_MAX - sizeof(aipp::Common)) / sizeof(aipp::Image))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchSize is %llu", __func__, (unsigned long long)batch);
+  ACL_INVALID_IF(!batch || batch > (SIZE_MAX - sizeof(aipp::Common)) / sizeof(aipp::Image), "batchSize is %llu",
+                 (unsigned long long)batch);
   *size = sizeof(aipp::Common) + batch * sizeof(aipp::Image);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPInputFormat(aclmdlAIPP* of, aclAippInputFormat format) {
   aipp::Common* common;
-  if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(format, ACL_YUV420SP_U8, ACL_RAW24)})) return code;
+  if (int code = common_of(__func__, of, {AIPP_NUMBER(format, ACL_YUV420SP_U8, ACL_RAW24)}, &common)) return code;
   common->format = uint8_t(format);  // which of them there are is said when the parameters are used
   return ACL_SUCCESS;
 }
@@ -239,8 +210,7 @@ SIM_API aclError aclmdlSetAIPPCscParams(aclmdlAIPP* of, int8_t on, int16_t r0c0,
                                         int16_t r2c2, uint8_t out0, uint8_t out1, uint8_t out2, uint8_t in0,
                                         uint8_t in1, uint8_t in2) {
   aipp::Common* common;
-  if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  if (int code = common_of(__func__, of, {AIPP_NUMBER(on, 0, 1)}, &common)) return code;
   common->converts = on;
   if (!on) return ACL_SUCCESS;
   const int16_t matrix[] = {r0c0, r0c1, r0c2, r1c0, r1c1, r1c2, r2c0, r2c1, r2c2};
@@ -254,30 +224,27 @@ SIM_API aclError aclmdlSetAIPPCscParams(aclmdlAIPP* of, int8_t on, int16_t r0c0,
 }
 SIM_API aclError aclmdlSetAIPPRbuvSwapSwitch(aclmdlAIPP* of, int8_t on) {
   aipp::Common* common;
-  if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  if (int code = common_of(__func__, of, {AIPP_NUMBER(on, 0, 1)}, &common)) return code;
   common->swapped = on;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPAxSwapSwitch(aclmdlAIPP* of, int8_t on) {
   aipp::Common* common;
-  if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  if (int code = common_of(__func__, of, {AIPP_NUMBER(on, 0, 1)}, &common)) return code;
   common->alpha_first = on;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPSrcImageSize(aclmdlAIPP* of, int32_t width, int32_t height) {
   aipp::Common* common;
-  if (int code = common_of(__func__, of, &common)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(width, 2, 4096), AIPP_NUMBER(height, 1, 4096)})) return code;
+  if (int code = common_of(__func__, of, {AIPP_NUMBER(width, 2, 4096), AIPP_NUMBER(height, 1, 4096)}, &common))
+    return code;
   common->width = width, common->height = height;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPScfParams(aclmdlAIPP* of, int8_t on, int32_t in_width, int32_t in_height,
                                         int32_t out_width, int32_t out_height, uint64_t index) {
   aipp::Image* image;
-  if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  if (int code = image_of(__func__, of, index, {AIPP_NUMBER(on, 0, 1)}, &image)) return code;
   image->scales = on;
   if (!on) return ACL_SUCCESS;
   if (int code = within(__func__, {AIPP_NUMBER(in_width, 16, 4096), AIPP_NUMBER(in_height, 16, 4096),
@@ -290,8 +257,7 @@ SIM_API aclError aclmdlSetAIPPScfParams(aclmdlAIPP* of, int8_t on, int32_t in_wi
 SIM_API aclError aclmdlSetAIPPCropParams(aclmdlAIPP* of, int8_t on, int32_t left, int32_t top, int32_t width,
                                          int32_t height, uint64_t index) {
   aipp::Image* image;
-  if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  if (int code = image_of(__func__, of, index, {AIPP_NUMBER(on, 0, 1)}, &image)) return code;
   image->crops = on;
   if (!on) return ACL_SUCCESS;
   if (int code = within(__func__, {AIPP_NUMBER(left, 0, 4095), AIPP_NUMBER(top, 0, 4095), AIPP_NUMBER(width, 1, 4096),
@@ -303,8 +269,7 @@ SIM_API aclError aclmdlSetAIPPCropParams(aclmdlAIPP* of, int8_t on, int32_t left
 SIM_API aclError aclmdlSetAIPPPaddingParams(aclmdlAIPP* of, int8_t on, int32_t top, int32_t bottom, int32_t left,
                                             int32_t right, uint64_t index) {
   aipp::Image* image;
-  if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(on, 0, 1)})) return code;
+  if (int code = image_of(__func__, of, index, {AIPP_NUMBER(on, 0, 1)}, &image)) return code;
   image->pads = on;
   if (!on) return ACL_SUCCESS;
   if (int code = within(__func__, {AIPP_NUMBER(top, 0, 32), AIPP_NUMBER(bottom, 0, 32), AIPP_NUMBER(left, 0, 32),
@@ -316,9 +281,10 @@ SIM_API aclError aclmdlSetAIPPPaddingParams(aclmdlAIPP* of, int8_t on, int32_t t
 SIM_API aclError aclmdlSetAIPPDtcPixelMean(aclmdlAIPP* of, int16_t mean0, int16_t mean1, int16_t mean2, int16_t mean3,
                                            uint64_t index) {
   aipp::Image* image;
-  if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(mean0, 0, 255), AIPP_NUMBER(mean1, 0, 255), AIPP_NUMBER(mean2, 0, 255),
-                                   AIPP_NUMBER(mean3, 0, 255)}))
+  if (int code = image_of(__func__, of, index,
+                          {AIPP_NUMBER(mean0, 0, 255), AIPP_NUMBER(mean1, 0, 255), AIPP_NUMBER(mean2, 0, 255),
+                           AIPP_NUMBER(mean3, 0, 255)},
+                          &image))
     return code;
   const int16_t means[] = {mean0, mean1, mean2, mean3};
   std::copy(std::begin(means), std::end(means), image->mean);
@@ -327,23 +293,25 @@ SIM_API aclError aclmdlSetAIPPDtcPixelMean(aclmdlAIPP* of, int16_t mean0, int16_
 SIM_API aclError aclmdlSetAIPPDtcPixelMin(aclmdlAIPP* of, float min0, float min1, float min2, float min3,
                                           uint64_t index) {
   aipp::Image* image;
-  if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(min0, 0, 255), AIPP_NUMBER(min1, 0, 255), AIPP_NUMBER(min2, 0, 255),
-                                   AIPP_NUMBER(min3, 0, 255)}))
+  if (int code = image_of(
+          __func__, of, index,
+          {AIPP_NUMBER(min0, 0, 255), AIPP_NUMBER(min1, 0, 255), AIPP_NUMBER(min2, 0, 255), AIPP_NUMBER(min3, 0, 255)},
+          &image))
     return code;
   const float least[] = {min0, min1, min2, min3};
-  std::transform(std::begin(least), std::end(least), image->least, half);
+  std::transform(std::begin(least), std::end(least), image->least, aclFloatToFloat16);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPPixelVarReci(aclmdlAIPP* of, float factor0, float factor1, float factor2, float factor3,
                                            uint64_t index) {
   aipp::Image* image;
-  if (int code = image_of(__func__, of, index, &image)) return code;
-  if (int code = within(__func__, {AIPP_NUMBER(factor0, -65504, 65504), AIPP_NUMBER(factor1, -65504, 65504),
-                                   AIPP_NUMBER(factor2, -65504, 65504), AIPP_NUMBER(factor3, -65504, 65504)}))
+  if (int code = image_of(__func__, of, index,
+                          {AIPP_NUMBER(factor0, -65504, 65504), AIPP_NUMBER(factor1, -65504, 65504),
+                           AIPP_NUMBER(factor2, -65504, 65504), AIPP_NUMBER(factor3, -65504, 65504)},
+                          &image))
     return code;
   const float factors[] = {factor0, factor1, factor2, factor3};
-  std::transform(std::begin(factors), std::end(factors), image->factor, half);
+  std::transform(std::begin(factors), std::end(factors), image->factor, aclFloatToFloat16);
   return ACL_SUCCESS;
 }
 
@@ -352,11 +320,9 @@ SIM_API aclError aclmdlSetInputAIPP(uint32_t id, aclmdlDataset* dataset, size_t 
   return set_input(__func__, id, dataset, index, given);
 }
 SIM_API aclError aclmdlSetAIPPByInputIndex(uint32_t id, aclmdlDataset* dataset, size_t index, const aclmdlAIPP* given) {
-  std::shared_ptr<Offline> model;
   if (!given) return missing(__func__, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
-  if (!dataset || index >= dataset->blobs.size())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the dataset has no input %zu", __func__, index);
-  if (int code = find_model(__func__, id, &model)) return code;
+  ACL_INVALID_IF(!dataset || index >= dataset->blobs.size(), "the dataset has no input %zu", index);
+  FIND(Offline, model, find_model, __func__, id);
   if (int code = index_of(__func__, *model, index)) return code;
   const om_tensor& port = model->about().inputs[index];
   if (port.aipp != om_dynamic_aipp)

@@ -1,11 +1,8 @@
 // libascendcl: what a program asks about offline models, and the datasets of their runs.
-#include <algorithm>
 #include <cstring>
-#include <iterator>
 
 #include "acl/offline.h"
 #include "acl/tasks.h"
-#include "core/sim.h"
 
 namespace sim::acl::offline {
 namespace {
@@ -28,8 +25,7 @@ Ports ports(const om_description& about, Side side) {
 // Null, with the reason, where there is none.
 const om_description* about_of(const char* caller, const aclmdlDesc* desc) {
   if (desc && desc->model) return &desc->model->about();
-  sim_fail(ACL_ERROR_INVALID_PARAM, "%s: modelDesc %s", caller,
-           desc ? "describes nothing yet (aclmdlGetDesc)" : "is null");
+  ACL_INVALID(caller, "modelDesc %s", desc ? "describes nothing yet (aclmdlGetDesc)" : "is null");
   return nullptr;
 }
 const om_description* about_of(const char* caller, const aclmdlDesc* desc, const char* what, const void* out) {
@@ -42,7 +38,7 @@ const om_tensor* port(const char* caller, const aclmdlDesc* desc, Side side, siz
   if (!about) return nullptr;
   const Ports all = ports(*about, side);
   if (index < all.count) return all.first + index;
-  sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s %zu of %zu", caller, name_of(side), index, all.count);
+  ACL_INVALID(caller, "%s %zu of %zu", name_of(side), index, all.count);
   return nullptr;
 }
 
@@ -78,8 +74,7 @@ int index_of(const char* caller, const aclmdlDesc* desc, Side side, const char* 
   const Ports all = ports(*about, side);
   const om_tensor* found =
       std::find_if(all.begin(), all.end(), [&](const om_tensor& one) { return !strcmp(one.name, name); });
-  if (found == all.end())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the model has no %s %s", caller, name_of(side), name);
+  if (found == all.end()) return ACL_INVALID(caller, "the model has no %s %s", name_of(side), name);
   *index = size_t(found - all.begin());
   return ACL_SUCCESS;
 }
@@ -96,27 +91,20 @@ extern "C" {
 
 // ---- descriptions ----
 SIM_API aclmdlDesc* aclmdlCreateDesc() { return new aclmdlDesc; }
-SIM_API aclError aclmdlDestroyDesc(aclmdlDesc* desc) {
-  if (!desc) return missing(__func__, "modelDesc", ACL_ERROR_INVALID_PARAM);
-  delete desc;
-  return ACL_SUCCESS;
-}
+SIM_API aclError aclmdlDestroyDesc(aclmdlDesc* desc) { return destroyed(__func__, "modelDesc", desc); }
 SIM_API aclError aclmdlGetDesc(aclmdlDesc* desc, uint32_t id) {
-  std::shared_ptr<Offline> model;
   if (!desc) return missing(__func__, "modelDesc", ACL_ERROR_INVALID_PARAM);
-  if (int code = find_model(__func__, id, &model)) return code;
+  FIND(Offline, model, find_model, __func__, id);
   return described(desc, id, std::move(model));
 }
 SIM_API aclError aclmdlGetDescFromFile(aclmdlDesc* desc, const char* path) {
-  std::shared_ptr<Offline> model;
   if (!desc) return missing(__func__, "modelDesc", ACL_ERROR_INVALID_PARAM);
-  if (int code = read_model_file(__func__, path, &model)) return code;
+  FIND(Offline, model, read_model_file, __func__, path);
   return described(desc, 0, std::move(model));
 }
 SIM_API aclError aclmdlGetDescFromMem(aclmdlDesc* desc, const void* bytes, size_t size) {
-  std::shared_ptr<Offline> model;
   if (!desc) return missing(__func__, "modelDesc", ACL_ERROR_INVALID_PARAM);
-  if (int code = read_model(__func__, bytes, size, &model)) return code;
+  FIND(Offline, model, read_model, __func__, bytes, size);
   return described(desc, 0, std::move(model));
 }
 SIM_API size_t aclmdlGetNumInputs(aclmdlDesc* desc) {
@@ -125,14 +113,21 @@ SIM_API size_t aclmdlGetNumInputs(aclmdlDesc* desc) {
 SIM_API size_t aclmdlGetNumOutputs(aclmdlDesc* desc) {
   return desc && desc->model ? desc->model->about().output_count : 0;
 }
-SIM_API size_t aclmdlGetInputSizeByIndex(aclmdlDesc* desc, size_t index) {
-  const om_tensor* tensor = port(__func__, desc, Side::input, index);
-  return tensor ? tensor->size : 0;
-}
-SIM_API size_t aclmdlGetOutputSizeByIndex(aclmdlDesc* desc, size_t index) {
-  const om_tensor* tensor = port(__func__, desc, Side::output, index);
-  return tensor ? tensor->size : 0;
-}
+// What is told of one tensor; `otherwise` where there is none of this number.
+#define OF_PORT(T, Name, Desc, member, otherwise)                        \
+  SIM_API T aclmdlGetInput##Name(Desc* desc, size_t index) {             \
+    const om_tensor* tensor = port(__func__, desc, Side::input, index);  \
+    return tensor ? T(tensor->member) : otherwise;                       \
+  }                                                                      \
+  SIM_API T aclmdlGetOutput##Name(Desc* desc, size_t index) {            \
+    const om_tensor* tensor = port(__func__, desc, Side::output, index); \
+    return tensor ? T(tensor->member) : otherwise;                       \
+  }
+using Name = const char*;
+OF_PORT(size_t, SizeByIndex, aclmdlDesc, size, 0)
+OF_PORT(Name, NameByIndex, const aclmdlDesc, name, "")
+OF_PORT(aclFormat, Format, const aclmdlDesc, format, ACL_FORMAT_UNDEFINED)
+OF_PORT(aclDataType, DataType, const aclmdlDesc, dtype, ACL_DT_UNDEFINED)
 SIM_API aclError aclmdlGetInputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* out) {
   return dims(__func__, desc, Side::input, index, out);
 }
@@ -164,30 +159,6 @@ SIM_API aclError aclmdlGetCurOutputDims(const aclmdlDesc* desc, size_t index, ac
   write_dims(shown_name(*desc, Side::output, index, model.about().outputs[index]), sizes, rank, out);
   return ACL_SUCCESS;
 }
-SIM_API const char* aclmdlGetInputNameByIndex(const aclmdlDesc* desc, size_t index) {
-  const om_tensor* tensor = port(__func__, desc, Side::input, index);
-  return tensor ? tensor->name : "";
-}
-SIM_API const char* aclmdlGetOutputNameByIndex(const aclmdlDesc* desc, size_t index) {
-  const om_tensor* tensor = port(__func__, desc, Side::output, index);
-  return tensor ? tensor->name : "";
-}
-SIM_API aclFormat aclmdlGetInputFormat(const aclmdlDesc* desc, size_t index) {
-  const om_tensor* tensor = port(__func__, desc, Side::input, index);
-  return tensor ? aclFormat(tensor->format) : ACL_FORMAT_UNDEFINED;
-}
-SIM_API aclFormat aclmdlGetOutputFormat(const aclmdlDesc* desc, size_t index) {
-  const om_tensor* tensor = port(__func__, desc, Side::output, index);
-  return tensor ? aclFormat(tensor->format) : ACL_FORMAT_UNDEFINED;
-}
-SIM_API aclDataType aclmdlGetInputDataType(const aclmdlDesc* desc, size_t index) {
-  const om_tensor* tensor = port(__func__, desc, Side::input, index);
-  return tensor ? aclDataType(tensor->dtype) : ACL_DT_UNDEFINED;
-}
-SIM_API aclDataType aclmdlGetOutputDataType(const aclmdlDesc* desc, size_t index) {
-  const om_tensor* tensor = port(__func__, desc, Side::output, index);
-  return tensor ? aclDataType(tensor->dtype) : ACL_DT_UNDEFINED;
-}
 SIM_API aclError aclmdlGetInputIndexByName(const aclmdlDesc* desc, const char* name, size_t* index) {
   return index_of(__func__, desc, Side::input, name, index);
 }
@@ -207,46 +178,41 @@ SIM_API const char* aclmdlGetTensorRealName(const aclmdlDesc* desc, const char* 
 
 // ---- gears ----
 SIM_API aclError aclmdlGetDynamicBatch(const aclmdlDesc* desc, aclmdlBatch* out) {
-  const om_description* found = about_of(__func__, desc, "batch", out);
-  if (!found) return ACL_ERROR_INVALID_PARAM;
-  const om_description& about = *found;
+  const om_description* about = about_of(__func__, desc, "batch", out);
+  if (!about) return ACL_ERROR_INVALID_PARAM;
   *out = {};
-  if (about.gear_kind != om_batch) return ACL_SUCCESS;
-  out->batchCount = std::min<size_t>(about.gear_count, ACL_MAX_BATCH_NUM);
-  std::copy_n(about.gears, out->batchCount, out->batch);
+  if (about->gear_kind != om_batch) return ACL_SUCCESS;
+  out->batchCount = std::min<size_t>(about->gear_count, ACL_MAX_BATCH_NUM);
+  std::copy_n(about->gears, out->batchCount, out->batch);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlGetDynamicHW(const aclmdlDesc* desc, size_t, aclmdlHW* out) {
-  const om_description* found = about_of(__func__, desc, "hw", out);
-  if (!found) return ACL_ERROR_INVALID_PARAM;
-  const om_description& about = *found;
+  const om_description* about = about_of(__func__, desc, "hw", out);
+  if (!about) return ACL_ERROR_INVALID_PARAM;
   *out = {};
-  if (about.gear_kind != om_image) return ACL_SUCCESS;
-  out->hwCount = std::min<size_t>(about.gear_count, ACL_MAX_HW_NUM);
-  std::copy_n(about.gears, 2 * out->hwCount, &out->hw[0][0]);
+  if (about->gear_kind != om_image) return ACL_SUCCESS;
+  out->hwCount = std::min<size_t>(about->gear_count, ACL_MAX_HW_NUM);
+  std::copy_n(about->gears, 2 * out->hwCount, &out->hw[0][0]);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlGetInputDynamicGearCount(const aclmdlDesc* desc, size_t, size_t* count) {
-  const om_description* found = about_of(__func__, desc, "gearCount", count);
-  if (!found) return ACL_ERROR_INVALID_PARAM;
-  const om_description& about = *found;
-  *count = about.gear_kind == om_dims ? about.gear_count : 0;
+  const om_description* about = about_of(__func__, desc, "gearCount", count);
+  if (!about) return ACL_ERROR_INVALID_PARAM;
+  *count = about->gear_kind == om_dims ? about->gear_count : 0;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlGetInputDynamicDims(const aclmdlDesc* desc, size_t, aclmdlIODims* out, size_t count) {
-  const om_description* found = about_of(__func__, desc, "dims", out);
-  if (!found) return ACL_ERROR_INVALID_PARAM;
-  const om_description& about = *found;
-  const size_t there = about.gear_kind == om_dims ? about.gear_count : 0;
-  if (count < there)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: room for %zu gears, the model has %zu", __func__, count, there);
+  const om_description* about = about_of(__func__, desc, "dims", out);
+  if (!about) return ACL_ERROR_INVALID_PARAM;
+  const size_t there = about->gear_kind == om_dims ? about->gear_count : 0;
+  ACL_INVALID_IF(count < there, "room for %zu gears, the model has %zu", count, there);
   for (size_t gear = 0; gear < there; ++gear) {
     std::vector<int64_t> all;
     size_t next = 0;
-    for (size_t i = 0; i + 1 < about.input_count; ++i)
-      for (int32_t dim = 0; dim < about.inputs[i].rank; ++dim)
-        all.push_back(about.inputs[i].dims[dim] < 0 ? about.gears[gear * about.gear_width + next++]
-                                                    : about.inputs[i].dims[dim]);
+    for (size_t i = 0; i + 1 < about->input_count; ++i)
+      for (int32_t dim = 0; dim < about->inputs[i].rank; ++dim)
+        all.push_back(about->inputs[i].dims[dim] < 0 ? about->gears[gear * about->gear_width + next++]
+                                                     : about->inputs[i].dims[dim]);
     write_dims("", all.data(), int32_t(std::min<size_t>(all.size(), ACL_MAX_DIM_CNT)), &out[gear]);
   }
   return ACL_SUCCESS;
@@ -254,11 +220,7 @@ SIM_API aclError aclmdlGetInputDynamicDims(const aclmdlDesc* desc, size_t, aclmd
 
 // ---- datasets ----
 SIM_API aclmdlDataset* aclmdlCreateDataset() { return new aclmdlDataset; }
-SIM_API aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) {
-  if (!dataset) return missing(__func__, "dataset", ACL_ERROR_INVALID_PARAM);
-  delete dataset;
-  return ACL_SUCCESS;
-}
+SIM_API aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) { return destroyed(__func__, "dataset", dataset); }
 SIM_API aclError aclmdlAddDatasetBuffer(aclmdlDataset* dataset, aclDataBuffer* buffer) {
   if (!dataset || !buffer) return missing(__func__, dataset ? "dataBuffer" : "dataset", ACL_ERROR_INVALID_PARAM);
   dataset->blobs.push_back({buffer, nullptr});
@@ -270,8 +232,7 @@ SIM_API aclDataBuffer* aclmdlGetDatasetBuffer(const aclmdlDataset* dataset, size
 }
 SIM_API aclError aclmdlSetDatasetTensorDesc(aclmdlDataset* dataset, aclTensorDesc* desc, size_t index) {
   if (!dataset) return missing(__func__, "dataset", ACL_ERROR_INVALID_PARAM);
-  if (index >= dataset->blobs.size())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: buffer %zu of %zu", __func__, index, dataset->blobs.size());
+  ACL_INVALID_IF(index >= dataset->blobs.size(), "buffer %zu of %zu", index, dataset->blobs.size());
   auto& kept = dataset->blobs[index].desc;
   kept.reset(desc ? aclCreateTensorDesc(desc->dtype, int(desc->dims.size()), desc->dims.data(), desc->format)
                   : nullptr);

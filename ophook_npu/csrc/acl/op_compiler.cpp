@@ -6,12 +6,10 @@
 #include "acl/acl_op_compiler.h"
 
 #include <cstring>
-#include <map>
 #include <mutex>
-#include <string>
 
 #include "acl/operator_models.h"
-#include "core/sim.h"
+#include "acl/refuse.h"
 
 namespace {
 
@@ -25,8 +23,7 @@ std::map<int, std::string>& options() {
 
 int problem_of_compiling(const char* caller, aclopCompileType compile, const char* path) {
   if (compile == ACL_COMPILE_SYS || (compile == ACL_COMPILE_UNREGISTERED && path)) return ACL_SUCCESS;
-  if (compile == ACL_COMPILE_UNREGISTERED)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: no path of an operator that is not registered", caller);
+  if (compile == ACL_COMPILE_UNREGISTERED) return ACL_INVALID(caller, "no path of an operator that is not registered");
   return sim_fail(ACL_ERROR_API_NOT_SUPPORT, "%s: %d is no aclopCompileType", caller, int(compile));
 }
 
@@ -52,9 +49,8 @@ size_t aclGetCompileoptSize(aclCompileOpt option) {
 aclError aclGetCompileopt(aclCompileOpt option, char* value, size_t length) {
   std::lock_guard<std::mutex> lock(options_mutex);
   auto entry = options().find(option);
-  if (entry == options().end())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetCompileopt: option %d was never set", int(option));
-  if (length < entry->second.size() + 1) return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetCompileopt: buffer too small");
+  ACL_INVALID_IF(entry == options().end(), "option %d was never set", int(option));
+  ACL_INVALID_IF(length < entry->second.size() + 1, "buffer too small");
   memcpy(value, entry->second.c_str(), entry->second.size() + 1);
   return ACL_SUCCESS;
 }

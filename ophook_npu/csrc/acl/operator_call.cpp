@@ -6,22 +6,15 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <iterator>
-#include <map>
 #include <memory>
-#include <string>
-#include <variant>
-#include <vector>
 
 #include "acl/blocks.h"
 #include "acl/tasks.h"
-#include "core/sim.h"
 #include "ge/custom.h"
 #include "ge/kernels.h"
 
@@ -419,7 +412,7 @@ bool all_known(int count, const aclTensorDesc* const desc[]) { return std::all_o
 }  // namespace
 
 int problem_of(const char* caller, const Operator& op) {
-  if (!op.type) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the operator's type is null", caller);
+  if (!op.type) return ACL_INVALID(caller, "the operator's type is null");
   const auto problem = [&](const char* side, int count, const aclTensorDesc* const all[]) {
     if (count < 0) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s of %s: %d %ss", caller, op.type, count, side);
     if (count && !all)

@@ -1,10 +1,6 @@
 // An operator that a program names by its type: inferred and run by the table that the graph engine has as well.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "acl/operator_description.h"
 #include "core/sim.h"
 

@@ -1,11 +1,9 @@
 #include "acl/operator_description.h"
 
-#include <algorithm>
 #include <tuple>
-#include <utility>
 
 #include "acl/acl_op.h"
-#include "core/sim.h"
+#include "acl/refuse.h"
 
 namespace {
 int set(aclopAttr* attributes, const char* name, aclopAttr::Value value) {
@@ -14,8 +12,15 @@ int set(aclopAttr* attributes, const char* name, aclopAttr::Value value) {
   return ACL_SUCCESS;
 }
 
-int null_of(const char* caller, const char* what) {
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s is null", caller, what);
+int null_of(const char* caller, const char* what) { return ACL_INVALID(caller, "%s is null", what); }
+
+int set_ranges(const char* caller, aclTensorDesc* desc,
+               std::vector<std::pair<int64_t, int64_t>> aclTensorDesc::* member, size_t count,
+               const int64_t (*ranges)[2]) {
+  if (!desc || (count && !ranges)) return null_of(caller, desc ? "the ranges" : "the description");
+  (desc->*member).clear();
+  for (size_t i = 0; i < count; ++i) (desc->*member).emplace_back(ranges[i][0], ranges[i][1]);
+  return ACL_SUCCESS;
 }
 
 int problem_of_values(const char* name, int count, const void* values) {
@@ -29,8 +34,7 @@ extern "C" {
 
 aclTensorDesc* aclCreateTensorDesc(aclDataType dtype, int count, const int64_t* dims, aclFormat format) {
   if (count < 0 || (count && !dims)) {
-    sim_fail(ACL_ERROR_INVALID_PARAM, "aclCreateTensorDesc: %d dimensions at %p", count,
-             static_cast<const void*>(dims));
+    ACL_INVALID(__func__, "%d dimensions at %p", count, static_cast<const void*>(dims));
     return nullptr;
   }
   std::vector<int64_t> shape(dims, dims + count);
@@ -71,16 +75,10 @@ aclError aclSetTensorOriginShape(aclTensorDesc* desc, int count, const int64_t* 
   return ACL_SUCCESS;
 }
 aclError aclSetTensorShapeRange(aclTensorDesc* desc, size_t count, int64_t ranges[][ACL_TENSOR_SHAPE_RANGE_NUM]) {
-  if (!desc || (count && !ranges)) return null_of("aclSetTensorShapeRange", desc ? "the ranges" : "the description");
-  desc->ranges.clear();
-  for (size_t i = 0; i < count; ++i) desc->ranges.emplace_back(ranges[i][0], ranges[i][1]);
-  return ACL_SUCCESS;
+  return set_ranges(__func__, desc, &aclTensorDesc::ranges, count, ranges);
 }
 aclError aclSetTensorValueRange(aclTensorDesc* desc, size_t count, int64_t ranges[][ACL_TENSOR_VALUE_RANGE_NUM]) {
-  if (!desc || (count && !ranges)) return null_of("aclSetTensorValueRange", desc ? "the ranges" : "the description");
-  desc->value_ranges.clear();
-  for (size_t i = 0; i < count; ++i) desc->value_ranges.emplace_back(ranges[i][0], ranges[i][1]);
-  return ACL_SUCCESS;
+  return set_ranges(__func__, desc, &aclTensorDesc::value_ranges, count, ranges);
 }
 aclError aclSetTensorDynamicInput(aclTensorDesc* desc, const char* name) {
   if (!desc || !name) return null_of("aclSetTensorDynamicInput", desc ? "the name" : "the description");
@@ -89,7 +87,7 @@ aclError aclSetTensorDynamicInput(aclTensorDesc* desc, const char* name) {
 }
 aclError aclSetTensorConst(aclTensorDesc* desc, void* values, size_t size) {
   if (!desc || !values) return null_of("aclSetTensorConst", desc ? "the values" : "the description");
-  if (!size) return sim_fail(ACL_ERROR_INVALID_PARAM, "aclSetTensorConst: a constant of no bytes");
+  ACL_INVALID_IF(!size, "a constant of no bytes");
   desc->is_const = true;
   desc->constant.assign(static_cast<const char*>(values), size);
   return ACL_SUCCESS;
@@ -115,8 +113,7 @@ size_t aclGetTensorDescNumDims(const aclTensorDesc* desc) {
 }
 aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* size) {
   if (!desc || !size) return null_of("aclGetTensorDescDimV2", desc ? "where the size goes" : "the description");
-  if (index >= desc->dims.size())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescDimV2: dimension %zu of %zu", index, desc->dims.size());
+  ACL_INVALID_IF(index >= desc->dims.size(), "dimension %zu of %zu", index, desc->dims.size());
   *size = desc->dims[index];
   return ACL_SUCCESS;
 }
@@ -126,18 +123,15 @@ int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_t index) {
 }
 aclError aclGetTensorDescDimRange(const aclTensorDesc* desc, size_t index, size_t count, int64_t* range) {
   if (!desc || !range) return null_of("aclGetTensorDescDimRange", desc ? "where the range goes" : "the description");
-  if (index >= desc->ranges.size())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescDimRange: dimension %zu, ranges are known of %zu", index,
-                    desc->ranges.size());
-  if (count < ACL_TENSOR_SHAPE_RANGE_NUM)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescDimRange: room for %zu numbers of 2", count);
+  ACL_INVALID_IF(index >= desc->ranges.size(), "dimension %zu, ranges are known of %zu", index, desc->ranges.size());
+  ACL_INVALID_IF(count < ACL_TENSOR_SHAPE_RANGE_NUM, "room for %zu numbers of 2", count);
   std::tie(range[0], range[1]) = desc->ranges[index];
   return ACL_SUCCESS;
 }
 aclTensorDesc* aclGetTensorDescByIndex(aclTensorDesc* desc, size_t index) {
   if (!desc) return null_of("aclGetTensorDescByIndex", "the description"), nullptr;
   if (index < desc->count) return desc + index;
-  sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescByIndex: description %zu of %zu", index, desc->count);
+  ACL_INVALID(__func__, "description %zu of %zu", index, desc->count);
   return nullptr;
 }
 void* aclGetTensorDescAddress(const aclTensorDesc* desc) {
@@ -173,22 +167,15 @@ aclError aclopSetAttrString(aclopAttr* a, const char* name, const char* value) {
   return set(a, name, std::string(value));
 }
 aclError aclopSetAttrDataType(aclopAttr* a, const char* name, aclDataType value) { return set(a, name, value); }
-aclError aclopSetAttrListBool(aclopAttr* a, const char* name, int count, const uint8_t* values) {
-  const int code = problem_of_values(name, count, values);
-  return code ? code : set(a, name, std::vector<bool>(values, values + count));
-}
-aclError aclopSetAttrListInt(aclopAttr* a, const char* name, int count, const int64_t* values) {
-  const int code = problem_of_values(name, count, values);
-  return code ? code : set(a, name, std::vector<int64_t>(values, values + count));
-}
-aclError aclopSetAttrListFloat(aclopAttr* a, const char* name, int count, const float* values) {
-  const int code = problem_of_values(name, count, values);
-  return code ? code : set(a, name, std::vector<float>(values, values + count));
-}
-aclError aclopSetAttrListDataType(aclopAttr* a, const char* name, int count, const aclDataType values[]) {
-  const int code = problem_of_values(name, count, values);
-  return code ? code : set(a, name, std::vector<aclDataType>(values, values + count));
-}
+#define LIST_OF(Name, T, From)                                                                     \
+  aclError aclopSetAttrList##Name(aclopAttr* a, const char* name, int count, const From* values) { \
+    const int code = problem_of_values(name, count, values);                                       \
+    return code ? code : set(a, name, std::vector<T>(values, values + count));                     \
+  }
+LIST_OF(Bool, bool, uint8_t)
+LIST_OF(Int, int64_t, int64_t)
+LIST_OF(Float, float, float)
+LIST_OF(DataType, aclDataType, aclDataType)
 aclError aclopSetAttrListString(aclopAttr* a, const char* name, int count, const char** values) {
   if (const int code = problem_of_values(name, count, values)) return code;
   std::vector<std::string> all;

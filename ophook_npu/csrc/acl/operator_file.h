@@ -12,7 +12,6 @@
 // for people.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "acl/operator_models.h"

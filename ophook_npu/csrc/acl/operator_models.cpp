@@ -9,22 +9,21 @@
 #include <unordered_map>
 
 #include "acl/operator_file.h"
-#include "core/sim.h"
+#include "core/forever.h"
 
 namespace sim::acl {
 namespace {
 
 constexpr int64_t kUnknown = -1, kUnknownRank = -2;
 
-bool has_unknown(const std::vector<aclTensorDesc>& all) {
-  return std::any_of(all.begin(), all.end(), [](const aclTensorDesc& one) {
-    return std::any_of(one.dims.begin(), one.dims.end(), [](int64_t size) { return size < 0; });
-  });
+bool has_unknown(const aclTensorDesc* one) {
+  return std::any_of(one->dims.begin(), one->dims.end(), [](int64_t size) { return size < 0; });
 }
 bool has_unknown(int count, const aclTensorDesc* const all[]) {
-  return std::any_of(all, all + count, [](const aclTensorDesc* one) {
-    return std::any_of(one->dims.begin(), one->dims.end(), [](int64_t size) { return size < 0; });
-  });
+  return std::any_of(all, all + count, [](auto* one) { return has_unknown(one); });
+}
+bool has_unknown(const std::vector<aclTensorDesc>& all) {
+  return std::any_of(all.begin(), all.end(), [](const auto& one) { return has_unknown(&one); });
 }
 
 // What CANN's comparison of a call with a model looks at besides the sizes.
@@ -110,10 +109,7 @@ std::string key_of(const Operator& op) {
 
 class Models {
  public:
-  static Models& all() {
-    static auto* instance = new Models;
-    return *instance;
-  }
+  static Models& all() { return sim::forever<Models>(); }
 
   // Whichever was there first stays.
   void add(std::shared_ptr<OperatorModel> model) {

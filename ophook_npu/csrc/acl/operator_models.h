@@ -2,11 +2,8 @@
 // its descriptions and its attributes.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "acl/operator_call.h"
 

@@ -3,15 +3,13 @@
 // much of what nobody uses as the threshold says stays in the pool.
 // hicann/runtime, docs/zh/api_ref/11-10_ordered_stream_memory_allocation.md. A device gives the rest back at the next
 // synchronization, here it goes when the stream comes to the call.
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 
-#include "acl/acl.h"
 #include "acl/tasks.h"
+#include "core/forever.h"
 #include "core/handles.h"
-#include "core/sim.h"
 #if __has_include("acl/acl_rt_memory_soma.h")
 #include "acl/acl_rt_memory_soma.h"
 
@@ -51,13 +49,13 @@ struct Pool {
 using Pools = sim::Handles<Pool>;
 
 std::mutex owners_mutex;
-std::map<void*, std::shared_ptr<Pool>>& owners() {  // of what is in use
-  static auto* instance = new std::map<void*, std::shared_ptr<Pool>>;
-  return *instance;
-}
+std::map<void*, std::shared_ptr<Pool>>& owners() {
+  return sim::forever<std::map<void*, std::shared_ptr<Pool>>>();
+}  // of what is in use
 
-int none(const char* caller, void* handle) {
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p was not made by aclrtMemPoolCreate, or is gone", caller, handle);
+int find(const char* caller, void* handle, std::shared_ptr<Pool>* out) {
+  *out = Pools::all().find(handle);
+  return *out ? int(ACL_SUCCESS) : RT_INVALID(caller, "%p was not made by aclrtMemPoolCreate, or is gone", handle);
 }
 
 struct Returned {
@@ -66,12 +64,11 @@ struct Returned {
   uint64_t round;
 };
 
-int come_back(void* what) {
-  const auto* returned = static_cast<const Returned*>(what);
-  Pool& pool = *returned->pool;
+int come_back(const Returned& returned) {
+  Pool& pool = *returned.pool;
   std::lock_guard lock(pool.mutex);
-  const auto block = pool.blocks.find(returned->pointer);
-  if (block == pool.blocks.end() || block->second.used || block->second.round != returned->round) return ACL_SUCCESS;
+  const auto block = pool.blocks.find(returned.pointer);
+  if (block == pool.blocks.end() || block->second.used || block->second.round != returned.round) return ACL_SUCCESS;
   block->second.waits = false;
   return pool.trim(pool.gone ? 0 : pool.threshold);
 }
@@ -81,15 +78,14 @@ int come_back(void* what) {
 extern "C" {
 
 SIM_API aclError aclrtMemPoolCreate(aclrtMemPool* out, const aclrtMemPoolProps* wanted) {
-  REQUIRE(out);
-  REQUIRE(wanted);
-  if (wanted->allocType != ACL_MEM_ALLOCATION_TYPE_PINNED || wanted->location.type != ACL_MEM_LOCATION_TYPE_DEVICE)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: allocType %d, location.type %d; allowed: ACL_MEM_ALLOCATION_TYPE_PINNED, "
-                    "ACL_MEM_LOCATION_TYPE_DEVICE",
-                    __func__, int(wanted->allocType), int(wanted->location.type));
+  REQUIRE(out, wanted);
+  RT_INVALID_IF(
+      wanted->allocType != ACL_MEM_ALLOCATION_TYPE_PINNED || wanted->location.type != ACL_MEM_LOCATION_TYPE_DEVICE,
+      "allocType %d, location.type %d; allowed: ACL_MEM_ALLOCATION_TYPE_PINNED, "
+      "ACL_MEM_LOCATION_TYPE_DEVICE",
+      int(wanted->allocType), int(wanted->location.type));
   if (std::any_of(std::begin(wanted->reserved), std::end(wanted->reserved), [](unsigned char byte) { return byte; }))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: reserved has to be zeros", __func__);
+    return RT_INVALID(__func__, "reserved has to be zeros");
   if (int code = sim_check_device(__func__, wanted->location.id)) return code;
   auto pool = std::make_shared<Pool>();
   pool->device = int(wanted->location.id);
@@ -101,7 +97,7 @@ SIM_API aclError aclrtMemPoolCreate(aclrtMemPool* out, const aclrtMemPoolProps* 
 // What is in use stays so until it is freed.
 SIM_API aclError aclrtMemPoolDestroy(const aclrtMemPool handle) {
   const auto pool = Pools::all().take(handle);
-  if (!pool) return none(__func__, handle);
+  RT_INVALID_IF(!pool, "%p was not made by aclrtMemPoolCreate, or is gone", handle);
   std::lock_guard lock(pool->mutex);
   pool->gone = true;
   return pool->trim(0);
@@ -109,11 +105,9 @@ SIM_API aclError aclrtMemPoolDestroy(const aclrtMemPool handle) {
 
 SIM_API aclError aclrtMemPoolMallocAsync(void** out, size_t size, aclrtMemPool handle, aclrtStream stream) {
   REQUIRE(out);
-  const auto pool = Pools::all().find(handle);
-  if (!pool) return none(__func__, handle);
-  if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: size is 0", __func__);
-  int32_t id = 0;
-  if (int code = sim_stream_id(stream, &id)) return code;
+  FIND(Pool, pool, find, __func__, handle);
+  RT_INVALID_IF(!size, "size is 0");
+  if (int code = sim::acl::check_stream(stream)) return code;
   std::lock_guard lock(pool->mutex);
   // The smallest that is large enough, of what this stream freed or no stream has yet to come to.
   auto best = pool->blocks.end();
@@ -131,9 +125,8 @@ SIM_API aclError aclrtMemPoolMallocAsync(void** out, size_t size, aclrtMemPool h
                       __func__, size, (unsigned long long)pool->reserved, pool->limit);
     int current = 0;
     if (int code = sim_get_device(&current)) return code;
-    if (current != pool->device)
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the pool is of device %d, the thread uses device %d", __func__,
-                      pool->device, current);
+    RT_INVALID_IF(current != pool->device, "the pool is of device %d, the thread uses device %d", pool->device,
+                  current);
     void* made = nullptr;
     if (int code = sim_malloc_by(__func__, __builtin_return_address(0), whole, whole, &made)) return code;
     best = pool->blocks.emplace(made, Block{whole}).first;
@@ -152,15 +145,12 @@ SIM_API aclError aclrtMemPoolMallocAsync(void** out, size_t size, aclrtMemPool h
 
 SIM_API aclError aclrtMemPoolFreeAsync(void* pointer, aclrtStream stream) {
   REQUIRE(pointer);
-  int32_t id = 0;
-  if (int code = sim_stream_id(stream, &id)) return code;
+  if (int code = sim::acl::check_stream(stream)) return code;
   std::shared_ptr<Pool> pool;
   {
     std::lock_guard lock(owners_mutex);
     const auto owner = owners().find(pointer);
-    if (owner == owners().end())
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not in use from a pool, or was freed before", __func__,
-                      pointer);
+    RT_INVALID_IF(owner == owners().end(), "%p is not in use from a pool, or was freed before", pointer);
     pool = std::move(owner->second);
     owners().erase(owner);
   }
@@ -171,20 +161,18 @@ SIM_API aclError aclrtMemPoolFreeAsync(void* pointer, aclrtStream stream) {
     block.used = false, block.waits = true, block.freed_on = stream, round = block.round;
     pool->used -= block.size;
   }
-  return sim::acl::launch(stream, __func__, Returned{pool, pointer, round}, come_back);
+  return sim::acl::launch<come_back>(stream, __func__, Returned{pool, pointer, round});
 }
 
 SIM_API aclError aclrtMemPoolTrimTo(aclrtMemPool handle, size_t keep) {
-  const auto pool = Pools::all().find(handle);
-  if (!pool) return none(__func__, handle);
+  FIND(Pool, pool, find, __func__, handle);
   std::lock_guard lock(pool->mutex);
   return pool->trim(keep);
 }
 
 SIM_API aclError aclrtMemPoolSetAttr(aclrtMemPool handle, aclrtMemPoolAttr attribute, void* value) {
   REQUIRE(value);
-  const auto pool = Pools::all().find(handle);
-  if (!pool) return none(__func__, handle);
+  FIND(Pool, pool, find, __func__, handle);
   std::lock_guard lock(pool->mutex);
   const uint64_t number = attribute > ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES
                               ? *static_cast<const uint64_t*>(value)
@@ -207,14 +195,12 @@ SIM_API aclError aclrtMemPoolSetAttr(aclrtMemPool handle, aclrtMemPoolAttr attri
       return ACL_SUCCESS;
     default: break;
   }
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d cannot be set to %llu", __func__, int(attribute),
-                  (unsigned long long)number);
+  return RT_INVALID(__func__, "attribute %d cannot be set to %llu", int(attribute), (unsigned long long)number);
 }
 
 SIM_API aclError aclrtMemPoolGetAttr(aclrtMemPool handle, aclrtMemPoolAttr attribute, void* value) {
   REQUIRE(value);
-  const auto pool = Pools::all().find(handle);
-  if (!pool) return none(__func__, handle);
+  FIND(Pool, pool, find, __func__, handle);
   std::lock_guard lock(pool->mutex);
   const auto say = [value](uint64_t number) { return *static_cast<uint64_t*>(value) = number, int(ACL_SUCCESS); };
   switch (attribute) {
@@ -229,7 +215,7 @@ SIM_API aclError aclrtMemPoolGetAttr(aclrtMemPool handle, aclrtMemPoolAttr attri
     case ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT: return say(pool->used);
     case ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH: return say(pool->most_used);
   }
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d", __func__, int(attribute));
+  return RT_INVALID(__func__, "attribute %d", int(attribute));
 }
 
 }  // extern "C"

@@ -1,10 +1,9 @@
 // libascendcl: what a program calls after a fault of its device, as torch_npu's stop_device, check_uce_in_memory and
 // restart_device do. Only faults that were ordered (core/fault.h) leave anything to repair.
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "acl/acl.h"
+#include "acl/refuse.h"
 #include "core/fault.h"
 #include "core/visible.h"
 
@@ -12,7 +11,7 @@ extern "C" {
 
 SIM_API aclError aclrtGetMemUceInfo(int32_t device, aclrtMemUceInfo* list, size_t size, size_t* found) {
   if (int code = sim_check_device("aclrtGetMemUceInfo", device)) return code;
-  if (!list || !found) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetMemUceInfo: a pointer is null");
+  RT_INVALID_IF(!list || !found, "a pointer is null");
   std::vector<sim_bad_memory> bad(std::min<size_t>(size, MAX_MEM_UCE_INFO_ARRAY_SIZE));
   *found = sim_bad_memory_list(device, bad.data(), bad.size());
   for (size_t i = 0; i < *found; ++i) {
@@ -25,10 +24,9 @@ SIM_API aclError aclrtGetMemUceInfo(int32_t device, aclrtMemUceInfo* list, size_
 
 SIM_API aclError aclrtMemUceRepair(int32_t device, aclrtMemUceInfo* list, size_t size) {
   if (int code = sim_check_device("aclrtMemUceRepair", device)) return code;
-  if (!list || !size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemUceRepair: no addresses");
+  RT_INVALID_IF(!list || !size, "no addresses");
   for (size_t i = 0; i < size; ++i)
-    if (!sim_bad_memory_repaired(device, list[i].addr))
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemUceRepair: %p is no address with an error", list[i].addr);
+    RT_INVALID_IF(!sim_bad_memory_repaired(device, list[i].addr), "%p is no address with an error", list[i].addr);
   return ACL_SUCCESS;
 }
 

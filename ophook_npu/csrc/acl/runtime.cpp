@@ -8,27 +8,19 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "acl/acl.h"
 #include "acl/device_memory.h"
 #include "acl/tasks.h"
 #include "core/fault.h"
 #include "core/runtime.h"
-#include "core/sim.h"
-#include "core/visible.h"
 #include "core/waits.h"
 
 namespace {
 
-int invalid(const char* caller, const char* what) {
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", caller, what);
-}
+int invalid(const char* caller, const char* what) { return RT_INVALID(caller, "%s", what); }
 
 struct Copy {
   void* to;
@@ -45,12 +37,11 @@ int check_side(const char* caller, const char* side, const void* pointer, size_t
                bool by_system = false) {
   if (sim_copy_takes(pointer, size, device)) {
     if (device || by_system || sim_is_pinned(pointer) || sim_host_has(pointer, size)) return ACL_SUCCESS;
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s (%zu bytes at %p) reaches where the program has no memory",
-                    caller, side, size, pointer);
+    return RT_INVALID(caller, "%s (%zu bytes at %p) reaches where the program has no memory", side, size, pointer);
   }
   if (!device && sim::acl::managed(pointer, size)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s (%zu bytes) has to be %s memory: %s", caller, side, size,
-                  device ? "device" : "host", sim_memory_text(pointer, size));
+  return RT_INVALID(caller, "%s (%zu bytes) has to be %s memory: %s", side, size, device ? "device" : "host",
+                    sim_memory_text(pointer, size));
 }
 
 // The same when a task gets to it: memory may have been freed since.
@@ -85,9 +76,7 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
   *copy = {to, from, size, false, false};
   if (size == 0) return ACL_SUCCESS;
   if (!to || !from) return invalid(caller, "null pointer");
-  if (size > capacity)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes do not fit into the destination's %zu", caller, size,
-                    capacity);
+  if (size > capacity) return RT_INVALID(caller, "%zu bytes do not fit into the destination's %zu", size, capacity);
   bool &to_device = copy->to_device, &from_device = copy->from_device;
   bool corrected = true;
   switch (kind) {
@@ -105,7 +94,7 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
       to_device = from_device = true;
       corrected = false;
       break;
-    default: return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: copy kind %d", caller, int(kind));
+    default: return RT_INVALID(caller, "copy kind %d", int(kind));
   }
   if (corrected || at_once) {
     correct(to, &to_device);
@@ -155,35 +144,31 @@ void Copy::touch(sim_listener* listener) const {
 }
 
 int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) {
-  if (size > capacity) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes exceed %zu", caller, size, capacity);
+  if (size > capacity) return RT_INVALID(caller, "%zu bytes exceed %zu", size, capacity);
   if (sim_is_pinned(pointer) && sim_copy_takes(pointer, size, false)) return ACL_SUCCESS;
   return check_side(caller, "memory", pointer, size, true);
 }
 
-int run_copy(void* pointer) {
-  auto copy = static_cast<Copy*>(pointer);
-  if (int code = still_there("aclrtMemcpyAsync", "destination", copy->to, copy->size, copy->to_device, copy->to_pinned))
+int run_copy(const Copy& copy) {
+  if (int code = still_there("aclrtMemcpyAsync", "destination", copy.to, copy.size, copy.to_device, copy.to_pinned))
     return code;
-  if (int code =
-          still_there("aclrtMemcpyAsync", "source", copy->from, copy->size, copy->from_device, copy->from_pinned))
+  if (int code = still_there("aclrtMemcpyAsync", "source", copy.from, copy.size, copy.from_device, copy.from_pinned))
     return code;
-  void* to = copy->to_device ? copy->to : sim_order_second_address(copy->to, copy->size);
-  const void* from = copy->from_device ? copy->from : sim_order_second_address(copy->from, copy->size);
-  memmove(to, from, copy->size);
+  void* to = copy.to_device ? copy.to : sim_order_second_address(copy.to, copy.size);
+  const void* from = copy.from_device ? copy.from : sim_order_second_address(copy.from, copy.size);
+  memmove(to, from, copy.size);
   return ACL_SUCCESS;
 }
 
-int run_fill_words(void* pointer) {
-  const auto* fill = static_cast<const FillWords*>(pointer);
-  if (int code = still_there("aclrtMemsetD32Async", "memory", fill->to, fill->size, true)) return code;
-  for (size_t at = 0; at < fill->size; at += 4) memcpy(static_cast<char*>(fill->to) + at, &fill->value, 4);
+int run_fill_words(const FillWords& fill) {
+  if (int code = still_there("aclrtMemsetD32Async", "memory", fill.to, fill.size, true)) return code;
+  for (size_t at = 0; at < fill.size; at += 4) memcpy(static_cast<char*>(fill.to) + at, &fill.value, 4);
   return ACL_SUCCESS;
 }
 
-int run_fill(void* pointer) {
-  auto fill = static_cast<Fill*>(pointer);
-  if (int code = still_there("aclrtMemsetAsync", "memory", fill->to, fill->size, true)) return code;
-  memset(fill->to, fill->value, fill->size);
+int run_fill(const Fill& fill) {
+  if (int code = still_there("aclrtMemsetAsync", "memory", fill.to, fill.size, true)) return code;
+  memset(fill.to, fill.value, fill.size);
   return ACL_SUCCESS;
 }
 
@@ -245,16 +230,13 @@ aclError aclrtMallocHostWithCfg(void** out, uint64_t size, aclrtMallocConfig* se
 aclError aclrtFreeHost(void* pointer) { return sim_free_host(pointer); }
 aclError aclrtHostRegister(void* pointer, uint64_t size, aclrtHostRegisterType type, void** device_address) {
   if (!device_address) return invalid("aclrtHostRegister", "null pointer");
-  if (type != ACL_HOST_REGISTER_MAPPED)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtHostRegister: type %d; allowed: ACL_HOST_REGISTER_MAPPED",
-                    int(type));
+  RT_INVALID_IF(type != ACL_HOST_REGISTER_MAPPED, "type %d; allowed: ACL_HOST_REGISTER_MAPPED", int(type));
   return sim_host_register("aclrtHostRegister", pointer, size, 1, 0, device_address);
 }
 aclError aclrtHostRegisterV2(void* pointer, uint64_t size, uint32_t flags) {
   constexpr uint32_t allowed = ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED;
   if (!flags || (flags & ~allowed))  // the others are reserved
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "aclrtHostRegisterV2: flag 0x%x; allowed: ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED or both", flags);
+    return RT_INVALID(__func__, "flag 0x%x; allowed: ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED or both", flags);
   return sim_host_register("aclrtHostRegisterV2", pointer, size, (flags & ACL_HOST_REG_MAPPED) != 0,
                            (flags & ACL_HOST_REG_PINNED) != 0, nullptr);
 }
@@ -282,8 +264,8 @@ static int copy_now(const char* call, const Copy& copy) {
   if (copy.to_device) sim_order_host(call, copy.to, copy.size, true);
   const Use use;
   if (copy.unnamed && !copied_by_the_system(copy.to, copy.from, copy.size))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes from %p to %p: not all of them can be read or written",
-                    call, copy.size, copy.from, copy.to);
+    return RT_INVALID(call, "%zu bytes from %p to %p: not all of them can be read or written", copy.size, copy.from,
+                      copy.to);
   if (!copy.unnamed) memmove(copy.to, copy.from, copy.size);
   return ACL_SUCCESS;
 }
@@ -303,8 +285,7 @@ static int copy_pageable(const char* call, const Copy& copy, aclrtStream stream)
   constexpr int kBlocksAsync = 107041;  // ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, which older headers lack
   const int code = sim_stream_synchronize(stream, -1);
   if (code == ACL_ERROR_RT_STREAM_CAPTURED)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: within a capture, of the host's memory only what aclrtMallocHost gave", call);
+    return RT_INVALID(call, "within a capture, of the host's memory only what aclrtMallocHost gave");
   if (code) return code;
   if (sim_capture_allows(call)) {
     const std::string why = sim_error_message();
@@ -322,7 +303,7 @@ aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t si
   copy.from_pinned = size && !copy.from_device && sim_is_pinned(from);
   if (size && copy.to_device != copy.from_device && !copy.to_pinned && !copy.from_pinned)
     return copy_pageable("aclrtMemcpyAsync", copy, stream);
-  return sim::acl::launch(stream, "aclrtMemcpyAsync", copy, run_copy);
+  return sim::acl::launch<run_copy>(stream, "aclrtMemcpyAsync", copy);
 }
 aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
                                        aclrtStream stream) {
@@ -342,7 +323,7 @@ SIM_API aclError aclrtMemsetD32Async(void* pointer, size_t capacity, uint32_t va
   if (sim_is_pinned(pointer)) return aclrtMemsetD32(pointer, capacity, value, count);
   if (count > SIZE_MAX / 4) return invalid("aclrtMemsetD32Async", "N is too large");
   if (int code = check_fill("aclrtMemsetD32Async", pointer, capacity, count * 4)) return code;
-  return sim::acl::launch(stream, "aclrtMemsetD32Async", FillWords{pointer, value, count * 4}, run_fill_words);
+  return sim::acl::launch<run_fill_words>(stream, "aclrtMemsetD32Async", FillWords{pointer, value, count * 4});
 }
 // Fills memory of the host that no call of ACL's allocated, such as a variable: the kernel writes it, so that an
 // address that nothing may be written to is an answer and no signal.
@@ -371,32 +352,28 @@ aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size)
 aclError aclrtMemsetAsync(void* pointer, size_t capacity, int32_t value, size_t size, aclrtStream stream) {
   if (sim_is_pinned(pointer)) return aclrtMemset(pointer, capacity, value, size);
   if (int code = check_fill("aclrtMemsetAsync", pointer, capacity, size)) return code;
-  return sim::acl::launch(stream, "aclrtMemsetAsync", Fill{pointer, value, size}, run_fill);
+  return sim::acl::launch<run_fill>(stream, "aclrtMemsetAsync", Fill{pointer, value, size});
 }
 
 // The cache of a simulated device holds nothing of its own: what is fetched ahead or written back is where it was.
 aclError aclrtCmoAsync(void* pointer, size_t size, aclrtCmoType kind, aclrtStream stream) {
   constexpr const char* kCaller = "aclrtCmoAsync";
-  if (!pointer) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: src is null", kCaller);
-  if (!size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: size is 0, it has to be greater", kCaller);
+  if (!pointer) return ACL_INVALID(kCaller, "src is null");
+  if (!size) return ACL_INVALID(kCaller, "size is 0, it has to be greater");
   if (kind == ACL_RT_CMO_TYPE_INVALID) return sim_unimplemented("aclrtCmoAsync with ACL_RT_CMO_TYPE_INVALID");
   if (kind < ACL_RT_CMO_TYPE_PREFETCH || kind > ACL_RT_CMO_TYPE_FLUSH)
     return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: cmoType %d", kCaller, int(kind));
-  return sim::acl::launch(stream, kCaller, Copy{nullptr, pointer, size, false, true}, [](void* what) {
-    const auto* cached = static_cast<const Copy*>(what);
-    return still_there(kCaller, "src", cached->from, cached->size, true);
-  });
+  constexpr auto run = [](const Copy& cached) { return still_there(kCaller, "src", cached.from, cached.size, true); };
+  return sim::acl::launch<run>(stream, kCaller, Copy{nullptr, pointer, size, false, true});
 }
 
 SIM_API aclError aclrtCheckMemType(void** addresses, uint32_t count, uint32_t types, uint32_t* result,
                                    uint32_t reserve) {
   constexpr uint32_t kDevice = 0x2, kDvpp = 0x8, kReserved = 0x10;  // ACL_RT_MEM_TYPE_…
-  REQUIRE(addresses);
-  REQUIRE(result);
-  if (!count || !types || types & ~(kDevice | kDvpp | kReserved) || reserve)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: size %u, memType 0x%x, reserve %u; allowed: more than 0, those of ACL_RT_MEM_TYPE_…, 0",
-                    __func__, count, types, reserve);
+  REQUIRE(addresses, result);
+  RT_INVALID_IF(!count || !types || types & ~(kDevice | kDvpp | kReserved) || reserve,
+                "size %u, memType 0x%x, reserve %u; allowed: more than 0, those of ACL_RT_MEM_TYPE_…, 0", count, types,
+                reserve);
   *result = 1;
   for (uint32_t i = 0; i < count; ++i) {
     size_t left = 0;
@@ -409,7 +386,7 @@ SIM_API aclError aclrtCheckMemType(void** addresses, uint32_t count, uint32_t ty
 // Which of its schedulers a device uses: one alone, or both alike.
 SIM_API aclError aclrtSetTsDevice(aclrtTsId which) {
   if (which == ACL_TS_ID_AICORE || which == ACL_TS_ID_AIVECTOR) return sim_require_device(__func__);
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: tsId %d; allowed: 0, 1", __func__, int(which));
+  return RT_INVALID(__func__, "tsId %d; allowed: 0, 1", int(which));
 }
 
 // ---- captured models ----

@@ -1,5 +1,4 @@
 // libascendcl: versions, attributes, options and logging: what is asked once and answered from what is simulated.
-#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
@@ -7,16 +6,12 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <string>
-#include <string_view>
 
-#include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
 #include "acl/tasks.h"
 #include "core/fault.h"
 #include "core/log.h"
 #include "core/families.h"
-#include "core/sim.h"
 
 namespace {
 
@@ -73,13 +68,12 @@ SIM_API aclError aclsysGetVersionStr(char* package, char* version) {
 
 // Two digits each for the major, minor and patch version, and as many for what comes before a release.
 SIM_API aclError aclsysGetVersionNum(char* package, int32_t* number) {
-  if (!package || !number) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", __func__);
+  ACL_INVALID_IF(!package || !number, "null pointer");
   char version[ACL_PKG_VERSION_MAX_SIZE];
   if (int code = aclsysGetVersionStr(package, version)) return code;
   int major = 0, minor = 0, patch = 0;
-  if (sscanf(version, "%d.%d.%d", &major, &minor, &patch) < 2)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s has the version %s, which is no number", __func__, package,
-                    version);
+  ACL_INVALID_IF(sscanf(version, "%d.%d.%d", &major, &minor, &patch) < 2, "%s has the version %s, which is no number",
+                 package, version);
   *number = ((major * 100 + minor) * 100 + patch) * 100;
   return ACL_SUCCESS;
 }
@@ -93,12 +87,10 @@ aclError aclGetCannAttributeList(const aclCannAttr** list, size_t* count) {
 
 aclError aclGetCannAttribute(aclCannAttr attribute, int32_t* value) {
   switch (attribute) {
-    case ACL_CANN_ATTR_BF16:
-      *value = sim_init() || !std::string_view(sim_current_soc()->name).starts_with("Ascend310P");
-      return ACL_SUCCESS;
+    case ACL_CANN_ATTR_BF16: *value = sim_init() || !sim::acl::on("Ascend310P"); return ACL_SUCCESS;
     case ACL_CANN_ATTR_INF_NAN:  // an Ascend310P saturates, which is not simulated
     case ACL_CANN_ATTR_JIT_COMPILE: *value = 1; return ACL_SUCCESS;
-    default: return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetCannAttribute: attribute %d", int(attribute));
+    default: return ACL_INVALID(__func__, "attribute %d", int(attribute));
   }
 }
 
@@ -109,7 +101,7 @@ aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int64_t* va
     case ACL_DEVICE_INFO_AI_CORE_NUM: *value = soc->cube_cores; return ACL_SUCCESS;
     case ACL_DEVICE_INFO_VECTOR_CORE_NUM: *value = soc->vector_cores; return ACL_SUCCESS;
     case ACL_DEVICE_INFO_L2_SIZE: *value = int64_t(soc->l2); return ACL_SUCCESS;
-    default: return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetDeviceCapability: figure %d", int(what));
+    default: return ACL_INVALID(__func__, "figure %d", int(what));
   }
 }
 
@@ -130,10 +122,11 @@ aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr what, int64_t* value) 
 }
 
 SIM_API aclError aclrtGetDeviceCapability(int32_t device, aclrtDevFeatureType what, int32_t* value) {
-  if (!value) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: value is null", __func__);
+  RT_INVALID_IF(!value, "value is null");
   if (int code = sim_check_device(__func__, device)) return code;
-  if (what != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV && what != ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: feature %d; allowed: 1, 21", __func__, int(what));
+  RT_INVALID_IF(
+      what != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV && what != ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV,
+      "feature %d; allowed: 1, 21", int(what));
   *value = ACL_DEV_FEATURE_NOT_SUPPORT;  // aclrtTaskUpdateAsync, and queues between devices: neither is simulated
   return ACL_SUCCESS;
 }
@@ -141,21 +134,21 @@ SIM_API aclError aclrtGetDeviceCapability(int32_t device, aclrtDevFeatureType wh
 // Where flags between cube and vector cores lie, which a kernel is handed. The simulated ones need no memory for them.
 static uint64_t hardware_flags[512];
 SIM_API aclError aclrtGetHardwareSyncAddr(void** addr) {
-  if (!addr) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: addr is null", __func__);
+  RT_INVALID_IF(!addr, "addr is null");
   if (int code = sim_init()) return code;
   *addr = hardware_flags;
   return ACL_SUCCESS;
 }
 // Its name in the runtime below.
 SIM_API int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len) {
-  if (!addr || !len) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a null pointer", __func__);
+  RT_INVALID_IF(!addr || !len, "a null pointer");
   *len = sizeof hardware_flags;
   return aclrtGetHardwareSyncAddr(reinterpret_cast<void**>(addr));
 }
 
 // Binaries are for a family of chips: those that begin alike, such as Ascend910B1 and Ascend910B4.
 SIM_API aclError aclrtCheckArchCompatibility(const char* soc_name, int32_t* compatible) {
-  if (!soc_name || !compatible) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: null pointer", __func__);
+  RT_INVALID_IF(!soc_name || !compatible, "null pointer");
   if (int code = sim_init()) return code;
   // Atlas A2 and Atlas A3 have the same instructions.
   const auto like = [](std::string_view name) {
@@ -205,10 +198,8 @@ aclError aclrtSetOpExecuteTimeOutV2(uint64_t wanted, uint64_t* actual) {
 // others.
 SIM_API aclError aclrtGetOpExecuteTimeout(uint32_t* ms) {
   REQUIRE(ms);
-  const sim_soc* soc = sim_current_soc();
-  const bool inference = soc && std::string_view(soc->name).starts_with("Ascend310P");
   const uint64_t set = operator_limit_ms;
-  *ms = set ? uint32_t(std::min<uint64_t>(set, UINT32_MAX)) : inference ? 547000 : 1091000;
+  *ms = set ? uint32_t(std::min<uint64_t>(set, UINT32_MAX)) : sim::acl::on("Ascend310P") ? 547000 : 1091000;
   return ACL_SUCCESS;
 }
 aclError aclrtSetOpWaitTimeout(uint32_t) { return ACL_SUCCESS; }

@@ -1,4 +1,5 @@
 #include "acl/shared.h"
+#include "acl/refuse.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,9 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-
-#include "acl/acl.h"
-#include "core/sim.h"
 
 namespace sim::acl {
 namespace {
@@ -46,7 +44,7 @@ std::shared_ptr<Shared> Shared::open(const char* caller, const std::string& key,
   unsigned owner = 0, number = 0;
   char rest = 0;
   if (sscanf(key.c_str(), "ophook-%u-%u%c", &owner, &number, &rest) != 2) {
-    sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the key was not exported on this machine", caller);
+    RT_INVALID(caller, "the key was not exported on this machine");
     return nullptr;
   }
   const int file = ::open(path_of(int32_t(owner), int(number)).c_str(), O_RDWR | O_CLOEXEC);
@@ -58,8 +56,7 @@ std::shared_ptr<Shared> Shared::open(const char* caller, const std::string& key,
   if (memory == MAP_FAILED || memcmp(page->magic, kMagic, sizeof kMagic) || page->kind != kind ||
       page->owner != int32_t(owner)) {
     if (memory != MAP_FAILED) munmap(memory, sizeof(Page));
-    sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: process %u exports nothing of this kind under the key (any more)", caller,
-             owner);
+    RT_INVALID(caller, "process %u exports nothing of this kind under the key (any more)", owner);
     return nullptr;
   }
   std::shared_ptr<Shared> opened(new Shared);
@@ -92,7 +89,7 @@ int Shared::allow(const char* caller, const int32_t* processes, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     while (next < std::size(page->allowed) && page->allowed[next] && page->allowed[next] != processes[i]) ++next;
     if (next == std::size(page->allowed))
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: more than %zu processes", caller, std::size(page->allowed));
+      return RT_INVALID(caller, "more than %zu processes", std::size(page->allowed));
     page->allowed[next] = processes[i];
   }
   return ACL_SUCCESS;

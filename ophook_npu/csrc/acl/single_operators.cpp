@@ -1,21 +1,17 @@
 // Operators that a program loads as .om files, or compiles, and runs by their types.
 #include "acl/single_operators.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "acl/error_codes/ge_error_codes.h"
 #include "acl/operator_file.h"
+#include "acl/refuse.h"
 #include "core/handles.h"
 #include "core/log.h"
-#include "core/sim.h"
 
 struct aclopHandle {
   sim::acl::KeptOperator op;
@@ -115,7 +111,7 @@ int run_single(const char* caller, const Operator& op, const Memory& memory, voi
 }
 
 int make_handle(const char* caller, const Operator& op, aclopHandle** handle, const KeptOperator* stands_for) {
-  if (!handle) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: where the handle goes is null", caller);
+  if (!handle) return ACL_INVALID(caller, "where the handle goes is null");
   if (const int code = problem_of(caller, op)) return code;
   if (const int code = problem_of_places(caller, op)) return code;
   int code;
@@ -135,7 +131,7 @@ using namespace sim::acl;
 extern "C" {
 
 aclError aclopSetModelDir(const char* folder) {
-  if (!folder) return sim_fail(ACL_ERROR_INVALID_PARAM, "aclopSetModelDir: the folder is null");
+  ACL_INVALID_IF(!folder, "the folder is null");
   std::error_code error;
   const files::path place = files::canonical(folder, error);
   if (error) return sim_fail(ACL_ERROR_READ_MODEL_FAILURE, "aclopSetModelDir: %s: %s", folder, error.message().c_str());
@@ -149,13 +145,13 @@ aclError aclopSetModelDir(const char* folder) {
 }
 
 aclError aclopLoad(const void* model, size_t size) {
-  if (!model) return sim_fail(ACL_ERROR_INVALID_PARAM, "aclopLoad: the model is null");
-  if (!size) return sim_fail(ACL_ERROR_INVALID_PARAM, "aclopLoad: a model of no bytes");
+  ACL_INVALID_IF(!model, "the model is null");
+  ACL_INVALID_IF(!size, "a model of no bytes");
   return load_operator("aclopLoad: what it was given", model, size);
 }
 
 aclError aclopSetMaxOpQueueNum(uint64_t most) {
-  if (!most) return sim_fail(ACL_ERROR_INVALID_PARAM, "aclopSetMaxOpQueueNum: 0; allowed: 1 or more");
+  ACL_INVALID_IF(!most, "0; allowed: 1 or more");
   keep_operators(most);
   return ACL_SUCCESS;
 }
@@ -186,8 +182,7 @@ aclError aclopExecWithHandle(aclopHandle* handle, int input_count, const aclData
   constexpr const char* kCaller = "aclopExecWithHandle";
   const auto found = Handles::all().find(handle);
   if (!found)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the handle %s", kCaller,
-                    handle ? "was destroyed, or is none of an operator" : "is null");
+    return ACL_INVALID(kCaller, "the handle %s", handle ? "was destroyed, or is none of an operator" : "is null");
   KeptOperator kept = found->op;  // several threads may run it
   const Operator op = kept.view();
   Operator given = op;
@@ -210,14 +205,14 @@ aclError aclopExecWithHandle(aclopHandle* handle, int input_count, const aclData
 
 aclError aclopCast(const aclTensorDesc* from, const aclDataBuffer* input, const aclTensorDesc* to,
                    aclDataBuffer* output, uint8_t truncate, aclrtStream stream) {
-  if (!to) return sim_fail(ACL_ERROR_INVALID_PARAM, "aclopCast: the description of the output is null");
+  ACL_INVALID_IF(!to, "the description of the output is null");
   const Cast cast(from, to, truncate);
   const aclDataBuffer* made = output;
   return run("aclopCast", cast.view(), {&input, &made}, stream, nullptr);
 }
 
 aclError aclopCreateHandleForCast(aclTensorDesc* from, aclTensorDesc* to, uint8_t truncate, aclopHandle** handle) {
-  if (!to) return sim_fail(ACL_ERROR_INVALID_PARAM, "aclopCreateHandleForCast: the description of the output is null");
+  ACL_INVALID_IF(!to, "the description of the output is null");
   return make_handle("aclopCreateHandleForCast", Cast(from, to, truncate).view(), handle);
 }
 

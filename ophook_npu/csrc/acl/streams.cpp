@@ -1,17 +1,10 @@
 // libascendcl: streams, and who is told of them. CANN's page "Stream management".
 #include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <string>
-#include <utility>
 
-#include "acl/acl.h"
 #include "acl/named_callbacks.h"
-#include "acl/tasks.h"
 #include "core/handles.h"
 #include "core/runtime.h"
-#include "core/sim.h"
 
 namespace {
 
@@ -41,8 +34,7 @@ int make(aclrtStream* out, uint32_t priority, uint32_t flags) {
 
 // The stream exists; what it was made with.
 int find(aclrtStream stream, Made* out) {
-  int32_t id = 0;
-  if (int code = sim_stream_id(stream, &id)) return code;
+  if (int code = sim::acl::check_stream(stream)) return code;
   std::lock_guard lock(made_mutex);
   const auto found = streams_made.find(stream);
   *out = found == streams_made.end() ? Made{} : found->second;
@@ -70,20 +62,17 @@ SIM_API aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle() {
 }
 SIM_API aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle* handle) {
   if (Configurations::all().take(handle)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
-                  static_cast<void*>(handle));
+  return ACL_INVALID(__func__, "%p was not made by aclrtCreateStreamConfigHandle", static_cast<void*>(handle));
 }
 SIM_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtStreamConfigAttr what, const void* value,
                                          size_t size) {
   if (!value) return sim::acl::missing(__func__, "attrValue", ACL_ERROR_INVALID_PARAM);
   const auto configuration = Configurations::all().find(handle);
-  if (!configuration)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
-                    static_cast<void*>(handle));
+  ACL_INVALID_IF(!configuration, "%p was not made by aclrtCreateStreamConfigHandle", static_cast<void*>(handle));
   const auto take = [&](auto& to) {
     if (size != sizeof to)
-      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %zu bytes for attribute %d; allowed: %zu",
-                      "aclrtSetStreamConfigOpt", size, int(what), sizeof to);
+      return ACL_INVALID("aclrtSetStreamConfigOpt", "%zu bytes for attribute %d; allowed: %zu", size, int(what),
+                         sizeof to);
     memcpy(&to, value, sizeof to);
     return int(ACL_SUCCESS);
   };
@@ -99,16 +88,14 @@ SIM_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtS
       }
       return take(configuration->flag);
     case ACL_RT_STREAM_PRIORITY: return take(configuration->priority);
-    default: return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: attribute %d; allowed: 0 to 3", __func__, int(what));
+    default: return ACL_INVALID(__func__, "attribute %d; allowed: 0 to 3", int(what));
   }
 }
 SIM_API aclError aclrtCreateStreamV2(aclrtStream* out, const aclrtStreamConfigHandle* handle) {
   REQUIRE(out);
   if (!handle) return make(out, kGreatest, 0);
   const auto configuration = Configurations::all().find(const_cast<aclrtStreamConfigHandle*>(handle));
-  if (!configuration)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
-                    static_cast<const void*>(handle));
+  ACL_INVALID_IF(!configuration, "%p was not made by aclrtCreateStreamConfigHandle", static_cast<const void*>(handle));
   return make(out, configuration->priority, uint32_t(configuration->flag));
 }
 
@@ -153,26 +140,20 @@ SIM_API aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags) {
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtDeviceGetStreamPriorityRange(int32_t* least, int32_t* greatest) {
-  REQUIRE(least);
-  REQUIRE(greatest);
-  int device = 0;
-  if (int code = sim_get_device(&device)) return code;
+  REQUIRE(least, greatest);
+  if (int code = sim_require_device(__func__)) return code;
   *least = kLeast, *greatest = kGreatest;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtGetStreamAvailableNum(uint32_t* count) {
   REQUIRE(count);
-  int left = 0;
-  if (int code = sim_streams_left(&left)) return code;
-  *count = uint32_t(left);
-  return ACL_SUCCESS;
+  return sim_streams_left(count);
 }
 
 // Hints for scheduling and what belongs to them: kept and given back.
 SIM_API aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr what, aclrtStreamAttrValue* value) {
   REQUIRE(value);
-  int32_t id = 0;
-  if (int code = sim_stream_id(stream, &id)) return code;
+  if (int code = sim::acl::check_stream(stream)) return code;
   if (what == ACL_STREAM_ATTR_FAILURE_MODE)
     if (int code = aclrtSetStreamFailureMode(stream, value->failureMode)) return code;
   if (what == ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK)
@@ -186,9 +167,8 @@ SIM_API aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr wha
   REQUIRE(value);
   Made found;
   if (int code = find(stream, &found)) return code;
-  if (what < ACL_STREAM_ATTR_FAILURE_MODE || what > ACL_STREAM_ATTR_PRIORITY)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d; allowed: 1 to %d", __func__, int(what),
-                    int(ACL_STREAM_ATTR_PRIORITY));
+  RT_INVALID_IF(what < ACL_STREAM_ATTR_FAILURE_MODE || what > ACL_STREAM_ATTR_PRIORITY,
+                "attribute %d; allowed: 1 to %d", int(what), int(ACL_STREAM_ATTR_PRIORITY));
   *value = found.attributes.count(what) ? found.attributes[what] : aclrtStreamAttrValue{};
   if (what == ACL_STREAM_ATTR_PRIORITY) value->reserve[0] = found.priority;
   return ACL_SUCCESS;

@@ -4,9 +4,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "acl/acl.h"
+#include "acl/tasks.h"
 #include "core/failure_api.h"
-#include "core/sim.h"
 
 namespace {
 
@@ -26,27 +25,25 @@ int reachable(const Value& task) {
   return problem ? sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", task.caller, problem) : 0;
 }
 
-int write_value(void* argument) {
-  const auto* task = static_cast<Value*>(argument);
-  if (int code = reachable(*task)) return code;
+int write_value(const Value& task) {
+  if (int code = reachable(task)) return code;
   {
     std::lock_guard lock(value_mutex);
-    std::memcpy(task->address, &task->value, sizeof task->value);
+    std::memcpy(task.address, &task.value, sizeof task.value);
   }
   value_written.notify_all();
   return 0;
 }
 
-int wait_value(void* argument) {
-  const auto* task = static_cast<Value*>(argument);
-  if (int code = reachable(*task)) return code;
+int wait_value(const Value& task) {
+  if (int code = reachable(task)) return code;
   std::unique_lock lock(value_mutex);
-  auto reached = [task] {
+  auto reached = [&task] {
     uint64_t now;
-    std::memcpy(&now, task->address, sizeof now);
-    if (task->mode == 0) return now >= task->value;
-    if (task->mode == 1) return now == task->value;
-    return task->mode == 2 ? (now & task->value) != 0 : (~(now | task->value)) != 0;
+    std::memcpy(&now, task.address, sizeof now);
+    if (task.mode == 0) return now >= task.value;
+    if (task.mode == 1) return now == task.value;
+    return task.mode == 2 ? (now & task.value) != 0 : (~(now | task.value)) != 0;
   };
   // Other things than aclrtValueWrite write memory, too: a copy, a kernel.
   while (!reached()) {
@@ -56,12 +53,11 @@ int wait_value(void* argument) {
   return 0;
 }
 
-int launch_value(const char* caller, sim_run run, bool waits, void* address, uint64_t value, uint32_t mode,
-                 void* stream) {
-  if (!address) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the address is null", caller);
-  sim_order_value(stream, address, waits);
-  return sim_launch(stream, caller, run, new Value{caller, address, value, mode},
-                    [](void* argument) { delete static_cast<Value*>(argument); });
+template <auto run>
+int launch_value(const char* caller, void* address, uint64_t value, uint32_t mode, void* stream) {
+  if (!address) return RT_INVALID(caller, "the address is null");
+  sim_order_value(stream, address, run == wait_value);
+  return sim::acl::launch<run>(stream, caller, Value{caller, address, value, mode});
 }
 
 }  // namespace
@@ -69,13 +65,13 @@ int launch_value(const char* caller, sim_run run, bool waits, void* address, uin
 extern "C" {
 
 SIM_API aclError aclrtValueWrite(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
-  if (flag) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtValueWrite: flag %u; allowed: 0", flag);
-  return launch_value("aclrtValueWrite", write_value, false, address, value, 0, stream);
+  RT_INVALID_IF(flag, "flag %u; allowed: 0", flag);
+  return launch_value<write_value>(__func__, address, value, 0, stream);
 }
 
 SIM_API aclError aclrtValueWait(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
-  if (flag > 3) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtValueWait: flag %u; allowed: 0 to 3", flag);
-  return launch_value("aclrtValueWait", wait_value, true, address, value, flag, stream);
+  RT_INVALID_IF(flag > 3, "flag %u; allowed: 0 to 3", flag);
+  return launch_value<wait_value>(__func__, address, value, flag, stream);
 }
 
 }  // extern "C"

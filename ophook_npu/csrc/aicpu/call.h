@@ -5,9 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 
 enum { ophook_aicpu_max_rank = 16 };
 
@@ -62,7 +60,4 @@ typedef struct ophook_aicpu_call {
 
 // The kernel's status: 0, or why it failed. What was thrown is a failure, with its text in `error`.
 __attribute__((visibility("default"))) uint32_t ophook_aicpu_run(ophook_aicpu_call* call, char* error, size_t capacity);
-
-#ifdef __cplusplus
 }
-#endif

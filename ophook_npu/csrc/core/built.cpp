@@ -104,9 +104,8 @@ int sim_built_begin(void** out) {
 }
 
 int sim_built_bind(void* handle, void* on, int head) {
-  std::shared_ptr<Model> model;
   std::shared_ptr<Stream> stream;
-  if (int code = find("aclmdlRIBindStream", handle, &model)) return code;
+  FIND(Model, model, find, "aclmdlRIBindStream", handle);
   if (!on) return sim_fail(kInvalidParam, "aclmdlRIBindStream: stream is null");
   if (int code = resolve("aclmdlRIBindStream", on, &stream)) return code;
   if (!stream->persistent)
@@ -125,10 +124,8 @@ int sim_built_bind(void* handle, void* on, int head) {
 }
 
 int sim_built_unbind(void* handle, void* on) {
-  std::shared_ptr<Model> model;
-  std::shared_ptr<Stream> stream;
-  if (int code = find("aclmdlRIUnbindStream", handle, &model)) return code;
-  if (int code = resolve("aclmdlRIUnbindStream", on, &stream)) return code;
+  FIND(Model, model, find, "aclmdlRIUnbindStream", handle);
+  FIND(Stream, stream, resolve, "aclmdlRIUnbindStream", on);
   if (!has(model->built->streams, stream->id))
     return sim_fail(kInvalidParam, "aclmdlRIUnbindStream: stream %d is not bound to the model", stream->id);
   stream->leave(model);
@@ -139,8 +136,7 @@ int sim_built_unbind(void* handle, void* on) {
 }
 
 int sim_built_end(void* handle) {
-  std::shared_ptr<Model> model;
-  if (int code = find("aclmdlRIBuildEnd", handle, &model)) return code;
+  FIND(Model, model, find, "aclmdlRIBuildEnd", handle);
   std::lock_guard lock(model->mutex);
   if (model->ended) return sim_fail(kInvalidParam, "aclmdlRIBuildEnd: the model is finished already");
   if (model->built->heads.empty())
@@ -150,16 +146,14 @@ int sim_built_end(void* handle) {
 }
 
 int sim_built_label(void* label, void* on) {
-  std::shared_ptr<Stream> stream;
-  if (int code = bound("aclrtSetLabel", on, &stream)) return code;
+  FIND(Stream, stream, bound, "aclrtSetLabel", on);
   return stream->launch(std::make_shared<LabelTask>(label));
 }
 
 int sim_built_flow(void* on, const char* name, const sim_place* places, size_t count, int leaves, sim_choose choose,
                    void* argument, sim_drop drop) {
-  std::shared_ptr<Stream> stream;
   auto task = std::make_shared<FlowTask>(name, std::vector<sim_place>(places, places + count), leaves != 0, choose,
                                          argument, drop);
-  if (int code = bound(name, on, &stream)) return code;
+  FIND(Stream, stream, bound, name, on);
   return stream->launch(std::move(task));
 }

@@ -1,5 +1,7 @@
 #include "caller.h"
 
+#include "forever.h"
+
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -69,10 +71,7 @@ struct Places {
   std::vector<std::string> texts;
   std::vector<const void*> addresses;  // whose text is looked up when it is shown
 };
-Places& places() {
-  static auto* instance = new Places;
-  return *instance;
-}
+Places& places() { return sim::forever<Places>(); }
 
 // Both with the mutex held.
 int known(const void* what, int line) {

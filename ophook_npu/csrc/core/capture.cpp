@@ -152,8 +152,7 @@ int sim_model_task_stream(void* handle, size_t index, int32_t* stream) {
 }
 
 int sim_capture_end(void* handle, void** out) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclmdlRICaptureEnd", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclmdlRICaptureEnd", handle);
   std::shared_ptr<Model> model = stream->capturing();
   if (!model) return sim_fail(kStreamNotCaptured, "aclmdlRICaptureEnd: stream %d is not captured", stream->id);
   if (model->origin != stream.get())
@@ -198,8 +197,7 @@ int sim_capture_end(void* handle, void** out) {
 }
 
 int sim_capture_info(void* handle, int* active, void** model) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclmdlRICaptureGetInfo", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclmdlRICaptureGetInfo", handle);
   std::shared_ptr<Model> capturing = stream->capturing();
   *active = capturing != nullptr;
   *model = capturing.get();
@@ -207,16 +205,14 @@ int sim_capture_info(void* handle, int* active, void** model) {
 }
 
 int sim_capture_refuses(const char* call, void* handle) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve(call, handle, &stream)) return code;
+  FIND(Stream, stream, resolve, call, handle);
   const auto capturing = stream->capturing();
   if (!capturing || capturing->built) return kOk;
   return sim_fail(kStreamCaptured, "%s: stream %d is being captured", call, stream->id);
 }
 
 int sim_model_execute(void* handle, void* on) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclmdlRIExecuteAsync", on, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclmdlRIExecuteAsync", on);
   auto model = find(handle);
   if (!model || !model->ended)
     return sim_fail(kInvalidHandle, "aclmdlRIExecuteAsync: %p is not a finished model", handle);
@@ -263,8 +259,7 @@ const char* sim_model_task_name(void* handle, size_t index) {
 }
 
 int sim_group_begin(void* handle) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclmdlRICaptureTaskGrpBegin", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclmdlRICaptureTaskGrpBegin", handle);
   if (!stream->capturing())
     return sim_fail(kStreamNotCaptured, "aclmdlRICaptureTaskGrpBegin: stream %d is not captured", stream->id);
   if (!stream->begin_group())
@@ -274,8 +269,7 @@ int sim_group_begin(void* handle) {
 }
 
 int sim_group_end(void* handle, void** group) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclmdlRICaptureTaskGrpEnd", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclmdlRICaptureTaskGrpEnd", handle);
   if (!group) return sim_fail(kInvalidParam, "aclmdlRICaptureTaskGrpEnd: no place for the group");
   auto made = stream->end_group();
   if (!made) return sim_fail(kTaskGroupStatus, "aclmdlRICaptureTaskGrpEnd: stream %d began no task group", stream->id);
@@ -284,8 +278,7 @@ int sim_group_end(void* handle, void** group) {
 }
 
 int sim_update_begin(void* handle, void* group) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclmdlRICaptureTaskUpdateBegin", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclmdlRICaptureTaskUpdateBegin", handle);
   auto found = Handles<TaskGroup>::all().find(group);
   if (!found) return sim_fail(kInvalidHandle, "aclmdlRICaptureTaskUpdateBegin: %p is not a task group", group);
   if (!stream->begin_update(std::move(found)))
@@ -295,8 +288,7 @@ int sim_update_begin(void* handle, void* group) {
 }
 
 int sim_update_end(void* handle) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclmdlRICaptureTaskUpdateEnd", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclmdlRICaptureTaskUpdateEnd", handle);
   auto [group, tasks] = stream->end_update();
   if (!group) return sim_fail(kTaskGroupStatus, "aclmdlRICaptureTaskUpdateEnd: stream %d updates nothing", stream->id);
   auto model = group->model.lock();

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "forever.h"
 #include "handles.h"
 #include "runtime.h"
 #include "state.h"
@@ -29,9 +30,19 @@ struct Open {
 };
 
 // Never destroyed: torchair closes its channel from a static destructor.
-Open& open_channels() {
-  static auto* one = new Open;
-  return *one;
+Open& open_channels() { return sim::forever<Open>(); }
+
+int find(const char* caller, const void* handle, std::shared_ptr<Channel>* out) {
+  *out = sim::Handles<Channel>::all().find(const_cast<void*>(handle));
+  return *out ? int(sim::kOk) : sim_fail(sim::kInvalidParam, "%s: %p is no channel", caller, handle);
+}
+
+// Until something can be done, or the channel is closed.
+template <typename Ready>
+void wait(Channel& channel, std::unique_lock<std::mutex>& lock, int timeout_ms, Ready can) {
+  const auto ready = [&] { return can() || channel.closed; };
+  if (timeout_ms < 0) channel.changed.wait(lock, ready);
+  else channel.changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), ready);
 }
 
 }  // namespace
@@ -82,12 +93,9 @@ void sim_channel_send(int device, const char* name, const char* text, size_t siz
 }
 
 int sim_channel_receive(const void* handle, int timeout_ms, char** text, size_t* size) {
-  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(const_cast<void*>(handle));
-  if (!channel) return sim_fail(sim::kInvalidParam, "acltdtReceiveTensor: %p is no channel", handle);
+  FIND(Channel, channel, find, "acltdtReceiveTensor", handle);
   std::unique_lock lock(channel->mutex);
-  const auto ready = [&] { return !channel->texts.empty() || channel->closed; };
-  if (timeout_ms < 0) channel->changed.wait(lock, ready);
-  else channel->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), ready);
+  wait(*channel, lock, timeout_ms, [&] { return !channel->texts.empty(); });
   if (channel->texts.empty()) return sim::kQueueEmpty;
   const std::string oldest = std::move(channel->texts.front());
   channel->texts.pop_front();
@@ -99,12 +107,9 @@ int sim_channel_receive(const void* handle, int timeout_ms, char** text, size_t*
 }
 
 int sim_channel_put(const void* handle, int timeout_ms, const char* data, size_t size) {
-  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(const_cast<void*>(handle));
-  if (!channel) return sim_fail(sim::kInvalidParam, "acltdtSendTensor: %p is no channel", handle);
+  FIND(Channel, channel, find, "acltdtSendTensor", handle);
   std::unique_lock lock(channel->mutex);
-  const auto ready = [&] { return channel->texts.size() < channel->capacity || channel->closed; };
-  if (timeout_ms < 0) channel->changed.wait(lock, ready);
-  else channel->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), ready);
+  wait(*channel, lock, timeout_ms, [&] { return channel->texts.size() < channel->capacity; });
   if (channel->closed) return sim_fail(sim::kInvalidParam, "acltdtSendTensor: the channel was stopped");
   if (channel->texts.size() >= channel->capacity) return sim::kQueueFull;
   channel->texts.emplace_back(data, size);
@@ -113,18 +118,14 @@ int sim_channel_put(const void* handle, int timeout_ms, const char* data, size_t
 }
 
 int sim_channel_size(const void* handle, size_t* size) {
-  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(const_cast<void*>(handle));
-  if (!channel) return sim_fail(sim::kInvalidParam, "acltdtQueryChannelSize: %p is no channel", handle);
+  FIND(Channel, channel, find, "acltdtQueryChannelSize", handle);
   std::lock_guard lock(channel->mutex);
   *size = channel->texts.size();
   return sim::kOk;
 }
 
 int sim_channel_empty(void* handle, int stop) {
-  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(handle);
-  if (!channel)
-    return sim_fail(sim::kInvalidParam, "%s: %p is no channel", stop ? "acltdtStopChannel" : "acltdtCleanChannel",
-                    handle);
+  FIND(Channel, channel, find, stop ? "acltdtStopChannel" : "acltdtCleanChannel", handle);
   std::lock_guard lock(channel->mutex);
   if (stop) channel->closed = true;
   else channel->texts.clear();

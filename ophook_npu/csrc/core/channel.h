@@ -5,9 +5,7 @@
 
 #include "sim.h"
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 
 // Null where there is no such device, or the device has a channel of this name.
 SIM_API void* sim_channel_open(int device, const char* name, size_t capacity);
@@ -17,7 +15,4 @@ SIM_API int sim_channel_close(void* channel);
 SIM_API void sim_channel_send(int device, const char* name, const char* text, size_t size);
 // Takes the oldest text, for the caller to free; -1 waits for ever. 207013 where none came in time.
 SIM_API int sim_channel_receive(const void* channel, int timeout_ms, char** text, size_t* size);
-
-#ifdef __cplusplus
 }
-#endif

@@ -1,11 +1,9 @@
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <vector>
 
 #include "device.h"
 #include "failure.h"
@@ -135,10 +133,7 @@ void open_on(int seen) {
 uint64_t device_capacity() { return machine.memory_per_device; }
 
 bool synchronous() {
-  static const bool on = [] {
-    const char* text = getenv("OPHOOK_SIM_SYNC");
-    return text && !strcmp(text, "1");
-  }();
+  static const bool on = switched_on("OPHOOK_SIM_SYNC");
   return on;
 }
 

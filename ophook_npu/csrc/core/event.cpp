@@ -155,16 +155,14 @@ int sim_event_create_external(void** out) {
 uint32_t sim_next_event_id() { return next_event++; }
 
 int sim_event_id(void* handle, uint32_t* id) {
-  std::shared_ptr<Event> event;
-  if (int code = resolve_event("aclrtGetEventId", handle, &event)) return code;
+  FIND(Event, event, resolve_event, "aclrtGetEventId", handle);
   *id = event->id;
   return kOk;
 }
 
 int sim_event_take(const char* caller, void* handle) {
-  std::shared_ptr<Event> event;
   int device = 0;
-  if (int code = resolve_event(caller, handle, &event)) return code;
+  FIND(Event, event, resolve_event, caller, handle);
   if (int code = require_device(caller, &device)) return code;
   if (++events_taken[device] > kMaxEvents) {
     --events_taken[device];
@@ -175,14 +173,14 @@ int sim_event_take(const char* caller, void* handle) {
 }
 
 // An event of aclrtCreateEvent takes one from its record until that is over.
-int sim_events_left(int* count) {
+int sim_events_left(uint32_t* count) {
   int device = 0;
   if (int code = require_device("aclrtGetEventAvailNum", &device)) return code;
   const auto pending = Handles<Event>::all().where([device](Event& event) {
     std::lock_guard lock(event.mutex);
     return event.taken < 0 && event.device == device && event.newest && !event.newest->is_over();
   });
-  *count = kMaxEvents - events_taken[device] - int(pending.size());
+  *count = uint32_t(kMaxEvents - events_taken[device] - int(pending.size()));
   return kOk;
 }
 
@@ -191,10 +189,8 @@ int sim_event_destroy(void* handle) {
 }
 
 int sim_event_record(void* handle, void* on) {
-  std::shared_ptr<Event> event;
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve_event("aclrtRecordEvent", handle, &event)) return code;
-  if (int code = resolve_here("aclrtRecordEvent", on, &stream)) return code;
+  FIND(Event, event, resolve_event, "aclrtRecordEvent", handle);
+  FIND(Stream, stream, resolve_here, "aclrtRecordEvent", on);
   if (event->external)
     if (int code = stream->launch(std::make_shared<ExternalTask>(event, ExternalTask::kSet))) return code;
   auto recording = std::make_shared<Recording>();
@@ -212,10 +208,8 @@ int sim_event_record(void* handle, void* on) {
 }
 
 int sim_event_record_outside(void* handle, void* on) {
-  std::shared_ptr<Event> event;
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve_event("aclrtRecordEventWithFlag", handle, &event)) return code;
-  if (int code = resolve_here("aclrtRecordEventWithFlag", on, &stream)) return code;
+  FIND(Event, event, resolve_event, "aclrtRecordEventWithFlag", handle);
+  FIND(Stream, stream, resolve_here, "aclrtRecordEventWithFlag", on);
   if (!stream->capturing())
     return sim_fail(kStreamNotCaptured,
                     "aclrtRecordEventWithFlag: ACL_EVENT_RECORD_EXTERNAL, and stream %d is not captured", stream->id);
@@ -227,10 +221,8 @@ int sim_event_record_outside(void* handle, void* on) {
 }
 
 int sim_event_wait_outside(void* on, void* handle) {
-  std::shared_ptr<Event> event;
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve_event("aclrtStreamWaitEventWithFlag", handle, &event)) return code;
-  if (int code = resolve_here("aclrtStreamWaitEventWithFlag", on, &stream)) return code;
+  FIND(Event, event, resolve_event, "aclrtStreamWaitEventWithFlag", handle);
+  FIND(Stream, stream, resolve_here, "aclrtStreamWaitEventWithFlag", on);
   if (!stream->capturing())
     return sim_fail(kStreamNotCaptured,
                     "aclrtStreamWaitEventWithFlag: ACL_EVENT_WAIT_EXTERNAL, and stream %d is not captured", stream->id);
@@ -241,10 +233,8 @@ int sim_event_wait_outside(void* on, void* handle) {
 int sim_event_wait(void* on, void* handle) { return sim_event_wait_for(on, handle, -1); }
 
 int sim_event_wait_for(void* on, void* handle, int64_t timeout_ms) {
-  std::shared_ptr<Event> event;
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve_event("aclrtStreamWaitEvent", handle, &event)) return code;
-  if (int code = resolve_here("aclrtStreamWaitEvent", on, &stream)) return code;
+  FIND(Event, event, resolve_event, "aclrtStreamWaitEvent", handle);
+  FIND(Stream, stream, resolve_here, "aclrtStreamWaitEvent", on);
   if (event->external && stream->capturing())
     return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kWait));
   std::shared_ptr<Recording> recording;
@@ -296,8 +286,7 @@ int sim_event_wait_for(void* on, void* handle, int64_t timeout_ms) {
 }
 
 static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* out, int* device) {
-  std::shared_ptr<Event> event;
-  if (int code = resolve_event(caller, handle, &event)) return code;
+  FIND(Event, event, resolve_event, caller, handle);
   *device = event->device;
   std::lock_guard lock(event->mutex);
   if (event->newest && event->newest->captured && !event->newest->is_done())
@@ -354,11 +343,9 @@ int sim_event_query(void* handle, int* done) {
 }
 
 int sim_event_reset(void* handle, void* on) {
-  std::shared_ptr<Event> event;
-  if (int code = resolve_event("aclrtResetEvent", handle, &event)) return code;
+  FIND(Event, event, resolve_event, "aclrtResetEvent", handle);
   if (event->external) {
-    std::shared_ptr<Stream> stream;
-    if (int code = resolve_here("aclrtResetEvent", on, &stream)) return code;
+    FIND(Stream, stream, resolve_here, "aclrtResetEvent", on);
     return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kReset));
   }
   std::lock_guard lock(event->mutex);

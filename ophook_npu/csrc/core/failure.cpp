@@ -2,11 +2,10 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include "failure_api.h"
 #include "fault.h"
-#include "state.h"
+#include "forever.h"
 #include "stream.h"
 #include "visible.h"
 
@@ -22,11 +21,7 @@ struct Texts {
   std::mutex mutex;
   std::string of[kMaxDevices];
 };
-// Never destroyed: streams' threads may outlive static destructors.
-Texts& texts() {
-  static auto* instance = new Texts;
-  return *instance;
-}
+Texts& texts() { return sim::forever<Texts>(); }
 
 // Read at each failure: a program may set it for a part of its run.
 bool continues() {

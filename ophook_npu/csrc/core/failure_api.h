@@ -3,15 +3,10 @@
 
 #include "sim.h"
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 
 // What runs ends, what is queued is not run, and the device is whole again (failure.h); 0: no time limit.
 SIM_API int sim_abort_tasks(int device, int64_t timeout_ms);
 // For a task that waits for what may never come: not 0 where the calling thread's device runs no task any more.
 SIM_API int sim_device_failed(void);
-
-#ifdef __cplusplus
 }
-#endif

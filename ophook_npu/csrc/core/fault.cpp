@@ -7,19 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <set>
-#include <string>
-#include <thread>
-#include <vector>
+#include <sstream>
 
 #include "device.h"
+#include "forever.h"
+#include "lines.h"
 #include "memory.h"
 #include "stream.h"
 
@@ -60,7 +56,6 @@ struct Found {
 
 std::atomic<uint64_t> steps{0};  // that the program's optimizers have made
 
-// Never destroyed: streams outlive static destructors.
 struct State {
   std::mutex mutex;
   std::condition_variable changed;
@@ -73,10 +68,7 @@ struct State {
   std::atomic<uint64_t> aborts[kMaxDevices] = {};
   uint64_t limit = 0;
 };
-State& state() {
-  static auto* instance = new State;
-  return *instance;
-}
+State& state() { return sim::forever<State>(); }
 
 // splitmix64: the same numbers everywhere.
 uint64_t mix(uint64_t of) {
@@ -138,14 +130,10 @@ void tell(const Found& found, const char* name, int device) {
   const char* file = getenv("OPHOOK_SIM_FAULT_LOG");
   if (!file || !*file) return;
   const int log = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  std::string quoted;
-  for (const char one : order.text)
-    if (one == '"' || one == '\\') quoted += '\\', quoted += one;
-    else quoted += one;
   size =
       snprintf(text, sizeof text,
-               "{\"fault\": \"%s\", \"at\": \"%s\", \"count\": %llu, \"rank\": %d, \"device\": %d, \"process\": %d}\n",
-               quoted.c_str(), name, (unsigned long long)found.count, state().rank, device, int(getpid()));
+               "{\"fault\": %s, \"at\": \"%s\", \"count\": %llu, \"rank\": %d, \"device\": %d, \"process\": %d}\n",
+               quoted(order.text).c_str(), name, (unsigned long long)found.count, state().rank, device, int(getpid()));
   const auto length = ssize_t(std::min<int>(size, sizeof text - 1));
   if (log < 0 || write(log, text, size_t(length)) != length) {
     static std::once_flag once;
@@ -278,13 +266,8 @@ void flip(const Found& found, const Task& task) {
 // "key\tvalue\tkey\tvalue"
 std::map<std::string, std::string> fields(const std::string& line) {
   std::map<std::string, std::string> out;
-  std::vector<std::string> words;
-  for (size_t at = 0; at <= line.size();) {
-    const size_t end = std::min(line.find('\t', at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end + 1;
-  }
-  for (size_t i = 0; i + 1 < words.size(); i += 2) out[words[i]] = words[i + 1];
+  std::istringstream words(line);
+  for (std::string key, value; std::getline(words, key, '\t') && std::getline(words, value, '\t');) out[key] = value;
   return out;
 }
 
@@ -322,11 +305,8 @@ struct Start {
     const char* given = getenv("OPHOOK_SIM_FAULTS");
     const char* attempt = getenv("TORCHELASTIC_RESTART_COUNT");
     const std::string now = attempt && *attempt ? attempt : "0";
-    const std::string lines = given ? given : "";
-    for (size_t at = 0; at < lines.size();) {
-      const size_t end = std::min(lines.find('\n', at), lines.size());
-      const std::string line = lines.substr(at, end - at);
-      at = end + 1;
+    std::istringstream lines(given ? given : "");
+    for (std::string line; std::getline(lines, line);) {
       auto told = fields(line);
       const std::string wanted = told.count("restart") ? told["restart"] : "0";
       uint64_t id;
@@ -412,19 +392,14 @@ void sim_fault_remove(uint64_t id) {
   if (!sim_faults_armed) std::fill(std::begin(state().lost), std::end(state().lost), false);
 }
 
-uint64_t sim_fault_made(uint64_t id) {
+static uint64_t count_of(uint64_t id, uint64_t Order::* count) {
   std::lock_guard lock(state().mutex);
   for (const Order& order : state().orders)
-    if (order.id == id) return order.made;
+    if (order.id == id) return order.*count;
   return 0;
 }
-
-uint64_t sim_fault_seen(uint64_t id) {
-  std::lock_guard lock(state().mutex);
-  for (const Order& order : state().orders)
-    if (order.id == id) return order.seen;
-  return 0;
-}
+uint64_t sim_fault_made(uint64_t id) { return count_of(id, &Order::made); }
+uint64_t sim_fault_seen(uint64_t id) { return count_of(id, &Order::seen); }
 
 void sim_fault_step() { ++steps; }
 
@@ -497,18 +472,14 @@ int sim_bad_memory_repaired(int device, const void* address) {
 }
 
 void sim_task_limit(uint64_t milliseconds) {
-  {
-    std::lock_guard lock(state().mutex);
-    state().limit = milliseconds;
-  }
+  std::lock_guard lock(state().mutex);
+  state().limit = milliseconds;
   state().changed.notify_all();
 }
 
 void sim_end_hanging(int device) {
-  {
-    std::lock_guard lock(state().mutex);
-    ++state().aborts[device];
-  }
+  std::lock_guard lock(state().mutex);
+  ++state().aborts[device];
   state().changed.notify_all();
 }
 

@@ -76,3 +76,8 @@ class Handles {
 };
 
 }  // namespace sim
+
+// Declares what a handle stands for, as `find(…, &name)` gives it, or returns the code that says why it is none.
+#define FIND(T, name, find, ...) \
+  std::shared_ptr<T> name;       \
+  if (const int code = find(__VA_ARGS__, &name)) return code

@@ -1,4 +1,5 @@
 #include "log.h"
+#include "state.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,11 +31,6 @@ int number(const char* text, int least, int most, int otherwise) {
   return *end || value < least || value > most ? otherwise : int(value);
 }
 
-bool on(const char* variable) {
-  const char* text = getenv(variable);
-  return text && !strcmp(text, "1");
-}
-
 std::string now(const char* form) {
   const auto time = std::chrono::system_clock::now();
   const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
@@ -52,7 +48,8 @@ long microseconds() {
 
 struct Log {
   std::mutex mutex;
-  bool printed = on("ASCEND_LOG_PRINT_TO_STDOUT") || on("ASCEND_SLOG_PRINT_TO_STDOUT");  // the second is older
+  bool printed = sim::switched_on("ASCEND_LOG_PRINT_TO_STDOUT") ||
+                 sim::switched_on("ASCEND_SLOG_PRINT_TO_STDOUT");  // the second is older
   int level = number(getenv("ASCEND_GLOBAL_LOG_LEVEL"), sim_log_debug, sim_log_error + 1, sim_log_error);
   std::map<std::string, int, std::less<>> levels = modules();
   std::string folder = where();

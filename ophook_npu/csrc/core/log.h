@@ -4,9 +4,7 @@
 #pragma once
 #include "sim.h"
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 enum sim_log_level { sim_log_debug, sim_log_info, sim_log_warning, sim_log_error };
 // Whether a line of this module and level would be written: ASCEND_GLOBAL_LOG_LEVEL, ASCEND_MODULE_LOG_LEVEL.
 SIM_API int sim_log_wanted(const char* module, int level);
@@ -14,6 +12,4 @@ SIM_API int sim_log_wanted(const char* module, int level);
 SIM_API void sim_log(const char* module, int level, const char* place, const char* text);
 // A line for a task that is put on a stream.
 SIM_API void sim_log_task(const char* name, int stream, int device);
-#ifdef __cplusplus
 }
-#endif

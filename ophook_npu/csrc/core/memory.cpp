@@ -18,7 +18,6 @@
 #include <cstring>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_set>

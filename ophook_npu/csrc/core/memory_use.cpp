@@ -119,10 +119,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 bool strict_memory() {
-  static const bool on = [] {
-    const char* text = getenv("OPHOOK_SIM_STRICT_MEMORY");
-    return text && !strcmp(text, "1");
-  }();
+  static const bool on = switched_on("OPHOOK_SIM_STRICT_MEMORY");
   return on;
 }
 

@@ -33,9 +33,9 @@ sim_model_task_type type_of(const Task& task) {
 
 // As the two calls of CANN's pages: how many there are, then those that have room.
 template <typename T>
-int give(const char* caller, const std::vector<std::shared_ptr<T>>& all, void** out, size_t* count) {
-  if (out && *count < all.size()) return sim_fail(kInvalidParam, "%s: room for %zu of %zu", caller, *count, all.size());
-  *count = all.size();
+int give(const char* caller, const std::vector<std::shared_ptr<T>>& all, void** out, uint32_t* count) {
+  if (out && *count < all.size()) return sim_fail(kInvalidParam, "%s: room for %u of %zu", caller, *count, all.size());
+  *count = uint32_t(all.size());
   for (size_t i = 0; out && i < all.size(); ++i) out[i] = all[i].get();
   return kOk;
 }
@@ -70,7 +70,7 @@ void forget_tasks(Model& model) {
 
 using namespace sim;
 
-int sim_model_streams(void* handle, void** streams, size_t* count) {
+int sim_model_streams(void* handle, void** streams, uint32_t* count) {
   constexpr const char* kCaller = "aclmdlRIGetStreams";
   const auto model = Handles<Model>::all().find(handle);
   if (!model) return sim_fail(kInvalidHandle, "%s: %p is not a model", kCaller, handle);
@@ -85,7 +85,7 @@ int sim_model_streams(void* handle, void** streams, size_t* count) {
   return kOk;
 }
 
-int sim_stream_tasks(void* stream, void** tasks, size_t* count) {
+int sim_stream_tasks(void* stream, void** tasks, uint32_t* count) {
   constexpr const char* kCaller = "aclmdlRIGetTasksByStream";
   auto line = Handles<ModelLine>::all().find(stream);
   if (const auto bound = line ? nullptr : Handles<Stream>::all().find(stream))

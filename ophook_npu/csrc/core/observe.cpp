@@ -3,9 +3,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <mutex>
-
-#include "runtime.h"
 #include "stream.h"
 
 namespace sim {
@@ -35,22 +32,13 @@ int run_observed(Task& task, const Launch& launch, uint32_t model, int (*run)(Ta
   if (task.runs_others()) return run(task);
   thread_local uint32_t number = 0;  // of the stream, whose one thread this is
   const Stream* stream = Stream::here();
-  sim_task_run ran{};
-  ran.begin_ns = raw_ns();
+  const uint64_t begin = raw_ns();
   const int code = run(task);
-  ran.end_ns = raw_ns();
+  const uint64_t end = raw_ns();
   const sim_observer* told = observer();
   if (!told || !stream) return code;
-  ran.name = task.name;
-  ran.kind = task.task_kind();
-  ran.device = stream->device;
-  ran.stream = stream->id;
-  ran.number = ++number;
-  ran.model = model;
-  ran.connection = launch.connection;
-  ran.launched_ns = launch.ns;
-  ran.thread = launch.thread;
-  ran.failed = code != kOk;
+  const sim_task_run ran{task.name,         task.task_kind(), stream->device, stream->id, ++number,      model,
+                         launch.connection, launch.ns,        begin,          end,        launch.thread, code != kOk};
   told->task(&ran, &task);
   return code;
 }

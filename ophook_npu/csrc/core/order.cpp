@@ -9,10 +9,7 @@
 
 namespace sim::order {
 
-std::atomic<bool> checking{[] {
-  const char* text = getenv("OPHOOK_SIM_CHECK_ORDER");
-  return text && !strcmp(text, "1");
-}()};
+std::atomic<bool> checking{switched_on("OPHOOK_SIM_CHECK_ORDER")};
 
 struct Inside {
   Shadow shadow;

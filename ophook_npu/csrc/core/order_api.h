@@ -4,9 +4,7 @@
 
 #include "sim.h"
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 
 SIM_API int sim_order_on(void);
 // As sim_launch, for a task that knows what it reads and writes only when it has run: it says so meanwhile, by
@@ -30,7 +28,4 @@ SIM_API void sim_order_event_came(const char* name, uint64_t number);  // the ho
 // places, NULL is the caller's, and one may be empty.
 SIM_API void sim_order_tell(const char* kind, const char* first, const char* first_at, const char* second,
                             const char* second_at, const char* where, const char* missing);
-
-#ifdef __cplusplus
 }
-#endif

@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <map>
-#include <string>
 #include <utility>
 
+#include "forever.h"
 #include "lines.h"
 #include "order_api.h"
 #include "order_state.h"
@@ -26,10 +25,7 @@ struct Others {
   std::vector<bool> callers;                                 // among State's: which are written
   bool introduced = false;
 };
-Others& told() {
-  static auto* instance = new Others;
-  return *instance;
-}
+Others& told() { return sim::forever<Others>(); }
 
 int file() {
   static const int opened = [] {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string>
 
 #include "lines.h"
 #include "order_state.h"

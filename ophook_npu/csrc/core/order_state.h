@@ -2,7 +2,6 @@
 // order_report.cpp tells of what is found.
 #pragma once
 
-#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -10,7 +9,6 @@
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 #include "caller.h"
 #include "shadow.h"

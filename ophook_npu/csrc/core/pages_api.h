@@ -3,9 +3,7 @@
 
 #include "sim.h"
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 
 // As sim_malloc_by; `pages` are the bytes of the pages that hold the allocation: what goes on to their end passes, with
 // a warning. In strict mode only `size` may be used.
@@ -14,7 +12,4 @@ SIM_API int sim_malloc_pages(const char* call, const void* caller, size_t size, 
 // What goes well on a device and is not meant to: in CANN's log where it is printed, else on standard error.
 SIM_API void sim_warn(const char* format, ...) __attribute__((format(printf, 1, 2)));
 SIM_API int sim_is_reserved(const void* pointer);  // by sim_reserve_address, mapped or not
-
-#ifdef __cplusplus
 }
-#endif

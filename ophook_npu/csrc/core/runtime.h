@@ -3,9 +3,7 @@
 
 #include "sim.h"
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 
 // The code of the thread's newest failure where it is one of the runtime's (107…, 207…, 507…), else 0. A failure of
 // another library ends it: who asks after that failure must not be told of an older one.
@@ -22,7 +20,7 @@ SIM_API int sim_stream_clean(void* stream);
 // What is queued is not run any more, but for records of events; who waits for the stream is told 107023.
 SIM_API int sim_stream_abort(void* stream);
 SIM_API int sim_stream_destroy_by_force(void* stream);  // what has not begun is dropped
-SIM_API int sim_streams_left(int* count);               // that the current device can still have
+SIM_API int sim_streams_left(uint32_t* count);          // that the current device can still have
 // A task that failed, for whoever wants to know of all of them; in the stream's own thread.
 typedef struct sim_failure {
   uint32_t task;                    // its number on its stream
@@ -36,7 +34,7 @@ SIM_API uint32_t sim_next_event_id(void);
 SIM_API int sim_event_id(void* event, uint32_t* id);
 // One of those that a device has: it is given back when the event is destroyed. 207007 where there is none left.
 SIM_API int sim_event_take(const char* caller, void* event);
-SIM_API int sim_events_left(int* count);  // that the current device can still have
+SIM_API int sim_events_left(uint32_t* count);  // that the current device can still have
 SIM_API int sim_event_wait_for(void* stream, void* event, int64_t timeout_ms);  // 107019, as the task's failure
 // In a capture, of an event that streams outside of the model wait for, or record: each replay records or waits anew.
 SIM_API int sim_event_record_outside(void* event, void* stream);
@@ -61,8 +59,8 @@ typedef enum sim_model_task_type {  // aclmdlRITaskType
   sim_model_task_value_write,
   sim_model_task_value_wait,
 } sim_model_task_type;
-SIM_API int sim_model_streams(void* model, void** streams, size_t* count);
-SIM_API int sim_stream_tasks(void* stream, void** tasks, size_t* count);
+SIM_API int sim_model_streams(void* model, void** streams, uint32_t* count);
+SIM_API int sim_stream_tasks(void* stream, void** tasks, uint32_t* count);
 SIM_API int sim_model_task(const char* caller, void* task, sim_model_task_type* type, uint32_t* index);
 SIM_API int sim_model_task_disable(void* task);  // from the next update of its model on
 SIM_API int sim_model_update(void* model);
@@ -90,7 +88,4 @@ SIM_API int sim_built_flow(void* stream, const char* name, const sim_place* plac
 SIM_API int sim_channel_put(const void* channel, int timeout_ms, const char* data, size_t size);
 SIM_API int sim_channel_size(const void* channel, size_t* size);
 SIM_API int sim_channel_empty(void* channel, int stop);
-
-#ifdef __cplusplus
 }
-#endif

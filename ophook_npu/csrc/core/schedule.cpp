@@ -3,17 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <map>
-#include <mutex>
 #include <set>
-#include <string>
 
 #include "caller.h"
+#include "forever.h"
 #include "lines.h"
 #include "stream.h"
 
@@ -76,11 +72,7 @@ struct State {
   int releases = 0;
   std::chrono::steady_clock::time_point moved = std::chrono::steady_clock::now();
 };
-// Never destroyed: streams' threads may outlive static destructors.
-State& state() {
-  static auto* instance = new State;
-  return *instance;
-}
+State& state() { return sim::forever<State>(); }
 
 Entry* head(State& all, int32_t stream) {
   const auto found = all.queues.find(stream);

@@ -3,8 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
-#include <string>
+#include <cstdlib>
+#include <cstring>
 
 #include "sim.h"
 
@@ -54,6 +54,11 @@ enum Code : int {
 inline uint64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+inline bool switched_on(const char* variable) {
+  const char* text = getenv(variable);
+  return text && !strcmp(text, "1");
 }
 
 // What the thread set by itself; -1: nothing.

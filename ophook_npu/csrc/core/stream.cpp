@@ -13,6 +13,7 @@
 #include "device.h"
 #include "failure.h"
 #include "fault.h"
+#include "forever.h"
 #include "log.h"
 #include "memory.h"
 #include "order_api.h"
@@ -34,15 +35,11 @@ int run_safely(Task& task) {
   }
 }
 
-// Never destroyed, as the handles.
 struct Defaults {
   std::mutex mutex;
   std::shared_ptr<Stream> streams[kMaxDevices];
 };
-Defaults& defaults() {
-  static auto* instance = new Defaults;
-  return *instance;
-}
+Defaults& defaults() { return sim::forever<Defaults>(); }
 std::atomic<int32_t> next_id{0};
 thread_local Stream* running = nullptr;  // on a stream's thread: that stream
 
@@ -432,8 +429,7 @@ int sim_stream_create_persistent(void** out) {
 }
 
 int sim_stream_clean(void* handle) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclrtPersistentTaskClean", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclrtPersistentTaskClean", handle);
   if (!stream->persistent)
     return sim_fail(kInvalidParam, "aclrtPersistentTaskClean: stream %d is not of ACL_STREAM_PERSISTENT", stream->id);
   stream->take_kept();
@@ -441,17 +437,16 @@ int sim_stream_clean(void* handle) {
 }
 
 int sim_stream_abort(void* handle) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclrtStreamAbort", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclrtStreamAbort", handle);
   if (stream->capturing()) return captured("aclrtStreamAbort", *stream);
   stream->abort();
   return kOk;
 }
 
-int sim_streams_left(int* count) {
+int sim_streams_left(uint32_t* count) {
   int device = 0;
   if (int code = require_device("aclrtGetStreamAvailableNum", &device)) return code;
-  *count = kMaxStreams - made[device];
+  *count = uint32_t(kMaxStreams - made[device]);
   return kOk;
 }
 
@@ -478,8 +473,7 @@ int sim_stream_destroy(void* handle) { return destroy(handle, false); }
 int sim_stream_destroy_by_force(void* handle) { return destroy(handle, true); }
 
 int sim_stream_synchronize(void* handle, int64_t timeout_ms) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclrtSynchronizeStream", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclrtSynchronizeStream", handle);
   if (stream->capturing()) return captured("aclrtSynchronizeStream", *stream);
   sim_count_host_wait();
   return stream->synchronize(timeout_ms);
@@ -506,8 +500,7 @@ int sim_synchronize_device(int64_t timeout_ms) {
 }
 
 int sim_stream_query(void* handle, int* done) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclrtStreamQuery", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "aclrtStreamQuery", handle);
   if (stream->capturing()) return captured("aclrtStreamQuery", *stream);
   if (int code = failure::check(stream->device)) return code;
   if (schedule::on() && !stream->idle()) schedule::HostWait();
@@ -524,8 +517,7 @@ int sim_stream_id(void* handle, int32_t* id) {
 }
 
 int sim_stream_stop_on_failure(void* handle, int on) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve_here("aclrtSetStreamFailureMode", handle, &stream)) return code;
+  FIND(Stream, stream, resolve_here, "aclrtSetStreamFailureMode", handle);
   if (!on && stream->stop_on_failure)
     return sim_fail(kFeatureNotSupported, "aclrtSetStreamFailureMode: stream %d stops on failure and cannot go back",
                     stream->id);
@@ -536,8 +528,7 @@ int sim_stream_stop_on_failure(void* handle, int on) {
 }
 
 int sim_stream_device(void* handle, int* device) {
-  std::shared_ptr<Stream> stream;
-  if (int code = resolve("stream", handle, &stream)) return code;
+  FIND(Stream, stream, resolve, "stream", handle);
   *device = stream->device;
   return kOk;
 }

@@ -1,15 +1,12 @@
 // Streams, events and captured models. A stream is a thread with a first-in-first-out queue of tasks.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "handles.h"
 #include "observe.h"

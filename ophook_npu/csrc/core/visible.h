@@ -3,14 +3,10 @@
 #pragma once
 #include "sim.h"
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 SIM_API int sim_check_device(const char* call, int64_t device);  // 107001 where the process has none of this number
 SIM_API int sim_installed_devices(void);
 SIM_API int sim_physical_device(int device);    // of one that the process sees, or -1
 SIM_API int sim_visible_device(int physical);   // as the process counts it; -1: it does not see it
 SIM_API const char* sim_visible_problem(void);  // why the process sees none; NULL where it sees one
-#ifdef __cplusplus
 }
-#endif

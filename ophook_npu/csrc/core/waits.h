@@ -3,13 +3,8 @@
 
 #include "sim.h"
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 
 SIM_API uint64_t sim_host_waits(void);   // since the thread began
 SIM_API void sim_count_host_wait(void);  // by whatever returns only when a device has got somewhere
-
-#ifdef __cplusplus
 }
-#endif

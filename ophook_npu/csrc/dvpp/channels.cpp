@@ -11,11 +11,10 @@ std::shared_ptr<Channel> channel_for(const char* caller, const void* handle, acl
   auto channel = find<Channel>(caller, handle);
   if (!channel) return nullptr;
   if (channel->created && (!channel->mode || (channel->mode & mode))) return channel;
-  if (!channel->created)
-    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the channel has not been created (acldvppCreateChannel)", caller);
+  if (!channel->created) ACL_INVALID(caller, "the channel has not been created (acldvppCreateChannel)");
   else
-    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the channel's mode is %u; it needs one with %d (acldvppSetChannelDescMode)",
-             caller, channel->mode, int(mode));
+    ACL_INVALID(caller, "the channel's mode is %u; it needs one with %d (acldvppSetChannelDescMode)", channel->mode,
+                int(mode));
   return nullptr;
 }
 
@@ -68,9 +67,7 @@ extern "C" {
 
 // hiascend.com, "acldvppMalloc" (CANN 9.1.0): the next multiple of 32 bytes and 32 more, of huge pages.
 aclError acldvppMalloc(void** out, size_t size) {
-  if (!out || !size)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: devPtr %p, size %zu; neither may be 0", __func__,
-                    static_cast<void*>(out), size);
+  ACL_INVALID_IF(!out || !size, "devPtr %p, size %zu; neither may be 0", static_cast<void*>(out), size);
   constexpr size_t kHuge = size_t(2) << 20;
   size_t reach = sim::acl::rounded(size, 32);
   if (reach <= SIZE_MAX - 32) reach += 32;
@@ -85,14 +82,14 @@ aclError acldvppCreateChannel(acldvppChannelDesc* handle) {
   static std::atomic<uint64_t> channels{0};
   DESCRIBED(Channel, channel, handle);
   if (int code = sim_require_device(__func__)) return code;
-  if (channel->created) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the channel was created before", __func__);
+  ACL_INVALID_IF(channel->created, "the channel was created before");
   channel->id = channels++;
   channel->created = true;
   return ACL_SUCCESS;
 }
 aclError acldvppDestroyChannel(acldvppChannelDesc* handle) {
   DESCRIBED(Channel, channel, handle);
-  if (!channel->created) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the channel has not been created", __func__);
+  ACL_INVALID_IF(!channel->created, "the channel has not been created");
   channel->created = false;
   return ACL_SUCCESS;
 }

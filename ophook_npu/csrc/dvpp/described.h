@@ -7,9 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "acl/acl.h"
+#include "acl/refuse.h"
 #include "core/handles.h"
-#include "core/sim.h"
 #include "include/acl/ops/acl_dvpp.h"
 
 namespace sim::dvpp {
@@ -79,8 +78,8 @@ struct Stream {
 
 template <typename T>
 int unknown(const char* caller, const void* handle) {
-  if (!handle) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the pointer that %s gives is null", caller, T::kMaker);
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by %s, or it was destroyed", caller, handle, T::kMaker);
+  if (!handle) return ACL_INVALID(caller, "the pointer that %s gives is null", T::kMaker);
+  return ACL_INVALID(caller, "%p was not made by %s, or it was destroyed", handle, T::kMaker);
 }
 
 // Null, and the reason told, where there is none.

@@ -1,6 +1,5 @@
 // libacl_dvpp: what descriptions are made of, set to and asked for. Each family of functions is a few rows.
 #include <cstring>
-#include <string_view>
 
 #include "dvpp/described.h"
 
@@ -12,9 +11,8 @@ using sim::Handles;
 // By the pages of CANN 9.1 Ascend 950 has none of it.
 template <typename T>
 void* made(const char* caller, std::shared_ptr<T> what = std::make_shared<T>()) {
-  const sim_soc* soc = sim_current_soc();
-  if (!soc || !std::string_view(soc->name).starts_with("Ascend950")) return Handles<T>::all().add(std::move(what));
-  sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: %s does not have it", caller, soc->name);
+  if (!sim::acl::on("Ascend950")) return Handles<T>::all().add(std::move(what));
+  sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: %s does not have it", caller, sim_current_soc()->name);
   return nullptr;
 }
 
@@ -45,8 +43,8 @@ int table(const char* caller, const void* handle, std::array<std::array<V, 256>,
   if (!found) return ACL_ERROR_INVALID_PARAM;
   auto& tables = (*found).*member;
   if (dim >= tables.size() || !data || !length)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: dim %u of %zu, data %p, len %p; no pointer may be null", caller, dim,
-                    tables.size(), static_cast<void*>(data), static_cast<void*>(length));
+    return ACL_INVALID(caller, "dim %u of %zu, data %p, len %p; no pointer may be null", dim, tables.size(),
+                       static_cast<void*>(data), static_cast<void*>(length));
   *data = tables[dim].data();
   *length = Length(tables[dim].size());
   return ACL_SUCCESS;
@@ -54,7 +52,7 @@ int table(const char* caller, const void* handle, std::array<std::array<V, 256>,
 
 int value_of(const char* caller, uint32_t index) {
   if (index < 4) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: index %u; allowed: 0 to 3", caller, index);
+  return ACL_INVALID(caller, "index %u; allowed: 0 to 3", index);
 }
 
 // A parameter of a channel is a member.
@@ -75,12 +73,9 @@ Parameter parameter(Channel& channel, acldvppChannelDescParamType type) {
 }
 
 int no_parameter(const char* caller, int type, size_t length, size_t size) {
-  if (!size)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: paramType %d; allowed: those of acldvppChannelDescParamType", caller,
-                    type);
-  return sim_fail(ACL_ERROR_INVALID_PARAM,
-                  "%s: length %zu of paramType %d, which has %zu bytes; no pointer may be null", caller, length, type,
-                  size);
+  if (!size) return ACL_INVALID(caller, "paramType %d; allowed: those of acldvppChannelDescParamType", type);
+  return ACL_INVALID(caller, "length %zu of paramType %d, which has %zu bytes; no pointer may be null", length, type,
+                     size);
 }
 
 // What a channel's values may be: the pages of acldvppChannelMode, acldvppCscMatrix, acldvppJpegdPrecisionMode and
@@ -88,17 +83,13 @@ int no_parameter(const char* caller, int type, size_t length, size_t size) {
 int check(const char* caller, const Channel& channel) {
   constexpr uint32_t kModes = DVPP_CHNMODE_VPC | DVPP_CHNMODE_JPEGD | DVPP_CHNMODE_JPEGE | DVPP_CHNMODE_PNGD;
   if (channel.mode & ~kModes)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: mode %u; allowed: sums of those of acldvppChannelMode", caller,
-                    channel.mode);
+    return ACL_INVALID(caller, "mode %u; allowed: sums of those of acldvppChannelMode", channel.mode);
   if (channel.matrix > ACL_DVPP_CSC_MATRIX_BT2020_NARROW)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: matrix %u; allowed: those of acldvppCscMatrix", caller,
-                    channel.matrix);
+    return ACL_INVALID(caller, "matrix %u; allowed: those of acldvppCscMatrix", channel.matrix);
   if (channel.precision < 0 || channel.precision > ACL_YUVOUT_ALIGN_DOWN_COMPAT)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %d; allowed: those of acldvppJpegdPrecisionMode", caller,
-                    channel.precision);
+    return ACL_INVALID(caller, "%d; allowed: those of acldvppJpegdPrecisionMode", channel.precision);
   if (channel.height > 8192 || channel.width > 8192)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %u by %u; allowed: up to 8192 by 8192", caller, channel.width,
-                    channel.height);
+    return ACL_INVALID(caller, "%u by %u; allowed: up to 8192 by 8192", channel.width, channel.height);
   return ACL_SUCCESS;
 }
 
@@ -109,7 +100,7 @@ int change(const char* caller, void* handle, acldvppChannelDescParamType type, s
   const Parameter place = parameter(changed, type);
   if (!place.size || place.size != length || !value) return no_parameter(caller, type, length, place.size);
   if (channel->created && type == ACL_DVPP_MODE_UINT32)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the channel has been created; its mode is set before", caller);
+    return ACL_INVALID(caller, "the channel has been created; its mode is set before");
   memcpy(place.value, value, length);
   if (int code = check(caller, changed)) return code;
   *channel = changed;
@@ -155,9 +146,7 @@ aclError acldvppGetChannelDescParam(const acldvppChannelDesc* handle, acldvppCha
 acldvppPicDesc* acldvppCreatePicDesc() { return static_cast<acldvppPicDesc*>(made<Picture>(__func__)); }
 aclError acldvppDestroyPicDesc(acldvppPicDesc* handle) {
   DESCRIBED(Picture, picture, handle);
-  if (picture->of_batch)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: it is one of a batch; acldvppDestroyBatchPicDesc ends them all",
-                    __func__);
+  ACL_INVALID_IF(picture->of_batch, "it is one of a batch; acldvppDestroyBatchPicDesc ends them all");
   return destroyed<Picture>(__func__, handle);
 }
 FIELD(PicDesc, Picture, PicDescData, void*, data)
@@ -172,7 +161,7 @@ FIELD(PicDesc, Picture, PicDescRetCode, uint32_t, ret_code)
 acldvppBatchPicDesc* acldvppCreateBatchPicDesc(uint32_t size) {
   constexpr uint32_t kMost = 256;  // regions and pictures that a call takes
   if (!size || size > kMost) {
-    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: batchSize %u; allowed: 1 to %u", __func__, size, kMost);
+    ACL_INVALID(__func__, "batchSize %u; allowed: 1 to %u", size, kMost);
     return nullptr;
   }
   auto batch = std::make_shared<Batch>();
@@ -188,7 +177,7 @@ acldvppPicDesc* acldvppGetPicDesc(acldvppBatchPicDesc* handle, uint32_t index) {
   const auto batch = find<Batch>(__func__, handle);
   if (!batch) return nullptr;
   if (index < batch->pictures.size()) return reinterpret_cast<acldvppPicDesc*>(batch->pictures[index].get());
-  sim_fail(ACL_ERROR_INVALID_PARAM, "%s: index %u of %zu pictures", __func__, index, batch->pictures.size());
+  ACL_INVALID(__func__, "index %u of %zu pictures", index, batch->pictures.size());
   return nullptr;
 }
 aclError acldvppDestroyBatchPicDesc(acldvppBatchPicDesc* handle) {
@@ -216,15 +205,14 @@ SET(acldvppSetRoiConfigBottom, acldvppRoiConfig, Region, uint32_t, bottom)
 // ---- settings ----
 MADE(acldvppCreateResizeConfig, acldvppDestroyResizeConfig, acldvppResizeConfig, ResizeSettings)
 aclError acldvppSetResizeConfigInterpolation(acldvppResizeConfig* handle, uint32_t interpolation) {
-  if (interpolation > 5)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: interpolation %u; allowed: 0 to 5", __func__, interpolation);
+  ACL_INVALID_IF(interpolation > 5, "interpolation %u; allowed: 0 to 5", interpolation);
   return set(__func__, handle, &ResizeSettings::interpolation, interpolation);
 }
 GET(acldvppGetResizeConfigInterpolation, acldvppResizeConfig, ResizeSettings, uint32_t, interpolation)
 
 MADE(acldvppCreateJpegeConfig, acldvppDestroyJpegeConfig, acldvppJpegeConfig, JpegSettings)
 aclError acldvppSetJpegeConfigLevel(acldvppJpegeConfig* handle, uint32_t level) {
-  if (level > 100) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: level %u; allowed: 0 to 100", __func__, level);
+  ACL_INVALID_IF(level > 100, "level %u; allowed: 0 to 100", level);
   return set(__func__, handle, &JpegSettings::level, level);
 }
 GET(acldvppGetJpegeConfigLevel, acldvppJpegeConfig, JpegSettings, uint32_t, level)

@@ -1,7 +1,6 @@
 // libacl_dvpp: JPEG. Its pixels are decoded and encoded by libturbojpeg where the machine has it.
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "dvpp/codecs.h"
 #include "dvpp/jpeg_file.h"
@@ -85,11 +84,11 @@ const Layout* jpeg_result(const char* caller, int code, const JpegFile& file, ac
 
 // A file in host memory.
 int read_jpeg(const char* caller, const void* data, uint32_t size, JpegFile* out) {
-  if (!data || !size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p of %u bytes", caller, data, size);
+  if (!data || !size) return ACL_INVALID(caller, "data %p of %u bytes", data, size);
   if (sim_memory_device(data, nullptr) >= 0)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data has to be host memory: %s", caller, sim_memory_text(data, size));
+    return ACL_INVALID(caller, "data has to be host memory: %s", sim_memory_text(data, size));
   if (parse(static_cast<const uint8_t*>(data), size, out)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: these %u bytes are no JPEG, or not its beginning", caller, size);
+  return ACL_INVALID(caller, "these %u bytes are no JPEG, or not its beginning", size);
 }
 
 int describe(const char* caller, const JpegFile& file, uint32_t* width, uint32_t* height, int32_t* components) {
@@ -154,16 +153,8 @@ int decode_jpeg(const char* caller, const uint8_t* data, size_t size, const Jpeg
   return code;
 }
 
-struct JpegDecode {
-  const uint8_t* data;
-  uint32_t size;
-  Picture to;
+struct JpegDecode : Decode {
   int precision;
-  std::shared_ptr<Picture> told;
-  void touch(sim_listener* listener) const {
-    sim::touch(listener, false, data, size);
-    sim::touch(listener, true, to.data, to.size);
-  }
 };
 
 int run_jpeg_decode(const JpegDecode& task) {
@@ -214,9 +205,8 @@ struct JpegEncode {
   }
 };
 
-int run_encode(void* what) {
+int run_encode(const JpegEncode& task) {
   constexpr auto kCall = "acldvppJpegEncodeAsync";
-  const auto& task = *static_cast<const JpegEncode*>(what);
   if (int code = still_there(kCall, "the input picture", task.from)) return code;
   if (int code = still_there(kCall, "data", task.data, task.room)) return code;
   const Turbo& turbo = Turbo::all();
@@ -249,21 +239,21 @@ int check_input(const char* caller, const Picture& picture, const Channel* chann
   const Layout* format = layout(picture.format);
   const bool packed = format && format->unit == 2;
   if (!packed && picture.format != PIXEL_FORMAT_YUV_SEMIPLANAR_420 && picture.format != PIXEL_FORMAT_YVU_SEMIPLANAR_420)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: format %d; allowed: YUV420SP and packed YUV422 (1, 2 and 7 to 10)",
-                    caller, int(picture.format));
+    return ACL_INVALID(caller, "format %d; allowed: YUV420SP and packed YUV422 (1, 2 and 7 to 10)",
+                       int(picture.format));
   const uint32_t most_width = channel ? channel->width : 8192, most_height = channel ? channel->height : 8192;
   if (picture.width < 32 || picture.height < 32 || picture.width > most_width || picture.height > most_height ||
       picture.width % 2 || picture.height % uint32_t(format->y))
-    return sim_fail(ACL_ERROR_INVALID_PARAM,
-                    "%s: %u wide and %u high; allowed: 32 by 32 to %u by %u, even where the format shares colours",
-                    caller, picture.width, picture.height, most_width, most_height);
+    return ACL_INVALID(caller,
+                       "%u wide and %u high; allowed: 32 by 32 to %u by %u, even where the format shares colours",
+                       picture.width, picture.height, most_width, most_height);
   if (!channel) return ACL_SUCCESS;
   if (picture.width_stride < picture.width * uint32_t(format->unit) || picture.width_stride % 16)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: widthStride %u; allowed: multiples of 16 from %u on", caller,
-                    picture.width_stride, picture.width * uint32_t(format->unit));
+    return ACL_INVALID(caller, "widthStride %u; allowed: multiples of 16 from %u on", picture.width_stride,
+                       picture.width * uint32_t(format->unit));
   if (picture.height_stride != picture.height && picture.height_stride != aligned(picture.height, kJpegHeightUnit))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: heightStride %u; allowed: %u, and the next multiple of 16", caller,
-                    picture.height_stride, picture.height);
+    return ACL_INVALID(caller, "heightStride %u; allowed: %u, and the next multiple of 16", picture.height_stride,
+                       picture.height);
   return ACL_SUCCESS;
 }
 
@@ -312,23 +302,15 @@ aclError acldvppJpegDecodeAsync(acldvppChannelDesc* handle, const void* data, ui
   const auto channel = channel_for(__func__, handle, DVPP_CHNMODE_JPEGD);
   if (!channel) return ACL_ERROR_INVALID_PARAM;
   DESCRIBED(Picture, to, output);
-  if (!data || !size || !to->data)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p of %u bytes into %p; none may be 0", __func__, data, size,
-                    to->data);
-  if (to->width_stride % kJpegWidthUnit || to->height_stride % kJpegHeightUnit)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: strides %u and %u; allowed: multiples of %u and %u", __func__,
-                    to->width_stride, to->height_stride, kJpegWidthUnit, kJpegHeightUnit);
+  ACL_INVALID_IF(!data || !size || !to->data, "data %p of %u bytes into %p; none may be 0", data, size, to->data);
+  ACL_INVALID_IF(to->width_stride % kJpegWidthUnit || to->height_stride % kJpegHeightUnit,
+                 "strides %u and %u; allowed: multiples of %u and %u", to->width_stride, to->height_stride,
+                 kJpegWidthUnit, kJpegHeightUnit);
   if (to->format != PIXEL_FORMAT_UNKNOWN)
     if (int code = check_format(__func__, "output picture", *to)) return code;
   if (!Turbo::all().there()) return no_turbo(__func__);
-  return sim::acl::launch(stream, __func__,
-                          JpegDecode{static_cast<const uint8_t*>(data), size, *to, channel->precision, to},
-                          [](void* what) {
-                            const auto& task = *static_cast<const JpegDecode*>(what);
-                            const int code = run_jpeg_decode(task);
-                            task.told->ret_code = uint32_t(code);
-                            return code;
-                          });
+  return sim::acl::launch<decoded<run_jpeg_decode, JpegDecode>>(
+      stream, __func__, JpegDecode{{static_cast<const uint8_t*>(data), size, *to, to}, channel->precision});
 }
 aclError acldvppJpegEncodeAsync(acldvppChannelDesc* handle, acldvppPicDesc* input, const void* data, uint32_t* size,
                                 acldvppJpegeConfig* settings, aclrtStream stream) {
@@ -336,15 +318,14 @@ aclError acldvppJpegEncodeAsync(acldvppChannelDesc* handle, acldvppPicDesc* inpu
   if (!channel) return ACL_ERROR_INVALID_PARAM;
   DESCRIBED(Picture, from, input);
   DESCRIBED(JpegSettings, level, settings);
-  if (!data || !size || !*size)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p, size %p; neither may be null, and there has to be room",
-                    __func__, data, static_cast<void*>(size));
+  ACL_INVALID_IF(!data || !size || !*size, "data %p, size %p; neither may be null, and there has to be room", data,
+                 static_cast<void*>(size));
   if (int code = check_input(__func__, *from, channel.get())) return code;
   if (int code = check_memory(__func__, "input picture", *from)) return code;
   if (!Turbo::all().there()) return no_turbo(__func__);
   auto* room = static_cast<uint8_t*>(const_cast<void*>(data));
-  return sim::acl::launch(stream, __func__,
-                          JpegEncode{*from, room, size, *size, level->level ? int(level->level) : 100}, run_encode);
+  return sim::acl::launch<run_encode>(stream, __func__,
+                                      JpegEncode{*from, room, size, *size, level->level ? int(level->level) : 100});
 }
 
 }  // extern "C"

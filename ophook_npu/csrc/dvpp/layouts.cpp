@@ -1,7 +1,5 @@
 #include "dvpp/layouts.h"
 
-#include <string_view>
-
 namespace sim::dvpp {
 
 namespace {
@@ -45,10 +43,7 @@ const Layout* layout(acldvppPixelFormat format) {
   return nullptr;
 }
 
-bool on_310p() {
-  const sim_soc* soc = sim_current_soc();
-  return soc && std::string_view(soc->name).starts_with("Ascend310P");
-}
+bool on_310p() { return acl::on("Ascend310P"); }
 
 int check_format(const char* caller, const char* what, const Picture& picture) {
   if (layout(picture.format)) return ACL_SUCCESS;
@@ -60,13 +55,11 @@ int check_format(const char* caller, const char* what, const Picture& picture) {
 
 int check_memory(const char* caller, const char* what, const Picture& picture) {
   const uint64_t needed = bytes_of(*layout(picture.format), picture.width_stride, picture.height_stride);
-  if (!picture.data)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the %s has no memory (acldvppSetPicDescData)", caller, what);
+  if (!picture.data) return ACL_INVALID(caller, "the %s has no memory (acldvppSetPicDescData)", what);
   if (picture.size >= needed) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM,
-                  "%s: the %s has %u bytes (acldvppSetPicDescSize); %s with strides %u and %u needs %llu", caller, what,
-                  picture.size, layout(picture.format)->name, picture.width_stride, picture.height_stride,
-                  static_cast<unsigned long long>(needed));
+  return ACL_INVALID(caller, "the %s has %u bytes (acldvppSetPicDescSize); %s with strides %u and %u needs %llu", what,
+                     picture.size, layout(picture.format)->name, picture.width_stride, picture.height_stride,
+                     static_cast<unsigned long long>(needed));
 }
 
 int check_picture(const char* caller, const char* what, const Picture& picture, bool result) {
@@ -74,24 +67,22 @@ int check_picture(const char* caller, const char* what, const Picture& picture, 
   const Layout& format = *layout(picture.format);
   const uint32_t most_width = result ? 4096 : 8192, most_height = result && on_310p() ? 4096 : 8192;
   if (picture.width < 10 || picture.height < 6 || picture.width > most_width || picture.height > most_height)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the %s is %u wide and %u high; allowed: 10 by 6 to %u by %u", caller,
-                    what, picture.width, picture.height, most_width, most_height);
+    return ACL_INVALID(caller, "the %s is %u wide and %u high; allowed: 10 by 6 to %u by %u", what, picture.width,
+                       picture.height, most_width, most_height);
   if (picture.width % uint32_t(format.x) || picture.height % uint32_t(format.y))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the %s is %u wide and %u high; %s needs multiples of %d and %d",
-                    caller, what, picture.width, picture.height, format.name, format.x, format.y);
+    return ACL_INVALID(caller, "the %s is %u wide and %u high; %s needs multiples of %d and %d", what, picture.width,
+                       picture.height, format.name, format.x, format.y);
   const uint32_t row = picture.width * uint32_t(format.unit);
   const uint32_t unit = on_310p() ? 16u * uint32_t(format.unit) : 1u;
   if (picture.width_stride < row || picture.width_stride % unit || (format.x == 2 && picture.width_stride % 2))
-    return sim_fail(ACL_ERROR_INVALID_PARAM,
-                    "%s: widthStride %u of the %s; allowed for %s, %u wide: multiples of %u from %u on", caller,
-                    picture.width_stride, what, format.name, picture.width, unit, row);
+    return ACL_INVALID(caller, "widthStride %u of the %s; allowed for %s, %u wide: multiples of %u from %u on",
+                       picture.width_stride, what, format.name, picture.width, unit, row);
   if (on_310p() && (picture.width_stride < 32 || picture.width_stride > 16384 || picture.height_stride > 16384))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: strides %u and %u of the %s; allowed: 32 to 16384, and up to 16384",
-                    caller, picture.width_stride, picture.height_stride, what);
+    return ACL_INVALID(caller, "strides %u and %u of the %s; allowed: 32 to 16384, and up to 16384",
+                       picture.width_stride, picture.height_stride, what);
   if (picture.height_stride < picture.height || picture.height_stride % uint32_t(format.y))
-    return sim_fail(ACL_ERROR_INVALID_PARAM,
-                    "%s: heightStride %u of the %s; allowed for %s, %u high: multiples of %d from there on", caller,
-                    picture.height_stride, what, format.name, picture.height, format.y);
+    return ACL_INVALID(caller, "heightStride %u of the %s; allowed for %s, %u high: multiples of %d from there on",
+                       picture.height_stride, what, format.name, picture.height, format.y);
   return check_memory(caller, what, picture);
 }
 

@@ -1,8 +1,6 @@
 // How the formats of pictures lie in memory, and what a product asks of their sizes.
 #pragma once
 
-#include <cstdint>
-
 #include "dvpp/described.h"
 
 namespace sim::dvpp {

@@ -1,9 +1,6 @@
 // Pictures as planes of bytes, and what VPC does with them. Arithmetic alone: no handles, no memory of a device.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "dvpp/layouts.h"
 
 namespace sim::dvpp {

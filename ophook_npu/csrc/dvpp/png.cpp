@@ -1,9 +1,7 @@
 // libacl_dvpp: PNG. Its pixels are decoded by libpng where the machine has it.
 #include <cstring>
-#include <vector>
 
 #include "dvpp/codecs.h"
-#include "dvpp/layouts.h"
 #include "dvpp/tasks.h"
 
 namespace {
@@ -62,12 +60,11 @@ const char* parse_png(const uint8_t* data, size_t size, PngFile* out) {
 }
 
 int read_png(const char* caller, const void* data, uint32_t size, PngFile* out) {
-  if (!data || !size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p of %u bytes", caller, data, size);
+  if (!data || !size) return ACL_INVALID(caller, "data %p of %u bytes", data, size);
   if (sim_memory_device(data, nullptr) >= 0)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data has to be host memory: %s", caller, sim_memory_text(data, size));
+    return ACL_INVALID(caller, "data has to be host memory: %s", sim_memory_text(data, size));
   const char* why = parse_png(static_cast<const uint8_t*>(data), size, out);
-  return why ? sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a chip does not decode these %u bytes: %s", caller, size, why)
-             : int(ACL_SUCCESS);
+  return why ? ACL_INVALID(caller, "a chip does not decode these %u bytes: %s", size, why) : int(ACL_SUCCESS);
 }
 
 // RGB_888 of all, RGBA_8888 of what has alpha; null: neither was asked for.
@@ -80,18 +77,7 @@ const Layout* png_result(const char* caller, int code, const PngFile& file, acld
   return nullptr;
 }
 
-struct PngDecode {
-  const uint8_t* data;
-  uint32_t size;
-  Picture to;
-  std::shared_ptr<Picture> told;
-  void touch(sim_listener* listener) const {
-    sim::touch(listener, false, data, size);
-    sim::touch(listener, true, to.data, to.size);
-  }
-};
-
-int run_png_decode(const PngDecode& task) {
+int run_png_decode(const Decode& task) {
   constexpr auto kCall = "acldvppPngDecodeAsync";
   if (int code = still_there(kCall, "data", task.data, task.size)) return code;
   PngFile file;
@@ -147,22 +133,15 @@ aclError acldvppPngDecodeAsync(acldvppChannelDesc* handle, const void* data, uin
                                aclrtStream stream) {
   if (!channel_for(__func__, handle, DVPP_CHNMODE_PNGD)) return ACL_ERROR_INVALID_PARAM;
   DESCRIBED(Picture, to, output);
-  if (!data || !size || !to->data)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: data %p of %u bytes into %p; none may be 0", __func__, data, size,
-                    to->data);
+  ACL_INVALID_IF(!data || !size || !to->data, "data %p of %u bytes into %p; none may be 0", data, size, to->data);
   const Layout* format = layout(to->format);
   const uint32_t unit = kPngWidthUnit * uint32_t(format ? format->unit : 1);
-  if (to->width_stride % unit || to->height_stride % kPngHeightUnit)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: strides %u and %u; allowed: multiples of %u and %u", __func__,
-                    to->width_stride, to->height_stride, unit, kPngHeightUnit);
+  ACL_INVALID_IF(to->width_stride % unit || to->height_stride % kPngHeightUnit,
+                 "strides %u and %u; allowed: multiples of %u and %u", to->width_stride, to->height_stride, unit,
+                 kPngHeightUnit);
   if (!Png::all().there()) return no_codec(__func__, "libpng16.so.16", "libpng16-16");
-  return sim::acl::launch(stream, __func__, PngDecode{static_cast<const uint8_t*>(data), size, *to, to},
-                          [](void* what) {
-                            const auto& task = *static_cast<const PngDecode*>(what);
-                            const int code = run_png_decode(task);
-                            task.told->ret_code = uint32_t(code);
-                            return code;
-                          });
+  return sim::acl::launch<decoded<run_png_decode, Decode>>(stream, __func__,
+                                                           Decode{static_cast<const uint8_t*>(data), size, *to, to});
 }
 
 }  // extern "C"

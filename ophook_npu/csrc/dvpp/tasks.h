@@ -16,6 +16,25 @@ void touch(sim_listener* listener, bool writes, const Picture& picture, const Re
 int still_there(const char* caller, const char* what, const Picture& picture);
 int still_there(const char* caller, const char* what, const void* data, size_t size);
 
+// A task that decodes a file in device memory.
+struct Decode {
+  const uint8_t* data;
+  uint32_t size;
+  Picture to;
+  std::shared_ptr<Picture> told;
+  void touch(sim_listener* listener) const {
+    sim::touch(listener, false, data, size);
+    sim::touch(listener, true, to.data, to.size);
+  }
+};
+// `run`, whose result the description of the picture tells as well.
+template <auto run, typename T>
+int decoded(const T& task) {
+  const int code = run(task);
+  task.told->ret_code = uint32_t(code);
+  return code;
+}
+
 // Where a decoder writes a picture whose size is known: strides of 0 become the next multiples of these units. A code,
 // told, where the memory is too small or gone.
 int place(const char* caller, const Layout& layout, uint32_t width_unit, uint32_t height_unit, Picture& picture);

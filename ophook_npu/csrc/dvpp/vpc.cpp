@@ -1,7 +1,6 @@
 // libacl_dvpp: pictures from pictures (VPC). A call checks what its pages ask and launches one task, which cuts out,
 // converts, resizes and stores; the pictures' return codes are written when it has run.
 #include <optional>
-#include <vector>
 
 #include "dvpp/planes.h"
 #include "dvpp/tasks.h"
@@ -48,8 +47,7 @@ int run(const char* caller, const Piece& piece) {
   return ACL_SUCCESS;
 }
 
-int run_pieces(void* task) {
-  const auto& pieces = *static_cast<const Pieces*>(task);
+int run_pieces(const Pieces& pieces) {
   int first = ACL_SUCCESS;
   for (const Piece& piece : pieces.all) {
     const int code = run(pieces.caller, piece);
@@ -65,9 +63,8 @@ int part(const char* caller, const char* what, const void* handle, const Picture
   DESCRIBED(Region, region, handle);
   if (region->left > region->right || region->top > region->bottom || region->right >= of.width ||
       region->bottom >= of.height)
-    return sim_fail(ACL_ERROR_INVALID_PARAM,
-                    "%s: the %s goes from %u to %u and from %u to %u; its picture is %u wide and %u high", caller, what,
-                    region->left, region->right, region->top, region->bottom, of.width, of.height);
+    return ACL_INVALID(caller, "the %s goes from %u to %u and from %u to %u; its picture is %u wide and %u high", what,
+                       region->left, region->right, region->top, region->bottom, of.width, of.height);
   *out = {region->left, region->top, region->right - region->left + 1, region->bottom - region->top + 1};
   return ACL_SUCCESS;
 }
@@ -77,7 +74,7 @@ int filter_of(const char* caller, const void* handle, Filter* out) {
   const uint32_t chosen = settings->interpolation;
   if (chosen == 5) return sim_unimplemented("acldvppSetResizeConfigInterpolation 5, Huawei's own filter,");
   if (chosen > 2 && on_310p())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: interpolation %u; allowed on Ascend310P: 0, 1 and 2", caller, chosen);
+    return ACL_INVALID(caller, "interpolation %u; allowed on Ascend310P: 0, 1 and 2", chosen);
   *out = chosen == 2 || chosen == 4 ? Filter::kNearest : Filter::kBilinear;
   return ACL_SUCCESS;
 }
@@ -105,9 +102,8 @@ int add(const char* caller, const Channel& channel, const void* input, const voi
   if (ways.pastes) {
     if (int code = part(caller, "region to paste", ways.paste, *to, &piece.paste)) return code;
     if (on_310p() && piece.paste.left % 16)
-      return sim_fail(ACL_ERROR_INVALID_PARAM,
-                      "%s: the region to paste begins at %u; allowed on Ascend310P: multiples of 16", caller,
-                      piece.paste.left);
+      return ACL_INVALID(caller, "the region to paste begins at %u; allowed on Ascend310P: multiples of 16",
+                         piece.paste.left);
   }
   if (ways.resizes)
     if (int code = filter_of(caller, ways.resize, &piece.filter)) return code;
@@ -116,16 +112,16 @@ int add(const char* caller, const Channel& channel, const void* input, const voi
     if (!border) return ACL_ERROR_INVALID_PARAM;
     const uint64_t across = uint64_t(border->left) + border->right, down = uint64_t(border->top) + border->bottom;
     if (uint32_t(border->type) > BORDER_REFLECT_101 || (ways.cuts && border->type > BORDER_REPLICATE))
-      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: borderType %d; allowed: %s", caller, int(border->type),
-                      ways.cuts ? "BORDER_CONSTANT and BORDER_REPLICATE" : "those of acldvppBorderType");
+      return ACL_INVALID(caller, "borderType %d; allowed: %s", int(border->type),
+                         ways.cuts ? "BORDER_CONSTANT and BORDER_REPLICATE" : "those of acldvppBorderType");
     if (across >= to->width || down >= to->height ||
         (!ways.cuts && (from->width + across != to->width || from->height + down != to->height)))
-      return sim_fail(
-          ACL_ERROR_INVALID_PARAM,
-          "%s: borders of %u, %u, %u and %u (left, right, top, bottom) between a picture of %u by %u and one "
+      return ACL_INVALID(
+          caller,
+          "borders of %u, %u, %u and %u (left, right, top, bottom) between a picture of %u by %u and one "
           "of %u by %u; the second has to be %s",
-          caller, border->left, border->right, border->top, border->bottom, from->width, from->height, to->width,
-          to->height, ways.cuts ? "larger than they are" : "the first and they");
+          border->left, border->right, border->top, border->bottom, from->width, from->height, to->width, to->height,
+          ways.cuts ? "larger than they are" : "the first and they");
     piece.border = *border;
   }
   pieces.all.push_back(std::move(piece));
@@ -134,7 +130,7 @@ int add(const char* caller, const Channel& channel, const void* input, const voi
 
 int launch(Pieces pieces, aclrtStream stream) {
   const char* caller = pieces.caller;
-  return sim::acl::launch(stream, caller, std::move(pieces), run_pieces);
+  return sim::acl::launch<run_pieces>(stream, caller, std::move(pieces));
 }
 
 int one(const char* caller, const void* channel_handle, const void* input, const void* output, const Ways& ways,
@@ -163,11 +159,10 @@ int many(const char* caller, const Many& given, WaysOf ways_of, aclrtStream stre
   uint64_t sum = 0;
   for (uint32_t i = 0; i < given.size; ++i) sum += given.counts[i];
   if (!given.size || given.size > from->pictures.size() || sum > 256 || sum != to->pictures.size())
-    return sim_fail(ACL_ERROR_INVALID_PARAM,
-                    "%s: %u numbers of regions, %llu regions, %zu input and %zu output pictures; it takes a number for "
-                    "an input picture, and as many regions as there are output pictures, 256 at most",
-                    caller, given.size, static_cast<unsigned long long>(sum), from->pictures.size(),
-                    to->pictures.size());
+    return ACL_INVALID(caller,
+                       "%u numbers of regions, %llu regions, %zu input and %zu output pictures; it takes a number for "
+                       "an input picture, and as many regions as there are output pictures, 256 at most",
+                       given.size, static_cast<unsigned long long>(sum), from->pictures.size(), to->pictures.size());
   Pieces pieces{caller, {}};
   size_t result = 0;
   for (uint32_t i = 0; i < given.size; ++i)
@@ -194,8 +189,7 @@ struct Mapped {
     sim::dvpp::touch(listener, true, to, whole(to));
   }
 };
-int map(void* task) {
-  auto& mapped = *static_cast<Mapped*>(task);
+int map(const Mapped& mapped) {
   constexpr auto kCall = "acldvppVpcEqualizeHistAsync";
   int code = still_there(kCall, "the input picture", mapped.from);
   if (!code) code = still_there(kCall, "the output picture", mapped.to);
@@ -215,8 +209,7 @@ struct Counted {
   std::shared_ptr<Histogram> told;
   void touch(sim_listener* listener) const { sim::dvpp::touch(listener, false, from, whole(from)); }
 };
-int count(void* task) {
-  auto& counted = *static_cast<Counted*>(task);
+int count(const Counted& counted) {
   const int code = still_there("acldvppVpcCalcHistAsync", "the picture", counted.from);
   if (!code) {
     const Image image = load(*layout(counted.from.format), counted.from, whole(counted.from));
@@ -258,9 +251,8 @@ aclError acldvppVpcConvertColorAsync(acldvppChannelDesc* channel, acldvppPicDesc
                                      aclrtStream stream) {
   DESCRIBED(Picture, from, input);
   DESCRIBED(Picture, to, output);
-  if (from->width != to->width || from->height != to->height)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: from %u by %u to %u by %u; the size has to stay", __func__,
-                    from->width, from->height, to->width, to->height);
+  ACL_INVALID_IF(from->width != to->width || from->height != to->height,
+                 "from %u by %u to %u by %u; the size has to stay", from->width, from->height, to->width, to->height);
   return one(__func__, channel, input, output, {}, stream);
 }
 aclError acldvppVpcMakeBorderAsync(const acldvppChannelDesc* channel, const acldvppPicDesc* input,
@@ -323,11 +315,10 @@ aclError acldvppVpcEqualizeHistAsync(const acldvppChannelDesc* channel, const ac
   DESCRIBED(Lut, lut, tables);
   if (int code = check_picture(__func__, "input picture", *from, true)) return code;
   if (int code = check_picture(__func__, "output picture", *to, true)) return code;
-  if (from->format != to->format || from->width != to->width || from->height != to->height)
-    return sim_fail(ACL_ERROR_INVALID_PARAM,
-                    "%s: format %d, %u by %u, into format %d, %u by %u; they have to be the same", __func__,
-                    int(from->format), from->width, from->height, int(to->format), to->width, to->height);
-  return sim::acl::launch(stream, __func__, Mapped{*from, *to, *lut, to}, map);
+  ACL_INVALID_IF(from->format != to->format || from->width != to->width || from->height != to->height,
+                 "format %d, %u by %u, into format %d, %u by %u; they have to be the same", int(from->format),
+                 from->width, from->height, int(to->format), to->width, to->height);
+  return sim::acl::launch<map>(stream, __func__, Mapped{*from, *to, *lut, to});
 }
 aclError acldvppVpcCalcHistAsync(acldvppChannelDesc* channel, acldvppPicDesc* input, acldvppHist* counts, void*,
                                  aclrtStream stream) {
@@ -335,7 +326,7 @@ aclError acldvppVpcCalcHistAsync(acldvppChannelDesc* channel, acldvppPicDesc* in
   DESCRIBED(Picture, from, input);
   DESCRIBED(Histogram, histogram, counts);
   if (int code = check_picture(__func__, "picture", *from, true)) return code;
-  return sim::acl::launch(stream, __func__, Counted{*from, histogram}, count);
+  return sim::acl::launch<count>(stream, __func__, Counted{*from, histogram});
 }
 
 }  // extern "C"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -19,9 +18,9 @@
 #include <mutex>
 #include <set>
 #include <sstream>
-#include <string>
 #include <vector>
 
+#include "core/forever.h"
 #include "core/order_api.h"
 
 namespace sim::hccl {
@@ -53,10 +52,7 @@ struct State {
   std::map<int, Of> by_device;  // all ranks of HcclCommInitAll are in one process
   std::set<std::pair<std::string, std::string>> told;
 };
-State& state() {
-  static auto* instance = new State;
-  return *instance;
-}
+State& state() { return sim::forever<State>(); }
 
 std::string file_of(const char* folder, const std::string& name) {
   char text[32];

@@ -2,9 +2,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <memory>
-#include <stdexcept>
-#include <vector>
 
 #include "communicator.h"
 #include "types.h"

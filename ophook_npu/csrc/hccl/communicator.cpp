@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <numeric>
 #include <random>
 #include <set>
@@ -13,6 +12,7 @@
 
 #include "agreement.h"
 #include "core/fault.h"
+#include "core/forever.h"
 #include "core/order_api.h"
 #include "core/touch.h"
 #include "core/visible.h"
@@ -43,10 +43,7 @@ struct Registry {
   std::unordered_map<void*, Comm> comms;
   std::map<int, int32_t> settings;
 };
-Registry& registry() {
-  static auto* instance = new Registry;  // stream threads may outlive static destructors
-  return *instance;
-}
+Registry& registry() { return sim::forever<Registry>(); }
 
 thread_local bool run_here = false;  // see here.h
 
@@ -522,33 +519,31 @@ SIM_API int64_t ophook_hccl_patience() {
 }
 
 SIM_API const char* HcclGetErrorString(HcclResult code) {
-  constexpr const char* texts[] = {
-      "no error",
-      "parameter error",
-      "empty pointer",
-      "memory error",
-      "internal error",
-      "not support feature",
-      "not found specific resource",
-      "resource unavailable",
-      "call system interface error",
-      "timeout",
-      "open file fail",
-      "tcp connect fail",
-      "roce connect fail",
-      "tcp transfer fail",
-      "roce transfer fail",
-      "call runtime api fail",
-      "call driver api fail",
-      "call profiling api fail",
-      "call cce api fail",
-      "call network api fail",
-      "try again",
-      "error cqe",
-      "error communicator suspending",
-      "retry constraint",
-      "out of memory",
-  };
+  constexpr const char* texts[] = {"no error",
+                                   "parameter error",
+                                   "empty pointer",
+                                   "memory error",
+                                   "internal error",
+                                   "not support feature",
+                                   "not found specific resource",
+                                   "resource unavailable",
+                                   "call system interface error",
+                                   "timeout",
+                                   "open file fail",
+                                   "tcp connect fail",
+                                   "roce connect fail",
+                                   "tcp transfer fail",
+                                   "roce transfer fail",
+                                   "call runtime api fail",
+                                   "call driver api fail",
+                                   "call profiling api fail",
+                                   "call cce api fail",
+                                   "call network api fail",
+                                   "try again",
+                                   "error cqe",
+                                   "error communicator suspending",
+                                   "retry constraint",
+                                   "out of memory"};
   return size_t(code) < std::size(texts) ? texts[code] : "unknown error";
 }
 

@@ -7,12 +7,10 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "core/sim.h"
 #include "hccl/hccl.h"

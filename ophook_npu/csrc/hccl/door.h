@@ -1,10 +1,8 @@
 // Where ranks come in: lets in whoever proves to be one, and turns away all others.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "handshake.h"

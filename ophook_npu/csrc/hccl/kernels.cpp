@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 #include "communicator.h"
+#include "core/forever.h"
 #include "here.h"
 
 namespace sim::hccl {
@@ -38,10 +38,7 @@ struct Contexts {
   std::mutex mutex;
   std::map<const void*, std::weak_ptr<Context>> all;
 };
-Contexts& contexts() {
-  static auto* instance = new Contexts;  // stream threads may outlive static destructors
-  return *instance;
-}
+Contexts& contexts() { return sim::forever<Contexts>(); }
 
 std::shared_ptr<Context> find(const void* context) {
   std::lock_guard lock(contexts().mutex);

@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <deque>
-#include <memory>
-#include <stdexcept>
 #include <thread>
 
 #include "core/fault.h"

@@ -2,11 +2,7 @@
 // where both are on one machine, and a TCP connection where they are not.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "places.h"
 

@@ -1,6 +1,4 @@
 // Sends and receives between two ranks, alone and in groups.
-#include <stdexcept>
-#include <vector>
 
 #include "communicator.h"
 

@@ -18,9 +18,7 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
-#include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "communicator.h"
 

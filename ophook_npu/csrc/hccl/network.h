@@ -1,8 +1,6 @@
 // Addresses of this machine, and TCP connections between it and others: how ranks of several machines reach each other.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "handshake.h"

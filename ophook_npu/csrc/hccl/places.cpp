@@ -7,7 +7,6 @@
 #include <map>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "door.h"
 

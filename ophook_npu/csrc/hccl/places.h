@@ -2,11 +2,6 @@
 // the network; each rank comes there, says where it can be reached, and is told where all of them are.
 #pragma once
 
-#include <chrono>
-#include <string>
-#include <vector>
-
-#include "handshake.h"
 #include "network.h"
 
 namespace sim::hccl {

@@ -2,13 +2,10 @@
 // differ, the check decides: a field that is missing is HCCL_E_NOT_FOUND, one with a wrong value HCCL_E_PARA.
 #include "rank_table.h"
 
-#include <algorithm>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <map>
 #include <set>
 #include <sstream>
 

@@ -1,10 +1,6 @@
 // Rank tables: JSON files that say which device of which server each rank is, in place of a root info.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "network.h"
 
 namespace sim::hccl {

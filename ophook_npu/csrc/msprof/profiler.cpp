@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <set>
-#include <stdexcept>
 
 #include "acl/acl_prof.h"
+#include "core/forever.h"
 #include "msprof/recorder.h"
 
 using namespace sim::prof;
@@ -21,7 +21,6 @@ struct aclprofConfig {
 
 namespace {
 
-// Never destroyed: streams' threads may outlive static destructors.
 struct Profiler {
   std::mutex mutex;
   std::string result;  // empty: not initialised
@@ -39,10 +38,7 @@ struct Profiler {
     return recorders.front().get();
   }
 };
-Profiler& profiler() {
-  static auto* instance = new Profiler;
-  return *instance;
-}
+Profiler& profiler() { return sim::forever<Profiler>(); }
 
 // Called by streams' threads and by launches. Nothing of a profiler may end a task: what cannot be kept is lost.
 constexpr sim_observer kObserver{
@@ -91,20 +87,20 @@ void say_what_is_left_out(const Asked& asked) {
     if (asked.data & bit) say_once(std::string(what) + " are not simulated, and left out");
 }
 
-// Numbers: older headers do not have them all.
+// By number: older headers do not have them all.
 const char* setting(int type) {
-  switch (type) {
-    case 1: return "ACL_PROF_STORAGE_LIMIT";
-    case 3: return "ACL_PROF_SYS_HARDWARE_MEM_FREQ";
-    case 4: return "ACL_PROF_LLC_MODE";
-    case 5: return "ACL_PROF_SYS_IO_FREQ";
-    case 6: return "ACL_PROF_SYS_INTERCONNECTION_FREQ";
-    case 7: return "ACL_PROF_DVPP_FREQ";
-    case 8: return "ACL_PROF_HOST_SYS";
-    case 9: return "ACL_PROF_HOST_SYS_USAGE";
-    case 10: return "ACL_PROF_HOST_SYS_USAGE_FREQ";
-    default: return "this setting of aclprofSetConfig";
-  }
+  constexpr const char* kSettings[] = {nullptr,
+                                       "STORAGE_LIMIT",
+                                       nullptr,
+                                       "SYS_HARDWARE_MEM_FREQ",
+                                       "LLC_MODE",
+                                       "SYS_IO_FREQ",
+                                       "SYS_INTERCONNECTION_FREQ",
+                                       "DVPP_FREQ",
+                                       "HOST_SYS",
+                                       "HOST_SYS_USAGE",
+                                       "HOST_SYS_USAGE_FREQ"};
+  return size_t(type) < std::size(kSettings) ? kSettings[type] : nullptr;
 }
 
 // A folder that can be written to, made if need be with those above it; else the reason.
@@ -241,7 +237,9 @@ SIM_API aclError aclprofSetConfig(aclprofConfigType type, const char* value, siz
   if (!value || length > kLongest || strlen(value) != length)
     return invalid("aclprofSetConfig", "the value is null, too long, or not as long as told");
   std::lock_guard lock(profiler().mutex);
-  const std::string what = std::string(setting(int(type))) + " (" + value + ") is not simulated, and left out";
+  const char* name = setting(int(type));
+  const std::string what = (name ? std::string("ACL_PROF_") + name : "this setting of aclprofSetConfig") + " (" +
+                           value + ") is not simulated, and left out";
   say_once(what);
   // How often counters of the hardware are read: the rest of the profile does not depend on it.
   if (type == ACL_PROF_SYS_HARDWARE_MEM_FREQ) return ACL_SUCCESS;

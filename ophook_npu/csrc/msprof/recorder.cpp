@@ -12,6 +12,7 @@
 
 #include "acl/acl_prof.h"
 #include "core/fault.h"
+#include "core/lines.h"
 #include "core/observe.h"
 
 namespace sim::prof {
@@ -65,22 +66,6 @@ std::string moment(const char* when) {
            when, (unsigned long long)(real / 1000u), when, date_text.c_str(), unsigned(real / 1000u % 1000000u),
            (unsigned long long)(raw - real % 1000u));
   return text;
-}
-
-std::string quoted(const char* text) {
-  std::string out = "\"";
-  for (; *text; ++text) {
-    const auto letter = static_cast<unsigned char>(*text);
-    if (letter == '"' || letter == '\\') out += '\\';
-    if (letter >= 0x20) {
-      out += char(letter);
-      continue;
-    }
-    char code[8];
-    snprintf(code, sizeof code, "\\u%04x", letter);
-    out += code;
-  }
-  return out + '"';
 }
 
 struct Told : sim_listener {

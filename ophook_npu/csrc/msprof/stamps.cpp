@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "acl/acl_prof.h"
-#include "core/sim.h"
+#include "acl/refuse.h"
+#include "core/forever.h"
 
 namespace {
 
@@ -36,15 +37,11 @@ struct State {
   std::map<uint32_t, uint32_t> devices;  // of models
   std::map<uint32_t, int> subscribed;    // the files of models
 };
-State& state() {
-  static auto* one = new State;
-  return *one;
-}
+State& state() { return sim::forever<State>(); }
 thread_local std::vector<Range> pushed;
 
 int no_stamp(const char* caller) {
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the stamp was not made by aclprofCreateStamp, or was destroyed",
-                  caller);
+  return ACL_INVALID(caller, "the stamp was not made by aclprofCreateStamp, or was destroyed");
 }
 
 int named(const char* caller, void* stamp, std::string* name) {
@@ -109,8 +106,7 @@ aclError aclprofSetStampTraceMessage(void* stamp, const char* message, uint32_t 
   std::lock_guard lock(state().mutex);
   const auto found = state().stamps.find(stamp);
   if (found == state().stamps.end()) return no_stamp(__func__);
-  if (!message || !length || length > 127)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a message of %u letters; allowed: 1 to 127", __func__, length);
+  ACL_INVALID_IF(!message || !length || length > 127, "a message of %u letters; allowed: 1 to 127", length);
   found->second->message.assign(message, strnlen(message, length));
   return ACL_SUCCESS;
 }
@@ -127,14 +123,14 @@ aclError aclprofPush(void* stamp) {
   return ACL_SUCCESS;
 }
 aclError aclprofPop() {
-  if (pushed.empty()) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: this thread has pushed nothing", __func__);
+  ACL_INVALID_IF(pushed.empty(), "this thread has pushed nothing");
   sim_call_end(pushed.back().name.c_str(), pushed.back().begin);
   pushed.pop_back();
   return ACL_SUCCESS;
 }
 aclError aclprofRangeStart(void* stamp, uint32_t* id) {
   Range range{"", sim_call_begin()};
-  if (!id) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: rangeId is null", __func__);
+  ACL_INVALID_IF(!id, "rangeId is null");
   if (int code = named(__func__, stamp, &range.name)) return code;
   std::lock_guard lock(state().mutex);
   *id = state().next++;
@@ -146,7 +142,7 @@ aclError aclprofRangeStop(uint32_t id) {
   {
     std::lock_guard lock(state().mutex);
     const auto found = state().ranges.find(id);
-    if (found == state().ranges.end()) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: no range %u", __func__, id);
+    ACL_INVALID_IF(found == state().ranges.end(), "no range %u", id);
     range = std::move(found->second);
     state().ranges.erase(found);
   }
@@ -164,21 +160,16 @@ SIM_API aclprofStepInfo* aclprofCreateStepInfo() {
 }
 SIM_API void aclprofDestroyStepInfo(aclprofStepInfo* step) {
   std::lock_guard lock(state().mutex);
-  if (!state().steps.erase(step))
-    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step was not made by aclprofCreateStepInfo", __func__);
+  if (!state().steps.erase(step)) ACL_INVALID(__func__, "the step was not made by aclprofCreateStepInfo");
 }
 SIM_API aclError aclprofGetStepTimestamp(aclprofStepInfo* info, aclprofStepTag tag, aclrtStream) {
-  if (!info) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: stepInfo is null", __func__);
-  if (tag != ACL_STEP_START && tag != ACL_STEP_END)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: tag %d; allowed: 0, 1", __func__, int(tag));
+  ACL_INVALID_IF(!info, "stepInfo is null");
+  ACL_INVALID_IF(tag != ACL_STEP_START && tag != ACL_STEP_END, "tag %d; allowed: 0, 1", int(tag));
   std::unique_lock lock(state().mutex);
   const auto found = state().steps.find(info);
-  if (found == state().steps.end())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step was not made by aclprofCreateStepInfo", __func__);
+  ACL_INVALID_IF(found == state().steps.end(), "the step was not made by aclprofCreateStepInfo");
   Step& step = *found->second;
-  if (step.begun == (tag == ACL_STEP_START))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step has %s", __func__,
-                    step.begun ? "begun already" : "not begun");
+  ACL_INVALID_IF(step.begun == (tag == ACL_STEP_START), "the step has %s", step.begun ? "begun already" : "not begun");
   step.begun = tag == ACL_STEP_START;
   if (step.begun) {
     step.begin = sim_call_begin();
@@ -202,16 +193,14 @@ SIM_API int32_t MsprofUnsetDeviceIdByGeModelIdx(const uint32_t model, const uint
 }
 aclprofSubscribeConfig* aclprofCreateSubscribeConfig(int8_t times, aclprofAicoreMetrics, void* file) {
   if (file) return new aclprofSubscribeConfig{times, *static_cast<int*>(file)};
-  sim_fail(ACL_ERROR_INVALID_PARAM, "aclprofCreateSubscribeConfig: fd is null");
+  ACL_INVALID(__func__, "fd is null");
   return nullptr;
 }
 aclError aclprofDestroySubscribeConfig(const aclprofSubscribeConfig* config) {
-  if (!config) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", __func__);
-  delete config;
-  return ACL_SUCCESS;
+  return sim::acl::destroyed(__func__, "profSubscribeConfig", config);
 }
 aclError aclprofModelSubscribe(uint32_t model, const aclprofSubscribeConfig* config) {
-  if (!config) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the configuration is null", __func__);
+  ACL_INVALID_IF(!config, "the configuration is null");
   std::lock_guard lock(state().mutex);
   if (!state().devices.count(model))
     return sim_fail(ACL_ERROR_INVALID_MODEL_ID, "%s: no model %u is known", __func__, model);
@@ -230,14 +219,13 @@ aclError aclprofModelUnSubscribe(uint32_t model) {
   return ACL_SUCCESS;
 }
 aclError aclprofGetOpDescSize(size_t* size) {
-  if (!size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", __func__);
+  ACL_INVALID_IF(!size, "null pointer");
   *size = sizeof(Operator);
   return ACL_SUCCESS;
 }
 aclError aclprofGetOpNum(const void* data, size_t length, uint32_t* count) {
-  if (!data || !count || length % sizeof(Operator))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a null pointer, or %zu bytes, which are not whole records", __func__,
-                    length);
+  ACL_INVALID_IF(!data || !count || length % sizeof(Operator),
+                 "a null pointer, or %zu bytes, which are not whole records", length);
   *count = uint32_t(length / sizeof(Operator));
   return ACL_SUCCESS;
 }

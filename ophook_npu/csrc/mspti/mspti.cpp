@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/forever.h"
 #include "core/observe.h"
 #include "core/sim.h"
 #include "mspti/records.h"
@@ -30,7 +31,6 @@ struct Buffer {
   size_t size = 0, valid = 0;
 };
 
-// Never destroyed: streams' threads may outlive static destructors.
 struct Tool {
   std::recursive_mutex mutex;  // the tool's functions may call back
   std::atomic<bool> enabled[kKinds] = {};
@@ -45,10 +45,7 @@ struct Tool {
 
   const char* name(const std::string& text) { return names.insert(text).first->c_str(); }
 };
-Tool& tool() {
-  static auto* instance = new Tool;
-  return *instance;
-}
+Tool& tool() { return sim::forever<Tool>(); }
 
 thread_local uint64_t last_launch = 0;  // what a call of the same thread is connected with
 

@@ -4,13 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "acl/acl_tdt.h"
+#include "acl/refuse.h"
 #include "core/channel.h"
 #include "core/runtime.h"
-#include "core/sim.h"
 
 struct acltdtDataItem {
   acltdtTensorType kind = ACL_TENSOR_DATA_TENSOR;
@@ -27,15 +26,11 @@ struct acltdtDataset {
   std::string name;
 };
 
+using sim::acl::given;
+
 namespace {
 
 constexpr char kMark[] = "\1ophook tensors";  // no text begins so
-
-template <typename T>
-bool given(const char* caller, const T* pointer) {
-  if (!pointer) sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", caller);
-  return pointer;
-}
 
 void put(std::string& to, const void* from, size_t size) { to.append(static_cast<const char*>(from), size); }
 template <typename T>
@@ -114,7 +109,7 @@ acltdtDataItem* acltdtCreateDataItem(acltdtTensorType kind, const int64_t* dims,
       kind == ACL_TENSOR_DATA_TENSOR || kind == ACL_TENSOR_DATA_SLICE_TENSOR || kind == ACL_TENSOR_DATA_END_TENSOR;
   if (kind < ACL_TENSOR_DATA_TENSOR || kind > ACL_TENSOR_DATA_END_TENSOR || (rank && !dims) ||
       (whole && size && !data)) {
-    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: type %d, or a null pointer", __func__, int(kind));
+    ACL_INVALID(__func__, "type %d, or a null pointer", int(kind));
     return nullptr;
   }
   auto* item = new acltdtDataItem;
@@ -122,11 +117,7 @@ acltdtDataItem* acltdtCreateDataItem(acltdtTensorType kind, const int64_t* dims,
   item->dims.assign(dims, dims + rank);
   return item;
 }
-aclError acltdtDestroyDataItem(acltdtDataItem* item) {
-  if (!given(__func__, item)) return ACL_ERROR_INVALID_PARAM;
-  delete item;
-  return ACL_SUCCESS;
-}
+aclError acltdtDestroyDataItem(acltdtDataItem* item) { return sim::acl::destroyed(__func__, "dataItem", item); }
 acltdtTensorType acltdtGetTensorTypeFromItem(const acltdtDataItem* item) {
   return given(__func__, item) ? item->kind : ACL_TENSOR_DATA_UNDEFINED;
 }
@@ -138,9 +129,7 @@ aclDataType acltdtGetDataTypeFromItem(const acltdtDataItem* item) {
 size_t acltdtGetDimNumFromItem(const acltdtDataItem* item) { return given(__func__, item) ? item->dims.size() : 0; }
 aclError acltdtGetDimsFromItem(const acltdtDataItem* item, int64_t* dims, size_t rank) {
   if (!given(__func__, item) || (rank && !given(__func__, dims))) return ACL_ERROR_INVALID_PARAM;
-  if (rank < item->dims.size())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: room for %zu; the item has %zu dimensions", __func__, rank,
-                    item->dims.size());
+  ACL_INVALID_IF(rank < item->dims.size(), "room for %zu; the item has %zu dimensions", rank, item->dims.size());
   std::copy(item->dims.begin(), item->dims.end(), dims);
   return ACL_SUCCESS;
 }
@@ -152,11 +141,7 @@ aclError acltdtGetSliceInfoFromItem(const acltdtDataItem* item, size_t* slices, 
 
 // ---- datasets ----
 acltdtDataset* acltdtCreateDataset() { return new acltdtDataset; }
-aclError acltdtDestroyDataset(acltdtDataset* dataset) {
-  if (!given(__func__, dataset)) return ACL_ERROR_INVALID_PARAM;
-  delete dataset;
-  return ACL_SUCCESS;
-}
+aclError acltdtDestroyDataset(acltdtDataset* dataset) { return sim::acl::destroyed(__func__, "dataset", dataset); }
 aclError acltdtAddDataItem(acltdtDataset* dataset, acltdtDataItem* item) {
   if (!given(__func__, dataset) || !given(__func__, item)) return ACL_ERROR_INVALID_PARAM;
   if (!dataset->received.empty())
@@ -170,7 +155,7 @@ size_t acltdtGetDatasetSize(const acltdtDataset* dataset) {
 acltdtDataItem* acltdtGetDataItem(const acltdtDataset* dataset, size_t index) {
   if (!given(__func__, dataset)) return nullptr;
   if (index < dataset->items.size()) return dataset->items[index];
-  sim_fail(ACL_ERROR_INVALID_PARAM, "%s: item %zu of %zu", __func__, index, dataset->items.size());
+  ACL_INVALID(__func__, "item %zu of %zu", index, dataset->items.size());
   return nullptr;
 }
 const char* acltdtGetDatasetName(const acltdtDataset* dataset) {
@@ -178,13 +163,13 @@ const char* acltdtGetDatasetName(const acltdtDataset* dataset) {
 }
 
 aclError acltdtSendTensor(const acltdtChannelHandle* channel, const acltdtDataset* dataset, int32_t timeout) {
-  if (!given(__func__, dataset)) return ACL_ERROR_INVALID_PARAM;
-  if (timeout < -1) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: timeout %d; allowed: -1 or more", __func__, timeout);
+  ACL_INVALID_IF(!dataset, "null pointer");
+  ACL_INVALID_IF(timeout < -1, "timeout %d; allowed: -1 or more", timeout);
   const std::string all = packed(*dataset);
   return sim_channel_put(channel, timeout, all.data(), all.size());
 }
 aclError acltdtReceiveTensor(const acltdtChannelHandle* channel, acltdtDataset* dataset, int32_t timeout) {
-  if (!given(__func__, dataset)) return ACL_ERROR_INVALID_PARAM;
+  ACL_INVALID_IF(!dataset, "null pointer");
   char* text = nullptr;
   size_t size = 0;
   if (int code = sim_channel_receive(channel, timeout, &text, &size)) return code;

@@ -1,19 +1,16 @@
 // libacl_tdt_queue: queues of buffers within a process, and routes between them. CANN's pages "Shared queue management"
 // and "Shared buffer management". Queues of other processes are not simulated: granting and attaching are refused.
-#include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
-#include "acl/acl.h"
 #include "acl/acl_tdt_queue.h"
-#include "core/sim.h"
+#include "acl/refuse.h"
+#include "core/forever.h"
 
 namespace {
 
@@ -45,15 +42,10 @@ struct State {
   std::map<std::pair<uint32_t, uint32_t>, int32_t> routes;
   std::map<void*, std::unique_ptr<Buffer>> buffers;  // those that the program has
 };
-State& state() {
-  static auto* one = new State;
-  return *one;
-}
+State& state() { return sim::forever<State>(); }
 
-int bad(const char* caller, const char* what) { return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s", caller, what); }
-int no_queue(const char* caller, uint32_t id) {
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no queue %u", caller, id);
-}
+int bad(const char* caller, const char* what) { return ACL_INVALID(caller, "%s", what); }
+int no_queue(const char* caller, uint32_t id) { return RT_INVALID(caller, "no queue %u", id); }
 
 Buffer* find(const char* caller, acltdtBuf handle) {
   const auto found = state().buffers.find(handle);
@@ -114,11 +106,15 @@ int dequeue(const char* caller, uint32_t id, int32_t timeout_ms, std::unique_ptr
   return ACL_SUCCESS;
 }
 
-int user_data(const char* caller, acltdtBuf handle, size_t size, size_t offset, Part** part) {
+// `use` of so many bytes of the user's data.
+template <typename Use>
+int user_data(const char* caller, acltdtBuf handle, const void* memory, size_t size, size_t offset, Use use) {
+  std::lock_guard lock(state().mutex);
+  if (!memory) return bad(caller, "null pointer");
   Buffer* buffer = find(caller, handle);
   if (!buffer) return ACL_ERROR_INVALID_PARAM;
   if (offset > kUserData || size > kUserData - offset) return bad(caller, "size and offset leave the 96 bytes");
-  *part = buffer->chain.front().get();
+  use(buffer->chain.front()->user + offset);
   return ACL_SUCCESS;
 }
 
@@ -161,9 +157,7 @@ extern "C" {
 // ---- attributes ----
 acltdtQueueAttr* acltdtCreateQueueAttr() { return new acltdtQueueAttr; }
 aclError acltdtDestroyQueueAttr(const acltdtQueueAttr* attributes) {
-  if (!attributes) return bad(__func__, "null pointer");
-  delete attributes;
-  return ACL_SUCCESS;
+  return sim::acl::destroyed(__func__, "attr", attributes);
 }
 aclError acltdtSetQueueAttr(acltdtQueueAttr* attributes, acltdtQueueAttrType type, size_t length, const void* value) {
   if (!attributes || !value) return bad(__func__, "null pointer");
@@ -189,9 +183,8 @@ aclError acltdtCreateQueue(const acltdtQueueAttr* attributes, uint32_t* id) {
   int32_t device = 0;
   if (int code = sim_get_device(&device)) return code;
   const acltdtQueueAttr asked = attributes ? *attributes : acltdtQueueAttr{};
-  if (asked.depth < kLeastDepth || asked.depth > kMostDepth)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: depth %u; allowed: %u to %u", __func__, asked.depth, kLeastDepth,
-                    kMostDepth);
+  RT_INVALID_IF(asked.depth < kLeastDepth || asked.depth > kMostDepth, "depth %u; allowed: %u to %u", asked.depth,
+                kLeastDepth, kMostDepth);
   std::lock_guard lock(state().mutex);
   for (const auto& [other, queue] : state().queues)
     if (!asked.name.empty() && queue.name == asked.name) return bad(__func__, "there is a queue of this name");
@@ -264,9 +257,7 @@ aclError acltdtDequeueData(uint32_t id, void* data, size_t size, size_t* returne
 // ---- routes ----
 acltdtQueueRoute* acltdtCreateQueueRoute(uint32_t from, uint32_t to) { return new acltdtQueueRoute{from, to}; }
 aclError acltdtDestroyQueueRoute(const acltdtQueueRoute* route) {
-  if (!route) return bad(__func__, "null pointer");
-  delete route;
-  return ACL_SUCCESS;
+  return sim::acl::destroyed(__func__, "route", route);
 }
 aclError acltdtGetQueueRouteParam(const acltdtQueueRoute* route, acltdtQueueRouteParamType type, size_t length,
                                   size_t* returned, void* value) {
@@ -280,9 +271,7 @@ aclError acltdtGetQueueRouteParam(const acltdtQueueRoute* route, acltdtQueueRout
 }
 acltdtQueueRouteList* acltdtCreateQueueRouteList() { return new acltdtQueueRouteList; }
 aclError acltdtDestroyQueueRouteList(const acltdtQueueRouteList* list) {
-  if (!list) return bad(__func__, "null pointer");
-  delete list;
-  return ACL_SUCCESS;
+  return sim::acl::destroyed(__func__, "routeList", list);
 }
 aclError acltdtAddQueueRoute(acltdtQueueRouteList* list, const acltdtQueueRoute* route) {
   if (!list || !route) return bad(__func__, "null pointer");
@@ -319,9 +308,7 @@ aclError acltdtUnbindQueueRoutes(acltdtQueueRouteList* list) {
 }
 acltdtQueueRouteQueryInfo* acltdtCreateQueueRouteQueryInfo() { return new acltdtQueueRouteQueryInfo; }
 aclError acltdtDestroyQueueRouteQueryInfo(const acltdtQueueRouteQueryInfo* info) {
-  if (!info) return bad(__func__, "null pointer");
-  delete info;
-  return ACL_SUCCESS;
+  return sim::acl::destroyed(__func__, "queryInfo", info);
 }
 aclError acltdtSetQueueRouteQueryInfo(acltdtQueueRouteQueryInfo* info, acltdtQueueRouteQueryInfoParamType type,
                                       size_t length, const void* value) {
@@ -419,20 +406,10 @@ aclError acltdtGetBufChainNum(acltdtBuf handle, uint32_t* count) {
   return ACL_SUCCESS;
 }
 aclError acltdtGetBufUserData(const acltdtBuf handle, void* to, size_t size, size_t offset) {
-  std::lock_guard lock(state().mutex);
-  Part* part = nullptr;
-  if (!to) return bad(__func__, "null pointer");
-  if (int code = user_data(__func__, handle, size, offset, &part)) return code;
-  memcpy(to, part->user + offset, size);
-  return ACL_SUCCESS;
+  return user_data(__func__, handle, to, size, offset, [&](const char* user) { memcpy(to, user, size); });
 }
 aclError acltdtSetBufUserData(acltdtBuf handle, const void* from, size_t size, size_t offset) {
-  std::lock_guard lock(state().mutex);
-  Part* part = nullptr;
-  if (!from) return bad(__func__, "null pointer");
-  if (int code = user_data(__func__, handle, size, offset, &part)) return code;
-  memcpy(part->user + offset, from, size);
-  return ACL_SUCCESS;
+  return user_data(__func__, handle, from, size, offset, [&](char* user) { memcpy(user, from, size); });
 }
 aclError acltdtGetBufFromChain(acltdtBuf, uint32_t, acltdtBuf*) { return sim_unimplemented("acltdtGetBufFromChain"); }
 

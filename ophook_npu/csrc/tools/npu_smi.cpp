@@ -4,13 +4,8 @@
 // in the table, "NA" in lists.
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include "core/ledger.h"
 #include "core/visible.h"

@@ -194,6 +194,11 @@ typedef enum aclvencChannelDescParamType {
   ACL_VENC_MAX_IP_PROP_UINT32,
 } aclvencChannelDescParamType;
 
+// A value of a description: what sets it, and what tells it.
+#define ACL_DVPP_VALUE(prefix, Description, description, Name, T, value)                                  \
+  ACL_FUNC_VISIBILITY aclError prefix##Set##Description##Name(prefix##Description* description, T value); \
+  ACL_FUNC_VISIBILITY T prefix##Get##Description##Name(const prefix##Description* description);
+
 // ---- memory of a device: whole pages, begins at a multiple of 128; 32 bytes more than the next multiple of 32 ----
 ACL_FUNC_VISIBILITY aclError acldvppMalloc(void** devPtr, size_t size);
 ACL_FUNC_VISIBILITY aclError acldvppFree(void* devPtr);
@@ -215,22 +220,14 @@ ACL_FUNC_VISIBILITY aclError acldvppDestroyChannel(acldvppChannelDesc* channelDe
 // ---- pictures; strides are bytes of a row, and rows of a plane ----
 ACL_FUNC_VISIBILITY acldvppPicDesc* acldvppCreatePicDesc();
 ACL_FUNC_VISIBILITY aclError acldvppDestroyPicDesc(acldvppPicDesc* picDesc);
-ACL_FUNC_VISIBILITY aclError acldvppSetPicDescData(acldvppPicDesc* picDesc, void* dataDev);
-ACL_FUNC_VISIBILITY aclError acldvppSetPicDescSize(acldvppPicDesc* picDesc, uint32_t size);
-ACL_FUNC_VISIBILITY aclError acldvppSetPicDescFormat(acldvppPicDesc* picDesc, acldvppPixelFormat format);
-ACL_FUNC_VISIBILITY aclError acldvppSetPicDescWidth(acldvppPicDesc* picDesc, uint32_t width);
-ACL_FUNC_VISIBILITY aclError acldvppSetPicDescHeight(acldvppPicDesc* picDesc, uint32_t height);
-ACL_FUNC_VISIBILITY aclError acldvppSetPicDescWidthStride(acldvppPicDesc* picDesc, uint32_t widthStride);
-ACL_FUNC_VISIBILITY aclError acldvppSetPicDescHeightStride(acldvppPicDesc* picDesc, uint32_t heightStride);
-ACL_FUNC_VISIBILITY aclError acldvppSetPicDescRetCode(acldvppPicDesc* picDesc, uint32_t retCode);
-ACL_FUNC_VISIBILITY void* acldvppGetPicDescData(const acldvppPicDesc* picDesc);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetPicDescSize(const acldvppPicDesc* picDesc);
-ACL_FUNC_VISIBILITY acldvppPixelFormat acldvppGetPicDescFormat(const acldvppPicDesc* picDesc);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetPicDescWidth(const acldvppPicDesc* picDesc);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetPicDescHeight(const acldvppPicDesc* picDesc);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetPicDescWidthStride(const acldvppPicDesc* picDesc);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetPicDescHeightStride(const acldvppPicDesc* picDesc);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetPicDescRetCode(const acldvppPicDesc* picDesc);
+ACL_DVPP_VALUE(acldvpp, PicDesc, picDesc, Data, void*, dataDev)
+ACL_DVPP_VALUE(acldvpp, PicDesc, picDesc, Size, uint32_t, size)
+ACL_DVPP_VALUE(acldvpp, PicDesc, picDesc, Format, acldvppPixelFormat, format)
+ACL_DVPP_VALUE(acldvpp, PicDesc, picDesc, Width, uint32_t, width)
+ACL_DVPP_VALUE(acldvpp, PicDesc, picDesc, Height, uint32_t, height)
+ACL_DVPP_VALUE(acldvpp, PicDesc, picDesc, WidthStride, uint32_t, widthStride)
+ACL_DVPP_VALUE(acldvpp, PicDesc, picDesc, HeightStride, uint32_t, heightStride)
+ACL_DVPP_VALUE(acldvpp, PicDesc, picDesc, RetCode, uint32_t, retCode)
 ACL_FUNC_VISIBILITY acldvppBatchPicDesc* acldvppCreateBatchPicDesc(uint32_t batchSize);
 ACL_FUNC_VISIBILITY acldvppPicDesc* acldvppGetPicDesc(acldvppBatchPicDesc* batchPicDesc, uint32_t index);
 ACL_FUNC_VISIBILITY aclError acldvppDestroyBatchPicDesc(acldvppBatchPicDesc* batchPicDesc);
@@ -251,31 +248,22 @@ ACL_FUNC_VISIBILITY aclError acldvppSetRoiConfigBottom(acldvppRoiConfig* config,
 // not simulated.
 ACL_FUNC_VISIBILITY acldvppResizeConfig* acldvppCreateResizeConfig();
 ACL_FUNC_VISIBILITY aclError acldvppDestroyResizeConfig(acldvppResizeConfig* resizeConfig);
-ACL_FUNC_VISIBILITY aclError acldvppSetResizeConfigInterpolation(acldvppResizeConfig* resizeConfig,
-                                                                 uint32_t interpolation);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetResizeConfigInterpolation(const acldvppResizeConfig* resizeConfig);
+ACL_DVPP_VALUE(acldvpp, ResizeConfig, resizeConfig, Interpolation, uint32_t, interpolation)
 // Quality: 1 to 100, 0 is 100.
 ACL_FUNC_VISIBILITY acldvppJpegeConfig* acldvppCreateJpegeConfig();
 ACL_FUNC_VISIBILITY aclError acldvppDestroyJpegeConfig(acldvppJpegeConfig* jpegeConfig);
-ACL_FUNC_VISIBILITY aclError acldvppSetJpegeConfigLevel(acldvppJpegeConfig* jpegeConfig, uint32_t level);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetJpegeConfigLevel(const acldvppJpegeConfig* jpegeConfig);
+ACL_DVPP_VALUE(acldvpp, JpegeConfig, jpegeConfig, Level, uint32_t, level)
 // Indices of a value: 0 for R or Y, 1 for G or U, 2 for B or V.
 ACL_FUNC_VISIBILITY acldvppBorderConfig* acldvppCreateBorderConfig();
 ACL_FUNC_VISIBILITY aclError acldvppDestroyBorderConfig(acldvppBorderConfig* borderConfig);
 ACL_FUNC_VISIBILITY aclError acldvppSetBorderConfigValue(acldvppBorderConfig* borderConfig, uint32_t index,
                                                          double value);
 ACL_FUNC_VISIBILITY double acldvppGetBorderConfigValue(const acldvppBorderConfig* borderConfig, uint32_t index);
-ACL_FUNC_VISIBILITY aclError acldvppSetBorderConfigBorderType(acldvppBorderConfig* borderConfig,
-                                                              acldvppBorderType borderType);
-ACL_FUNC_VISIBILITY aclError acldvppSetBorderConfigTop(acldvppBorderConfig* borderConfig, uint32_t top);
-ACL_FUNC_VISIBILITY aclError acldvppSetBorderConfigBottom(acldvppBorderConfig* borderConfig, uint32_t bottom);
-ACL_FUNC_VISIBILITY aclError acldvppSetBorderConfigLeft(acldvppBorderConfig* borderConfig, uint32_t left);
-ACL_FUNC_VISIBILITY aclError acldvppSetBorderConfigRight(acldvppBorderConfig* borderConfig, uint32_t right);
-ACL_FUNC_VISIBILITY acldvppBorderType acldvppGetBorderConfigBorderType(const acldvppBorderConfig* borderConfig);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetBorderConfigTop(const acldvppBorderConfig* borderConfig);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetBorderConfigBottom(const acldvppBorderConfig* borderConfig);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetBorderConfigLeft(const acldvppBorderConfig* borderConfig);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetBorderConfigRight(const acldvppBorderConfig* borderConfig);
+ACL_DVPP_VALUE(acldvpp, BorderConfig, borderConfig, BorderType, acldvppBorderType, borderType)
+ACL_DVPP_VALUE(acldvpp, BorderConfig, borderConfig, Top, uint32_t, top)
+ACL_DVPP_VALUE(acldvpp, BorderConfig, borderConfig, Bottom, uint32_t, bottom)
+ACL_DVPP_VALUE(acldvpp, BorderConfig, borderConfig, Left, uint32_t, left)
+ACL_DVPP_VALUE(acldvpp, BorderConfig, borderConfig, Right, uint32_t, right)
 // Three tables of 256 values each, which the program writes.
 ACL_FUNC_VISIBILITY acldvppLutMap* acldvppCreateLutMap();
 ACL_FUNC_VISIBILITY aclError acldvppDestroyLutMap(acldvppLutMap* lutMap);
@@ -293,18 +281,12 @@ ACL_FUNC_VISIBILITY uint32_t acldvppGetHistRetCode(acldvppHist* hist);
 // ---- streams of a video ----
 ACL_FUNC_VISIBILITY acldvppStreamDesc* acldvppCreateStreamDesc();
 ACL_FUNC_VISIBILITY aclError acldvppDestroyStreamDesc(acldvppStreamDesc* streamDesc);
-ACL_FUNC_VISIBILITY aclError acldvppSetStreamDescData(acldvppStreamDesc* streamDesc, void* dataDev);
-ACL_FUNC_VISIBILITY aclError acldvppSetStreamDescSize(acldvppStreamDesc* streamDesc, uint32_t size);
-ACL_FUNC_VISIBILITY aclError acldvppSetStreamDescFormat(acldvppStreamDesc* streamDesc, acldvppStreamFormat format);
-ACL_FUNC_VISIBILITY aclError acldvppSetStreamDescTimestamp(acldvppStreamDesc* streamDesc, uint64_t timestamp);
-ACL_FUNC_VISIBILITY aclError acldvppSetStreamDescRetCode(acldvppStreamDesc* streamDesc, uint32_t retCode);
-ACL_FUNC_VISIBILITY aclError acldvppSetStreamDescEos(acldvppStreamDesc* streamDesc, uint8_t eos);
-ACL_FUNC_VISIBILITY void* acldvppGetStreamDescData(const acldvppStreamDesc* streamDesc);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetStreamDescSize(const acldvppStreamDesc* streamDesc);
-ACL_FUNC_VISIBILITY acldvppStreamFormat acldvppGetStreamDescFormat(const acldvppStreamDesc* streamDesc);
-ACL_FUNC_VISIBILITY uint64_t acldvppGetStreamDescTimestamp(const acldvppStreamDesc* streamDesc);
-ACL_FUNC_VISIBILITY uint32_t acldvppGetStreamDescRetCode(const acldvppStreamDesc* streamDesc);
-ACL_FUNC_VISIBILITY uint8_t acldvppGetStreamDescEos(const acldvppStreamDesc* streamDesc);
+ACL_DVPP_VALUE(acldvpp, StreamDesc, streamDesc, Data, void*, dataDev)
+ACL_DVPP_VALUE(acldvpp, StreamDesc, streamDesc, Size, uint32_t, size)
+ACL_DVPP_VALUE(acldvpp, StreamDesc, streamDesc, Format, acldvppStreamFormat, format)
+ACL_DVPP_VALUE(acldvpp, StreamDesc, streamDesc, Timestamp, uint64_t, timestamp)
+ACL_DVPP_VALUE(acldvpp, StreamDesc, streamDesc, RetCode, uint32_t, retCode)
+ACL_DVPP_VALUE(acldvpp, StreamDesc, streamDesc, Eos, uint8_t, eos)
 
 // ---- pictures from pictures, by tasks on a stream; what is cut out and has another size than its place is resized
 // ----
@@ -385,27 +367,17 @@ ACL_FUNC_VISIBILITY aclError acldvppPngDecodeAsync(acldvppChannelDesc* channelDe
 // ---- video: not simulated ----
 ACL_FUNC_VISIBILITY aclvdecChannelDesc* aclvdecCreateChannelDesc();
 ACL_FUNC_VISIBILITY aclError aclvdecDestroyChannelDesc(aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescChannelId(aclvdecChannelDesc* channelDesc, uint32_t channelId);
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, ChannelId, uint32_t, channelId)
 ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescThreadId(aclvdecChannelDesc* channelDesc, uint64_t threadId);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescCallback(aclvdecChannelDesc* channelDesc, aclvdecCallback callback);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescEnType(aclvdecChannelDesc* channelDesc, acldvppStreamFormat enType);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescOutPicFormat(aclvdecChannelDesc* channelDesc,
-                                                               acldvppPixelFormat outPicFormat);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescOutPicWidth(aclvdecChannelDesc* channelDesc, uint32_t outPicWidth);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescOutPicHeight(aclvdecChannelDesc* channelDesc, uint32_t outPicHeight);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescRefFrameNum(aclvdecChannelDesc* channelDesc, uint32_t refFrameNum);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescOutMode(aclvdecChannelDesc* channelDesc, uint32_t outMode);
-ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescBitDepth(aclvdecChannelDesc* channelDesc, uint32_t bitDepth);
-ACL_FUNC_VISIBILITY uint32_t aclvdecGetChannelDescChannelId(const aclvdecChannelDesc* channelDesc);
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, Callback, aclvdecCallback, callback)
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, EnType, acldvppStreamFormat, enType)
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, OutPicFormat, acldvppPixelFormat, outPicFormat)
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, OutPicWidth, uint32_t, outPicWidth)
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, OutPicHeight, uint32_t, outPicHeight)
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, RefFrameNum, uint32_t, refFrameNum)
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, OutMode, uint32_t, outMode)
+ACL_DVPP_VALUE(aclvdec, ChannelDesc, channelDesc, BitDepth, uint32_t, bitDepth)
 ACL_FUNC_VISIBILITY uint32_t aclvdecGetChannelDescThreadId(const aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY aclvdecCallback aclvdecGetChannelDescCallback(const aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY acldvppStreamFormat aclvdecGetChannelDescEnType(const aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY acldvppPixelFormat aclvdecGetChannelDescOutPicFormat(const aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvdecGetChannelDescOutPicWidth(const aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvdecGetChannelDescOutPicHeight(const aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvdecGetChannelDescRefFrameNum(const aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvdecGetChannelDescOutMode(const aclvdecChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvdecGetChannelDescBitDepth(const aclvdecChannelDesc* channelDesc);
 ACL_FUNC_VISIBILITY aclError aclvdecSetChannelDescParam(aclvdecChannelDesc* channelDesc,
                                                         aclvdecChannelDescParamType paramType, size_t length,
                                                         const void* param);
@@ -422,33 +394,19 @@ ACL_FUNC_VISIBILITY aclError aclvdecSendSkippedFrame(aclvdecChannelDesc* channel
                                                      aclvdecFrameConfig* config, void* userData);
 ACL_FUNC_VISIBILITY aclvencChannelDesc* aclvencCreateChannelDesc();
 ACL_FUNC_VISIBILITY aclError aclvencDestroyChannelDesc(aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescThreadId(aclvencChannelDesc* channelDesc, uint64_t threadId);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescCallback(aclvencChannelDesc* channelDesc, aclvencCallback callback);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescEnType(aclvencChannelDesc* channelDesc, acldvppStreamFormat enType);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescPicFormat(aclvencChannelDesc* channelDesc,
-                                                            acldvppPixelFormat picFormat);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescPicWidth(aclvencChannelDesc* channelDesc, uint32_t picWidth);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescPicHeight(aclvencChannelDesc* channelDesc, uint32_t picHeight);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescKeyFrameInterval(aclvencChannelDesc* channelDesc,
-                                                                   uint32_t keyFrameInterval);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescBufAddr(aclvencChannelDesc* channelDesc, void* bufAddr);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescBufSize(aclvencChannelDesc* channelDesc, uint32_t bufSize);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescRcMode(aclvencChannelDesc* channelDesc, uint32_t rcMode);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescSrcRate(aclvencChannelDesc* channelDesc, uint32_t srcRate);
-ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescMaxBitRate(aclvencChannelDesc* channelDesc, uint32_t maxBitRate);
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, ThreadId, uint64_t, threadId)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, Callback, aclvencCallback, callback)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, EnType, acldvppStreamFormat, enType)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, PicFormat, acldvppPixelFormat, picFormat)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, PicWidth, uint32_t, picWidth)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, PicHeight, uint32_t, picHeight)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, KeyFrameInterval, uint32_t, keyFrameInterval)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, BufAddr, void*, bufAddr)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, BufSize, uint32_t, bufSize)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, RcMode, uint32_t, rcMode)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, SrcRate, uint32_t, srcRate)
+ACL_DVPP_VALUE(aclvenc, ChannelDesc, channelDesc, MaxBitRate, uint32_t, maxBitRate)
 ACL_FUNC_VISIBILITY uint32_t aclvencGetChannelDescChannelId(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint64_t aclvencGetChannelDescThreadId(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY aclvencCallback aclvencGetChannelDescCallback(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY acldvppStreamFormat aclvencGetChannelDescEnType(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY acldvppPixelFormat aclvencGetChannelDescPicFormat(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvencGetChannelDescPicWidth(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvencGetChannelDescPicHeight(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvencGetChannelDescKeyFrameInterval(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY void* aclvencGetChannelDescBufAddr(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvencGetChannelDescBufSize(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvencGetChannelDescRcMode(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvencGetChannelDescSrcRate(const aclvencChannelDesc* channelDesc);
-ACL_FUNC_VISIBILITY uint32_t aclvencGetChannelDescMaxBitRate(const aclvencChannelDesc* channelDesc);
 ACL_FUNC_VISIBILITY aclError aclvencSetChannelDescParam(aclvencChannelDesc* channelDesc,
                                                         aclvencChannelDescParamType paramType, size_t length,
                                                         const void* param);
@@ -457,10 +415,8 @@ ACL_FUNC_VISIBILITY aclError aclvencGetChannelDescParam(const aclvencChannelDesc
                                                         size_t* paramRetSize, void* param);
 ACL_FUNC_VISIBILITY aclvencFrameConfig* aclvencCreateFrameConfig();
 ACL_FUNC_VISIBILITY aclError aclvencDestroyFrameConfig(aclvencFrameConfig* config);
-ACL_FUNC_VISIBILITY aclError aclvencSetFrameConfigForceIFrame(aclvencFrameConfig* config, uint8_t forceIFrame);
-ACL_FUNC_VISIBILITY aclError aclvencSetFrameConfigEos(aclvencFrameConfig* config, uint8_t eos);
-ACL_FUNC_VISIBILITY uint8_t aclvencGetFrameConfigForceIFrame(const aclvencFrameConfig* config);
-ACL_FUNC_VISIBILITY uint8_t aclvencGetFrameConfigEos(const aclvencFrameConfig* config);
+ACL_DVPP_VALUE(aclvenc, FrameConfig, config, ForceIFrame, uint8_t, forceIFrame)
+ACL_DVPP_VALUE(aclvenc, FrameConfig, config, Eos, uint8_t, eos)
 ACL_FUNC_VISIBILITY aclError aclvencCreateChannel(aclvencChannelDesc* channelDesc);
 ACL_FUNC_VISIBILITY aclError aclvencDestroyChannel(aclvencChannelDesc* channelDesc);
 ACL_FUNC_VISIBILITY aclError aclvencSendFrame(aclvencChannelDesc* channelDesc, acldvppPicDesc* input, void* reserve,

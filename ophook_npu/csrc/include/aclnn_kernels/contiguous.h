@@ -1,4 +1,0 @@
-#ifndef OPHOOK_ACLNN_KERNELS_CONTIGUOUS_H_
-#define OPHOOK_ACLNN_KERNELS_CONTIGUOUS_H_
-#include "ophook_l0.h"
-#endif
