@@ -300,9 +300,18 @@ def kept_prefix(prefix: Path, flags: Sequence[str], roots: Sequence[Path], stamp
         OphookError: it does not compile.
     """
     flags = [flag for flag in flags if not (flag.startswith("-ffile-prefix-map=") and flag.endswith("=."))]
+
     # Two environments with one torch do not share it: a header that is included again is known by its path.
-    key = digest([compiler_version(compiler()), *flags, recipe([prefix], flags, roots, stamp)])
-    kept = _stored(cache_dir() / "prefixes" / key, lambda staging: _precompile(prefix, flags, staging))
+    def key() -> str:
+        return digest([compiler_version(compiler()), *flags, recipe([prefix], flags, roots, stamp)])
+
+    taken = key()
+
+    def make(staging: Path) -> None:
+        _precompile(prefix, flags, staging)
+        refuse_if_changed([prefix], taken, key())
+
+    kept = _stored(cache_dir() / "prefixes" / taken, make)
     others = {other: _last_used(other) for other in kept.parent.glob("[0-9a-f]*") if other.is_dir() and other != kept}
     _remove_unused(sorted(others, key=lambda other: -others[other])[_KEPT:], _HOUR)
     return kept
@@ -326,6 +335,20 @@ def _remove_unused(folders: Iterable[Path], seconds: float = _DAY) -> None:
     for folder in folders:
         if time.time() - _last_used(folder) > seconds:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def refuse_if_changed(sources: Sequence[Path], taken: object, now: object) -> None:
+    """What is kept by its text is of that text: somebody may have edited a source since its key was taken, and every
+    checkout would find the new text's object under the old one's key.
+
+    Raises:
+        OphookError: the keys differ.
+    """
+    if taken != now:
+        names = ", ".join(source.name for source in sources)
+        raise OphookError(
+            "compile", f"{names}, or a header of it, changed while it was compiled", todo="run the command again"
+        )
 
 
 def object_key(source: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
@@ -392,7 +415,7 @@ def unit_command(unit: Unit, prefix: Path | None = None) -> list[str]:
     return [*compiler(), *first, *flags, *neighbours, "-c", str(last)]
 
 
-def _compile(unit: Unit, target: Path, prefix: Path | None) -> None:
+def _compile(unit: Unit, target: Path, prefix: Path | None, roots: Sequence[Path], stamp: str) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="unit-") as folder:
         made = Path(folder) / "made.o"
         # No unit needs more than a gigabyte: the compiler need not look for what it no longer uses.
@@ -404,6 +427,7 @@ def _compile(unit: Unit, target: Path, prefix: Path | None) -> None:
             source = next(iter([*at_fault, *unit.sources]))
             again = [*unit_command(unit), "-o", os.devnull]
             raise OphookError("compile", _failure(source, again, result.stderr), todo=_advice(result.stderr))
+        refuse_if_changed(unit.sources, target.stem, unit_key(unit, roots, stamp))
         if unit.library.talks and result.stderr:
             print(result.stderr, end="", file=sys.stderr, flush=True)
         os.replace(made, target)
@@ -559,7 +583,7 @@ def _compile_all(
             folder = future.result() if future else None
             with clock.job(index):
                 if not _whole(target):  # another build with the same cache may have made it since
-                    _compile(wanted[target], target, folder)
+                    _compile(wanted[target], target, folder, roots, stamp)
 
         compiled = {target: pool.submit(one, index, target) for index, target in enumerate(ordered, len(prefixes))}
         pending = {*compiled.values(), stack.enter_context(ThreadPoolExecutor(1)).submit(beside, compiled)}

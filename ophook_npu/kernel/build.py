@@ -90,9 +90,10 @@ def _run(
     sources: Sequence[Path],
     quicker: Callable[[], Sequence[str]] = tuple,
     compiler: tuple[str, ...] | None = None,
+    now: Callable[[], Sequence[str]] | None = None,
 ) -> Path:
     """``name``, made of ``sources`` by one call of the compiler, unless that was done before. ``quicker``: more flags,
-    which make the same of them in less time.
+    which make the same of them in less time. ``now``: the keys, taken again when it is made.
     """
     compiler = compiler or toolchain.compiler()
     root = (
@@ -111,6 +112,8 @@ def _run(
             names = ", ".join(source.name for source in sources if source.suffix != ".so")  # not what it is linked with
             told = explained(result.stderr, f"{names} does not compile", command, sources)
             raise OphookError("kernel", told, todo=hint(result.stderr))
+        if now:
+            toolchain.refuse_if_changed(sources, keys, now())
 
     return cache.publish(root, make) / name
 
@@ -133,14 +136,18 @@ def _objects(
     ``unit``: bytes of source that are compiled as one file; 0: each by itself.
     """
     units = [found.sources for found in toolchain.units(toolchain.Library("", tuple(sources), unit=unit))]
+
+    def key_of(one: Sequence[Path]) -> list[str]:
+        return [part for source in one for part in _key(source, flags, roots)]
+
     # Taken once: who edits a file meanwhile must not find this library under the new text's key.
-    keys = [[part for source in one for part in _key(source, flags, roots)] for one in units]
+    keys = [key_of(one) for one in units]
 
     def compiled(one: Sequence[Path], key: list[str]) -> Path:
         # Who writes an operator steps through it; ours would take a third longer to compile, and nobody does.
         debugged = () if one[0].is_relative_to(CSRC) else ("-g",)
         how = (*flags, *debugged, "-c")
-        return _run("objects", f"{one[0].stem}.o", key, how, [_as_one(one)], compiler=compiler)
+        return _run("objects", f"{one[0].stem}.o", key, how, [_as_one(one)], compiler=compiler, now=lambda: key_of(one))
 
     with ThreadPoolExecutor(max(1, len(units))) as pool:  # toolchain.run holds them back
         return list(pool.map(compiled, units, keys)), [part for key in keys for part in key]

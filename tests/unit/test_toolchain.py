@@ -47,6 +47,25 @@ def test_a_change_rebuilds_what_includes_it(project: Path, tmp_path: Path) -> No
     assert build(project, tmp_path / "four", ("-fPIC", "-DX")) == 2
 
 
+def test_a_source_that_changes_while_it_is_compiled_leaves_no_object(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edited(command: Sequence[str]) -> object:
+        if str(project / "a.cpp") in command:
+            (project / "answer.h").write_text("#define ANSWER 44\n")
+        return toolchain_run(command)
+
+    toolchain_run = toolchain.run
+    monkeypatch.setattr(toolchain, "run", edited)
+    with pytest.raises(OphookError, match=r"a\.cpp, or a header of it, changed while it was compiled"):
+        build(project, tmp_path / "one")
+    monkeypatch.undo()
+    monkeypatch.setenv("OPHOOK_NPU_CACHE", str(tmp_path / "cache"))
+    (project / "answer.h").write_text("#define ANSWER 42\n")
+    build(project, tmp_path / "two")
+    assert ctypes.CDLL(str(tmp_path / "two/lib64/libanswer.so")).answer() == 42
+
+
 def test_an_object_that_a_power_cut_emptied_is_compiled_again(project: Path, tmp_path: Path, cache: Path) -> None:
     build(project, tmp_path / "one")
     next((cache / "objects").glob("*.o")).write_bytes(b"")
