@@ -41,10 +41,10 @@ struct Operation {
   // nothing may.
   uint64_t from_device(const uint8_t* data, uint64_t bytes, bool orders = true);
   uint64_t to_device(uint8_t* data, uint64_t bytes);
-  // Whether a plain write of these bytes changes nothing.
+  // Whether a plain write of these bytes changes nothing, which checks alone ask.
   bool holds(const uint8_t* target, const uint8_t* source, uint64_t bytes) const {
-    return !core.launch.options.on_wait && !core.atomic_kind() && core.launch.memory.holds(target, bytes) &&
-           !std::memcmp(target, source, bytes);
+    return core.launch.checks() && !core.launch.options.on_wait && !core.atomic_kind() &&
+           core.launch.memory.holds(target, bytes) && !std::memcmp(target, source, bytes);
   }
   // Whether [data, data + bytes) holds values, and where it holds none: from which byte to which.
   bool initialized(const uint8_t* data, uint64_t bytes) const { return holes(data, bytes).empty(); }

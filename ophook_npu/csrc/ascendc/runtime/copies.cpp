@@ -87,23 +87,22 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     const bool first_known = holes.empty() || holes[0].first >= element;
     const uint64_t value = !filled ? 0 : pad->is_pad ? pad->value : *c.pad_value;
     uint8_t* target = op.data(to) + i * step;
-    uint8_t* written = op.written(to) + i * step;
     const uint64_t length = b.length;
     when_due(op, [=] {
       std::memcpy(target + left, source, usable);
+      for (uint64_t e = length; repeats && e + element <= piece; e += element) std::memcpy(target + e, source, element);
+      for (uint64_t e = 0; filled && e < piece; e += element)
+        if (e < left || e >= left + length) std::memcpy(target + e, &value, element);
+    });
+    if (!c.launch.checks()) continue;
+    uint8_t* written = op.written(to) + i * step;
+    when_due(op, [=] {
       std::memset(written, 0, piece);
       std::memset(written + left, 1, usable);
       for (const auto& [begin, end] : holes) std::memset(written + left + begin, 0, end - begin);
-      for (uint64_t e = length; repeats && e + element <= piece; e += element) {
-        std::memcpy(target + e, source, element);
-        std::memset(written + e, first_known, element);
-      }
-      if (!filled) return;
-      for (uint64_t e = 0; e < piece; e += element) {
-        if (e >= left && e < left + length) continue;
-        std::memcpy(target + e, &value, element);
-        std::memset(written + e, 1, element);
-      }
+      if (repeats && piece > length) std::memset(written + length, first_known, (piece - length) / element * element);
+      for (uint64_t e = 0; filled && e < piece; e += element)
+        if (e < left || e >= left + length) std::memset(written + e, 1, element);
     });
   }
 }

@@ -6,9 +6,9 @@
 
 namespace ophook::rt {
 
-namespace {
-thread_local Core* running = nullptr;
+constinit thread_local Core* running_core = nullptr;
 
+namespace {
 struct Row {
   const char* name;
   Severity severity;
@@ -58,18 +58,10 @@ std::string text(const char* format, ...) {
   return buffer;
 }
 
-Core& core() { return *running; }
-Core* core_or_null() { return running; }
-void set_core(Core* now) { running = now; }
-
 Core::Core(Launch& owner, int number, int block_number, int sub_number, bool vector)
     : launch(owner), index(number), block(block_number), sub(sub_number), is_vector(vector) {}
 
-uint32_t Core::begin(Pipe pipe, const char* call, At at) {
-  ++seq;
-  ++launch.counters.instructions;
-  last_call = call, last_at = at;
-  if (!launch.orders) return seq;
+void Core::order(Pipe pipe, const char* call, At at) {
   Site& slot = place->sites[seq % std::size(place->sites)];
   slot.seq = seq, slot.call = call, slot.at = at, slot.fills = false;
   // The scalar unit issues everything: what it waited for, every later instruction comes after.
@@ -79,26 +71,9 @@ uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   slot.after = known[int(pipe)];
   if (launch.options.timeline)
     timeline.begin(pipe, seq, call, at, known[int(pipe)], known[int(Pipe::S)], launch.counters);
-  return seq;
 }
 
-void Core::join(Pipe pipe, const Clock& clock, bool from_another) {
-  if (!launch.orders) return;
-  // What another pipe waited for of this one's is over, as after a PipeBarrier.
-  if (from_another) fence[int(pipe)] = std::max(fence[int(pipe)], clock.at[int(pipe)]);
-  known[int(pipe)].learn(clock);
-}
-
-Clock Core::snapshot(Pipe pipe) const {
-  if (!launch.orders) return {};
-  Clock clock = known[int(pipe)];
-  clock.learn(known[int(Pipe::S)]);  // an instruction is issued after what the scalar unit waited for
-  clock.at[int(pipe)] = newest[int(pipe)];
-  return clock;
-}
-
-void Core::settle() {
-  if (pending.empty()) return;
+void Core::run_settled() {
   size_t kept = 0;
   std::vector<Pending> now;
   for (Pending& copy : pending) {

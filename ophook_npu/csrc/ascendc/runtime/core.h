@@ -252,7 +252,7 @@ class Core {
   SqueezedBytes squeezed;
   CopyLoops loops_in, loops_out;
   Dimensions dimensions;
-  Mutex mutexes[kMutexes];
+  std::map<int, Mutex> mutexes;
   uint32_t allocated_mutexes = 0;  // a bit of each that AllocMutexID gave
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
@@ -279,7 +279,10 @@ class Core {
   uint32_t begin(Pipe pipe, const char* call, At at);
   void join(Pipe pipe, const Clock& clock, bool from_another = true);
   Clock snapshot(Pipe pipe) const;
-  void settle();  // runs the pending copies that somebody has waited for
+  // Runs the pending copies that somebody has waited for.
+  void settle() {
+    if (!pending.empty()) run_settled();
+  }
   void settle_all();
   const Site* site(uint32_t number) const;
   std::string where(uint32_t number) const;  // "DataCopy at line 12"
@@ -299,6 +302,10 @@ class Core {
   }
   // False, after a finding, where the tensor cannot be used at all.
   bool usable(const Local& tensor, const char* call, At at);
+
+ private:
+  void order(Pipe pipe, const char* call, At at);
+  void run_settled();
 };
 
 // Cores lie in one piece of memory, which a thread keeps for its next launch.
@@ -352,14 +359,37 @@ struct Launch {
   bool wanted(Severity severity) const { return severity != Severity::strict || options.strict; }
 };
 
+// Every operation comes through these: where nobody asks for an order, they do no more than count.
+inline uint32_t Core::begin(Pipe pipe, const char* call, At at) {
+  ++seq;
+  ++launch.counters.instructions;
+  last_call = call, last_at = at;
+  if (launch.orders) order(pipe, call, at);
+  return seq;
+}
+inline void Core::join(Pipe pipe, const Clock& clock, bool from_another) {
+  if (!launch.orders) return;
+  // What another pipe waited for of this one's is over, as after a PipeBarrier.
+  if (from_another) fence[int(pipe)] = std::max(fence[int(pipe)], clock.at[int(pipe)]);
+  known[int(pipe)].learn(clock);
+}
+inline Clock Core::snapshot(Pipe pipe) const {
+  if (!launch.orders) return {};
+  Clock clock = known[int(pipe)];
+  clock.learn(known[int(Pipe::S)]);  // an instruction is issued after what the scalar unit waited for
+  clock.at[int(pipe)] = newest[int(pipe)];
+  return clock;
+}
+
 // Which operations are over (sync.cpp): when `pipe` comes here, of two messages, and what a core knows after one.
 Message message_of(Core& c, Pipe pipe, At at);
 void merge(Message& into, const Message& other);
 void learn(Core& c, const Message& message);
 
-Core& core();  // that runs now
-Core* core_or_null();
-void set_core(Core* now);
+extern constinit thread_local Core* running_core;
+inline Core& core() { return *running_core; }  // that runs now
+inline Core* core_or_null() { return running_core; }
+inline void set_core(Core* now) { running_core = now; }
 void yield_core();  // lets another core run
 
 }  // namespace ophook::rt

@@ -1,6 +1,7 @@
 #include "local_memory.h"
 
 #include <cstring>
+#include <utility>
 
 namespace ophook::rt {
 
@@ -16,6 +17,8 @@ void LocalMemory::allocate(uint32_t bytes) {
 
 void LocalMemory::reset() {
   const size_t pages = touched_.size();
+  if (!std::exchange(used_, false)) return;
+  const bool shadowed = std::any_of(newest_written_, newest_written_ + kPipes, [](uint32_t seq) { return seq; });
   auto next = [&](size_t page, int value) {
     const void* found = page < pages ? std::memchr(touched_.data() + page, value, pages - page) : nullptr;
     return found ? size_t(static_cast<const uint8_t*>(found) - touched_.data()) : pages;
@@ -28,8 +31,10 @@ void LocalMemory::reset() {
     std::memset(bytes_.data() + begin, 0xff, end - begin);
     std::memset(written_.data() + begin, 0, end - begin);
     const uint32_t first = begin / kBlock, last = (end + kBlock - 1) / kBlock;
-    std::fill(writer_.begin() + first, writer_.begin() + last, 0);
-    std::fill(writer_pipe_.begin() + first, writer_pipe_.begin() + last, uint8_t{0});
+    if (shadowed) {
+      std::fill(writer_.begin() + first, writer_.begin() + last, 0);
+      std::fill(writer_pipe_.begin() + first, writer_pipe_.begin() + last, uint8_t{0});
+    }
     for (int q = 0; q < kPipes; ++q)
       if (newest_read_[q]) std::fill(reader_[q].begin() + first, reader_[q].begin() + last, 0);
   }

@@ -66,7 +66,9 @@ class LocalMemory {
   void touch(uint64_t offset, uint64_t bytes) {
     const size_t end = std::min<size_t>((offset + bytes + kPage - 1) / kPage, touched_.size());
     if (const size_t first = offset / kPage; first < end) std::memset(touched_.data() + first, 1, end - first);
+    used_ = true;
   }
+  bool used_ = false;                                                // since it was made as new
   std::vector<uint8_t> touched_;                                     // by page
   uint32_t newest_read_[kPipes] = {}, newest_written_[kPipes] = {};  // of any block, by pipe
 };

@@ -138,8 +138,7 @@ void reclaim(Core& c, Buffer& b) {
   if (b.state != Buffer::kPlain) b.state = Buffer::kFree;
 }
 
-QueueState* state_of(const Queue& queue, const char* call, At at) {
-  Core& c = core();
+QueueState* state_of(Core& c, const Queue& queue, const char* call, At at) {
   if (queue.id >= 0 && size_t(queue.id) < c.queues.size()) return &c.queues[size_t(queue.id)];
   c.report(Kind::queue_not_ready, call, at, "InitBuffer was not called for this queue");
   c.stop();
@@ -154,18 +153,18 @@ Local view_of(const Core& c, int32_t id) {
 }
 
 // Whether it is a buffer of another queue between the same positions: the events that give it back are the same.
-bool alike(const QueueState& q, const Local& tensor) {
-  const Core& c = core();
+bool alike(const Core& c, const QueueState& q, const Local& tensor) {
   const int32_t other = tensor.buffer >= 0 ? c.buffers[size_t(tensor.buffer)].queue : -1;
   return other >= 0 && c.queues[size_t(other)].from == q.from && c.queues[size_t(other)].to == q.to;
 }
 
 // The buffer that a tensor of this queue was taken from; NULL, after a finding, where it is none of the queue's.
-Buffer* own(Queue& queue, const Local& tensor, const char* call, At at, bool gives_back = false) {
-  Core& c = core();
-  QueueState* q = state_of(queue, call, at);
-  const bool is_own = std::find(q->buffers.begin(), q->buffers.end(), tensor.buffer) != q->buffers.end();
-  if (!is_own && gives_back && alike(*q, tensor)) {
+Buffer* own(Core& c, const Queue& queue, const QueueState& q, const Local& tensor, const char* call, At at,
+            bool gives_back = false) {
+  // Numbers of queues begin anew with each TPipe, those of buffers do not.
+  const bool is_own = tensor.buffer >= int32_t(c.past) && size_t(tensor.buffer) < c.buffers.size() &&
+                      c.buffers[size_t(tensor.buffer)].queue == queue.id;
+  if (!is_own && gives_back && alike(c, q, tensor)) {
     c.report(Kind::queue_alike, call, at, "the tensor belongs to another queue between the same positions",
              c.describe(tensor));
   } else if (!is_own) {
@@ -448,12 +447,13 @@ void counts_events(Core& c, const Buffer& b, const char* call, At at, Takes take
 }  // namespace
 
 void queue_free_events(Queue& queue) {
-  for (const int32_t id : state_of(queue, "FreeAllEvent", {"", 0})->buffers) core().buffers[size_t(id)].freed = false;
+  for (const int32_t id : state_of(core(), queue, "FreeAllEvent", {"", 0})->buffers)
+    core().buffers[size_t(id)].freed = false;
 }
 
 Local queue_alloc(Queue& queue, At at) {
   Core& c = core();
-  QueueState* q = state_of(queue, "AllocTensor", at);
+  QueueState* q = state_of(c, queue, "AllocTensor", at);
   const size_t count = q->buffers.size();
   for (size_t i = 0, at_place = q->next; i < count; ++i, ++at_place) {
     if (at_place >= count) at_place = 0;
@@ -484,8 +484,8 @@ Local queue_alloc(Queue& queue, At at) {
 
 void queue_enque(Queue& queue, Local tensor, int from, int, At at) {
   Core& c = core();
-  QueueState* q = state_of(queue, "EnQue", at);
-  Buffer* b = own(queue, tensor, "EnQue", at);
+  QueueState* q = state_of(c, queue, "EnQue", at);
+  Buffer* b = own(c, queue, *q, tensor, "EnQue", at);
   if (!b) return;
   if (b->state == Buffer::kQueued) {
     c.report(Kind::queue_order, "EnQue", at, text("the tensor is in the queue already, since line %d", b->taken.line));
@@ -504,7 +504,7 @@ void queue_enque(Queue& queue, Local tensor, int from, int, At at) {
 
 Local queue_deque(Queue& queue, int, int to, At at) {
   Core& c = core();
-  QueueState* q = state_of(queue, "DeQue", at);
+  QueueState* q = state_of(c, queue, "DeQue", at);
   if (q->waiting.empty()) {
     c.report(Kind::queue_empty, "DeQue", at, "nothing is in the queue: the core would wait for ever");
     c.stop();
@@ -522,8 +522,8 @@ Local queue_deque(Queue& queue, int, int to, At at) {
 
 void queue_free(Queue& queue, Local tensor, At at) {
   Core& c = core();
-  QueueState* q = state_of(queue, "FreeTensor", at);
-  Buffer* b = own(queue, tensor, "FreeTensor", at, true);
+  QueueState* q = state_of(c, queue, "FreeTensor", at);
+  Buffer* b = own(c, queue, *q, tensor, "FreeTensor", at, true);
   if (!b) return;
   if (b->state == Buffer::kQueued) {
     c.report(Kind::queue_order, "FreeTensor", at,
@@ -545,12 +545,12 @@ void queue_free(Queue& queue, Local tensor, At at) {
 
 bool queue_vacant(const Queue& queue, bool free_buffer) {
   Core& c = core();
-  const QueueState& q = *state_of(queue, free_buffer ? "HasIdleBuffer" : "VacantInQue", {"", 0});
+  const QueueState& q = *state_of(c, queue, free_buffer ? "HasIdleBuffer" : "VacantInQue", {"", 0});
   if (!free_buffer) return int(q.waiting.size()) < q.depth;
   return std::any_of(q.buffers.begin(), q.buffers.end(),
                      [&](int32_t id) { return c.buffers[size_t(id)].state == Buffer::kFree; });
 }
-int queue_held(const Queue& queue) { return int(state_of(queue, "HasTensorInQue", {"", 0})->waiting.size()); }
+int queue_held(const Queue& queue) { return int(state_of(core(), queue, "HasTensorInQue", {"", 0})->waiting.size()); }
 
 Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at) {
   Core& c = core();

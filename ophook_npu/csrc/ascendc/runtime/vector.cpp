@@ -15,21 +15,10 @@
 namespace ophook::rt {
 namespace {
 
-struct Rule {
-  const char* name;
-  char kind;
-  const char* types_220;
-  const char* types_310;
-};
-constexpr Rule kRules[] = {
-#define VECTOR_OP(name, kind, a2, a5) {#name, kind, a2, a5},
-#include "ascendc/vector_ops.inc"
-#undef VECTOR_OP
-};
 constexpr const char* kShort[] = {"f16", "f32", "bf16", "i8",  "u8", "i16", "u16", "i32",
                                   "u32", "i64", "u64",  "f64", "b8", "i4",  "?"};
 
-bool listed(std::string_view list, Dtype dtype) {
+constexpr bool listed(std::string_view list, Dtype dtype) {
   const std::string_view name = kShort[int(dtype)];
   while (!list.empty()) {
     const size_t end = std::min(list.find(' '), list.size());
@@ -38,6 +27,24 @@ bool listed(std::string_view list, Dtype dtype) {
   }
   return false;
 }
+struct Rule {
+  const char* name;
+  char kind;
+  const char* types_220;
+  const char* types_310;
+  // A bit of each type that is listed: the compiler reads the lists, not each call.
+  uint32_t bits_220 = bits_of(types_220), bits_310 = bits_of(types_310);
+  static constexpr uint32_t bits_of(const char* types) {
+    uint32_t bits = 0;
+    for (int d = 0; d < int(std::size(kShort)); ++d) bits |= uint32_t{listed(types, Dtype(d))} << d;
+    return bits;
+  }
+};
+constexpr Rule kRules[] = {
+#define VECTOR_OP(name, kind, a2, a5) {#name, kind, a2, a5},
+#include "ascendc/vector_ops.inc"
+#undef VECTOR_OP
+};
 std::string long_names(const char* list) {
   std::string names;
   for (int d = 0; d < int(Dtype::other); ++d)
@@ -46,7 +53,8 @@ std::string long_names(const char* list) {
 }
 
 bool has_type(const Rule& rule, Dtype dtype, At at) {
-  return rt::has_type(rule.name, dtype, rule.types_220, rule.types_310, at);
+  const uint32_t bits = core().launch.options.architecture == 310 ? rule.bits_310 : rule.bits_220;
+  return bits >> int(dtype) & 1 || rt::has_type(rule.name, dtype, rule.types_220, rule.types_310, at);
 }
 
 // Of an element of which some bytes were computed, a shift computes those that come from them alone; what it fills up
@@ -80,6 +88,14 @@ bool in_lanes_of_16_bits(Op code, Dtype dtype, const Cover& cover) {
   const bool other = dtype == Dtype::u8 || dtype == Dtype::i8 || dtype == Dtype::u32 || dtype == Dtype::i32;
   return (code == Op::And || code == Op::Or) && other && cover.kind == Cover::kCount &&
          core().launch.options.architecture != 310;
+}
+
+// Of an element of which a part was computed, such as the mask of a tail, the operations on bits compute that part.
+void carry_bytes(Operation& op, const Operand* operands, int count, Run run) {
+  Operand bytes[4];
+  for (int i = 0; i < count; ++i) bytes[i] = operands[i], bytes[i].size = 1;
+  run.count *= operands[0].size;
+  carry(op, bytes, count, run);
 }
 
 void elementwise(Op code, Local dst, const Local* sources, int source_count, const Step* steps, Scalar scalar,
@@ -121,20 +137,16 @@ void elementwise(Op code, Local dst, const Local* sources, int source_count, con
                      i ? "the second source" : "the source"};
   if (rule.kind == 'x' || rule.kind == 'y')
     operands[n++] = {&dst, steps[0], size_of(dst.dtype), false, "the destination"};
-  // Of an element of which a part was computed, such as the mask of a tail, the operations on bits compute that part.
   const bool bits = code == Op::And || code == Op::Or || code == Op::Not;
-  Operand parts[4];
-  for (int i = 0; i < n; ++i) parts[i] = operands[i], parts[i].size = bits ? 1 : operands[i].size;
   Walk walk(op, operands, n, cover);
   walk.apart();
   walk.computes();
   walk.each([&](const Run& run) {
     const uint8_t* a = op.data(sources[0]) + run.offsets[1];
     const uint8_t* b = source_count > 1 ? op.data(sources[1]) + run.offsets[2] : nullptr;
-    Run known = run;
-    if (bits) known.count *= operands[0].size;
     if (shifts) carry_shifted(op, operands, run, code == Op::ShiftLeft, scalar.whole);
-    else carry(op, parts, n, known);
+    else if (bits) carry_bytes(op, operands, n, run);
+    else carry(op, operands, n, run);
     uint8_t* const to = op.data(dst) + run.offsets[0];
     auto compute = [&](uint8_t* d, const uint8_t* s, const uint8_t* t, uint32_t count) {
       if (mixed && t) multiply_add_half_to_float(d, s, t, count);
