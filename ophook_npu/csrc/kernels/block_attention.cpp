@@ -8,8 +8,7 @@
 
 namespace sim::block_attention {
 
-// ---- a mask of blocks
-// ------------------------------------------------------------------------------------------------
+// ---- a mask of blocks -----------------------------------------------------------------------------------------------
 // The longest sequence. Those of TND are all of x together, and no other is longer than the batches of x are.
 static int64_t longest_of(const Dims& lengths, const at::Tensor& x, bool tokens) {
   int64_t all = 0, longest = 0;
@@ -114,8 +113,7 @@ void backward(const Blocks& blocks, const at::Tensor& grad, const at::Tensor& ou
   });
 }
 
-// ---- Floyd's
-// ---------------------------------------------------------------------------------------------------------
+// ---- Floyd's --------------------------------------------------------------------------------------------------------
 void check(const Pairs& in, const at::Tensor& out) {
   of_dtype("query", in.query, {at::kHalf, at::kBFloat16});
   same_dtype({in.query, in.first_key, in.first_value, in.second_key, in.second_value, out});

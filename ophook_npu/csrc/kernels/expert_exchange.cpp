@@ -29,19 +29,16 @@ void layout_like(const Layout& layout, const Devices& devices, int64_t tp_ranks,
 
 static void choices_like(const Layout& layout, const Tokens& tokens) {
   SIM_CHECK(tokens.experts.dim() == 2, "expertIds (tokens, k) expected, got ", tokens.experts.sizes());
-  of_dtype("expertIds", tokens.experts, {at::kInt});
   const int64_t k = tokens.experts.size(1);
   SIM_CHECK(k > 0 && k <= 16 && k <= layout.all(), k, " experts of a token; allowed: 1 to ",
             std::min<int64_t>(16, layout.all()));
   if (!tokens.active.defined()) return;
-  of_dtype("xActiveMask", tokens.active, {at::kBool});
   SIM_CHECK(
       tokens.active.sizes() == tokens.experts.sizes() || tokens.active.sizes() == tokens.experts.sizes().slice(0, 1),
       "xActiveMask for ", tokens.experts.sizes(), " expected, got ", tokens.active.sizes());
 }
 
 static void weights_like(const at::Tensor& weights, const Tokens& tokens) {
-  of_dtype("expertScales", weights, {at::kFloat});
   SIM_CHECK(weights.sizes() == tokens.experts.sizes(), "expertScales of ", weights.sizes(), " for expertIds of ",
             tokens.experts.sizes());
 }
@@ -70,10 +67,8 @@ void dispatch_like(const Layout& layout, const Sending& of, int64_t global_token
   of_dtype("expandX", out.rows, {of.quantization == kNone ? of.tokens.x.scalar_type() : at::kChar});
   const int64_t count = of.tokens.x.size(0), k = of.tokens.experts.size(1), width = of.tokens.x.size(1);
   SIM_CHECK(of.quantization == kDynamic || !of.scales.defined(), "scales go with quantMode 2");
-  if (of.scales.defined()) {
-    of_dtype("scales", of.scales, {at::kFloat});
-    shape(of.scales, {layout.experts + (layout.shared_ranks ? layout.shared : 0), width});
-  }
+  if (of.scales.defined()) of_dtype("scales", of.scales, {at::kFloat});
+  shape(of.scales, {layout.experts + (layout.shared_ranks ? layout.shared : 0), width});
   if (of.weights.defined()) weights_like(of.weights, of.tokens);
   SIM_CHECK(global_tokens == 0 ||
                 (remainder_of(global_tokens, layout.ranks) == 0 && divided(global_tokens, layout.ranks) >= count),
@@ -98,7 +93,6 @@ void dispatch_like(const Layout& layout, const Sending& of, int64_t global_token
 void combine_like(const Layout& layout, const Returning& of, int64_t quantization, const at::Tensor& out) {
   choices_like(layout, of.tokens);
   const at::Tensor& x = of.tokens.x;
-  of_dtype("expandX", x, {at::kHalf, at::kBFloat16});
   SIM_CHECK(x.dim() == 2, "expandX (rows, hidden) expected, got ", x.sizes());
   const int64_t count = of.tokens.experts.size(0), width = x.size(1);
   SIM_CHECK(quantization == kNone, "commQuantMode ", quantization, " is not simulated; allowed: 0");

@@ -206,15 +206,10 @@ void scaled_in_groups(const Tensors& x, const Tensors& weight, const Tensors& sc
 }
 
 void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, bool turned, bool weight_turned,
-                int64_t group_type, int64_t kind, const at::Tensor& out) {
+                int64_t group_type, const at::Tensor& out) {
   SIM_CHECK(turned && !weight_turned, "transposeX ", turned, " and transposeWeight ", weight_turned,
             "; allowed: true and false");
   SIM_CHECK(group_type == kInner, "groupType ", group_type, "; allowed: 2");
-  SIM_CHECK(kind == groups::kEnds || kind == groups::kCounts, "groupListType ", kind, "; allowed: 0, 1");
-  of_dtype("x", x, {at::kHalf, at::kBFloat16});
-  same_dtype({x, weight});
-  of_dtype("groupList", list, {at::kLong});
-  of_dtype("y", out, {at::kFloat});
   const auto [k, m, n, groups] = shapes<"k m, k n, groups">(x, weight, list);
   SIM_CHECK(groups <= 1024, groups, " groups; 1024 at most are allowed");
   // The groups one under the other are taken, too.

@@ -44,7 +44,7 @@ void grouped(const Tensors& x, const Tensors& weight, const Lists& lists, const 
 void scaled_in_groups(const Tensors& x, const Tensors& weight, const Tensors& scale, int64_t group_size);
 // out[i] += x' weight over the i-th group of rows of both.
 void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, bool turned, bool weight_turned,
-                int64_t group_type, int64_t kind, const at::Tensor& out);
+                int64_t group_type, const at::Tensor& out);
 void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,
                   const at::Tensor& out);
 // Products with each expert's weight, silu of one half times the other, and this quantized again: by rows and columns,

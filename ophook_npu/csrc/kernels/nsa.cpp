@@ -103,8 +103,7 @@ void compress_into(const Caching& of) {
   }
 }
 
-// ---- attention to what was compressed
-// --------------------------------------------------------------------------------
+// ---- attention to what was compressed -------------------------------------------------------------------------------
 static void check_choice(const Choice& choice) {
   const auto& [windows, block, count] = choice;
   SIM_CHECK(windows.size > 0 && windows.stride > 0 && block >= windows.size && windows.size >= windows.stride &&
@@ -279,8 +278,7 @@ void compressed_attention_of_one(const OneToken& of, double scale, const Choice&
   write(chosen, all_chosen.reshape(chosen.sizes()));
 }
 
-// ---- attention to blocks that were chosen
-// ----------------------------------------------------------------------------
+// ---- attention to blocks that were chosen ---------------------------------------------------------------------------
 void backward_like(const transformer::Selection& of, const transformer::Attended& forward, const at::Tensor& grad,
                    const Gradients& to) {
   for (const at::Tensor& each : {forward.out, grad})

@@ -34,8 +34,7 @@ at::Tensor average_backward(const at::Tensor& grad, at::IntArrayRef sizes, const
 at::Tensor adaptive_average(const at::Tensor& x, const Dims& size);
 at::Tensor adaptive_average_backward(const at::Tensor& grad, at::IntArrayRef sizes);
 
-// ---- maxima: `places` are those in the plane or volume, as ATen tells them
-// --------------------------------------------
+// ---- maxima: `places` are those in the plane or volume, as ATen tells them ------------------------------------------
 struct Maxima {
   at::Tensor y, places;
 };

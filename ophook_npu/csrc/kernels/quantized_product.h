@@ -71,11 +71,9 @@ at::Tensor requantized(const Requantized& of);
 
 struct WeightQuantized {
   at::Tensor x, weight, scale, offset, out_scale = {}, bias;
-  int64_t group_size;  // along k; 0: all
+  int64_t group_size = 0;  // along k; 0: all
 };
 void weight_quantized_like(const WeightQuantized& of, const at::Tensor& out);
-void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                             const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
-                             const at::Tensor& out);
+void weight_quantized_matmul(const WeightQuantized& of, const at::Tensor& out);
 
 }  // namespace sim::weighted

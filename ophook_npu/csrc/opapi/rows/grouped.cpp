@@ -153,12 +153,12 @@ ACLNN(GroupedMatmulV3,
       grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
                       groups_of_list(ends, groups::kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
-      added_like(x, weight, groups, turned, weight_turned, group_type, groups::kEnds, y),
+      added_like(x, weight, groups, turned, weight_turned, group_type, y),
       add_products(x, weight, groups, groups::kEnds, y))
 ACLNN(GroupedMatmulAddV2,
       (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type, int64_t,
        group_list_type),
-      added_like(x, weight, groups, turned, weight_turned, group_type, group_list_type, y),
+      added_like(x, weight, groups, turned, weight_turned, group_type, y),
       add_products(x, weight, groups, group_list_type, y))
 #define BY_ROWS                                                                                                        \
   {                                                                                                                    \
