@@ -124,7 +124,6 @@ void compressed_attention_like(const Compressed& of, int64_t heads, const std::s
                             .key_ends = of.key_ends},
                            {.sparse_mode = sparse_mode, .by_rows = true}, {.max = to.top, .sum = to.sum, .out = to.out},
                            true);
-  SIM_CHECK(sparse_mode == 0 || sparse_mode == 1, "sparseMode ", sparse_mode, "; allowed: 0, 1");
   check_choice(of.choice);
   SIM_CHECK(!of.ends.empty() && of.ends.size() == of.key_ends.size() && of.ends.size() == of.block_ends.size(),
             "lengths of ", of.ends.size(), " sequences of queries, ", of.key_ends.size(), " of compressed keys and ",

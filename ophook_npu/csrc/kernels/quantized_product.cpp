@@ -292,13 +292,9 @@ void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const a
   shape(scale, {weight.size(2)});
 }
 
-void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const std::string& activation,
-                        const at::Tensor& out) {
+void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out) {
   none_of(absent);
-  SIM_CHECK(of.scale.defined(), "x2Scale is null");
   quantized_matmul_like(of, {}, {}, out);
-  SIM_CHECK(activation.empty() || activation == "gelu_tanh" || activation == "gelu_erf", "fusedOpType ", activation,
-            "; allowed: gelu_tanh, gelu_erf");
 }
 
 at::Tensor fused_product(const Factors& of, const std::string& activation) {

@@ -54,8 +54,7 @@ void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const a
 at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                            const at::Tensor& scale);
 // With gelu by tanh or by erf after it.
-void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const std::string& activation,
-                        const at::Tensor& out);
+void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out);
 at::Tensor fused_product(const Factors& of, const std::string& activation);
 // Of numbers of 16 bits, into 8, by a scale as the device encodes it.
 void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias,

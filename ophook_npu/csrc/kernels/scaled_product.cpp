@@ -1,11 +1,9 @@
 #include "kernels/scaled_product.h"
 
 #include "kernels/groups.h"
-#include "kernels/pattern.h"
-
-#include "kernels/block_quant.h"
 #include "kernels/mx_quant.h"
 #include "kernels/needed.h"
+#include "kernels/pattern.h"
 #include "kernels/quant.h"
 
 namespace sim::scaled {

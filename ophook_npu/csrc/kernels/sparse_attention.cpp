@@ -514,7 +514,6 @@ Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended
 // ---- parts of one softmax ------------------------------------------------------------------------------------------
 void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, size_t most, const at::Tensor& out,
                 const at::Tensor& log_sum) {
-  SIM_CHECK(kind == 0 || kind == 1, "update_type ", kind, "; allowed: 0, 1");
   SIM_CHECK(!parts.empty() && parts.size() <= most && parts.size() == log_sums.size(), parts.size(), " results and ",
             log_sums.size(), " lse; allowed: as many, 1 to ", most);
   SIM_CHECK((kind == 1) == given(log_sum), "update_type ", kind, given(log_sum) ? " with" : " without", " lseOut");

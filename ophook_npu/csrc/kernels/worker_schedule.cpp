@@ -1,7 +1,6 @@
 #include "kernels/worker_schedule.h"
 
 #include <atomic>
-#include <cstring>
 #include <limits>
 #include <thread>
 

@@ -63,7 +63,7 @@ ACLNN(QuantMatmulReduceSumWeightNz,
         (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, \
          bias, In, third, Text, activation, int64_t, group_size, Out, out),                                        \
         fused_product_like({NAMED(x, weight, row_scale, scale, bias)},                                             \
-                           {out_scale, x_offset, offset, out_offset, third}, activation, out),                     \
+                           {out_scale, x_offset, offset, out_offset, third}, out),                                 \
         write(out, fused_product({NAMED(x, weight, row_scale, scale, bias)}, activation)))
 FUSED_QUANT_MATMUL(FusedQuantMatmul)
 FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)

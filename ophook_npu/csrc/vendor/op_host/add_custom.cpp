@@ -6,6 +6,8 @@
 
 #include "../op_kernel/add_custom_plan.h"
 
+using custom_host::HasUnknownRank;
+
 namespace {
 
 constexpr uint64_t kAlignBytes = 256; // one vector instruction; a multiple of the 32-byte block that DataCopy wants
