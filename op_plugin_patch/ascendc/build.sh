@@ -81,7 +81,7 @@ fi
 : >"$project/.made-by-ophook"
 # The sources lie in the package (ophook_npu/csrc/vendor), here are links to them.
 cp -L -- "$here"/op_host/* "$project/op_host/"
-cp -L -- "$here"/op_kernel/add_custom.cpp "$here"/op_kernel/add_custom_plan.h "$project/op_kernel/"
+cp -L -- "$here"/op_kernel/* "$project/op_kernel/"
 
 # The generated presets name a CANN path and a vendor of msopgen's choice.
 python3 - "$project/CMakePresets.json" "$cann" "$vendor" <<'PYTHON'

@@ -146,12 +146,10 @@ void swiglu_tokens_like(const at::Tensor& x, const at::Tensor& weight, const at:
             " is no multiple of 256");
   SIM_CHECK(how.block == 0 || how.block == (mx ? 32 : kWide), "blockSize ", how.block, "; allowed: 0, ",
             mx ? 32 : kWide);
-  SIM_CHECK(how.limit == -1 || how.limit > 0, "clampLimit ", how.limit, "; allowed: -1, or more than 0");
   SIM_CHECK(!mx || how.powers, "roundScale false with quantMode 1");
   SIM_CHECK(!how.with_origin, "outputOrigin true with quantMode ", how.quant_mode);
   refuse_if_given({static_scale}, "scaleOptional with this quantMode");
-  SIM_CHECK(!weight.defined() || weight.numel() * x.size(-1) == x.numel(), "weight ", weight.sizes(), " for x ",
-            x.sizes());
+  kernels::token_weights(x, weight, how.limit);
   const Format format = format_of(out);
   SIM_CHECK(dtype == format.code && (mx || format.in_byte == 1), "dstType ", dtype, " for an output of data type ",
             format.code, " and quantMode ", how.quant_mode);
@@ -171,9 +169,8 @@ at::Tensor first_half(const at::Tensor& x) {
 
 void swiglu_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& group_index, const Tokens& how,
                    const at::Tensor& out, const at::Tensor& scale) {
-  auto value = kernels::clipped_swiglu(x, group_index, clipped(how.limit));
+  const auto value = kernels::swiglu_of_tokens(x, weight, group_index, how.limit);
   const int64_t rows = value.size(0);
-  if (weight.defined()) value = value.mul(weight.reshape({-1, 1}).narrow(0, 0, rows));
   auto own = out.flatten(0, -2).narrow(0, 0, rows);
   if (how.quant_mode == 1)
     return quant(value, -1, {"", kCeil, 0, kLeast}, own, scale.flatten(0, -3).narrow(0, 0, rows));
