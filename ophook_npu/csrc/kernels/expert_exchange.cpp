@@ -1,5 +1,6 @@
 #include "kernels/expert_exchange.h"
 
+#include "kernels/groups.h"
 #include "kernels/norm.h"
 #include "kernels/quant.h"
 #include "kernels/routing.h"
@@ -166,11 +167,6 @@ static Choices choices_of(const Layout& layout, const Tokens& tokens) {
   return made;
 }
 
-static Dims sums(const at::Tensor& counts, int64_t dim) {
-  const at::Tensor sum = counts.sum(dim).contiguous();
-  return Dims(at::IntArrayRef(sum.data_ptr<int64_t>(), size_t(sum.numel())).vec());
-}
-
 // Where each row of what came, by device and expert, is by expert and device.
 static at::Tensor by_expert(const at::Tensor& counts) {
   const at::Tensor rows = at::empty({counts.sum().item<int64_t>(), 0});
@@ -189,7 +185,7 @@ void dispatch(Devices& devices, const Layout& layout, const Sending& of, const R
   const at::Tensor counts =
       devices.exchange(choices.counts_for_ranks, choices.experts_of_ranks, Dims(size_t(layout.ranks), layout.here()))
           .reshape({layout.ranks, layout.here()});
-  const Dims from_ranks = sums(counts, 1);
+  const Dims from_ranks = groups::numbers(counts.sum(1));
   const at::Tensor order = by_expert(counts);
   const auto moved = [&](const at::Tensor& rows) {
     return devices.exchange(rows, choices.to_ranks, from_ranks).index_select(0, order);
@@ -252,7 +248,7 @@ at::Tensor combine(Devices& devices, const Layout& layout, const Returning& of) 
       at::diff(last, 1, 0, at::zeros({1}, at::kLong)).reshape({layout.here(), layout.ranks}).t().contiguous();
   SIM_CHECK(counts.min().item<int64_t>() >= 0 && last[-1].item<int64_t>() <= of.tokens.x.size(0),
             "epSendCounts are no sums of numbers of the ", of.tokens.x.size(0), " rows of expandX");
-  const Dims to_ranks = sums(counts, 1);
+  const Dims to_ranks = groups::numbers(counts.sum(1));
   const at::Tensor order = at::argsort(by_expert(counts), true, 0, false);
   const auto moved = [&](const at::Tensor& rows) {
     return devices.exchange(rows.index_select(0, order), to_ranks, choices.to_ranks);

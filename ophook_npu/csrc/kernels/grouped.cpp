@@ -1,6 +1,5 @@
 #include "kernels/grouped.h"
 
-#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 #include "kernels/mx_quant.h"
@@ -353,12 +352,6 @@ void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::T
 }
 
 at::Tensor ends_of(const Dims& ends) { return ends.empty() ? at::Tensor() : at::tensor(ends, at::kLong); }
-
-Dims tokens_of(const at::Tensor& tokens) {
-  if (!tokens.defined()) return {};
-  const at::Tensor numbers = tokens.to(at::kLong).contiguous();
-  return Dims(std::vector<int64_t>(numbers.data_ptr<int64_t>(), numbers.data_ptr<int64_t>() + numbers.numel()));
-}
 
 static void layer_like(const Layer& layer, int64_t experts) {
   const bool stacked = experts > 0;

@@ -72,9 +72,7 @@ void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tens
                          const at::Tensor& out_scale);
 void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::Tensor& out,
                     const at::Tensor& out_scale);
-// A list of ends as a tensor, undefined where it is empty, and the numbers of one.
-at::Tensor ends_of(const Dims& ends);
-Dims tokens_of(const at::Tensor& tokens);
+at::Tensor ends_of(const Dims& ends);  // as a tensor, undefined where there are none
 struct FeedForward {
   at::Tensor x;
   Layer first, second;

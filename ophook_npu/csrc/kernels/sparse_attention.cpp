@@ -1,5 +1,6 @@
 #include "kernels/sparse_attention.h"
 
+#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 #include <limits>
@@ -9,18 +10,12 @@ namespace sim::sparse_attention {
 static constexpr double kNone = -std::numeric_limits<double>::infinity();
 
 // ---- sequences -----------------------------------------------------------------------------------------------------
-static Dims values_of(const at::Tensor& lengths) {
-  const at::Tensor values = lengths.to(at::kLong).contiguous();
-  return Dims(at::IntArrayRef(values.const_data_ptr<int64_t>(), size_t(values.numel())).vec());
-}
-
 struct Sequence {
   int64_t item, queries, first_query, keys, first_key;
 };
 
 static std::vector<Sequence> sequences_of(const Layout& layout, const at::Tensor& query, const at::Tensor& key) {
-  const Dims queries = layout.query_lengths.defined() ? values_of(layout.query_lengths) : Dims{};
-  const Dims keys = layout.key_lengths.defined() ? values_of(layout.key_lengths) : Dims{};
+  const Dims queries = groups::numbers(layout.query_lengths), keys = groups::numbers(layout.key_lengths);
   const bool running = layout.query == "TND", running_keys = layout.key == "TND";
   std::vector<Sequence> all;
   const int64_t count = running ? int64_t(queries.size()) : query.size(0);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <thread>
 
+#include "kernels/groups.h"
 #include "kernels/quant.h"
 
 namespace sim::kernels {
@@ -307,11 +308,6 @@ void window_like(const Devices& devices, int64_t ranks, const Tables& tables, si
                 at::IntArrayRef(*sizes));
 }
 
-Dims numbers(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.to(at::kLong).flatten().contiguous();
-  return Dims(at::IntArrayRef(flat.data_ptr<int64_t>(), size_t(flat.numel())).vec());
-}
-
 constexpr int64_t kDynamic = 2;
 
 }  // namespace
@@ -355,7 +351,7 @@ void to_experts(Devices& devices, const Outgoing& given, const Tables& tables, i
                 routed = given.experts.size(2), shared = given.places.size(1) - experts;
   // Feed-forward workers come first; op-plugin's tests number them so.
   const int64_t workers = devices.ranks() - tables.info[0];
-  const Dims copies = numbers(given.places);
+  const Dims copies = groups::numbers(given.places);
   const auto most = size_t(given.places.size(2));
   const at::Tensor ids = given.experts[0].to(at::kLong);
   SIM_CHECK(ids.min().item<int64_t>() >= 0 && ids.max().item<int64_t>() < experts, "expertIds from ",
@@ -377,7 +373,7 @@ void to_experts(Devices& devices, const Outgoing& given, const Tables& tables, i
       const quant::Dynamic result = quant::symmetric(rows, 127);
       rows = quant::saturated(result.value, at::empty({0}, at::kChar)), row_scale = result.scale.reshape({count});
     }
-    const Dims experts_of = numbers(chosen);
+    const Dims experts_of = groups::numbers(chosen);
     for (int64_t token = 0; token < active; ++token) {
       // As op-plugin's tests spread sessions over the copies of an expert.
       const size_t own = size_t(experts_of[size_t(token)]) * most;
@@ -418,8 +414,9 @@ void to_attention(Devices& devices, const Results& given, const Tables& tables) 
   const Places places(tables, given.x.scalar_type());
   const int64_t count = given.count.item<int64_t>();
   SIM_CHECK(count >= 0 && count <= given.x.size(0), "actualTokenNum ", count, " of ", given.x.size(0));
-  const Dims sessions = numbers(given.sessions), batches = numbers(given.micro_batches), tokens = numbers(given.tokens),
-             choices = numbers(given.choices), ranks = given.ranks.defined() ? numbers(given.ranks) : Dims();
+  const Dims sessions = groups::numbers(given.sessions), batches = groups::numbers(given.micro_batches),
+             tokens = groups::numbers(given.tokens), choices = groups::numbers(given.choices),
+             ranks = groups::numbers(given.ranks);
   for (size_t i = 0; i < size_t(count); ++i) {
     const int64_t rank = given.ranks.defined() ? ranks[size_t(sessions[i])] : sessions[i];
     devices.put(rank, places.of_token({batches[i], tokens[i], choices[i]}), given.x[int64_t(i)]);

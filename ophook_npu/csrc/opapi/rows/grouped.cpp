@@ -209,7 +209,7 @@ ACLNN(FFNV3,
        int64_t, precise, bool, ends, Out, out),
       (groups::listed(tokens, groups::kEnds),
        feed_forward_like(FEED_FORWARD, tokens.defined() ? tokens.numel() : 0, out), SCALED_LAYERS),
-      feed_forward(FEED_FORWARD, tokens_of(tokens), ends, precise == 1, out))
+      feed_forward(FEED_FORWARD, groups::numbers(tokens), ends, precise == 1, out))
 ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
