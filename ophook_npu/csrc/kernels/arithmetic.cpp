@@ -1,5 +1,7 @@
 #include "kernels/arithmetic.h"
 
+#include "kernels/pattern.h"
+
 namespace sim::kernels {
 
 // compute(self, other), and where a whole number is divided by 0, `instead`.
@@ -136,19 +138,12 @@ at::Tensor group_sums(const at::Tensor& x, const at::Tensor& groups, bool sizes)
 
 void segment_sums_like(const at::Tensor& x, const at::Tensor& y) {
   SIM_CHECK(x.dim() == 3 || x.dim() == 4, "a tensor of shape ", x.sizes(), "; 3 or 4 dimensions expected");
-  Dims sizes = x.sizes().vec();
-  sizes.push_back(sizes.back());
-  shape(y, sizes);
+  shapes<"*rows n -> *rows n n">(x, y);
 }
 
 at::Tensor exp_segment_sums(const at::Tensor& x) {
-  const int64_t size = x.size(-1);
-  const at::Tensor spread = wide(x).unsqueeze(-1).expand([&] {
-    Dims sizes = x.sizes().vec();
-    sizes.push_back(size);
-    return sizes;
-  }());
-  return at::tril(at::exp(at::cumsum(at::tril(spread, -1), -2)));
+  const at::Tensor below = at::ones({x.size(-1), x.size(-1)}, at::kBool).tril(-1);
+  return at::tril(at::exp(at::cumsum(at::where(below, wide(x).unsqueeze(-1), 0), -2)));
 }
 
 at::Tensor exp_segment_sums_backward(const at::Tensor& grad, const at::Tensor& y) {

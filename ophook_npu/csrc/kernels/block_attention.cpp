@@ -53,11 +53,7 @@ void check(const Blocks& blocks, const std::string& key_layout, int64_t key_head
                blocks_of(longest_of(key_lengths, key, tokens), block[1])});
 }
 
-void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum) {
-  Dims sizes = query.sizes().vec();
-  sizes.back() = 1;
-  shape(log_sum, sizes);
-}
+void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum) { shapes<"*rows _ -> *rows 1">(query, log_sum); }
 
 template <typename F>
 static void each_sequence(const Blocks& blocks, F run) {
@@ -123,9 +119,7 @@ void check(const Pairs& in, const at::Tensor& out) {
 }
 
 void statistics_like(const Pairs& in, const at::Tensor& top, const at::Tensor& sum) {
-  Dims sizes = in.query.sizes().vec();
-  sizes.back() = 8;
-  shape(top, sizes), shape(sum, sizes);
+  shapes<"*rows _ -> *rows 8, *rows 8">(in.query, top, sum);
 }
 
 // Of (…, i, k, depth) and (…, j, k, depth), for each k: (…, i, k, j).

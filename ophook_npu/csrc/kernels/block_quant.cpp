@@ -24,9 +24,7 @@ void block_like(const at::Tensor& self, const std::string& mode, int64_t dtype, 
   SIM_CHECK(dtype == 2, "dstType ", dtype, "; allowed: 2 (int8)");
   SIM_CHECK(rows == 1 && columns == 128, "blocks of ", rows, " x ", columns, "; allowed: 1 x 128");
   like(out, self), of_dtype("yOut", out, {at::kChar});
-  Dims sizes = self.sizes().vec();
-  sizes.back() = blocks(self.size(-1), columns);
-  shape(scale, sizes);
+  shapes<"*rows _ -> *rows =blocks">({blocks(self.size(-1), columns)}, self, scale);
 }
 
 void block_quant(const at::Tensor& self, double least, int64_t columns, const at::Tensor& out,

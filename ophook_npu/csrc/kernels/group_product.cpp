@@ -317,10 +317,7 @@ static void scaled_like(const Scaled& with) {
   of_dtype("the weight's scale", with.weight_scale, {at::kFloat8_e8m0fnu});
   const int64_t blocks = divided(with.x.size(1) + 63, 64);
   shape(with.x_scale, {with.x.size(0), blocks, 2});
-  Dims sizes = with.weight.sizes().vec();
-  sizes[sizes.size() - 2] = blocks;
-  sizes.push_back(2);
-  shape(with.weight_scale, sizes);
+  shapes<"*experts _ columns -> *experts =blocks columns 2">({blocks}, with.weight, with.weight_scale);
 }
 
 void scaled_experts_like(const Devices& devices, int64_t ranks, const Scaled& with, const Dims& sent,

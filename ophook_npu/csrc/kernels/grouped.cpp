@@ -380,9 +380,7 @@ void feed_forward_like(const FeedForward& of, int64_t experts, const at::Tensor&
   else if (of.scale.defined() && experts) shape(of.scale, {experts});
   else one_or_each("scale", of.scale, inner);
   counted("offset", of.offset, {std::max<int64_t>(experts, 1)});
-  Dims sizes = of.x.sizes().vec();
-  sizes.back() = of.second.weight.size(-1);
-  shape(out, sizes);
+  shapes<"*rows _ -> *rows =width">({of.second.weight.size(-1)}, of.x, out);
 }
 
 void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fast, const at::Tensor& out) {

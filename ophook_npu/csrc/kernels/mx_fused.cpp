@@ -4,6 +4,7 @@
 #include "kernels/groups.h"
 #include "kernels/norm.h"
 #include "kernels/norm_quant.h"
+#include "kernels/pattern.h"
 
 namespace sim::mx {
 
@@ -156,9 +157,8 @@ void swiglu_tokens_like(const at::Tensor& x, const at::Tensor& weight, const at:
   const at::Tensor half = half_of_x(x, -1);
   out_like(out, half.sizes());
   if (mx) return scale_like(scale, half, -1, 32);
-  Dims sizes = half.sizes().vec();
-  sizes.back() = divided(sizes.back(), kWide);
-  shape(scale, sizes), of_dtype("yScaleOut", scale, {at::kFloat});
+  shapes<"*rows _ -> *rows =blocks">({divided(half.size(-1), kWide)}, half, scale);
+  of_dtype("yScaleOut", scale, {at::kFloat});
 }
 
 // Behind the last group nothing is written.
@@ -275,10 +275,8 @@ void tiles_like(const at::Tensor& x, const at::Tensor& ends, const std::string& 
   SIM_CHECK(one_of(how.rows, {1, 128, 256, 512}) && one_of(how.columns, {64, 128, 192, 256}), "blocks of ", how.rows,
             " x ", how.columns, "; allowed: 1, 128, 256, 512 x 64, 128, 192, 256");
   like(out, x), format_of(out);
-  Dims sizes = x.sizes().vec();
-  sizes.back() = divided(x.size(-1) + how.columns - 1, how.columns);
-  sizes[sizes.size() - 2] = divided(x.size(-2), how.rows) + ends.numel();
-  shape(scale, sizes);
+  shapes<"*b _ _ -> *b =rows =columns">(
+      {divided(x.size(-2), how.rows) + ends.numel(), divided(x.size(-1) + how.columns - 1, how.columns)}, x, scale);
 }
 
 void tiles_quant(const at::Tensor& x, const at::Tensor& ends, const Tiles& how, const at::Tensor& out,

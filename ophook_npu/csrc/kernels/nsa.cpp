@@ -223,9 +223,7 @@ void one_token_like(const OneToken& of, const Dims& query_lengths, int64_t heads
   for (const int64_t length : of.lengths)
     SIM_CHECK(length >= 0 && length <= of.pages.size(1) * of.key.size(1), "a sequence of ", length,
               " keys for a block table ", of.pages.sizes(), " of pages of ", of.key.size(1));
-  Dims sizes = of.query.sizes().vec();
-  sizes.back() = layout == "BSH" ? heads * depth : depth;
-  shape(out, sizes);
+  shapes<"*rows _ -> *rows =width">({layout == "BSH" ? heads * depth : depth}, of.query, out);
 }
 
 static int64_t blocks_of(int64_t keys, const Choice& choice) {
@@ -241,9 +239,7 @@ void check_choice_of_one(const OneToken& of, const at::Tensor& mask, const at::T
   for (const int64_t length : of.lengths)
     SIM_CHECK(length > 0 && choice.count >= 3 && choice.count <= blocks_of(length, choice), "selectBlockCount ",
               choice.count, " of ", blocks_of(length, choice), " blocks; allowed: 3 up to all");
-  Dims sizes = of.query.sizes().vec();
-  sizes[sizes.size() - 2] = of.key_heads, sizes.back() = choice.count;
-  shape(chosen, sizes);
+  shapes<"*rows _ _ -> *rows =heads =count">({of.key_heads, choice.count}, of.query, chosen);
 }
 
 // (keys, heads, depth)

@@ -93,10 +93,8 @@ static at::Tensor unless_finished(const at::Tensor& chosen, const at::Tensor& fi
 }
 
 void chosen_like(const at::Tensor& x, int64_t k, std::initializer_list<at::Tensor> outs) {
-  Dims sizes = x.sizes().vec();
-  SIM_CHECK(k >= 0 && k <= sizes.back(), "k ", k, " of ", sizes.back(), " experts");
-  sizes.back() = k;
-  for (const at::Tensor& each : outs) shape(each, sizes);
+  SIM_CHECK(k >= 0 && k <= x.size(-1), "k ", k, " of ", x.size(-1), " experts");
+  for (const at::Tensor& each : outs) shapes<"*rows _ -> *rows =k">({k}, x, each);
 }
 
 Tensors gating_softmax(const at::Tensor& x, const at::Tensor& finished, int64_t k, bool late) {
