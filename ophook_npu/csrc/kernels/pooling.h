@@ -54,7 +54,7 @@ Dims padded_maxima_sizes(at::IntArrayRef x, const Window& window);
 at::Tensor maxima_padded(const at::Tensor& x, const Window& window);
 
 // Padded by other amounts in front of each axis and behind it, and by `over` more that no average counts. The window
-// has neither a padding nor a ceil_mode of its own.
+// has a padding of 0, and no ceil_mode.
 struct Frame {
   Dims before, behind, over;
 };
