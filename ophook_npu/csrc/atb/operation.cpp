@@ -1,6 +1,6 @@
 #include "atb/operation.h"
 
-#include <dlfcn.h>
+#include <numeric>
 
 #include "core/handles.h"
 
@@ -101,6 +101,8 @@ const aclTensor& given(In tensor, const char* name, size_t rank) {
   return *tensor;
 }
 
+int64_t total(Ints lengths) { return std::accumulate(lengths->values.begin(), lengths->values.end(), int64_t(0)); }
+
 Tensor on_device(In tensor) {
   Tensor made;
   if (!tensor) return made;
@@ -154,7 +156,13 @@ static std::string types_of(const VariantPack& pack) {
   return text;
 }
 
-void check_pack(const VariantPack& pack, size_t inputs, size_t outputs, const std::string& types) {
+std::pair<uint32_t, uint32_t> numbers_of(const std::string& types) {
+  const size_t arrow = types.find('>'), end = std::min(types.find(' '), types.size());
+  return {uint32_t(arrow), uint32_t(end - arrow - 1)};
+}
+
+void check_pack(const VariantPack& pack, const std::string& types) {
+  const auto [inputs, outputs] = numbers_of(types);
   ATB_CHECK(pack.inTensors.size() == inputs, ERROR_INVALID_IN_TENSOR_NUM, pack.inTensors.size(),
             " inputs; the operation has ", inputs);
   ATB_CHECK(pack.outTensors.size() == outputs, ERROR_INVALID_IN_TENSOR_NUM, pack.outTensors.size(),

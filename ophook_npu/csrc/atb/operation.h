@@ -76,9 +76,8 @@ class Arguments {
 // What one kind of parameters makes: the rules of an operation are a struct with these static functions.
 //
 //   name                        for errors and traces
-//   inputs, outputs (p)         how many tensors there are with these parameters
-//   types(p)                    the data types that there are kernels for, a letter a tensor: h float16, b bfloat16,
-//                               f float, c int8, i int32, n int32 or uint32
+//   types(p)                    the data types that there are kernels for with these parameters, a letter a tensor:
+//                               h float16, b bfloat16, f float, c int8, i int32, n int32 or uint32
 //   parameters(p)               CreateOperation's checks
 //   shapes(p, inputs, outputs)  InferShape
 //   prepare(p, arguments)       Setup: checks of shapes, then the row's first phase
@@ -129,18 +128,21 @@ class Prepared : public ::atb::Operation {
 
 // A tensor that a C function was given: alive, and of this many dimensions.
 const aclTensor& given(In tensor, const char* name, size_t rank);
+int64_t total(Ints lengths);
 // A C function's tensor as one of a pack.
 Tensor on_device(In tensor);
 Tensor on_host(In tensor);
+// How many inputs and outputs these types are of.
+std::pair<uint32_t, uint32_t> numbers_of(const std::string& types);
 // Throws where a pack has other tensors than the definition says.
-void check_pack(const VariantPack& pack, size_t inputs, size_t outputs, const std::string& types);
+void check_pack(const VariantPack& pack, const std::string& types);
 void check_descs(const Descs& descs, size_t inputs);
 std::vector<const void*> addresses(const VariantPack& pack);
 
 template <typename Rules>
 int setup(const typename Rules::Param& parameters, const VariantPack& pack, uint64_t* workspace,
           aclOpExecutor** executor) {
-  check_pack(pack, Rules::inputs(parameters), Rules::outputs(parameters), Rules::types(parameters));
+  check_pack(pack, Rules::types(parameters));
   Arguments arguments(pack, workspace, executor);
   return Rules::prepare(parameters, arguments);
 }
@@ -150,8 +152,8 @@ class Ruled final : public Prepared {
  public:
   using Param = typename Rules::Param;
   explicit Ruled(const Param& parameters) : Prepared(Rules::name), parameters_(parameters) {}
-  uint32_t GetInputNum() const override { return Rules::inputs(parameters_); }
-  uint32_t GetOutputNum() const override { return Rules::outputs(parameters_); }
+  uint32_t GetInputNum() const override { return numbers_of(Rules::types(parameters_)).first; }
+  uint32_t GetOutputNum() const override { return numbers_of(Rules::types(parameters_)).second; }
   ::atb::Status InferShape(const Descs& inputs, Descs& outputs) const override {
     return guarded([&] {
       check_descs(inputs, GetInputNum());

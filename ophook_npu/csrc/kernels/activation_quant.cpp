@@ -1,5 +1,6 @@
 #include "kernels/activation_quant.h"
 
+#include "kernels/block_quant.h"
 #include "kernels/groups.h"
 #include "kernels/mx_quant.h"
 #include "kernels/norm.h"
@@ -210,8 +211,7 @@ void dequant_swiglu_like(const Products& of, int64_t dtype, int64_t dim, int64_t
 
 void dequant_swiglu_quant(const Products& of, const Swiglu& swiglu, const Steps& to) {
   auto rows = of.self.reshape({-1, of.self.size(-1)});
-  const bool dynamic = of.mode == "dynamic", whole = of.self.scalar_type() == at::kInt,
-             early = of.bias.defined() && of.bias.scalar_type() == at::kInt;
+  const bool dynamic = of.mode == "dynamic", whole = of.self.scalar_type() == at::kInt;
   auto steps = to.out.reshape({-1, to.out.size(-1)});
   auto factors = of.row_scale.defined() ? wide(of.row_scale).reshape({-1, 1}) : at::Tensor();
   const auto groups = of.group_index.defined() ? groups::of(of.group_index, groups::kCounts, rows.size(0))
@@ -219,13 +219,10 @@ void dequant_swiglu_quant(const Products& of, const Swiglu& swiglu, const Steps&
   for (const auto& [group, start, count] : groups) {
     if (!count) continue;
     auto value = rows.narrow(0, start, count);
-    if (whole) {
-      value = (early ? value.add(of_group(of.bias, group)) : value)
-                  .to(at::kFloat)
-                  .mul(wide(of_group(of.weight_scale, group)));
-      if (factors.defined()) value = value.mul(factors.narrow(0, start, count));
-      if (of.bias.defined() && !early) value = value.add(wide(of_group(of.bias, group)));
-    }
+    if (whole)
+      value = with_bias_dequantized(value, of_group(of.weight_scale, group),
+                                    factors.defined() ? factors.narrow(0, start, count) : factors,
+                                    of.bias.defined() ? of_group(of.bias, group) : of.bias);
     value = swiglu(wide(value));
     if (dynamic) {
       if (of.quant_scale.defined()) value = value.mul(of_group(of.quant_scale, group));

@@ -1,5 +1,7 @@
 #include "kernels/arithmetic.h"
 
+#include "kernels/pattern.h"
+
 namespace sim::kernels {
 
 // compute(self, other), and where a whole number is divided by 0, `instead`.
@@ -93,7 +95,6 @@ at::Tensor xlog1py(const at::Tensor& x, const at::Tensor& y) { return at::specia
 void scaled_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& bias, int64_t axis, int64_t axes,
                  bool from_blob) {
   const int64_t from = wrap(axis, x), rank = x.dim();
-  SIM_CHECK(axes >= -1, "numAxes ", axes, "; allowed: -1 and more");
   const int64_t count = !from_blob ? scale.dim() : axes == -1 ? rank - from : axes;
   if (from_blob && count == 0) {
     SIM_CHECK(scale.numel() == 1, "scale has shape ", scale.sizes(), ", one element expected");
@@ -119,8 +120,7 @@ at::Tensor comparison_code(const at::Tensor& golden, const at::Tensor& x) {
   return at::scalar_tensor(at::equal(golden, x) ? 0 : 503, at::kLong);
 }
 
-void group_sums_like(const at::Tensor& x, const at::Tensor& groups, int64_t kind, const at::Tensor& out) {
-  SIM_CHECK(kind == 0 || kind == 1, "groupIdxType ", kind, "; allowed: 0 (ends), 1 (sizes)");
+void group_sums_like(const at::Tensor& x, const at::Tensor& groups, const at::Tensor& out) {
   SIM_CHECK(x.dim() == (groups.defined() ? 2 : 3), "a gradient of shape ", x.sizes(),
             groups.defined() ? "; 2 dimensions expected next to groups" : "; 3 dimensions expected");
   const int64_t count = groups.defined() ? groups.numel() : x.size(0);
@@ -138,19 +138,12 @@ at::Tensor group_sums(const at::Tensor& x, const at::Tensor& groups, bool sizes)
 
 void segment_sums_like(const at::Tensor& x, const at::Tensor& y) {
   SIM_CHECK(x.dim() == 3 || x.dim() == 4, "a tensor of shape ", x.sizes(), "; 3 or 4 dimensions expected");
-  Dims sizes = x.sizes().vec();
-  sizes.push_back(sizes.back());
-  shape(y, sizes);
+  shapes<"*rows n -> *rows n n">(x, y);
 }
 
 at::Tensor exp_segment_sums(const at::Tensor& x) {
-  const int64_t size = x.size(-1);
-  const at::Tensor spread = wide(x).unsqueeze(-1).expand([&] {
-    Dims sizes = x.sizes().vec();
-    sizes.push_back(size);
-    return sizes;
-  }());
-  return at::tril(at::exp(at::cumsum(at::tril(spread, -1), -2)));
+  const at::Tensor below = at::ones({x.size(-1), x.size(-1)}, at::kBool).tril(-1);
+  return at::tril(at::exp(at::cumsum(at::where(below, wide(x).unsqueeze(-1), 0), -2)));
 }
 
 at::Tensor exp_segment_sums_backward(const at::Tensor& grad, const at::Tensor& y) {

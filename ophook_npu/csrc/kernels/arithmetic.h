@@ -40,7 +40,7 @@ at::Tensor scaled_along(const at::Tensor& x, const at::Tensor& scale, const at::
 at::Tensor comparison_code(const at::Tensor& golden, const at::Tensor& x);
 // Sums over the rows of groups: each group's end (or, `sizes`, its length) is in `groups`, whose tensor may be
 // undefined where x (groups, rows, columns) has them apart.
-void group_sums_like(const at::Tensor& x, const at::Tensor& groups, int64_t kind, const at::Tensor& out);
+void group_sums_like(const at::Tensor& x, const at::Tensor& groups, const at::Tensor& out);
 at::Tensor group_sums(const at::Tensor& x, const at::Tensor& groups, bool sizes);
 // exp of the sums of x over j < k <= i, as (…, i, j); 0 above the diagonal. `y` is its result.
 void segment_sums_like(const at::Tensor& x, const at::Tensor& y);

@@ -324,21 +324,12 @@ void backward(const Inputs& in, const Settings& how, const at::Tensor& grad, con
   if (given(how.sink)) write_asked(to.sink, grads.sink);
 }
 
-// Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
-template <typename F>
-void each_sequence(const Dims& query_ends, const Dims& key_ends, int64_t heads, F run) {
-  int64_t bits = 0;
-  for (size_t i = 0; i < query_ends.size(); ++i) {
-    const int64_t queries = length_of(query_ends, i), keys = length_of(key_ends, i);
-    if (queries && keys) run(i, query_ends[i] - queries, queries, key_ends[i] - keys, keys, bits);
-    bits += heads * queries * keys;
-  }
-}
-
 at::Tensor sequence(const at::Tensor& x, int64_t first, int64_t length) {
   return wide(x.narrow(0, first, length)).transpose(0, 1).unsqueeze(0);
 }
-at::Tensor as_rows(const at::Tensor& x) { return x.squeeze(0).transpose(0, 1); }
+void write_rows(const at::Tensor& to, int64_t first, int64_t length, const at::Tensor& x) {
+  write(to.narrow(0, first, length), x.squeeze(0).transpose(0, 1));
+}
 
 // Where a long sequence was cut off (the last one in mode 7, the first one in mode 8) it is a band, the others are
 // triangles.
@@ -353,6 +344,28 @@ Settings of_sequence(const Settings& how, size_t index, size_t count) {
   return own;
 }
 
+// Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
+struct OneSequence {
+  int64_t query, queries, key, keys;  // where its rows begin, and how many there are
+  Heads heads;
+  at::Tensor kept;
+  Settings how;
+};
+template <typename F>
+void each_sequence(const Inputs& in, const Settings& how, F run) {
+  int64_t bits = 0;
+  for (size_t i = 0; i < in.query_ends.size(); ++i) {
+    const int64_t queries = length_of(in.query_ends, i), keys = length_of(in.key_ends, i);
+    const int64_t q = in.query_ends[i] - queries, k = in.key_ends[i] - keys;
+    if (queries && keys)
+      run(OneSequence{q, queries, k, keys,
+                      Heads{sequence(in.query, q, queries), sequence(in.key, k, keys), sequence(in.value, k, keys)},
+                      kept_of(in.drop_mask, bits, {1, in.heads, queries, keys}),
+                      of_sequence(how, i, in.query_ends.size())});
+    bits += in.heads * queries * keys;
+  }
+}
+
 // The statistics of one sequence, (N, S, 8).
 at::Tensor statistics_of(const at::Tensor& all, int64_t heads, int64_t first, int64_t length, bool by_rows) {
   if (by_rows) return all.narrow(0, first, length).transpose(0, 1);
@@ -361,42 +374,34 @@ at::Tensor statistics_of(const at::Tensor& all, int64_t heads, int64_t first, in
 
 void forward_by_sequence(const Inputs& in, const Settings& how, const Outputs& to) {
   to.out.zero_();  // a sequence without keys
-  each_sequence(in.query_ends, in.key_ends, in.heads,
-                [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
-                  Heads split{sequence(in.query, q, queries), sequence(in.key, k, keys), sequence(in.value, k, keys)};
-                  const auto result =
-                      attend(split, {}, in.mask, kept_of(in.drop_mask, bits, {1, in.heads, queries, keys}),
-                             of_sequence(how, i, in.query_ends.size()));
-                  write(to.out.narrow(0, q, queries), as_rows(result.out));
-                  if (given(to.max))
-                    write_statistics(statistics_of(to.max, in.heads, q, queries, how.by_rows), result.max.squeeze(0));
-                  if (given(to.sum))
-                    write_statistics(statistics_of(to.sum, in.heads, q, queries, how.by_rows), result.sum.squeeze(0));
-                });
+  each_sequence(in, how, [&](const OneSequence& one) {
+    const auto result = attend(one.heads, {}, in.mask, one.kept, one.how);
+    write_rows(to.out, one.query, one.queries, result.out);
+    for (const auto& [all, own] : {std::pair(to.max, result.max), std::pair(to.sum, result.sum)})
+      if (given(all))
+        write_statistics(statistics_of(all, in.heads, one.query, one.queries, how.by_rows), own.squeeze(0));
+  });
 }
 
 void backward_by_sequence(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to) {
   for (const at::Tensor& each : {to.query, to.key, to.value}) each.zero_();  // a sequence without queries or keys
   auto to_sink = at::zeros({in.heads}, at::kFloat);
-  each_sequence(in.query_ends, in.key_ends, in.heads,
-                [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
-                  Heads split{sequence(in.query, q, queries), sequence(in.key, k, keys), sequence(in.value, k, keys)};
-                  Forward forward;
-                  if (given(how.max) && given(how.sum)) {
-                    auto first = [&](const at::Tensor& all) {
-                      return statistics_of(all, in.heads, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
-                    };
-                    forward = {first(how.max), first(how.sum), {}};
-                  }
-                  if (given(how.out)) forward.out = sequence(how.out, q, queries);
-                  auto grads = attend_backward(sequence(grad, q, queries), split, {}, in.mask,
-                                               kept_of(in.drop_mask, bits, {1, in.heads, queries, keys}),
-                                               of_sequence(how, i, in.query_ends.size()), forward);
-                  write(to.query.narrow(0, q, queries), as_rows(grads.query));
-                  write(to.key.narrow(0, k, keys), as_rows(grads.key));
-                  write(to.value.narrow(0, k, keys), as_rows(grads.value));
-                  if (grads.sink.defined()) to_sink.add_(grads.sink);
-                });
+  each_sequence(in, how, [&](const OneSequence& one) {
+    Forward forward;
+    if (given(how.max) && given(how.sum)) {
+      auto first = [&](const at::Tensor& all) {
+        return statistics_of(all, in.heads, one.query, one.queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
+      };
+      forward = {first(how.max), first(how.sum), {}};
+    }
+    if (given(how.out)) forward.out = sequence(how.out, one.query, one.queries);
+    auto grads =
+        attend_backward(sequence(grad, one.query, one.queries), one.heads, {}, in.mask, one.kept, one.how, forward);
+    write_rows(to.query, one.query, one.queries, grads.query);
+    write_rows(to.key, one.key, one.keys, grads.key);
+    write_rows(to.value, one.key, one.keys, grads.value);
+    if (grads.sink.defined()) to_sink.add_(grads.sink);
+  });
   if (given(how.sink)) write_asked(to.sink, to_sink);
 }
 

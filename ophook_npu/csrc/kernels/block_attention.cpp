@@ -8,8 +8,7 @@
 
 namespace sim::block_attention {
 
-// ---- a mask of blocks
-// ------------------------------------------------------------------------------------------------
+// ---- a mask of blocks -----------------------------------------------------------------------------------------------
 // The longest sequence. Those of TND are all of x together, and no other is longer than the batches of x are.
 static int64_t longest_of(const Dims& lengths, const at::Tensor& x, bool tokens) {
   int64_t all = 0, longest = 0;
@@ -54,11 +53,7 @@ void check(const Blocks& blocks, const std::string& key_layout, int64_t key_head
                blocks_of(longest_of(key_lengths, key, tokens), block[1])});
 }
 
-void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum) {
-  Dims sizes = query.sizes().vec();
-  sizes.back() = 1;
-  shape(log_sum, sizes);
-}
+void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum) { shapes<"*rows _ -> *rows 1">(query, log_sum); }
 
 template <typename F>
 static void each_sequence(const Blocks& blocks, F run) {
@@ -114,8 +109,7 @@ void backward(const Blocks& blocks, const at::Tensor& grad, const at::Tensor& ou
   });
 }
 
-// ---- Floyd's
-// ---------------------------------------------------------------------------------------------------------
+// ---- Floyd's --------------------------------------------------------------------------------------------------------
 void check(const Pairs& in, const at::Tensor& out) {
   of_dtype("query", in.query, {at::kHalf, at::kBFloat16});
   same_dtype({in.query, in.first_key, in.first_value, in.second_key, in.second_value, out});
@@ -125,9 +119,7 @@ void check(const Pairs& in, const at::Tensor& out) {
 }
 
 void statistics_like(const Pairs& in, const at::Tensor& top, const at::Tensor& sum) {
-  Dims sizes = in.query.sizes().vec();
-  sizes.back() = 8;
-  shape(top, sizes), shape(sum, sizes);
+  shapes<"*rows _ -> *rows 8, *rows 8">(in.query, top, sum);
 }
 
 // Of (…, i, k, depth) and (…, j, k, depth), for each k: (…, i, k, j).

@@ -28,8 +28,7 @@ struct Gradients {
 void backward(const Blocks& blocks, const at::Tensor& grad, const at::Tensor& out, const at::Tensor& log_sum,
               const Gradients& to);
 
-// ---- Floyd's: query (batch, heads, i, k, depth), first (…, i, j, depth), second (…, j, k, depth)
-// ---------------------
+// ---- Floyd's: query (batch, heads, i, k, depth), first (…, i, j, depth), second (…, j, k, depth) --------------------
 struct Pairs {
   const at::Tensor &query, &first_key, &first_value, &second_key, &second_value, &mask;  // mask (batch, 1, i, 1, j)
   double scale;

@@ -24,9 +24,7 @@ void block_like(const at::Tensor& self, const std::string& mode, int64_t dtype, 
   SIM_CHECK(dtype == 2, "dstType ", dtype, "; allowed: 2 (int8)");
   SIM_CHECK(rows == 1 && columns == 128, "blocks of ", rows, " x ", columns, "; allowed: 1 x 128");
   like(out, self), of_dtype("yOut", out, {at::kChar});
-  Dims sizes = self.sizes().vec();
-  sizes.back() = blocks(self.size(-1), columns);
-  shape(scale, sizes);
+  shapes<"*rows _ -> *rows =blocks">({blocks(self.size(-1), columns)}, self, scale);
 }
 
 void block_quant(const at::Tensor& self, double least, int64_t columns, const at::Tensor& out,
@@ -77,18 +75,14 @@ void flat_quant(const Flat& of, const at::Tensor& out, const at::Tensor& scale) 
   write_tokens(out.narrow(0, 0, tokens), scale.narrow(0, 0, tokens), value.div(factor.reshape({-1, 1, 1})), factor);
 }
 
-void rotate_like(const Rotated& of, const at::Tensor& alpha, bool transpose, const at::Tensor& out,
-                 const at::Tensor& scale) {
+void rotate_like(const Rotated& of, const at::Tensor& alpha, const at::Tensor& out, const at::Tensor& scale) {
   const auto [rows, columns, k] = shapes<"rows columns, k k">(of.self, of.rotation);
   SIM_CHECK(remainder_of(columns, k) == 0, "rows of ", columns, " numbers for a rotation of ", k);
   SIM_CHECK(!alpha.defined(), "alpha has to be null");
-  if (!mx::of_whole_numbers(out)) {  // in blocks, as of Microscaling formats
-    SIM_CHECK(!transpose, "trans is not simulated");
+  if (!mx::of_whole_numbers(out))  // in blocks, as of Microscaling formats
     return mx::quant_like(of.self, of.axis, mx::format_of(out).code, {of.mode, of.algorithm, of.top}, out, scale);
-  }
-  SIM_CHECK(wrap(of.axis, of.self) == 1 && of.algorithm == 0 && of.top == 0 && !transpose, "axis ", of.axis,
-            ", scaleAlg ", of.algorithm, ", dstTypeMax ", of.top, ", trans ", transpose,
-            "; allowed: -1 or 1, 0, 0, false");
+  SIM_CHECK(wrap(of.axis, of.self) == 1 && of.algorithm == 0 && of.top == 0, "axis ", of.axis, ", scaleAlg ",
+            of.algorithm, ", dstTypeMax ", of.top, "; allowed: -1 or 1, 0, 0");
   SIM_CHECK(of.mode.empty() || of.mode == "rint" || of.mode == "floor", "roundMode ", of.mode,
             " is not simulated; allowed: rint, floor");
   quantized_like(out, of.self);

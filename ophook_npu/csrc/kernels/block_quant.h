@@ -24,8 +24,7 @@ struct Rotated {
   int64_t algorithm;
   double top;
 };
-void rotate_like(const Rotated& of, const at::Tensor& alpha, bool transpose, const at::Tensor& out,
-                 const at::Tensor& scale);
+void rotate_like(const Rotated& of, const at::Tensor& alpha, const at::Tensor& out, const at::Tensor& scale);
 void rotate_quant(const Rotated& of, const at::Tensor& out, const at::Tensor& scale);
 void anti_quantized_like(const at::Tensor& self, const at::Tensor& out);
 at::Tensor anti_quantized(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square);

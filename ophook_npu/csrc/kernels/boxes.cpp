@@ -67,10 +67,9 @@ Region region(const at::Tensor& roi, const Regions& how, int64_t height, int64_t
 
 }  // namespace
 
-void overlaps_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, double eps, bool pairs,
+void overlaps_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, bool pairs,
                    const at::Tensor& out) {
   SIM_CHECK(mode == "iou" || mode == "iof", "mode ", mode, "; allowed: iou, iof");
-  SIM_CHECK(eps >= 0, "eps ", eps, " is below 0");
   if (pairs) shapes<kPairs>(boxes, truths, out);
   else shapes<"n 4, m 4 -> n m">(boxes, truths, out);
 }
@@ -91,10 +90,9 @@ at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double ep
 }
 
 // The page's limits: pairs alone, and their number is a multiple of 1024.
-void penalized_like(const at::Tensor& boxes, const at::Tensor& truths, bool each, const std::string& mode,
-                    const at::Tensor& out, const at::Tensor& aspect) {
+void penalized_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, const at::Tensor& out,
+                    const at::Tensor& aspect) {
   shapes<kColumnPairs>(boxes, truths, out, aspect);
-  SIM_CHECK(!each, "isCross has to be false");
   SIM_CHECK(boxes.size(1) % 1024 == 0, boxes.size(1), " boxes; a multiple of 1024 is expected");
   SIM_CHECK(mode == "iou", "mode ", mode, " is not simulated; allowed: iou");  // of "iof" there is no formula
 }

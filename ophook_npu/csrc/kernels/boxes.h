@@ -15,7 +15,7 @@ inline constexpr Text kPooledRegions{"_ channels _ _, n 5 -> n channels =height 
 // and with `wider` what they share as well. Every step is rounded to the boxes' type, as on the device.
 at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double eps, bool of_truth, bool pairs,
                     bool wider);
-void overlaps_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, double eps, bool pairs,
+void overlaps_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, bool pairs,
                    const at::Tensor& out);
 
 // Overlaps of boxes (4, N) and (4, M), as corners or, `centred`, as centre and size: pair by pair, or each with each.
@@ -31,8 +31,8 @@ struct OverlapGradients {
 };
 OverlapGradients generalized_overlaps_backward(const at::Tensor& grad, const at::Tensor& boxes,
                                                const at::Tensor& truths, Penalty penalty);
-void penalized_like(const at::Tensor& boxes, const at::Tensor& truths, bool each, const std::string& mode,
-                    const at::Tensor& out, const at::Tensor& aspect);
+void penalized_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, const at::Tensor& out,
+                    const at::Tensor& aspect);
 
 // ---- regression targets ------------------------------------------------------------------------------------------
 // Of boxes (N, 4) whose far edge belongs to them. means and stds have four values; limits are height and width, or

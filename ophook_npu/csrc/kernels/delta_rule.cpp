@@ -1,13 +1,9 @@
 #include "kernels/delta_rule.h"
 
+#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 namespace sim::delta_rule {
-
-static Dims values_of_list(const at::Tensor& tensor) {
-  const at::Tensor values = tensor.to(at::kLong).contiguous();
-  return Dims(at::IntArrayRef(values.const_data_ptr<int64_t>(), size_t(values.numel())).vec());
-}
 
 void tokens_like(const Tokens& in, const States& states, bool short_sequences, const at::Tensor& out) {
   const auto [tokens, key_heads, depth, heads, width, rows, sequences] = shapes<
@@ -33,9 +29,8 @@ at::Tensor run(const Tokens& in, const States& states) {
   const at::Tensor beta = in.beta.defined() ? wide(in.beta) : at::ones({tokens, heads});
   at::Tensor decay = in.gate.defined() ? in.gate.exp().unsqueeze(-1) : at::ones({tokens, heads, 1});
   if (in.gate_of_keys.defined()) decay = decay.mul(in.gate_of_keys.exp());
-  const Dims lengths = values_of_list(in.lengths),
-             rows = states.places.defined() ? values_of_list(states.places) : Dims{},
-             accepted = states.accepted.defined() ? values_of_list(states.accepted) : Dims{};
+  const Dims lengths = groups::numbers(in.lengths), rows = groups::numbers(states.places),
+             accepted = groups::numbers(states.accepted);
   const int64_t available = states.state.size(0);
   for (const int64_t row : rows) SIM_CHECK(row >= 0 && row < available, "a state ", row, " of ", available);
 

@@ -1,5 +1,6 @@
 #include "kernels/expert_exchange.h"
 
+#include "kernels/groups.h"
 #include "kernels/norm.h"
 #include "kernels/quant.h"
 #include "kernels/routing.h"
@@ -29,19 +30,16 @@ void layout_like(const Layout& layout, const Devices& devices, int64_t tp_ranks,
 
 static void choices_like(const Layout& layout, const Tokens& tokens) {
   SIM_CHECK(tokens.experts.dim() == 2, "expertIds (tokens, k) expected, got ", tokens.experts.sizes());
-  of_dtype("expertIds", tokens.experts, {at::kInt});
   const int64_t k = tokens.experts.size(1);
   SIM_CHECK(k > 0 && k <= 16 && k <= layout.all(), k, " experts of a token; allowed: 1 to ",
             std::min<int64_t>(16, layout.all()));
   if (!tokens.active.defined()) return;
-  of_dtype("xActiveMask", tokens.active, {at::kBool});
   SIM_CHECK(
       tokens.active.sizes() == tokens.experts.sizes() || tokens.active.sizes() == tokens.experts.sizes().slice(0, 1),
       "xActiveMask for ", tokens.experts.sizes(), " expected, got ", tokens.active.sizes());
 }
 
 static void weights_like(const at::Tensor& weights, const Tokens& tokens) {
-  of_dtype("expertScales", weights, {at::kFloat});
   SIM_CHECK(weights.sizes() == tokens.experts.sizes(), "expertScales of ", weights.sizes(), " for expertIds of ",
             tokens.experts.sizes());
 }
@@ -70,10 +68,8 @@ void dispatch_like(const Layout& layout, const Sending& of, int64_t global_token
   of_dtype("expandX", out.rows, {of.quantization == kNone ? of.tokens.x.scalar_type() : at::kChar});
   const int64_t count = of.tokens.x.size(0), k = of.tokens.experts.size(1), width = of.tokens.x.size(1);
   SIM_CHECK(of.quantization == kDynamic || !of.scales.defined(), "scales go with quantMode 2");
-  if (of.scales.defined()) {
-    of_dtype("scales", of.scales, {at::kFloat});
-    shape(of.scales, {layout.experts + (layout.shared_ranks ? layout.shared : 0), width});
-  }
+  if (of.scales.defined()) of_dtype("scales", of.scales, {at::kFloat});
+  shape(of.scales, {layout.experts + (layout.shared_ranks ? layout.shared : 0), width});
   if (of.weights.defined()) weights_like(of.weights, of.tokens);
   SIM_CHECK(global_tokens == 0 ||
                 (remainder_of(global_tokens, layout.ranks) == 0 && divided(global_tokens, layout.ranks) >= count),
@@ -98,7 +94,6 @@ void dispatch_like(const Layout& layout, const Sending& of, int64_t global_token
 void combine_like(const Layout& layout, const Returning& of, int64_t quantization, const at::Tensor& out) {
   choices_like(layout, of.tokens);
   const at::Tensor& x = of.tokens.x;
-  of_dtype("expandX", x, {at::kHalf, at::kBFloat16});
   SIM_CHECK(x.dim() == 2, "expandX (rows, hidden) expected, got ", x.sizes());
   const int64_t count = of.tokens.experts.size(0), width = x.size(1);
   SIM_CHECK(quantization == kNone, "commQuantMode ", quantization, " is not simulated; allowed: 0");
@@ -172,11 +167,6 @@ static Choices choices_of(const Layout& layout, const Tokens& tokens) {
   return made;
 }
 
-static Dims sums(const at::Tensor& counts, int64_t dim) {
-  const at::Tensor sum = counts.sum(dim).contiguous();
-  return Dims(at::IntArrayRef(sum.data_ptr<int64_t>(), size_t(sum.numel())).vec());
-}
-
 // Where each row of what came, by device and expert, is by expert and device.
 static at::Tensor by_expert(const at::Tensor& counts) {
   const at::Tensor rows = at::empty({counts.sum().item<int64_t>(), 0});
@@ -195,7 +185,7 @@ void dispatch(Devices& devices, const Layout& layout, const Sending& of, const R
   const at::Tensor counts =
       devices.exchange(choices.counts_for_ranks, choices.experts_of_ranks, Dims(size_t(layout.ranks), layout.here()))
           .reshape({layout.ranks, layout.here()});
-  const Dims from_ranks = sums(counts, 1);
+  const Dims from_ranks = groups::numbers(counts.sum(1));
   const at::Tensor order = by_expert(counts);
   const auto moved = [&](const at::Tensor& rows) {
     return devices.exchange(rows, choices.to_ranks, from_ranks).index_select(0, order);
@@ -258,7 +248,7 @@ at::Tensor combine(Devices& devices, const Layout& layout, const Returning& of) 
       at::diff(last, 1, 0, at::zeros({1}, at::kLong)).reshape({layout.here(), layout.ranks}).t().contiguous();
   SIM_CHECK(counts.min().item<int64_t>() >= 0 && last[-1].item<int64_t>() <= of.tokens.x.size(0),
             "epSendCounts are no sums of numbers of the ", of.tokens.x.size(0), " rows of expandX");
-  const Dims to_ranks = sums(counts, 1);
+  const Dims to_ranks = groups::numbers(counts.sum(1));
   const at::Tensor order = at::argsort(by_expert(counts), true, 0, false);
   const auto moved = [&](const at::Tensor& rows) {
     return devices.exchange(rows.index_select(0, order), to_ranks, choices.to_ranks);

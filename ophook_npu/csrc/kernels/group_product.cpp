@@ -1,9 +1,10 @@
 #include "kernels/group_product.h"
 
-#include "kernels/absent.h"
-#include "kernels/pattern.h"
+#include <numeric>
 
+#include "kernels/absent.h"
 #include "kernels/norm.h"
+#include "kernels/pattern.h"
 #include "kernels/quantized_product.h"
 #include "kernels/scaled_product.h"
 
@@ -55,18 +56,13 @@ void own_rows_like(const at::Tensor& x, const at::Tensor& weight, const Devices&
   SIM_CHECK(x.dim() == 2 && remainder_of(x.size(0), devices.ranks()) == 0, "rows of x1 for ", devices.ranks(),
             " devices expected, got ", x.sizes());
   columns_like(x.size(1) * devices.ranks(), weight);
-  of_dtype("x1", x, {at::kHalf, at::kBFloat16});
-  same_dtype({x, weight, out});
   shape(out, {divided(x.size(0), devices.ranks()), weight.size(1)});
 }
 
 void own_columns_like(const at::Tensor& x, const at::Tensor& weight, const Devices& devices, const at::Tensor& out) {
-  SIM_CHECK(x.dim() == 2, "x1 with 2 dimensions expected, got ", x.sizes());
   columns_like(x.size(1), weight);
   SIM_CHECK(remainder_of(weight.size(1), devices.ranks()) == 0, weight.size(1), " columns of x2 for ", devices.ranks(),
             " devices");
-  of_dtype("x1", x, {at::kHalf, at::kBFloat16});
-  same_dtype({x, weight, out});
   shape(out, {x.size(0) * devices.ranks(), divided(weight.size(1), devices.ranks())});
 }
 
@@ -88,7 +84,8 @@ static at::Tensor product(const Factors& with, at::ScalarType result) {
     weighted::quantized_matmul(
         {.x = x, .weight = with.weight, .row_scale = with.row_scale, .scale = with.scale, .bias = with.bias}, out);
   else if (of_8_bits(with.weight))
-    weighted::weight_quantized_matmul(x, with.weight, with.weight_scale, with.offset, {}, with.bias, out);
+    weighted::weight_quantized_matmul(
+        {.x = x, .weight = with.weight, .scale = with.weight_scale, .offset = with.offset, .bias = with.bias}, out);
   else
     out.copy_(with.bias.defined() ? at::matmul(wide(x), wide(with.weight)).add(wide(with.bias))
                                   : at::matmul(wide(x), wide(with.weight)));
@@ -143,9 +140,7 @@ Tensors gathered(Devices& devices, const Factors& with, at::ScalarType result) {
 }
 
 static Dims equal_shares(const Devices& devices, int64_t rows) {
-  Dims shares;
-  for (int64_t i = 0; i < devices.ranks(); ++i) shares.push_back(divided(rows, devices.ranks()));
-  return shares;
+  return Dims(size_t(devices.ranks()), divided(rows, devices.ranks()));
 }
 
 static at::Tensor came_in_rows(Devices& devices, const at::Tensor& x) {
@@ -175,16 +170,15 @@ at::Tensor of_own_columns(Devices& devices, const Factors& with) {
 // ---- of 8 bits, by rows and columns --------------------------------------------------------------------------------
 constexpr int64_t kE5m2 = 35, kE4m3 = 36;  // aclDataType
 
-static void scales_of_columns_like(const Factors& with, int64_t mode, const at::Tensor& out) {
+static void scales_of_columns_like(const Factors& with, int64_t mode) {
   constexpr int64_t kByColumn = 2;
   SIM_CHECK(mode == kByColumn, "x2QuantMode ", mode, " is not simulated; allowed: 2 (a scale for each column)");
   scaled::in_8_bits("x2", with.weight);
-  SIM_CHECK(with.scale.defined() && with.scale.numel() == with.weight.size(1), "an x2Scale for each of ",
-            with.weight.size(1), " columns is missing");
+  SIM_CHECK(with.scale.numel() == with.weight.size(1), "an x2Scale for each of ", with.weight.size(1),
+            " columns is missing");
   of_dtype("x2Scale", with.scale, {at::kFloat});
   SIM_CHECK(!with.bias.defined() || with.bias.numel() == with.weight.size(1), "a bias (", with.weight.size(1),
             ") expected");
-  of_dtype("output", out, {at::kFloat, at::kHalf, at::kBFloat16});
 }
 
 void quantized_own_rows_like(const Factors& factors, const Devices& devices, int64_t x_mode, int64_t mode,
@@ -193,12 +187,9 @@ void quantized_own_rows_like(const Factors& factors, const Devices& devices, int
   SIM_CHECK(x_mode == kWhenTheyCame, "x1QuantMode ", x_mode, " is not simulated; allowed: 7 (each row when it came)");
   SIM_CHECK(steps == kE5m2 || steps == kE4m3, "x1QuantDtype ", steps,
             " is not simulated; allowed: 35 (FLOAT8_E5M2), 36 (FLOAT8_E4M3FN)");
-  SIM_CHECK(factors.x.dim() == 2 && remainder_of(factors.x.size(0), devices.ranks()) == 0, "rows of x1 for ",
-            devices.ranks(), " devices expected, got ", factors.x.sizes());
-  columns_like(factors.x.size(1) * devices.ranks(), factors.weight);
   of_dtype("x1", factors.x, {at::kHalf, at::kBFloat16});
-  scales_of_columns_like(factors, mode, out);
-  shape(out, {divided(factors.x.size(0), devices.ranks()), factors.weight.size(1)});
+  own_rows_like(factors.x, factors.weight, devices, out);
+  scales_of_columns_like(factors, mode);
 }
 
 // The bias is added before the scales: so op-plugin's tests have it.
@@ -222,16 +213,10 @@ void quantized_own_columns_like(const Factors& with, const Devices& devices, int
                                 const at::Tensor& out) {
   constexpr int64_t kByRow = 3;
   SIM_CHECK(x_mode == kByRow, "x1QuantMode ", x_mode, " is not simulated; allowed: 3 (a scale for each row)");
-  SIM_CHECK(with.x.dim() == 2, "x1 with 2 dimensions expected, got ", with.x.sizes());
-  columns_like(with.x.size(1), with.weight);
+  own_columns_like(with.x, with.weight, devices, out);
   scaled::in_8_bits("x1", with.x);
-  scales_of_columns_like(with, mode, out);
-  SIM_CHECK(with.row_scale.defined() && with.row_scale.numel() == with.x.size(0), "an x1Scale for each of ",
-            with.x.size(0), " rows is missing");
-  of_dtype("x1Scale", with.row_scale, {at::kFloat});
-  SIM_CHECK(remainder_of(with.weight.size(1), devices.ranks()) == 0, with.weight.size(1), " columns of x2 for ",
-            devices.ranks(), " devices");
-  shape(out, {with.x.size(0) * devices.ranks(), divided(with.weight.size(1), devices.ranks())});
+  scales_of_columns_like(with, mode);
+  SIM_CHECK(with.row_scale.numel() == with.x.size(0), "an x1Scale for each of ", with.x.size(0), " rows is missing");
 }
 
 at::Tensor of_quantized_own_columns(Devices& devices, const Factors& with, at::ScalarType result) {
@@ -247,31 +232,21 @@ static Dims by_device(const Dims& counts, int64_t experts) {
   return sums;
 }
 
-static int64_t sum_of(const Dims& counts) {
-  int64_t sum = 0;
-  for (const int64_t count : counts) sum += count;
-  return sum;
-}
+static int64_t sum_of(const Dims& counts) { return std::accumulate(counts.begin(), counts.end(), int64_t(0)); }
 
-// Rows whose counts are by device and expert in this order, or the other, in the other order.
-static at::Tensor reordered(const at::Tensor& rows, const Dims& counts, int64_t outer) {
-  const int64_t inner = divided(int64_t(counts.size()), outer);
-  std::vector<int64_t> starts;
-  int64_t start = 0;
-  for (const int64_t count : counts) starts.push_back(start), start += count;
-  Tensors parts;
+// What is by device and expert in this order, or the other, in the other order.
+template <typename List>
+static List turned_over(const List& all, int64_t outer) {
+  const int64_t inner = divided(int64_t(all.size()), outer);
+  List other;
   for (int64_t i = 0; i < inner; ++i)
-    for (int64_t o = 0; o < outer; ++o)
-      parts.push_back(rows.narrow(0, starts[size_t(o * inner + i)], counts[size_t(o * inner + i)]));
-  return at::concat(parts);
-}
-
-static Dims turned_over(const Dims& counts, int64_t outer) {
-  const int64_t inner = divided(int64_t(counts.size()), outer);
-  Dims other;
-  for (int64_t i = 0; i < inner; ++i)
-    for (int64_t o = 0; o < outer; ++o) other.push_back(counts[size_t(o * inner + i)]);
+    for (int64_t o = 0; o < outer; ++o) other.push_back(all[size_t(o * inner + i)]);
   return other;
+}
+
+// Rows with so many of each.
+static at::Tensor reordered(const at::Tensor& rows, const Dims& counts, int64_t outer) {
+  return at::concat(turned_over(Tensors(rows.split_with_sizes(counts)), outer));
 }
 
 static at::Tensor each_expert(const at::Tensor& rows, const at::Tensor& weight, const Dims& counts, bool turned) {
@@ -318,12 +293,15 @@ Tensors of_experts(Devices& devices, const at::Tensor& x, const at::Tensor& weig
   return {each_expert(rows, weight, received, turned), rows};
 }
 
-at::Tensor back_from_experts(Devices& devices, const at::Tensor& x, const at::Tensor& weight, const Dims& sent,
-                             const Dims& received, bool turned) {
-  const int64_t experts = weight.size(0);
-  const at::Tensor rows = each_expert(x, weight, sent, turned);
+static at::Tensor sent_back(Devices& devices, const at::Tensor& rows, int64_t experts, const Dims& sent,
+                            const Dims& received) {
   return devices.exchange(reordered(rows, turned_over(sent, devices.ranks()), experts), by_device(sent, experts),
                           by_device(received, experts));
+}
+
+at::Tensor back_from_experts(Devices& devices, const at::Tensor& x, const at::Tensor& weight, const Dims& sent,
+                             const Dims& received, bool turned) {
+  return sent_back(devices, each_expert(x, weight, sent, turned), weight.size(0), sent, received);
 }
 
 // ---- the same of numbers with scales -------------------------------------------------------------------------------
@@ -339,10 +317,7 @@ static void scaled_like(const Scaled& with) {
   of_dtype("the weight's scale", with.weight_scale, {at::kFloat8_e8m0fnu});
   const int64_t blocks = divided(with.x.size(1) + 63, 64);
   shape(with.x_scale, {with.x.size(0), blocks, 2});
-  Dims sizes = with.weight.sizes().vec();
-  sizes[sizes.size() - 2] = blocks;
-  sizes.push_back(2);
-  shape(with.weight_scale, sizes);
+  shapes<"*experts _ columns -> *experts =blocks columns 2">({blocks}, with.weight, with.weight_scale);
 }
 
 void scaled_experts_like(const Devices& devices, int64_t ranks, const Scaled& with, const Dims& sent,
@@ -374,12 +349,9 @@ Tensors of_scaled_experts(Devices& devices, const Scaled& with, const Dims& sent
 
 at::Tensor back_from_scaled_experts(Devices& devices, const Scaled& with, const Dims& sent, const Dims& received,
                                     at::ScalarType result) {
-  const int64_t experts = with.weight.size(0);
   const at::Tensor rows = each_expert(scaled::rows_times_factors(with.x, with.x_scale),
-                                      scaled::times_factors(with.weight, with.weight_scale), sent, false)
-                              .to(result);
-  return devices.exchange(reordered(rows, turned_over(sent, devices.ranks()), experts), by_device(sent, experts),
-                          by_device(received, experts));
+                                      scaled::times_factors(with.weight, with.weight_scale), sent, false);
+  return sent_back(devices, rows.to(result), with.weight.size(0), sent, received);
 }
 
 void scaled_shared_like(const Scaled& with, const at::Tensor& out) {

@@ -1,6 +1,5 @@
 #include "kernels/grouped.h"
 
-#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 #include "kernels/mx_quant.h"
@@ -206,15 +205,10 @@ void scaled_in_groups(const Tensors& x, const Tensors& weight, const Tensors& sc
 }
 
 void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, bool turned, bool weight_turned,
-                int64_t group_type, int64_t kind, const at::Tensor& out) {
+                int64_t group_type, const at::Tensor& out) {
   SIM_CHECK(turned && !weight_turned, "transposeX ", turned, " and transposeWeight ", weight_turned,
             "; allowed: true and false");
   SIM_CHECK(group_type == kInner, "groupType ", group_type, "; allowed: 2");
-  SIM_CHECK(kind == groups::kEnds || kind == groups::kCounts, "groupListType ", kind, "; allowed: 0, 1");
-  of_dtype("x", x, {at::kHalf, at::kBFloat16});
-  same_dtype({x, weight});
-  of_dtype("groupList", list, {at::kLong});
-  of_dtype("y", out, {at::kFloat});
   const auto [k, m, n, groups] = shapes<"k m, k n, groups">(x, weight, list);
   SIM_CHECK(groups <= 1024, groups, " groups; 1024 at most are allowed");
   // The groups one under the other are taken, too.
@@ -359,12 +353,6 @@ void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::T
 
 at::Tensor ends_of(const Dims& ends) { return ends.empty() ? at::Tensor() : at::tensor(ends, at::kLong); }
 
-Dims tokens_of(const at::Tensor& tokens) {
-  if (!tokens.defined()) return {};
-  const at::Tensor numbers = tokens.to(at::kLong).contiguous();
-  return Dims(std::vector<int64_t>(numbers.data_ptr<int64_t>(), numbers.data_ptr<int64_t>() + numbers.numel()));
-}
-
 static void layer_like(const Layer& layer, int64_t experts) {
   const bool stacked = experts > 0;
   if (stacked)
@@ -392,9 +380,7 @@ void feed_forward_like(const FeedForward& of, int64_t experts, const at::Tensor&
   else if (of.scale.defined() && experts) shape(of.scale, {experts});
   else one_or_each("scale", of.scale, inner);
   counted("offset", of.offset, {std::max<int64_t>(experts, 1)});
-  Dims sizes = of.x.sizes().vec();
-  sizes.back() = of.second.weight.size(-1);
-  shape(out, sizes);
+  shapes<"*rows _ -> *rows =width">({of.second.weight.size(-1)}, of.x, out);
 }
 
 void feed_forward(const FeedForward& of, const Dims& tokens, bool ends, bool fast, const at::Tensor& out) {

@@ -44,7 +44,7 @@ void grouped(const Tensors& x, const Tensors& weight, const Lists& lists, const 
 void scaled_in_groups(const Tensors& x, const Tensors& weight, const Tensors& scale, int64_t group_size);
 // out[i] += x' weight over the i-th group of rows of both.
 void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, bool turned, bool weight_turned,
-                int64_t group_type, int64_t kind, const at::Tensor& out);
+                int64_t group_type, const at::Tensor& out);
 void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,
                   const at::Tensor& out);
 // Products with each expert's weight, silu of one half times the other, and this quantized again: by rows and columns,
@@ -72,9 +72,7 @@ void swiglu_product_like(const SwigluProduct& of, std::initializer_list<at::Tens
                          const at::Tensor& out_scale);
 void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::Tensor& out,
                     const at::Tensor& out_scale);
-// A list of ends as a tensor, undefined where it is empty, and the numbers of one.
-at::Tensor ends_of(const Dims& ends);
-Dims tokens_of(const at::Tensor& tokens);
+at::Tensor ends_of(const Dims& ends);  // as a tensor, undefined where there are none
 struct FeedForward {
   at::Tensor x;
   Layer first, second;

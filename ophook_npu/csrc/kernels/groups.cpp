@@ -32,8 +32,13 @@ void listed(const at::Tensor& list, int64_t kind) {
 
 std::vector<Group> of(const at::Tensor& list, int64_t kind, int64_t rows) {
   listed(list, kind);
-  auto values = list.to(at::kLong).contiguous();
-  return of(Dims(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind, rows);
+  return of(numbers(list), kind, rows);
+}
+
+Dims numbers(const at::Tensor& list) {
+  if (!list.defined()) return {};
+  const at::Tensor values = list.to(at::kLong).contiguous();
+  return Dims(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel());
 }
 
 }  // namespace sim::groups

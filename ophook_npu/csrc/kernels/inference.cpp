@@ -1,7 +1,6 @@
 #include "kernels/inference.h"
 
 #include "kernels/mx_quant.h"
-#include "kernels/norm_quant.h"
 #include "kernels/quant.h"
 
 namespace sim::inference {

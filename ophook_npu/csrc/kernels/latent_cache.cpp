@@ -45,7 +45,6 @@ void cached_like(const Tokens& in, const Caches& caches, const std::string& mode
       continue;
     }
     mx::stepped_like(cache, cache.sizes());
-    of_dtype("a scale", scale, {at::kFloat});
     const at::IntArrayRef sizes = scale.sizes();
     SIM_CHECK(
         sizes == at::IntArrayRef({width}) || sizes == at::IntArrayRef({1, width}) || sizes == at::IntArrayRef({1}),
@@ -135,7 +134,6 @@ void product_like(const Product& in, const ProductCaches& caches, const std::str
   shape(in.all, {tokens, in.sizes[2] * depth});
   for (const at::Tensor& gamma : {in.query_gamma, in.key_gamma}) shape(gamma, {depth});
   for (const at::Tensor& angle : {in.cos, in.sin}) shape(angle, {tokens, depth});
-  of_dtype("index", in.index, {at::kLong});
   shape(in.index, {tokens});
   same_dtype({in.all, in.query_gamma, in.key_gamma, in.cos, in.sin, out});
   shape(out, {tokens, queries * depth});
@@ -148,8 +146,7 @@ void product_like(const Product& in, const ProductCaches& caches, const std::str
               "a cache (pages, ", heads * depth, " / width, rows, width) expected, got ", cache.sizes());
     of_dtype("a cache", cache, {scale.defined() ? at::kChar : in.all.scalar_type()});
     SIM_CHECK(scale.defined() || !offset.defined(), "an offset needs a scale");
-    for (const at::Tensor& each : {scale, offset})
-      if (each.defined()) of_dtype("a scale or offset", each, {at::kFloat}), shape(each, {heads, depth});
+    for (const at::Tensor& each : {scale, offset}) shape(each, {heads, depth});
   }
 }
 
@@ -217,9 +214,7 @@ void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes
   out[out.size() - 2] = heads;
   if (asked)
     for (const at::Tensor& each : kept) shape(each, out);
-  if (whole) shape(in.weight_scale, {width});
-  if (whole && in.row_scale.defined()) shape(in.row_scale, {tokens});
-  if (whole && in.bias.defined()) shape(in.bias, {width});
+  if (whole) shape(in.weight_scale, {width}), shape(in.row_scale, {tokens}), shape(in.bias, {width});
 }
 
 Tensors cache_whole(const Whole& in, const ProductCaches& caches, const std::string& mode) {
@@ -252,16 +247,13 @@ Tensors cache_whole(const Whole& in, const ProductCaches& caches, const std::str
 
 // ---- rotation by a table -------------------------------------------------------------------------------------------
 void rotated_like(const at::Tensor& positions, const at::Tensor& x, const at::Tensor& cos_sin, const Dims& sections,
-                  int64_t depth, int64_t in_turn, const at::Tensor& out) {
+                  int64_t depth, bool in_turn, const at::Tensor& out) {
   const int64_t of_each = positions.dim() == 2 ? positions.size(0) : 1;
-  SIM_CHECK(in_turn == 0 || in_turn == 1, "cacheMode ", in_turn, "; allowed: 0, 1");
   SIM_CHECK(positions.dim() == 1 || of_each == 3 || (of_each == 4 && !in_turn),
             "positions (tokens), (3, tokens) or, with cacheMode 0, (4, tokens) expected, got ", positions.sizes());
-  of_dtype("query and key", x, {at::kFloat, at::kHalf, at::kBFloat16});
-  SIM_CHECK(depth > 0 && x.dim() == 2 && x.size(0) == positions.size(-1) && remainder_of(x.size(1), depth) == 0,
-            "query and key (", positions.size(-1), ", heads * ", depth, ") expected, got ", x.sizes());
-  SIM_CHECK(cos_sin.dim() == 2 && cos_sin.size(1) <= depth, "cosSinCache (positions, ", depth,
-            " or less) expected, got ", cos_sin.sizes());
+  SIM_CHECK(depth > 0 && x.size(0) == positions.size(-1) && remainder_of(x.size(1), depth) == 0, "query and key (",
+            positions.size(-1), ", heads * ", depth, ") expected, got ", x.sizes());
+  SIM_CHECK(cos_sin.size(1) <= depth, "cosSinCache (positions, ", depth, " or less) expected, got ", cos_sin.sizes());
   const int64_t step = x.scalar_type() == at::kFloat ? 16 : 32;
   SIM_CHECK(cos_sin.size(1) % step == 0, "rotary_dim ", cos_sin.size(1), "; a multiple of ", step, " is allowed");
   // CANN's check looks at the sections for positions of one dimension too, with which torch_npu passes memory that it
@@ -274,7 +266,6 @@ void rotated_like(const at::Tensor& positions, const at::Tensor& x, const at::Te
     SIM_CHECK(sections[0] <= 0 || std::find(known.begin(), known.end(), sections) != known.end(), "mropeSection ",
               at::IntArrayRef(sections), "; allowed: 16,24,24, 8,12,12, 24,20,20, 11,11,10 and 16,16,16,16");
   }
-  same_dtype({x, out, cos_sin});
   like(out, x);
 }
 

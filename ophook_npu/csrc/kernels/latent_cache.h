@@ -63,7 +63,7 @@ Tensors cache_whole(const Whole& in, const ProductCaches& caches, const std::str
 // positions (3, tokens) or (4, tokens) the sections of the angles have one of them each, one section after the other;
 // or, with three of them in turn, each third angle has the second's and the third's as long as there are some of them.
 void rotated_like(const at::Tensor& positions, const at::Tensor& x, const at::Tensor& cos_sin, const Dims& sections,
-                  int64_t depth, int64_t in_turn, const at::Tensor& out);
+                  int64_t depth, bool in_turn, const at::Tensor& out);
 at::Tensor rotated(const at::Tensor& positions, const at::Tensor& x, const at::Tensor& cos_sin, const Dims& sections,
                    int64_t depth, bool halves, bool in_turn);
 

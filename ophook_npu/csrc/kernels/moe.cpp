@@ -38,42 +38,17 @@ void fit(const at::Tensor& sorted, const at::Tensor& probs, int64_t tokens) {
 
 static int64_t topk_of(const at::Tensor& probs) { return probs.defined() && probs.dim() == 2 ? probs.size(1) : 1; }
 
-Tensors permute(const at::Tensor& tokens, const at::Tensor& indices, int64_t kept) {
-  const int64_t topk = indices.dim() == 2 ? indices.size(1) : 1;
-  auto order = at::argsort(indices.flatten(), true, 0, false);
-  return {tokens.index_select(0, order.narrow(0, 0, kept).div(topk, "floor")), at::argsort(order, true, 0, false), {}};
-}
-
-// Rows of `permuted` in the order of the tokens; zeros for those that were dropped.
-at::Tensor in_order(const at::Tensor& permuted, const at::Tensor& sorted) {
-  auto rows = sorted.to(at::kLong);
-  auto there = rows.lt(permuted.size(0));
-  auto picked = wide(permuted.index_select(0, rows.masked_fill(there.logical_not(), 0)));
-  return there.all().item<bool>() ? picked : picked.mul_(there.unsqueeze(1));
-}
-
-at::Tensor sum_of_experts(const at::Tensor& rows, int64_t topk) {
+static at::Tensor sum_of_experts(const at::Tensor& rows, int64_t topk) {
   return rows.reshape({divided(rows.size(0), topk), topk, rows.size(1)}).sum(1);
 }
 
 at::Tensor unpermute(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs) {
-  auto rows = in_order(permuted, sorted);
-  if (probs.defined()) rows.mul_(wide(probs).reshape({-1, 1}));  // in place: such tensors are large
-  return sum_of_experts(rows, topk_of(probs));
+  return unpermute_range(permuted, sorted, probs, topk_of(probs), 0);
 }
 
-Tensors unpermute_backward(const at::Tensor& permuted, const at::Tensor& grad, const at::Tensor& sorted,
-                           const at::Tensor& probs, at::IntArrayRef sizes) {
-  auto rows = sorted.to(at::kLong), kept = rows.lt(sizes[0]);
-  auto each = wide(grad).repeat_interleave(topk_of(probs), 0);  // of every choice
-  at::Tensor of_probs;
-  if (probs.defined()) {
-    of_probs = in_order(permuted, sorted).mul_(each).sum(1);
-    each.mul_(wide(probs).reshape({-1, 1}));
-  }
-  auto out = at::zeros(sizes, each.options());
-  auto places = kept.nonzero().squeeze(1);
-  return {out.index_copy_(0, rows.index_select(0, places), each.index_select(0, places)), of_probs};
+Tensors unpermute_backward(const at::Tensor& grad, const at::Tensor& sorted, const at::Tensor& permuted,
+                           const at::Tensor& probs, int64_t rows) {
+  return unpermute_range_backward(grad, sorted, permuted, probs, topk_of(probs), 0, rows);
 }
 
 // ---- by a map (tokens, experts) of who goes where ------------------------------------------------------------------
@@ -191,8 +166,7 @@ Tensors unpermute_by_map_backward(const at::Tensor& grad, const at::Tensor& rows
   return {at::zeros({count, grad.size(1)}, each.options()).index_copy_(0, row, each), of_probs};
 }
 
-// ---- where only some of the rows are here
-// ----------------------------------------------------------------------------
+// ---- where only some of the rows are here ---------------------------------------------------------------------------
 int64_t first_of(const Dims& range) { return range.empty() ? 0 : range[0]; }
 
 int64_t rows_of_range(const Dims& range, int64_t otherwise) {
@@ -208,12 +182,13 @@ void weighed(const at::Tensor& probs, int64_t tokens, int64_t topk) {
   if (probs.defined()) shape(probs, {tokens, topk});
 }
 
-// The rows in the order of the tokens; zeros for those that are elsewhere.
+// The rows in the order of the tokens; zeros for those that were dropped or are elsewhere.
 static at::Tensor rows_here(const at::Tensor& all, const at::Tensor& sorted, int64_t first) {
   const at::Tensor places = sorted.to(at::kLong).sub(first);
   const at::Tensor here = at::logical_and(places.ge(0), places.lt(all.size(0)));
   if (!all.size(0)) return at::zeros({places.numel(), all.size(1)}, wide(all).options());
-  return wide(all.index_select(0, places.masked_fill(here.logical_not(), 0))).mul(here.unsqueeze(1));
+  const at::Tensor picked = wide(all.index_select(0, places.masked_fill(here.logical_not(), 0)));
+  return here.all().item<bool>() ? picked : picked.mul_(here.unsqueeze(1));
 }
 static at::Tensor to_here(const at::Tensor& each, const at::Tensor& sorted, int64_t first, int64_t rows) {
   const at::Tensor places = sorted.to(at::kLong).sub(first);
@@ -240,7 +215,7 @@ Tensors permute_range_backward(const at::Tensor& grad, const at::Tensor& sorted,
 at::Tensor unpermute_range(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs, int64_t topk,
                            int64_t first) {
   at::Tensor rows = rows_here(permuted, sorted, first);
-  if (probs.defined()) rows = rows.mul(wide(probs).reshape({-1, 1}));
+  if (probs.defined()) rows.mul_(wide(probs).reshape({-1, 1}));  // in place: such tensors are large
   return sum_of_experts(rows, topk);
 }
 
@@ -248,8 +223,8 @@ Tensors unpermute_range_backward(const at::Tensor& grad, const at::Tensor& sorte
                                  const at::Tensor& probs, int64_t topk, int64_t first, int64_t rows) {
   at::Tensor each = wide(grad).repeat_interleave(topk, 0), of_probs;
   if (probs.defined()) {
-    of_probs = rows_here(permuted, sorted, first).mul(each).sum(1).reshape(probs.sizes());
-    each = each.mul(wide(probs).reshape({-1, 1}));
+    of_probs = rows_here(permuted, sorted, first).mul_(each).sum(1).reshape(probs.sizes());
+    each.mul_(wide(probs).reshape({-1, 1}));
   }
   return {to_here(each, sorted, first, rows), of_probs};
 }

@@ -23,24 +23,19 @@ void gradients_like(const at::Tensor& permuted, const at::Tensor& grad, const at
                     const at::Tensor& grad_permuted, const at::Tensor& grad_probs);
 
 // ---- by the experts of each token ----------------------------------------------------------------------------------
-// The permuted tokens and sorted_indices.
-Tensors permute(const at::Tensor& tokens, const at::Tensor& indices, int64_t kept);
-// Rows of `permuted` in the order of the tokens; zeros for those that were dropped.
-at::Tensor in_order(const at::Tensor& permuted, const at::Tensor& sorted);
-at::Tensor sum_of_experts(const at::Tensor& rows, int64_t topk);
 at::Tensor unpermute(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs);
-// Of the permuted tokens, of `sizes`, and of the probabilities; the latter undefined where there are none, here and
+// Of the permuted tokens, so many rows, and of the probabilities; the latter undefined where there are none, here and
 // below.
-Tensors unpermute_backward(const at::Tensor& permuted, const at::Tensor& grad, const at::Tensor& sorted,
-                           const at::Tensor& probs, at::IntArrayRef sizes);
+Tensors unpermute_backward(const at::Tensor& grad, const at::Tensor& sorted, const at::Tensor& permuted,
+                           const at::Tensor& probs, int64_t rows);
 
-// ---- the same where only some of the rows are here: those from `first` on
-// --------------------------------------------
+// ---- the same where only some of the rows are here: those from `first` on -------------------------------------------
 int64_t first_of(const Dims& range);
 int64_t rows_of_range(const Dims& range, int64_t otherwise);
 // How many experts each token has chosen: what CANN counts in the probabilities, where there are any.
 int64_t choices_each(const at::Tensor& probs, int64_t topk);
 void weighed(const at::Tensor& probs, int64_t tokens, int64_t topk);  // probs are (tokens, topk), or absent
+// The permuted tokens, sorted_indices and, where there are some, the tokens' probabilities.
 Tensors permute_range(const at::Tensor& tokens, const at::Tensor& indices, const at::Tensor& probs, int64_t first,
                       int64_t rows);
 Tensors permute_range_backward(const at::Tensor& grad, const at::Tensor& sorted, const at::Tensor& grad_probs,
@@ -49,9 +44,8 @@ at::Tensor unpermute_range(const at::Tensor& permuted, const at::Tensor& sorted,
                            int64_t first);
 Tensors unpermute_range_backward(const at::Tensor& grad, const at::Tensor& sorted, const at::Tensor& permuted,
                                  const at::Tensor& probs, int64_t topk, int64_t first, int64_t rows);
-// ---- by a map (tokens, experts) of who goes where
-// -------------------------------------------------------------------- The permuted tokens, sorted_indices and the
-// tokens' probabilities.
+// ---- by a map (tokens, experts) of who goes where -------------------------------------------------------------------
+// The permuted tokens, sorted_indices and the tokens' probabilities.
 Tensors permute_by_map(const at::Tensor& tokens, const at::Tensor& map, const at::Tensor& probs, bool padded,
                        int64_t rows);
 Tensors permute_by_map_backward(const at::Tensor& grad, const at::Tensor& grad_probs, const at::Tensor& map,

@@ -4,6 +4,7 @@
 #include "kernels/groups.h"
 #include "kernels/norm.h"
 #include "kernels/norm_quant.h"
+#include "kernels/pattern.h"
 
 namespace sim::mx {
 
@@ -146,21 +147,18 @@ void swiglu_tokens_like(const at::Tensor& x, const at::Tensor& weight, const at:
             " is no multiple of 256");
   SIM_CHECK(how.block == 0 || how.block == (mx ? 32 : kWide), "blockSize ", how.block, "; allowed: 0, ",
             mx ? 32 : kWide);
-  SIM_CHECK(how.limit == -1 || how.limit > 0, "clampLimit ", how.limit, "; allowed: -1, or more than 0");
   SIM_CHECK(!mx || how.powers, "roundScale false with quantMode 1");
   SIM_CHECK(!how.with_origin, "outputOrigin true with quantMode ", how.quant_mode);
   refuse_if_given({static_scale}, "scaleOptional with this quantMode");
-  SIM_CHECK(!weight.defined() || weight.numel() * x.size(-1) == x.numel(), "weight ", weight.sizes(), " for x ",
-            x.sizes());
+  kernels::token_weights(x, weight, how.limit);
   const Format format = format_of(out);
   SIM_CHECK(dtype == format.code && (mx || format.in_byte == 1), "dstType ", dtype, " for an output of data type ",
             format.code, " and quantMode ", how.quant_mode);
   const at::Tensor half = half_of_x(x, -1);
   out_like(out, half.sizes());
   if (mx) return scale_like(scale, half, -1, 32);
-  Dims sizes = half.sizes().vec();
-  sizes.back() = divided(sizes.back(), kWide);
-  shape(scale, sizes), of_dtype("yScaleOut", scale, {at::kFloat});
+  shapes<"*rows _ -> *rows =blocks">({divided(half.size(-1), kWide)}, half, scale);
+  of_dtype("yScaleOut", scale, {at::kFloat});
 }
 
 // Behind the last group nothing is written.
@@ -171,9 +169,8 @@ at::Tensor first_half(const at::Tensor& x) {
 
 void swiglu_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& group_index, const Tokens& how,
                    const at::Tensor& out, const at::Tensor& scale) {
-  auto value = kernels::clipped_swiglu(x, group_index, clipped(how.limit));
+  const auto value = kernels::swiglu_of_tokens(x, weight, group_index, how.limit);
   const int64_t rows = value.size(0);
-  if (weight.defined()) value = value.mul(weight.reshape({-1, 1}).narrow(0, 0, rows));
   auto own = out.flatten(0, -2).narrow(0, 0, rows);
   if (how.quant_mode == 1)
     return quant(value, -1, {"", kCeil, 0, kLeast}, own, scale.flatten(0, -3).narrow(0, 0, rows));
@@ -212,11 +209,8 @@ void swiglu_tokens_backward(const at::Tensor& grad, const at::Tensor& x, const a
   write(out_weight, sums.reshape(out_weight.sizes()));
 }
 
-void gelu_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset, const std::string& approximate,
-               const std::string& mode, const std::string& round_mode, const at::Tensor& out,
-               const at::Tensor& out_scale) {
-  SIM_CHECK(approximate == "none" || approximate == "tanh", "approximate ", approximate, "; allowed: none, tanh");
-  SIM_CHECK(mode == "static" || mode == "dynamic", "quantMode ", mode, "; allowed: static, dynamic");
+void gelu_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset, const std::string& mode,
+               const std::string& round_mode, const at::Tensor& out, const at::Tensor& out_scale) {
   SIM_CHECK(round_mode == "rint", "roundMode ", round_mode, "; allowed: rint");
   SIM_CHECK(mode == "dynamic" || scale.defined(), "static quantization needs inputScaleOptional");
   SIM_CHECK(!scale.defined() || scale.numel() == 1 || scale.numel() == x.size(-1), "inputScaleOptional ", scale.sizes(),
@@ -281,10 +275,8 @@ void tiles_like(const at::Tensor& x, const at::Tensor& ends, const std::string& 
   SIM_CHECK(one_of(how.rows, {1, 128, 256, 512}) && one_of(how.columns, {64, 128, 192, 256}), "blocks of ", how.rows,
             " x ", how.columns, "; allowed: 1, 128, 256, 512 x 64, 128, 192, 256");
   like(out, x), format_of(out);
-  Dims sizes = x.sizes().vec();
-  sizes.back() = divided(x.size(-1) + how.columns - 1, how.columns);
-  sizes[sizes.size() - 2] = divided(x.size(-2), how.rows) + ends.numel();
-  shape(scale, sizes);
+  shapes<"*b _ _ -> *b =rows =columns">(
+      {divided(x.size(-2), how.rows) + ends.numel(), divided(x.size(-1) + how.columns - 1, how.columns)}, x, scale);
 }
 
 void tiles_quant(const at::Tensor& x, const at::Tensor& ends, const Tiles& how, const at::Tensor& out,

@@ -58,9 +58,8 @@ void swiglu_tokens_backward(const at::Tensor& grad, const at::Tensor& x, const a
                             const at::Tensor& origin, const at::Tensor& group_index, double limit,
                             const at::Tensor& out, const at::Tensor& out_weight);
 
-void gelu_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset, const std::string& approximate,
-               const std::string& mode, const std::string& round_mode, const at::Tensor& out,
-               const at::Tensor& out_scale);
+void gelu_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset, const std::string& mode,
+               const std::string& round_mode, const at::Tensor& out, const at::Tensor& out_scale);
 void gelu_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset, const std::string& approximate,
                 bool dynamic, const at::Tensor& out, const at::Tensor& out_scale);
 

@@ -4,6 +4,7 @@
 
 #include "kernels/groups.h"
 #include "kernels/norm_quant.h"
+#include "kernels/pattern.h"
 #include "kernels/quant.h"
 
 namespace sim::mx {
@@ -327,69 +328,63 @@ void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, con
                  : quant(x, -2, how, to.out2, to.scale2);
 }
 
-void square_like(const at::Tensor& x, int64_t dtype, const How& how, const at::Tensor& out, const at::Tensor& scale1,
-                 const at::Tensor& scale2) {
+void square_like(const at::Tensor& x, int64_t dtype, const How& how, const TwoScales& to) {
   SIM_CHECK(x.dim() == 2 || x.dim() == 3, "x ", x.sizes(), "; 2 or 3 dimensions are allowed");
   SIM_CHECK(how.algorithm != kCeil, "scaleAlg 1; allowed: 0, 2");
   SIM_CHECK(how.top == 0 || how.top == 6 || how.top == 7, "dstTypeMax ", how.top, "; allowed: 0, 6, 7");
-  block_like(how, dtype, out), out_like(out, x.sizes());
-  scale_like(scale1, x, -1, how.block), scale_like(scale2, x, -2, how.block);
+  block_like(how, dtype, to.out), out_like(to.out, x.sizes());
+  scale_like(to.scale1, x, -1, how.block), scale_like(to.scale2, x, -2, how.block);
 }
 
-void square_quant(const at::Tensor& x, const How& how, const at::Tensor& out, const at::Tensor& scale1,
-                  const at::Tensor& scale2) {
+void square_quant(const at::Tensor& x, const How& how, const TwoScales& to) {
   auto all = as_float(x);
   auto scales =
-      exponents(largest_in(largest_in(all, -1, how.block), -2, how.block), format_of(out), how);  // of each block
+      exponents(largest_in(largest_in(all, -1, how.block), -2, how.block), format_of(to.out), how);  // of each block
   auto by_row = spread(scales, -2, how.block, x.size(-2));
-  write_numbers(out, all.div(spread(factors(by_row), -1, how.block, x.size(-1))), how.mode);
-  write_scales(scale1, by_row, -1);
-  write_scales(scale2, spread(scales, -1, how.block, x.size(-1)), -2);
+  write_numbers(to.out, all.div(spread(factors(by_row), -1, how.block, x.size(-1))), how.mode);
+  write_scales(to.scale1, by_row, -1);
+  write_scales(to.scale2, spread(scales, -1, how.block, x.size(-1)), -2);
 }
 
-void reblocked_like(const at::Tensor& x, const at::Tensor& scale, int64_t dtype, const at::Tensor& out,
-                    const at::Tensor& scale1, const at::Tensor& scale2) {
+void reblocked_like(const at::Tensor& x, const at::Tensor& scale, int64_t dtype, const TwoScales& to) {
   const Dims sizes = number_sizes(x);
   SIM_CHECK((sizes.size() == 2 || sizes.size() == 3) && sizes[sizes.size() - 2] % 64 == 0 && sizes.back() % 2 == 0,
             "x ", sizes, "; 2 or 3 dimensions, multiples of 64 and of 2, are allowed");
-  SIM_CHECK(dtype == format_of(out).code, "dstType ", dtype, " for an output of data type ", format_of(out).code);
-  shape(out, sizes);
+  SIM_CHECK(dtype == format_of(to.out).code, "dstType ", dtype, " for an output of data type ", format_of(to.out).code);
+  shape(to.out, sizes);
   const at::Tensor values = at::empty(sizes, at::kByte);
-  scale_like(scale, values, -1, 32), scale_like(scale1, values, -1, 32), scale_like(scale2, values, -2, 32);
+  scale_like(scale, values, -1, 32), scale_like(to.scale1, values, -1, 32), scale_like(to.scale2, values, -2, 32);
 }
 
-void reblocked(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& out, const at::Tensor& scale1,
-               const at::Tensor& scale2) {
+void reblocked(const at::Tensor& x, const at::Tensor& scale, const TwoScales& to) {
   const at::Tensor numbers = numbers_of(x);
   const int64_t rows = numbers.size(-2), columns = numbers.size(-1), across = blocks(columns, 32);
-  const int64_t room = format_of(out).most - format_of(x).most;
+  const int64_t room = format_of(to.out).most - format_of(x).most;
   const at::Tensor own = bytes_of(scale).flatten(-2).narrow(-1, 0, across).to(at::kInt);
   const at::Tensor square = own.unflatten(-2, {-1, 32}).amax(-2).sub(room).clamp_min(0);
   const at::Tensor by_row = spread(square, -2, 32, rows);
-  write_numbers(out, numbers.mul(spread(at::exp2(own.sub(by_row).to(at::kFloat)), -1, 32, columns)), "rint");
-  write_scales(scale1, by_row.to(at::kByte), -1);
-  write_scales(scale2, spread(square, -1, 32, columns).to(at::kByte), -2);
+  write_numbers(to.out, numbers.mul(spread(at::exp2(own.sub(by_row).to(at::kFloat)), -1, 32, columns)), "rint");
+  write_scales(to.scale1, by_row.to(at::kByte), -1);
+  write_scales(to.scale2, spread(square, -1, 32, columns).to(at::kByte), -2);
 }
 
 void two_level_like(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
-                    const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1) {
+                    const TwoScales& to) {
   SIM_CHECK(block0 == 512 && how.block == 32, "blocks of ", block0, " and ", how.block, "; allowed: 512 and 32");
-  quant_like(x, -1, 40, how, out, scale1);
-  Dims sizes = x.sizes().vec();
-  sizes.back() = blocks(x.size(-1), block0);
-  shape(scale0, sizes);
+  quant_like(x, -1, 40, how, to.out, to.scale2);
+  shapes<"*rows _ -> *rows =blocks">({blocks(x.size(-1), block0)}, x, to.scale1);
   if (!smooth.defined()) return;
   same_dtype({x, smooth});
   shape(smooth, {x.size(-1)});
 }
 
 void two_level_quant(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
-                     const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1) {
+                     const TwoScales& to) {
   auto all = quant::smooth(as_float(x), smooth);
-  auto first = largest_in(all, -1, block0).div(format_of(out).largest);
+  auto first = largest_in(all, -1, block0).div(format_of(to.out).largest);
   auto value = over(all, spread(first, -1, block0, x.size(-1)));
-  quant(value.to(x.scalar_type()), -1, how, out, scale1);
-  write(scale0, first);
+  quant(value.to(x.scalar_type()), -1, how, to.out, to.scale2);
+  write(to.scale1, first);
 }
 
 void anti_like(const at::Tensor& x, const at::Tensor& scale, int64_t axis, int64_t dtype, const at::Tensor& out) {

@@ -88,22 +88,20 @@ struct TwoAxes {
 void dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const TwoAxes& to);
 void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, const TwoAxes& to);
 
+struct TwoScales {
+  at::Tensor out, scale1, scale2;
+};
 // Blocks of 32 x 32, whose scale is told for each row of them and for each column.
-void square_like(const at::Tensor& x, int64_t dtype, const How& how, const at::Tensor& out, const at::Tensor& scale1,
-                 const at::Tensor& scale2);
-void square_quant(const at::Tensor& x, const How& how, const at::Tensor& out, const at::Tensor& scale1,
-                  const at::Tensor& scale2);
+void square_like(const at::Tensor& x, int64_t dtype, const How& how, const TwoScales& to);
+void square_quant(const at::Tensor& x, const How& how, const TwoScales& to);
 
 // FLOAT4 with scales along the last dimension as FLOAT8 in blocks of 32 x 32: of each the largest scale counts, less
 // what the wider range of exponents has room for.
-void reblocked_like(const at::Tensor& x, const at::Tensor& scale, int64_t dtype, const at::Tensor& out,
-                    const at::Tensor& scale1, const at::Tensor& scale2);
-void reblocked(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& out, const at::Tensor& scale1,
-               const at::Tensor& scale2);
-void two_level_like(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
-                    const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1);
+void reblocked_like(const at::Tensor& x, const at::Tensor& scale, int64_t dtype, const TwoScales& to);
+void reblocked(const at::Tensor& x, const at::Tensor& scale, const TwoScales& to);
+void two_level_like(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how, const TwoScales& to);
 void two_level_quant(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
-                     const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1);
+                     const TwoScales& to);
 
 void anti_like(const at::Tensor& x, const at::Tensor& scale, int64_t axis, int64_t dtype, const at::Tensor& out);
 at::Tensor anti_quant(const at::Tensor& x, const at::Tensor& scale, int64_t axis);

@@ -75,10 +75,9 @@ Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Ten
 
 NormalOfVariance layer_norm_variance(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight,
                                      const at::Tensor& bias, double eps) {
-  Dims last;
-  for (size_t i = 1; i <= normalized.size(); ++i) last.push_back(-int64_t(i));
   const Normal found = layer_norm(x, normalized, weight, bias, eps);
-  return {found.y, found.mean, at::var(wide(x), last, /*unbiased=*/false, /*keepdim=*/true)};
+  const Dims dims = last_dims(int64_t(normalized.size()));
+  return {found.y, found.mean, at::var(wide(x), dims, /*unbiased=*/false, /*keepdim=*/true)};
 }
 
 void layer_norm_into(const Normal& to, const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight,

@@ -79,8 +79,6 @@ void over_the_last(const at::Tensor& x, const at::Tensor& gamma) {
   SIM_CHECK(x.dim() && gamma.numel() == x.size(-1), "gamma ", gamma.sizes(), " for the last dimension of ", x.sizes());
 }
 
-void static_mode(int64_t mode) { SIM_CHECK(mode == 0, "quantMode ", mode, "; allowed: 0 (static)"); }
-
 at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::Tensor& zero, bool divide) {
   auto steps = divide ? value.div(wide(scale)) : value.mul(wide(scale));
   return zero.defined() ? steps.add(wide(zero)) : steps;
@@ -119,7 +117,6 @@ void add_layer_norm_like(const Summands& of, const std::string& mode, const Quan
                          const QuantizedResult& second, const at::Tensor& sum) {
   like(of.b, of.a), over_the_last(of.a, of.gamma), bias_like(of), asked({sum}, of.a.sizes());
   const bool dynamic = mode == "dynamic";
-  SIM_CHECK(dynamic || mode == "static", "quantMode ", mode, "; allowed: static, dynamic");
   SIM_CHECK(first.scale.defined() || (dynamic && !second.scale.defined()), "scales1Optional is null",
             dynamic ? " and scales2Optional not" : "");
   for (const QuantizedResult* each : {&first, &second}) {

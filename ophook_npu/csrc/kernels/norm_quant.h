@@ -23,7 +23,6 @@ at::Tensor smooth(const at::Tensor& value, const at::Tensor& scales);
 SIM_API at::Tensor rms_normal(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
 at::Tensor layer_normal(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
 void over_the_last(const at::Tensor& x, const at::Tensor& gamma);
-void static_mode(int64_t mode);
 SIM_API at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::Tensor& zero, bool divide);
 // What is added before it is normalized.
 struct Summands {

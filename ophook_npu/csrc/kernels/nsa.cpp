@@ -103,8 +103,7 @@ void compress_into(const Caching& of) {
   }
 }
 
-// ---- attention to what was compressed
-// --------------------------------------------------------------------------------
+// ---- attention to what was compressed -------------------------------------------------------------------------------
 static void check_choice(const Choice& choice) {
   const auto& [windows, block, count] = choice;
   SIM_CHECK(windows.size > 0 && windows.stride > 0 && block >= windows.size && windows.size >= windows.stride &&
@@ -125,7 +124,6 @@ void compressed_attention_like(const Compressed& of, int64_t heads, const std::s
                             .key_ends = of.key_ends},
                            {.sparse_mode = sparse_mode, .by_rows = true}, {.max = to.top, .sum = to.sum, .out = to.out},
                            true);
-  SIM_CHECK(sparse_mode == 0 || sparse_mode == 1, "sparseMode ", sparse_mode, "; allowed: 0, 1");
   check_choice(of.choice);
   SIM_CHECK(!of.ends.empty() && of.ends.size() == of.key_ends.size() && of.ends.size() == of.block_ends.size(),
             "lengths of ", of.ends.size(), " sequences of queries, ", of.key_ends.size(), " of compressed keys and ",
@@ -225,9 +223,7 @@ void one_token_like(const OneToken& of, const Dims& query_lengths, int64_t heads
   for (const int64_t length : of.lengths)
     SIM_CHECK(length >= 0 && length <= of.pages.size(1) * of.key.size(1), "a sequence of ", length,
               " keys for a block table ", of.pages.sizes(), " of pages of ", of.key.size(1));
-  Dims sizes = of.query.sizes().vec();
-  sizes.back() = layout == "BSH" ? heads * depth : depth;
-  shape(out, sizes);
+  shapes<"*rows _ -> *rows =width">({layout == "BSH" ? heads * depth : depth}, of.query, out);
 }
 
 static int64_t blocks_of(int64_t keys, const Choice& choice) {
@@ -243,9 +239,7 @@ void check_choice_of_one(const OneToken& of, const at::Tensor& mask, const at::T
   for (const int64_t length : of.lengths)
     SIM_CHECK(length > 0 && choice.count >= 3 && choice.count <= blocks_of(length, choice), "selectBlockCount ",
               choice.count, " of ", blocks_of(length, choice), " blocks; allowed: 3 up to all");
-  Dims sizes = of.query.sizes().vec();
-  sizes[sizes.size() - 2] = of.key_heads, sizes.back() = choice.count;
-  shape(chosen, sizes);
+  shapes<"*rows _ _ -> *rows =heads =count">({of.key_heads, choice.count}, of.query, chosen);
 }
 
 // (keys, heads, depth)
@@ -279,8 +273,7 @@ void compressed_attention_of_one(const OneToken& of, double scale, const Choice&
   write(chosen, all_chosen.reshape(chosen.sizes()));
 }
 
-// ---- attention to blocks that were chosen
-// ----------------------------------------------------------------------------
+// ---- attention to blocks that were chosen ---------------------------------------------------------------------------
 void backward_like(const transformer::Selection& of, const transformer::Attended& forward, const at::Tensor& grad,
                    const Gradients& to) {
   for (const at::Tensor& each : {forward.out, grad})
@@ -291,27 +284,21 @@ void backward_like(const transformer::Selection& of, const transformer::Attended
 
 void attend_backward(const transformer::Selection& of, const transformer::Attended& forward, const at::Tensor& grad_out,
                      double scale, const Gradients& to) {
-  const int64_t heads = of.key.size(1);
-  const at::Tensor head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(of.block_size, at::kLong);
   const at::Tensor to_key = at::zeros(of.key.sizes(), at::kFloat), to_value = at::zeros(of.value.sizes(), at::kFloat);
-  const auto of_heads = [&](const at::Tensor& x, int64_t token) { return wide(x[token]).unflatten(0, {heads, -1}); };
+  const auto of_heads = [&](const at::Tensor& x, int64_t token) {
+    return wide(x[token]).unflatten(0, {of.key.size(1), -1});
+  };
   for (int64_t token = 0; token < of.query.size(0); ++token) {
-    const size_t sequence = std::upper_bound(of.ends.begin(), of.ends.end(), token) - of.ends.begin();
-    SIM_CHECK(sequence < of.ends.size(), "token ", token, " behind the last sequence");
-    const int64_t first = sequence ? of.key_ends[sequence - 1] : 0;
-    const at::Tensor rows =
-        of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1).add(within).flatten(1);
-    const at::Tensor k = wide(indexed(of.key, {rows, head})), v = wide(indexed(of.value, {rows, head}));
-    const at::Tensor q = of_heads(of.query, token), grad = of_heads(grad_out, token);
+    const transformer::Seen seen = transformer::seen_by(token, of, scale);
+    const at::Tensor grad = of_heads(grad_out, token);
     const auto statistic = [&](const at::Tensor& x) { return of_heads(x, token).narrow(-1, 0, 1); };
-    const at::Tensor score = transformer::in_sight(at::matmul(q, k.transpose(1, 2)).mul(scale), of, rows, token);
-    const at::Tensor probability = score.sub(statistic(forward.top)).exp().div(statistic(forward.sum));
+    const at::Tensor probability = seen.scores.sub(statistic(forward.top)).exp().div(statistic(forward.sum));
     const at::Tensor common = grad.mul(of_heads(forward.out, token)).sum(-1, true);
     const at::Tensor to_score =
-        at::matmul(grad, v.transpose(1, 2)).sub(common).mul(probability).mul(scale);  // (heads, each, keys)
-    to.query[token].copy_(at::matmul(to_score, k).flatten(0, 1));
-    put_at(to_key, {rows, head}, at::matmul(to_score.transpose(1, 2), q), /*accumulate=*/true);
-    put_at(to_value, {rows, head}, at::matmul(probability.transpose(1, 2), grad), /*accumulate=*/true);
+        at::matmul(grad, seen.value.transpose(1, 2)).sub(common).mul(probability).mul(scale);  // (heads, each, keys)
+    to.query[token].copy_(at::matmul(to_score, seen.key).flatten(0, 1));
+    put_at(to_key, {seen.rows, seen.heads}, at::matmul(to_score.transpose(1, 2), seen.query), /*accumulate=*/true);
+    put_at(to_value, {seen.rows, seen.heads}, at::matmul(probability.transpose(1, 2), grad), /*accumulate=*/true);
   }
   write_each({to.key, to.value}, {to_key, to_value});
 }

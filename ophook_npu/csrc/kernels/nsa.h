@@ -31,8 +31,7 @@ struct Caching {
 void cached_like(const Caching& of, const std::string& layout, int64_t kind);
 void compress_into(const Caching& of);
 
-// ---- attention to what was compressed, and the blocks of keys that count most
-// ----------------------------------------
+// ---- attention to what was compressed, and the blocks of keys that count most ---------------------------------------
 struct Choice {
   Windows windows;
   int64_t block, count;  // keys of a block, blocks to choose
@@ -61,8 +60,7 @@ void compressed_attention_of_one(const OneToken& of, double scale, const Choice&
 void check_choice_of_one(const OneToken& of, const at::Tensor& mask, const at::Tensor& always, const Choice& choice,
                          const at::Tensor& chosen);
 
-// ---- attention to blocks that were chosen
-// ----------------------------------------------------------------------------
+// ---- attention to blocks that were chosen ---------------------------------------------------------------------------
 struct Gradients {
   at::Tensor query, key, value;
 };

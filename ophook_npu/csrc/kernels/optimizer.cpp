@@ -135,18 +135,15 @@ void fused_adamw(const AdamWLists& of, const AdamW& how, bool amsgrad) {
     const double count = of.steps[i].reshape({-1})[0].item<double>();
     auto slope = how.maximize ? wide(of.grads[i]).neg() : wide(of.grads[i]);
     if (of.grad_scale.defined()) slope = slope.div(of.grad_scale.reshape({}));
-    auto average = wide(of.averages[i]).mul(how.beta1).add(slope, 1 - how.beta1);
-    auto square = wide(of.squares[i]).mul(how.beta2).add(slope.square(), 1 - how.beta2);
+    const AdamWState state{of.parameters[i], of.averages[i], of.squares[i]};
+    const auto [parameter, average, square, none] = moments(state, slope, how);
     auto bound = square.div(1 - std::pow(how.beta2, count));
     if (amsgrad) {
       bound = at::maximum(wide(of.largest[i]), bound);
       of.largest[i].copy_(bound);
     }
     auto step = average.div(1 - std::pow(how.beta1, count)).div(bound.sqrt().add(how.eps));
-    auto decayed = wide(of.parameters[i]).mul(1 - how.rate * how.decay);
-    of.parameters[i].copy_(decayed.sub(step, how.rate));
-    of.averages[i].copy_(average);
-    of.squares[i].copy_(square);
+    keep(state, {parameter.mul(1 - how.rate * how.decay).sub(step, how.rate), average, square});
   }
 }
 
@@ -181,8 +178,7 @@ void ema_adam(const AdamWState& state, const at::Tensor& grad, const at::Tensor&
   const double second = correct ? 1 - std::pow(how.beta2, count) : 1;
   auto before = wide(state.parameter);
   auto slope = mode == 0 ? wide(grad).add(before, how.decay) : wide(grad);
-  auto m = wide(state.average).mul(how.beta1).add(slope, 1 - how.beta1);
-  auto v = wide(state.square).mul(how.beta2).add(slope.square(), 1 - how.beta2);
+  const auto [same, m, v, none] = moments(state, slope, how);
   auto update = m.div(first).div(v.div(second).sqrt().add(how.eps));
   if (mode == 1) update = update.add(before, how.decay);
   auto after = before.sub(update, how.rate);

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "kernels/conv.h"
+
 namespace sim::kernels {
 
 // How often a window fits: along a side that is `size` long, padded by `before` and `after`. The last one is left out
@@ -145,15 +147,15 @@ Dims padded_maxima_sizes(at::IntArrayRef x, const Window& w) {
 }
 
 at::Tensor maxima_padded(const at::Tensor& x, const Window& w) {
-  Dims pads, sizes, steps;
+  Window inside{2, {}, {}, Dims{0}, Dims{1}, false};
+  Frame frame{{}, {}, {0, 0}};
   for (size_t i = 0; i < 2; ++i) {
     const auto [before, window, step, count] = side_of(x.sizes(), w, i);
-    pads.insert(pads.begin(), {before, (count - 1) * step + window - x.size(int64_t(i) - 2) - before});
-    sizes.push_back(window), steps.push_back(step);
+    frame.before.push_back(before);
+    frame.behind.push_back((count - 1) * step + window - x.size(int64_t(i) - 2) - before);
+    inside.size.push_back(window), inside.stride.push_back(step);
   }
-  const at::Tensor numbers = at::isFloatingType(x.scalar_type()) ? x : x.to(at::kDouble);
-  const at::Scalar least = -std::numeric_limits<double>::infinity();
-  return at::max_pool2d(at::constant_pad_nd(numbers, pads, least), sizes, steps).to(x.scalar_type());
+  return maxima_framed(x, inside, frame);
 }
 
 // As at::constant_pad_nd has it: the last axis first.
@@ -163,14 +165,7 @@ static Dims pads_of(const Frame& frame, bool over = true) {
     out.insert(out.end(), {frame.before[i], frame.behind[i] + (over ? frame.over[i] : 0)});
   return out;
 }
-static Dims cut_off(Dims pads) {
-  for (int64_t& each : pads) each = -each;
-  return pads;
-}
-static at::Tensor sums(const at::Tensor& x, const Window& w) {
-  return w.dims == 3 ? at::avg_pool3d(x, w.size, w.stride, 0, false, true, 1)
-                     : at::avg_pool2d(x, w.size, w.stride, 0, false, true, 1);
-}
+static at::Tensor sums(const at::Tensor& x, const Window& w) { return average(x, w, /*count_padding=*/true, 1); }
 // How many elements each window has.
 static at::Tensor counts(at::IntArrayRef sizes, const Window& w, const Frame& frame, bool count_padding) {
   Dims one(sizes.size(), 1);
@@ -190,28 +185,19 @@ at::Tensor average_framed_backward(const at::Tensor& grad, at::IntArrayRef sizes
   const Dims pads = pads_of(frame);
   const at::Tensor slope = wide(grad), x = at::constant_pad_nd(at::empty(sizes, slope.options()), pads);
   const at::Tensor each = divisor ? slope.div(divisor) : slope.div(counts(sizes, w, frame, count_padding));
-  const auto run = w.dims == 3 ? at::avg_pool3d_backward : at::avg_pool2d_backward;
-  return at::constant_pad_nd(run(each, x, w.size, w.stride, Dims{0}, false, true, 1), cut_off(pads));
+  return unpadded(average_backward(each, x.sizes(), w, /*count_padding=*/true, 1), pads);
 }
 
 static at::Tensor framed_by_least(const at::Tensor& x, const Frame& frame) {
   const at::Tensor numbers = at::isFloatingType(x.scalar_type()) ? wide(x) : x.to(at::kDouble);
   return at::constant_pad_nd(numbers, pads_of(frame), -std::numeric_limits<double>::infinity());
 }
-static Maxima framed_maxima(const at::Tensor& framed, const Window& w) {
-  const auto run = w.dims == 3 ? at::max_pool3d_with_indices : at::max_pool2d_with_indices;
-  auto [y, places] = run(framed, w.size, w.stride, Dims{0}, w.dilation, false);
-  return {y, places};
-}
 at::Tensor maxima_framed(const at::Tensor& x, const Window& w, const Frame& frame) {
-  return framed_maxima(framed_by_least(x, frame), w).y.to(x.scalar_type());
+  return maxima(framed_by_least(x, frame), w).y.to(x.scalar_type());
 }
 at::Tensor maxima_framed_backward(const at::Tensor& grad, const at::Tensor& x, const Window& w, const Frame& frame) {
-  const at::Tensor whole = framed_by_least(x, frame), slope = grad.to(whole.scalar_type());
-  const auto back = w.dims == 3 ? at::max_pool3d_with_indices_backward : at::max_pool2d_with_indices_backward;
-  const at::Tensor places = framed_maxima(whole, w).places;
-  return at::constant_pad_nd(back(slope, whole, w.size, w.stride, Dims{0}, w.dilation, false, places),
-                             cut_off(pads_of(frame)));
+  const at::Tensor whole = framed_by_least(x, frame);
+  return unpadded(maxima_backward_again(grad.to(whole.scalar_type()), whole, w), pads_of(frame));
 }
 
 at::Tensor cubic(const at::Tensor& x, const Resizing& how) {

@@ -34,8 +34,7 @@ at::Tensor average_backward(const at::Tensor& grad, at::IntArrayRef sizes, const
 at::Tensor adaptive_average(const at::Tensor& x, const Dims& size);
 at::Tensor adaptive_average_backward(const at::Tensor& grad, at::IntArrayRef sizes);
 
-// ---- maxima: `places` are those in the plane or volume, as ATen tells them
-// --------------------------------------------
+// ---- maxima: `places` are those in the plane or volume, as ATen tells them ------------------------------------------
 struct Maxima {
   at::Tensor y, places;
 };
@@ -55,7 +54,7 @@ Dims padded_maxima_sizes(at::IntArrayRef x, const Window& window);
 at::Tensor maxima_padded(const at::Tensor& x, const Window& window);
 
 // Padded by other amounts in front of each axis and behind it, and by `over` more that no average counts. The window
-// has neither a padding nor a ceil_mode of its own.
+// has a padding of 0, and no ceil_mode.
 struct Frame {
   Dims before, behind, over;
 };

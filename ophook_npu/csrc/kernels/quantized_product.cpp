@@ -256,7 +256,6 @@ void product_by_scales(const Factors& of, Turns turns, const at::Tensor& out) {
 static bool has_few_rows(const ForMatrixUnit& of) { return of.x.size(0) <= 64; }
 
 void matrix_quantized_like(const ForMatrixUnit& of, const at::Tensor& out) {
-  of_dtype("out", out, {at::kHalf});
   one_product(out, of.x, of.weight);
   const bool few = has_few_rows(of);
   SIM_CHECK(!few || (of.deq_offset.defined() && of.deq_scale.defined()), "deqOffset and deqScale are null for ",
@@ -293,13 +292,9 @@ void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const a
   shape(scale, {weight.size(2)});
 }
 
-void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const std::string& activation,
-                        const at::Tensor& out) {
+void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out) {
   none_of(absent);
-  SIM_CHECK(of.scale.defined(), "x2Scale is null");
   quantized_matmul_like(of, {}, {}, out);
-  SIM_CHECK(activation.empty() || activation == "gelu_tanh" || activation == "gelu_erf", "fusedOpType ", activation,
-            "; allowed: gelu_tanh, gelu_erf");
 }
 
 at::Tensor fused_product(const Factors& of, const std::string& activation) {
@@ -389,7 +384,6 @@ static at::Tensor in_pairs(const at::Tensor& weight, const at::Tensor& x, const 
 
 void weight_quantized_like(const WeightQuantized& of, const at::Tensor& out) {
   const auto& [x, weight, scale, offset, out_scale, bias, group_size] = of;
-  of_dtype("x", x, {at::kHalf, at::kBFloat16});
   of_dtype("weight", weight, {at::kChar, at::kInt, at::kFloat8_e4m3fn, at::kFloat, kFloat4});
   SIM_CHECK_DTYPE(scale.scalar_type() != at::kFloat8_e8m0fnu || of_4_bits(weight, x, out), "antiquantScale of ",
                   scale.scalar_type(), " goes with a weight of FLOAT4_E2M1");
@@ -411,11 +405,10 @@ void weight_quantized_like(const WeightQuantized& of, const at::Tensor& out) {
   one_or_each("quantScale", present(out_scale), columns), bias_like(bias, out);
 }
 
-void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                             const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
-                             const at::Tensor& out) {
-  auto value = product(x, in_pairs(weight, x, out), {present(bias), {}, {}, scale, present(offset), {}});
-  const Extras with{{}, present(out_scale), {}, {}, {}, {}};
+void weight_quantized_matmul(const WeightQuantized& of, const at::Tensor& out) {
+  auto value =
+      product(of.x, in_pairs(of.weight, of.x, out), {present(of.bias), {}, {}, of.scale, present(of.offset), {}});
+  const Extras with{{}, present(of.out_scale), {}, {}, {}, {}};
   write_product(out, with.scale.defined() ? value.mul(scale_of(with.scale).reshape({-1})) : value, with);
 }
 

@@ -54,8 +54,7 @@ void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const a
 at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                            const at::Tensor& scale);
 // With gelu by tanh or by erf after it.
-void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const std::string& activation,
-                        const at::Tensor& out);
+void fused_product_like(const Factors& of, std::initializer_list<at::Tensor> absent, const at::Tensor& out);
 at::Tensor fused_product(const Factors& of, const std::string& activation);
 // Of numbers of 16 bits, into 8, by a scale as the device encodes it.
 void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias,
@@ -71,11 +70,9 @@ at::Tensor requantized(const Requantized& of);
 
 struct WeightQuantized {
   at::Tensor x, weight, scale, offset, out_scale = {}, bias;
-  int64_t group_size;  // along k; 0: all
+  int64_t group_size = 0;  // along k; 0: all
 };
 void weight_quantized_like(const WeightQuantized& of, const at::Tensor& out);
-void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                             const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
-                             const at::Tensor& out);
+void weight_quantized_matmul(const WeightQuantized& of, const at::Tensor& out);
 
 }  // namespace sim::weighted

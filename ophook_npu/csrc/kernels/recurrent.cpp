@@ -51,6 +51,18 @@ at::Tensor input_of(const at::Tensor& first_input, const std::vector<Saved>& pas
   return how.both_ways ? at::concat({wide(passes[base - 2].h), last}, -1) : last;
 }
 
+// The layers from the first one. run(input, pass, reversed) gives what a pass gives; the last layer's are the result.
+template <typename F>
+at::Tensor each_layer(const at::Tensor& x, const Layers& how, F run) {
+  at::Tensor input = time_first(x, how);
+  for (int64_t layer = 0; layer < how.count; ++layer) {
+    const size_t first = size_t(layer) * how.ways();
+    const at::Tensor output = run(input, first, false);
+    input = how.both_ways ? at::concat({output, run(input, first + 1, true)}, -1) : output;
+  }
+  return how.batch_first ? input.transpose(0, 1) : input;
+}
+
 // Of one pass: of its input, its first state, both weights and both biases.
 struct PassGradients {
   at::Tensor x, start, w_x, w_h, b_x, b_h;
@@ -118,27 +130,19 @@ LstmCellGradients lstm_cell_backward(const at::Tensor& grad_hidden, const at::Te
 }
 
 LstmLayers lstm_layers(const at::Tensor& x, const Tensors& parameters, const Tensors& start, const Layers& how) {
-  auto input = time_first(x, how);
-  const at::Tensor lasts = lasting(input, how);
+  const at::Tensor lasts = lasting(time_first(x, how), how);
   LstmLayers result;
   Tensors last, cells;
-  for (int64_t layer = 0; layer < how.count; ++layer) {
-    Tensors outputs;
-    for (size_t way = 0; way < how.ways(); ++way) {
-      const size_t pass = size_t(layer) * how.ways() + way;
-      const Weights weights(parameters, pass, how);
-      auto h0 = first_state(start, 0, pass, input, weights.h.size(0));
-      auto c0 = first_state(start, 1, pass, input, weights.h.size(0));
-      auto made = lstm({.x = input, .w_x = weights.x, .w_h = weights.h, .mask = lasts}, weights.both_biases(), h0, c0,
-                       torchs_gates(way == 1));
-      result.passes.push_back({h0, c0, made[1], made[2], made[3], made[4], made[5], made[6], made[7]});
-      outputs.push_back(made[0]);
-      last.push_back(made[1][way == 1 ? 0 : -1]);
-      cells.push_back(made[2][way == 1 ? 0 : -1]);
-    }
-    input = how.both_ways ? at::concat(outputs, -1) : outputs[0];
-  }
-  result.output = how.batch_first ? input.transpose(0, 1) : input;
+  result.output = each_layer(x, how, [&](const at::Tensor& input, size_t pass, bool reversed) {
+    const Weights weights(parameters, pass, how);
+    auto h0 = first_state(start, 0, pass, input, weights.h.size(0));
+    auto c0 = first_state(start, 1, pass, input, weights.h.size(0));
+    auto made = lstm({.x = input, .w_x = weights.x, .w_h = weights.h, .mask = lasts}, weights.both_biases(), h0, c0,
+                     torchs_gates(reversed));
+    result.passes.push_back({h0, c0, made[1], made[2], made[3], made[4], made[5], made[6], made[7]});
+    last.push_back(made[1][reversed ? 0 : -1]), cells.push_back(made[2][reversed ? 0 : -1]);
+    return made[0];
+  });
   result.last = at::stack(last), result.last_cell = at::stack(cells);
   return result;
 }
@@ -174,25 +178,17 @@ LstmLayersGradients lstm_layers_backward(const at::Tensor& x, const Tensors& par
 }
 
 GruLayers gru_layers(const at::Tensor& x, const Tensors& parameters, const at::Tensor& start, const Layers& how) {
-  auto input = time_first(x, how);
   GruLayers result;
   Tensors last;
-  for (int64_t layer = 0; layer < how.count; ++layer) {
-    Tensors outputs;
-    for (size_t way = 0; way < how.ways(); ++way) {
-      const size_t pass = size_t(layer) * how.ways() + way;
-      const Weights weights(parameters, pass, how);
-      auto h0 = first_state({start}, 0, pass, input, weights.h.size(0));
-      auto turned = [&](const at::Tensor& steps) { return way == 1 ? steps.flip(0) : steps; };
-      auto made = gru(turned(input), weights.x, weights.h, weights.b_x, weights.b_h, h0, true);
-      last.push_back(made[1][-1]);
-      result.passes.push_back(
-          {h0, turned(made[1]), turned(made[2]), turned(made[3]), turned(made[4]), turned(made[5])});
-      outputs.push_back(result.passes.back().h);
-    }
-    input = how.both_ways ? at::concat(outputs, -1) : outputs[0];
-  }
-  result.output = how.batch_first ? input.transpose(0, 1) : input;
+  result.output = each_layer(x, how, [&](const at::Tensor& input, size_t pass, bool reversed) {
+    const Weights weights(parameters, pass, how);
+    auto h0 = first_state({start}, 0, pass, input, weights.h.size(0));
+    auto turned = [&](const at::Tensor& steps) { return reversed ? steps.flip(0) : steps; };
+    auto made = gru(turned(input), weights.x, weights.h, weights.b_x, weights.b_h, h0, true);
+    last.push_back(made[1][-1]);
+    result.passes.push_back({h0, turned(made[1]), turned(made[2]), turned(made[3]), turned(made[4]), turned(made[5])});
+    return result.passes.back().h;
+  });
   result.last = at::stack(last);
   return result;
 }

@@ -57,7 +57,6 @@ Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, const Gating& 
 void looked_up_like(const at::Tensor& x, const at::Tensor& numbers, const at::Tensor& table, int64_t k) {
   SIM_CHECK(numbers.defined() == table.defined(), "inputIds and tid2eid go together");
   if (!numbers.defined()) return;
-  of_dtype("inputIds", numbers, {at::kInt, at::kLong}), of_dtype("tid2eid", table, {at::kInt, at::kLong});
   shape(numbers, {x.size(0)});
   SIM_CHECK(table.dim() == 2 && table.size(1) == k, "tid2eid (numbers, ", k, ") expected, got ", table.sizes());
 }
@@ -78,7 +77,6 @@ void gating_backward_like(const at::Tensor& all, const at::Tensor& grad, const a
   const auto [rows, experts, k] = shapes<"rows experts, rows k, rows k -> rows experts">(all, grad, chosen, out);
   SIM_CHECK(experts >= 2 && experts <= 2048 && k <= experts, k, " of ", experts,
             " experts; allowed: 2 to 2048, and no more choices");
-  same_dtype({out, grad});
 }
 
 at::Tensor gating_backward(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, double factor,
@@ -95,10 +93,8 @@ static at::Tensor unless_finished(const at::Tensor& chosen, const at::Tensor& fi
 }
 
 void chosen_like(const at::Tensor& x, int64_t k, std::initializer_list<at::Tensor> outs) {
-  Dims sizes = x.sizes().vec();
-  SIM_CHECK(k >= 0 && k <= sizes.back(), "k ", k, " of ", sizes.back(), " experts");
-  sizes.back() = k;
-  for (const at::Tensor& each : outs) shape(each, sizes);
+  SIM_CHECK(k >= 0 && k <= x.size(-1), "k ", k, " of ", x.size(-1), " experts");
+  for (const at::Tensor& each : outs) shapes<"*rows _ -> *rows =k">({k}, x, each);
 }
 
 Tensors gating_softmax(const at::Tensor& x, const at::Tensor& finished, int64_t k, bool late) {
@@ -355,7 +351,6 @@ at::Tensor finalize(const Results& of) {
 
 // ---- copies of experts ---------------------------------------------------------------------------------------------
 void balanced_like(const Balance& of, const at::Tensor& out, const at::Tensor& out_active) {
-  of_dtype("eplbTable", of.table, {at::kInt});
   SIM_CHECK(of.experts.dim() == 2 && of.experts.size(0) <= 512 && of.experts.size(1) <= 16,
             "expertIds (up to 512 tokens, up to 16) expected, got ", of.experts.sizes());
   SIM_CHECK(of.table.dim() == 2 && of.table.size(0) <= 1024 && of.table.size(1) >= 2,
@@ -369,13 +364,9 @@ void balanced_like(const Balance& of, const at::Tensor& out, const at::Tensor& o
   SIM_CHECK(of.scales.defined() == of.threshold.defined(), "expertScales and pruningThreshold go together");
   SIM_CHECK(!of.active.defined() || of.scales.defined(), "activeMask needs expertScales and pruningThreshold");
   if (!of.scales.defined()) return;
-  of_dtype("expertScales", of.scales, {at::kHalf, at::kBFloat16, at::kFloat}), like(of.scales, of.experts);
-  of_dtype("pruningThreshold", of.threshold, {at::kFloat});
+  like(of.scales, of.experts), shape(of.active, {of.experts.size(0)}), like(out_active, of.experts);
   SIM_CHECK(of.threshold.numel() == of.experts.size(1) && of.threshold.dim() <= 2, "pruningThreshold (",
             of.experts.size(1), ") expected, got ", of.threshold.sizes());
-  if (of.active.defined()) of_dtype("activeMask", of.active, {at::kBool}), shape(of.active, {of.experts.size(0)});
-  SIM_CHECK(out_active.defined(), "balancedActiveMask is null");
-  of_dtype("balancedActiveMask", out_active, {at::kBool}), like(out_active, of.experts);
 }
 
 at::Tensor balanced(const Balance& of) {

@@ -1,11 +1,9 @@
 #include "kernels/scaled_product.h"
 
 #include "kernels/groups.h"
-#include "kernels/pattern.h"
-
-#include "kernels/block_quant.h"
 #include "kernels/mx_quant.h"
 #include "kernels/needed.h"
+#include "kernels/pattern.h"
 #include "kernels/quant.h"
 
 namespace sim::scaled {
@@ -41,17 +39,14 @@ bool of_hifloat8(const at::Tensor& x, const at::Tensor& weight) {
   return mx::is_hifloat8(x) && mx::is_hifloat8(weight);
 }
 
-void between_rows_like(const Factors& of, int64_t dtype, int64_t group_size, const Orders& perm, int64_t split,
+void between_rows_like(const Factors& of, int64_t dtype, int64_t group_size, at::IntArrayRef perm,
                        const at::Tensor& out) {
   const bool whole = of_hifloat8(of.x, of.weight);
   if (!whole) in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
-  SIM_NEEDED((whole || of.row_scale.defined()) && of.scale.defined(), "x1Scale or x2Scale is null");
-  const bool groups = !whole && by_groups(of.scale), turned = perm.weight == at::IntArrayRef({0, 2, 1});
-  SIM_CHECK(perm.x == at::IntArrayRef({1, 0, 2}) && perm.out == at::IntArrayRef({1, 0, 2}), "permX1 ", perm.x,
-            " and permY ", perm.out, "; allowed: [1, 0, 2]");
-  SIM_CHECK(perm.weight == at::IntArrayRef({0, 1, 2}) || (turned && (groups || whole)), "permX2 ", perm.weight,
+  SIM_NEEDED(whole || of.row_scale.defined(), "x1Scale is null");
+  const bool groups = !whole && by_groups(of.scale), turned = perm == at::IntArrayRef({0, 2, 1});
+  SIM_CHECK(perm == at::IntArrayRef({0, 1, 2}) || (turned && (groups || whole)), "permX2 ", perm,
             "; allowed: [0, 1, 2], and with scales of groups or numbers of HIFLOAT8 [0, 2, 1]");
-  SIM_CHECK(split == 1, "batchSplitFactor ", split, "; allowed: 1");
   const auto [rows, batch, k, n] = turned ? shapes<"m batch k, batch n k -> m batch n">(of.x, of.weight, out)
                                           : shapes<"m batch k, batch k n -> m batch n">(of.x, of.weight, out);
   constexpr int64_t kHalfCode = 1, kBFloat16Code = 27, kHiFloat8Code = 34;
@@ -64,7 +59,6 @@ void between_rows_like(const Factors& of, int64_t dtype, int64_t group_size, con
     shape(of.scale, {n});
     if (of.row_scale.defined()) shape(of.row_scale, {1});
   } else if (groups) {
-    of_dtype("x1Scale", of.row_scale, {at::kFloat8_e8m0fnu});
     of_dtype("x1", of.x, {at::kFloat8_e4m3fn}), same_dtype({of.x, of.weight});
     groups_like(group_size);
     SIM_CHECK(k % 64 == 0, "k of ", k, "; allowed: multiples of 64");
@@ -72,7 +66,7 @@ void between_rows_like(const Factors& of, int64_t dtype, int64_t group_size, con
     if (turned) shape(of.scale, {batch, n, k / 64, 2});
     else shape(of.scale, {batch, k / 64, n, 2});
   } else {
-    of_dtype("x1Scale", of.row_scale, {at::kFloat}), of_dtype("x2Scale", of.scale, {at::kFloat});
+    of_dtype("x2Scale", of.scale, {at::kFloat});
     SIM_CHECK(k == 512 && n == 128, "k of ", k, " and n of ", n, "; allowed with a scale for each row: 512 and 128");
     shape(of.row_scale, {rows}), shape(of.scale, {n});
   }
@@ -98,8 +92,6 @@ at::Tensor between_rows(const Factors& of, at::IntArrayRef perm_weight) {
 void added_like(const Factors& of, bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y) {
   const bool whole = of_hifloat8(of.x, of.weight);
   if (!whole) in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
-  of_dtype("yRef", y, {at::kFloat});
-  SIM_NEEDED(of.row_scale.defined(), "x1Scale is null");
   const auto of_scale = whole ? at::kFloat : at::kFloat8_e8m0fnu;
   of_dtype("x1Scale", of.row_scale, {of_scale}), of_dtype("x2Scale", of.scale, {of_scale});
   const auto [k, n, m] =
@@ -200,18 +192,15 @@ at::Tensor product_by_powers(const Factors& of) {
 
 static bool transposed_view(const at::Tensor& x) { return x.stride(0) == 1 && x.stride(1) != 1; }
 
-void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, int64_t group_size,
-                       const at::Tensor& y) {
+void groups_added_like(const Factors& of, const at::Tensor& list, int64_t group_size, const at::Tensor& y) {
   if (of.x.dim() == 2 && of.weight.dim() == 2 && (!of.x.size(0) || !of.weight.size(1))) return;  // nothing is looked at
   const bool whole = of_hifloat8(of.x, of.weight);
   if (!whole) in_8_bits("x1", of.x), in_8_bits("x2", of.weight);
   of_dtype("y", y, {at::kFloat});
   refuse_unless_zero(group_size, "groupSize");
-  SIM_CHECK(kind == groups::kEnds || kind == groups::kCounts, "groupListType ", kind, "; allowed: 0, 1");
   SIM_NEEDED(of.row_scale.defined() && list.defined(), "x1Scale or groupList is null");
   const auto of_scale = whole ? at::kFloat : at::kFloat8_e8m0fnu;
   of_dtype("x1Scale", of.row_scale, {of_scale}), of_dtype("x2Scale", of.scale, {of_scale});
-  of_dtype("groupList", list, {at::kLong});
   SIM_CHECK(of.x.dim() == 2 && of.weight.dim() == 2 && (whole || of.row_scale.dim() == 3) && list.dim() == 1 &&
                 list.size(0) <= 1024,
             "x1 (k, m), x2 (k, n), x1Scale with 3 dimensions and groupList of up to 1024 expected, got ", of.x.sizes(),
@@ -263,7 +252,6 @@ void two_level_like(const TwoLevels& of, bool turned, bool weight_turned, int64_
   const int64_t k = 2 * pairs, upper = divided(k + kUpperGroup - 1, kUpperGroup), lower = divided(k + 63, 64);
   shape(of.row_scale0, {m, upper}), shape(of.scale0, {upper, n});
   shape(of.row_scale1, {m, lower, 2}), shape(of.scale1, {n, lower, 2});
-  if (of.bias.defined()) of_dtype("bias", of.bias, {at::kFloat});
 }
 
 at::Tensor two_level(const TwoLevels& of) {

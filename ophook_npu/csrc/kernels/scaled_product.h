@@ -19,10 +19,7 @@ struct Factors {
   at::Tensor x, weight, row_scale, scale;
 };
 // Batches that lie between the rows, (m, batch, k), times (batch, k, n): out is (m, batch, n).
-struct Orders {
-  at::IntArrayRef x, weight, out;
-};
-void between_rows_like(const Factors& of, int64_t dtype, int64_t group_size, const Orders& perm, int64_t split,
+void between_rows_like(const Factors& of, int64_t dtype, int64_t group_size, at::IntArrayRef perm_weight,
                        const at::Tensor& out);
 at::Tensor between_rows(const Factors& of, at::IntArrayRef perm_weight);
 // y + x' weight, x (k, m), and its scales (k / 64, m, 2); without `turned` both come as their transposed views.
@@ -30,8 +27,7 @@ void added_like(const Factors& of, bool turned, bool weight_turned, int64_t grou
 at::Tensor added(const Factors& of, bool turned, const at::Tensor& y);
 // y[i] + x' weight over the i-th group along k, whose scales lie as quantization by groups writes them: (k / 64 +
 // groups, m, 2). x and its scales come as they are or, as torch_npu passes them, as their transposed views.
-void groups_added_like(const Factors& of, const at::Tensor& list, int64_t kind, int64_t group_size,
-                       const at::Tensor& y);
+void groups_added_like(const Factors& of, const at::Tensor& list, int64_t group_size, const at::Tensor& y);
 void add_groups(const Factors& of, const at::Tensor& list, int64_t kind, const at::Tensor& y);
 
 // Both with powers of two: FLOAT8, FLOAT4, or FLOAT8 by FLOAT4 that lies turned. x (…, m, k), weight (…, k, n), scales

@@ -1,6 +1,7 @@
 #include "kernels/scatter.h"
 
 #include "kernels/mx_quant.h"
+#include "kernels/pattern.h"
 
 namespace sim::kernels {
 namespace {
@@ -69,41 +70,36 @@ at::Tensor slices_taken(const at::Tensor& x, const at::Tensor& indices, bool fro
 }
 
 void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
-  SIM_CHECK(self.dim(), "varRef has no dimensions");
-  Dims sizes = indices.sizes().vec();
-  sizes.insert(sizes.end(), self.sizes().begin() + 1, self.sizes().end());
-  shape(updates, sizes);
+  shapes<"_ *rest, *places -> *places *rest">(self, indices, updates);
 }
 
-void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, Combined how) {
-  const at::Tensor places = indices.to(at::kLong).flatten();
-  const at::Tensor rows = updates.reshape({places.numel(), -1}), own = wide(self).reshape({self.size(0), -1}).clone();
-  for (int64_t i = 0; i < places.numel(); ++i) {
-    at::Tensor row = own[places[i].item<int64_t>()];
-    const at::Tensor by = rows[i].to(own.scalar_type());
-    if (how == Combined::product) row.mul_(by);
-    else if (how == Combined::most) row.copy_(at::maximum(row, by));
-    else if (how == Combined::least) row.copy_(at::minimum(row, by));
-    else if (at::isIntegralType(row.scalar_type(), true)) row.div_(by, "trunc");
-    else row.div_(by);
+at::Tensor combined_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, Combined how) {
+  at::Tensor result = wide(x).clone();
+  const int64_t of_place = indices.size(-1);
+  const at::Tensor places = indices.reshape({-1, of_place});
+  const at::Tensor values = indices.dim() > 1 ? updates.flatten(0, indices.dim() - 2) : updates.unsqueeze(0);
+  for (int64_t i = 0; i < places.size(0); ++i) {
+    at::Tensor slice = result;
+    for (int64_t k = 0; k < of_place; ++k) slice = slice.select(0, places[i][k].item<int64_t>());
+    const at::Tensor by = values[i].to(slice.scalar_type());
+    if (how == Combined::product) slice.mul_(by);
+    else if (how == Combined::most) slice.copy_(at::maximum(slice, by));
+    else if (how == Combined::least) slice.copy_(at::minimum(slice, by));
+    else if (at::isIntegralType(slice.scalar_type(), true)) slice.div_(by, "trunc");
+    else slice.div_(by);
   }
-  write(self, own.reshape(self.sizes()));
+  return result.to(x.scalar_type());
 }
 
 at::Tensor combined_rows(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, Combined how) {
-  at::Tensor result = x.clone();
-  combine_rows(result, indices, updates, how);
-  return result;
+  return combined_slices(x, indices.unsqueeze(-1), updates, how);
 }
 
 void three_points_like(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& weight, int64_t m,
                        const at::Tensor& out) {
   SIM_CHECK(grad.dim() == 3 || (grad.dim() == 4 && grad.size(3) == 1), "grad_x ", grad.sizes(),
             "; (b, c, n) or (b, c, n, 1) expected");
-  shape(places, {grad.size(0), grad.size(2), 3}), like(weight, places);
-  Dims sizes = grad.sizes().vec();
-  sizes[2] = m;
-  shape(out, sizes);
+  shapes<"b c n *one, b n 3, b n 3 -> b c =m *one">({m}, grad, places, weight, out);
 }
 
 at::Tensor three_points_backward(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& weight,
@@ -142,19 +138,6 @@ at::Tensor slices_of_zeros(at::IntArrayRef sizes, const at::Tensor& indices, con
 
 at::Tensor subtracted_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates) {
   return added_slices(x, indices, at::neg(updates));
-}
-
-at::Tensor extreme_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, bool greater) {
-  at::Tensor result = x.clone();
-  const int64_t of_place = indices.size(-1);
-  const at::Tensor places = indices.reshape({-1, of_place});
-  const at::Tensor values = updates.flatten(0, std::max<int64_t>(indices.dim() - 2, 0));
-  for (int64_t i = 0; i < places.size(0); ++i) {
-    at::Tensor slice = result;
-    for (int64_t k = 0; k < of_place; ++k) slice = slice.select(0, places[i][k].item<int64_t>());
-    slice.copy_(greater ? at::maximum(slice, values[i]) : at::minimum(slice, values[i]));
-  }
-  return result;
 }
 
 static bool names_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {

@@ -17,10 +17,11 @@ at::Tensor max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices
 // The slices that the last dimension of indices names; one from the end only where that is asked for.
 Dims slices_sizes(const at::Tensor& x, const at::Tensor& indices);
 at::Tensor slices_taken(const at::Tensor& x, const at::Tensor& indices, bool from_the_end);
-// Rows of the first dimension combined with updates (indices.sizes, rest of self.sizes) in place, one after the other.
+// Slices that the last dimension of indices names, or rows of the first dimension, combined with updates
+// (indices.sizes, rest of self.sizes), one after the other.
 enum class Combined { product, quotient, most, least };
+at::Tensor combined_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, Combined how);
 void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
-void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, Combined how);
 at::Tensor combined_rows(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, Combined how);
 // x with updates[i] at the place that the last dimension of indices names, and the same in place.
 void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
@@ -28,8 +29,6 @@ at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at
 at::Tensor slices_of_zeros(at::IntArrayRef sizes, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor subtracted_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
-// The greater, or the lesser, of each slice and its updates.
-at::Tensor extreme_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates, bool greater);
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 // updates added to slices of `self`: each index names one (the updates' shape tells), or a row of the last dimension.
 void add_slices_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);

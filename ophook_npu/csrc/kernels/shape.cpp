@@ -303,14 +303,8 @@ at::Tensor of_axes_moved(const at::Tensor& x, const std::string& from, const std
   return x.index_select(0, all ? places_of_letters(to, from) : places_of_letters(of_space(to), of_space(from)));
 }
 
-// As at::constant_pad_nd has the sides of the axes behind the first.
-static Dims pads_behind_first(const at::Tensor& x, const Dims& sides, int64_t sign) {
-  Dims out(2 * (size_t(x.dim()) - 1), 0);
-  for (size_t i = 0; i < sides.size(); ++i) out[out.size() - 2 * (i / 2 + 1) + i % 2] = sign * sides[i];
-  return out;
-}
 at::Tensor space_to_batch(const at::Tensor& x, const Dims& blocks, const Dims& sides) {
-  const at::Tensor whole = at::constant_pad_nd(x, pads_behind_first(x, sides, 1));
+  const at::Tensor whole = at::constant_pad_nd(x, from_the_front(sides, x.dim() - 1));
   const auto count = int64_t(blocks.size());
   Dims parts{whole.size(0)}, order, sizes{whole.size(0)};
   for (int64_t i = 0; i < count; ++i) {
@@ -340,7 +334,9 @@ at::Tensor batch_to_space(const at::Tensor& x, const Dims& blocks, const Dims& s
     parts.push_back(x.size(dim)), sizes.push_back(x.size(dim));
   }
   const at::Tensor whole = x.reshape(parts).permute(order).reshape(sizes);
-  return at::constant_pad_nd(whole, pads_behind_first(whole, sides, -1));
+  Dims cut = from_the_front(sides, whole.dim() - 1);
+  for (int64_t& side : cut) side = -side;
+  return at::constant_pad_nd(whole, cut);
 }
 
 }  // namespace sim::kernels

@@ -1,5 +1,6 @@
 #include "kernels/sparse_attention.h"
 
+#include "kernels/groups.h"
 #include "kernels/pattern.h"
 
 #include <limits>
@@ -9,18 +10,12 @@ namespace sim::sparse_attention {
 static constexpr double kNone = -std::numeric_limits<double>::infinity();
 
 // ---- sequences -----------------------------------------------------------------------------------------------------
-static Dims values_of(const at::Tensor& lengths) {
-  const at::Tensor values = lengths.to(at::kLong).contiguous();
-  return Dims(at::IntArrayRef(values.const_data_ptr<int64_t>(), size_t(values.numel())).vec());
-}
-
 struct Sequence {
   int64_t item, queries, first_query, keys, first_key;
 };
 
 static std::vector<Sequence> sequences_of(const Layout& layout, const at::Tensor& query, const at::Tensor& key) {
-  const Dims queries = layout.query_lengths.defined() ? values_of(layout.query_lengths) : Dims{};
-  const Dims keys = layout.key_lengths.defined() ? values_of(layout.key_lengths) : Dims{};
+  const Dims queries = groups::numbers(layout.query_lengths), keys = groups::numbers(layout.key_lengths);
   const bool running = layout.query == "TND", running_keys = layout.key == "TND";
   std::vector<Sequence> all;
   const int64_t count = running ? int64_t(queries.size()) : query.size(0);
@@ -186,6 +181,22 @@ static Chosen keys_of_choices(const at::Tensor& chosen, const Sequence& one, int
   return {keys.masked_fill(none, 0), none};
 }
 
+// A number for each query: (sequences, heads, queries, …) or (heads, queries, …).
+static at::Tensor statistic_of(const at::Tensor& all, const Layout& layout, const Sequence& one, int64_t first,
+                               int64_t count) {
+  return (layout.query == "TND" ? all : all[one.item]).narrow(1, one.first_query + first, count);
+}
+
+static constexpr int64_t kQueriesAtOnce = 32;
+
+// Some queries at a time, each of which has its own keys, by heads of keys: run(head, first, count).
+template <typename F>
+static void each_part(const Sequence& one, int64_t heads, F run) {
+  for (int64_t head = 0; one.keys && head < heads; ++head)
+    for (int64_t first = 0; first < one.queries; first += kQueriesAtOnce)
+      run(head, first, std::min(kQueriesAtOnce, one.queries - first));
+}
+
 // Of each head of keys, for each query and each head of queries that is of it.
 static Dims statistic_sizes(const Layout& layout, const at::Tensor& query, const at::Tensor& key) {
   const int64_t heads = key.size(-2), each = divided(query.size(-2), heads);
@@ -200,11 +211,9 @@ void statistics_like(const Layout& layout, const Inputs& in, const at::Tensor& l
 }
 
 Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t block) {
-  constexpr int64_t kAtOnce = 32;  // queries, each with its own keys
   const int64_t heads = in.key.size(-2), each = divided(in.query.size(-2), heads);
   at::DimVector sizes(in.query.sizes());
   sizes.back() = in.value.size(-1);
-  const bool running = layout.query == "TND";
   const Dims of_scores = statistic_sizes(layout, in.query, in.key);
   Attention made{at::zeros(sizes, at::kFloat), at::zeros(of_scores, at::kFloat), at::zeros(of_scores, at::kFloat)};
   for (const Sequence& one : sequences_of(layout, in.query, in.key)) {
@@ -216,10 +225,7 @@ Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t b
     const at::Tensor query = both(in.query, in.query_rope, queries_of), key = both(in.key, in.key_rope, keys_of);
     const at::Tensor value = wide(keys_of(in.value, layout, one));
     const at::Tensor all_chosen = queries_of(in.chosen, layout, one), out = queries_of(made.out, layout, one);
-    const int64_t parts = divided(one.queries + kAtOnce - 1, kAtOnce);
-    for (int64_t part = 0; part < heads * parts; ++part) {
-      const int64_t head = part / parts, first = part % parts * kAtOnce;
-      const int64_t count = std::min(kAtOnce, one.queries - first);
+    each_part(one, heads, [&](int64_t head, int64_t first, int64_t count) {
       const Chosen chosen =
           keys_of_choices(all_chosen.select(1, head).narrow(0, first, count), one, first, block, layout.mode);
       const auto rows = [&](const at::Tensor& x) {
@@ -237,12 +243,9 @@ Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t b
       out.narrow(0, first, count)
           .narrow(1, head * each, each)
           .copy_(at::matmul(powers, rows(value)).div(sum.unsqueeze(-1)).nan_to_num(0));
-      const auto place = [&](const at::Tensor& all) {
-        return (running ? all[head] : all[one.item][head]).narrow(0, one.first_query + first, count);
-      };
-      place(made.largest).copy_(largest);
-      place(made.sum).copy_(sum);
-    }
+      statistic_of(made.largest, layout, one, first, count)[head].copy_(largest);
+      statistic_of(made.sum, layout, one, first, count)[head].copy_(sum);
+    });
   }
   return made;
 }
@@ -270,10 +273,7 @@ at::Tensor attend_packed(const Layout& layout, const Inputs& in, double scale, i
   return attend(layout, {in.query, key, value, in.chosen, none, none, in.sinks}, scale, block).out;
 }
 
-// ---- backward
-// --------------------------------------------------------------------------------------------------------
-static constexpr int64_t kQueriesAtOnce = 32;
-
+// ---- backward -------------------------------------------------------------------------------------------------------
 // Adds rows (count, keys of each, depth) to the rows of `all` that they belong to.
 static void add_rows(const at::Tensor& all, const at::Tensor& keys, const at::Tensor& rows) {
   all.index_add_(0, keys.flatten(), rows.flatten(0, 1));
@@ -282,7 +282,7 @@ static void add_rows(const at::Tensor& all, const at::Tensor& keys, const at::Te
 Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor& grad, const at::Tensor& out,
                         const at::Tensor& largest, const at::Tensor& sum, double scale, int64_t block) {
   const int64_t heads = in.key.size(-2), each = divided(in.query.size(-2), heads), depth = in.query.size(-1);
-  const bool running = layout.query == "TND", ropes = in.query_rope.defined();
+  const bool ropes = in.query_rope.defined();
   const Dims of_scores = statistic_sizes(layout, in.query, in.key);
   const auto whole = [&](const at::Tensor& x, const at::Tensor& rope) {
     return ropes ? at::concat({wide(x), wide(rope)}, -1) : wide(x);
@@ -290,12 +290,8 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
   const at::Tensor all_query = whole(in.query, in.query_rope), all_key = whole(in.key, in.key_rope);
   const at::Tensor to_query = at::zeros(all_query.sizes(), at::kFloat), to_key = at::zeros(all_key.sizes(), at::kFloat),
                    to_value = at::zeros(in.value.sizes(), at::kFloat);
-  for (const Sequence& one : sequences_of(layout, in.query, in.key)) {
-    if (!one.keys) continue;
-    const int64_t parts = divided(one.queries + kQueriesAtOnce - 1, kQueriesAtOnce);
-    for (int64_t part = 0; part < heads * parts; ++part) {
-      const int64_t head = part / parts, first = part % parts * kQueriesAtOnce;
-      const int64_t count = std::min(kQueriesAtOnce, one.queries - first);
+  for (const Sequence& one : sequences_of(layout, in.query, in.key))
+    each_part(one, heads, [&](int64_t head, int64_t first, int64_t count) {
       const auto own = [&](const at::Tensor& x) {
         return queries_of(x, layout, one).narrow(0, first, count).narrow(1, head * each, each);
       };
@@ -306,8 +302,7 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
         return wide(of_head(x)).index_select(0, chosen.keys.flatten()).reshape({count, -1, x.size(-1)});
       };
       const auto statistic = [&](const at::Tensor& any) {
-        const at::Tensor x = any.reshape(of_scores);
-        return (running ? x[head] : x[one.item][head]).narrow(0, one.first_query + first, count).unsqueeze(-1);
+        return statistic_of(any.reshape(of_scores), layout, one, first, count)[head].unsqueeze(-1);
       };
       const at::Tensor key = rows(all_key), value = rows(in.value), query = own(all_query), to = wide(own(grad));
       const at::Tensor total = statistic(sum);
@@ -323,8 +318,7 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
       own(to_query).copy_(at::matmul(to_score, key));
       add_rows(of_head(to_key), chosen.keys, at::matmul(to_score.transpose(1, 2), query));
       add_rows(of_head(to_value), chosen.keys, at::matmul(probability.transpose(1, 2), to));
-    }
-  }
+    });
   const auto rest = [&](const at::Tensor& x) { return x.narrow(-1, depth, x.size(-1) - depth); };
   return {to_query.narrow(-1, 0, depth), to_key.narrow(-1, 0, depth), to_value, ropes ? rest(to_query) : at::Tensor(),
           ropes ? rest(to_key) : at::Tensor()};
@@ -404,8 +398,7 @@ Tensors scores_backward(const Layout& layout, const at::Tensor& query, const at:
   return {all.query, all.key, all.weights};
 }
 
-// ---- the choice learns from the attention
-// ----------------------------------------------------------------------------
+// ---- the choice learns from the attention ---------------------------------------------------------------------------
 void indexer_like(const Layout& layout, const Indexer& index) {
   SIM_CHECK(layout.mode == kCausal, "sparse_mode ", layout.mode, "; allowed: 3");
   SIM_CHECK(index.key.size(-2) == 1, "keys of ", index.key.size(-2), " heads; allowed: 1");
@@ -418,13 +411,6 @@ void indexer_like(const Layout& layout, const Indexer& index) {
 static Chosen all_keys(const Sequence& one, int64_t first, int64_t count) {
   return {at::arange(one.keys, at::kLong).expand({count, one.keys}),
           too_late(one.queries, one.keys).narrow(0, first, count)};
-}
-
-// A number for each query: (sequences, heads, queries, …) or (heads, queries, …).
-static at::Tensor statistic_of(const at::Tensor& all, const Layout& layout, const Sequence& one, int64_t first,
-                               int64_t count) {
-  const bool running = layout.query == "TND";
-  return (running ? all : all[one.item]).narrow(1, one.first_query + first, count);
 }
 
 // One for each query.
@@ -523,7 +509,6 @@ Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended
 // ---- parts of one softmax ------------------------------------------------------------------------------------------
 void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, size_t most, const at::Tensor& out,
                 const at::Tensor& log_sum) {
-  SIM_CHECK(kind == 0 || kind == 1, "update_type ", kind, "; allowed: 0, 1");
   SIM_CHECK(!parts.empty() && parts.size() <= most && parts.size() == log_sums.size(), parts.size(), " results and ",
             log_sums.size(), " lse; allowed: as many, 1 to ", most);
   SIM_CHECK((kind == 1) == given(log_sum), "update_type ", kind, given(log_sum) ? " with" : " without", " lseOut");

@@ -63,9 +63,8 @@ struct Packing {
 void packed_like(const Inputs& in, const Packing& packing, int64_t block, const at::Tensor& out);
 at::Tensor attend_packed(const Layout& layout, const Inputs& in, double scale, int64_t block);
 
-// ---- backward
-// -------------------------------------------------------------------------------------------------------- Of the
-// attention: query, key, value, and the parts with the position where they are there.
+// ---- backward -------------------------------------------------------------------------------------------------------
+// Of the attention: query, key, value, and the parts with the position where they are there.
 Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor& grad, const at::Tensor& out,
                         const at::Tensor& largest, const at::Tensor& sum, double scale, int64_t block);
 // The gradients of query, key, value and the others, where the keys are the values too: one for both.

@@ -1,7 +1,6 @@
 #include "kernels/suppression.h"
 
 #include <algorithm>
-#include <array>
 
 namespace sim::kernels {
 namespace {

@@ -97,35 +97,32 @@ void statistics_like(const at::Tensor& query, const Attended& out) {
   for (const at::Tensor& each : {out.top, out.sum}) shape(each, {query.size(0), query.size(1), 8});
 }
 
-static size_t sequence_of(const Selection& of, int64_t token) {
+Seen seen_by(int64_t token, const Selection& of, double scale) {
   const size_t sequence = std::upper_bound(of.ends.begin(), of.ends.end(), token) - of.ends.begin();
   SIM_CHECK(sequence < of.ends.size(), "token ", token, " behind the last sequence");
-  return sequence;
-}
-
-at::Tensor in_sight(const at::Tensor& scores, const Selection& of, const at::Tensor& rows, int64_t token) {
-  if (of.sparse_mode != 2) return scores;
-  const size_t sequence = sequence_of(of, token);
-  const int64_t own = sequence ? token - of.ends[sequence - 1] + of.key_ends[sequence - 1] : token;
-  return scores.masked_fill(rows.gt(own).unsqueeze(1), std::numeric_limits<float>::lowest());
+  const int64_t first_query = sequence ? of.ends[sequence - 1] : 0, first = sequence ? of.key_ends[sequence - 1] : 0;
+  Seen seen;
+  seen.heads = at::arange(of.key.size(1), at::kLong).unsqueeze(1);
+  seen.rows = of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1);
+  seen.rows = seen.rows.add(at::arange(of.block_size, at::kLong)).flatten(1);
+  seen.query = wide(of.query[token]).unflatten(0, {of.key.size(1), -1});
+  seen.key = wide(indexed(of.key, {seen.rows, seen.heads}));
+  seen.value = wide(indexed(of.value, {seen.rows, seen.heads}));
+  seen.scores = at::matmul(seen.query, seen.key.transpose(1, 2)).mul(scale);
+  if (of.sparse_mode == 2) {
+    const at::Tensor behind = seen.rows.gt(token - first_query + first).unsqueeze(1);
+    seen.scores = seen.scores.masked_fill(behind, std::numeric_limits<float>::lowest());
+  }
+  return seen;
 }
 
 void attend_selected(const Selection& of, double scale, const Attended& to) {
-  const int64_t heads = of.key.size(1);
-  auto head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(of.block_size, at::kLong);
   for (int64_t token = 0; token < of.query.size(0); ++token) {
-    const size_t sequence = sequence_of(of, token);
-    const int64_t first = sequence ? of.key_ends[sequence - 1] : 0;
-    auto rows = of.chosen[token].to(at::kLong).mul(of.block_size).add(first).unsqueeze(-1).add(within).flatten(1);
-    auto scores =
-        at::matmul(wide(of.query[token]).unflatten(0, {heads, -1}), wide(indexed(of.key, {rows, head})).transpose(1, 2))
-            .mul(scale);
-    scores = in_sight(scores, of, rows, token);
-    auto highest = scores.amax(-1, true);
-    auto weights = scores.sub(highest).exp();
+    const Seen seen = seen_by(token, of, scale);
+    auto highest = seen.scores.amax(-1, true);
+    auto weights = seen.scores.sub(highest).exp();
     auto total = weights.sum(-1, true);
-    auto result =
-        at::matmul(wide(weights.div(total).to(of.value.scalar_type())), wide(indexed(of.value, {rows, head})));
+    auto result = at::matmul(wide(weights.div(total).to(of.value.scalar_type())), seen.value);
     to.out[token].copy_(result.flatten(0, 1));
     to.top[token].copy_(highest.flatten(0, 1).expand_as(to.top[token]));
     to.sum[token].copy_(total.flatten(0, 1).expand_as(to.sum[token]));

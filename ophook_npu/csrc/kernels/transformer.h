@@ -30,9 +30,12 @@ struct Attended {
 void selected(const Selection& of, const at::Tensor& mask, const std::string& layout, int64_t blocks,
               const at::Tensor& out);
 void statistics_like(const at::Tensor& query, const Attended& out);
-// The scores (heads, each, keys) of a token that these rows (heads, keys) of all keys belong to; lowest where it sees
-// none.
-at::Tensor in_sight(const at::Tensor& scores, const Selection& of, const at::Tensor& rows, int64_t token);
+// A token's query (heads, each, depth), the keys and values selected for it, where those lie among all: (heads, keys)
+// each, and its scores for them, lowest where it sees none.
+struct Seen {
+  at::Tensor query, key, value, rows, heads, scores;
+};
+Seen seen_by(int64_t token, const Selection& of, double scale);
 void attend_selected(const Selection& of, double scale, const Attended& to);
 
 }  // namespace sim::transformer

@@ -1,10 +1,10 @@
 #include "kernels/worker_schedule.h"
 
 #include <atomic>
-#include <cstring>
 #include <limits>
 #include <thread>
 
+#include "kernels/groups.h"
 #include "kernels/quant.h"
 
 namespace sim::kernels {
@@ -74,7 +74,6 @@ bool all_raised(Context& context, const at::Tensor& flags, Patience patience) {
 }  // namespace
 
 void context_like(const at::Tensor& context) {
-  of_dtype("scheduleContext", context, {at::kChar});
   SIM_CHECK(context.is_contiguous() && context.numel() >= int64_t(sizeof(Context)), "scheduleContext has ",
             context.numel(), " bytes; at least ", sizeof(Context), " are expected");
 }
@@ -126,25 +125,18 @@ Arrived arrived(Context& told, Patience patience) {
   return made;
 }
 
-// The context's lists of sessions.
-at::Tensor listed_sessions(const Context& told, int64_t count) {
-  return named("session ids", told.experts_side.sessions, told.experts_side.sessions_size, {count}, at::kInt);
-}
-at::Tensor listed_micro_batches(const Context& told, int64_t count) {
-  return named("micro batch ids", told.experts_side.micro_batches, told.experts_side.micro_batches_size, {count},
-               at::kInt);
-}
-at::Tensor listed_experts(const Context& told, int64_t count) {
-  return named("expert ids", told.experts_side.experts, told.experts_side.experts_size, {count, told.choices()},
-               at::kInt);
-}
+// The context's lists of so many sessions.
+struct Listed {
+  at::Tensor sessions, micro_batches, experts;
+  Listed(const Context& told, int64_t count) {
+    const auto& side = told.experts_side;
+    sessions = named("session ids", side.sessions, side.sessions_size, {count}, at::kInt);
+    micro_batches = named("micro batch ids", side.micro_batches, side.micro_batches_size, {count}, at::kInt);
+    experts = named("expert ids", side.experts, side.experts_size, {count, told.choices()}, at::kInt);
+  }
+};
 
 }  // namespace
-
-void await_tokens_like(const at::Tensor& context, int64_t mode) {
-  context_like(context);
-  SIM_CHECK(mode == 0, "executeMode ", mode, "; allowed: 0");
-}
 
 void await_tokens(const at::Tensor& context, int64_t group_size, Patience patience) {
   Context& told = in(context);
@@ -154,15 +146,14 @@ void await_tokens(const at::Tensor& context, int64_t group_size, Patience patien
             " sessions is not simulated; allowed: all of them");
   auto& side = told.experts_side;
   const int64_t count = told.sessions;
-  const at::Tensor layers = named("layer ids", side.layers, side.layers_size, {count}, at::kInt),
-                   sessions = listed_sessions(told, count), micro_batches = listed_micro_batches(told, count),
-                   experts = listed_experts(told, count);
+  const at::Tensor layers = named("layer ids", side.layers, side.layers_size, {count}, at::kInt);
+  const Listed lists(told, count);
   const Arrived came = arrived(told, patience);
   if (!came.experts.defined()) return;
   layers.copy_(came.layers);
-  sessions.copy_(at::arange(count));
-  micro_batches.fill_(came.micro_batch);
-  experts.copy_(came.experts);
+  lists.sessions.copy_(at::arange(count));
+  lists.micro_batches.fill_(came.micro_batch);
+  lists.experts.copy_(came.experts);
   side.count = told.sessions;
 }
 
@@ -171,11 +162,8 @@ void combined_like(const at::Tensor& context, const at::Tensor& scales, const at
                    int64_t schedule, const at::Tensor& out, const at::Tensor& next) {
   context_like(context);
   SIM_CHECK(schedule == 0, "needSchedule ", schedule, " is not simulated; allowed: 0");
-  of_dtype("expertScales", scales, {at::kFloat});
   SIM_CHECK(scales.dim() == 2, "expertScales ", scales.sizes(), "; two dimensions are expected");
-  of_dtype("layerId", layer, {at::kInt});
   one_element(layer), one_element(next);
-  of_dtype("y", out, {at::kHalf, at::kBFloat16});
   shape(out, {scales.size(0), hidden});
 }
 
@@ -209,17 +197,9 @@ void batch_like(const at::Tensor& context, int64_t experts, const Dims& most, in
   const int64_t rows = most[0] * most[1] * most[2];
   shape(out.rows, {rows, most[3]});
   shape(out.groups, {experts, 2});
-  of_dtype("groupList", out.groups, {at::kLong});
-  for (const at::Tensor& each : {out.sessions, out.micro_batches, out.tokens, out.choices}) {
-    shape(each, {rows});
-    of_dtype("sessionIds, microBatchIds, tokenIds and expertOffsets", each, {at::kInt});
-  }
-  if (dtype == 2) {
-    shape(out.scale, {rows});
-    of_dtype("dynamicScale", out.scale, {at::kFloat});
-  }
+  for (const at::Tensor& each : {out.sessions, out.micro_batches, out.tokens, out.choices}) shape(each, {rows});
+  if (dtype == 2) shape(out.scale, {rows});
   one_element(out.count);
-  of_dtype("actualTokenNum", out.count, {at::kLong});
 }
 
 void batch(const at::Tensor& context, bool schedule, Patience patience, const Batch& out) {
@@ -235,8 +215,8 @@ void batch(const at::Tensor& context, bool schedule, Patience patience, const Ba
   } else {
     const int64_t count = side.count;
     SIM_CHECK(count <= told.sessions, "the context lists ", count, " of ", told.sessions, " sessions");
-    sessions = listed_sessions(told, count), micro_batches = listed_micro_batches(told, count);
-    experts = listed_experts(told, count);
+    const Listed lists(told, count);
+    sessions = lists.sessions, micro_batches = lists.micro_batches, experts = lists.experts;
   }
   // The number of no expert is a large one, INT32_MAX in torch_npu's context; no page says how large. op-plugin's test
   // counts from a million.
@@ -328,11 +308,6 @@ void window_like(const Devices& devices, int64_t ranks, const Tables& tables, si
                 at::IntArrayRef(*sizes));
 }
 
-Dims numbers(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.to(at::kLong).flatten().contiguous();
-  return Dims(at::IntArrayRef(flat.data_ptr<int64_t>(), size_t(flat.numel())).vec());
-}
-
 constexpr int64_t kDynamic = 2;
 
 }  // namespace
@@ -340,14 +315,11 @@ constexpr int64_t kDynamic = 2;
 void to_experts_like(const Devices& devices, const Outgoing& given, int64_t ranks, const Tables& tables,
                      const Dims& returning, int64_t experts, int64_t quantization) {
   window_like(devices, ranks, tables, 3, 5);
-  of_dtype("x", given.x, {at::kHalf, at::kBFloat16});
   SIM_CHECK(given.x.dim() == 3 && given.x.size(0) == 1 && given.x.size(1) > 0 && given.x.size(1) <= 512 &&
                 given.x.size(2) >= 1024 && given.x.size(2) <= 8192,
             "x ", given.x.sizes(), "; one micro batch of 1 to 512 tokens of 1024 to 8192 numbers is expected");
   const int64_t count = given.x.size(1), width = given.x.size(2);
   shape(given.session, {1}), shape(given.micro_batch, {1}), shape(given.layer, {1});
-  for (const at::Tensor& each : {given.session, given.micro_batch, given.layer, given.experts, given.places})
-    of_dtype("sessionId, microBatchId, layerId, expertIds and expertRankTable", each, {at::kInt});
   SIM_CHECK(given.experts.dim() == 3 && given.experts.size(0) == 1 && given.experts.size(1) == count &&
                 given.experts.size(2) > 0 && given.experts.size(2) <= 16,
             "expertIds ", given.experts.sizes(), "; (1, ", count, ", up to 16) is expected");
@@ -360,14 +332,7 @@ void to_experts_like(const Devices& devices, const Outgoing& given, int64_t rank
   const int64_t chosen = given.experts.size(2) + given.places.size(1) - experts;
   SIM_CHECK(quantization == 0 || quantization == kDynamic, "quantMode ", quantization, "; allowed: 0, 2");
   SIM_CHECK(quantization || !given.scales.defined(), "scales go with quantMode 2");
-  if (given.scales.defined()) {
-    of_dtype("scales", given.scales, {at::kFloat});
-    shape(given.scales, {1, given.places.size(1), width});
-  }
-  if (given.active.defined()) {
-    of_dtype("activeMask", given.active, {at::kBool});
-    shape(given.active, {1, count});
-  }
+  shape(given.scales, {1, given.places.size(1), width}), shape(given.active, {1, count});
   const Dims &info = tables.info, &data = tables.data;
   SIM_CHECK(info[0] == data[0] && info[1] == data[1] && data[2] == count && data[3] == chosen &&
                 info[2] == 2 + count * chosen && info[0] < ranks,
@@ -386,7 +351,7 @@ void to_experts(Devices& devices, const Outgoing& given, const Tables& tables, i
                 routed = given.experts.size(2), shared = given.places.size(1) - experts;
   // Feed-forward workers come first; op-plugin's tests number them so.
   const int64_t workers = devices.ranks() - tables.info[0];
-  const Dims copies = numbers(given.places);
+  const Dims copies = groups::numbers(given.places);
   const auto most = size_t(given.places.size(2));
   const at::Tensor ids = given.experts[0].to(at::kLong);
   SIM_CHECK(ids.min().item<int64_t>() >= 0 && ids.max().item<int64_t>() < experts, "expertIds from ",
@@ -408,7 +373,7 @@ void to_experts(Devices& devices, const Outgoing& given, const Tables& tables, i
       const quant::Dynamic result = quant::symmetric(rows, 127);
       rows = quant::saturated(result.value, at::empty({0}, at::kChar)), row_scale = result.scale.reshape({count});
     }
-    const Dims experts_of = numbers(chosen);
+    const Dims experts_of = groups::numbers(chosen);
     for (int64_t token = 0; token < active; ++token) {
       // As op-plugin's tests spread sessions over the copies of an expert.
       const size_t own = size_t(experts_of[size_t(token)]) * most;
@@ -432,19 +397,13 @@ void to_experts(Devices& devices, const Outgoing& given, const Tables& tables, i
 
 void to_attention_like(const Devices& devices, const Results& given, int64_t ranks, const Tables& tables) {
   window_like(devices, ranks, tables, 3, 4);
-  of_dtype("x", given.x, {at::kHalf, at::kBFloat16});
   SIM_CHECK(given.x.dim() == 2 && given.x.size(1) >= 1024 && given.x.size(1) <= 8192, "x ", given.x.sizes(),
             "; tokens of 1024 to 8192 numbers are expected");
-  for (const at::Tensor& each : {given.sessions, given.micro_batches, given.tokens, given.choices}) {
+  for (const at::Tensor& each : {given.sessions, given.micro_batches, given.tokens, given.choices})
     shape(each, {given.x.size(0)});
-    of_dtype("sessionIds, microBatchIds, tokenIds and expertOffsets", each, {at::kInt});
-  }
   one_element(given.count);
-  of_dtype("actualTokenNum", given.count, {at::kLong});
-  if (given.ranks.defined()) {
-    of_dtype("attnRankTable", given.ranks, {at::kInt});
-    SIM_CHECK(given.ranks.dim() == 1, "attnRankTable ", given.ranks.sizes(), "; one dimension is expected");
-  }
+  SIM_CHECK(!given.ranks.defined() || given.ranks.dim() == 1, "attnRankTable ", given.ranks.sizes(),
+            "; one dimension is expected");
   const Dims &info = tables.info, &data = tables.data;
   SIM_CHECK(info[0] == data[0] && info[1] == data[1] && info[2] == data[2] && data[3] >= given.x.size(1),
             "tokenInfoTableShape ", at::IntArrayRef(info), " and tokenDataShape ", at::IntArrayRef(data),
@@ -455,8 +414,9 @@ void to_attention(Devices& devices, const Results& given, const Tables& tables) 
   const Places places(tables, given.x.scalar_type());
   const int64_t count = given.count.item<int64_t>();
   SIM_CHECK(count >= 0 && count <= given.x.size(0), "actualTokenNum ", count, " of ", given.x.size(0));
-  const Dims sessions = numbers(given.sessions), batches = numbers(given.micro_batches), tokens = numbers(given.tokens),
-             choices = numbers(given.choices), ranks = given.ranks.defined() ? numbers(given.ranks) : Dims();
+  const Dims sessions = groups::numbers(given.sessions), batches = groups::numbers(given.micro_batches),
+             tokens = groups::numbers(given.tokens), choices = groups::numbers(given.choices),
+             ranks = groups::numbers(given.ranks);
   for (size_t i = 0; i < size_t(count); ++i) {
     const int64_t rank = given.ranks.defined() ? ranks[size_t(sessions[i])] : sessions[i];
     devices.put(rank, places.of_token({batches[i], tokens[i], choices[i]}), given.x[int64_t(i)]);

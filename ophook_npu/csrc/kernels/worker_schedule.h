@@ -18,7 +18,6 @@ void context_like(const at::Tensor& context);
 void await_results(const at::Tensor& context, Patience patience);
 // Until all sessions' tokens of the micro batch whose turn it is are there. The context's lists then have a session
 // each, and its turn is the next micro batch's.
-void await_tokens_like(const at::Tensor& context, int64_t mode);
 void await_tokens(const at::Tensor& context, int64_t group_size, Patience patience);
 
 // ---- what came -----------------------------------------------------------------------------------------------------

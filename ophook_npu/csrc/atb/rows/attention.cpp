@@ -68,13 +68,9 @@ static void like_query(Arguments& a, int64_t depth) {
 }
 
 static void lengths_fit(Ints counts, const char* name, int64_t tokens) {
-  int64_t all = 0;
-  for (int64_t each : counts->values) {
-    ATB_CHECK(each >= 0, ERROR_INVALID_PARAM, name, " has a negative length, ", each);
-    all += each;
-  }
-  ATB_CHECK(tokens < 0 || all <= tokens, ERROR_INVALID_PARAM, name, " adds up to ", all, "; there are ", tokens,
-            " tokens");
+  for (int64_t each : counts->values) ATB_CHECK(each >= 0, ERROR_INVALID_PARAM, name, " has a negative length, ", each);
+  ATB_CHECK(tokens < 0 || total(counts) <= tokens, ERROR_INVALID_PARAM, name, " adds up to ", total(counts),
+            "; there are ", tokens, " tokens");
 }
 
 // The same where a page may be (rows, heads * depth), and the query has its heads in one dimension or two.
@@ -101,11 +97,6 @@ static void pages_fit(Arguments& a, Ints keys, size_t pages) {
 struct PagedAttentionRules {
   using Param = infer::PagedAttentionParam;
   static constexpr const char* name = "PagedAttentionOperation";
-  static uint32_t inputs(const Param& p) {
-    return uint32_t(5 - (p.mlaVHeadSize > 0) + (p.maskType != p.UNDEFINED) + (p.calcType == p.CALC_TYPE_SPEC) +
-                    2 * (p.quantType == p.TYPE_QUANT_QKV_ONLINE));
-  }
-  static uint32_t outputs(const Param&) { return 1; }
   static std::string types(const Param& p) {
     if (p.quantType == p.TYPE_QUANT_QKV_ONLINE) {
       const char* masked = p.maskType == p.UNDEFINED ? "" : p.outDataType == ACL_BF16 ? "b" : "h";
@@ -201,11 +192,6 @@ static Sight sight(infer::SelfAttentionParam::MaskType type) {
 struct SelfAttentionRules {
   using Param = infer::SelfAttentionParam;
   static constexpr const char* name = "SelfAttentionOperation";
-  static uint32_t inputs(const Param& p) {
-    const Sight what = sight(p.maskType);
-    return uint32_t((p.calcType == p.PREFIX_ENCODER ? 6 : 4) + what.mask + what.slopes);
-  }
-  static uint32_t outputs(const Param&) { return 1; }
   static std::string types(const Param& p) {
     const Sight what = sight(p.maskType);
     const bool prefix = p.calcType == p.PREFIX_ENCODER;

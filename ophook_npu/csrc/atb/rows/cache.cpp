@@ -27,8 +27,6 @@ static void fits(Arguments& a, size_t rows, size_t cache, bool tiles) {
 struct CacheRules {
   using Param = infer::ReshapeAndCacheParam;
   static constexpr const char* name = "ReshapeAndCacheOperation";
-  static uint32_t inputs(const Param& p) { return p.kvCacheCfg == p.K_CACHE_V_BYPASS ? 3 : 5; }
-  static uint32_t outputs(const Param& p) { return p.kvCacheCfg == p.K_CACHE_V_BYPASS ? 1 : 2; }
   static std::string types(const Param& p) {
     if (p.kvCacheCfg == p.K_CACHE_V_BYPASS) return "hhi>h cci>c bbi>b";
     if (p.kvCacheCfg == p.K_CACHE_V_CACHE) return "hhhhi>hh cccci>cc bbbbi>bb";

@@ -41,11 +41,9 @@ static void latent_lengths(Ints keys, Ints queries, int64_t tokens, int64_t page
               keys->values.size(), " lengths for ", tokens, " tokens");
     return;
   }
-  int64_t all = 0;
-  for (int64_t each : queries->values) all += each;
-  ATB_CHECK(queries->values.size() == keys->values.size() && all == tokens, ERROR_INVALID_TENSOR_DIM, "qseqlen has ",
-            queries->values.size(), " lengths that add up to ", all, "; there are ", keys->values.size(),
-            " sequences of ", tokens, " tokens");
+  ATB_CHECK(queries->values.size() == keys->values.size() && total(queries) == tokens, ERROR_INVALID_TENSOR_DIM,
+            "qseqlen has ", queries->values.size(), " lengths that add up to ", total(queries), "; there are ",
+            keys->values.size(), " sequences of ", tokens, " tokens");
 }
 
 ATB_FUNCTION(AtbMLA, (In, q_nope, In, q_rope, In, ctkv, In, k_rope, In, block_tables, In, context_lens, In, mask, In,
@@ -126,11 +124,6 @@ ATB_FUNCTION(AtbRingMLA, (In, q_nope, In, q_rope, In, k_nope, In, k_rope, In, va
   Ints queries = all;
   Ints keys = all;
   if (seqlen && seqlen->sizes.size() == 2) std::tie(queries, keys) = a.halves(all);
-  const auto total = [](Ints each) {
-    int64_t sum = 0;
-    for (int64_t one : each->values) sum += one;
-    return sum;
-  };
   ATB_CHECK(total(queries) <= query.sizes[0] && total(keys) <= key.sizes[0], ERROR_INVALID_PARAM, "seqlen adds up to ",
             total(queries), " queries and ", total(keys), " keys; there are ", query.sizes[0], " and ", key.sizes[0]);
   const bool merged = calc_type == 0;

@@ -12,8 +12,6 @@ ATB_ROW(Linear, "LinearOperation",
 struct LinearRules {
   using Param = infer::LinearParam;
   static constexpr const char* name = "LinearOperation";
-  static uint32_t inputs(const Param& p) { return p.hasBias || p.enAccum ? 3 : 2; }
-  static uint32_t outputs(const Param&) { return 1; }
   static std::string types(const Param& p) {
     return p.enAccum ? "hhf>f bbf>f" : p.hasBias ? "hhh>h bbf>b" : "hh>h bb>b";
   }

@@ -15,8 +15,6 @@ ATB_ROW(QuantRmsNorm, "RmsNormOperation", (In, x, In, gamma, In, beta, In, scale
 struct QuantPerChannelRules {
   using Param = infer::ElewiseParam;
   static constexpr const char* name = "ElewiseOperation";
-  static uint32_t inputs(const Param&) { return 3; }
-  static uint32_t outputs(const Param&) { return 1; }
   static std::string types(const Param&) { return "hhc>c bbc>c"; }
   static void parameters(const Param& p) {
     ATB_SIMULATED(p.elewiseType == p.ELEWISE_QUANT_PER_CHANNEL, "elewiseType ", int(p.elewiseType));
@@ -34,8 +32,6 @@ ATB_OPERATION(QuantPerChannelRules)
 struct QuantRmsNormRules {
   using Param = infer::RmsNormParam;
   static constexpr const char* name = "RmsNormOperation";
-  static uint32_t inputs(const Param&) { return 5; }
-  static uint32_t outputs(const Param&) { return 1; }
   static std::string types(const Param&) { return "hhhhc>c bbbbc>c"; }
   static void parameters(const Param& p) {
     ATB_SIMULATED(p.layerType == p.RMS_NORM_NORM && p.normParam.quantType == infer::QUANT_INT8 &&

@@ -15,8 +15,6 @@ static int64_t hidden(Arguments& a, size_t i) { return a.rank(i) == 2 ? a.size(i
 struct RopeRules {
   using Param = infer::RopeParam;
   static constexpr const char* name = "RopeOperation";
-  static uint32_t inputs(const Param&) { return 5; }
-  static uint32_t outputs(const Param&) { return 2; }
   static std::string types(const Param&) { return "hhhhn>hh hhffn>hh bbbbn>bb"; }
   static void parameters(const Param&) {}
   static void shapes(const Param&, const Descs& in, Descs& out) { out[0] = in[0], out[1] = in[1]; }

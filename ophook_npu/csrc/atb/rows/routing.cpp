@@ -10,8 +10,6 @@ ATB_ROW(GroupTopk, "GroupTopkOperation", (In, x, int64_t, groups, int64_t, kept,
 struct GroupTopkRules {
   using Param = infer::GroupTopkParam;
   static constexpr const char* name = "GroupTopkOperation";
-  static uint32_t inputs(const Param&) { return 2; }
-  static uint32_t outputs(const Param&) { return 1; }
   static std::string types(const Param&) { return "hi>h bi>b"; }
   static void parameters(const Param& p) {
     ATB_CHECK(p.groupNum >= 1, ERROR_INVALID_PARAM, "groupNum ", p.groupNum, "; allowed: above 0");

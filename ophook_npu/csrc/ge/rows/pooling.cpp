@@ -103,7 +103,7 @@ kernels::Window window_of(const Windows& w, at::IntArrayRef sizes) {
   return {.dims = int64_t(axes),
           .size = w.whole ? Dims(sizes.begin() + first, sizes.begin() + first + axes) : w.size,
           .stride = w.stride,
-          .padding = {},
+          .padding = Dims{0},
           .dilation = w.dilation,
           .ceil_mode = false};
 }

@@ -134,9 +134,9 @@ const Family scatter_rows = {
     ROW(TensorScatterSub, COPIED, combine_slices_rule, kernels::subtracted_slices(a[0], a[1], a[2])),
     ROW(ScatterNonAliasingAdd, COPIED, put_slices_rule, kernels::added_slices(a[0], a[1], a[2])),
     ROW(TensorScatterMax, "input indices updates -> output", put_slices_rule,
-        kernels::extreme_slices(a[0], a[1], a[2], true)),
+        kernels::combined_slices(a[0], a[1], a[2], kernels::Combined::most)),
     ROW(TensorScatterMin, "input indices updates -> output", put_slices_rule,
-        kernels::extreme_slices(a[0], a[1], a[2], false)),
+        kernels::combined_slices(a[0], a[1], a[2], kernels::Combined::least)),
     ROW(ScatterNd, "indices x shape -> y", scatter_nd, kernels::slices_of_zeros(a.need(2), a[0], a[1])),
 
 #define SEGMENTS(type, with_attribute, more, how)                                                           \

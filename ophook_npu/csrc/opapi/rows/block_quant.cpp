@@ -57,7 +57,7 @@ ACLNN(FlatQuantV3,
 ACLNN(RotateQuant,
       (In, self, In, rotation, In, alpha, int64_t, axis, Text, mode, int64_t, algorithm, double, top, bool, transpose,
        Out, out, Out, scale),
-      rotate_like({NAMED(self, rotation, axis, mode, algorithm, top)}, alpha, transpose, out, scale),
+      rotate_like({NAMED(self, rotation, axis, mode, algorithm, top)}, alpha, out, scale),
       rotate_quant({NAMED(self, rotation, axis, mode, algorithm, top)}, out, scale))
 ACLNN(AscendAntiQuant, (In, self, In, scale, In, offset, int64_t, dtype, bool, square, Out, out),
       (anti_quantized_like(self, out), anti_scale_like(scale, offset, dtype, out)),

@@ -26,11 +26,11 @@ kernels::Regions as_torchvision(double scale, int64_t height, int64_t width, int
 // One row a box; the graph's operator has one row a ground truth, and leaves eps out of what the two share: op-plugin's
 // tests of either tell them apart.
 ACLNN(Iou, (In, boxes, In, truths, Text, mode, float, eps, bool, aligned, Out, out),
-      kernels::overlaps_like(boxes, truths, mode, eps, aligned, out),
+      kernels::overlaps_like(boxes, truths, mode, aligned, out),
       write(out, aligned ? kernels::overlaps(boxes, truths, eps, mode == "iof", true, true)
                          : kernels::overlaps(boxes, truths, eps, mode == "iof", false, true).t()))
 ACLNN(CIoU, (In, boxes, In, truths, bool, centred, bool, cross, Text, mode, Out, out, Out, aspect),
-      kernels::penalized_like(boxes, truths, cross, mode, out, aspect),
+      kernels::penalized_like(boxes, truths, mode, out, aspect),
       write_penalized(out, aspect,
                       kernels::generalized_overlaps(boxes, truths, centred, cross,
                                                     kernels::Penalty::distance_and_aspect)))

@@ -153,12 +153,12 @@ ACLNN(GroupedMatmulV3,
       grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
                       groups_of_list(ends, groups::kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
-      added_like(x, weight, groups, turned, weight_turned, group_type, groups::kEnds, y),
+      added_like(x, weight, groups, turned, weight_turned, group_type, y),
       add_products(x, weight, groups, groups::kEnds, y))
 ACLNN(GroupedMatmulAddV2,
       (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type, int64_t,
        group_list_type),
-      added_like(x, weight, groups, turned, weight_turned, group_type, group_list_type, y),
+      added_like(x, weight, groups, turned, weight_turned, group_type, y),
       add_products(x, weight, groups, group_list_type, y))
 #define BY_ROWS                                                                                                        \
   {                                                                                                                    \
@@ -209,7 +209,7 @@ ACLNN(FFNV3,
        int64_t, precise, bool, ends, Out, out),
       (groups::listed(tokens, groups::kEnds),
        feed_forward_like(FEED_FORWARD, tokens.defined() ? tokens.numel() : 0, out), SCALED_LAYERS),
-      feed_forward(FEED_FORWARD, tokens_of(tokens), ends, precise == 1, out))
+      feed_forward(FEED_FORWARD, groups::numbers(tokens), ends, precise == 1, out))
 ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,

@@ -40,11 +40,12 @@ static Tensors cut_to(Tensors made, const at::Tensor& sorted) {
 ACLNN(MoeTokenPermute, (In, tokens, In, indices, int64_t, kept, bool, padded, Out, permuted, Out, sorted),
       (there({indices}), not_padded(padded, {sorted}), moe::choices(indices, tokens, rows_kept(kept, indices)),
        shape(permuted, {rows_kept(kept, indices), tokens.size(1)}), places_like(sorted, tokens, indices)),
-      write_each({permuted, sorted}, cut_to(moe::permute(tokens, indices, rows_kept(kept, indices)), sorted)))
+      write_each({permuted, sorted},
+                 cut_to(moe::permute_range(tokens, indices, {}, 0, rows_kept(kept, indices)), sorted)))
 ACLNN(MoeTokenPermuteGrad, (In, grad, In, sorted, int64_t, topk, bool, padded, Out, out),
       (there({sorted}), not_padded(padded), moe::rows_of_tokens("permutedOutputGrad", grad),
        shape(out, {moe::tokens_of(sorted, topk), grad.size(1)})),
-      write_each({out}, {moe::sum_of_experts(moe::in_order(grad, sorted), topk)}))
+      write_each({out}, moe::permute_range_backward(grad, sorted, {}, topk, 0)))
 ACLNN(MoeTokenUnpermute, (In, permuted, In, sorted, In, probs, bool, padded, Ints, restore, Out, out),
       (there({sorted}), not_padded(padded), moe::rows_of_tokens("permutedTokens", permuted),
        moe::fit(sorted, or_equal_probs(probs, sorted, out.size(0)), out.size(0)),
@@ -57,7 +58,7 @@ ACLNN(MoeTokenUnpermuteGrad,
        moe::fit(sorted, or_equal_probs(probs, sorted, grad.size(0)), grad.size(0)),
        moe::gradients_like(permuted, grad, probs, grad_permuted, grad_probs)),
       const at::Tensor each = or_equal_probs(probs, sorted, grad.size(0));
-      const Tensors result = moe::unpermute_backward(permuted, grad, sorted, each, grad_permuted.sizes());
+      const Tensors result = moe::unpermute_backward(grad, sorted, permuted, each, grad_permuted.size(0));
       write(grad_permuted, result[0].to(grad_permuted.scalar_type()));
       if (probs.defined()) write_asked(grad_probs, result[1]))
 

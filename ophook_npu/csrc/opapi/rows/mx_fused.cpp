@@ -81,7 +81,7 @@ ACLNN(SituMxQuant,
 ACLNN(GeluQuant,
       (In, self, In, scale, In, offset, Text, approximate, Text, mode, Text, round_mode, int64_t, dtype, Out, out, Out,
        out_scale),
-      mx::gelu_like(self, scale, offset, approximate, mode, round_mode, out, out_scale),
+      mx::gelu_like(self, scale, offset, mode, round_mode, out, out_scale),
       mx::gelu_quant(self, scale, offset, approximate, mode == "dynamic", out, out_scale))
 ACLNN(QuantMax, (In, self, In, scale, Text, mode, int64_t, dtype, Out, out, Out, most),
       mx::scaled_like(self, scale, {}, mode, dtype, out, most), mx::scaled_quant(self, scale, {}, out, most))

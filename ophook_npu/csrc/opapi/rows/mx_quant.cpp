@@ -34,12 +34,12 @@ ACLNN(DynamicMxQuantWithDualAxisV2,
       mx::dual_quant(self, {}, {mode, algorithm, top}, {NAMED(out1, scale1, out2, scale2)}))
 ACLNN(DynamicBlockMxQuant,
       (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, double, top, Out, out, Out, scale1, Out, scale2),
-      mx::square_like(self, dtype, {mode, algorithm, top}, out, scale1, scale2),
-      mx::square_quant(self, {mode, algorithm, top}, out, scale1, scale2))
+      mx::square_like(self, dtype, {mode, algorithm, top}, {NAMED(out, scale1, scale2)}),
+      mx::square_quant(self, {mode, algorithm, top}, {NAMED(out, scale1, scale2)}))
 ACLNN(DynamicDualLevelMxQuant,
       (In, self, In, smooth, Text, mode, int64_t, block0, int64_t, block1, Out, out, Out, scale0, Out, scale1),
-      mx::two_level_like(self, smooth, block0, {mode, mx::kFloor, 0, 0, block1}, out, scale0, scale1),
-      mx::two_level_quant(self, smooth, block0, {mode, mx::kFloor, 0, 0, block1}, out, scale0, scale1))
+      mx::two_level_like(self, smooth, block0, {mode, mx::kFloor, 0, 0, block1}, {out, scale0, scale1}),
+      mx::two_level_quant(self, smooth, block0, {mode, mx::kFloor, 0, 0, block1}, {out, scale0, scale1}))
 ACLNN(GroupedDynamicMxQuant, (In, self, In, groups, Text, mode, int64_t, dtype, int64_t, block, Out, out, Out, scale),
       mx::grouped_like(self, groups, dtype, {mode, mx::kFloor, 0, 0, block}, out, scale),
       mx::grouped_quant(self, groups, groups::kEnds, {mode, mx::kFloor, 0, 0, block}, out, scale))
@@ -56,6 +56,7 @@ ACLNN(GroupedDynamicMxQuantWithDualAxis,
       mx::dual_like(self, groups, dtype, {"rint", algorithm}, {NAMED(out1, scale1, out2, scale2)}),
       mx::dual_quant(self, groups, {"rint", algorithm}, {NAMED(out1, scale1, out2, scale2)}))
 ACLNN(MxToBlockMxQuant, (In, self, In, scale, int64_t, dtype, Out, out, Out, scale1, Out, scale2),
-      mx::reblocked_like(self, scale, dtype, out, scale1, scale2), mx::reblocked(self, scale, out, scale1, scale2))
+      mx::reblocked_like(self, scale, dtype, {NAMED(out, scale1, scale2)}),
+      mx::reblocked(self, scale, {NAMED(out, scale1, scale2)}))
 ACLNN(AntiMxQuant, (In, self, In, scale, int64_t, axis, int64_t, dtype, Out, out),
       mx::anti_like(self, scale, axis, dtype, out), write(out, mx::anti_quant(self, scale, axis)))

@@ -35,7 +35,7 @@ ACLNN(LayerNormWithImplMode,
       write_ada(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(LayerNormQuant,
       (In, self, In, gamma, In, beta, In, scale, In, zero, int32_t, mode, double, eps, Out, out, Out, out_scale),
-      static_mode(mode), write_quantized(out, steps_of(layer_normal(self, gamma, beta, eps), scale, zero, true)))
+      when_run(), write_quantized(out, steps_of(layer_normal(self, gamma, beta, eps), scale, zero, true)))
 // Its page allows additionalOutput false, CANN's own program for it asks for the sum.
 ACLNN(AddLayerNormQuantV2,
       (In, a, In, b, In, gamma, In, beta, In, bias, In, scale1, In, scale2, In, zero1, In, zero2, Text, mode, double,

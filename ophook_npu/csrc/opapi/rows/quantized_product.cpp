@@ -63,7 +63,7 @@ ACLNN(QuantMatmulReduceSumWeightNz,
         (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, \
          bias, In, third, Text, activation, int64_t, group_size, Out, out),                                        \
         fused_product_like({NAMED(x, weight, row_scale, scale, bias)},                                             \
-                           {out_scale, x_offset, offset, out_offset, third}, activation, out),                     \
+                           {out_scale, x_offset, offset, out_offset, third}, out),                                 \
         write(out, fused_product({NAMED(x, weight, row_scale, scale, bias)}, activation)))
 FUSED_QUANT_MATMUL(FusedQuantMatmul)
 FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)
@@ -82,18 +82,18 @@ ACLNN(WeightQuantBatchMatmulV2,
       (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
        out),
       weight_quantized_like({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out),
-      weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
+      weight_quantized_matmul({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out))
 ACLNN(WeightQuantBatchMatmulV3,
       (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, int32_t,
        precise, Out, out),
       weight_quantized_like({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out),
-      weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
+      weight_quantized_matmul({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out))
 ACLNN(WeightQuantBatchMatmulNz,
       (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
        out),
       (refuse_if_given({out_scale, out_offset}, "quantScaleOptional and quantOffsetOptional"),
        weight_quantized_like({NAMED(x, weight, scale, offset, bias, group_size)}, out)),
-      weight_quantized_matmul(x, weight, scale, offset, {}, bias, out))
+      weight_quantized_matmul({NAMED(x, weight, scale, offset, bias, group_size)}, out))
 ACLNN(QuantMatmulDequant,
       (In, x, In, weight, In, scale, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool,
        transpose_weight, Out, out),

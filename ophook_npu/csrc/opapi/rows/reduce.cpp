@@ -171,10 +171,10 @@ ACLNN(ReduceLogSum, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out
       write(out, noop&& dims.empty() ? self : kernels::log_of_sum(self, dims, keep_dims)))
 ACLNN(Var, (In, self, Ints, dims, bool, unbiased, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::var(self, dims_or_all(dims), at::Scalar(int64_t(unbiased)), keep_dims)))
-ACLNN(GroupedBiasAddGrad, (In, grad, In, groups, Out, out), kernels::group_sums_like(grad, groups, 0, out),
+ACLNN(GroupedBiasAddGrad, (In, grad, In, groups, Out, out), kernels::group_sums_like(grad, groups, out),
       write(out, kernels::group_sums(grad, groups, false)))
 ACLNN(GroupedBiasAddGradV2, (In, grad, In, groups, int64_t, kind, Out, out),
-      kernels::group_sums_like(grad, groups, kind, out), write(out, kernels::group_sums(grad, groups, kind == 1)))
+      kernels::group_sums_like(grad, groups, out), write(out, kernels::group_sums(grad, groups, kind == 1)))
 
 // cumulative
 ACLNN(CumsumV2, (In, self, int64_t, dim, bool, exclusive, bool, reverse, Out, out), wrap(dim, self),

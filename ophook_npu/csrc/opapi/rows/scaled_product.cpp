@@ -17,8 +17,7 @@ void on_ascend950() { SIM_CHECK(product_is("Ascend950"), "only an Ascend950 has 
         (In, x, In, weight, In, bias, In, row_scale, In, scale, int32_t, dtype, int64_t, group_size, Ints, perm_x, \
          Ints, perm_weight, Ints, perm_out, int32_t, split, Out, out),                                             \
         (refuse_if_given({bias}, "bias"), on_ascend950(),                                                          \
-         scaled_product::between_rows_like(FACTORS, dtype, group_size,                                             \
-                                           {.x = perm_x, .weight = perm_weight, .out = perm_out}, split, out)),    \
+         scaled_product::between_rows_like(FACTORS, dtype, group_size, perm_weight, out)),                         \
         write(out, scaled_product::between_rows(FACTORS, perm_weight)))
 BETWEEN_ROWS(TransposeQuantBatchMatMul)
 BETWEEN_ROWS(TransposeQuantBatchMatMulWeightNz)
@@ -34,5 +33,5 @@ ACLNN(QuantBatchMatmulInplaceAdd,
       write(y, scaled_product::added(FACTORS, turned, y)))
 ACLNN(QuantGroupedMatmulInplaceAdd,
       (In, x, In, weight, In, row_scale, In, scale, In, groups, Ref, y, int64_t, kind, int64_t, group_size),
-      scaled_product::groups_added_like(FACTORS, groups, kind, group_size, y),
+      scaled_product::groups_added_like(FACTORS, groups, group_size, y),
       scaled_product::add_groups(FACTORS, groups, kind, y))

@@ -102,7 +102,7 @@ ACLNN(Einsum, (List, tensors, Text, equation, Out, out),
 // rows combined with updates in place
 #define COMBINE_ROWS(Op, how)                                                                                 \
   ACLNN(Op, (Ref, self, In, indices, In, updates, bool, locking), kernels::rows_like(self, indices, updates), \
-        kernels::combine_rows(self, indices, updates, kernels::Combined::how))
+        write(self, kernels::combined_rows(self, indices, updates, kernels::Combined::how)))
 COMBINE_ROWS(ScatterMul, product)
 COMBINE_ROWS(ScatterDiv, quotient)
 COMBINE_ROWS(ScatterMax, most)

@@ -203,14 +203,14 @@ ACLNN(DequantRopeQuantKvcache,
 ACLNN(RopeWithSinCosCache,
       (In, positions, In, query, In, key, In, cos_sin, Ints, sections, int64_t, depth, bool, halves, Out, query_out,
        Out, key_out),
-      (latent::rotated_like(positions, query, cos_sin, sections, depth, 0, query_out),
-       latent::rotated_like(positions, key, cos_sin, sections, depth, 0, key_out)),
+      (latent::rotated_like(positions, query, cos_sin, sections, depth, false, query_out),
+       latent::rotated_like(positions, key, cos_sin, sections, depth, false, key_out)),
       write(query_out, latent::rotated(positions, query, cos_sin, sections, depth, halves, false));
       write(key_out, latent::rotated(positions, key, cos_sin, sections, depth, halves, false)))
 ACLNN(RopeWithSinCosCacheV2,
       (In, positions, In, query, In, key, In, cos_sin, Ints, sections, int64_t, depth, bool, halves, int64_t, in_turn,
        Out, query_out, Out, key_out),
-      (latent::rotated_like(positions, query, cos_sin, sections, depth, in_turn, query_out),
-       latent::rotated_like(positions, key, cos_sin, sections, depth, in_turn, key_out)),
+      (latent::rotated_like(positions, query, cos_sin, sections, depth, in_turn == 1, query_out),
+       latent::rotated_like(positions, key, cos_sin, sections, depth, in_turn == 1, key_out)),
       write(query_out, latent::rotated(positions, query, cos_sin, sections, depth, halves, in_turn == 1));
       write(key_out, latent::rotated(positions, key, cos_sin, sections, depth, halves, in_turn == 1)))

@@ -13,8 +13,8 @@ static kernels::Patience patience() { return kernels::Patience(ophook_hccl_patie
 ACLNN(InplaceAttentionWorkerScheduler, (Ref, context), kernels::context_like(context),
       kernels::await_results(context, patience());
       sim_order_awaited())
-ACLNN(InplaceFfnWorkerScheduler, (Ref, context, int32_t, group_size, int32_t, mode),
-      kernels::await_tokens_like(context, mode), kernels::await_tokens(context, group_size, patience());
+ACLNN(InplaceFfnWorkerScheduler, (Ref, context, int32_t, group_size, int32_t, mode), kernels::context_like(context),
+      kernels::await_tokens(context, group_size, patience());
       sim_order_awaited())
 
 // ---- what came -----------------------------------------------------------------------------------------------------

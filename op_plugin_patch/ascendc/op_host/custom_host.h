@@ -1,0 +1,1 @@
+../../../ophook_npu/csrc/vendor/op_host/custom_host.h

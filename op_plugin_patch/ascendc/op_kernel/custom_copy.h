@@ -1,0 +1,1 @@
+../../../ophook_npu/csrc/vendor/op_kernel/custom_copy.h
