@@ -138,12 +138,16 @@ ACLNN(BinaryCrossEntropy, (In, self, In, target, In, weight, int64_t, reduction,
 ACLNN(BinaryCrossEntropyWithLogits, (In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out),
       (loss_shape(out, self, target, reduction), weights_into(target, {weight, pos_weight})),
       write(out, kernels::bce_logits(self, target, weight, pos_weight, reduction)))
-ACLNN(NLLLoss, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
-      nll_like(self, target, weight, reduction, out, total),
-      write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
-ACLNN(NLLLoss2d, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
-      nll_like(self, target, weight, reduction, out, total),
-      write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
+#define NLL(Op)                                                                                                  \
+  ACLNN(Op, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),      \
+        nll_like(self, target, weight, reduction, out, total),                                                   \
+        write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))                           \
+  ACLNN(Op##Backward,                                                                                            \
+        (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out), \
+        nll_like(self, target, weight, reduction, grad, total),                                                  \
+        write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
+NLL(NLLLoss)
+NLL(NLLLoss2d)
 ACLNN(CrossEntropyLoss,
       (In, self, In, target, In, weight, Text, reduction, int64_t, ignored, double, smoothing, double, z_scale, bool,
        return_z, Out, loss, Out, log_prob, Out, z_loss, Out, lse),
@@ -193,14 +197,6 @@ ACLNN(BinaryCrossEntropyWithLogitsTargetBackward,
       like(target, self); like(out, self);
       weights_into(self, {grad, weight, pos_weight}),
       if (out.numel()) write(out, kernels::bce_logits_target_backward(grad, self, weight, pos_weight, reduction)))
-ACLNN(NLLLossBackward,
-      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
-      nll_like(self, target, weight, reduction, grad, total),
-      write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
-ACLNN(NLLLoss2dBackward,
-      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
-      nll_like(self, target, weight, reduction, grad, total),
-      write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
 ACLNN(CrossEntropyLossGrad,
       (In, grad, In, log_prob, In, target, In, weight, In, grad_z, In, lse, Text, reduction, int64_t, ignored, double,
        smoothing, double, z_scale, Out, out),

@@ -163,23 +163,18 @@ ACLNN(BatchNorm,
       batch_norm_like(self, training, out, mean, invstd, {weight, bias, running_mean, running_var}),
       write_batch({.y = out, .mean = mean, .rstd = invstd}, RUNNING, training,
                   kernels::batch_norm(self, {NAMED(weight, bias)}, RUNNING, training, momentum, eps)))
-ACLNN(BatchNormBackward,
-      (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
-       eps, Bools, mask, Out, out, Out, out_weight, Out, out_bias),
-      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out, out_weight,
-                          out_bias),
-      write_gradients(out, out_weight, out_bias,
-                      kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd},
-                                                   training, eps, wanted(mask))))
-// The same in another order of additions.
-ACLNN(FastBatchNormBackward,
-      (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
-       eps, Bools, mask, int32_t, version, Out, out, Out, out_weight, Out, out_bias),
-      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out, out_weight,
-                          out_bias),
-      write_gradients(out, out_weight, out_bias,
-                      kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd},
-                                                   training, eps, wanted(mask))))
+// The second adds in another order.
+#define BATCH_NORM_BACKWARD(Op, ...)                                                                              \
+  ACLNN(Op,                                                                                                       \
+        (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, \
+         double, eps, Bools, mask, ##__VA_ARGS__, Out, out, Out, out_weight, Out, out_bias),                      \
+        batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out,     \
+                            out_weight, out_bias),                                                                \
+        write_gradients(out, out_weight, out_bias,                                                                \
+                        kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd}, \
+                                                     training, eps, wanted(mask))))
+BATCH_NORM_BACKWARD(BatchNormBackward)
+BATCH_NORM_BACKWARD(FastBatchNormBackward, int32_t, version)
 ACLNN(BatchNormStats, (In, self, double, eps, Out, mean, Out, invstd), ,
       write_normal({}, mean, invstd, kernels::batch_statistics(self, eps)))
 ACLNN(BatchNormReduce, (In, self, Out, sum, Out, square_sum), , write_sums(sum, square_sum, kernels::batch_sums(self)))

@@ -94,12 +94,19 @@ ACLNN(Prod, (In, self, Dtype, dtype, Out, out), reduced_late(out, self, {}, fals
       of_none(out, self, 1) ? void() : write(out, kernels::product(self, out.scalar_type())))
 ACLNN(ProdDim, (In, self, int64_t, dim, bool, keep_dim, Dtype, dtype, Out, out), reduced_to({out}, self, dim, keep_dim),
       of_none(out, self, 1) ? void() : write(out, kernels::product(self, dim, keep_dim, out.scalar_type())))
-ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out),
-      (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),
-      self.numel() ? write(out, at::amax(self, dims, keep_dims)) : void())
-ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out),
-      (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),
-      self.numel() ? write(out, at::amin(self, dims, keep_dims)) : void())
+#define EXTREME(Op, fn)                                                                                      \
+  ACLNN(A##fn, (In, self, Ints, dims, bool, keep_dims, Out, out),                                            \
+        (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),                         \
+        self.numel() ? write(out, at::a##fn(self, dims, keep_dims)) : void())                                \
+  ACLNN(Op, (In, self, Out, out), (kept(out, self), reduced_late(out, self, {}, false)),                     \
+        self.numel() ? write(out, at::fn(self)) : void())                                                    \
+  ACLNN(Op##Dim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),                           \
+        (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),                                  \
+        self.numel() ? write({out, indices}, at::fn(self, dim, keep_dim)) : void())                          \
+  ACLNN(Arg##Op, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim), \
+        self.numel() ? write(out, at::arg##fn(self, dim, keep_dim)) : void())
+EXTREME(Max, max)
+EXTREME(Min, min)
 ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max),
       (reduced_late(min, self, dims, keep_dims), reduced_late(max, self, dims, keep_dims)),
       self.numel() ? write_extremes(min, max, kernels::extremes(self, dims, keep_dims)) : void())
@@ -109,20 +116,6 @@ ACLNN(AminmaxAll, (In, self, Out, min, Out, max),
 ACLNN(AminmaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, min, Out, max),
       reduced_to({min, max}, self, dim, keep_dim),
       self.numel() ? write_extremes(min, max, kernels::extremes(self, {dim}, keep_dim)) : void())
-ACLNN(Max, (In, self, Out, out), (kept(out, self), reduced_late(out, self, {}, false)),
-      self.numel() ? write(out, at::max(self)) : void())
-ACLNN(Min, (In, self, Out, out), (kept(out, self), reduced_late(out, self, {}, false)),
-      self.numel() ? write(out, at::min(self)) : void())
-ACLNN(MaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      self.numel() ? write({out, indices}, at::max(self, dim, keep_dim)) : void())
-ACLNN(MinDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      self.numel() ? write({out, indices}, at::min(self, dim, keep_dim)) : void())
-ACLNN(ArgMax, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
-      self.numel() ? write(out, at::argmax(self, dim, keep_dim)) : void())
-ACLNN(ArgMin, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
-      self.numel() ? write(out, at::argmin(self, dim, keep_dim)) : void())
 ACLNN(All, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::all(self, dims_or_all(dims), keep_dims)))
 ACLNN(Any, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced_late(out, self, dims, keep_dims),
@@ -146,29 +139,26 @@ ACLNN(LinalgVectorNorm, (In, self, Num, ord, Ints, dims, bool, keep_dims, Dtype,
       write(out, kernels::vector_norm(self, ord, dims_or_all(dims), keep_dims)))
 ACLNN(Norm, (In, self, Num, p, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, kernels::vector_norm(self, p, dims_or_all(dims), keep_dims)))
-ACLNN(Median, (In, self, Out, out), one_element(out), write(out, at::median(self)))
-ACLNN(NanMedian, (In, self, Out, out), one_element(out), write(out, at::nanmedian(self)))
-ACLNN(MedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      write({out, indices}, at::median(self, dim, keep_dim)))
-ACLNN(NanMedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      write({out, indices}, at::nanmedian(self, dim, keep_dim)))
+#define MEDIAN(Op, fn)                                                             \
+  ACLNN(Op, (In, self, Out, out), one_element(out), write(out, at::fn(self)))      \
+  ACLNN(Op##Dim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices), \
+        (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),        \
+        write({out, indices}, at::fn(self, dim, keep_dim)))
+MEDIAN(Median, median)
+MEDIAN(NanMedian, nanmedian)
 ACLNN(Kthvalue, (In, self, int64_t, k, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
       reduced_to({out, indices}, self, dim, keep_dim);
       SIM_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1), "k ", k, " of dimension ", dim, " of ", self.sizes()),
       write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
 
 // No dimensions named: all of them or, `noop`, none.
-ACLNN(MaxV2, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
-      reduced_unless(out, self, dims, keep_dims, noop),
-      write(out, noop&& dims.empty() ? self : at::amax(self, dims, keep_dims)))
-ACLNN(MeanV2, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
-      reduced_unless(out, self, dims, keep_dims, noop),
-      write(out, noop&& dims.empty() ? self : kernels::average_of(self, dims, keep_dims)))
-ACLNN(ReduceLogSum, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
-      reduced_unless(out, self, dims, keep_dims, noop),
-      write(out, noop&& dims.empty() ? self : kernels::log_of_sum(self, dims, keep_dims)))
+#define OVER_ALL_OR_NONE(Op, fn)                                           \
+  ACLNN(Op, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out), \
+        reduced_unless(out, self, dims, keep_dims, noop),                  \
+        write(out, noop&& dims.empty() ? self : fn(self, dims, keep_dims)))
+OVER_ALL_OR_NONE(MaxV2, at::amax)
+OVER_ALL_OR_NONE(MeanV2, kernels::average_of)
+OVER_ALL_OR_NONE(ReduceLogSum, kernels::log_of_sum)
 ACLNN(Var, (In, self, Ints, dims, bool, unbiased, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::var(self, dims_or_all(dims), at::Scalar(int64_t(unbiased)), keep_dims)))
 ACLNN(GroupedBiasAddGrad, (In, grad, In, groups, Out, out), kernels::group_sums_like(grad, groups, 0, out),

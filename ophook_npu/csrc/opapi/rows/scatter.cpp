@@ -81,6 +81,8 @@ ACLNN(MaxUnpool3dBackward, (In, grad, In, self, In, found, Ints, size, Ints, str
       SIM_CHECK(size.size() == 3 && stride.size() == 3 && padding.size() == 3, "outputSize ", at::IntArrayRef(size),
                 ", stride ", at::IntArrayRef(stride), ", padding ", at::IntArrayRef(padding), "; three each expected"),
       write(out, kernels::max_unpool_backward(grad, found, 3)))
+ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), kernels::slices_like(self, indices, updates),
+      kernels::put_slices(self, indices, updates))
 ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), kernels::slices_like(self, indices, updates),
       write(out, kernels::scattered_slices(self, indices, updates)))
 ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduction, int64_t, axis),
