@@ -92,6 +92,9 @@ _PACKAGES = (
     *("opbase", "ops-cv", "ops-math", "ops-nn", "ops-transformer", "runtime"),
 )
 
+# Whose version version.cfg tells, by which builds find a toolkit and its release.
+_PARTS = ("runtime", "compiler", "hccl", "opp", "toolkit")
+
 # What the host's compiler links to objects of kernels: `ophook_npu.sim.program.offer` fills it.
 LAUNCHER = "libascendc_runtime.a"
 
@@ -394,6 +397,8 @@ def _lay_out_releases(root: Path) -> None:
         (about.parent / "asc").mkdir()  # where the headers of Ascend C are from CANN 9 on, and builds look for them
         (about.parent / "asc" / "include").symlink_to("../include")
         about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch={machine}\nos=linux\n")
+        versions = (f"{part}_running_version=[{release}:{release}]\n" for part in _PARTS)
+        (root / home(release) / "version.cfg").write_text("# version: 1.0\n" + "".join(versions))
         for entry in everything:
             # Newer releases have everything below the machine's folder, and links to it.
             (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)

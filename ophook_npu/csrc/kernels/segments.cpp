@@ -1,5 +1,7 @@
 #include "kernels/segments.h"
 
+#include <ATen/Dispatch.h>
+
 #include <limits>
 #include <map>
 

@@ -19,6 +19,10 @@ def test_a_toolkit_names_its_machine_as_cann_does(
     told = {path.parent.name: path.read_text() for path in tmp_path.glob("cann-*/*-linux/ascend_toolkit_install.info")}
     assert set(told) == {f"{machine}-linux"}
     assert f"arch={machine}\n" in told[f"{machine}-linux"]
+    # Builds take this file for a toolkit and read the release from it, such as InfiniTensor/ascendcl's.
+    for file in tmp_path.glob("cann-*/version.cfg"):
+        release = file.parent.name.removeprefix("cann-")
+        assert f"toolkit_running_version=[{release}:{release}]\n" in file.read_text()
 
 
 def test_another_machine_is_refused_with_those_that_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
