@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ge/kernels.h"
+#include "kernels/members.h"
 #include "kernels/pattern.h"
 #include "kernels/tensors.h"
 
@@ -138,34 +139,6 @@ inline Results changed(const Args& a, Results after) {
   return after;
 }
 
-// What a kernel with several results gives, a struct of tensors or a tuple, in its order.
-struct AnyTensor {
-  operator at::Tensor() const;
-};
-template <typename Made, typename... Members>
-constexpr size_t members() {
-  if constexpr (requires { Made{Members{}..., AnyTensor{}}; }) return members<Made, Members..., AnyTensor>();
-  else return sizeof...(Members);
-}
-template <typename Made>
-Results each_of(const Made& made) {
-  if constexpr (requires { std::tuple_size<Made>::value; })
-    return std::apply([](const auto&... one) { return Results{one...}; }, made);
-  else if constexpr (members<Made>() == 2) {
-    const auto& [a, b] = made;
-    return {a, b};
-  } else if constexpr (members<Made>() == 3) {
-    const auto& [a, b, c] = made;
-    return {a, b, c};
-  } else if constexpr (members<Made>() == 4) {
-    const auto& [a, b, c, d] = made;
-    return {a, b, c, d};
-  } else {
-    const auto& [a, b, c, d, e] = made;
-    return {a, b, c, d, e};
-  }
-}
-inline Results each_of(const at::Tensor& one) { return {one}; }
 // Outputs whose sizes only the values tell, as far as there are so many.
 inline Results fitted(const Args& a, const Results& made) {
   for (size_t i = 0; i < a.outputs(); ++i) a.fit(i, made[i]);
@@ -201,9 +174,10 @@ struct Row {
 };
 
 #define ROW(type, proto, rule, ...) {#type, proto, rule, [](const Args& a) -> Results { return {__VA_ARGS__}; }}
-#define EACH_OF(type, proto, rule, ...) {#type, proto, rule, [](const Args& a) { return each_of(__VA_ARGS__); }}
+#define EACH_OF(type, proto, rule, ...) \
+  {#type, proto, rule, [](const Args& a) { return kernels::each_of(__VA_ARGS__); }}
 #define FITTED(type, proto, rule, ...) \
-  {#type, proto, rule, [](const Args& a) { return fitted(a, each_of(__VA_ARGS__)); }}
+  {#type, proto, rule, [](const Args& a) { return fitted(a, kernels::each_of(__VA_ARGS__)); }}
 
 // Rows register themselves: a file of rows defines one of these.
 struct Family {

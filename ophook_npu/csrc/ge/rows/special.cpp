@@ -41,7 +41,7 @@ void halves_rule(Shaper& s) {
 }
 // Where both are the same, the first has the gradient.
 Results halves(const at::Tensor& grad, const at::Tensor& to_first) {
-  return each_of(kernels::gradient_of_two(grad, to_first));
+  return kernels::each_of(kernels::gradient_of_two(grad, to_first));
 }
 void joined_rule(Shaper& s) {
   const int64_t mode = s.integer("mode");

@@ -166,18 +166,16 @@ ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out,
       write_margin(out, is_target, kernels::multilabel_margin(self, target, reduction)))
 
 // backward
-ACLNN(MseLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
-      gradient_like(out, grad, self, target, reduction),
-      write(out, kernels::mse_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
-ACLNN(L1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
-      gradient_like(out, grad, self, target, reduction),
-      write(out, kernels::l1_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
+#define LOSS_BACKWARD(Op, fn)                                               \
+  ACLNN(Op, (In, grad, In, self, In, target, int64_t, reduction, Out, out), \
+        gradient_like(out, grad, self, target, reduction),                  \
+        write(out, fn(grad, self.expand_as(out), target.expand_as(out), reduction)))
+LOSS_BACKWARD(MseLossBackward, kernels::mse_backward)
+LOSS_BACKWARD(L1LossBackward, kernels::l1_backward)
+LOSS_BACKWARD(SoftMarginLossBackward, at::soft_margin_loss_backward)
 ACLNN(SmoothL1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, float, beta, Out, out),
       gradient_like(out, grad, self, target, reduction),
       write(out, at::smooth_l1_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction, beta)))
-ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
-      gradient_like(out, grad, self, target, reduction),
-      write(out, at::soft_margin_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
 ACLNN(KlDivBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
       (kernels::divergence_like(grad, self, target), like(out, self)),
       write(out, kernels::kl_backward(grad, self, target, reduction, log_target)))

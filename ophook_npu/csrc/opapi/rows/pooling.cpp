@@ -1,4 +1,5 @@
 // Pooling of lines, planes and volumes.
+#include "kernels/members.h"
 #include "kernels/pooling.h"
 #include "kernels/scatter.h"
 #include "opapi/aclnn.h"
@@ -7,11 +8,6 @@
 using namespace sim::aclnn;
 
 namespace {
-
-void write_maxima(const at::Tensor& out, const at::Tensor& found, const kernels::Maxima& result) {
-  write(out, result.y);
-  write(found, result.places);
-}
 
 // Only the batch may be empty.
 void of_planes(const at::Tensor& images) {
@@ -108,7 +104,7 @@ ACLNN(MaxPool2dWithMaskBackward, (In, grad, In, self, In, mask, WINDOWS, Out, ou
 #define MAX_POOL(Op, dims, check, check_backward)                                               \
   ACLNN(Op, (In, self, WINDOWS, Out, out, Out, found),                                          \
         (check, shape(out, kernels::pooled_sizes(self.sizes(), OVER(dims))), like(found, out)), \
-        write_maxima(out, found, kernels::maxima(self, OVER(dims))))                            \
+        kernels::write_members({out, found}, kernels::maxima(self, OVER(dims))))                \
   ACLNN(Op##Backward, (In, grad, In, self, In, found, WINDOWS, Out, out),                       \
         (check_backward, pooled_from(grad, self, out, OVER(dims))),                             \
         write(out, kernels::maxima_backward(grad, self, OVER(dims), found)))

@@ -1,5 +1,6 @@
 // Reductions, cumulative operators, sorting, counting and searching.
 #include "kernels/arithmetic.h"
+#include "kernels/members.h"
 #include "kernels/reduce.h"
 #include "opapi/aclnn.h"
 
@@ -20,11 +21,6 @@ void reduced_to(std::initializer_list<at::Tensor> outs, const at::Tensor& in, in
 bool of_none(const at::Tensor& out, const at::Tensor& self, double value) {
   if (!self.numel()) out.fill_(value);
   return !self.numel();
-}
-
-void write_extremes(const at::Tensor& least, const at::Tensor& most, const kernels::Extremes& result) {
-  write(least, result.least);
-  write(most, result.most);
 }
 
 // The counts share the values' space in size, and take their length.
@@ -73,11 +69,6 @@ void counted(const at::Tensor& out, const at::Tensor& self, const at::Tensor& we
             ", expected one dimension of ", minimum, " elements at least");
 }
 
-void write_deviation(const at::Tensor& std, const at::Tensor& mean, const kernels::Deviation& result) {
-  write(std, result.std);
-  write(mean, result.mean);
-}
-
 }  // namespace
 
 // reduction: the dimensions that `dims` names; all of them where it is empty
@@ -109,13 +100,13 @@ EXTREME(Max, max)
 EXTREME(Min, min)
 ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max),
       (reduced_late(min, self, dims, keep_dims), reduced_late(max, self, dims, keep_dims)),
-      self.numel() ? write_extremes(min, max, kernels::extremes(self, dims, keep_dims)) : void())
+      self.numel() ? kernels::write_members({min, max}, kernels::extremes(self, dims, keep_dims)) : void())
 ACLNN(AminmaxAll, (In, self, Out, min, Out, max),
       (reduced_late(min, self, {}, false), reduced_late(max, self, {}, false)),
-      self.numel() ? write_extremes(min, max, kernels::extremes(self, {}, false)) : void())
+      self.numel() ? kernels::write_members({min, max}, kernels::extremes(self, {}, false)) : void())
 ACLNN(AminmaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, min, Out, max),
       reduced_to({min, max}, self, dim, keep_dim),
-      self.numel() ? write_extremes(min, max, kernels::extremes(self, {dim}, keep_dim)) : void())
+      self.numel() ? kernels::write_members({min, max}, kernels::extremes(self, {dim}, keep_dim)) : void())
 ACLNN(All, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::all(self, dims_or_all(dims), keep_dims)))
 ACLNN(Any, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced_late(out, self, dims, keep_dims),
@@ -131,7 +122,7 @@ ACLNN(VarMean, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out,
       write({var, mean}, at::var_mean(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
 ACLNN(StdMeanCorrection, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, std, Out, mean),
       (not_complex(self), reduced(std, self, dims, keep_dims), like(mean, std)),
-      write_deviation(std, mean, kernels::deviation(self, dims, correction, keep_dims)))
+      kernels::write_members({std, mean}, kernels::deviation(self, dims, correction, keep_dims)))
 ACLNN(LogSumExp, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::logsumexp(self, dims, keep_dims)))
 ACLNN(LinalgVectorNorm, (In, self, Num, ord, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),

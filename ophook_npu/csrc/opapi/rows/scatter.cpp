@@ -1,4 +1,5 @@
 // Slices taken and put by index, and gradients that are such a move.
+#include "kernels/members.h"
 #include "kernels/scatter.h"
 
 #include "opapi/aclnn.h"
@@ -62,11 +63,6 @@ void summed_like(const at::Tensor& out, const Tensors& tensors, const std::strin
   shape(out, sizes);
 }
 
-void write_two(const at::Tensor& first, const at::Tensor& second, const kernels::ChamferGradients& result) {
-  write(first, result.first);
-  write(second, result.second);
-}
-
 }  // namespace
 
 ACLNN(ExpandIntoJaggedPermute, (In, permute, In, input_offset, In, output_offset, int64_t, size, Out, out),
@@ -97,8 +93,9 @@ ACLNN(ChamferDistanceBackward,
       (In, first, In, second, In, nearest_second, In, nearest_first, In, grad_first, In, grad_second, Out, out_first,
        Out, out_second),
       ,
-      write_two(out_first, out_second,
-                kernels::chamfer_backward(first, second, nearest_second, nearest_first, grad_first, grad_second)))
+      kernels::write_members({out_first, out_second},
+                             kernels::chamfer_backward(first, second, nearest_second, nearest_first, grad_first,
+                                                       grad_second)))
 ACLNN(Einsum, (List, tensors, Text, equation, Out, out),
       (kept(out, tensors.front()), summed_like(out, tensors, equation)), write(out, at::einsum(equation, tensors)))
 // rows combined with updates in place
