@@ -72,15 +72,6 @@ void turned_nms_rule(Shaper& s) {
   s.out(0, s.dtype(0), known({unknown, 5}));
   s.out(1, kInt32, known({unknown}));
 }
-Results turned_nms(const Args& a) {
-  auto [boxes, places] = kernels::rotated_unsuppressed(a[0], a[1],
-                                                       {.most_overlap = a.real("iou_threshold"),
-                                                        .least_score = a.real("score_threshold"),
-                                                        .count = a.integer("max_output_size"),
-                                                        .corners = a.integer("mode") == 1});
-  a.fit(0, boxes), a.fit(1, places);
-  return {};
-}
 
 // ---- regression targets of boxes (N, 4) ---------------------------------------------------------------------------
 void box_rule(Shaper& s) {
@@ -152,10 +143,6 @@ void nms_rule(Shaper& s) {
   s.out(1, kInt32, known({count}));
   s.out(2, kUint8, known({count}));
 }
-Results nms(const Args& a) {
-  auto [boxes, places, mask] = kernels::suppressed(a[0], a.real("iou_threshold"));
-  return {boxes, places, mask};
-}
 
 kernels::Suppression chosen_by(const Args& a) {
   return {.least_score = *a.number(4), .most_overlap = *a.number(3), .count = a.need(2).at(0)};
@@ -168,11 +155,6 @@ void chosen_rule(Shaper& s) {
   s.out(0, kInt32, known({s.flag("pad_to_max_output_size") ? at_or_unknown(count, 0) : unknown}));
   s.out(1, kInt32, known({}));
 }
-// What lies behind the places that are told to be valid is not told; here it is 0 whether padding is asked for or not.
-Results chosen(const Args& a) {
-  auto [places, count] = kernels::chosen_and_padded(a[0], a[1], chosen_by(a), a.output(0).size(0));
-  return {places, count};
-}
 
 // Its places stand at the front of what its caller made room for.
 void chosen_alone_rule(Shaper& s) {
@@ -181,10 +163,6 @@ void chosen_alone_rule(Shaper& s) {
   one_number(s, 2, 5);
   if (s.integer("offset")) throw Refused("an offset other than 0 is not simulated");
   s.out(kInt32, known({unknown}));
-}
-Results chosen_alone(const Args& a) {
-  a.fit(0, at::tensor(kernels::chosen_boxes(a[0], a[1], chosen_by(a)), at::kInt));
-  return {};
 }
 
 // How many stay is told by the values, where they are there.
@@ -211,10 +189,6 @@ void chosen_of_each_rule(Shaper& s) {
   s.out(kInt32,
         there ? sized_as(kernels::chosen_of_each(s[0], s[1], each_chosen_by(s), by_centre)) : known({unknown, 3}));
 }
-Results chosen_of_each(const Args& a) {
-  a.fit(0, kernels::chosen_of_each(a[0], a[1], each_chosen_by(a), centred(a)));
-  return {};
-}
 
 void classes_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
@@ -227,15 +201,6 @@ void classes_rule(Shaper& s) {
   if (!boxes || !scores) return;
   if (const Dim own = (*boxes)[s.flag("transpose_box") ? 1 : 2]; own != 1 && own != (*scores)[2])
     throw Refused("boxes " + s.describe(0) + " for scores " + s.describe(1) + "; one box for all classes, or for each");
-}
-Results classes(const Args& a) {
-  auto [boxes, scores, classes, counts] =
-      kernels::chosen_by_class(a[0], a[1],
-                               {.least_score = a.real("score_threshold"),
-                                .most_overlap = a.real("iou_threshold"),
-                                .count = a.integer("max_size_per_class")},
-                               a.integer("max_total_size"), a.flag("transpose_box"));
-  return {boxes, scores, classes, counts};
 }
 
 // ---- anchors
@@ -307,10 +272,15 @@ const Family boxes_rows = {
         "boxes query_boxes -> iou | trans:Bool=false mode:String=iou is_cross:Bool=true v_threshold:Float=0 "
         "e_threshold:Float=0",
         turned_pairs_rule, kernels::rotated_overlaps(a[0], a[1], true)),
-    {"RotatedNMS",
-     "boxes scores labels -> selected_detections keep_indices | iou_threshold:Float score_threshold:Float=0 "
-     "max_output_size:Int=-1 mode:Int=0 is_angle:Bool=true",
-     turned_nms_rule, turned_nms},
+    FITTED(RotatedNMS,
+           "boxes scores labels -> selected_detections keep_indices | iou_threshold:Float score_threshold:Float=0 "
+           "max_output_size:Int=-1 mode:Int=0 is_angle:Bool=true",
+           turned_nms_rule,
+           kernels::rotated_unsuppressed(a[0], a[1],
+                                         {.most_overlap = a.real("iou_threshold"),
+                                          .least_score = a.real("score_threshold"),
+                                          .count = a.integer("max_output_size"),
+                                          .corners = a.integer("mode") == 1})),
     ROW(BoundingBoxEncode, "anchor_box ground_truth_box -> delats | means:ListFloat={0,0,0,0} stds:ListFloat={1,1,1,1}",
         box_rule, kernels::encode_boxes(a[0], a[1], four(a, "means", 0), four(a, "stds", 1))),
     ROW(BoundingBoxDecode,
@@ -327,22 +297,27 @@ const Family boxes_rows = {
     ROW(PSROIPoolingGradV2D, "x rois -> y | spatial_scale:Float group_size:Int output_dim:Int input_size:ListInt",
         position_sensitive_grad_rule,
         kernels::position_sensitive_means_backward(a[0], a[1], position_sensitive(a), a.output(0).sizes())),
-    {"NonMaxSuppressionV3",
-     "boxes scores max_output_size iou_threshold score_threshold -> selected_indices | offset:Int=0", chosen_alone_rule,
-     chosen_alone},
-    {"NonMaxSuppressionV4",
-     "boxes scores max_output_size iou_threshold score_threshold -> selected_indices valid_outputs | "
-     "pad_to_max_output_size:Bool=false",
-     chosen_rule, chosen},
-    {"NonMaxSuppressionV6",
-     "boxes scores max_output_size? iou_threshold? score_threshold? -> selected_indices | center_point_box:Int=0 "
-     "max_boxes_size:Int=0",
-     chosen_of_each_rule, chosen_of_each},
-    {"BatchMultiClassNonMaxSuppression",
-     "boxes scores clip_window? num_valid_boxes? -> nmsed_boxes nmsed_scores nmsed_classes nmsed_num | "
-     "score_threshold:Float iou_threshold:Float max_size_per_class:Int max_total_size:Int "
-     "change_coordinate_frame:Bool=false transpose_box:Bool=false image_size:ListInt={}",
-     classes_rule, classes},
+    FITTED(NonMaxSuppressionV3,
+           "boxes scores max_output_size iou_threshold score_threshold -> selected_indices | offset:Int=0",
+           chosen_alone_rule, at::tensor(kernels::chosen_boxes(a[0], a[1], chosen_by(a)), at::kInt)),
+    EACH_OF(NonMaxSuppressionV4,
+            "boxes scores max_output_size iou_threshold score_threshold -> selected_indices valid_outputs | "
+            "pad_to_max_output_size:Bool=false",
+            chosen_rule, kernels::chosen_and_padded(a[0], a[1], chosen_by(a), a.output(0).size(0))),
+    FITTED(NonMaxSuppressionV6,
+           "boxes scores max_output_size? iou_threshold? score_threshold? -> selected_indices | center_point_box:Int=0 "
+           "max_boxes_size:Int=0",
+           chosen_of_each_rule, kernels::chosen_of_each(a[0], a[1], each_chosen_by(a), centred(a))),
+    EACH_OF(BatchMultiClassNonMaxSuppression,
+            "boxes scores clip_window? num_valid_boxes? -> nmsed_boxes nmsed_scores nmsed_classes nmsed_num | "
+            "score_threshold:Float iou_threshold:Float max_size_per_class:Int max_total_size:Int "
+            "change_coordinate_frame:Bool=false transpose_box:Bool=false image_size:ListInt={}",
+            classes_rule,
+            kernels::chosen_by_class(a[0], a[1],
+                                     {.least_score = a.real("score_threshold"),
+                                      .most_overlap = a.real("iou_threshold"),
+                                      .count = a.integer("max_size_per_class")},
+                                     a.integer("max_total_size"), a.flag("transpose_box"))),
     ROW(AnchorResponseFlags, "gt_bboxes -> flags | featmap_size:ListInt strides:ListInt num_base_anchors:Int",
         anchor_flags_rule, kernels::responsible_anchors(a[0], anchor_grid(a))),
     ROW(GridAssignPositive,
@@ -351,7 +326,8 @@ const Family boxes_rows = {
         "gt_max_assign_all:Bool",
         assign_rule, assigned(a)),
     ROW(CheckValid, "bbox_tensor img_metas -> valid_tensor", valid_rule, kernels::within_image(a[0], a[1])),
-    {"NMSWithMask", "box_scores -> selected_boxes selected_idx selected_mask | iou_threshold:Float=0.5", nms_rule, nms},
+    EACH_OF(NMSWithMask, "box_scores -> selected_boxes selected_idx selected_mask | iou_threshold:Float=0.5", nms_rule,
+            kernels::suppressed(a[0], a.real("iou_threshold"))),
     ROW(RotatedBoxEncode, "anchor_box gt_box -> y | weight:ListFloat={1,1,1,1,1}", rotated_rule,
         kernels::encode_rotated(a[0], a[1])),
     ROW(RotatedBoxDecode, "anchor_box deltas -> y | weight:ListFloat={1,1,1,1,1}", rotated_rule,

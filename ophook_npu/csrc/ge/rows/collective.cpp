@@ -23,31 +23,30 @@ void in_group(const Args& a, F call) {
   const sim::hccl::Here here;
   sim::done(call(sim::communicator(a.text("group"))));
 }
+// The same with input 0, the memory of output 0, which it gives, and their data type.
+template <typename F>
+at::Tensor exchanged(const Args& a, F call) {
+  const at::Tensor x = a[0], out = a.output(0);
+  in_group(a, [&](HcclComm comm) { return call(x, out, hccl_dtype(x.scalar_type()), comm); });
+  return out;
+}
 
 at::Tensor all_reduce(const Args& a) {
-  at::Tensor x = a[0], out = a.output(0);
-  in_group(a, [&](HcclComm comm) {
-    return HcclAllReduce(x.data_ptr(), out.data_ptr(), uint64_t(x.numel()), hccl_dtype(x.scalar_type()), reduction(a),
-                         comm, nullptr);
+  return exchanged(a, [&](const at::Tensor& x, const at::Tensor& out, HcclDataType dtype, HcclComm comm) {
+    return HcclAllReduce(x.data_ptr(), out.data_ptr(), uint64_t(x.numel()), dtype, reduction(a), comm, nullptr);
   });
-  return out;
 }
 
 at::Tensor all_gather(const Args& a) {
-  at::Tensor x = a[0], out = a.output(0);
-  in_group(a, [&](HcclComm comm) {
-    return HcclAllGather(x.data_ptr(), out.data_ptr(), uint64_t(x.numel()), hccl_dtype(x.scalar_type()), comm, nullptr);
+  return exchanged(a, [](const at::Tensor& x, const at::Tensor& out, HcclDataType dtype, HcclComm comm) {
+    return HcclAllGather(x.data_ptr(), out.data_ptr(), uint64_t(x.numel()), dtype, comm, nullptr);
   });
-  return out;
 }
 
 at::Tensor reduce_scatter(const Args& a) {
-  at::Tensor x = a[0], out = a.output(0);
-  in_group(a, [&](HcclComm comm) {
-    return HcclReduceScatter(x.data_ptr(), out.data_ptr(), uint64_t(out.numel()), hccl_dtype(x.scalar_type()),
-                             reduction(a), comm, nullptr);
+  return exchanged(a, [&](const at::Tensor& x, const at::Tensor& out, HcclDataType dtype, HcclComm comm) {
+    return HcclReduceScatter(x.data_ptr(), out.data_ptr(), uint64_t(out.numel()), dtype, reduction(a), comm, nullptr);
   });
-  return out;
 }
 
 Results broadcast_from(const Args& a) {
@@ -65,15 +64,12 @@ Results broadcast_from(const Args& a) {
 }
 
 at::Tensor all_to_all(const Args& a) {
-  at::Tensor x = a[0], out = a.output(0);
-  in_group(a, [&](HcclComm comm) {
+  return exchanged(a, [](const at::Tensor& x, const at::Tensor& out, HcclDataType dtype, HcclComm comm) {
     uint32_t ranks = 1;
     HcclGetRankSize(comm, &ranks);
     const uint64_t share = uint64_t(x.numel()) / ranks;
-    const HcclDataType dtype = hccl_dtype(x.scalar_type());
     return HcclAlltoAll(x.data_ptr(), share, dtype, out.data_ptr(), share, dtype, comm, nullptr);
   });
-  return out;
 }
 
 std::vector<uint64_t> unsigned_values(const Args& a, size_t input) {
@@ -82,15 +78,12 @@ std::vector<uint64_t> unsigned_values(const Args& a, size_t input) {
 }
 
 at::Tensor all_to_all_v(const Args& a) {
-  at::Tensor x = a[0], out = a.output(0);
   const auto send_counts = unsigned_values(a, 1), send_offsets = unsigned_values(a, 2), counts = unsigned_values(a, 3),
              offsets = unsigned_values(a, 4);
-  in_group(a, [&](HcclComm comm) {
-    const HcclDataType dtype = hccl_dtype(x.scalar_type());
+  return exchanged(a, [&](const at::Tensor& x, const at::Tensor& out, HcclDataType dtype, HcclComm comm) {
     return HcclAlltoAllV(x.data_ptr(), send_counts.data(), send_offsets.data(), dtype, out.data_ptr(), counts.data(),
                          offsets.data(), dtype, comm, nullptr);
   });
-  return out;
 }
 
 // Of parts of different sizes: how many elements each rank has, and where they lie, one behind the other if that is not
@@ -112,24 +105,19 @@ struct Parts {
 };
 
 at::Tensor all_gather_v(const Args& a) {
-  at::Tensor x = a[0], out = a.output(0);
   const Parts to(a, 2);
-  in_group(a, [&](HcclComm comm) {
+  return exchanged(a, [&](const at::Tensor& x, const at::Tensor& out, HcclDataType dtype, HcclComm comm) {
     return HcclAllGatherV(x.data_ptr(), to.row * unsigned_values(a, 1).at(0), out.data_ptr(), to.counts.data(),
-                          to.offsets.data(), hccl_dtype(x.scalar_type()), comm, nullptr);
+                          to.offsets.data(), dtype, comm, nullptr);
   });
-  return out;
 }
 
 at::Tensor reduce_scatter_v(const Args& a) {
-  at::Tensor x = a[0], out = a.output(0);
   const Parts from(a, 2);
-  in_group(a, [&](HcclComm comm) {
+  return exchanged(a, [&](const at::Tensor& x, const at::Tensor& out, HcclDataType dtype, HcclComm comm) {
     return HcclReduceScatterV(x.data_ptr(), from.counts.data(), from.offsets.data(), out.data_ptr(),
-                              from.row * unsigned_values(a, 1).at(0), hccl_dtype(x.scalar_type()), reduction(a), comm,
-                              nullptr);
+                              from.row * unsigned_values(a, 1).at(0), dtype, reduction(a), comm, nullptr);
   });
-  return out;
 }
 
 Results send(const Args& a) {
@@ -167,22 +155,15 @@ Shape first_dimension(Shaper& s, bool larger) {
 void gathered(Shaper& s) { s.out(s.dtype(0), first_dimension(s, true)); }
 void scattered(Shaper& s) { s.out(s.dtype(0), first_dimension(s, false)); }
 
-void each_same(Shaper& s) {
-  for (size_t i = 0; i < s.count(); ++i) s.out(i, s.dtype(i), s.shape(i));
-}
-
-void received(Shaper& s) {
-  const Values counts = s.values(3);
-  s.out(s.dtype(0), known({counts ? Dim(std::accumulate(counts->begin(), counts->end(), int64_t{0})) : unknown}));
-}
+Dim sum_of(const Values& counts) { return counts ? Dim(c10::sum_integers(*counts)) : unknown; }
+void received(Shaper& s) { s.out(s.dtype(0), known({sum_of(s.values(3))})); }
 
 // The first dimension is what the numbers of an input come to.
 template <size_t counts_at>
 void by_counts(Shaper& s) {
   Shape shape = s.shape(0);
-  const Values counts = s.values(counts_at);
   if (shape && shape->empty()) throw Refused("it takes a first dimension, it has " + s.describe(0));
-  if (shape) shape->front() = counts ? Dim(std::accumulate(counts->begin(), counts->end(), int64_t{0})) : unknown;
+  if (shape) shape->front() = sum_of(s.values(counts_at));
   s.out(s.dtype(0), shape);
 }
 
@@ -199,7 +180,7 @@ const Family collective_rows = {
     ROW(HcomAllReduce, "x -> y | reduction:String group:String" FUSION, same, all_reduce(a)),
     ROW(HcomAllGather, "x -> y | rank_size:Int group:String" FUSION, gathered, all_gather(a)),
     ROW(HcomReduceScatter, "x -> y | reduction:String group:String rank_size:Int" FUSION, scattered, reduce_scatter(a)),
-    {"HcomBroadcast", "x* -> y* | root_rank:Int group:String" FUSION, each_same, broadcast_from},
+    {"HcomBroadcast", "x* -> y* | root_rank:Int group:String" FUSION, each_like_its_input, broadcast_from},
     ROW(HcomAllToAll, "x -> y | group:String", same, all_to_all(a)),
     ROW(HcomAllToAllV,
         "send_data send_counts send_displacements recv_counts recv_displacements -> recv_data | group:String", received,

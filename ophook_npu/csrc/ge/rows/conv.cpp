@@ -88,27 +88,24 @@ at::Tensor quantized(const Args& a) {
       .to(a.out_dtype());
 }
 
-// The result's shape, which is one of the three, is an input of its own, or an attribute of types that end in D: where
-// what is convolved stands, the filter and what comes of it, all counted with that input.
-template <size_t axes, size_t given, size_t of, size_t filter, size_t result, bool listed = false>
+// The result's shape, which is one of the three, is an input of its own: where it stands, what is convolved, the filter
+// and what comes of it.
+template <size_t axes, size_t given, size_t of, size_t filter, size_t result>
 void shape_is_given(Shaper& s) {
   const auto g = geometry(s, axes);
-  const auto place = [](size_t input) { return listed && input > given ? input - 1 : input; };
-  if (s.has(place(4))) throw Refused("offset_w is not simulated");  // the gradients have three inputs
-  const Shape told =
-      listed ? Shape(Sizes(s.integers(given == 1 ? "filter_size" : "input_size"))) : shape_from(s, given);
-  const auto shape_of = [&](size_t input) { return input == given ? told : s.shape(place(input)); };
+  if (s.has(4)) throw Refused("offset_w is not simulated");  // the gradients have three inputs
+  const Shape told = shape_from(s, given);
+  const auto shape_of = [&](size_t input) { return input == given ? told : s.shape(input); };
   const Shape by = shape_of(filter), small = shape_of(result);
-  require_shape(s, place(result), convolved(s, g, shape_of(of), by, channels_taken(by, g.groups)), kConvolved);
-  if (filter == 2) bias_fits(s, place(3), channels_taken(by, g.groups));
+  require_shape(s, result, convolved(s, g, shape_of(of), by, channels_taken(by, g.groups)), kConvolved);
+  if (filter == 2) bias_fits(s, 3, channels_taken(by, g.groups));
   for (size_t i = 0; filter == 2 && told && by && small && i < axes; ++i) {
     const Dim rest = (*told)[i + 2] + padding_of(s, axes).total(i) - ((*by)[i + 2] - 1) * g.dilation[i] - 1 -
                      ((*small)[i + 2] - 1) * g.stride[i];
     if (rest != g.output_padding[i] || rest < 0)
-      throw Refused(c10::str("output_padding ", g.output_padding, " does not give the sizes of ",
-                             listed ? "input_size" : "input " + std::to_string(given)));
+      throw Refused(c10::str("output_padding ", g.output_padding, " does not give the sizes of input_size"));
   }
-  s.out(listed && given == 1 ? int32_t(kFloat) : s.dtype(listed || given != 0 ? 0 : 1), told);
+  s.out(s.dtype(given == 0 ? 1 : 0), told);
 }
 
 // ---- of each channel by itself: the filter is (1, channels of the result, height, width) ---------------------------
@@ -261,29 +258,18 @@ const Family conv_rows = {
     ROW(Conv3DBackpropFilter, "x filter_size out_backprop -> y | " VOLUME, (shape_is_given<3, 1, 0, 1, 2>),
         kernels::convolution_backward_weight(a[2], kernels::padded(a[0], sides(a)), a.output(0).sizes(),
                                              geometry(a, 3))),
-    ROW(Conv2DBackpropInputD, "filter out_backprop -> y | input_size:ListInt " PLANE,
-        (shape_is_given<2, 0, 0, 1, 2, true>),
-        kernels::convolution_backward_input_padded(a[1], a.output(0).sizes(), a[0], geometry(a, 2), sides(a))),
-    ROW(Conv2DBackpropFilterD, "x out_backprop -> y | filter_size:ListInt " PLANE,
-        (shape_is_given<2, 1, 0, 1, 2, true>),
-        kernels::convolution_backward_weight(a[1], kernels::padded(a[0], sides(a)), a.output(0).sizes(),
-                                             geometry(a, 2))),
-    ROW(Conv2DTransposeD,
-        "x filter bias? offset_w? -> y | input_size:ListInt " PLANE " output_padding:ListInt={0,0,0,0} offset_x:Int=0",
-        (shape_is_given<2, 0, 0, 2, 1, true>),
-        kernels::unpadded(kernels::convolution(a[0], a[1], a[2], geometry(a, 2, true)), sides(a))),
-    ROW(Conv3DBackpropInputD, "filter out_backprop -> y | input_size:ListInt " VOLUME,
-        (shape_is_given<3, 0, 0, 1, 2, true>),
-        kernels::convolution_backward_input_padded(a[1], a.output(0).sizes(), a[0], geometry(a, 3), sides(a))),
-    ROW(Conv3DBackpropFilterD, "x out_backprop -> y | filter_size:ListInt " VOLUME,
-        (shape_is_given<3, 1, 0, 1, 2, true>),
-        kernels::convolution_backward_weight(a[1], kernels::padded(a[0], sides(a)), a.output(0).sizes(),
-                                             geometry(a, 3))),
-    ROW(Conv3DTransposeD,
-        "x filter bias? offset_w? -> y | input_size:ListInt " VOLUME
-        " output_padding:ListInt={0,0,0,0,0} offset_x:Int=0",
-        (shape_is_given<3, 0, 0, 2, 1, true>),
-        kernels::unpadded(kernels::convolution(a[0], a[1], a[2], geometry(a, 3, true)), sides(a))),
+    {"Conv2DBackpropInputD", "filter out_backprop -> y | input_size:ListInt " PLANE, AsInputs{"Conv2DBackpropInput"}},
+    {"Conv3DBackpropInputD", "filter out_backprop -> y | input_size:ListInt " VOLUME, AsInputs{"Conv3DBackpropInput"}},
+    {"Conv2DBackpropFilterD", "x out_backprop -> y | filter_size:ListInt " PLANE,
+     AsInputs{"Conv2DBackpropFilter", kFloat}},
+    {"Conv3DBackpropFilterD", "x out_backprop -> y | filter_size:ListInt " VOLUME,
+     AsInputs{"Conv3DBackpropFilter", kFloat}},
+    {"Conv2DTransposeD",
+     "x filter bias? offset_w? -> y | input_size:ListInt " PLANE " output_padding:ListInt={0,0,0,0} offset_x:Int=0",
+     AsInputs{"Conv2DTranspose"}},
+    {"Conv3DTransposeD",
+     "x filter bias? offset_w? -> y | input_size:ListInt " VOLUME " output_padding:ListInt={0,0,0,0,0} offset_x:Int=0",
+     AsInputs{"Conv3DTranspose"}},
     ROW(DeformableOffsets, "x offsets -> y | " SAMPLES, samples_rule,
         lie_again(a, kernels::deformed_samples(images(a, 0), images(a, 1), sampling(a)))),
     {"DeformableOffsetsGrad", "grad x offsets -> grad_x grad_offsets | " SAMPLES, samples_grad_rule, samples_grad},

@@ -102,12 +102,8 @@ Results with_copy(const Args& a) {
 kernels::Rms rms_of(const Args& a, size_t rate) {
   return {.rate = told(a, rate), .rho = told(a, rate + 1), .momentum = told(a, rate + 2), .eps = told(a, rate + 3)};
 }
-kernels::Rms rms_by_attributes(const Args& a) {
-  return {.rate = told(a, 3), .rho = a.real("rho"), .momentum = a.real("momentum"), .eps = a.real("epsilon")};
-}
 kernels::Rms adadelta_of(const Args& a) {
-  const double eps = a.knows("epsilon") ? a.real("epsilon") : told(a, 5);
-  return {.rate = told(a, 3), .rho = told(a, 4), .momentum = 0, .eps = eps};
+  return {.rate = told(a, 3), .rho = told(a, 4), .momentum = 0, .eps = told(a, 5)};
 }
 kernels::Proximal proximal_of(const Args& a, size_t rate) {
   return {.rate = told(a, rate), .l1 = told(a, rate + 1), .l2 = told(a, rate + 2)};
@@ -124,26 +120,11 @@ kernels::Proximal ftrl_of(const Args& a, size_t rate, bool shrinks) {
   if (shrinks) how.shrinkage = told(a, rate + 3);
   return how;
 }
-kernels::Proximal ftrl_by_attributes(const Args& a) {
-  return {.rate = a.real("lr"),
-          .l1 = a.real("l1"),
-          .l2 = a.real("l2"),
-          .power = a.real("lr_power"),
-          .shrinkage = a.knows("l2_shrinkage") ? a.real("l2_shrinkage") : 0};
-}
 kernels::Averages amsgrad_of(const Args& a) {
   return {.rate = told(a, 6),
           .beta1 = told(a, 7),
           .beta2 = told(a, 8),
           .eps = told(a, 9),
-          .power1 = told(a, 4),
-          .power2 = told(a, 5)};
-}
-kernels::Averages amsgrad_by_attributes(const Args& a) {
-  return {.rate = told(a, 6),
-          .beta1 = a.real("beta1"),
-          .beta2 = a.real("beta2"),
-          .eps = a.real("epsilon"),
           .power1 = told(a, 4),
           .power2 = told(a, 5)};
 }
@@ -188,7 +169,6 @@ Results rows_changed(const Args& a, size_t states, size_t grad, const kernels::S
 
 }  // namespace
 
-// NAME, with the parameters alone as output, and NAMED with all states: one step.
 #define STEP(type, proto, rule, ...) \
   {#type, proto, rule, [](const Args& a) -> Results { return changed(a, kernels::__VA_ARGS__); }}
 #define ROWS(type, proto, states, grad, ...)                                                               \
@@ -202,11 +182,7 @@ Results rows_changed(const Args& a, size_t states, size_t grad, const kernels::S
 const Family descent_rows = {
     STEP(ApplyMomentum, "var accum lr grad momentum -> var | " NESTEROV " " LOCKING, (dense<2, 3>),
          momentum_step({a[0], a[1]}, a[3], momentum_of(a))),
-    STEP(ApplyMomentumD, "var accum lr grad momentum -> var accum | " NESTEROV " " LOCKING, (dense<2, 3>),
-         momentum_step({a[0], a[1]}, a[3], momentum_of(a))),
     STEP(ApplyKerasMomentum, "var accum lr grad momentum -> var | " LOCKING " " NESTEROV, (dense<2, 3>),
-         keras_momentum_step({a[0], a[1]}, a[3], momentum_of(a))),
-    STEP(ApplyKerasMomentumD, "var accum lr grad momentum -> var accum | " LOCKING " " NESTEROV, (dense<2, 3>),
          keras_momentum_step({a[0], a[1]}, a[3], momentum_of(a))),
     STEP(FusedMulApplyMomentum, "var accum lr x1 momentum x2 -> var accum | " NESTEROV " " LOCKING, of_product_rule,
          momentum_step({a[0], a[1]}, kernels::gradient_of_product(a[3], a[5]), momentum_of(a))),
@@ -222,64 +198,35 @@ const Family descent_rows = {
 
     STEP(ApplyRMSProp, "var ms mom lr rho momentum epsilon grad -> var | " LOCKING, (dense<3, 7>),
          rms_step(a.tensors(0, 3), a[7], rms_of(a, 3))),
-    STEP(ApplyRMSPropD, "var ms mom lr grad -> var ms mom | rho:Float momentum:Float epsilon:Float " LOCKING,
-         (dense<3, 4>), rms_step(a.tensors(0, 3), a[4], rms_by_attributes(a))),
     STEP(ApplyCenteredRMSProp, "var mg ms mom lr rho momentum epsilon grad -> var | " LOCKING, (dense<4, 8>),
-         centered_rms_step(a.tensors(0, 4), a[8], rms_of(a, 4))),
-    STEP(ApplyCenteredRMSPropD, "var mg ms mom lr rho momentum epsilon grad -> var mg ms mom | " LOCKING, (dense<4, 8>),
          centered_rms_step(a.tensors(0, 4), a[8], rms_of(a, 4))),
     STEP(ApplyAdadelta, "var accum accum_update lr rho epsilon grad -> var | " LOCKING, (dense<3, 6>),
          adadelta_step(a.tensors(0, 3), a[6], adadelta_of(a))),
-    STEP(ApplyAdadeltaD, "var accum accum_update lr rho epsilon grad -> var accum accum_update | " LOCKING,
-         (dense<3, 6>), adadelta_step(a.tensors(0, 3), a[6], adadelta_of(a))),
     STEP(ApplyAdagrad, "var accum lr grad -> var | " SLOTS " " LOCKING, (dense<2, 3>),
-         adagrad_step(a.tensors(0, 2), a[3], told(a, 2), 0, a.flag("update_slots"))),
-    STEP(ApplyAdagradD, "var accum lr grad -> var accum | " SLOTS " " LOCKING, (dense<2, 3>),
          adagrad_step(a.tensors(0, 2), a[3], told(a, 2), 0, a.flag("update_slots"))),
     STEP(ApplyAdagradV2, "var accum lr epsilon grad -> var | " SLOTS " " LOCKING, (dense<2, 4>),
          adagrad_step(a.tensors(0, 2), a[4], told(a, 2), told(a, 3), a.flag("update_slots"))),
-    STEP(ApplyAdagradV2D, "var accum lr grad -> var accum | epsilon:Float " SLOTS " " LOCKING, (dense<2, 3>),
-         adagrad_step(a.tensors(0, 2), a[3], told(a, 2), a.real("epsilon"), a.flag("update_slots"))),
 
     STEP(ApplyProximalGradientDescent, "var alpha l1 l2 delta -> var | " LOCKING, (dense<1, 4>),
          proximal_step({a[0]}, a[4], proximal_of(a, 1))),
     STEP(ApplyProximalAdagrad, "var accum lr l1 l2 grad -> var | " LOCKING, (dense<2, 5>),
          proximal_adagrad_step(a.tensors(0, 2), a[5], proximal_of(a, 2))),
-    STEP(ApplyProximalAdagradD, "var accum lr l1 l2 grad -> var accum | " LOCKING, (dense<2, 5>),
-         proximal_adagrad_step(a.tensors(0, 2), a[5], proximal_of(a, 2))),
 #define SUMS "gradient_accumulator gradient_squared_accumulator"
     STEP(ApplyAdagradDA, "var " SUMS " grad lr l1 l2 global_step -> var | " LOCKING, (dense<3, 3>),
          dual_averaging_step(a.tensors(0, 3), a[3], dual_averaging_of(a))),
-    STEP(ApplyAdagradDAD, "var " SUMS " grad lr l1 l2 global_step -> var " SUMS " | " LOCKING, (dense<3, 3>),
-         dual_averaging_step(a.tensors(0, 3), a[3], dual_averaging_of(a))),
     STEP(ApplyFtrl, "var accum linear grad lr l1 l2 lr_power -> var | " LOCKING, (dense<3, 3>),
-         ftrl_step(a.tensors(0, 3), a[3], ftrl_of(a, 4, false))),
-    STEP(ApplyFtrlD, "var accum linear grad lr l1 l2 lr_power -> var accum linear | " LOCKING, (dense<3, 3>),
          ftrl_step(a.tensors(0, 3), a[3], ftrl_of(a, 4, false))),
     STEP(ApplyFtrlV2, "var accum linear grad lr l1 l2 l2_shrinkage lr_power -> var | " LOCKING, (dense<3, 3>),
          ftrl_step(a.tensors(0, 3), a[3], ftrl_of(a, 4, true))),
-    STEP(ApplyFtrlV2D, "var accum linear grad lr l1 l2 l2_shrinkage lr_power -> var accum linear | " LOCKING,
-         (dense<3, 3>), ftrl_step(a.tensors(0, 3), a[3], ftrl_of(a, 4, true))),
 
 #define POWERS "beta1_power beta2_power lr"
     STEP(ApplyAdamWithAmsgrad, "var m v vhat " POWERS " beta1 beta2 epsilon grad -> var | " LOCKING, (dense<4, 10>),
          amsgrad_step(a.tensors(0, 4), a[10], amsgrad_of(a))),
-    STEP(ApplyAdamWithAmsgradV2, "var m v vhat " POWERS " beta1 beta2 epsilon grad -> var m v vhat | " LOCKING,
-         (dense<4, 10>), amsgrad_step(a.tensors(0, 4), a[10], amsgrad_of(a))),
-    STEP(ApplyAdamWithAmsgradD,
-         "var m v vhat " POWERS " grad -> var m v vhat | beta1:Float beta2:Float epsilon:Float " LOCKING, (dense<4, 7>),
-         amsgrad_step(a.tensors(0, 4), a[7], amsgrad_by_attributes(a))),
     STEP(ApplyAdaMax, "var m v beta1_power lr beta1 beta2 epsilon grad -> var | " LOCKING, (dense<3, 8>),
-         adamax_step(a.tensors(0, 3), a[8], adamax_of(a))),
-    STEP(ApplyAdaMaxD, "var m v beta1_power lr beta1 beta2 epsilon grad -> var m v | " LOCKING, (dense<3, 8>),
          adamax_step(a.tensors(0, 3), a[8], adamax_of(a))),
     STEP(ApplyAddSign, "var m lr alpha sign_decay beta grad -> var | " LOCKING, (dense<2, 6>),
          sign_step(a.tensors(0, 2), a[6], signs_of(a, false))),
-    STEP(ApplyAddSignD, "var m lr alpha sign_decay beta grad -> var m | " LOCKING, (dense<2, 6>),
-         sign_step(a.tensors(0, 2), a[6], signs_of(a, false))),
     STEP(ApplyPowerSign, "var m lr logbase sign_decay beta grad -> var | " LOCKING, (dense<2, 6>),
-         sign_step(a.tensors(0, 2), a[6], signs_of(a, true))),
-    STEP(ApplyPowerSignD, "var m lr logbase sign_decay beta grad -> var m | " LOCKING, (dense<2, 6>),
          sign_step(a.tensors(0, 2), a[6], signs_of(a, true))),
 #define OF_ONE "input0 input1 input2 input3 input4 mul0_x mul1_x mul2_x mul3_x "
 #define ONCE(type, more, outputs, decays) \
@@ -304,38 +251,66 @@ const Family descent_rows = {
 
     ROWS(SparseApplyAdagrad, "var accum lr grad indices -> var accum | " LOCKING " " SLOTS, 2, 3,
          adagrad_step(x, slope, told(a, 2), 0, a.flag("update_slots"))),
-    ROWS(SparseApplyAdagradD, "var accum grad indices -> var accum | lr:Float " LOCKING " " SLOTS, 2, 2,
-         adagrad_step(x, slope, a.real("lr"), 0, a.flag("update_slots"))),
     ROWS(SparseApplyAdagradV2, "var accum lr epsilon grad indices -> var accum | " LOCKING " " SLOTS, 2, 4,
          adagrad_step(x, slope, told(a, 2), told(a, 3), a.flag("update_slots"))),
-    ROWS(SparseApplyAdagradV2D, "var accum grad indices -> var accum | lr:Float epsilon:Float " LOCKING " " SLOTS, 2, 2,
-         adagrad_step(x, slope, a.real("lr"), a.real("epsilon"), a.flag("update_slots"))),
     ROWS(SparseApplyFtrl, "var accum linear grad indices lr l1 l2 lr_power -> var accum linear | " LOCKING, 3, 3,
          ftrl_step(x, slope, ftrl_of(a, 5, false))),
     ROWS(SparseApplyFtrlV2,
          "var accum linear grad indices lr l1 l2 l2_shrinkage lr_power -> var accum linear | " LOCKING, 3, 3,
          ftrl_step(x, slope, ftrl_of(a, 5, true))),
-    ROWS(SparseApplyFtrlD,
-         "var accum linear grad indices -> var accum linear | lr:Float l1:Float l2:Float lr_power:Float " LOCKING, 3, 3,
-         ftrl_step(x, slope, ftrl_by_attributes(a))),
-    ROWS(SparseApplyFtrlV2D,
-         "var accum linear grad indices -> var accum linear | lr:Float l1:Float l2:Float l2_shrinkage:Float "
-         "lr_power:Float " LOCKING,
-         3, 3, ftrl_step(x, slope, ftrl_by_attributes(a))),
     ROWS(SparseApplyProximalAdagrad, "var accum lr l1 l2 grad indices -> var accum | " LOCKING, 2, 5,
-         proximal_adagrad_step(x, slope, proximal_of(a, 2))),
-    ROWS(SparseApplyProximalAdagradD, "var accum lr l1 l2 grad indices -> var accum | " LOCKING, 2, 5,
          proximal_adagrad_step(x, slope, proximal_of(a, 2))),
     ROWS(SparseApplyRMSProp, "var ms mom lr rho momentum epsilon grad indices -> var ms mom | " LOCKING, 3, 7,
          rms_step(x, slope, rms_of(a, 3))),
-    ROWS(SparseApplyRMSPropD,
-         "var ms mom lr grad indices -> var ms mom | rho:Float momentum:Float epsilon:Float " LOCKING, 3, 4,
-         rms_step(x, slope, rms_by_attributes(a))),
     ROWS(SparseApplyAdadelta, "var accum accum_update lr rho epsilon grad indices -> var accum accum_update | " LOCKING,
          3, 6, adadelta_step(x, slope, adadelta_of(a))),
-    ROWS(SparseApplyAdadeltaD,
-         "var accum accum_update lr rho grad indices -> var accum accum_update | epsilon:Float " LOCKING, 3, 5,
-         adadelta_step(x, slope, adadelta_of(a))),
+
+    // With all states as outputs, and attributes for some of the numbers.
+    {"ApplyMomentumD", "var accum lr grad momentum -> var accum | " NESTEROV " " LOCKING, AsInputs{"ApplyMomentum"}},
+    {"ApplyKerasMomentumD", "var accum lr grad momentum -> var accum | " LOCKING " " NESTEROV,
+     AsInputs{"ApplyKerasMomentum"}},
+    {"ApplyRMSPropD", "var ms mom lr grad -> var ms mom | rho:Float momentum:Float epsilon:Float " LOCKING,
+     AsInputs{"ApplyRMSProp"}},
+    {"ApplyCenteredRMSPropD", "var mg ms mom lr rho momentum epsilon grad -> var mg ms mom | " LOCKING,
+     AsInputs{"ApplyCenteredRMSProp"}},
+    {"ApplyAdadeltaD", "var accum accum_update lr rho epsilon grad -> var accum accum_update | " LOCKING,
+     AsInputs{"ApplyAdadelta"}},
+    {"ApplyAdagradD", "var accum lr grad -> var accum | " SLOTS " " LOCKING, AsInputs{"ApplyAdagrad"}},
+    {"ApplyAdagradV2D", "var accum lr grad -> var accum | epsilon:Float " SLOTS " " LOCKING,
+     AsInputs{"ApplyAdagradV2"}},
+    {"ApplyProximalAdagradD", "var accum lr l1 l2 grad -> var accum | " LOCKING, AsInputs{"ApplyProximalAdagrad"}},
+    {"ApplyAdagradDAD", "var " SUMS " grad lr l1 l2 global_step -> var " SUMS " | " LOCKING,
+     AsInputs{"ApplyAdagradDA"}},
+    {"ApplyFtrlD", "var accum linear grad lr l1 l2 lr_power -> var accum linear | " LOCKING, AsInputs{"ApplyFtrl"}},
+    {"ApplyFtrlV2D", "var accum linear grad lr l1 l2 l2_shrinkage lr_power -> var accum linear | " LOCKING,
+     AsInputs{"ApplyFtrlV2"}},
+    {"ApplyAdamWithAmsgradV2", "var m v vhat " POWERS " beta1 beta2 epsilon grad -> var m v vhat | " LOCKING,
+     AsInputs{"ApplyAdamWithAmsgrad"}},
+    {"ApplyAdamWithAmsgradD",
+     "var m v vhat " POWERS " grad -> var m v vhat | beta1:Float beta2:Float epsilon:Float " LOCKING,
+     AsInputs{"ApplyAdamWithAmsgrad"}},
+    {"ApplyAdaMaxD", "var m v beta1_power lr beta1 beta2 epsilon grad -> var m v | " LOCKING, AsInputs{"ApplyAdaMax"}},
+    {"ApplyAddSignD", "var m lr alpha sign_decay beta grad -> var m | " LOCKING, AsInputs{"ApplyAddSign"}},
+    {"ApplyPowerSignD", "var m lr logbase sign_decay beta grad -> var m | " LOCKING, AsInputs{"ApplyPowerSign"}},
+    {"SparseApplyAdagradD", "var accum grad indices -> var accum | lr:Float " LOCKING " " SLOTS,
+     AsInputs{"SparseApplyAdagrad"}},
+    {"SparseApplyAdagradV2D", "var accum grad indices -> var accum | lr:Float epsilon:Float " LOCKING " " SLOTS,
+     AsInputs{"SparseApplyAdagradV2"}},
+    {"SparseApplyFtrlD",
+     "var accum linear grad indices -> var accum linear | lr:Float l1:Float l2:Float lr_power:Float " LOCKING,
+     AsInputs{"SparseApplyFtrl"}},
+    {"SparseApplyFtrlV2D",
+     "var accum linear grad indices -> var accum linear | lr:Float l1:Float l2:Float l2_shrinkage:Float "
+     "lr_power:Float " LOCKING,
+     AsInputs{"SparseApplyFtrlV2"}},
+    {"SparseApplyProximalAdagradD", "var accum lr l1 l2 grad indices -> var accum | " LOCKING,
+     AsInputs{"SparseApplyProximalAdagrad"}},
+    {"SparseApplyRMSPropD",
+     "var ms mom lr grad indices -> var ms mom | rho:Float momentum:Float epsilon:Float " LOCKING,
+     AsInputs{"SparseApplyRMSProp"}},
+    {"SparseApplyAdadeltaD",
+     "var accum accum_update lr rho grad indices -> var accum accum_update | epsilon:Float " LOCKING,
+     AsInputs{"SparseApplyAdadelta"}},
 };
 
 }  // namespace sim::ge_table

@@ -17,10 +17,9 @@ void fill(Shaper& s) {
   s.out(s.dtype(1), shape_from(s, 0));
 }
 // A float, whatever else the prototype allows: nothing says which type is asked for.
-void filled_with_float(Shaper& s) { s.out(kFloat, s.knows("dims") ? Shape(s.integers("dims")) : shape_from(s, 0)); }
-Shape target_shape(const Shaper& s) { return s.knows("shape") ? Shape(s.integers("shape")) : shape_from(s, 1); }
+void filled_with_float(Shaper& s) { s.out(kFloat, shape_from(s, 0)); }
 void broadcast_to(Shaper& s) {
-  Shape target = target_shape(s), from = s.shape(0);
+  Shape target = shape_from(s, 1), from = s.shape(0);
   if (target && from && target->size() < from->size())
     throw Refused(s.describe(0) + " has more dimensions than its target shape");
   const size_t lead = target && from ? target->size() - from->size() : 0;
@@ -31,7 +30,7 @@ void broadcast_to(Shaper& s) {
 }
 // Both are broadcast: a 1 in the shape is the input's dimension, and so is one that it does not have.
 void expand(Shaper& s) {
-  Shape target = target_shape(s);
+  Shape target = shape_from(s, 1);
   const Shape from = s.shape(0);
   if (!target || !from) return s.out(s.dtype(0), std::nullopt);
   while (target->size() < from->size()) target->insert(target->begin(), 1);
@@ -143,7 +142,6 @@ const Family fill_rows = {
         kernels::padded_in_mode(a[0], a.need(1), a.text("mode") == "REFLECT" ? "reflect" : "symmetric")),
     ROW(Fill, "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes())),
     ROW(FillV2, "dims -> y | value:Float=0", filled_with_float, a.output(0).fill_(a.real("value"))),
-    ROW(FillV2D, "-> y | value:Float=0 dims:ListInt", filled_with_float, a.output(0).fill_(a.real("value"))),
     ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
     ROW(Expand, "x shape -> y", expand, a[0].expand(a.output(0).sizes())),
     ROW(Range, "start limit delta -> y", range, at::arange(a[0].item(), a[1].item(), a[2].item(), a.out_dtype())),

@@ -89,8 +89,6 @@ void gather_along(Shaper& s, const Values& axis) {
 void gather(Shaper& s) { gather_along(s, Dims{0}); }
 void gather_v2(Shaper& s) { gather_along(s, s.values(2)); }
 
-void gather_of_axis(Shaper& s) { gather_along(s, Dims{s.integer("axis")}); }
-
 // Refuses where `of`, but for the axis, has more of a dimension than `within`.
 void lies_within(const Call& s, size_t of, size_t within, int64_t axis) {
   const Shape a = s.shape(of), b = s.shape(within);
@@ -119,28 +117,6 @@ void scatter_elements(Shaper& s) {
   lies_within(s, 1, 0, axis), lies_within(s, 1, 2, -1);
   scatter_reduction(s);
   same(s);
-}
-// Each index is a slice of what follows the dimensions that it names: the last of the indices, or one.
-void slices_rule(Shaper& s, bool rows) {
-  const Shape var = s.shape(0), indices = s.shape(1), updates = s.shape(2);
-  same(s);
-  if (!var || !indices || !updates || (!rows && (indices->empty() || !indices->back().known()))) return;
-  const size_t of_slice = rows ? 1 : size_t(indices->back().size()), of_indices = indices->size() - !rows;
-  bool fits = of_slice <= var->size() && updates->size() == of_indices + var->size() - of_slice;
-  for (size_t i = 0; fits && i < updates->size(); ++i) {
-    const Dim wanted = i < of_indices ? (*indices)[i] : (*var)[i - of_indices + of_slice];
-    fits = !((*updates)[i] != wanted);
-  }
-  if (!fits)
-    throw Refused("updates " + s.describe(2) + " for slices of " + s.describe(0) + " by indices " + s.describe(1));
-}
-void slices_by_indices(Shaper& s) { slices_rule(s, false); }
-void rows_by_indices(Shaper& s) { slices_rule(s, true); }
-void added_rows(Shaper& s) {
-  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8}), require_type(s, 1, {kInt32, kInt64});
-  if (s.dtype(2) != s.dtype(0))
-    throw Refused("its updates " + s.describe(2) + " are not of the type of " + s.describe(0));
-  rows_by_indices(s);
 }
 // Of a row for each index along the axis; without it, of one number.
 void along_indices(Shaper& s, const char* attr, bool kept) {
@@ -191,18 +167,15 @@ void embedding_grad(Shaper& s) {
   s.out(s.dtype(0), known({s.integer("num_weights"), found[0]}));
 }
 
-// The on and off values are inputs `values` and the one behind it.
-void one_hot_rule(Shaper& s, const Values& depth, size_t values) {
+void one_hot(Shaper& s) {
   Shape shape = s.shape(0);
-  one_number(s, values, values + 2);
+  one_number(s, 2, 4);
   if (shape) {
     int64_t axis = wrap(s.integer("axis"), rank_of(shape) + 1);
-    shape->insert(shape->begin() + axis, at_or_unknown(depth, 0));
+    shape->insert(shape->begin() + axis, at_or_unknown(s.values(1), 0));
   }
-  s.out(s.dtype(values), shape);
+  s.out(s.dtype(2), shape);
 }
-void one_hot(Shaper& s) { one_hot_rule(s, s.values(1), 2); }
-void one_hot_attr(Shaper& s) { one_hot_rule(s, Dims{s.integer("depth")}, 1); }
 // ---- a view of the input's elements, which lie one behind the other ------------------------------------------------
 void strided_view_rule(Shaper& s) {
   s.match(pattern<"*_, n, n, *_ -> n">);
@@ -292,16 +265,8 @@ void nonzero_rule(Shaper& s) {
   if (!s.there(0)) return s.out(int32_t(s.integer("dtype")), std::nullopt);
   s.out(int32_t(s.integer("dtype")), sized_as(kernels::places_of_nonzero(s[0], s.flag("transpose"))));
 }
-Results nonzero(const Args& a) {
-  a.fit(0, kernels::places_of_nonzero(a[0], a.flag("transpose")));
-  return {};
-}
 
 void where_rule(Shaper& s) { s.out(kInt64, s.shape(0) ? known({unknown, Dim(rank_of(s.shape(0)))}) : std::nullopt); }
-Results where(const Args& a) {
-  a.fit(0, kernels::places_of_nonzero(a[0], false));
-  return {};
-}
 
 // The slices along an axis, each once: where the first of them stood, how many they are and which of them each is.
 void unique_slices_rule(Shaper& s) {
@@ -312,11 +277,6 @@ void unique_slices_rule(Shaper& s) {
   s.out(1, kInt64, found ? sized_as(found->first) : std::nullopt);
   s.out(2, kInt64, found ? sized_as(found->counts) : std::nullopt);
   s.out(3, kInt64, found ? sized_as(found->inverse) : std::nullopt);
-}
-Results unique_slices(const Args& a) {
-  const kernels::Slices found = kernels::unique_slices(a[0], a.need(1).at(0));
-  a.fit(0, found.slices), a.fit(1, found.first), a.fit(2, found.counts), a.fit(3, found.inverse);
-  return {};
 }
 
 void masked_scatter(Shaper& s) {
@@ -370,28 +330,19 @@ const Family index_rows = {
     ROW(Bucketize, "x -> y | boundaries:ListFloat dtype:Type=3 right:Bool=true", bucket_rule,
         at::searchsorted(at::tensor(a.reals("boundaries")).to(at::kDouble), a[0].to(at::kDouble),
                          a.out_dtype() == at::kInt, a.flag("right"))),
-    ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
-        kernels::scattered_slices(a[0], a[1], a[2])),
-    ROW(ScatterNdAdd, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
-        kernels::added_slices(a[0], a[1], a[2])),
-    ROW(ScatterNdMax, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
-        kernels::combined_slices(a[0], a[1], a[2], kernels::Combined::most)),
-    ROW(ScatterNdMin, "var indices updates -> var | use_locking:Bool=false", slices_by_indices,
-        kernels::combined_slices(a[0], a[1], a[2], kernels::Combined::least)),
-    ROW(ScatterUpdate, "var indices updates -> var | use_locking:Bool=false", rows_by_indices,
-        kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
-    ROW(ScatterAdd, "var indices updates -> var | use_locking:Bool=false", added_rows,
+    ROW(ScatterAdd, "var indices updates -> var | use_locking:Bool=false", combines_rows,
         kernels::added_slices(a[0], a[1].unsqueeze(-1), a[2])),
-    {"Where", "x -> y", where_rule, where},
-    {"NonZero", "x -> y | transpose:Bool=false dtype:Type=9", nonzero_rule, nonzero},
-    {"UniqueWithCountsExt2", "x axis -> y idx count inverse | out_idx:Type=9 sorted:Bool=true return_inverse:Bool=true",
-     unique_slices_rule, unique_slices},
+    FITTED(Where, "x -> y", where_rule, kernels::places_of_nonzero(a[0], false)),
+    FITTED(NonZero, "x -> y | transpose:Bool=false dtype:Type=9", nonzero_rule,
+           kernels::places_of_nonzero(a[0], a.flag("transpose"))),
+    FITTED(UniqueWithCountsExt2,
+           "x axis -> y idx count inverse | out_idx:Type=9 sorted:Bool=true return_inverse:Bool=true",
+           unique_slices_rule, kernels::unique_slices(a[0], a.need(1).at(0))),
     // indexed_strides are the sizes of the result.
     ROW(Index, "x indexed_sizes indexed_strides indices* -> y", index_sizes_rule,
         indexed(a[0], indices_behind(a, a.need(1), 3))),
     ROW(IndexPutV2, "x value indexed_sizes indexed_strides indices* -> x | accumulate:Bool=false", index_put_rule,
         with_values(a)),
-    ROW(GatherV2D, "x indices -> y | axis:Int", gather_of_axis, kernels::taken(a[0], a.integer("axis"), a[1])),
     ROW(MaskedScatter, "x mask updates -> y", masked_scatter, a[0].masked_scatter(a[1].to(at::kBool), a[2])),
     // assist1 is 0 and assist2 the value where it fills; elsewhere they are 1 and 0.
     ROW(IndexFillD, "x assist1 assist2 -> y | dim:Int", (pattern<"*x, *x, *x -> *x">), at::addcmul(a[2], a[0], a[1])),
@@ -399,8 +350,6 @@ const Family index_rows = {
         at::scatter(a[0], a.integer("dimension"), a[1].to(at::kLong).unsqueeze(a.integer("dimension")),
                     a[2].unsqueeze(a.integer("dimension")))),
     ROW(Scatter, "var indices updates -> var | reduce:String axis:Int=0", rows_rule, with_rows(a)),
-    ROW(OneHotD, "x on_value off_value -> y | depth:Int axis:Int=-1", one_hot_attr,
-        kernels::one_hot(a[0], a.integer("depth"), a[1], a[2], a.integer("axis"))),
     ROW(OneHot, "x depth on_value off_value -> y | axis:Int=-1", one_hot,
         kernels::one_hot(a[0], a.need(1).at(0), a[2], a[3], a.integer("axis"))),
 };

@@ -40,16 +40,6 @@ Results eigen(const Args& a) {
   const auto [values, vectors] = kernels::eigen_of_symmetric(a[0], a.flag("compute_v"));
   return vectors.defined() ? Results{values, vectors} : Results{values};
 }
-void adjoint_rule(Shaper& s) {
-  const Shape shape = s.shape(0);
-  const Values order = s.values(1);
-  if (!shape || !order) return s.out(s.dtype(0), all_unknown(shape));
-  if (order->size() != shape->size()) throw Refused(c10::str(order->size(), " axes for ", s.describe(0)));
-  named(*order, shape, s);
-  Sizes sizes;
-  for (const int64_t axis : *order) sizes.push_back((*shape)[size_t(wrap(axis, rank_of(shape)))]);
-  s.out(s.dtype(0), sizes);
-}
 void band_rule(Shaper& s) {
   one_number(s, 1, 3);
   matrices(s);
@@ -206,17 +196,13 @@ const Family linalg_rows = {
     ROW(MatrixSetDiagV2, "input diagonal k -> output", put_rule, replaced(a)),
     ROW(MatrixSetDiagV3, "input diagonal k -> output | " ALIGN, put_rule, replaced(a)),
 
-    ROW(ConjugateTranspose, "x perm -> y", adjoint_rule, kernels::adjoint(a[0], a.need(1))),
+    ROW(ConjugateTranspose, "x perm -> y", permuted, kernels::adjoint(a[0], a.need(1))),
     ROW(MatrixSolve, "matrix rhs -> y | adjoint:Bool=false", equations,
         at::linalg_solve(a.flag("adjoint") ? a[0].mH() : a[0], a[1])),
     ROW(TridiagonalSolve, "diagonals rhs -> y | partial_pivoting:Bool=true", three_rule,
         kernels::solved_of_three(a[0], a[1])),
     ROW(Cholesky, "x -> y", square_of<LINEAR>, at::linalg_cholesky(a[0])),
-    {"Lu", "input -> lu p | output_idx_type:Type", lu_rule,
-     [](const Args& a) -> Results {
-       auto [factors, rows] = kernels::factors_and_rows(a[0]);
-       return {factors, rows};
-     }},
+    EACH_OF(Lu, "input -> lu p | output_idx_type:Type", lu_rule, kernels::factors_and_rows(a[0])),
     {"SelfAdjointEig", "x -> eigen_value eigen_vector | compute_v:Bool=true", eigen_rule, eigen},
     ROW(Pinverse, "x -> y | rcond:Float=1e-15", (pattern<"*b m n -> *b n m">), at::pinverse(a[0], a.real("rcond"))),
 

@@ -11,15 +11,6 @@ void cross_entropy_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   s.out(pattern<"#batch #classes, #batch #classes -> batch, batch classes">);
 }
-Results cross_entropy(const Args& a) {
-  auto result = kernels::softmax_cross_entropy(a[0], a[1]);
-  return {result.loss, result.gradient};
-}
-
-Results cross_entropy_of_classes(const Args& a) {
-  auto result = kernels::softmax_cross_entropy_of_classes(a[0], a[1]);
-  return {result.loss, result.gradient};
-}
 
 // ---- connectionist temporal classification ----------------------------------------------------------------------
 // op-plugin hands over blank + classes * (length of the longest target); log_alpha is as wide as that length asks for,
@@ -46,10 +37,6 @@ void ctc_rule(Shaper& s) {
   s.out(0, s.dtype(0), known({batch}));
   s.out(1, s.dtype(0), known({batch, time, (2 * longest + 1 + 7) / 8 * 8}));
 }
-Results ctc(const Args& a) {
-  auto [loss, alpha] = kernels::ctc(paths_of(a, 0), a.output(1).size(2));
-  return {loss, alpha};
-}
 void ctc_grad_rule(Shaper& s) {
   for (const size_t i : {0, 5})
     if (const Shape x = s.shape(1); x && x->size() == 3 && numbers_in(s, i) != (*x)[1])
@@ -67,12 +54,6 @@ void ctc_of_logits_rule(Shaper& s) {
   s.out(0, s.dtype(0), known({x ? (*x)[1] : unknown}));
   s.out(1, s.dtype(0), x);
 }
-Results ctc_of_logits(const Args& a) {
-  const auto [loss, gradient] = kernels::ctc_of_logits(
-      a[0], {a[1], a[2], a.flag("preprocess_collapse_repeated"), a.flag("ignore_longer_outputs_than_inputs")},
-      a.need(3));
-  return {loss, gradient};
-}
 void greedy_rule(Shaper& s) {
   s.match(pattern<"t b c, b -> b">);
   const Shape x = s.shape(0);
@@ -81,21 +62,12 @@ void greedy_rule(Shaper& s) {
   s.out(2, kInt64, Dims{2});
   s.out(3, s.dtype(0), known({x ? (*x)[1] : unknown, 1}));
 }
-Results greedy(const Args& a) {
-  const auto found = kernels::ctc_greedy(a[0], a.need(1), a.flag("merge_repeated"));
-  a.fit(0, found.places), a.fit(1, found.classes), a.fit(2, found.sizes), a.fit(3, found.score);
-  return {};
-}
 // A label for each step but the last.
 void transducer_rule(Shaper& s) {
   s.out(pattern<"b t u c, b _, b, b -> b, b t u c">);
   const Shape acts = s.shape(0), labels = s.shape(1);
   if (acts && labels && (*acts)[2].known() && (*labels)[1].known() && (*labels)[1] + 1 < (*acts)[2])
     throw Refused("its labels " + s.describe(1) + " are fewer than the steps of " + s.describe(0));
-}
-Results transducer(const Args& a) {
-  const auto [loss, gradient] = kernels::transducer(a[0], a[1], a.need(2), a.need(3), a.integer("blank_label"));
-  return {loss, gradient};
 }
 
 // The greater of both sizes, without the last.
@@ -142,10 +114,6 @@ void nll_grad_shape(Shaper& s) {
   same(s);
 }
 
-Results nll(const Args& a) {
-  auto [loss, total] = kernels::nll(a[0], a[1], a[2], reduction_of(a), a.integer("ignore_index"));
-  return {loss, total};
-}
 at::Tensor nll_grad(const Args& a) {
   return kernels::nll_backward(a[1], a[0], a[2], a[3], reduction_of(a), a.integer("ignore_index"), a[4]);
 }
@@ -176,35 +144,37 @@ void margin_rule(Shaper& s) {
                              : std::nullopt);
   s.out(1, s.dtype(1), s.shape(1));
 }
-Results margin(const Args& a) {
-  const auto found = kernels::multilabel_margin(a[0], a[1], reduction_of(a));
-  return {found.loss, found.is_target};
-}
 
 }  // namespace
 
 const Family loss_rows = {
-    {"SoftmaxCrossEntropyWithLogits", "features labels -> loss backprop", cross_entropy_rule, cross_entropy},
-    {"SparseSoftmaxCrossEntropyWithLogits", "features labels -> loss backprop",
-     pattern<"batch classes, batch -> batch, batch classes">, cross_entropy_of_classes},
-    {"CTCLossV2",
-     "log_probs targets input_lengths target_lengths -> neg_log_likelihood log_alpha | blank:Int=0 "
-     "reduction:String=mean zero_infinity:Bool=false",
-     ctc_rule, ctc},
+    EACH_OF(SoftmaxCrossEntropyWithLogits, "features labels -> loss backprop", cross_entropy_rule,
+            kernels::softmax_cross_entropy(a[0], a[1])),
+    EACH_OF(SparseSoftmaxCrossEntropyWithLogits, "features labels -> loss backprop",
+            (pattern<"batch classes, batch -> batch, batch classes">),
+            kernels::softmax_cross_entropy_of_classes(a[0], a[1])),
+    EACH_OF(CTCLossV2,
+            "log_probs targets input_lengths target_lengths -> neg_log_likelihood log_alpha | blank:Int=0 "
+            "reduction:String=mean zero_infinity:Bool=false",
+            ctc_rule, kernels::ctc(paths_of(a, 0), a.output(1).size(2))),
     ROW(CTCLossV2Grad,
         "grad_out log_probs targets input_lengths target_lengths neg_log_likelihood log_alpha -> grad | blank:Int=0 "
         "reduction:String=mean zero_infinity:Bool=false",
         ctc_grad_rule, ctc_grad(a)),
-    {"CTCLoss",
-     "inputs labels_indices labels_values sequence_length -> loss gradient | preprocess_collapse_repeated:Bool=false "
-     "ctc_merge_repeated:Bool=true ignore_longer_outputs_than_inputs:Bool=false",
-     ctc_of_logits_rule, ctc_of_logits},
-    {"CTCGreedyDecoder",
-     "inputs sequence_length -> decoded_indices decoded_values decoded_shape log_probability | "
-     "merge_repeated:Bool=false",
-     greedy_rule, greedy},
-    {"RNNTLoss", "acts labels input_lengths label_lengths -> costs grads | blank_label:Int=0", transducer_rule,
-     transducer},
+    EACH_OF(CTCLoss,
+            "inputs labels_indices labels_values sequence_length -> loss gradient | "
+            "preprocess_collapse_repeated:Bool=false "
+            "ctc_merge_repeated:Bool=true ignore_longer_outputs_than_inputs:Bool=false",
+            ctc_of_logits_rule,
+            kernels::ctc_of_logits(
+                a[0], {a[1], a[2], a.flag("preprocess_collapse_repeated"), a.flag("ignore_longer_outputs_than_inputs")},
+                a.need(3))),
+    FITTED(CTCGreedyDecoder,
+           "inputs sequence_length -> decoded_indices decoded_values decoded_shape log_probability | "
+           "merge_repeated:Bool=false",
+           greedy_rule, kernels::ctc_greedy(a[0], a.need(1), a.flag("merge_repeated"))),
+    EACH_OF(RNNTLoss, "acts labels input_lengths label_lengths -> costs grads | blank_label:Int=0", transducer_rule,
+            kernels::transducer(a[0], a[1], a.need(2), a.need(3), a.integer("blank_label"))),
     ROW(EditDistance,
         "hypothesis_indices hypothesis_values hypothesis_shape truth_indices truth_values truth_shape -> output | "
         "normalize:Bool=true",
@@ -213,8 +183,10 @@ const Family loss_rows = {
         kernels::kl(a[0], a[1], divergence_reduction(a), a.flag("log_target"))),
     ROW(KlDivLossGrad, "grad input target -> y | reduction:String=mean log_target:Bool=false", divergence_grad_rule,
         kernels::kl_backward(a[0], a[1], a[2], divergence_reduction(a), a.flag("log_target"))),
-    {"MultilabelMarginLoss", "x target -> y is_target | reduction:String=mean", margin_rule, margin},
-    {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
+    EACH_OF(MultilabelMarginLoss, "x target -> y is_target | reduction:String=mean", margin_rule,
+            kernels::multilabel_margin(a[0], a[1], reduction_of(a))),
+    EACH_OF(NLLLoss, "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape,
+            kernels::nll(a[0], a[1], a[2], reduction_of(a), a.integer("ignore_index"))),
     ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100",
         nll_grad_shape, nll_grad(a)),
 };

@@ -59,10 +59,6 @@ void cdist_grad_rule(Shaper& s) {
 
 // What each slice is to be multiplied by. op-plugin may make room for as many numbers as x has.
 void factors_rule(Shaper& s) { s.out(s.dtype(0), all_unknown(s.shape(0))); }
-Results factors(const Args& a) {
-  a.fit(0, kernels::renorm_factors(a[0], a.real("p"), a.integer("dim"), a.real("maxnorm")));
-  return {};
-}
 
 void outer_rule(Shaper& s) {
   require_type(s, 0, {kHalf, kFloat});
@@ -94,7 +90,8 @@ const Family matmul_rows = {
         (pattern<"*#b n n, *#b n m -> *#b n m">),
         std::get<0>(at::triangular_solve(a[1], a[0], !a.flag("lower"), a.flag("adjoint"), false))),
     ROW(MatrixDeterminant, "x -> y", (pattern<"*b n n -> *b">), kernels::determinant(a[0])),
-    {"Renorm", "x -> y | p:Float dim:Int maxnorm:Float", factors_rule, factors},
+    FITTED(Renorm, "x -> y | p:Float dim:Int maxnorm:Float", factors_rule,
+           kernels::renorm_factors(a[0], a.real("p"), a.integer("dim"), a.real("maxnorm"))),
     ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,
         kernels::spread_distances_backward(a[0], a[1], a[2], a[3], a.real("p"))),
     ROW(Ger, "x1 x2 -> y", outer_rule, at::outer(a[0], a[1])),

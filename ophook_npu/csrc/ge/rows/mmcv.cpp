@@ -29,10 +29,6 @@ void chamfer_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   s.out(pattern<"2 b n, 2 b m -> b n, b m, b n :int32, b m :int32">);
 }
-Results chamfer(const Args& a) {
-  auto found = kernels::chamfer_distance(a[0], a[1]);
-  return {found.there, found.back, found.nearest_there, found.nearest_back};
-}
 
 // ---- masks of spatial attention: psa_type 0 collects, 1 distributes
 // -----------------------------------------------------
@@ -88,7 +84,7 @@ void turned_grad_rule(Shaper& s) {
 const Family mmcv_rows = {
     ROW(BallQuery, "xyz center_xyz -> idx | min_radius:Float max_radius:Float sample_num:Int", ball_rule, in_ball(a)),
     ROW(ThreeInterpolate, "features idx weight -> y", interpolated_rule, kernels::three_interpolate(a[0], a[1], a[2])),
-    {"ChamferDistance", "xyz1 xyz2 -> dist1 dist2 idx1 idx2", chamfer_rule, chamfer},
+    EACH_OF(ChamferDistance, "xyz1 xyz2 -> dist1 dist2 idx1 idx2", chamfer_rule, kernels::chamfer_distance(a[0], a[1])),
     ROW(PointsInPolygons, "points polygons -> output", polygons_rule, kernels::in_polygons(a[0], a[1])),
     ROW(PSAMask, "x -> y | " SPATIAL, spatial_rule, kernels::spatial_mask(a[0], spatial(a))),
     ROW(PSAMaskGrad, "y_grad -> x_grad | " SPATIAL, spatial_grad_rule,

@@ -78,22 +78,6 @@ Results group_norm_variance(const Args& a) {
   auto [y, mean, rstd] = over_groups(a);
   return {y, mean, kernels::group_variance(a[0], a.integer("num_groups"))};
 }
-Results group_norm_rstd(const Args& a) {
-  auto [y, mean, rstd] = over_groups(a);
-  return {y, mean, rstd};
-}
-Results group_norm_grad(const Args& a) {
-  auto [x, gamma, beta] =
-      kernels::group_norm_backward(a[0], a[3], {.mean = a[1], .rstd = a[2]}, a[4], a.integer("num_groups"));
-  return {x, gamma, beta};
-}
-
-// ---- over the last dimensions --------------------------------------------------------------------------------------
-Results layer_norm_grad(const Args& a) {
-  auto [x, gamma, beta] =
-      kernels::layer_norm_backward(a[0], a[1], a[4].sizes(), {.mean = a[3], .rstd = a[2]}, a[4], a[4]);
-  return {x, gamma, beta};
-}
 
 // Those of older types end at an axis, where gamma begins.
 void norm_of_axis_rule(Shaper& s) {
@@ -111,18 +95,6 @@ void norm_of_axis_rule(Shaper& s) {
   s.out(2, s.dtype(1), shape);
 }
 at::IntArrayRef normalized(const at::Tensor& x, int64_t axis) { return x.sizes().slice(size_t(wrap(axis, x.dim()))); }
-Results layer_norm_variance(const Args& a) {
-  const at::Tensor x = a[0];
-  auto [y, mean, variance] =
-      kernels::layer_norm_variance(x, normalized(x, a.integer("begin_norm_axis")), a[1], a[2], a.real("epsilon"));
-  return {y, mean, variance};
-}
-Results layer_norm_of_axis(const Args& a) {
-  const at::Tensor x = a[0];
-  auto [y, mean, rstd] =
-      kernels::layer_norm(x, normalized(x, a.integer("begin_norm_axis")), a[1], a[2], a.real("epsilon"));
-  return {y, mean, rstd};
-}
 // Nothing tells it the epsilon of the norm: this keeps it from dividing by 0.
 constexpr double kLeastVariance = 1e-12;
 void norm_of_variance_grad_rule(Shaper& s) {
@@ -139,20 +111,6 @@ void norm_of_variance_grad_rule(Shaper& s) {
   if (!fits)
     throw Refused("its statistics " + s.describe(3) + " and gamma " + s.describe(4) + " do not fit " + s.describe(1));
 }
-Results layer_norm_grad_variance(const Args& a) {
-  auto [x, gamma, beta] = kernels::layer_norm_backward(
-      a[0], a[1], a[4].sizes(), {.mean = a[3], .rstd = kernels::inverse_root(a[2], kLeastVariance)}, a[4], a[4]);
-  return {x, gamma, beta};
-}
-
-constexpr Text kSums{"n c *s, n c *s, c, c -> c :float, c :float"};
-constexpr Text kReduced{"n c *s, n c *s, c, c, c, c, c -> n c *s"};
-constexpr Text kUpdated{"n c *s, c, c, c, c, c, c -> n c *s, c :5, c :6, c :float, c :float"};
-Results updated(const Args& a) {
-  const auto found = kernels::batch_norm_of_sums(a[0], {a[1], a[2]}, {.weight = a[3], .bias = a[4]},
-                                                 {.mean = a[5], .var = a[6]}, a.real("factor"), a.real("epsilon"));
-  return {found.y, found.running_mean, found.running_var, found.mean, found.variance};
-}
 
 // A rank's count stands at each of its channels.
 Results with_counts(const Args& a) {
@@ -168,11 +126,6 @@ void mean_of_counts_rule(Shaper& s) {
   within_first(s, 1, 3);
   if (axes.empty()) throw Refused("axes={} is not simulated");
   s.out(s.dtype(0), reduced_sizes(*shape, named(axes, shape, s), s.flag("keep_dims")));
-}
-
-Results batch_sums(const Args& a) {
-  auto [sum, of_squares] = kernels::batch_sums(a[0]);
-  return {sum, of_squares};
 }
 
 // ---- of one batch on several ranks, from the sums of all -----------------------------------------------------------
@@ -195,14 +148,27 @@ const Family norm_rows = {
      "dy x weight running_mean running_var save_mean save_rstd -> dx dweight dbias | is_training:Bool=true "
      "epsilon:Float=0.00001",
      batch_norm_grad_rule, batch_norm_grad},
-    {"BNTrainingUpdateGrad", "grads x batch_mean batch_variance -> diff_scale diff_offset | epsilon:Float=0.0001",
-     pattern<kSums>, sums},
-    {"BN3DTrainingUpdateGrad", "grads x batch_mean batch_variance -> diff_scale diff_offset | epsilon:Float=0.0001",
-     pattern<kSums>, sums},
-    ROW(BNTrainingReduceGrad,
-        "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", pattern<kReduced>,
-        kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],
-                                                {.weight = a[2], .bias = a[3]}, a.real("epsilon"))),
+// The parts of a training over images, and over volumes.
+#define TRAINING(prefix)                                                                                               \
+  EACH_OF(prefix##TrainingReduce, "x -> sum square_sum", pattern<"n c *s -> c :float, c :float">,                      \
+          kernels::batch_sums(a[0])),                                                                                  \
+      EACH_OF(                                                                                                         \
+          prefix##TrainingUpdate,                                                                                      \
+          "x sum square_sum scale offset mean variance -> y mean variance batch_mean batch_variance | factor:Float "   \
+          "epsilon:Float",                                                                                             \
+          pattern<"n c *s, c, c, c, c, c, c -> n c *s, c :5, c :6, c :float, c :float">,                               \
+          kernels::batch_norm_of_sums(a[0], {a[1], a[2]}, {.weight = a[3], .bias = a[4]}, {.mean = a[5], .var = a[6]}, \
+                                      a.real("factor"), a.real("epsilon"))),                                           \
+      {#prefix "TrainingUpdateGrad",                                                                                   \
+       "grads x batch_mean batch_variance -> diff_scale diff_offset | epsilon:Float=0.0001",                           \
+       pattern<"n c *s, n c *s, c, c -> c :float, c :float">, sums},                                                   \
+      ROW(prefix##TrainingReduceGrad,                                                                                  \
+          "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001",                \
+          pattern<"n c *s, n c *s, c, c, c, c, c -> n c *s">,                                                          \
+          kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],                       \
+                                                  {.weight = a[2], .bias = a[3]}, a.real("epsilon")))
+    TRAINING(BN),
+    TRAINING(BN3D),
     ROW(BNInferGrad, "grads scale batch_variance -> x_backprop | epsilon:Float=0.0001",
         (pattern<"n c *s, c, c -> n c *s">), kernels::inference_backward(a[0], a[1], a[2], a.real("epsilon"))),
 
@@ -212,33 +178,31 @@ const Family norm_rows = {
     {"SyncBatchNormBackwardReduce", "sum_dy sum_dy_dx_pad mean invert_std -> sum_dy_xmu y",
      pattern<"*x, *x, *x, *x -> *x, *x">, synchronized_sums},
     {"GroupNorm", "x gamma beta -> y mean variance | " GROUP_NORM("0.0001"), group_norm_rule, group_norm_variance},
-    {"GroupNormV2", "x gamma beta -> y mean rstd | " GROUP_NORM("0.00001"), group_norm_rule, group_norm_rstd},
-    {"GroupNormGrad",
-     "dy mean rstd x gamma -> dx dgamma dbeta | num_groups:Int data_format:String=NCHW dx_is_require:Bool=true "
-     "dgamma_is_require:Bool=true dbeta_is_require:Bool=true",
-     group_norm_grad_rule, group_norm_grad},
+    EACH_OF(GroupNormV2, "x gamma beta -> y mean rstd | " GROUP_NORM("0.00001"), group_norm_rule, over_groups(a)),
+    EACH_OF(GroupNormGrad,
+            "dy mean rstd x gamma -> dx dgamma dbeta | num_groups:Int data_format:String=NCHW dx_is_require:Bool=true "
+            "dgamma_is_require:Bool=true dbeta_is_require:Bool=true",
+            group_norm_grad_rule,
+            kernels::group_norm_backward(a[0], a[3], {.mean = a[1], .rstd = a[2]}, a[4], a.integer("num_groups"))),
 
-    {"LayerNorm",
-     "x gamma beta -> y mean variance | begin_norm_axis:Int=0 begin_params_axis:Int=0 epsilon:Float=0.0000001",
-     norm_of_axis_rule, layer_norm_variance},
-    {"LayerNormV3", "x gamma beta -> y mean rstd | begin_norm_axis:Int=0 begin_params_axis:Int=0 epsilon:Float=0.00001",
-     norm_of_axis_rule, layer_norm_of_axis},
-    {"LayerNormGrad", "dy x variance mean gamma -> pd_x pd_gamma pd_beta", norm_of_variance_grad_rule,
-     layer_norm_grad_variance},
+    EACH_OF(LayerNorm,
+            "x gamma beta -> y mean variance | begin_norm_axis:Int=0 begin_params_axis:Int=0 epsilon:Float=0.0000001",
+            norm_of_axis_rule,
+            kernels::layer_norm_variance(a[0], normalized(a[0], a.integer("begin_norm_axis")), a[1], a[2],
+                                         a.real("epsilon"))),
+    EACH_OF(LayerNormV3,
+            "x gamma beta -> y mean rstd | begin_norm_axis:Int=0 begin_params_axis:Int=0 epsilon:Float=0.00001",
+            norm_of_axis_rule,
+            kernels::layer_norm(a[0], normalized(a[0], a.integer("begin_norm_axis")), a[1], a[2], a.real("epsilon"))),
+    EACH_OF(
+        LayerNormGrad, "dy x variance mean gamma -> pd_x pd_gamma pd_beta", norm_of_variance_grad_rule,
+        kernels::layer_norm_backward(a[0], a[1], a[4].sizes(),
+                                     {.mean = a[3], .rstd = kernels::inverse_root(a[2], kLeastVariance)}, a[4], a[4])),
     ROW(LRN,
         "x -> y | depth_radius:Int=5 bias:Float=1.0 alpha:Float=1.0 beta:Float=0.5 "
         "norm_region:String=ACROSS_CHANNELS",
         channels_norm_rule,
         kernels::norm_of_channels(a[0], {a.integer("depth_radius"), a.real("bias"), a.real("alpha"), a.real("beta")})),
-    {"BNTrainingReduce", "x -> sum square_sum", pattern<"n c *s -> c :float, c :float">, batch_sums},
-    {"BN3DTrainingReduce", "x -> sum square_sum", pattern<"n c *s -> c :float, c :float">, batch_sums},
-#define UPDATE "x sum square_sum scale offset mean variance -> y mean variance batch_mean batch_variance | "
-    {"BNTrainingUpdate", UPDATE "factor:Float epsilon:Float", pattern<kUpdated>, updated},
-    {"BN3DTrainingUpdate", UPDATE "factor:Float epsilon:Float", pattern<kUpdated>, updated},
-    ROW(BN3DTrainingReduceGrad,
-        "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", pattern<kReduced>,
-        kernels::batch_gradient_from_parameters(a[0], a[1], {.mean = a[5], .var = a[6]}, a[4],
-                                                {.weight = a[2], .bias = a[3]}, a.real("epsilon"))),
     ROW(ReduceMeanWithCount, "x count count_sum -> y | axes:ListInt keep_dims:Bool=false", mean_of_counts_rule,
         kernels::mean_of_counts(a[0], a[1], a[2], a.integers("axes"), a.flag("keep_dims"))),
     {"SyncBatchNormGatherStatsWithCounts",
@@ -247,8 +211,9 @@ const Family norm_rows = {
      pattern<"ranks c, ranks c, ranks c, *_, *_, 1 c -> 1 c, 1 c :5">, with_counts},
     ROW(SyncBNTrainingUpdate, "mean running_mean -> running_mean | momentum:Float=0.1", (pattern<"*m, *m -> *m :1">),
         at::lerp(wide(a[1]), wide(a[0]), a.real("momentum"))),
-    {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta",
-     pattern<"*b *n, *b *n, *b 1*n, *b 1*n, *n -> *b *n :1, *n :4, *n :4">, layer_norm_grad},
+    EACH_OF(LayerNormGradV3, "dy x rstd mean gamma -> pd_x pd_gamma pd_beta",
+            (pattern<"*b *n, *b *n, *b 1*n, *b 1*n, *n -> *b *n :1, *n :4, *n :4">),
+            kernels::layer_norm_backward(a[0], a[1], a[4].sizes(), {.mean = a[3], .rstd = a[2]}, a[4], a[4])),
 };
 
 }  // namespace sim::ge_table

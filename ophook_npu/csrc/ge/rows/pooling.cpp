@@ -295,11 +295,6 @@ kernels::Window max_window(const Args& a) {
           of_window(a, "dilation"),
           a.flag("ceil_mode")};
 }
-// Only the operator's own gradient reads the argmax: on the device its layout is private.
-Results maxima(const Args& a) {
-  auto [y, places] = kernels::maxima(a[0], max_window(a));
-  return {y, places};
-}
 
 }  // namespace
 
@@ -357,8 +352,9 @@ const Family pooling_rows = {
 
 #define MAX_POOL \
   "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"
-    {"MaxPoolWithArgmaxV1", "x -> y argmax | " MAX_POOL, max_rule, maxima},
-    {"MaxPoolWithArgmaxV3", "x -> y argmax | " MAX_POOL " data_format:String=NCHW", max_rule, maxima},
+    EACH_OF(MaxPoolWithArgmaxV1, "x -> y argmax | " MAX_POOL, max_rule, kernels::maxima(a[0], max_window(a))),
+    EACH_OF(MaxPoolWithArgmaxV3, "x -> y argmax | " MAX_POOL " data_format:String=NCHW", max_rule,
+            kernels::maxima(a[0], max_window(a))),
     ROW(MaxPoolGradWithArgmaxV1, "x grad argmax -> y | " MAX_POOL, max_grad_rule,
         kernels::maxima_backward(a[1], a[0], max_window(a), a[2])),
     ROW(MaxPoolGradWithArgmaxV3, "x grad argmax -> y | " MAX_POOL " data_format:String=NCHW", max_grad_rule,

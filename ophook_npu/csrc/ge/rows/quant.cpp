@@ -54,18 +54,6 @@ void calibration_rule(Shaper& s) {
   one_number(s, 1, 3);
   for (size_t i : {0, 1}) s.out(i, kFloat, s.shape(1));
 }
-Results calibration(const Args& a) {
-  const auto range = a.reals("search_range");
-  auto [scale, offset] = kernels::calibrated(a[0], a[1], a[2], a[3],
-                                             {.least_percentile = a.real("min_percentile"),
-                                              .most_percentile = a.real("max_percentile"),
-                                              .first = range[0],
-                                              .last = range[1],
-                                              .step = a.real("search_step"),
-                                              .with_offset = a.flag("with_offset")});
-  return {scale, offset};
-}
-
 }  // namespace
 
 const Family quant_rows = {
@@ -78,10 +66,17 @@ const Family quant_rows = {
      dynamic_rule, dynamic},
     ROW(TransQuantParamV2, "scale offset? -> y | round_mode:Int=0", encoded_rule,
         quant::encoded(a[0], a[1], a.integer("round_mode") == 1)),
-    {"IFMR",
-     "data data_min data_max cumsum -> scale offset | min_percentile:Float max_percentile:Float "
-     "search_range:ListFloat search_step:Float with_offset:Bool quant_bits:Int=8",
-     calibration_rule, calibration},
+    EACH_OF(IFMR,
+            "data data_min data_max cumsum -> scale offset | min_percentile:Float max_percentile:Float "
+            "search_range:ListFloat search_step:Float with_offset:Bool quant_bits:Int=8",
+            calibration_rule,
+            kernels::calibrated(a[0], a[1], a[2], a[3],
+                                {.least_percentile = a.real("min_percentile"),
+                                 .most_percentile = a.real("max_percentile"),
+                                 .first = a.reals("search_range")[0],
+                                 .last = a.reals("search_range")[1],
+                                 .step = a.real("search_step"),
+                                 .with_offset = a.flag("with_offset")})),
 };
 
 }  // namespace sim::ge_table

@@ -51,11 +51,6 @@ void softmax_dropout_grad_rule(Shaper& s) {
   like_first(s, 2), has_parts(s, 1, 0, 1);
   same(s);
 }
-Results softmax_dropout(const Args& a) {
-  const auto found = kernels::softmax_dropout(a[0], a[1], {bytes_of_mask(a, 2, 0), a.real("input_keep_prob")},
-                                              a.real("alpha"), one_axis(a, "axis"));
-  return {found.softmax, found.dropped};
-}
 
 // ---- a bit an element, in as many bytes as fill blocks of 128 bits -------------------------------------------------
 void bit_mask_rule(Shaper& s, size_t numbers) {
@@ -105,10 +100,6 @@ at::Generator seeded(const Args& a) {
   const auto seed = static_cast<uint64_t>(a.integer("seed"));
   const auto second = static_cast<uint64_t>(a.knows("seed2") ? a.integer("seed2") : 0);
   return seed || second ? kernels::generator(seed, second) : kernels::own_generator();
-}
-Results places(const Args& a) {
-  auto [at, valid] = kernels::draw_places(a[0], a.integer("count"), seeded(a));
-  return {at, valid};
 }
 
 // Two seeds in one input.
@@ -224,12 +215,8 @@ void candidates_rule(Shaper& s) {
     throw Refused(c10::str("num_sampled=", s.integer("num_sampled"), " of range_max=", s.integer("range_max")));
   s.out(0, kInt64, known({count})), s.out(1, kFloat, s.shape(0)), s.out(2, kFloat, known({count}));
 }
-Results candidates(const Args& a, bool rare) {
-  const auto found = kernels::candidates(
-      a[0],
-      {.count = a.integer("num_sampled"), .range = a.integer("range_max"), .once = a.flag("unique"), .rare = rare},
-      seeded(a));
-  return {found.classes, found.expected_of_true, found.expected};
+kernels::Candidates candidates(const Args& a, bool rare) {
+  return {.count = a.integer("num_sampled"), .range = a.integer("range_max"), .once = a.flag("unique"), .rare = rare};
 }
 
 }  // namespace
@@ -246,14 +233,17 @@ const Family random_rows = {
         kernels::draw_bernoulli(a[1], a.need(0), stream(a, 2, 3)).to(a.out_dtype())),
     ROW(StatelessRandperm, "n seed offset -> y | layout:Int=0 dtype:Type=9", permutation_rule,
         at::randperm(a.need(0).at(0), stream(a, 1, 2), at::kLong)),
-    {"AxpyWithSoftmaxAndDropOutDoMask", "x1 x2 mask -> y1 y2 | alpha:Float input_keep_prob:Float axis:ListInt={-1}",
-     softmax_dropout_rule, softmax_dropout},
+    EACH_OF(AxpyWithSoftmaxAndDropOutDoMask,
+            "x1 x2 mask -> y1 y2 | alpha:Float input_keep_prob:Float axis:ListInt={-1}", softmax_dropout_rule,
+            kernels::softmax_dropout(a[0], a[1], {bytes_of_mask(a, 2, 0), a.real("input_keep_prob")}, a.real("alpha"),
+                                     one_axis(a, "axis"))),
     ROW(DropoutWithMulsAndSoftmaxGrad,
         "y_grad mask softmax_output -> x_grad | input_keep_prob:Float alpha:Float axes:ListInt={-1}",
         softmax_dropout_grad_rule,
         kernels::softmax_dropout_backward(a[0], a[2], {bytes_of_mask(a, 1, 0), a.real("input_keep_prob")},
                                           a.real("alpha"), one_axis(a, "axes"))),
-    {"RandomChoiceWithMask", "x -> y mask | count:Int=0 seed:Int=0 seed2:Int=0", places_rule, places},
+    EACH_OF(RandomChoiceWithMask, "x -> y mask | count:Int=0 seed:Int=0 seed2:Int=0", places_rule,
+            kernels::draw_places(a[0], a.integer("count"), seeded(a))),
 #define SEEDS "seed:Int=0 seed2:Int=0"
     ROW(RandomUniform, "shape -> y | dtype:Type " SEEDS, real_rule,
         kernels::uniform_of(a.need(0), a.out_dtype(), seeded(a))),
@@ -277,8 +267,10 @@ const Family random_rows = {
 #define CANDIDATES                                                                                                \
   "true_classes -> sampled_candidates true_expected_count sampled_expected_count | num_true:Int num_sampled:Int " \
   "unique:Bool range_max:Int " SEEDS
-    {"UniformCandidateSampler", CANDIDATES, candidates_rule, [](const Args& a) { return candidates(a, false); }},
-    {"LogUniformCandidateSampler", CANDIDATES, candidates_rule, [](const Args& a) { return candidates(a, true); }},
+    EACH_OF(UniformCandidateSampler, CANDIDATES, candidates_rule,
+            kernels::candidates(a[0], candidates(a, false), seeded(a))),
+    EACH_OF(LogUniformCandidateSampler, CANDIDATES, candidates_rule,
+            kernels::candidates(a[0], candidates(a, true), seeded(a))),
     ROW(Randperm, " -> out | n:Int layout:Int=0 dtype:Type=9", permutation_of_rule,
         kernels::permutation(a.integer("n"), kernels::own_generator())),
     ROW(StatelessRandomUniformInt, "shape seed minval maxval -> y", stateless_between_rule,

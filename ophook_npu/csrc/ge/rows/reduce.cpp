@@ -83,10 +83,6 @@ kernels::Deviation deviation(const Args& a) {
   const int64_t correction = a.knows("correction") ? a.integer("correction") : a.flag("unbiased");
   return kernels::deviation(a[0], a.integers("dim"), correction, a.flag("keepdim"));
 }
-Results deviation_and_mean(const Args& a) {
-  auto [std, mean] = deviation(a);
-  return {std, mean};
-}
 at::Tensor deviation_from(const Args& a) {
   a.only("invert", 0.0);
   return deviation(a).std;
@@ -102,7 +98,6 @@ void logsumexp_scan(Shaper& s) {
   scan(s);
 }
 
-void arg_reduce_attr(Shaper& s) { s.out(kInt32, reduced(s, Dims{s.integer("dimension")}, false)); }
 void squares_rule(Shaper& s) {
   require_type(s, 0, {kHalf, kFloat});
   s.out(s.dtype(0), reduced(s, s.integers("axis"), s.flag("keep_dims")));
@@ -124,10 +119,6 @@ void arg_with_value(Shaper& s) {
 Results place_and_value(const std::tuple<at::Tensor, at::Tensor>& found) {
   return {std::get<1>(found), std::get<0>(found)};
 }
-Results value_and_place(const std::tuple<at::Tensor, at::Tensor>& found) {
-  return {std::get<0>(found), std::get<1>(found)};
-}
-
 void sorted_rule(Shaper& s) {
   if (const Shape shape = s.shape(0)) wrap(s.integer("axis"), rank_of(shape));
   same(s);
@@ -152,11 +143,6 @@ void topk_shape(Shaper& s) {
   s.out(1, kInt32, shape);
 }
 
-Results first_of_sorted(const Args& a) {
-  auto [values, places] = kernels::first_of_sorted(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"));
-  return {values, places};
-}
-
 // ---- each value once, in the order in which they come: only the values tell how many ------------------------------
 void distinct_types(const Shaper& s) {
   require_type(s, 0, {kFloat, kHalf, kInt8, kInt16, kUint8, kInt32, kInt64, kDouble});
@@ -171,21 +157,11 @@ void distinct_rule(Shaper& s) {
   s.out(0, s.dtype(0), found), s.out(1, index, s.shape(0));
   if (s.outputs() > 2) s.out(2, index, found);
 }
-Results distinct(const Args& a) {
-  const kernels::Distinct found = kernels::distinct(a[0]);
-  a.fit(0, found.values), a.fit(1, found.inverse);
-  if (a.outputs() > 2) a.fit(2, found.counts);
-  return {};
-}
 void padded_distinct_rule(Shaper& s) {
   require_type(s, 0, {kFloat, kInt32, kInt64});
   require_type(s, 1, {kFloat, kInt32, kInt64}), one_number(s, 1, 2);
   distinct_types(s);
   s.out(0, s.dtype(0), s.shape(0)), s.out(1, s.dtype(0) == kInt64 ? kInt64 : kInt32, s.shape(0));
-}
-Results padded_distinct(const Args& a) {
-  const kernels::Distinct found = kernels::padded_distinct(a[0], a[1]);
-  return {found.values, found.inverse};
 }
 
 }  // namespace
@@ -208,9 +184,9 @@ const Family reduce_rows = {
     ROW(EuclideanNorm, REDUCE, reduce, OVER_AXES(at::linalg_vector_norm(wide(x), 2, axes, keep))),
     ROW(SquareSumV1, "x -> y | axis:ListInt keep_dims:Bool=false", squares_rule, squares(a)),
     ROW(SquareSumV2, "x -> y1 y2 | axis:ListInt keep_dims:Bool=false", squares_rule, squares(a), at::square(a[0])),
-    {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true",
-     std_rule, deviation_and_mean},
-    {"ReduceStd", "x -> y1 y2 | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false", std_rule, deviation_and_mean},
+    EACH_OF(ReduceStdV2, "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true",
+            std_rule, deviation(a)),
+    EACH_OF(ReduceStd, "x -> y1 y2 | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false", std_rule, deviation(a)),
     ROW(ReduceStdWithMean,
         "x mean -> y | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false invert:Bool=false epsilon:Float=0.001 "
         "correction:Int=1",
@@ -236,29 +212,22 @@ const Family reduce_rows = {
     ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same,
         kernels::norm_of_power_sum(a[0], norm_order(a), a.real("epsilon"))),
     ROW(ArgMaxV2, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0))),
-    ROW(ArgMaxD, "x -> y | dimension:Int dtype:Type=9", arg_reduce_attr, at::argmax(a[0], a.integer("dimension"))),
-    ROW(ArgMinD, "x -> y | dimension:Int dtype:Type=9", arg_reduce_attr, at::argmin(a[0], a.integer("dimension"))),
     ROW(ArgMin, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0))),
     {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
      [](const Args& a) { return place_and_value(at::max(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
     {"ArgMinWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
      [](const Args& a) { return place_and_value(at::min(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
-    {"Unique", "x -> y idx | out_idx:Type=3", distinct_rule, distinct},
-    {"UniqueWithCounts", "x -> y idx count | out_idx:Type", distinct_rule, distinct},
-    {"UniqueWithPad", "x pad_num -> y idx", padded_distinct_rule, padded_distinct},
-    {"Sort", "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape,
-     [](const Args&
-            a) { return value_and_place(at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending"))); }},
-    {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true sort_policy:Int=0", topk_shape,
-     [](const Args& a) {
-       return value_and_place(at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted")));
-     }},
-    {"TopK", "x k -> values indices | sorted:Bool=true largest:Bool=true dim:Int=-1", topk_shape, first_of_sorted},
+    FITTED(Unique, "x -> y idx | out_idx:Type=3", distinct_rule, kernels::distinct(a[0])),
+    FITTED(UniqueWithCounts, "x -> y idx count | out_idx:Type", distinct_rule, kernels::distinct(a[0])),
+    EACH_OF(UniqueWithPad, "x pad_num -> y idx", padded_distinct_rule, kernels::padded_distinct(a[0], a[1])),
+    EACH_OF(Sort, "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape,
+            at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending"))),
+    EACH_OF(TopKV2, "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true sort_policy:Int=0",
+            topk_shape, at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted"))),
+    EACH_OF(TopK, "x k -> values indices | sorted:Bool=true largest:Bool=true dim:Int=-1", topk_shape,
+            kernels::first_of_sorted(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"))),
     ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", sorted_rule,
         std::get<0>(at::sort(a[0], a.integer("axis"), a.flag("descending")))),
-#define SCAN(type, rule, port, attr, axis, f)                                         \
-  ROW(type, "x" port " -> y |" attr " exclusive:Bool=false reverse:Bool=false", rule, \
-      kernels::f(a[0], axis, scan_of(a)))
     ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", scan,
         kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type(), scan_of(a))),
     ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", scan,

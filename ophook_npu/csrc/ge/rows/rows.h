@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ge/kernels.h"
+#include "kernels/members.h"
 #include "kernels/pattern.h"
 #include "kernels/tensors.h"
 
@@ -138,6 +139,12 @@ inline Results changed(const Args& a, Results after) {
   return after;
 }
 
+// Outputs whose sizes only the values tell, as far as there are so many.
+inline Results fitted(const Args& a, const Results& made) {
+  for (size_t i = 0; i < a.outputs(); ++i) a.fit(i, made[i]);
+  return {};
+}
+
 // A function, or a pattern alone.
 struct Rule {
   constexpr Rule(void (*function)(Shaper&)) : function(function) {}
@@ -146,26 +153,31 @@ struct Rule {
   void (*function)(Shaper&) = nullptr;
   const Pattern* pattern = nullptr;
 };
-// Another type whose inputs of these names are attributes here, as they are for types that end in D.
+// Another type whose inputs of these names are attributes here, as they are for types that end in D. The first result
+// has its data type, or the one that is told.
 struct AsInputs {
-  const char* of;
+  const char* of = nullptr;
+  int32_t type = ge_absent;
 };
 struct Row {
   constexpr Row(const char* type, const char* proto, Rule rule, Results (*run)(const Args&))
       : type(type), proto(proto), rule(rule), run(run) {}
   constexpr Row(const char* type, const char* proto, const char* function, void (*rule)(Shaper&) = nullptr)
       : type(type), proto(proto), rule(rule), function(function) {}
-  constexpr Row(const char* type, const char* proto, AsInputs as)
-      : type(type), proto(proto), rule(nullptr), of(as.of) {}
+  constexpr Row(const char* type, const char* proto, AsInputs as) : type(type), proto(proto), rule(nullptr), as(as) {}
   const char* type;
   const char* proto;
   Rule rule;
   Results (*run)(const Args&) = nullptr;
   const char* function = nullptr;  // the aclnn function that it is (ge/rows/as_aclnn.h)
-  const char* of = nullptr;        // of AsInputs
+  AsInputs as;
 };
 
 #define ROW(type, proto, rule, ...) {#type, proto, rule, [](const Args& a) -> Results { return {__VA_ARGS__}; }}
+#define EACH_OF(type, proto, rule, ...) \
+  {#type, proto, rule, [](const Args& a) { return kernels::each_of(__VA_ARGS__); }}
+#define FITTED(type, proto, rule, ...) \
+  {#type, proto, rule, [](const Args& a) { return fitted(a, kernels::each_of(__VA_ARGS__)); }}
 
 // Rows register themselves: a file of rows defines one of these.
 struct Family {
@@ -189,6 +201,8 @@ void boolean_like(Shaper& s);                     // bool in the shape of input 
 void broadcast(Shaper& s);                        // all inputs of one dtype, broadcast
 void logical(Shaper& s);                          // the same, of bool
 void integral(Shaper& s);                         // the same, of whole numbers and bool
+void combines_rows(Shaper& s);                    // input 2 has a row of input 0 for each index in input 1
+void permuted(Shaper& s);                         // the axes of input 0 in the order of input 1
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
 void require_type(const Call& call, size_t input, std::initializer_list<int32_t> allowed);  // where it is there
@@ -208,6 +222,11 @@ Shape shape_from(const Shaper& s,
                  size_t input);  // a shape given as an input: its values, or as many unknown dimensions
 inline Dim at_or_unknown(const Values& values, size_t i) { return values ? Dim(values->at(i)) : unknown; }
 
+// Of complex numbers, in the type that the attribute says.
+inline void complex_part(Shaper& s) {
+  require_type(s, 0, {kComplex64, kComplex128});
+  s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0));
+}
 // One input, or several of one data type that broadcast, of these data types.
 template <int32_t... types>
 void one_of(Shaper& s) {

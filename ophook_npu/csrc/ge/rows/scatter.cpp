@@ -17,12 +17,13 @@ void put_types(const Shaper& s) {
 // A row of updates for each of the indices.
 void put_rows_rule(Shaper& s) {
   put_types(s);
-  s.match(pattern<"n *rest, *i, *i *rest -> n *rest">);
+  Shape wanted = s.shape(1);
+  const Shape var = s.shape(0);
+  if (var && var->empty()) throw Refused("it puts rows, var is " + s.describe(0));
+  if (wanted && var) wanted->insert(wanted->end(), var->begin() + 1, var->end());
+  if (var && !may_be(s.shape(2), wanted))
+    throw Refused("updates " + s.describe(2) + " for slices of " + s.describe(0) + " by indices " + s.describe(1));
   same(s);
-}
-void combine_rows_rule(Shaper& s) {
-  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8});
-  put_rows_rule(s);
 }
 // The last dimension of the indices names a slice.
 Shape updates_for(const Call& call, const Shape& x, size_t indices) {
@@ -85,11 +86,6 @@ void list_difference_rule(Shaper& s) {
       s.there(0) && s.there(1) ? sized_as(kernels::list_difference(s[0], s[1]).places) : known({unknown});
   s.out(0, s.dtype(0), found), s.out(1, int32_t(s.integer("out_idx")), found);
 }
-Results list_difference(const Args& a) {
-  const kernels::Rest found = kernels::list_difference(a[0], a[1]);
-  a.fit(0, found.values), a.fit(1, found.places);
-  return {};
-}
 void hits_rule(Shaper& s) {
   require_type(s, 0, {kInt64}), require_type(s, 1, {kInt64});
   s.match(pattern<"_ k, n -> n">);
@@ -98,11 +94,6 @@ void hits_rule(Shaper& s) {
     throw Refused(c10::str("num_true=", s.integer("num_true"), " for ", s.describe(0)));
   const Shape found = s.there(0) && s.there(1) ? sized_as(kernels::accidental_hits(s[0], s[1]).rows) : known({unknown});
   s.out(0, kInt32, found), s.out(1, kInt64, found), s.out(2, kFloat, found);
-}
-Results hits(const Args& a) {
-  const kernels::Hits found = kernels::accidental_hits(a[0], a[1]);
-  a.fit(0, found.rows), a.fit(1, found.places), a.fit(2, found.weights);
-  return {};
 }
 void top_rule(Shaper& s) {
   require_type(s, 0, {kFloat}), require_indices(s, 1);
@@ -118,16 +109,26 @@ void lookup_rule(Shaper& s) {
 
 }  // namespace
 
+void combines_rows(Shaper& s) {
+  require_type(s, 0, {kHalf, kFloat, kInt32, kInt8, kUint8});
+  put_rows_rule(s);
+}
+
 // By rows of the first dimension, in place; by slices in place, and in a copy.
 #define TO_VAR " -> var | use_locking:Bool=false"
 #define IN_PLACE "var indices updates" TO_VAR
 #define COPIED "x indices updates -> y"
 const Family scatter_rows = {
-    ROW(ScatterSub, IN_PLACE, combine_rows_rule, kernels::subtracted_slices(a[0], a[1].unsqueeze(-1), a[2])),
-    ROW(ScatterMul, IN_PLACE, combine_rows_rule, kernels::combined_rows(a[0], a[1], a[2], kernels::Combined::product)),
-    ROW(ScatterDiv, IN_PLACE, combine_rows_rule, kernels::combined_rows(a[0], a[1], a[2], kernels::Combined::quotient)),
-    ROW(ScatterMax, IN_PLACE, combine_rows_rule, kernels::combined_rows(a[0], a[1], a[2], kernels::Combined::most)),
-    ROW(ScatterMin, IN_PLACE, combine_rows_rule, kernels::combined_rows(a[0], a[1], a[2], kernels::Combined::least)),
+    ROW(ScatterUpdate, IN_PLACE, put_rows_rule, kernels::scattered_slices(a[0], a[1].unsqueeze(-1), a[2])),
+    ROW(ScatterSub, IN_PLACE, combines_rows, kernels::subtracted_slices(a[0], a[1].unsqueeze(-1), a[2])),
+    ROW(ScatterMul, IN_PLACE, combines_rows, kernels::combined_rows(a[0], a[1], a[2], kernels::Combined::product)),
+    ROW(ScatterDiv, IN_PLACE, combines_rows, kernels::combined_rows(a[0], a[1], a[2], kernels::Combined::quotient)),
+    ROW(ScatterMax, IN_PLACE, combines_rows, kernels::combined_rows(a[0], a[1], a[2], kernels::Combined::most)),
+    ROW(ScatterMin, IN_PLACE, combines_rows, kernels::combined_rows(a[0], a[1], a[2], kernels::Combined::least)),
+    ROW(ScatterNdUpdate, IN_PLACE, put_slices_rule, kernels::scattered_slices(a[0], a[1], a[2])),
+    ROW(ScatterNdAdd, IN_PLACE, put_slices_rule, kernels::added_slices(a[0], a[1], a[2])),
+    ROW(ScatterNdMax, IN_PLACE, put_slices_rule, kernels::combined_slices(a[0], a[1], a[2], kernels::Combined::most)),
+    ROW(ScatterNdMin, IN_PLACE, put_slices_rule, kernels::combined_slices(a[0], a[1], a[2], kernels::Combined::least)),
     ROW(ScatterNdSub, IN_PLACE, combine_slices_rule, kernels::subtracted_slices(a[0], a[1], a[2])),
     ROW(TensorScatterUpdate, COPIED, put_slices_rule, kernels::scattered_slices(a[0], a[1], a[2])),
     ROW(TensorScatterAdd, COPIED, combine_slices_rule, kernels::added_slices(a[0], a[1], a[2])),
@@ -148,9 +149,10 @@ const Family scatter_rows = {
     SEGMENTS(UnsortedSegmentMax, UnsortedSegmentMaxD, "", most),
     SEGMENTS(UnsortedSegmentMin, UnsortedSegmentMinD, "", least),
 
-    {"ListDiff", "x y -> out idx | out_idx:Type=3", list_difference_rule, list_difference},
-    {"ComputeAccidentalHits",
-     "true_classes sampled_candidates -> indices ids weights | num_true:Int seed:Int=0 seed2:Int=0", hits_rule, hits},
+    FITTED(ListDiff, "x y -> out idx | out_idx:Type=3", list_difference_rule, kernels::list_difference(a[0], a[1])),
+    FITTED(ComputeAccidentalHits,
+           "true_classes sampled_candidates -> indices ids weights | num_true:Int seed:Int=0 seed2:Int=0", hits_rule,
+           kernels::accidental_hits(a[0], a[1])),
     ROW(InTopK, "x1 x2 k -> y", top_rule, kernels::in_top_k(a[0], a[1], a.need(2).at(0))),
     ROW(InTopKV2, "predictions targets k -> precision", top_rule, kernels::in_top_k(a[0], a[1], a.need(2).at(0))),
     // MindSpore declares it; the AI CPU kernel is CANN's.

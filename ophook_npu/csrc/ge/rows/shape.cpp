@@ -102,7 +102,7 @@ void flatten_to_two(Shaper& s) {
   s.out(s.dtype(0), shape ? shape : known({unknown, unknown}));
 }
 
-void permute(Shaper& s, const Values& order) {
+void permuted_by(Shaper& s, const Values& order) {
   Shape shape = s.shape(0);
   if (shape && order) {
     if (order->size() != shape->size())
@@ -116,9 +116,7 @@ void permute(Shaper& s, const Values& order) {
   }
   s.out(s.dtype(0), shape);
 }
-void transpose(Shaper& s) { permute(s, s.values(1)); }
-void transpose_attr(Shaper& s) { permute(s, s.integers("perm")); }
-void permute_attr(Shaper& s) { permute(s, s.integers("order")); }
+void permute_attr(Shaper& s) { permuted_by(s, s.integers("order")); }
 
 // A reshape to `shape` and a transposition, in either order.
 void confusion_transpose(Shaper& s) {
@@ -195,10 +193,8 @@ Moving moving(const Call& call) {
       throw Refused("its images have 4 dimensions, not " + std::to_string(x->size()));
     out.first = call.text("data_format") == "NCHW" ? 2 : 1;
   }
-  if (!call.knows("block_size"))
-    out.blocks = call.knows("block_shape") ? Values(call.integers("block_shape")) : call.values(1);
-  const char* attr = call.knows("crops") ? "crops" : "paddings";
-  out.sides = call.knows(attr) ? Values(call.integers(attr)) : call.values(call.count() - 1);
+  if (!call.knows("block_size")) out.blocks = call.values(1);
+  out.sides = call.values(call.count() - 1);
   const auto below = [](const Values& all, int64_t least) {
     return all && std::any_of(all->begin(), all->end(), [&](int64_t one) { return one < least; });
   };
@@ -279,21 +275,20 @@ void unpack(Shaper& s) {
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), shape);
 }
 
-void split_even(Shaper& s, size_t data, const Values& axis) {
-  Shape shape = s.shape(data);
+void split(Shaper& s) {
+  const Values axis = s.values(0);
+  Shape shape = s.shape(1);
   if (shape && axis) {
     Dim& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
     auto parts = static_cast<int64_t>(s.outputs());
     if (dim % parts != 0)
-      throw Refused(s.describe(data) + " does not split into " + std::to_string(parts) + " even parts");
+      throw Refused(s.describe(1) + " does not split into " + std::to_string(parts) + " even parts");
     dim = dim / parts;
   } else {
     shape = all_unknown(shape);
   }
-  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(data), shape);
+  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(1), shape);
 }
-void split(Shaper& s) { split_even(s, 1, s.values(0)); }
-void split_attr(Shaper& s) { split_even(s, 0, Dims{s.integer("split_dim")}); }
 
 void split_sizes(Shaper& s) {
   const Values sizes = s.values(1);
@@ -412,6 +407,8 @@ void reversed_sequences_rule(Shaper& s) {
 
 }  // namespace
 
+void permuted(Shaper& s) { permuted_by(s, s.values(1)); }
+
 const Family shape_rows = {
     ROW(Reshape, "x shape -> y | axis:Int=0 num_axes:Int=-1", reshape, a.bytes()),
     ROW(Unsqueeze, "x -> y | axes:ListInt={}", unsqueeze, a.bytes()),
@@ -421,8 +418,7 @@ const Family shape_rows = {
     ROW(SqueezeV2, "x -> y | axis:ListInt={}", squeeze, a.bytes()),
     ROW(UnsqueezeV2, "x -> y | axis:ListInt={}", unsqueeze, a.bytes()),
     ROW(Flatten, "x -> y | axis:Int=1", flatten_to_two, a.bytes()),
-    ROW(Transpose, "x perm -> y", transpose, a[0].permute(a.need(1))),
-    ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm"))),
+    ROW(Transpose, "x perm -> y", permuted, a[0].permute(a.need(1))),
     ROW(Permute, "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order"))),
     ROW(ConcatV2, "x* concat_dim -> y | N:Int=1", concat,
         kernels::joined(a.tensors(0, a.count() - 1), a.need(a.count() - 1).at(0))),
@@ -431,13 +427,11 @@ const Family shape_rows = {
 #define TO_BATCH(type, proto) ROW(type, proto, moved_blocks_rule<false>, moved_blocks(a, kernels::space_to_batch))
 #define TO_SPACE(type, proto) ROW(type, proto, moved_blocks_rule<true>, moved_blocks(a, kernels::batch_to_space))
     TO_BATCH(SpaceToBatch, "x paddings -> y | " OF_IMAGES),
-    TO_BATCH(SpaceToBatchD, "x -> y | paddings:ListInt " OF_IMAGES),
     TO_BATCH(SpaceToBatchND, "x block_shape paddings -> y"),
-    TO_BATCH(SpaceToBatchNDD, "x -> y | block_shape:ListInt paddings:ListInt"),
     TO_SPACE(BatchToSpace, "x crops -> y | " OF_IMAGES),
-    TO_SPACE(BatchToSpaceD, "x -> y | crops:ListInt " OF_IMAGES),
     TO_SPACE(BatchToSpaceND, "x block_shape crops -> y"),
-    TO_SPACE(BatchToSpaceNDD, "x -> y | block_shape:ListInt crops:ListInt"),
+    {"SpaceToBatchD", "x -> y | paddings:ListInt " OF_IMAGES, AsInputs{"SpaceToBatch"}},
+    {"BatchToSpaceD", "x -> y | crops:ListInt " OF_IMAGES, AsInputs{"BatchToSpace"}},
     ROW(Concat, "concat_dim x* -> y | N:Int=1", concat_behind,
         kernels::joined(a.tensors(1, a.count()), a.need(0).at(0))),
     ROW(ParallelConcat, "values* -> output_data | shape:ListInt N:Int", concat_in_front,
@@ -452,8 +446,6 @@ const Family shape_rows = {
     ROW(Pack, "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis"))),
     {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis")); }},
     {"Split", "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0)); }},
-    {"SplitD", "x -> y* | split_dim:Int num_split:Int", split_attr,
-     [](const Args& a) { return parts(a, 0, a.integer("split_dim")); }},
     {"SplitV", "x size_splits split_dim -> y* | num_split:Int", split_sizes,
      [](const Args& a) { return parts(a, 0, a.need(2).at(0)); }},
     ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,

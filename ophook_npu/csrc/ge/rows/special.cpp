@@ -27,11 +27,6 @@ void counted_bits(Shaper& s) {
   require_type(s, 0, {WHOLE});
   s.out(kUint8, s.shape(0));
 }
-// Parts of complex numbers, in the type that the attribute says.
-void part_of(Shaper& s) {
-  require_type(s, 0, {COMPLEX});
-  s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0));
-}
 void two_sums(Shaper& s) {
   like_first(s, 1);
   for (const size_t i : {0, 1}) {
@@ -45,9 +40,8 @@ void halves_rule(Shaper& s) {
   for (const size_t i : {0, 1}) s.out(i, s.dtype(0), s.shape(0));
 }
 // Where both are the same, the first has the gradient.
-Results divided(const at::Tensor& grad, const at::Tensor& to_first) {
-  const auto [first, second] = kernels::gradient_of_two(grad, to_first);
-  return {first, second};
+Results halves(const at::Tensor& grad, const at::Tensor& to_first) {
+  return kernels::each_of(kernels::gradient_of_two(grad, to_first));
 }
 void joined_rule(Shaper& s) {
   const int64_t mode = s.integer("mode");
@@ -117,7 +111,7 @@ const Family special_rows = {
     ROW(NextAfter, "x1 x2 -> output", (some_of<kFloat, kDouble>), at::nextafter(a[0], a[1])),
     ROW(PopulationCount, UNARY, counted_bits, kernels::bits_set(a[0])),
 
-    ROW(ComplexAbs, "x -> y | Tout:Type=0", part_of, at::abs(a[0]).to(a.out_dtype())),
+    ROW(ComplexAbs, "x -> y | Tout:Type=0", complex_part, at::abs(a[0]).to(a.out_dtype())),
     ROW(Conj, "input -> output", one_of<COMPLEX>, at::conj_physical(a[0])),
 
     // By what the function gave, or was given.
@@ -132,9 +126,9 @@ const Family special_rows = {
     ROW(AcoshGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), kernels::acosh_backward(a[0], a[1])),
     ROW(AsinhGrad, GRADIENT, (alike<kHalf, kFloat, kBfloat16>), kernels::asinh_backward(a[0], a[1])),
     {"MaximumGrad", "grads x1 x2 -> y1 y2 | grad_x:Bool=true grad_y:Bool=true", halves_rule,
-     [](const Args& a) { return divided(a[0], at::ge(a[1], a[2])); }},
+     [](const Args& a) { return halves(a[0], at::ge(a[1], a[2])); }},
     {"MinimumGrad", "grads x1 x2 -> y1 y2 | grad_x:Bool=true grad_y:Bool=true", halves_rule,
-     [](const Args& a) { return divided(a[0], at::le(a[1], a[2])); }},
+     [](const Args& a) { return halves(a[0], at::le(a[1], a[2])); }},
 };
 
 }  // namespace sim::ge_table

@@ -54,8 +54,8 @@ const Entry* find(const std::string& type) {
 }
 
 const Entry& stands_for(const Entry& one) {
-  if (const Entry* found = find(one.row->of)) return *found;
-  throw std::logic_error(std::string("the table has no row ") + one.row->of);
+  if (const Entry* found = find(one.row->as.of)) return *found;
+  throw std::logic_error(std::string("the table has no row ") + one.row->as.of);
 }
 
 at::Tensor view(const ge_tensor& tensor) {
@@ -555,9 +555,11 @@ int ophook_ge_check(const ge_call* call, char* error, size_t capacity) {
 int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
   int refused = 0;
   const int code = with_row(*call, error, capacity, [&](const Entry& found) {
-    if (found.row->of) {
+    if (found.row->as.of) {
       const WithInputs as(*call, *found.row, found.attributes, *stands_for(found).row);
-      return void(refused = ophook_ge_infer(&as.call, error, capacity));
+      refused = ophook_ge_infer(&as.call, error, capacity);
+      if (found.row->as.type != ge_absent) call->outputs[0].dtype = found.row->as.type;
+      return;
     }
     if (found.row->function) return found.as_aclnn().infer(*call, found.row->rule.function);
     Shaper shaper(*call, found.attributes);
@@ -569,7 +571,7 @@ int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
 int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
   int refused = 0;
   const int code = with_row(*call, error, capacity, [&](const Entry& found) {
-    if (found.row->of) {
+    if (found.row->as.of) {
       const WithInputs as(*call, *found.row, found.attributes, *stands_for(found).row);
       return void(refused = ophook_ge_run(&as.call, error, capacity));
     }

@@ -56,11 +56,6 @@ void boolean_of(Shaper& s) {
   require_type(s, 0, {types...});
   boolean_like(s);
 }
-// Parts of complex numbers, in the type that the attribute says.
-void complex_part(Shaper& s) {
-  require_type(s, 0, {kComplex64, kComplex128});
-  s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0));
-}
 
 }  // namespace
 

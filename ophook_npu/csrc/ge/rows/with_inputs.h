@@ -33,6 +33,11 @@ struct WithInputs {
       if (fed < given.input_count) {
         tensor = given.inputs[fed];
       } else if (told != attributes.end()) {
+        if (told->kind == "Float") {
+          tensor = {.dtype = kDouble, .rank = 0, .data = &reals.emplace_back(values.real(name.c_str()))};
+          inputs.push_back(tensor);
+          continue;
+        }
         const bool one = told->kind == "Int";
         Dims& kept = numbers.emplace_back(one ? Dims{values.integer(name.c_str())} : values.integers(name.c_str()));
         kept.reserve(1);  // data() of an empty value must not be NULL
@@ -45,6 +50,7 @@ struct WithInputs {
   ge_call call;
   std::vector<ge_tensor> inputs;
   std::deque<Dims> numbers;
+  std::deque<double> reals;
 };
 
 }  // namespace sim::ge_table

@@ -21,6 +21,20 @@ static void turned_mode(const std::string& mode) {
   SIM_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated");
 }
 
+// Parameters that the versions have in one order …
+#define HEAD_INPUTS In, query, In, key, In, value
+#define ROPE_INPUTS In, query, In, query_rope, In, key, In, key_rope, In, value
+#define MASK_INPUTS In, pse, In, drop_mask, In, padding, In, mask
+#define FORWARD_IN In, max, In, sum, In, softmax, In, out
+#define LENGTHS Ints, query_ends, Ints, key_ends
+#define STARTS Ints, query_start, Ints, key_start
+#define WINDOW double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout
+#define MODES_OF_ATTENTION int64_t, precision, int64_t, sparse_mode
+#define FORWARD_OUT Out, max, Out, sum, Out, softmax, Out, out
+#define BACKWARD Out, grad_query, Out, grad_key, Out, grad_value, Out, grad_pse
+#define ROPE_BACKWARD \
+  Out, grad_query, Out, grad_query_rope, Out, grad_key, Out, grad_key_rope, Out, grad_value, Out, grad_pse
+// … and what they are to the kernels.
 #define KEPT NAMED(scale, keep, before, after, sparse_mode, prefix)
 #define BY_LAYOUT .by_rows = by_rows(softmax_layout)
 #define ROPE NAMED(query_rope, key_rope)
@@ -32,164 +46,82 @@ static void turned_mode(const std::string& mode) {
 #define DRAWN (Inputs{QKV, .pse = pse, MASKS, ENDS, NAMED(seed, offset)})
 #define WRITTEN (Outputs{NAMED(max, sum, out)})
 #define GRADIENTS .query = grad_query, .key = grad_key, .value = grad_value
+#define WITH_PSE GRADIENTS, .pse = grad_pse
 #define ROPE_GRADIENTS .query_rope = grad_query_rope, .key_rope = grad_key_rope
 // backward: what the forward gave
 #define GIVEN NAMED(max, sum, out)
-
 #define ENCODED NAMED(pse_type, query_start, key_start)
-
-#define SETTINGS (Settings{KEPT})
-#define SETTINGS_V2 (Settings{KEPT, ENCODED})
-#define SETTINGS_V3 (Settings{KEPT, ENCODED, .sink = sink})
 #define SETTINGS_V4 (Settings{KEPT, ENCODED, BY_LAYOUT, .sink = sink, ROPE})
-#define SETTINGS_ROPE (Settings{KEPT, ENCODED, ROPE})
-#define VARLEN (Settings{KEPT, BY_LAYOUT})
-#define GRAD (Settings{KEPT, GIVEN})
-#define GRAD_V2 (Settings{KEPT, ENCODED, GIVEN})
-#define GRAD_V3 (Settings{KEPT, ENCODED, GIVEN, .sink = sink})
 #define GRAD_V4 (Settings{KEPT, ENCODED, BY_LAYOUT, GIVEN, .sink = sink, ROPE})
-#define GRAD_ROPE (Settings{KEPT, ENCODED, GIVEN, ROPE})
-#define VARLEN_GRAD (Settings{KEPT, BY_LAYOUT, GIVEN})
 
-ACLNN(FlashAttentionScore,
-      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, double, scale,
-       double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t,
-       sparse_mode, Out, max, Out, sum, Out, softmax, Out, out),
-      check_forward(MASKED, SETTINGS, WRITTEN), forward(MASKED, SETTINGS, WRITTEN))
-ACLNN(FlashAttentionScoreV2,
-      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_start,
-       Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
-       int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum, Out, softmax, Out, out),
-      check_forward(MASKED, SETTINGS_V2, WRITTEN), forward(MASKED, SETTINGS_V2, WRITTEN))
-ACLNN(FlashAttentionScoreV3,
-      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, In, sink, Ints, prefix, Ints,
-       query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text,
-       layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum, Out, softmax, Out, out),
-      check_forward(MASKED, SETTINGS_V3, WRITTEN), forward(MASKED, SETTINGS_V3, WRITTEN))
+#define SCORE(version, settings, ...)                                          \
+  ACLNN(FlashAttentionScore##version, (HEAD_INPUTS, __VA_ARGS__, FORWARD_OUT), \
+        check_forward(MASKED, Settings settings, WRITTEN), forward(MASKED, Settings settings, WRITTEN))
+SCORE(, ({KEPT}), MASK_INPUTS, Ints, prefix, WINDOW, MODES_OF_ATTENTION)
+SCORE(V2, ({KEPT, ENCODED}), MASK_INPUTS, Ints, prefix, STARTS, WINDOW, MODES_OF_ATTENTION, int64_t, pse_type)
+SCORE(V3, ({KEPT, ENCODED, .sink = sink}), MASK_INPUTS, In, sink, Ints, prefix, STARTS, WINDOW, MODES_OF_ATTENTION,
+      int64_t, pse_type)
 ACLNN(FlashAttentionScoreV4,
-      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, In, query_rope, In, key_rope, In,
-       a, In, b, In, c, In, sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start,
-       double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision,
-       int64_t, sparse_mode, int64_t, out_dtype, int64_t, pse_type, Text, softmax_layout, int64_t, seed, int64_t,
-       offset, Out, max, Out, sum, Out, softmax, Out, out),
+      (HEAD_INPUTS, MASK_INPUTS, In, query_rope, In, key_rope, In, a, In, b, In, c, In, sink, Ints, prefix, LENGTHS,
+       STARTS, WINDOW, MODES_OF_ATTENTION, int64_t, out_dtype, int64_t, pse_type, Text, softmax_layout, int64_t, seed,
+       int64_t, offset, FORWARD_OUT),
       (refuse_if_given({a, b, c}, "quantized input"), check_forward(DRAWN, SETTINGS_V4, WRITTEN, layout == "TND"),
        check_pse(pse, layout)),
       forward_any(DRAWN, SETTINGS_V4, WRITTEN))
-ACLNN(FlashAttentionScoreGrad,
-      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
-       softmax, In, out, Ints, prefix, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads,
-       Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out, grad_key, Out, grad_value, Out,
-       grad_pse),
-      check_backward(MASKED, GRAD, grad, {GRADIENTS, .pse = grad_pse}),
-      backward(MASKED, GRAD, grad, {GRADIENTS, .pse = grad_pse}))
-ACLNN(FlashAttentionScoreGradV2,
-      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
-       softmax, In, out, Ints, prefix, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before,
-       int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out,
-       grad_query, Out, grad_key, Out, grad_value, Out, grad_pse),
-      check_backward(MASKED, GRAD_V2, grad, {GRADIENTS, .pse = grad_pse}),
-      backward(MASKED, GRAD_V2, grad, {GRADIENTS, .pse = grad_pse}))
-ACLNN(FlashAttentionScoreGradV3,
-      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
-       softmax, In, out, In, sink, Ints, prefix, Ints, query_start, Ints, key_start, double, scale, double, keep,
-       int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t,
-       pse_type, Out, grad_query, Out, grad_key, Out, grad_value, Out, grad_pse, Out, grad_sink),
-      check_backward(MASKED, GRAD_V3, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink}),
-      backward(MASKED, GRAD_V3, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink}))
+#define SCORE_GRAD(version, settings, gradients, ...)                                                    \
+  ACLNN(FlashAttentionScoreGrad##version, (HEAD_INPUTS, In, grad, MASK_INPUTS, FORWARD_IN, __VA_ARGS__), \
+        check_backward(MASKED, Settings settings, grad, Gradients gradients),                            \
+        backward(MASKED, Settings settings, grad, Gradients gradients))
+SCORE_GRAD(, ({KEPT, GIVEN}), ({WITH_PSE}), Ints, prefix, WINDOW, MODES_OF_ATTENTION, BACKWARD)
+SCORE_GRAD(V2, ({KEPT, ENCODED, GIVEN}), ({WITH_PSE}), Ints, prefix, STARTS, WINDOW, MODES_OF_ATTENTION, int64_t,
+           pse_type, BACKWARD)
+SCORE_GRAD(V3, ({KEPT, ENCODED, GIVEN, .sink = sink}), ({WITH_PSE, .sink = grad_sink}), In, sink, Ints, prefix, STARTS,
+           WINDOW, MODES_OF_ATTENTION, int64_t, pse_type, BACKWARD, Out, grad_sink)
 ACLNN(FlashAttentionScoreGradV4,
-      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
-       softmax, In, out, In, sink, In, query_rope, In, key_rope, In, a, In, b, In, c, In, d, In, e, Ints, prefix, Ints,
-       query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before,
-       int64_t, after, int64_t, heads, Text, layout, Text, softmax_layout, int64_t, precision, int64_t, sparse_mode,
-       int64_t, pse_type, int64_t, seed, int64_t, offset, int64_t, out_dtype, Out, grad_query, Out, grad_key, Out,
-       grad_value, Out, grad_query_rope, Out, grad_key_rope, Out, grad_pse, Out, grad_sink),
+      (HEAD_INPUTS, In, grad, MASK_INPUTS, FORWARD_IN, In, sink, In, query_rope, In, key_rope, In, a, In, b, In, c, In,
+       d, In, e, Ints, prefix, LENGTHS, STARTS, WINDOW, Text, softmax_layout, MODES_OF_ATTENTION, int64_t, pse_type,
+       int64_t, seed, int64_t, offset, int64_t, out_dtype, Out, grad_query, Out, grad_key, Out, grad_value, Out,
+       grad_query_rope, Out, grad_key_rope, Out, grad_pse, Out, grad_sink),
       (refuse_if_given({a, b, c, d, e}, "quantized input"),
-       check_backward(DRAWN, GRAD_V4, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink, ROPE_GRADIENTS},
-                      layout == "TND"),
+       check_backward(DRAWN, GRAD_V4, grad, {WITH_PSE, .sink = grad_sink, ROPE_GRADIENTS}, layout == "TND"),
        check_pse(pse, layout)),
-      backward_any(DRAWN, GRAD_V4, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink, ROPE_GRADIENTS}))
+      backward_any(DRAWN, GRAD_V4, grad, {WITH_PSE, .sink = grad_sink, ROPE_GRADIENTS}))
 
-ACLNN(FlashAttentionVarLenScore,
-      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
-       Ints, key_ends, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
-       int64_t, precision, int64_t, sparse_mode, Out, max, Out, sum, Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(BY_SEQUENCE, SETTINGS, WRITTEN, true)),
-      forward_by_sequence(BY_SEQUENCE, SETTINGS, WRITTEN))
-ACLNN(FlashAttentionVarLenScoreV2,
-      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
-       Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after,
-       int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum,
-       Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(BY_SEQUENCE, SETTINGS_V2, WRITTEN, true)),
-      forward_by_sequence(BY_SEQUENCE, SETTINGS_V2, WRITTEN))
-ACLNN(FlashAttentionVarLenScoreV3,
-      (In, query, In, query_rope, In, key, In, key_rope, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints,
-       prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep,
-       int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t,
-       pse_type, Out, max, Out, sum, Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(BY_SEQUENCE, SETTINGS_ROPE, WRITTEN, true)),
-      forward_any(BY_SEQUENCE, SETTINGS_ROPE, WRITTEN))
-ACLNN(FlashAttentionVarLenScoreV4,
-      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
-       Ints, key_ends, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
-       int64_t, precision, int64_t, sparse_mode, Text, softmax_layout, Out, max, Out, sum, Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"), check_forward(BY_SEQUENCE, VARLEN, WRITTEN, true)),
-      forward_by_sequence(BY_SEQUENCE, VARLEN, WRITTEN))
-ACLNN(FlashAttentionUnpaddingScoreGrad,
-      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
-       softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, double, scale, double, keep, int64_t, before,
-       int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out,
-       grad_key, Out, grad_value, Out, grad_pse),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(BY_SEQUENCE, GRAD, grad, {GRADIENTS, .pse = grad_pse}, true)),
-      backward_by_sequence(BY_SEQUENCE, GRAD, grad, {GRADIENTS}))
-ACLNN(FlashAttentionUnpaddingScoreGradV2,
-      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
-       softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double,
-       scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t,
-       sparse_mode, int64_t, pse_type, Out, grad_query, Out, grad_key, Out, grad_value, Out, grad_pse),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(BY_SEQUENCE, GRAD_V2, grad, {GRADIENTS, .pse = grad_pse}, true)),
-      backward_by_sequence(BY_SEQUENCE, GRAD_V2, grad, {GRADIENTS}))
-ACLNN(FlashAttentionVarLenScoreV5,
-      (In, query, In, query_rope, In, key, In, key_rope, In, value, In, pse, In, drop_mask, In, padding, In, mask, In,
-       sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double,
-       keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode,
-       int64_t, pse_type, Text, softmax_layout, Out, max, Out, sum, Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(BY_SEQUENCE, SETTINGS_V4, WRITTEN, true)),
-      forward_any(BY_SEQUENCE, SETTINGS_V4, WRITTEN))
+// Of sequences of different lengths, one behind the other.
+#define VARLEN(name, attend, settings, ...)                             \
+  ACLNN(FlashAttention##name, (__VA_ARGS__),                            \
+        (refuse_if_given({pse}, "a position encoding in layout TND"),   \
+         check_forward(BY_SEQUENCE, Settings settings, WRITTEN, true)), \
+        attend(BY_SEQUENCE, Settings settings, WRITTEN))
+VARLEN(VarLenScore, forward_by_sequence, ({KEPT}), HEAD_INPUTS, MASK_INPUTS, Ints, prefix, LENGTHS, WINDOW,
+       MODES_OF_ATTENTION, FORWARD_OUT)
+VARLEN(VarLenScoreV2, forward_by_sequence, ({KEPT, ENCODED}), HEAD_INPUTS, MASK_INPUTS, Ints, prefix, LENGTHS, STARTS,
+       WINDOW, MODES_OF_ATTENTION, int64_t, pse_type, FORWARD_OUT)
+VARLEN(VarLenScoreV3, forward_any, ({KEPT, ENCODED, ROPE}), ROPE_INPUTS, MASK_INPUTS, Ints, prefix, LENGTHS, STARTS,
+       WINDOW, MODES_OF_ATTENTION, int64_t, pse_type, FORWARD_OUT)
+VARLEN(VarLenScoreV4, forward_by_sequence, ({KEPT, BY_LAYOUT}), HEAD_INPUTS, MASK_INPUTS, Ints, prefix, LENGTHS, WINDOW,
+       MODES_OF_ATTENTION, Text, softmax_layout, FORWARD_OUT)
+VARLEN(VarLenScoreV5, forward_any, ({KEPT, ENCODED, BY_LAYOUT, .sink = sink, ROPE}), ROPE_INPUTS, MASK_INPUTS, In, sink,
+       Ints, prefix, LENGTHS, STARTS, WINDOW, MODES_OF_ATTENTION, int64_t, pse_type, Text, softmax_layout, FORWARD_OUT)
 MAX_WORKSPACE(aclnnFlashAttentionVarLenScoreV5)
-ACLNN(FlashAttentionUnpaddingScoreGradV3,
-      (In, query, In, query_rope, In, key, In, key_rope, In, value, In, grad, In, pse, In, drop_mask, In, padding, In,
-       mask, In, max, In, sum, In, softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start,
-       Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
-       int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, grad_query, Out, grad_query_rope, Out,
-       grad_key, Out, grad_key_rope, Out, grad_value, Out, grad_pse),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(BY_SEQUENCE, GRAD_ROPE, grad, {GRADIENTS, .pse = grad_pse, ROPE_GRADIENTS}, true)),
-      backward_any(BY_SEQUENCE, GRAD_ROPE, grad, {GRADIENTS, ROPE_GRADIENTS}))
-ACLNN(FlashAttentionUnpaddingScoreGradV4,
-      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
-       softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, double, scale, double, keep, int64_t, before,
-       int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out,
-       grad_key, Out, grad_value, Out, grad_pse, Text, softmax_layout),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(BY_SEQUENCE, VARLEN_GRAD, grad, {GRADIENTS, .pse = grad_pse}, true)),
-      backward_by_sequence(BY_SEQUENCE, VARLEN_GRAD, grad, {GRADIENTS}))
-ACLNN(FlashAttentionUnpaddingScoreGradV5,
-      (In, query, In, query_rope, In, key, In, key_rope, In, value, In, grad, In, pse, In, drop_mask, In, padding, In,
-       mask, In, max, In, sum, In, softmax, In, out, In, sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints,
-       query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text,
-       layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Text, softmax_layout, Out, grad_query, Out,
-       grad_query_rope, Out, grad_key, Out, grad_key_rope, Out, grad_value, Out, grad_pse, Out, grad_sink),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(BY_SEQUENCE, GRAD_V4, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink, ROPE_GRADIENTS},
-                      true)),
-      backward_any(BY_SEQUENCE, GRAD_V4, grad, {GRADIENTS, .sink = grad_sink, ROPE_GRADIENTS}))
+#define UNPADDING(version, attend, settings, gradients, ...)                               \
+  ACLNN(FlashAttentionUnpaddingScoreGrad##version, (__VA_ARGS__),                          \
+        (refuse_if_given({pse}, "a position encoding in layout TND"),                      \
+         check_backward(BY_SEQUENCE, Settings settings, grad, Gradients gradients, true)), \
+        attend(BY_SEQUENCE, Settings settings, grad, Gradients gradients))
+UNPADDING(, backward_by_sequence, ({KEPT, GIVEN}), ({WITH_PSE}), HEAD_INPUTS, In, grad, MASK_INPUTS, FORWARD_IN, Ints,
+          prefix, LENGTHS, WINDOW, MODES_OF_ATTENTION, BACKWARD)
+UNPADDING(V2, backward_by_sequence, ({KEPT, ENCODED, GIVEN}), ({WITH_PSE}), HEAD_INPUTS, In, grad, MASK_INPUTS,
+          FORWARD_IN, Ints, prefix, LENGTHS, STARTS, WINDOW, MODES_OF_ATTENTION, int64_t, pse_type, BACKWARD)
+UNPADDING(V3, backward_any, ({KEPT, ENCODED, GIVEN, ROPE}), ({WITH_PSE, ROPE_GRADIENTS}), ROPE_INPUTS, In, grad,
+          MASK_INPUTS, FORWARD_IN, Ints, prefix, LENGTHS, STARTS, WINDOW, MODES_OF_ATTENTION, int64_t, pse_type,
+          ROPE_BACKWARD)
+UNPADDING(V4, backward_by_sequence, ({KEPT, BY_LAYOUT, GIVEN}), ({WITH_PSE}), HEAD_INPUTS, In, grad, MASK_INPUTS,
+          FORWARD_IN, Ints, prefix, LENGTHS, WINDOW, MODES_OF_ATTENTION, BACKWARD, Text, softmax_layout)
+UNPADDING(V5, backward_any, ({KEPT, ENCODED, BY_LAYOUT, GIVEN, .sink = sink, ROPE}),
+          ({WITH_PSE, .sink = grad_sink, ROPE_GRADIENTS}), ROPE_INPUTS, In, grad, MASK_INPUTS, FORWARD_IN, In, sink,
+          Ints, prefix, LENGTHS, STARTS, WINDOW, MODES_OF_ATTENTION, int64_t, pse_type, Text, softmax_layout,
+          ROPE_BACKWARD, Out, grad_sink)
 MAX_WORKSPACE(aclnnFlashAttentionUnpaddingScoreGradV5)
 
 // training with numbers of HIFLOAT8; preTokens, nextTokens and sparseMode are kept for later, as the mask is

@@ -1,5 +1,6 @@
 // Boxes of detection models: overlaps, and pooling of regions.
 #include "kernels/boxes.h"
+#include "kernels/members.h"
 
 #include "opapi/aclnn.h"
 
@@ -10,11 +11,6 @@ namespace {
 void write_penalized(const at::Tensor& out, const at::Tensor& aspect, const kernels::Generalized& result) {
   write(out, result.overlap.reshape(out.sizes()));
   write(aspect, result.aspect.reshape(out.sizes()));
-}
-
-void write_region_maxima(const at::Tensor& out, const at::Tensor& places, const kernels::RegionMaxima& result) {
-  write(out, result.y);
-  write(places, result.places);
 }
 
 kernels::Regions as_torchvision(double scale, int64_t height, int64_t width, int64_t samples, bool aligned) {
@@ -70,7 +66,7 @@ ACLNN(RoiPoolingWithArgMax,
       (In, features, In, rois, int64_t, height, int64_t, width, float, scale_y, float, scale_x, Out, out, Out, places),
       kernels::pooled_like(rois, {1, height, width, 0, true}, features, out);
       like(places, out),
-      write_region_maxima(out, places, kernels::roi_maxima(features, rois, height, width, scale_y, scale_x)))
+      kernels::write_members({out, places}, kernels::roi_maxima(features, rois, height, width, scale_y, scale_x)))
 ACLNN(RoiPoolingGradWithArgMax,
       (In, grad, Ref, out, In, rois, In, places, int64_t, height, int64_t, width, double, scale),
       (kernels::pooled_like(rois, {1, height, width, 0, true}, out, grad), like(places, grad)),

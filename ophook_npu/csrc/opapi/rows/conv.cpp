@@ -1,6 +1,7 @@
 // Convolution.
 #include "kernels/conv.h"
 #include "kernels/deformable.h"
+#include "kernels/members.h"
 #include "opapi/aclnn.h"
 #include "opapi/rules.h"
 
@@ -82,42 +83,24 @@ void write_conv_gradients(const at::Tensor& x, const at::Tensor& weight, const a
 
 std::array<bool, 3> conv_wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
 
-void write_deformed(const at::Tensor& out, const at::Tensor& samples, const kernels::Deformed& result) {
-  write_each({out, samples}, {result.out, result.samples});
-}
-
-void write_deformed_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& offset,
-                              const at::Tensor& bias, const kernels::DeformedGradients& result) {
-  write_each({x, weight, offset, bias}, {result.x, result.weight, result.offset, result.bias});
-}
-
-void write_slopes(const at::Tensor& value, const at::Tensor& where, const at::Tensor& weight,
-                  const kernels::DeformableGradients& result) {
-  write_each({value, where, weight}, {result.value, result.where, result.weight});
-}
-
 }  // namespace
 
+#define CONVOLVED \
+  {NAMED(stride), .padding = both_sides(padding, weight), NAMED(dilation, transposed, output_padding, groups)}
+#define DEFORMED {NAMED(kernel, stride, padding, dilation, groups, offset_groups)}
 ACLNN(Convolution,
       (In, self, In, weight, In, bias, Ints, stride, Ints, padding, Ints, dilation, bool, transposed, Ints,
        output_padding, int64_t, groups, Out, out, Cube, mode),
-      convolved(out, self, weight, bias,
-                {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups},
-                one_side(padding, weight, transposed)),
-      write(out,
-            kernels::convolution(kernels::padded(self, one_side(padding, weight)), weight, bias,
-                                 {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups})))
+      convolved(out, self, weight, bias, CONVOLVED, one_side(padding, weight, transposed)),
+      write(out, kernels::convolution(kernels::padded(self, one_side(padding, weight)), weight, bias, CONVOLVED)))
 ACLNN(ConvolutionBackward,
       (In, grad, In, self, In, weight, Ints, bias_sizes, Ints, stride, Ints, padding, Ints, dilation, bool, transposed,
        Ints, output_padding, int64_t, groups, Bools, mask, Cube, mode, Out, out, Out, out_weight, Out, out_bias),
-      convolution_gradients(grad, self, weight,
-                            {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups},
-                            one_side(padding, weight, transposed), mask, {out, out_weight, out_bias}),
+      convolution_gradients(grad, self, weight, CONVOLVED, one_side(padding, weight, transposed), mask,
+                            {out, out_weight, out_bias}),
       write_conv_gradients(out, out_weight, out_bias, one_side(padding, weight),
-                           kernels::convolution_backward(
-                               grad, kernels::padded(self, one_side(padding, weight)), weight, bias_sizes,
-                               {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups},
-                               conv_wanted(mask))))
+                           kernels::convolution_backward(grad, kernels::padded(self, one_side(padding, weight)), weight,
+                                                         bias_sizes, CONVOLVED, conv_wanted(mask))))
 ACLNN(ConvDepthwise2d,
       (In, self, In, weight, Ints, kernel, In, bias, Ints, stride, Ints, padding, Ints, dilation, Out, out, Cube, mode),
       convolved(out, self, weight, bias, {stride, padding, dilation, false, {}, self.dim() > 1 ? self.size(1) : 1}),
@@ -141,24 +124,20 @@ ACLNN(DeformableConv2d,
       (In, self, In, weight, In, offset, In, bias, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, int64_t,
        groups, int64_t, offset_groups, bool, modulated, Out, out, Out, samples),
       SIM_CHECK(modulated, "modulated has to be true");
-      kernels::check_deformable(self, weight, offset, bias, {kernel, stride, padding, dilation, groups, offset_groups},
-                                out, samples),
-      write_deformed(out, samples,
-                     kernels::deformable_convolution(self, weight, offset, bias,
-                                                     {kernel, stride, padding, dilation, groups, offset_groups})))
+      kernels::check_deformable(self, weight, offset, bias, DEFORMED, out, samples),
+      kernels::write_members({out, samples}, kernels::deformable_convolution(self, weight, offset, bias, DEFORMED)))
 ACLNN(DeformableConv2dBackward,
       (In, self, In, grad, In, samples, In, weight, In, offset, Ints, kernel, Ints, stride, Ints, padding, Ints,
        dilation, int64_t, groups, int64_t, offset_groups, bool, modulated, Out, to_x, Out, to_weight, Out, to_offset,
        Out, to_bias),
       SIM_CHECK(modulated, "modulated has to be true");
-      kernels::check_deformable(self, weight, offset, to_bias,
-                                {kernel, stride, padding, dilation, groups, offset_groups}, grad, samples);
-      like(to_x, self); like(to_weight, weight);
+      kernels::check_deformable(self, weight, offset, to_bias, DEFORMED, grad, samples); like(to_x, self);
+      like(to_weight, weight);
       like(to_offset, offset),
-      write_deformed_gradients(to_x, to_weight, to_offset, to_bias,
-                               kernels::deformable_convolution_backward(self, grad, samples, weight, offset,
-                                                                        {kernel, stride, padding, dilation, groups,
-                                                                         offset_groups})))
+      kernels::write_members({to_x, to_weight, to_offset, to_bias},
+                             kernels::deformable_convolution_backward(self, grad, samples, weight, offset,
+                                                                      {kernel, stride, padding, dilation, groups,
+                                                                       offset_groups})))
 ACLNN(MultiScaleDeformableAttnFunction, (In, value, In, shapes, In, starts, In, where, In, weight, Out, out),
       kernels::check_deformable({value, shapes, starts, where, weight}, out),
       write(out, kernels::deformable_attention({value, shapes, starts, where, weight})))
@@ -166,5 +145,5 @@ ACLNN(MultiScaleDeformableAttentionGrad,
       (In, value, In, shapes, In, starts, In, where, In, weight, In, grad, Out, to_value, Out, to_where, Out,
        to_weight),
       kernels::check_deformable({value, shapes, starts, where, weight}, grad),
-      write_slopes(to_value, to_where, to_weight,
-                   kernels::deformable_attention_backward({value, shapes, starts, where, weight}, grad)))
+      kernels::write_members({to_value, to_where, to_weight},
+                             kernels::deformable_attention_backward({value, shapes, starts, where, weight}, grad)))

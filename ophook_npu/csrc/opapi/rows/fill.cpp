@@ -117,30 +117,14 @@ ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out),
         write(out, kernels::padded_backward(grad, kernels::from_the_front(pad, self.dim()), "circular")))
 CIRCULAR_PAD(2)
 CIRCULAR_PAD(3)
-ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), reflected_like(out, self, pad, 1),
-      write(out, at::reflection_pad1d(self, pad)))
-ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), reflected_like(out, self, pad, 2),
-      write(out, at::reflection_pad2d(self, pad)))
-ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), reflected_like(out, self, pad, 3),
-      write(out, at::reflection_pad3d(self, pad)))
-ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 1),
-      write(out, at::replication_pad1d(self, pad)))
-ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 2),
-      write(out, at::replication_pad2d(self, pad)))
-ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 3),
-      write(out, at::replication_pad3d(self, pad)))
-ACLNN(ReflectionPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), reflected_like(grad, self, pad, 1, self.dim() == 3)),
-      write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReflectionPad2dBackward, (In, grad, In, self, Ints, pad, Out, out), reflected_like(grad, self, pad, 2),
-      write(out, at::reflection_pad2d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReflectionPad3dBackward, (In, grad, In, self, Ints, pad, Out, out), reflected_like(grad, self, pad, 3),
-      write(out, at::reflection_pad3d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), padded_like(grad, self, pad, 1)),
-      write(out, at::replication_pad1d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad2dBackward, (In, grad, In, self, Ints, pad, Out, out), padded_like(grad, self, pad, 2),
-      write(out, at::replication_pad2d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), padded_like(grad, self, pad, 3)),
-      write(out, at::replication_pad3d_backward(wide(grad), wide(self), pad)))
+#define PAD(Op, fn, axes, fits, fits_backward)                                                          \
+  ACLNN(Op, (In, self, Ints, pad, Out, out), fits(out, self, pad, axes), write(out, at::fn(self, pad))) \
+  ACLNN(Op##Backward, (In, grad, In, self, Ints, pad, Out, out), fits_backward,                         \
+        write(out, at::fn##_backward(wide(grad), wide(self), pad)))
+PAD(ReflectionPad1d, reflection_pad1d, 1, reflected_like,
+    (kept(out, grad), reflected_like(grad, self, pad, 1, self.dim() == 3)))
+PAD(ReflectionPad2d, reflection_pad2d, 2, reflected_like, reflected_like(grad, self, pad, 2))
+PAD(ReflectionPad3d, reflection_pad3d, 3, reflected_like, reflected_like(grad, self, pad, 3))
+PAD(ReplicationPad1d, replication_pad1d, 1, padded_like, (kept(out, grad), padded_like(grad, self, pad, 1)))
+PAD(ReplicationPad2d, replication_pad2d, 2, padded_like, padded_like(grad, self, pad, 2))
+PAD(ReplicationPad3d, replication_pad3d, 3, padded_like, (kept(out, grad), padded_like(grad, self, pad, 3)))

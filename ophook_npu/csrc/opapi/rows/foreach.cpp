@@ -80,20 +80,13 @@ ACLNN(ForeachAddListInplace, (List, out, List, y, In, alpha), a_number("alpha", 
 ACLNN(ForeachSubListInplace, (List, out, List, y, In, alpha), a_number("alpha", alpha),
       EACH(kernels::list_difference(out[i], y[i], number_of(alpha))))
 
-// a list and a scalar
-ACLNN(ForeachAddScalarV2, (List, x, Num, scalar, List, out), , EACH(at::add(x[i], scalar)))
-ACLNN(ForeachSubScalarV2, (List, x, Num, scalar, List, out), , EACH(at::sub(x[i], scalar)))
-ACLNN(ForeachMulScalarV2, (List, x, Num, scalar, List, out), , EACH(at::mul(x[i], scalar)))
-ACLNN(ForeachDivScalarV2, (List, x, Num, scalar, List, out), , EACH(at::div(x[i], scalar)))
-ACLNN(ForeachPowScalarV2, (List, x, Num, scalar, List, out), , EACH(at::pow(x[i], scalar)))
 ACLNN(ForeachPowScalarAndTensor, (Num, scalar, List, x, List, out), , EACH(at::pow(scalar, x[i])))
-ACLNN(ForeachMaximumScalarV2, (List, x, Num, scalar, List, out), , EACH(at::clamp_min(x[i], scalar)))
-ACLNN(ForeachMinimumScalarV2, (List, x, Num, scalar, List, out), , EACH(at::clamp_max(x[i], scalar)))
-
-// a list and a scalar that lies on the device
-#define FOREACH_SCALAR(Op, fn)                                                             \
-  ACLNN(Foreach##Op##Scalar, (List, x, In, scalar, List, out), a_number("scalar", scalar), \
-        EACH(at::fn(x[i], number_of(scalar))))
+// a list and a scalar, one that lies on the device, or one for each tensor
+#define FOREACH_SCALAR(Op, fn)                                                                  \
+  ACLNN(Foreach##Op##ScalarV2, (List, x, Num, scalar, List, out), , EACH(at::fn(x[i], scalar))) \
+  ACLNN(Foreach##Op##Scalar, (List, x, In, scalar, List, out), a_number("scalar", scalar),      \
+        EACH(at::fn(x[i], number_of(scalar))))                                                  \
+  ACLNN(Foreach##Op##ScalarList, (List, x, Nums, scalars, List, out), , EACH(at::fn(x[i], scalars[i])))
 
 FOREACH_SCALAR(Add, add)
 FOREACH_SCALAR(Sub, sub)
@@ -102,15 +95,6 @@ FOREACH_SCALAR(Div, div)
 FOREACH_SCALAR(Pow, pow)
 FOREACH_SCALAR(Maximum, clamp_min)
 FOREACH_SCALAR(Minimum, clamp_max)
-
-// a list and a list of scalars
-ACLNN(ForeachAddScalarList, (List, x, Nums, scalars, List, out), , EACH(at::add(x[i], scalars[i])))
-ACLNN(ForeachSubScalarList, (List, x, Nums, scalars, List, out), , EACH(at::sub(x[i], scalars[i])))
-ACLNN(ForeachMulScalarList, (List, x, Nums, scalars, List, out), , EACH(at::mul(x[i], scalars[i])))
-ACLNN(ForeachDivScalarList, (List, x, Nums, scalars, List, out), , EACH(at::div(x[i], scalars[i])))
-ACLNN(ForeachPowScalarList, (List, x, Nums, scalars, List, out), , EACH(at::pow(x[i], scalars[i])))
-ACLNN(ForeachMaximumScalarList, (List, x, Nums, scalars, List, out), , EACH(at::clamp_min(x[i], scalars[i])))
-ACLNN(ForeachMinimumScalarList, (List, x, Nums, scalars, List, out), , EACH(at::clamp_max(x[i], scalars[i])))
 
 // two lists
 ACLNN(ForeachAddListV2, (List, x, List, y, Num, alpha, List, out), , EACH(kernels::list_sum(x[i], y[i], alpha)))
@@ -128,24 +112,17 @@ ACLNN(ForeachMinimumList, (List, x, List, y, List, out), , EACH(at::minimum(x[i]
 // three lists; their list of scalars is a tensor
 ACLNN(ForeachLerpScalar, (List, x, List, y, Num, weight, List, out), , EACH(at::lerp(x[i], y[i], weight)))
 ACLNN(ForeachLerpList, (List, x, List, y, List, z, List, out), , EACH(at::lerp(x[i], y[i], z[i])))
-ACLNN(ForeachAddcmulScalar, (List, x, List, y, List, z, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalar))))
-ACLNN(ForeachAddcdivScalar, (List, x, List, y, List, z, In, scalar, List, out), a_number("scalar", scalar),
-      EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalar))))
-ACLNN(ForeachAddcmulScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), ,
-      EACH(kernels::list_addcmul(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcdivScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), ,
-      EACH(kernels::list_addcdiv(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, out),
-      sim::counted("scalars", scalars, {int64_t(x.size())}),
-      EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
-ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out),
-      sim::counted("scalars", scalars, {int64_t(x.size())}),
-      EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
-ACLNN(ForeachAddcmulList, (List, x, List, y, List, z, In, scalars, List, out),
-      sim::counted("scalars", scalars, {int64_t(x.size())}),
-      EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
-ACLNN(ForeachAddcdivList, (List, x, List, y, List, z, In, scalars, List, out),
-      sim::counted("scalars", scalars, {int64_t(x.size())}),
-      EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
+#define SCALARS_OF_EACH(Op, fn)                                           \
+  ACLNN(Foreach##Op, (List, x, List, y, List, z, In, scalars, List, out), \
+        sim::counted("scalars", scalars, {int64_t(x.size())}),            \
+        EACH(kernels::fn(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
+#define OF_THREE_LISTS(Op, fn)                                                                               \
+  ACLNN(Foreach##Op##Scalar, (List, x, List, y, List, z, In, scalar, List, out), a_number("scalar", scalar), \
+        EACH(kernels::fn(x[i], y[i], z[i], number_of(scalar))))                                              \
+  ACLNN(Foreach##Op##ScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), ,                        \
+        EACH(kernels::fn(x[i], y[i], z[i], scalar)))                                                         \
+  SCALARS_OF_EACH(Op##ScalarList, fn)                                                                        \
+  SCALARS_OF_EACH(Op##List, fn)
+OF_THREE_LISTS(Addcmul, list_addcmul)
+OF_THREE_LISTS(Addcdiv, list_addcdiv)
 #undef EACH

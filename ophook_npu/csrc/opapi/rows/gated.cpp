@@ -2,6 +2,7 @@
 #include "kernels/gated.h"
 
 #include "kernels/activation.h"
+#include "kernels/members.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -24,11 +25,6 @@ void write_rows(const at::Tensor& out, const at::Tensor& rows) {
   auto whole = out.is_contiguous() ? out : out.contiguous();
   whole.view({all, rows.size(1)}).narrow(0, 0, rows.size(0)).copy_(rows);
   if (!whole.is_same(out)) out.copy_(whole);
-}
-
-void write_geglu(const at::Tensor& out, const at::Tensor& out_gelu, const kernels::GeGlu& result) {
-  write(out, result.y);
-  write(out_gelu, result.gelu);
 }
 
 void write_modulate(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
@@ -84,7 +80,8 @@ ACLNN(ClippedSwigluGrad,
 ACLNN(FatreluMul, (In, self, In, threshold, Out, out), (half_of(out, self, -1), one_element(threshold)),
       write(out, kernels::fatrelu_mul(self, threshold)))
 ACLNN(GeGlu, (In, self, int64_t, dim, int64_t, approximate, Out, out, Out, out_gelu),
-      geglu_like(self, dim, out, out_gelu), write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
+      geglu_like(self, dim, out, out_gelu),
+      kernels::write_members({out, out_gelu}, kernels::geglu(self, dim, approximate, false)))
 ACLNN(GeGluBackward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, Out, out),
       half_of(grad, self, dim), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, false)))
 ACLNN(SituGlu, (In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
@@ -99,7 +96,8 @@ ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out
 ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::glu(self, dim)))
 ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
 ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, out, Out, out_gelu),
-      geglu_like(self, dim, out, out_gelu), write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
+      geglu_like(self, dim, out, out_gelu),
+      kernels::write_members({out, out_gelu}, kernels::geglu(self, dim, approximate, left)))
 ACLNN(GeluMul, (In, self, Text, approximate, Out, out), (half_of(out, self, -1), kernels::of_gelu(approximate)),
       write(out, kernels::gelu_mul(self, approximate)))
 ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), half_of(grad, self, dim),

@@ -42,17 +42,40 @@ static void engine(const std::string& mode) {
 static void not_turned(bool x1, bool x2) { SIM_CHECK(!x1 && !x2, "transposeX1 and transposeX2 are not simulated"); }
 
 // ---- the sum on all devices ----------------------------------------------------------------------------------------
-ACLNN(MatmulAllReduce, (In, x1, In, x2, In, bias, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out, out),
-      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
-       group_product::product_like({x1, x2, bias}, out)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::summed(devices, {x1, x2, bias}, out.scalar_type())))
-ACLNN(MatmulAllReduceV2,
-      (In, x1, In, x2, In, bias, In, x3, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out, out),
-      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
-       group_product::product_like({x1, x2, bias, x3}, out)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::summed(devices, {x1, x2, bias, x3}, out.scalar_type())))
+#define WAY Text, group, Text, op, int64_t, turn, int64_t, stream_mode
+#define WAY_BY_ENGINE Text, group, Text, op, Text, mode, int64_t, turn, int64_t, stream_mode
+#define SUMMED(name, factors, more_checks, ...)                                                  \
+  ACLNN(name, (In, x1, In, x2, In, bias, __VA_ARGS__, Out, out),                                 \
+        (more_checks, way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)), \
+         group_product::product_like(group_product::Factors factors, out)),                      \
+        sim::HcclDevices devices(group);                                                         \
+        write(out, group_product::summed(devices, group_product::Factors factors, out.scalar_type())))
+SUMMED(MatmulAllReduce, ({x1, x2, bias}), when_run(), WAY)
+SUMMED(MatmulAllReduceV2, ({x1, x2, bias, x3}), when_run(), In, x3, WAY)
+SUMMED(MatmulAllReduceV3, ({x1, x2, bias, x3}), engine(mode), In, x3, WAY_BY_ENGINE)
+SUMMED(QuantMatmulAllReduce, ({x1, x2, bias, x3, {}, scale}), when_run(), In, x3, In, scale, WAY)
+SUMMED(QuantMatmulAllReduceV2, ({x1, x2, bias, x3, row_scale, scale}), when_run(), In, x3, In, scale, In, row_scale,
+       WAY)
+SUMMED(WeightQuantMatmulAllReduce, ({x1, x2, bias, x3, {}, {}, scale, offset}), when_run(), In, scale, In, offset, In,
+       x3, WAY, int64_t, group_size)
+SUMMED(WeightQuantMatmulAllReduceV2, ({x1, x2, bias, x3, {}, {}, scale, offset}), engine(mode), In, scale, In, offset,
+       In, x3, WAY_BY_ENGINE, int64_t, group_size)
+// The parts of it are sent in 8 bits where there are scales for that.
+#define SCALED_FACTORS (group_product::Factors{.x = x1, .weight = x2, NAMED(bias), .rest = x3, NAMED(row_scale, scale)})
+#define SUMMED_IN_8_BITS(version, more_checks, ...)                                                                 \
+  ACLNN(QuantMatmulAllReduce##version, (In, x1, In, x2, In, bias, In, x3, __VA_ARGS__, Out, out),                   \
+        (more_checks, group_product::number_like(sim::HcclDevices(group)),                                          \
+         group_product::sent_in_8_bits(first, second, out), group_product::product_like(SCALED_FACTORS, out)),      \
+        sim::HcclDevices devices(group);                                                                            \
+        write(out, first.defined()                                                                                  \
+                       ? group_product::summed_in_8_bits(devices, SCALED_FACTORS, first, second, out.scalar_type()) \
+                       : group_product::summed(devices, SCALED_FACTORS, out.scalar_type())))
+#define NO_MODES refuse_unless_zero(group_size, "groupSize"), refuse_unless_zero(quant_mode, "commQuantMode")
+SUMMED_IN_8_BITS(V3, way(op, stream_mode), In, scale, In, row_scale, In, first, In, second, WAY)
+SUMMED_IN_8_BITS(V4, (way(op, stream_mode), NO_MODES), In, row_scale, In, scale, In, first, In, second, WAY, int64_t,
+                 group_size, int64_t, quant_mode)
+SUMMED_IN_8_BITS(V5, (engine(mode), way(op, stream_mode), NO_MODES), In, row_scale, In, scale, In, first, In, second,
+                 WAY_BY_ENGINE, int64_t, group_size, int64_t, quant_mode)
 // The sum, a residual added to it, and its norm by the root of its mean square. In place, the residual is written.
 #define NORMED(Op, factors, y, ...)                                                                      \
   ACLNN(Op, (__VA_ARGS__, Out, normal),                                                                  \
@@ -60,7 +83,7 @@ ACLNN(MatmulAllReduceV2,
          group_product::normed_like(group_product::Factors factors, {residual, gamma, eps, y, normal})), \
         sim::HcclDevices devices(group);                                                                 \
         group_product::add_normed(devices, group_product::Factors factors, {residual, gamma, eps, y, normal}))
-#define AND_NORM In, gamma, double, eps, Text, group, Text, op, int64_t, turn, int64_t, stream_mode
+#define AND_NORM In, gamma, double, eps, WAY
 NORMED(MatmulAllReduceAddRmsNorm, ({x1, x2, bias}), y, In, x1, In, x2, In, bias, In, residual, AND_NORM, Out, y)
 NORMED(InplaceMatmulAllReduceAddRmsNorm, ({x1, x2, bias}), residual, In, x1, In, x2, In, bias, Ref, residual, AND_NORM)
 NORMED(QuantMatmulAllReduceAddRmsNorm, ({x1, x2, bias, {}, {}, scale}), y, In, x1, In, x2, In, bias, In, scale, In,
@@ -71,116 +94,39 @@ NORMED(WeightQuantMatmulAllReduceAddRmsNorm, ({x1, x2, bias, {}, {}, {}, scale, 
        In, scale, In, offset, In, residual, AND_NORM, int64_t, group_size, Out, y)
 NORMED(InplaceWeightQuantMatmulAllReduceAddRmsNorm, ({x1, x2, bias, {}, {}, {}, scale, offset}), residual, In, x1, In,
        x2, In, bias, In, scale, In, offset, Ref, residual, AND_NORM, int64_t, group_size)
-ACLNN(QuantMatmulAllReduce,
-      (In, x1, In, x2, In, bias, In, x3, In, scale, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out,
-       out),
-      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
-       group_product::product_like({x1, x2, bias, x3, {}, scale}, out)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::summed(devices, {x1, x2, bias, x3, {}, scale}, out.scalar_type())))
-ACLNN(QuantMatmulAllReduceV2,
-      (In, x1, In, x2, In, bias, In, x3, In, scale, In, row_scale, Text, group, Text, op, int64_t, turn, int64_t,
-       stream_mode, Out, out),
-      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
-       group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::summed(devices, {x1, x2, bias, x3, row_scale, scale}, out.scalar_type())))
-#define SENT_IN_8_BITS(x1, x2, bias, x3, row_scale, scale, first, second, group, out)                            \
-  sim::HcclDevices devices(group);                                                                               \
-  write(out, first.defined()                                                                                     \
-                 ? group_product::summed_in_8_bits(devices, {x1, x2, bias, x3, row_scale, scale}, first, second, \
-                                                   out.scalar_type())                                            \
-                 : group_product::summed(devices, {x1, x2, bias, x3, row_scale, scale}, out.scalar_type()))
-ACLNN(QuantMatmulAllReduceV3,
-      (In, x1, In, x2, In, bias, In, x3, In, scale, In, row_scale, In, first, In, second, Text, group, Text, op,
-       int64_t, turn, int64_t, stream_mode, Out, out),
-      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
-       group_product::sent_in_8_bits(first, second, out),
-       group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
-      SENT_IN_8_BITS(x1, x2, bias, x3, row_scale, scale, first, second, group, out))
-ACLNN(QuantMatmulAllReduceV4,
-      (In, x1, In, x2, In, bias, In, x3, In, row_scale, In, scale, In, first, In, second, Text, group, Text, op,
-       int64_t, turn, int64_t, stream_mode, int64_t, group_size, int64_t, quant_mode, Out, out),
-      (way(op, stream_mode), refuse_unless_zero(group_size, "groupSize"),
-       refuse_unless_zero(quant_mode, "commQuantMode"), group_product::number_like(sim::HcclDevices(group)),
-       group_product::sent_in_8_bits(first, second, out),
-       group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
-      SENT_IN_8_BITS(x1, x2, bias, x3, row_scale, scale, first, second, group, out))
-ACLNN(WeightQuantMatmulAllReduce,
-      (In, x1, In, x2, In, bias, In, scale, In, offset, In, x3, Text, group, Text, op, int64_t, turn, int64_t,
-       stream_mode, int64_t, group_size, Out, out),
-      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
-       group_product::product_like({x1, x2, bias, x3, {}, {}, scale, offset}, out)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::summed(devices, {x1, x2, bias, x3, {}, {}, scale, offset}, out.scalar_type())))
-ACLNN(MatmulAllReduceV3,
-      (In, x1, In, x2, In, bias, In, x3, Text, group, Text, op, Text, mode, int64_t, turn, int64_t, stream_mode, Out,
-       out),
-      (engine(mode), way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
-       group_product::product_like({x1, x2, bias, x3}, out)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::summed(devices, {x1, x2, bias, x3}, out.scalar_type())))
-ACLNN(QuantMatmulAllReduceV5,
-      (In, x1, In, x2, In, bias, In, x3, In, row_scale, In, scale, In, first, In, second, Text, group, Text, op, Text,
-       mode, int64_t, turn, int64_t, stream_mode, int64_t, group_size, int64_t, quant_mode, Out, out),
-      (engine(mode), way(op, stream_mode), refuse_unless_zero(group_size, "groupSize"),
-       refuse_unless_zero(quant_mode, "commQuantMode"), group_product::number_like(sim::HcclDevices(group)),
-       group_product::sent_in_8_bits(first, second, out),
-       group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
-      SENT_IN_8_BITS(x1, x2, bias, x3, row_scale, scale, first, second, group, out))
-ACLNN(WeightQuantMatmulAllReduceV2,
-      (In, x1, In, x2, In, bias, In, scale, In, offset, In, x3, Text, group, Text, op, Text, mode, int64_t, turn,
-       int64_t, stream_mode, int64_t, group_size, Out, out),
-      (engine(mode), way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
-       group_product::product_like({x1, x2, bias, x3, {}, {}, scale, offset}, out)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::summed(devices, {x1, x2, bias, x3, {}, {}, scale, offset}, out.scalar_type())))
 
 // ---- a share of the rows of it -------------------------------------------------------------------------------------
-ACLNN(MatmulReduceScatter,
-      (In, x1, In, x2, In, bias, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out, out),
-      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group), 2, 32),
-       group_product::inner_like({x1, x2, bias}),
-       group_product::product_like({x1, x2, bias}, out, 1, sim::HcclDevices(group).ranks())),
-      sim::HcclDevices devices(group);
-      write(out, group_product::share_of_sum(devices, {x1, x2, bias}, out.scalar_type())))
-ACLNN(MatmulReduceScatterV2,
-      (In, x1, In, x2, In, bias, In, row_scale, In, scale, In, quant_scale, int64_t, block_size, Text, group, Text, op,
-       int64_t, turn, int64_t, stream_mode, int64_t, group_size, Text, mode, Out, out, Out, amax),
-      if (nothing_of(x1, x2)) return;
-      (way(op, stream_mode), refuse_if_given({quant_scale}, "quantScale"), refuse_if_given({amax}, "amaxOut"),
-       refuse_unless_zero(block_size, "blockSize"), refuse_unless_zero(group_size, "groupSize"),
-       group_product::number_like(sim::HcclDevices(group), 2, 32),
-       group_product::inner_like({x1, x2, bias, {}, row_scale, scale}),
-       group_product::product_like({x1, x2, bias, {}, row_scale, scale}, out, 1, sim::HcclDevices(group).ranks())),
-      if (nothing_of(x1, x2)) return;
-      sim::HcclDevices devices(group);
-      write(out, group_product::share_of_sum(devices, {x1, x2, bias, {}, row_scale, scale}, out.scalar_type())))
+#define SHARE(version, factors, nothing, more_checks, ...)                                                      \
+  ACLNN(MatmulReduceScatter##version, (In, x1, In, x2, In, bias, __VA_ARGS__), if (nothing) return;             \
+        (way(op, stream_mode), more_checks, group_product::number_like(sim::HcclDevices(group), 2, 32),         \
+         group_product::inner_like(group_product::Factors factors),                                             \
+         group_product::product_like(group_product::Factors factors, out, 1, sim::HcclDevices(group).ranks())), \
+        if (nothing) return;                                                                                    \
+        sim::HcclDevices devices(group);                                                                        \
+        write(out, group_product::share_of_sum(devices, group_product::Factors factors, out.scalar_type())))
+#define ONLY_SCALES                                                                 \
+  refuse_if_given({quant_scale}, "quantScale"), refuse_if_given({amax}, "amaxOut"), \
+      refuse_unless_zero(block_size, "blockSize"), refuse_unless_zero(group_size, "groupSize")
+#define SCALED_BY_ROW In, row_scale, In, scale, In, quant_scale, int64_t, block_size
+SHARE(, ({x1, x2, bias}), false, when_run(), WAY, Out, out)
+SHARE(V2, ({x1, x2, bias, {}, row_scale, scale}), nothing_of(x1, x2), (ONLY_SCALES), SCALED_BY_ROW, WAY, int64_t,
+      group_size, Text, mode, Out, out, Out, amax)
 
 // ---- of rows that were gathered ------------------------------------------------------------------------------------
-ACLNN(AllGatherMatmul,
-      (In, x1, In, x2, In, bias, Text, group, int64_t, gathered, int64_t, turn, int64_t, stream_mode, Out, out, Out,
-       all),
-      (way("sum", stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
-       group_product::number_like(sim::HcclDevices(group), 2, 32), group_product::inner_like({x1, x2, bias}),
-       group_product::product_like({x1, x2, bias}, out, sim::HcclDevices(group).ranks()),
-       asked({all}, {x1.size(0) * sim::HcclDevices(group).ranks(), x1.size(1)})),
-      sim::HcclDevices devices(group);
-      write_each({out, all}, group_product::gathered(devices, {x1, x2, bias}, out.scalar_type())))
-ACLNN(AllGatherMatmulV2,
-      (In, x1, In, x2, In, bias, In, row_scale, In, scale, In, quant_scale, int64_t, block_size, Text, group, int64_t,
-       gathered, int64_t, turn, int64_t, stream_mode, int64_t, group_size, Text, mode, Out, out, Out, all, Out, amax),
-      if (nothing_of(x1)) return;
-      (way("sum", stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
-       refuse_if_given({quant_scale}, "quantScale"), refuse_if_given({amax}, "amaxOut"),
-       refuse_unless_zero(block_size, "blockSize"), refuse_unless_zero(group_size, "groupSize"),
-       group_product::number_like(sim::HcclDevices(group), 2, 32),
-       group_product::inner_like({x1, x2, bias, {}, row_scale, scale}),
-       group_product::product_like({x1, x2, bias, {}, row_scale, scale}, out, sim::HcclDevices(group).ranks()),
-       asked({all}, {x1.size(0) * sim::HcclDevices(group).ranks(), x1.size(1)})),
-      if (nothing_of(x1)) return;
-      sim::HcclDevices devices(group);
-      write_each({out, all}, group_product::gathered(devices, {x1, x2, bias, {}, row_scale, scale}, out.scalar_type())))
+#define OF_GATHERED(version, factors, nothing, more_checks, ...)                                            \
+  ACLNN(AllGatherMatmul##version, (In, x1, In, x2, In, bias, __VA_ARGS__), if (nothing) return;             \
+        (way("sum", stream_mode), refuse_unless_zero(gathered, "gatherIndex"), more_checks,                 \
+         group_product::number_like(sim::HcclDevices(group), 2, 32),                                        \
+         group_product::inner_like(group_product::Factors factors),                                         \
+         group_product::product_like(group_product::Factors factors, out, sim::HcclDevices(group).ranks()), \
+         asked({all}, {x1.size(0) * sim::HcclDevices(group).ranks(), x1.size(1)})),                         \
+        if (nothing) return;                                                                                \
+        sim::HcclDevices devices(group);                                                                    \
+        write_each({out, all}, group_product::gathered(devices, group_product::Factors factors, out.scalar_type())))
+#define WAY_OF_ROWS Text, group, int64_t, gathered, int64_t, turn, int64_t, stream_mode
+OF_GATHERED(, ({x1, x2, bias}), false, when_run(), WAY_OF_ROWS, Out, out, Out, all)
+OF_GATHERED(V2, ({x1, x2, bias, {}, row_scale, scale}), nothing_of(x1), (ONLY_SCALES), SCALED_BY_ROW, WAY_OF_ROWS,
+            int64_t, group_size, Text, mode, Out, out, Out, all, Out, amax)
 
 // ---- columns of all rows for all columns of some -------------------------------------------------------------------
 // Other functions answer 161001 to a name that is null.

@@ -108,58 +108,43 @@ static void combined_within_limits(const Combined& of, bool weight_turned, const
             of.x.size(0), " rows");
 }
 
-ACLNN(GroupedMatmul,
-      (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
-       Ints, ends, int64_t, split_item, List, out),
-      (grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)}, out, split_item,
-               {.list = ends_of(ends)}),
-       groups_of_list(ends_of(ends), groups::kEnds, x, weight, kRows),
-       scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
-      grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
-                      ends.empty() || x.size() > 1 ? std::vector<groups::Group>{}
-                                                   : groups::of(ends, groups::kEnds, x[0].size(0)),
-                      kRows, "", out))
-#define GROUPED_MATMUL(version, more_checks, ...)                                                                     \
-  ACLNN(GroupedMatmul##version,                                                                                       \
-        (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, \
-         List, row_scale, In, groups, List, act_input, List, act_scale, List, act_offset, int64_t, split_item,        \
-         int64_t, group_type, int64_t, group_list_type, int64_t, act_type, ##__VA_ARGS__, List, out, List, act_out,   \
-         List, out_scale),                                                                                            \
-        (more_checks, scaled_columns(x, weight, scale, row_scale, out),                                               \
-         grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset, row_scale)}, out,          \
-                 split_item, {groups, group_type, group_list_type}, act_type,                                         \
-                 {act_input, act_scale, act_offset, act_out, out_scale})),                                            \
-        grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset, row_scale)},        \
-                        groups_of_list(groups, group_list_type, x, weight, group_type), group_type,                   \
+#define WEIGHTED \
+  List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset
+// Groups by their ends; a list that the host has is compared before the call runs.
+#define GROUPED_BY_ENDS(version, given, type, more_checks, ...)                                               \
+  ACLNN(GroupedMatmul##version, (WEIGHTED, __VA_ARGS__, List, out),                                           \
+        (grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)}, out, split_item, \
+                 {given, type}, 0, {}),                                                                       \
+         more_checks, scaled_weight(x[0], weight[0], !antiquant_scale.empty())),                              \
+        grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},           \
+                        groups_of_list(given, groups::kEnds, x, weight, type), type, "", out))
+#define COMPARED(type) groups_of_list(ends_of(ends), groups::kEnds, x, weight, type)
+GROUPED_BY_ENDS(, ends_of(ends), kRows, COMPARED(kRows), Ints, ends, int64_t, split_item)
+GROUPED_BY_ENDS(V2, ends_of(ends), group_type, COMPARED(group_type), Ints, ends, int64_t, split_item, int64_t,
+                group_type)
+GROUPED_BY_ENDS(V3, ends, group_type, when_run(), In, ends, int64_t, split_item, int64_t, group_type)
+#define GROUPED_MATMUL(version, more_checks, ...)                                                                      \
+  ACLNN(GroupedMatmul##version,                                                                                        \
+        (WEIGHTED, List, row_scale, In, groups, List, act_input, List, act_scale, List, act_offset, int64_t,           \
+         split_item, int64_t, group_type, int64_t, group_list_type, int64_t, act_type, ##__VA_ARGS__, List, out, List, \
+         act_out, List, out_scale),                                                                                    \
+        (more_checks, scaled_columns(x, weight, scale, row_scale, out),                                                \
+         grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset, row_scale)}, out,           \
+                 split_item, {groups, group_type, group_list_type}, act_type,                                          \
+                 {act_input, act_scale, act_offset, act_out, out_scale})),                                             \
+        grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset, row_scale)},         \
+                        groups_of_list(groups, group_list_type, x, weight, group_type), group_type,                    \
                         activation_of(act_type), out))
 GROUPED_MATMUL(V4, when_run())
 GROUPED_MATMUL(V5, when_run(), Ints, tuning)
 GROUPED_MATMUL(WeightNz, scaled_in_groups(x, weight, scale, group_size), Ints, tuning, int64_t, group_size)
-ACLNN(GroupedMatmulV2,
-      (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
-       Ints, ends, int64_t, split_item, int64_t, group_type, List, out),
-      (grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)}, out, split_item,
-               {ends_of(ends), group_type}, 0, {}),
-       groups_of_list(ends_of(ends), groups::kEnds, x, weight, group_type),
-       scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
-      grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
-                      groups_of_list(ends_of(ends), groups::kEnds, x, weight, group_type), group_type, "", out))
-ACLNN(GroupedMatmulV3,
-      (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, In,
-       ends, int64_t, split_item, int64_t, group_type, List, out),
-      (grouped(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)}, out, split_item,
-               {ends, group_type}, 0, {}),
-       scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
-      grouped_product(x, weight, {NAMED(bias, scale, offset, antiquant_scale, antiquant_offset)},
-                      groups_of_list(ends, groups::kEnds, x, weight, group_type), group_type, "", out))
-ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
-      added_like(x, weight, groups, turned, weight_turned, group_type, y),
-      add_products(x, weight, groups, groups::kEnds, y))
-ACLNN(GroupedMatmulAddV2,
-      (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type, int64_t,
-       group_list_type),
-      added_like(x, weight, groups, turned, weight_turned, group_type, y),
-      add_products(x, weight, groups, group_list_type, y))
+#define ADD_PRODUCTS(version, kind, ...)                                                                              \
+  ACLNN(                                                                                                              \
+      GroupedMatmulAdd##version,                                                                                      \
+      (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type, ##__VA_ARGS__), \
+      added_like(x, weight, groups, turned, weight_turned, group_type, y), add_products(x, weight, groups, kind, y))
+ADD_PRODUCTS(, groups::kEnds)
+ADD_PRODUCTS(V2, group_list_type, int64_t, group_list_type)
 #define BY_ROWS                                                                                                        \
   {                                                                                                                    \
     NAMED(x), .weight = {weight}, .scale = {scale}, NAMED(row_scale), .kind = groups::kEnds, .how = {.assist = {bias}} \
@@ -197,25 +182,17 @@ SWIGLU_QUANT(WeightNzV2)
 #define FEED_FORWARD {NAMED(x), .first = LAYER(1), .second = LAYER(2), NAMED(scale, offset, activation)}
 #define SCALED_LAYERS \
   scaled_weight(x, weight1, antiquant_scale1.defined()), scaled_weight(x, weight2, antiquant_scale2.defined())
-ACLNN(FFN,
-      (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
-       scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
-       activation, int64_t, precise, Out, out),
-      (feed_forward_like(FEED_FORWARD, tokens.size(), out), SCALED_LAYERS, rows_of_experts(x, tokens, false)),
-      feed_forward(FEED_FORWARD, tokens, false, precise == 1, out))
-ACLNN(FFNV3,
-      (In, x, In, weight1, In, weight2, In, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In, scale2,
-       In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text, activation,
-       int64_t, precise, bool, ends, Out, out),
-      (groups::listed(tokens, groups::kEnds),
-       feed_forward_like(FEED_FORWARD, tokens.defined() ? tokens.numel() : 0, out), SCALED_LAYERS),
-      feed_forward(FEED_FORWARD, groups::numbers(tokens), ends, precise == 1, out))
-ACLNN(FFNV2,
-      (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
-       scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
-       activation, int64_t, precise, bool, ends, Out, out),
-      (feed_forward_like(FEED_FORWARD, tokens.size(), out), SCALED_LAYERS, rows_of_experts(x, tokens, ends)),
-      feed_forward(FEED_FORWARD, tokens, ends, precise == 1, out))
+#define SCALES_OF_LAYERS                                                                                               \
+  In, bias1, In, bias2, In, scale, In, offset, In, scale1, In, scale2, In, antiquant_scale1, In, antiquant_scale2, In, \
+      antiquant_offset1, In, antiquant_offset2, Text, activation, int64_t, precise
+#define FFN_OF(version, kind, numbers, count, ends, checks, ...)                                                  \
+  ACLNN(FFN##version, (In, x, In, weight1, In, weight2, kind, tokens, SCALES_OF_LAYERS, ##__VA_ARGS__, Out, out), \
+        (checks, feed_forward_like(FEED_FORWARD, count, out), SCALED_LAYERS),                                     \
+        feed_forward(FEED_FORWARD, numbers, ends, precise == 1, out))
+FFN_OF(, Ints, tokens, tokens.size(), false, rows_of_experts(x, tokens, false))
+FFN_OF(V2, Ints, tokens, tokens.size(), ends, rows_of_experts(x, tokens, ends), bool, ends)
+FFN_OF(V3, In, groups::numbers(tokens), tokens.defined() ? tokens.numel() : 0, ends,
+       groups::listed(tokens, groups::kEnds), bool, ends)
 #define COMBINED(zero_points)                                                                         \
   {NAMED(x, weight),                                                                                  \
    .with = {NAMED(bias, scale), .offset = zero_points, .antiquant_scale = {}, .antiquant_offset = {}, \

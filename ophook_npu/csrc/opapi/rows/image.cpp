@@ -81,123 +81,72 @@ void folded(const at::Tensor& out, const at::Tensor& self, const Dims& size, con
 
 ACLNN(UpsampleNearest1d, (In, self, Ints, size, Out, out), resampled(out, self.sizes(), size, 1),
       write(out, at::upsample_nearest1d(wide(self), size)))
-ACLNN(UpsampleNearest1dV2, (In, self, Ints, size, float, s, Out, out),
-      (with_channels(self.sizes()), resampled(out, self.sizes(), size, 1)),
-      write(out, at::upsample_nearest1d(wide(self), size, scale(s, self.sizes(), size, 0))))
 ACLNN(UpsampleNearest2d, (In, self, Ints, size, Out, out), (kept(out, self), resampled(out, self.sizes(), size, 2)),
       write(out, at::upsample_nearest2d(wide(self), size)))
-ACLNN(UpsampleNearest2dV2, (In, self, Ints, size, float, h, float, w, Out, out),
-      (kept(out, self), resampled(out, self.sizes(), size, 2)),
-      write(out,
-            at::upsample_nearest2d(wide(self), size, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleNearest3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out),
-      (kept(out, self), with_channels(self.sizes()), resampled(out, self.sizes(), size, 3)),
-      write(out, at::upsample_nearest3d(wide(self), size, scale(d, self.sizes(), size, 2),
-                                        scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleNearestExact1d, (In, self, Ints, size, double, s, Out, out),
-      (kept(out, self), with_channels(self.sizes(), true), resampled(out, self.sizes(), size, 1)),
-      write(out, at::_upsample_nearest_exact1d(wide(self), size, scale(s, self.sizes(), size, 0))))
-ACLNN(UpsampleNearestExact2d, (In, self, Ints, size, double, h, double, w, Out, out),
-      resampled(out, self.sizes(), size, 2),
-      write(out, at::_upsample_nearest_exact2d(wide(self), size, scale(h, self.sizes(), size, 1),
-                                               scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleNearestExact3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out),
-      (with_channels(self.sizes()), resampled(out, self.sizes(), size, 3)),
-      write(out, at::_upsample_nearest_exact3d(wide(self), size, scale(d, self.sizes(), size, 2),
-                                               scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleLinear1d, (In, self, Ints, size, bool, corners, double, s, Out, out),
-      (with_channels(self.sizes()), resampled(out, self.sizes(), size, 1)),
-      write(out, at::upsample_linear1d(wide(self), size, corners, scale(s, self.sizes(), size, 0))))
-ACLNN(UpsampleBilinear2d, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
-      resampled(out, self.sizes(), size, 2),
-      write(out, at::upsample_bilinear2d(wide(self), size, corners, scale(h, self.sizes(), size, 1),
-                                         scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleBilinear2dAA, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
-      (with_channels(self.sizes(), true), resampled(out, self.sizes(), size, 2)),
-      write(out, at::_upsample_bilinear2d_aa(wide(self), size, corners, scale(h, self.sizes(), size, 1),
-                                             scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleBicubic2d, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
-      resampled(out, self.sizes(), size, 2),
-      write(out, at::upsample_bicubic2d(wide(self), size, corners, scale(h, self.sizes(), size, 1),
-                                        scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleBicubic2dAA, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
-      resampled(out, self.sizes(), size, 2),
-      write(out, at::_upsample_bicubic2d_aa(wide(self), size, corners, scale(h, self.sizes(), size, 1),
-                                            scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleTrilinear3d, (In, self, Ints, size, bool, corners, double, d, double, h, double, w, Out, out),
-      (with_channels(self.sizes()), resampled(out, self.sizes(), size, 3)),
-      write(out, at::upsample_trilinear3d(wide(self), size, corners, scale(d, self.sizes(), size, 2),
-                                          scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+// The scales along the axes, of an image of such sizes.
+#define ALONG_1(input) scale(w, input, size, 0)
+#define ALONG_2(input) scale(h, input, size, 1), scale(w, input, size, 0)
+#define ALONG_3(input) scale(d, input, size, 2), scale(h, input, size, 1), scale(w, input, size, 0)
+#define SCALES_1(type) type, w
+#define SCALES_2(type) type, h, type, w
+#define SCALES_3(type) type, d, type, h, type, w
+#define NEAREST(Op, axes, type, more_checks, fn)                   \
+  ACLNN(Op, (In, self, Ints, size, SCALES_##axes(type), Out, out), \
+        (more_checks, resampled(out, self.sizes(), size, axes)),   \
+        write(out, at::fn(wide(self), size, ALONG_##axes(self.sizes()))))
+NEAREST(UpsampleNearest1dV2, 1, float, with_channels(self.sizes()), upsample_nearest1d)
+NEAREST(UpsampleNearest2dV2, 2, float, kept(out, self), upsample_nearest2d)
+NEAREST(UpsampleNearest3d, 3, double, (kept(out, self), with_channels(self.sizes())), upsample_nearest3d)
+NEAREST(UpsampleNearestExact1d, 1, double, (kept(out, self), with_channels(self.sizes(), true)),
+        _upsample_nearest_exact1d)
+NEAREST(UpsampleNearestExact2d, 2, double, when_run(), _upsample_nearest_exact2d)
+NEAREST(UpsampleNearestExact3d, 3, double, with_channels(self.sizes()), _upsample_nearest_exact3d)
+#define INTERPOLATED(Op, axes, more_checks, fn)                                     \
+  ACLNN(Op, (In, self, Ints, size, bool, corners, SCALES_##axes(double), Out, out), \
+        (more_checks, resampled(out, self.sizes(), size, axes)),                    \
+        write(out, at::fn(wide(self), size, corners, ALONG_##axes(self.sizes()))))
+INTERPOLATED(UpsampleLinear1d, 1, with_channels(self.sizes()), upsample_linear1d)
+INTERPOLATED(UpsampleBilinear2d, 2, when_run(), upsample_bilinear2d)
+INTERPOLATED(UpsampleBilinear2dAA, 2, with_channels(self.sizes(), true), _upsample_bilinear2d_aa)
+INTERPOLATED(UpsampleBicubic2d, 2, when_run(), upsample_bicubic2d)
+INTERPOLATED(UpsampleBicubic2dAA, 2, when_run(), _upsample_bicubic2d_aa)
+INTERPOLATED(UpsampleTrilinear3d, 3, with_channels(self.sizes()), upsample_trilinear3d)
 
-ACLNN(UpsampleNearest1dBackward, (In, grad, Ints, size, Ints, input, double, s, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::upsample_nearest1d_backward(wide(grad), size, input, scale(s, input, size, 0))))
-ACLNN(UpsampleNearest2dBackward, (In, grad, Ints, size, Ints, input, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::upsample_nearest2d_backward(wide(grad), size, input, scale(h, input, size, 1),
-                                                 scale(w, input, size, 0))))
-ACLNN(UpsampleNearest3dBackward, (In, grad, Ints, size, Ints, input, double, d, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::upsample_nearest3d_backward(wide(grad), size, input, scale(d, input, size, 2),
-                                                 scale(h, input, size, 1), scale(w, input, size, 0))))
-ACLNN(UpsampleNearestExact1dBackward, (In, grad, Ints, size, Ints, input, double, s, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::_upsample_nearest_exact1d_backward(wide(grad), size, input, scale(s, input, size, 0))))
-ACLNN(UpsampleNearestExact2dBackward, (In, grad, Ints, size, Ints, input, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::_upsample_nearest_exact2d_backward(wide(grad), size, input, scale(h, input, size, 1),
-                                                        scale(w, input, size, 0))))
-ACLNN(UpsampleNearestExact3dBackward, (In, grad, Ints, size, Ints, input, double, d, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::_upsample_nearest_exact3d_backward(wide(grad), size, input, scale(d, input, size, 2),
-                                                        scale(h, input, size, 1), scale(w, input, size, 0))))
-ACLNN(UpsampleLinear1dBackward, (In, grad, Ints, size, Ints, input, bool, corners, double, s, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::upsample_linear1d_backward(wide(grad), size, input, corners, scale(s, input, size, 0))))
-ACLNN(UpsampleBilinear2dBackward, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::upsample_bilinear2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
-                                                  scale(w, input, size, 0))))
-ACLNN(UpsampleBilinear2dBackwardV2, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::upsample_bilinear2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
-                                                  scale(w, input, size, 0))))
-ACLNN(UpsampleBilinear2dAABackward, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::_upsample_bilinear2d_aa_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
-                                                      scale(w, input, size, 0))))
-ACLNN(UpsampleBicubic2dBackward, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::upsample_bicubic2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
-                                                 scale(w, input, size, 0))))
-ACLNN(UpsampleBicubic2dAAGrad, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::_upsample_bicubic2d_aa_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
-                                                     scale(w, input, size, 0))))
-ACLNN(UpsampleTrilinear3dBackward,
-      (In, grad, Ints, size, Ints, input, bool, corners, double, d, double, h, double, w, Out, out),
-      resampled_from(grad, input, size, out),
-      write(out, at::upsample_trilinear3d_backward(wide(grad), size, input, corners, scale(d, input, size, 2),
-                                                   scale(h, input, size, 1), scale(w, input, size, 0))))
+#define NEAREST_BACKWARD(Op, axes, fn)                                            \
+  ACLNN(Op, (In, grad, Ints, size, Ints, input, SCALES_##axes(double), Out, out), \
+        resampled_from(grad, input, size, out), write(out, at::fn(wide(grad), size, input, ALONG_##axes(input))))
+NEAREST_BACKWARD(UpsampleNearest1dBackward, 1, upsample_nearest1d_backward)
+NEAREST_BACKWARD(UpsampleNearest2dBackward, 2, upsample_nearest2d_backward)
+NEAREST_BACKWARD(UpsampleNearest3dBackward, 3, upsample_nearest3d_backward)
+NEAREST_BACKWARD(UpsampleNearestExact1dBackward, 1, _upsample_nearest_exact1d_backward)
+NEAREST_BACKWARD(UpsampleNearestExact2dBackward, 2, _upsample_nearest_exact2d_backward)
+NEAREST_BACKWARD(UpsampleNearestExact3dBackward, 3, _upsample_nearest_exact3d_backward)
+#define INTERPOLATED_BACKWARD(Op, axes, fn)                                                      \
+  ACLNN(Op, (In, grad, Ints, size, Ints, input, bool, corners, SCALES_##axes(double), Out, out), \
+        resampled_from(grad, input, size, out),                                                  \
+        write(out, at::fn(wide(grad), size, input, corners, ALONG_##axes(input))))
+INTERPOLATED_BACKWARD(UpsampleLinear1dBackward, 1, upsample_linear1d_backward)
+INTERPOLATED_BACKWARD(UpsampleBilinear2dBackward, 2, upsample_bilinear2d_backward)
+INTERPOLATED_BACKWARD(UpsampleBilinear2dBackwardV2, 2, upsample_bilinear2d_backward)
+INTERPOLATED_BACKWARD(UpsampleBilinear2dAABackward, 2, _upsample_bilinear2d_aa_backward)
+INTERPOLATED_BACKWARD(UpsampleBicubic2dBackward, 2, upsample_bicubic2d_backward)
+INTERPOLATED_BACKWARD(UpsampleBicubic2dAAGrad, 2, _upsample_bicubic2d_aa_backward)
+INTERPOLATED_BACKWARD(UpsampleTrilinear3dBackward, 3, upsample_trilinear3d_backward)
 
 ACLNN(AffineGrid, (In, theta, Ints, size, bool, corners, Out, out), grid_of(out, theta, size),
       write(out, at::affine_grid_generator(wide(theta), size, corners)))
-ACLNN(GridSampler2D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
-      with_places(self), write(out, at::grid_sampler_2d(wide(self), wide(grid), interpolation, padding, corners)))
-ACLNN(GridSampler3D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
-      with_places(self), write(out, at::grid_sampler_3d(wide(self), wide(grid), interpolation, padding, corners)))
-ACLNN(GridSampler2DBackward,
-      (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
-       Out, out_grid),
-      ,
-      write({out, out_grid}, at::grid_sampler_2d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
-                                                          corners, {true, true})))
-ACLNN(GridSampler3DBackward,
-      (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
-       Out, out_grid),
-      ,
-      write({out, out_grid}, at::grid_sampler_3d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
-                                                          corners, {true, true})))
+#define GRID_SAMPLER(axes)                                                                                             \
+  ACLNN(GridSampler##axes##D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out), \
+        with_places(self),                                                                                             \
+        write(out, at::grid_sampler_##axes##d(wide(self), wide(grid), interpolation, padding, corners)))               \
+  ACLNN(GridSampler##axes##DBackward,                                                                                  \
+        (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out, \
+         Out, out_grid),                                                                                               \
+        ,                                                                                                              \
+        write({out, out_grid}, at::grid_sampler_##axes##d_backward(wide(grad), wide(self), wide(grid), interpolation,  \
+                                                                   padding, corners, {true, true})))
+GRID_SAMPLER(2)
+GRID_SAMPLER(3)
 ACLNN(Resize, (In, self, Floats, scales, Text, mode, Out, out),
       SIM_CHECK(mode == "nearest" || mode == "bilinear", "mode ", mode, "; allowed: nearest, bilinear");
       shape(out, kernels::resized_sizes(self, scales)),

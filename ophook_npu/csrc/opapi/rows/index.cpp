@@ -276,8 +276,6 @@ ACLNN(InplaceScatterReduce, (Ref, self, int64_t, dim, In, indices, In, source, i
       (same_dtype({self, source}), reduced_as(self, reduction, include_self),
        scattered_like(self, dim, indices, source)),
       write(self, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
-ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), kernels::slices_like(self, indices, updates),
-      kernels::put_slices(self, indices, updates))
 ACLNN(InplaceQuantScatter,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction),

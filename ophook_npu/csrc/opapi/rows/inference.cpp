@@ -36,109 +36,60 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
 #define WITH_PREFIX SOME_EACH, NAMED(key_prefix, value_prefix, prefix)
 #define WITH_ROPE WITH_PREFIX, NAMED(query_rope, key_rope)
 #define WITH_SINK NAMED(scale, before, after, sparse_mode, sink)
-ACLNN(PromptFlashAttentionV3,
-      (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores, In,
-       of_weights, In, of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, int64_t, before,
-       int64_t, after, Text, layout, int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, Out, out),
-      check_inference({PROMPT}, out), attend_sequences({PROMPT}, out))
-ACLNN(IncreFlashAttentionV4,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, of_scores, In, of_weights, In,
-       of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In, padding, int64_t, heads,
-       double, scale, Text, layout, int64_t, key_heads, int64_t, block_size, int64_t, precision, Out, out),
-      (one_query(query, layout), check_inference({TOKEN, .key_padding = padding, OF_SCALE}, out)),
-      attend_sequences({TOKEN, .key_padding = padding, OF_SCALE}, out))
-ACLNN(FusedInferAttentionScoreV2,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
-       In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
-       query_padding, In, key_padding, In, key_scale, In, key_offset, In, value_scale, In, value_offset, In, key_prefix,
-       In, value_prefix, Ints, prefix, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout,
-       int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool,
-       log_sum_too, int64_t, key_mode, int64_t, value_mode, Out, out, Out, log_sum),
-      (log_sum_like(log_sum, log_sum_too, query, layout, heads),
-       check_inference({WITH_PREFIX, .how = INFERENCE, .quantized = {OF_EACH}}, out)),
-      attend_sequences({WITH_PREFIX, .how = INFERENCE, .quantized = {OF_EACH}}, out,
-                       log_sum_too ? log_sum : at::Tensor()))
-ACLNN(FusedInferAttentionScoreV3,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
-       In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
-       query_padding, In, key_padding, In, key_scale, In, key_offset, In, value_scale, In, value_offset, In, key_prefix,
-       In, value_prefix, Ints, prefix, In, query_rope, In, key_rope, In, rope_scale, int64_t, heads, double, scale,
-       int64_t, before, int64_t, after, Text, layout, int64_t, key_heads, int64_t, sparse_mode, int64_t, precision,
-       int64_t, block_size, int64_t, antiquant_mode, bool, log_sum_too, int64_t, key_mode, int64_t, value_mode, Out,
-       out, Out, log_sum),
-      (log_sum_like(log_sum, log_sum_too, query, layout, heads), refuse_if_given({rope_scale}, "keyRopeAntiquantScale"),
-       check_inference({WITH_ROPE, .how = INFERENCE, .quantized = {OF_EACH}}, out)),
-      attend_sequences({WITH_ROPE, .how = INFERENCE, .quantized = {OF_EACH}}, out,
-                       log_sum_too ? log_sum : at::Tensor()))
+// Parameters that the forms have in one order.
+#define OF_ONE_TENSOR In, query, In, key, In, value, In, pse, In, mask
+#define OF_LISTS In, query, List, keys, List, values, In, pse, In, mask
+#define BOTH_LENGTHS Ints, query_lengths, Ints, key_lengths
+#define RESULT_SCALES In, of_scores, In, of_weights, In, of_product, In, of_result, In, result_offset
+#define PAGED_KEYS In, both, In, both_offset, In, pages
+#define SCALED_KEYS In, key_scale, In, key_offset, In, value_scale, In, value_offset
+#define PREFIXES In, key_prefix, In, value_prefix, Ints, prefix
+#define ROTATED In, query_rope, In, key_rope, In, rope_scale
+#define HEADS_IN_WINDOW int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout, int64_t, key_heads
+#define HEADS_OF_TOKEN int64_t, heads, double, scale, Text, layout, int64_t, key_heads
+#define FUSED_MODES                                                                                              \
+  HEADS_IN_WINDOW, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool, \
+      log_sum_too
+#define KEY_MODES int64_t, key_mode, int64_t, value_mode
+
+// Whole prompts, and one token at a time. What an earlier form does not say is as where it is not given.
+#define WHOLE_PROMPT(version, given, ...)                                                                     \
+  ACLNN(PromptFlashAttention##version, (OF_ONE_TENSOR, __VA_ARGS__, Out, out), check_inference({given}, out), \
+        attend_sequences({given}, out))
+WHOLE_PROMPT(, EARLY_PROMPT, Ints, lengths, HEADS_IN_WINDOW)
+WHOLE_PROMPT(V2, PROMPT, BOTH_LENGTHS, RESULT_SCALES, HEADS_IN_WINDOW, int64_t, sparse_mode)
+WHOLE_PROMPT(V3, PROMPT, BOTH_LENGTHS, RESULT_SCALES, HEADS_IN_WINDOW, int64_t, sparse_mode, int64_t, precision)
+#define NEXT_TOKEN(version, given, ...)                                                 \
+  ACLNN(IncreFlashAttention##version, (OF_LISTS, Ints, lengths, __VA_ARGS__, Out, out), \
+        (one_query(query, layout), check_inference(Sequences given, out)), attend_sequences(Sequences given, out))
+NEXT_TOKEN(, ({EARLY_TOKEN, .how = {.scale = scale}}), HEADS_OF_TOKEN)
+NEXT_TOKEN(V2, ({EARLY_TOKEN, .how = {.scale = scale}, .quantized = {OF_RESULT}}), RESULT_SCALES, HEADS_OF_TOKEN)
+NEXT_TOKEN(V3, ({TOKEN, OF_SCALE}), RESULT_SCALES, PAGED_KEYS, HEADS_OF_TOKEN, int64_t, block_size, int64_t, precision)
+NEXT_TOKEN(V4, ({TOKEN, .key_padding = padding, OF_SCALE}), RESULT_SCALES, PAGED_KEYS, In, padding, HEADS_OF_TOKEN,
+           int64_t, block_size, int64_t, precision)
+#define EITHER(version, given, more_checks, ...)                                                                      \
+  ACLNN(                                                                                                              \
+      FusedInferAttentionScore##version,                                                                              \
+      (OF_LISTS, BOTH_LENGTHS, RESULT_SCALES, PAGED_KEYS, In, query_padding, In, key_padding, __VA_ARGS__, Out, out,  \
+       Out, log_sum),                                                                                                 \
+      (log_sum_like(log_sum, log_sum_too, query, layout, heads), more_checks, check_inference(Sequences given, out)), \
+      attend_sequences(Sequences given, out, log_sum_too ? log_sum : at::Tensor()))
+EITHER(, ({SOME_EACH, .how = INFERENCE, .quantized = {OF_KEYS}}), refuse_unless_zero(antiquant_mode, "antiquantMode"),
+       FUSED_MODES)
+EITHER(V2, ({WITH_PREFIX, .how = INFERENCE, .quantized = {OF_EACH}}), when_run(), SCALED_KEYS, PREFIXES, FUSED_MODES,
+       KEY_MODES)
+EITHER(V3, ({WITH_ROPE, .how = INFERENCE, .quantized = {OF_EACH}}),
+       refuse_if_given({rope_scale}, "keyRopeAntiquantScale"), SCALED_KEYS, PREFIXES, ROTATED, FUSED_MODES, KEY_MODES)
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV3)
-// The earlier forms: whole prompts, and one token at a time. What one of them does not say is as where it is not given.
-ACLNN(FusedInferAttentionScore,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
-       In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
-       query_padding, In, key_padding, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout,
-       int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool,
-       log_sum_too, Out, out, Out, log_sum),
-      (log_sum_like(log_sum, log_sum_too, query, layout, heads), refuse_unless_zero(antiquant_mode, "antiquantMode"),
-       check_inference({SOME_EACH, .how = INFERENCE, .quantized = {OF_KEYS}}, out)),
-      attend_sequences({SOME_EACH, .how = INFERENCE, .quantized = {OF_KEYS}}, out,
-                       log_sum_too ? log_sum : at::Tensor()))
-ACLNN(PromptFlashAttention,
-      (In, query, In, key, In, value, In, pse, In, mask, Ints, lengths, int64_t, heads, double, scale, int64_t, before,
-       int64_t, after, Text, layout, int64_t, key_heads, Out, out),
-      check_inference({EARLY_PROMPT}, out), attend_sequences({EARLY_PROMPT}, out))
-ACLNN(PromptFlashAttentionV2,
-      (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores, In,
-       of_weights, In, of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, int64_t, before,
-       int64_t, after, Text, layout, int64_t, key_heads, int64_t, sparse_mode, Out, out),
-      check_inference({PROMPT}, out), attend_sequences({PROMPT}, out))
-ACLNN(IncreFlashAttention,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, int64_t, heads, double, scale, Text,
-       layout, int64_t, key_heads, Out, out),
-      (one_query(query, layout), check_inference({EARLY_TOKEN, .how = {.scale = scale}}, out)),
-      attend_sequences({EARLY_TOKEN, .how = {.scale = scale}}, out))
-ACLNN(IncreFlashAttentionV2,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, of_scores, In, of_weights, In,
-       of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, Text, layout, int64_t, key_heads,
-       Out, out),
-      (one_query(query, layout),
-       check_inference({EARLY_TOKEN, .how = {.scale = scale}, .quantized = {OF_RESULT}}, out)),
-      attend_sequences({EARLY_TOKEN, .how = {.scale = scale}, .quantized = {OF_RESULT}}, out))
-ACLNN(IncreFlashAttentionV3,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, of_scores, In, of_weights, In,
-       of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, int64_t, heads, double,
-       scale, Text, layout, int64_t, key_heads, int64_t, block_size, int64_t, precision, Out, out),
-      (one_query(query, layout), check_inference({TOKEN, OF_SCALE}, out)), attend_sequences({TOKEN, OF_SCALE}, out))
-ACLNN(FusedInferAttentionScoreV4,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
-       In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
-       query_padding, In, key_padding, In, key_scale, In, key_offset, In, value_scale, In, value_offset, In, key_prefix,
-       In, value_prefix, Ints, prefix, In, query_rope, In, key_rope, In, rope_scale, In, query_scale, In, sink, int64_t,
-       heads, double, scale, int64_t, before, int64_t, after, Text, layout, int64_t, key_heads, int64_t, sparse_mode,
-       int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool, log_sum_too, int64_t, key_mode, int64_t,
-       value_mode, int64_t, query_mode, Out, out, Out, log_sum),
-      (log_sum_like(log_sum, log_sum_too, query, layout, heads),
-       refuse_if_given({rope_scale, query_scale}, "keyRopeAntiquantScale and dequantScaleQuery"),
-       check_inference({WITH_ROPE, .how = {WITH_SINK}, .quantized = {OF_EACH}}, out)),
-      attend_sequences({WITH_ROPE, .how = {WITH_SINK}, .quantized = {OF_EACH}}, out,
-                       log_sum_too ? log_sum : at::Tensor()))
+EITHER(V4, ({WITH_ROPE, .how = {WITH_SINK}, .quantized = {OF_EACH}}),
+       refuse_if_given({rope_scale, query_scale}, "keyRopeAntiquantScale and dequantScaleQuery"), SCALED_KEYS, PREFIXES,
+       ROTATED, In, query_scale, In, sink, FUSED_MODES, KEY_MODES, int64_t, query_mode)
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV4)
-ACLNN(FusedInferAttentionScoreV5,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
-       In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
-       query_padding, In, key_padding, In, key_scale, In, key_offset, In, value_scale, In, value_offset, In, key_prefix,
-       In, value_prefix, Ints, prefix, In, query_rope, In, key_rope, In, rope_scale, In, query_scale, In, sink, Ints,
-       query_start, Ints, key_start, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout,
-       int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool,
-       log_sum_too, int64_t, key_mode, int64_t, value_mode, int64_t, query_mode, int64_t, pse_type, Out, out, Out,
-       log_sum),
-      (log_sum_like(log_sum, log_sum_too, query, layout, heads), refuse_if_given({rope_scale}, "keyRopeAntiquantScale"),
-       refuse_unless_zero(pse_type, "pseType"), without_rope(query_scale, query_rope),
-       check_inference({WITH_ROPE, .how = {WITH_SINK},
-                        .quantized = {OF_EACH, .query = query_scale, .query_mode = query_mode}},
-                       out)),
-      attend_sequences({WITH_ROPE, .how = {WITH_SINK},
-                        .quantized = {OF_EACH, .query = query_scale, .query_mode = query_mode}},
-                       out, log_sum_too ? log_sum : at::Tensor()))
+EITHER(V5, ({WITH_ROPE, .how = {WITH_SINK}, .quantized = {OF_EACH, .query = query_scale, .query_mode = query_mode}}),
+       (refuse_if_given({rope_scale}, "keyRopeAntiquantScale"), refuse_unless_zero(pse_type, "pseType"),
+        without_rope(query_scale, query_rope)),
+       SCALED_KEYS, PREFIXES, ROTATED, In, query_scale, In, sink, Ints, query_start, Ints, key_start, FUSED_MODES,
+       KEY_MODES, int64_t, query_mode, int64_t, pse_type)
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV5)
 ACLNN(ScatterPaKvCache,
       (In, key, Ref, key_cache, In, slots, In, value, Ref, value_cache, In, lengths, In, offsets, In, sequence_lengths,

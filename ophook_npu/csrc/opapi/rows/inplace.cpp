@@ -42,28 +42,9 @@ ACLNN(InplaceAddcmul, (Ref, self, In, a, In, b, Num, value), promoted(self, {sel
 ACLNN(InplaceLerp, (Ref, self, In, end, In, weight), into(self, {end, weight}), self.lerp_(end, weight))
 ACLNN(InplaceLerps, (Ref, self, In, end, Num, weight), into(self, {end}), self.lerp_(end, weight))
 
-// comparison and logic; the result replaces the operand in its own dtype
-ACLNN(InplaceEqTensor, (Ref, self, In, other), into(self, {other}), self.eq_(other))
-ACLNN(InplaceNeTensor, (Ref, self, In, other), into(self, {other}), self.ne_(other))
-ACLNN(InplaceGtTensor, (Ref, self, In, other), into(self, {other}), self.gt_(other))
-ACLNN(InplaceGeTensor, (Ref, self, In, other), into(self, {other}), self.ge_(other))
-ACLNN(InplaceLtTensor, (Ref, self, In, other), into(self, {other}), self.lt_(other))
-ACLNN(InplaceLeTensor, (Ref, self, In, other), into(self, {other}), self.le_(other))
-ACLNN(InplaceEqScalar, (Ref, self, Num, other), when_run(), self.eq_(other))
-ACLNN(InplaceNeScalar, (Ref, self, Num, other), when_run(), self.ne_(other))
-ACLNN(InplaceGtScalar, (Ref, self, Num, other), when_run(), self.gt_(other))
-ACLNN(InplaceGeScalar, (Ref, self, Num, other), when_run(), self.ge_(other))
-ACLNN(InplaceLtScalar, (Ref, self, Num, other), when_run(), self.lt_(other))
-ACLNN(InplaceLeScalar, (Ref, self, Num, other), when_run(), self.le_(other))
+// logic; the result replaces the operand in its own dtype
 ACLNN(InplaceLogicalAnd, (Ref, self, In, other), into(self, {other}), self.logical_and_(other))
 ACLNN(InplaceLogicalOr, (Ref, self, In, other), into(self, {other}), self.logical_or_(other))
-ACLNN(InplaceBitwiseAndTensor, (Ref, self, In, other), promoted(self, {self, other}), self.bitwise_and_(other))
-ACLNN(InplaceBitwiseAndTensorOut, (Ref, self, In, other), promoted(self, {self, other}), self.bitwise_and_(other))
-ACLNN(InplaceBitwiseOrTensor, (Ref, self, In, other), promoted(self, {self, other}), self.bitwise_or_(other))
-ACLNN(InplaceBitwiseXorTensor, (Ref, self, In, other), promoted(self, {self, other}), self.bitwise_xor_(other))
-ACLNN(InplaceBitwiseAndScalar, (Ref, self, Num, other), promoted(self, self, other), self.bitwise_and_(other))
-ACLNN(InplaceBitwiseOrScalar, (Ref, self, Num, other), promoted(self, self, other), self.bitwise_or_(other))
-ACLNN(InplaceBitwiseXorScalar, (Ref, self, Num, other), promoted(self, self, other), self.bitwise_xor_(other))
 
 // clamping and masks
 ACLNN(InplaceClampMax, (Ref, self, Num, max), promoted(self, self, max), self.clamp_max_(max))

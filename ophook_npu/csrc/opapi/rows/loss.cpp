@@ -138,12 +138,16 @@ ACLNN(BinaryCrossEntropy, (In, self, In, target, In, weight, int64_t, reduction,
 ACLNN(BinaryCrossEntropyWithLogits, (In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out),
       (loss_shape(out, self, target, reduction), weights_into(target, {weight, pos_weight})),
       write(out, kernels::bce_logits(self, target, weight, pos_weight, reduction)))
-ACLNN(NLLLoss, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
-      nll_like(self, target, weight, reduction, out, total),
-      write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
-ACLNN(NLLLoss2d, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
-      nll_like(self, target, weight, reduction, out, total),
-      write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
+#define NLL(Op)                                                                                                  \
+  ACLNN(Op, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),      \
+        nll_like(self, target, weight, reduction, out, total),                                                   \
+        write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))                           \
+  ACLNN(Op##Backward,                                                                                            \
+        (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out), \
+        nll_like(self, target, weight, reduction, grad, total),                                                  \
+        write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
+NLL(NLLLoss)
+NLL(NLLLoss2d)
 ACLNN(CrossEntropyLoss,
       (In, self, In, target, In, weight, Text, reduction, int64_t, ignored, double, smoothing, double, z_scale, bool,
        return_z, Out, loss, Out, log_prob, Out, z_loss, Out, lse),
@@ -162,18 +166,16 @@ ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out,
       write_margin(out, is_target, kernels::multilabel_margin(self, target, reduction)))
 
 // backward
-ACLNN(MseLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
-      gradient_like(out, grad, self, target, reduction),
-      write(out, kernels::mse_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
-ACLNN(L1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
-      gradient_like(out, grad, self, target, reduction),
-      write(out, kernels::l1_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
+#define LOSS_BACKWARD(Op, fn)                                               \
+  ACLNN(Op, (In, grad, In, self, In, target, int64_t, reduction, Out, out), \
+        gradient_like(out, grad, self, target, reduction),                  \
+        write(out, fn(grad, self.expand_as(out), target.expand_as(out), reduction)))
+LOSS_BACKWARD(MseLossBackward, kernels::mse_backward)
+LOSS_BACKWARD(L1LossBackward, kernels::l1_backward)
+LOSS_BACKWARD(SoftMarginLossBackward, at::soft_margin_loss_backward)
 ACLNN(SmoothL1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, float, beta, Out, out),
       gradient_like(out, grad, self, target, reduction),
       write(out, at::smooth_l1_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction, beta)))
-ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
-      gradient_like(out, grad, self, target, reduction),
-      write(out, at::soft_margin_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
 ACLNN(KlDivBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
       (kernels::divergence_like(grad, self, target), like(out, self)),
       write(out, kernels::kl_backward(grad, self, target, reduction, log_target)))
@@ -193,14 +195,6 @@ ACLNN(BinaryCrossEntropyWithLogitsTargetBackward,
       like(target, self); like(out, self);
       weights_into(self, {grad, weight, pos_weight}),
       if (out.numel()) write(out, kernels::bce_logits_target_backward(grad, self, weight, pos_weight, reduction)))
-ACLNN(NLLLossBackward,
-      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
-      nll_like(self, target, weight, reduction, grad, total),
-      write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
-ACLNN(NLLLoss2dBackward,
-      (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
-      nll_like(self, target, weight, reduction, grad, total),
-      write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
 ACLNN(CrossEntropyLossGrad,
       (In, grad, In, log_prob, In, target, In, weight, In, grad_z, In, lse, Text, reduction, int64_t, ignored, double,
        smoothing, double, z_scale, Out, out),

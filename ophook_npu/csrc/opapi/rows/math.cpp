@@ -100,14 +100,17 @@ ACLNN(LeftShift, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_left_shift_out(out, self, other))
 ACLNN(RightShift, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_right_shift_out(out, self, other))
-ACLNN(BitwiseAndTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
-      at::bitwise_and_out(out, self, other))
-ACLNN(BitwiseAndTensorOut, (In, self, In, other, Out, out), promoted(out, {self, other}),
-      at::bitwise_and_out(out, self, other))
-ACLNN(BitwiseOrTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
-      at::bitwise_or_out(out, self, other))
-ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
-      at::bitwise_xor_out(out, self, other))
+#define BITWISE_OF_TENSORS(Op, fn)                                                                         \
+  ACLNN(Op, (In, self, In, other, Out, out), promoted(out, {self, other}), at::fn##_out(out, self, other)) \
+  ACLNN(Inplace##Op, (Ref, self, In, other), promoted(self, {self, other}), self.fn##_(other))
+#define BITWISE(Op, fn)                                                                  \
+  BITWISE_OF_TENSORS(Op##Tensor, fn)                                                     \
+  ACLNN(Op##Scalar, (In, self, Num, other, Out, out), , write(out, at::fn(self, other))) \
+  ACLNN(Inplace##Op##Scalar, (Ref, self, Num, other), promoted(self, self, other), self.fn##_(other))
+BITWISE(BitwiseAnd, bitwise_and)
+BITWISE(BitwiseOr, bitwise_or)
+BITWISE(BitwiseXor, bitwise_xor)
+BITWISE_OF_TENSORS(BitwiseAndTensorOut, bitwise_and)
 ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out),
       (promoted(out, {self, other}), factor(alpha, {self, other})),
       write(out, kernels::relu_of_sum(self, other, alpha)))
@@ -142,9 +145,6 @@ ACLNN(PowScalarTensor, (Num, self, In, exponent, Out, out), promoted(out, expone
 ACLNN(XLogYScalarOther, (In, self, Num, other, Out, out), , at::xlogy_out(out, self, other))
 ACLNN(XLogYScalarSelf, (Num, self, In, other, Out, out), , at::xlogy_out(out, self, other))
 ACLNN(LeftShifts, (In, self, Num, other, Out, out), , write(out, at::bitwise_left_shift(self, other)))
-ACLNN(BitwiseAndScalar, (In, self, Num, other, Out, out), , write(out, at::bitwise_and(self, other)))
-ACLNN(BitwiseOrScalar, (In, self, Num, other, Out, out), , write(out, at::bitwise_or(self, other)))
-ACLNN(BitwiseXorScalar, (In, self, Num, other, Out, out), , write(out, at::bitwise_xor(self, other)))
 
 ACLNN(SignBitsPack, (In, self, int64_t, size, Out, out), sign_bytes(out, (self.numel() + 7) / 8, size),
       write(out, kernels::sign_bits(self, out.sizes())))
@@ -152,19 +152,18 @@ ACLNN(SignBitsUnpack, (In, self, int64_t, size, Dtype, dtype, Out, out),
       (of_dtype("out", out, {dtype}), sign_bytes(out, self.numel() * 8, size)),
       write(out, kernels::from_sign_bits(self, out.sizes(), dtype)))
 // comparison and logic
-ACLNN(EqTensor, (In, self, In, other, Out, out), , at::eq_out(out, self, other))
-ACLNN(NeTensor, (In, self, In, other, Out, out), , at::ne_out(out, self, other))
-ACLNN(GtTensor, (In, self, In, other, Out, out), , at::gt_out(out, self, other))
-ACLNN(GeTensor, (In, self, In, other, Out, out), , at::ge_out(out, self, other))
-ACLNN(LtTensor, (In, self, In, other, Out, out), , at::lt_out(out, self, other))
-ACLNN(LeTensor, (In, self, In, other, Out, out), , at::le_out(out, self, other))
-ACLNN(EqScalar, (In, self, Num, other, Out, out), , at::eq_out(out, self, other))
-ACLNN(NeScalar, (In, self, Num, other, Out, out), , at::ne_out(out, self, other))
-ACLNN(GtScalar, (In, self, Num, other, Out, out), , at::gt_out(out, self, other))
-ACLNN(GeScalar, (In, self, Num, other, Out, out), , at::ge_out(out, self, other))
-ACLNN(LtScalar, (In, self, Num, other, Out, out), , at::lt_out(out, self, other))
+#define COMPARISON(Op, fn)                                                                   \
+  ACLNN(Op##Tensor, (In, self, In, other, Out, out), , at::fn##_out(out, self, other))       \
+  ACLNN(Op##Scalar, (In, self, Num, other, Out, out), , at::fn##_out(out, self, other))      \
+  ACLNN(Inplace##Op##Tensor, (Ref, self, In, other), into(self, {other}), self.fn##_(other)) \
+  ACLNN(Inplace##Op##Scalar, (Ref, self, Num, other), when_run(), self.fn##_(other))
+COMPARISON(Eq, eq)
+COMPARISON(Ne, ne)
+COMPARISON(Gt, gt)
+COMPARISON(Ge, ge)
+COMPARISON(Lt, lt)
+COMPARISON(Le, le)
 ACLNN(LessScalar, (In, self, Num, other, Out, out), like(out, self), at::lt_out(out, self, other))
-ACLNN(LeScalar, (In, self, Num, other, Out, out), , at::le_out(out, self, other))
 ACLNN(LogicalAnd, (In, self, In, other, Out, out), , at::logical_and_out(out, self, other))
 ACLNN(LogicalOr, (In, self, In, other, Out, out), , at::logical_or_out(out, self, other))
 ACLNN(LogicalXor, (In, self, In, other, Out, out), , at::logical_xor_out(out, self, other))

@@ -7,31 +7,23 @@ using namespace sim::aclnn;
 namespace groups = sim::groups;
 namespace mx = sim::mx;
 
-ACLNN(DynamicMxQuant,
-      (In, self, int64_t, axis, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, Out, out, Out, scale),
-      mx::without_range(algorithm);
-      mx::quant_like(self, axis, dtype, {mode, algorithm, 0, 0, block}, out, scale),
-      mx::quant(self, axis, {mode, algorithm, 0, 0, block}, out, scale))
-ACLNN(DynamicMxQuantV2,
-      (In, self, int64_t, axis, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, double, top, Out, out,
-       Out, scale),
-      mx::quant_like(self, axis, dtype, {mode, algorithm, top, 0, block}, out, scale),
-      mx::quant(self, axis, {mode, algorithm, top, 0, block}, out, scale))
-ACLNN(DynamicMxQuantV3,
-      (In, self, int64_t, axis, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, double, top, double,
-       least, Out, out, Out, scale),
-      mx::quant_like(self, axis, dtype, {mode, algorithm, top, least, block}, out, scale),
-      mx::quant(self, axis, {mode, algorithm, top, least, block}, out, scale))
-ACLNN(DynamicMxQuantWithDualAxis,
-      (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, Out, out1, Out, scale1, Out, out2, Out, scale2),
-      mx::without_range(algorithm);
-      mx::dual_like(self, {}, dtype, {mode, algorithm}, {NAMED(out1, scale1, out2, scale2)}),
-      mx::dual_quant(self, {}, {mode, algorithm}, {NAMED(out1, scale1, out2, scale2)}))
-ACLNN(DynamicMxQuantWithDualAxisV2,
-      (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, double, top, Out, out1, Out, scale1, Out, out2, Out,
-       scale2),
-      mx::dual_like(self, {}, dtype, {mode, algorithm, top}, {NAMED(out1, scale1, out2, scale2)}),
-      mx::dual_quant(self, {}, {mode, algorithm, top}, {NAMED(out1, scale1, out2, scale2)}))
+#define ALONG_ONE_AXIS(version, check, top, least, ...)                                                               \
+  ACLNN(DynamicMxQuant##version,                                                                                      \
+        (In, self, int64_t, axis, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, ##__VA_ARGS__, Out, \
+         out, Out, scale),                                                                                            \
+        (check, mx::quant_like(self, axis, dtype, {mode, algorithm, top, least, block}, out, scale)),                 \
+        mx::quant(self, axis, {mode, algorithm, top, least, block}, out, scale))
+ALONG_ONE_AXIS(, mx::without_range(algorithm), 0, 0)
+ALONG_ONE_AXIS(V2, when_run(), top, 0, double, top)
+ALONG_ONE_AXIS(V3, when_run(), top, least, double, top, double, least)
+#define ALONG_TWO_AXES(version, check, top, ...)                                                                     \
+  ACLNN(DynamicMxQuantWithDualAxis##version,                                                                         \
+        (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, ##__VA_ARGS__, Out, out1, Out, scale1, Out, out2, \
+         Out, scale2),                                                                                               \
+        (check, mx::dual_like(self, {}, dtype, {mode, algorithm, top}, {NAMED(out1, scale1, out2, scale2)})),        \
+        mx::dual_quant(self, {}, {mode, algorithm, top}, {NAMED(out1, scale1, out2, scale2)}))
+ALONG_TWO_AXES(, mx::without_range(algorithm), 0)
+ALONG_TWO_AXES(V2, when_run(), top, double, top)
 ACLNN(DynamicBlockMxQuant,
       (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, double, top, Out, out, Out, scale1, Out, scale2),
       mx::square_like(self, dtype, {mode, algorithm, top}, {NAMED(out, scale1, scale2)}),

@@ -2,6 +2,7 @@
 #include "kernels/absent.h"
 #include "kernels/batch_norm.h"
 #include "kernels/group_norm.h"
+#include "kernels/members.h"
 #include "kernels/norm.h"
 #include "kernels/norm_quant.h"
 #include "opapi/aclnn.h"
@@ -16,13 +17,6 @@ void write_normal(const at::Tensor& out, const at::Tensor& mean, const at::Tenso
   write(out, result.y);
   write_asked(mean, result.mean);
   write_asked(rstd, result.rstd);
-}
-
-void write_gradients(const at::Tensor& out, const at::Tensor& out_weight, const at::Tensor& out_bias,
-                     const kernels::NormalGradients& result) {
-  write_asked(out, result.x);
-  write_asked(out_weight, result.weight);
-  write_asked(out_bias, result.bias);
 }
 
 void keep(const at::Tensor& running, const at::Tensor& value) {
@@ -113,19 +107,6 @@ void batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const a
 
 kernels::Wanted wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
 
-void write_sums(const at::Tensor& first, const at::Tensor& second, const kernels::Sums& sums) {
-  write_asked(first, sums.first);
-  write_asked(second, sums.second);
-}
-
-void write_sums(const at::Tensor& sum, const at::Tensor& product_sum, const at::Tensor& weight, const at::Tensor& bias,
-                const kernels::BatchGradientSums& sums) {
-  write_asked(sum, sums.sum);
-  write_asked(product_sum, sums.product_sum);
-  write_asked(weight, sums.weight);
-  write_asked(bias, sums.bias);
-}
-
 // y in float is that of the data's type, widened: CANN's page says y1 = float(y2).
 void write_normal_of_sum(const at::Tensor& out, const at::Tensor& out_float, const at::Tensor& mean,
                          const at::Tensor& rstd, const at::Tensor& sum, const kernels::NormalOfSum& result) {
@@ -139,7 +120,7 @@ void write_normal_of_sum(const at::Tensor& out, const at::Tensor& out_float, con
 void write_deep(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gamma, const at::Tensor& beta,
                 const kernels::DeepNormalGradients& result) {
   write_asked(x, result.x);
-  write_gradients(gx, gamma, beta, result.gx);
+  kernels::write_asked_members({gx, gamma, beta}, result.gx);
 }
 
 void in_groups(const at::Tensor& self, int64_t groups) {
@@ -163,26 +144,23 @@ ACLNN(BatchNorm,
       batch_norm_like(self, training, out, mean, invstd, {weight, bias, running_mean, running_var}),
       write_batch({.y = out, .mean = mean, .rstd = invstd}, RUNNING, training,
                   kernels::batch_norm(self, {NAMED(weight, bias)}, RUNNING, training, momentum, eps)))
-ACLNN(BatchNormBackward,
-      (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
-       eps, Bools, mask, Out, out, Out, out_weight, Out, out_bias),
-      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out, out_weight,
-                          out_bias),
-      write_gradients(out, out_weight, out_bias,
-                      kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd},
-                                                   training, eps, wanted(mask))))
-// The same in another order of additions.
-ACLNN(FastBatchNormBackward,
-      (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
-       eps, Bools, mask, int32_t, version, Out, out, Out, out_weight, Out, out_bias),
-      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out, out_weight,
-                          out_bias),
-      write_gradients(out, out_weight, out_bias,
-                      kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd},
-                                                   training, eps, wanted(mask))))
+// The second adds in another order.
+#define BATCH_NORM_BACKWARD(Op, ...)                                                                                 \
+  ACLNN(Op,                                                                                                          \
+        (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training,    \
+         double, eps, Bools, mask, ##__VA_ARGS__, Out, out, Out, out_weight, Out, out_bias),                         \
+        batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out,        \
+                            out_weight, out_bias),                                                                   \
+        kernels::write_asked_members(                                                                                \
+            {out, out_weight, out_bias},                                                                             \
+            kernels::batch_norm_backward(grad, self, weight, RUNNING, {.mean = mean, .rstd = invstd}, training, eps, \
+                                         wanted(mask))))
+BATCH_NORM_BACKWARD(BatchNormBackward)
+BATCH_NORM_BACKWARD(FastBatchNormBackward, int32_t, version)
 ACLNN(BatchNormStats, (In, self, double, eps, Out, mean, Out, invstd), ,
       write_normal({}, mean, invstd, kernels::batch_statistics(self, eps)))
-ACLNN(BatchNormReduce, (In, self, Out, sum, Out, square_sum), , write_sums(sum, square_sum, kernels::batch_sums(self)))
+ACLNN(BatchNormReduce, (In, self, Out, sum, Out, square_sum), ,
+      kernels::write_asked_members({sum, square_sum}, kernels::batch_sums(self)))
 ACLNN(BatchNormElemt, (In, self, In, weight, In, bias, In, mean, In, invstd, double, eps, Out, out), ,
       write(out, kernels::batch_normalized(self, mean, invstd, weight, bias)))
 ACLNN(SyncBatchNormGatherStats,
@@ -204,9 +182,9 @@ ACLNN(BatchNormReduceBackward,
       batch_gradient_sums_like(grad, self, mean, invstd, self_too ? sum_dy : at::Tensor(),
                                self_too ? sum_dy_xmu : at::Tensor(), weight_too ? out_weight : at::Tensor(),
                                bias_too ? out_bias : at::Tensor()),
-      write_sums(self_too ? sum_dy : at::Tensor(), self_too ? sum_dy_xmu : at::Tensor(),
-                 weight_too ? out_weight : at::Tensor(), bias_too ? out_bias : at::Tensor(),
-                 kernels::batch_gradient_sums(grad, self, mean, invstd)))
+      kernels::write_asked_members({self_too ? sum_dy : at::Tensor(), self_too ? sum_dy_xmu : at::Tensor(),
+                                    weight_too ? out_weight : at::Tensor(), bias_too ? out_bias : at::Tensor()},
+                                   kernels::batch_gradient_sums(grad, self, mean, invstd)))
 ACLNN(BatchNormElemtBackward,
       (In, grad, In, self, In, mean, In, invstd, In, weight, In, sum_dy, In, sum_dy_xmu, In, counts, Out, out),
       (like(grad, self), for_channels({mean, invstd, weight, sum_dy, sum_dy_xmu}, self)),
@@ -221,16 +199,16 @@ ACLNN(LayerNormBackward,
       (In, grad, In, self, Ints, normalized, In, mean, In, rstd, In, weight, In, bias, Bools, mask, Out, out, Out,
        out_weight, Out, out_bias),
       layer_norm_gradient(self, normalized, mean, rstd, mask, out, out_weight, out_bias),
-      write_gradients(out, out_weight, out_bias,
-                      kernels::layer_norm_backward(grad, self, normalized, {NAMED(mean, rstd)}, weight, bias,
-                                                   wanted(mask), out)))
+      kernels::write_asked_members({out, out_weight, out_bias},
+                                   kernels::layer_norm_backward(grad, self, normalized, {NAMED(mean, rstd)}, weight,
+                                                                bias, wanted(mask), out)))
 ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), ,
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))
 ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), ,
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps, 1)))
 ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma),
       sim::counted("rstd", rstd, outer_sizes(self, size_t(gamma.dim()))),
-      write_gradients(out, out_gamma, {}, kernels::rms_norm_backward(grad, self, rstd, gamma)))
+      kernels::write_asked_members({out, out_gamma, {}}, kernels::rms_norm_backward(grad, self, rstd, gamma)))
 ACLNN(AddRmsNorm, (In, a, In, b, In, gamma, double, eps, Out, out, Out, rstd, Out, sum), ,
       write_normal_of_sum(out, {}, {}, rstd, sum, kernels::add_rms_norm(a, b, kernels::weight_of_rows(gamma), eps)))
 ACLNN(AddRmsNormCast, (In, a, In, b, In, gamma, double, eps, Out, out_float, Out, out, Out, rstd, Out, sum), ,
@@ -245,8 +223,8 @@ ACLNN(AddLayerNorm,
                           kernels::add_layer_norm(a, b, bias, gamma, beta, eps)))
 ACLNN(AddLayerNormGrad,
       (In, grad, In, a, In, b, In, rstd, In, mean, In, gamma, In, grad_sum, Out, out, Out, out_gamma, Out, out_beta), ,
-      write_gradients(out, out_gamma, out_beta,
-                      kernels::add_layer_norm_backward(grad, a, b, {NAMED(mean, rstd)}, gamma, grad_sum)))
+      kernels::write_asked_members({out, out_gamma, out_beta},
+                                   kernels::add_layer_norm_backward(grad, a, b, {NAMED(mean, rstd)}, gamma, grad_sum)))
 ACLNN(DeepNorm, (In, x, In, gx, In, beta, In, gamma, double, alpha, double, eps, Out, mean, Out, rstd, Out, out), ,
       write_normal(out, mean, rstd, kernels::deep_norm(x, gx, beta, gamma, alpha, eps)))
 ACLNN(DeepNormGrad,
@@ -268,8 +246,9 @@ ACLNN(GroupNormBackward,
       of_groups(self, GROUPS); sim::counted("gradOut", grad, self.sizes()); sim::counted("gamma", gamma, {c});
       sim::counted("mean", mean, {n, groups});
       sim::counted("rstd", rstd, {n, groups}),
-      write_gradients(out, out_gamma, out_beta,
-                      kernels::group_norm_backward(grad, self, {NAMED(mean, rstd)}, gamma, GROUPS, wanted(mask))))
+      kernels::write_asked_members({out, out_gamma, out_beta},
+                                   kernels::group_norm_backward(grad, self, {NAMED(mean, rstd)}, gamma, GROUPS,
+                                                                wanted(mask))))
 ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd),
       in_groups(self, groups),
       write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
@@ -286,9 +265,9 @@ ACLNN(GroupNormSwishGrad,
       (asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes()),
        not_empty(self));
       in_groups(self, groups),
-      write_gradients(out, out_gamma, out_beta,
-                      kernels::group_norm_swish_backward(grad, self, {NAMED(mean, rstd)}, gamma, beta, groups, scale,
-                                                         {true, gamma_too, beta_too})))
+      kernels::write_asked_members({out, out_gamma, out_beta},
+                                   kernels::group_norm_swish_backward(grad, self, {NAMED(mean, rstd)}, gamma, beta,
+                                                                      groups, scale, {true, gamma_too, beta_too})))
 ACLNN(GroupNormSiluV2,
       (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd),
       in_groups(self, groups),

@@ -30,15 +30,15 @@ ACLNN(FusedSgd,
       kernels::sgd({NAMED(parameters, grads, buffers, grad_scale)},
                    {NAMED(decay, momentum, rate, dampening, nesterov, maximize, first)}))
 #define LISTS {NAMED(parameters, grads, averages, squares, largest, steps, grad_scale, found)}
-ACLNN(FusedAdamw,
-      (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,
-       found, double, rate, double, beta1, double, beta2, double, decay, double, eps, bool, amsgrad, bool, maximize),
-      kernels::fused_adamw_like(LISTS, amsgrad), kernels::fused_adamw(LISTS, {ADAMW, NAMED(maximize)}, amsgrad))
+#define FUSED_ADAM(Op, step)                                                                                          \
+  ACLNN(                                                                                                              \
+      Op,                                                                                                             \
+      (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,  \
+       found, double, rate, double, beta1, double, beta2, double, decay, double, eps, bool, amsgrad, bool, maximize), \
+      kernels::fused_adamw_like(LISTS, amsgrad), kernels::step(LISTS, {ADAMW, NAMED(maximize)}, amsgrad))
+FUSED_ADAM(FusedAdamw, fused_adamw)
 // It has no page: the order of its parameters is FusedAdamw's, which torch's two operators have in common as well.
-ACLNN(FusedAdam,
-      (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,
-       found, double, rate, double, beta1, double, beta2, double, decay, double, eps, bool, amsgrad, bool, maximize),
-      kernels::fused_adamw_like(LISTS, amsgrad), kernels::fused_adam(LISTS, {ADAMW, NAMED(maximize)}, amsgrad))
+FUSED_ADAM(FusedAdam, fused_adam)
 // The page has m and v as inputs; the operator's prototype says that both are updated, and torch_npu returns them.
 ACLNN(ApplyAdam,
       (Ref, parameter, Ref, average, Ref, square, In, power1, In, power2, In, rate, In, beta1, In, beta2, In, eps, In,

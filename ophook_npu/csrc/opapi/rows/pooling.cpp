@@ -1,4 +1,5 @@
 // Pooling of lines, planes and volumes.
+#include "kernels/members.h"
 #include "kernels/pooling.h"
 #include "kernels/scatter.h"
 #include "opapi/aclnn.h"
@@ -7,11 +8,6 @@
 using namespace sim::aclnn;
 
 namespace {
-
-void write_maxima(const at::Tensor& out, const at::Tensor& found, const kernels::Maxima& result) {
-  write(out, result.y);
-  write(found, result.places);
-}
 
 // Only the batch may be empty.
 void of_planes(const at::Tensor& images) {
@@ -97,49 +93,32 @@ void one_each(const at::Tensor& out, const at::Tensor& self) {
 }  // namespace
 
 // maximum
-ACLNN(MaxPool2dWithMask,
-      (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, mask),
-      (of_planes(self),
-       shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
-       masks(mask, out, kernel)),
-      write_masked(out, mask, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
-ACLNN(MaxPool2dWithMaskBackward,
-      (In, grad, In, self, In, mask, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
-       out),
-      (of_planes(self), pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode})),
-      write(out, kernels::maxima_backward_masked(grad, self, {2, kernel, stride, padding, dilation, ceil_mode}, mask)))
-ACLNN(MaxPool2dWithIndices,
-      (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
-      (of_planes(self),
-       shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
-       like(found, out)),
-      write_maxima(out, found, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
-ACLNN(MaxPool2dWithIndicesBackward,
-      (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
-       out),
-      (of_planes(self), pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode})),
-      write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode}, found)))
-ACLNN(MaxPool3dWithArgmax,
-      (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
-      (of_volumes(kernel, padding, dilation),
-       shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, dilation, ceil_mode})),
-       like(found, out)),
-      write_maxima(out, found, kernels::maxima(self, {3, kernel, stride, padding, dilation, ceil_mode})))
-ACLNN(MaxPool3dWithArgmaxBackward,
-      (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
-       out),
-      pooled_from(grad, self, out, {3, kernel, stride, padding, dilation, ceil_mode}),
-      write(out, kernels::maxima_backward(grad, self, {3, kernel, stride, padding, dilation, ceil_mode}, found)))
-ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 2), like(found, out)),
-      write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
-ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out),
-      (adapted_from(grad, self, out, 2), placed_in_32_bits(self, 2)),
-      write(out, kernels::adaptive_maxima_backward(grad, self, found, 2)))
-ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 3), like(found, out)),
-      write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
-ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out),
-      (adapted_from(grad, self, out, 3), placed_in_32_bits(self, 3)),
-      write(out, kernels::adaptive_maxima_backward(grad, self, found, 3)))
+#define WINDOWS Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode
+#define OVER(axes) (kernels::Window{.dims = axes, .size = kernel, NAMED(stride, padding, dilation, ceil_mode)})
+ACLNN(MaxPool2dWithMask, (In, self, WINDOWS, Out, out, Out, mask),
+      (of_planes(self), shape(out, kernels::pooled_sizes(self.sizes(), OVER(2))), masks(mask, out, kernel)),
+      write_masked(out, mask, kernels::maxima(self, OVER(2))))
+ACLNN(MaxPool2dWithMaskBackward, (In, grad, In, self, In, mask, WINDOWS, Out, out),
+      (of_planes(self), pooled_from(grad, self, out, OVER(2))),
+      write(out, kernels::maxima_backward_masked(grad, self, OVER(2), mask)))
+#define MAX_POOL(Op, dims, check, check_backward)                                               \
+  ACLNN(Op, (In, self, WINDOWS, Out, out, Out, found),                                          \
+        (check, shape(out, kernels::pooled_sizes(self.sizes(), OVER(dims))), like(found, out)), \
+        kernels::write_members({out, found}, kernels::maxima(self, OVER(dims))))                \
+  ACLNN(Op##Backward, (In, grad, In, self, In, found, WINDOWS, Out, out),                       \
+        (check_backward, pooled_from(grad, self, out, OVER(dims))),                             \
+        write(out, kernels::maxima_backward(grad, self, OVER(dims), found)))
+MAX_POOL(MaxPool2dWithIndices, 2, of_planes(self), of_planes(self))
+MAX_POOL(MaxPool3dWithArgmax, 3, of_volumes(kernel, padding, dilation), when_run())
+#define ADAPTIVE_MAX_POOL(dims)                                                      \
+  ACLNN(AdaptiveMaxPool##dims##d, (In, self, Ints, size, Out, out, Out, found),      \
+        (resized(out, self, size, dims), like(found, out)),                          \
+        write({out, found}, at::adaptive_max_pool##dims##d(wide(self), size)))       \
+  ACLNN(AdaptiveMaxPool##dims##dBackward, (In, grad, In, self, In, found, Out, out), \
+        (adapted_from(grad, self, out, dims), placed_in_32_bits(self, dims)),        \
+        write(out, kernels::adaptive_maxima_backward(grad, self, found, dims)))
+ADAPTIVE_MAX_POOL(2)
+ADAPTIVE_MAX_POOL(3)
 ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out), (kept(out, self), resized(out, self, size, 2)),
       write(out, kernels::max_unpool(self, found, size)))
 ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
@@ -155,29 +134,21 @@ ACLNN(MaxPool,
       write(out, kernels::maxima_padded(self, {2, kernel, stride, padding, {}, ceil_mode != 0})))
 
 // average
-ACLNN(AvgPool2d,
-      (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Cube, mode,
-       Out, out),
-      (averaged_by(2, stride, padding),
-       shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode}))),
-      write(out, kernels::average(self, {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
-ACLNN(AvgPool2dBackward,
-      (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
-       Cube, mode, Out, out),
-      pooled_from(grad, self, out, {2, kernel, stride, padding, {}, ceil_mode}),
-      write(out,
-            kernels::average_backward(grad, self.sizes(), {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
-ACLNN(AvgPool3d,
-      (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Out, out),
-      (averaged_by(3, stride, padding),
-       shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, {}, ceil_mode}))),
-      write(out, kernels::average(self, {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
-ACLNN(AvgPool3dBackward,
-      (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
-       Out, out),
-      pooled_from(grad, self, out, {3, kernel, stride, padding, {}, ceil_mode}),
-      write(out,
-            kernels::average_backward(grad, self.sizes(), {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+#define AVERAGED(axes) \
+  (kernels::Window{.dims = axes, .size = kernel, NAMED(stride, padding), .dilation = {}, NAMED(ceil_mode)})
+#define AVERAGE_POOL(dims, ...)                                                                                    \
+  ACLNN(AvgPool##dims##d,                                                                                          \
+        (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t,           \
+         by, ##__VA_ARGS__, Out, out),                                                                             \
+        (averaged_by(dims, stride, padding), shape(out, kernels::pooled_sizes(self.sizes(), AVERAGED(dims)))),     \
+        write(out, kernels::average(self, AVERAGED(dims), count_pad, by)))                                         \
+  ACLNN(AvgPool##dims##dBackward,                                                                                  \
+        (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, \
+         by, ##__VA_ARGS__, Out, out),                                                                             \
+        pooled_from(grad, self, out, AVERAGED(dims)),                                                              \
+        write(out, kernels::average_backward(grad, self.sizes(), AVERAGED(dims), count_pad, by)))
+AVERAGE_POOL(2, Cube, mode)
+AVERAGE_POOL(3)
 ACLNN(GlobalAveragePool, (In, self, Out, out), one_each(out, self),
       write(out, at::mean(wide(self), sim::last_dims(self.dim() - 2), true)))
 ACLNN(GlobalMaxPool, (In, self, Out, out), one_each(out, self),

@@ -85,15 +85,11 @@ ACLNN(AddRmsNormQuantV2,
        bool, divide, Out, out1, Out, out2, Out, sum, Out, norm),
       add_rms_norm_like(a, STATIC(1), STATIC(2)),
       add_rms_norm_quant({NAMED(a, b, gamma, beta, eps)}, divide, STATIC(1), STATIC(2), sum, norm))
-ACLNN(DynamicQuantV3,
-      (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, Out, out, Out, scale, Out,
-       offset),
-      dynamic_like({NAMED(self, smooth, group_index, mode)}, {NAMED(out, scale, offset)}),
-      dynamic_quant({NAMED(self, smooth, group_index, mode)},
-                    {NAMED(out, scale), .offset = symmetric ? at::Tensor() : offset}))
-ACLNN(DynamicQuantV4,
-      (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, float, most, Out, out, Out,
-       scale, Out, offset),
-      dynamic_like({NAMED(self, smooth, group_index, mode, most)}, {NAMED(out, scale, offset)}),
-      dynamic_quant({NAMED(self, smooth, group_index, mode, most)},
-                    {NAMED(out, scale), .offset = symmetric ? at::Tensor() : offset}))
+#define BY_MODE(version, from, ...)                                                                                   \
+  ACLNN(DynamicQuant##version,                                                                                        \
+        (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, ##__VA_ARGS__, Out, out, \
+         Out, scale, Out, offset),                                                                                    \
+        dynamic_like(Dynamically from, {NAMED(out, scale, offset)}),                                                  \
+        dynamic_quant(Dynamically from, {NAMED(out, scale), .offset = symmetric ? at::Tensor() : offset}))
+BY_MODE(V3, ({NAMED(self, smooth, group_index, mode)}))
+BY_MODE(V4, ({NAMED(self, smooth, group_index, mode, most)}), float, most)

@@ -22,78 +22,63 @@ static at::Tensor one_or_columns(const at::Tensor& scale, const at::Tensor& weig
 }
 
 #define TURNED .x = turned(x, transpose_x), .weight = turned(weight, transpose_weight)
-ACLNN(QuantMatmulV5,
-      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
-       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
+#define TURNS bool, transpose_x, bool, transpose_weight
+#define ALL_SCALES \
+  In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias
+ACLNN(QuantMatmulV5, (ALL_SCALES, TURNS, int64_t, group_size, Out, out),
       product_by_scales_like({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, x_offset, out_scale,
                              {transpose_x, transpose_weight}, group_size, out),
       product_by_scales({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, {transpose_x, transpose_weight},
                         out))
-ACLNN(QuantMatmulWeightNz,
-      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
-       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
+ACLNN(QuantMatmulWeightNz, (ALL_SCALES, TURNS, int64_t, group_size, Out, out),
       (quantized_matmul_like({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, x_offset, out_scale, out),
        scales_by_row(row_scale, scale, x, out)),
       quantized_matmul({TURNED, NAMED(row_scale, scale, offset, out_offset, bias)}, out))
 ACLNN(QuantMatmul, (In, x, In, weight, In, bias, float, scale, Out, out),
       quantized_matmul_like({NAMED(x, weight), .scale = one_scale(scale), NAMED(bias)}, {}, {}, out),
       quantized_matmul({NAMED(x, weight), .scale = one_scale(scale), NAMED(bias)}, out))
-ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, bool, transpose_x, bool, transpose_weight, Out, out),
+ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, TURNS, Out, out),
       quantized_matmul_like({TURNED, .scale = of_columns(scale, turned(weight, transpose_weight)), NAMED(bias)}, {}, {},
                             out),
       quantized_matmul({TURNED, .scale = of_columns(scale, turned(weight, transpose_weight)), NAMED(bias)}, out))
-ACLNN(QuantMatmulV3,
-      (In, x, In, weight, In, scale, In, offset, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
+ACLNN(QuantMatmulV3, (In, x, In, weight, In, scale, In, offset, In, bias, TURNS, Out, out),
       quantized_matmul_like({TURNED, NAMED(scale, offset, bias)}, {}, {}, out),
       quantized_matmul({TURNED, NAMED(scale, offset, bias)}, out))
-ACLNN(QuantMatmulV4,
-      (In, x, In, weight, In, scale, In, offset, In, row_scale, In, bias, bool, transpose_x, bool, transpose_weight,
-       Out, out),
+ACLNN(QuantMatmulV4, (In, x, In, weight, In, scale, In, offset, In, row_scale, In, bias, TURNS, Out, out),
       quantized_matmul_like({TURNED, NAMED(row_scale, scale, offset, bias)}, {}, {}, out),
       quantized_matmul({TURNED, NAMED(row_scale, scale, offset, bias)}, out))
 // The page asks for dims [0]. CANN's check reads no value of it, and op-plugin passes a list whose memory is gone.
-ACLNN(QuantMatmulReduceSumWeightNz,
-      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
-       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Ints, dims, bool, keep, Out, out),
+ACLNN(QuantMatmulReduceSumWeightNz, (ALL_SCALES, TURNS, int64_t, group_size, Ints, dims, bool, keep, Out, out),
       reduced_product_like(x, weight, row_scale, scale, {out_scale, x_offset, offset, out_offset, bias},
                            transpose_x || transpose_weight || keep, out),
       write(out, reduced_product(x, weight, row_scale, scale)))
-#define FUSED_QUANT_MATMUL(name)                                                                                   \
-  ACLNN(name,                                                                                                      \
-        (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, \
-         bias, In, third, Text, activation, int64_t, group_size, Out, out),                                        \
-        fused_product_like({NAMED(x, weight, row_scale, scale, bias)},                                             \
-                           {out_scale, x_offset, offset, out_offset, third}, out),                                 \
+#define FUSED_QUANT_MATMUL(name)                                                        \
+  ACLNN(name, (ALL_SCALES, In, third, Text, activation, int64_t, group_size, Out, out), \
+        fused_product_like({NAMED(x, weight, row_scale, scale, bias)},                  \
+                           {out_scale, x_offset, offset, out_offset, third}, out),      \
         write(out, fused_product({NAMED(x, weight, row_scale, scale, bias)}, activation)))
 FUSED_QUANT_MATMUL(FusedQuantMatmul)
 FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)
-ACLNN(BatchMatmulQuant, (In, x, In, weight, In, scale, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
+ACLNN(BatchMatmulQuant, (In, x, In, weight, In, scale, In, bias, TURNS, Out, out),
       matrix(out, turned(x, transpose_x), turned(weight, transpose_weight));
       of_dtype("out", out, {at::kChar}); SIM_CHECK(is_encoded(scale), "quantParam comes from aclnnTransQuantParam");
       one_or_columns(scale, turned(weight, transpose_weight));
       bias_like(bias, out), quantized_result(turned(x, transpose_x), turned(weight, transpose_weight),
                                              one_or_columns(scale, turned(weight, transpose_weight)), bias, out))
 ACLNN(WeightQuantBatchMatmul,
-      (In, x, In, weight, In, diagonal, In, deq_offset, In, deq_scale, In, offset, In, scale, In, bias, bool,
-       transpose_x, bool, transpose_weight, float, antiquant_scale, float, antiquant_offset, Out, out),
+      (In, x, In, weight, In, diagonal, In, deq_offset, In, deq_scale, In, offset, In, scale, In, bias, TURNS, float,
+       antiquant_scale, float, antiquant_offset, Out, out),
       matrix_quantized_like({TURNED, NAMED(diagonal, deq_offset, deq_scale, offset, scale, bias)}, out),
       matrix_quantized({TURNED, NAMED(diagonal, deq_offset, deq_scale, offset, scale, bias)}, out))
-ACLNN(WeightQuantBatchMatmulV2,
-      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
-       out),
-      weight_quantized_like({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out),
-      weight_quantized_matmul({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out))
-ACLNN(WeightQuantBatchMatmulV3,
-      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, int32_t,
-       precise, Out, out),
-      weight_quantized_like({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out),
-      weight_quantized_matmul({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out))
-ACLNN(WeightQuantBatchMatmulNz,
-      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
-       out),
-      (refuse_if_given({out_scale, out_offset}, "quantScaleOptional and quantOffsetOptional"),
-       weight_quantized_like({NAMED(x, weight, scale, offset, bias, group_size)}, out)),
-      weight_quantized_matmul({NAMED(x, weight, scale, offset, bias, group_size)}, out))
+#define WEIGHT_QUANT(version, checks, ...)                                                                    \
+  ACLNN(WeightQuantBatchMatmul##version,                                                                      \
+        (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t,          \
+         group_size, ##__VA_ARGS__, Out, out),                                                                \
+        (checks, weight_quantized_like({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out)), \
+        weight_quantized_matmul({NAMED(x, weight, scale, offset, out_scale, bias, group_size)}, out))
+WEIGHT_QUANT(V2, when_run())
+WEIGHT_QUANT(V3, when_run(), int32_t, precise)
+WEIGHT_QUANT(Nz, refuse_if_given({out_scale, out_offset}, "quantScaleOptional and quantOffsetOptional"))
 ACLNN(QuantMatmulDequant,
       (In, x, In, weight, In, scale, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool,
        transpose_weight, Out, out),

@@ -29,6 +29,8 @@ void mask_of(const at::Tensor& mask, const at::Tensor& self, double p) {
   if (p != 0 && p != 1) whole_mask(mask, self.numel());
 }
 
+void below(int64_t from, int64_t to) { SIM_CHECK(from < to, "from ", from, " is not below to ", to); }
+
 void interval(double from, double to) { SIM_CHECK(from <= to, "from ", from, " is above to ", to); }
 
 void enough_noise(const at::Tensor& self, const at::Tensor& noise, bool training) {
@@ -70,11 +72,19 @@ void deviation(float std) { SIM_CHECK(!(std < 0), "std is ", std, "; allowed: 0 
 
 }  // namespace
 
-ACLNN(InplaceNormal, (Out, self, float, mean, float, std, int64_t, seed, int64_t, offset), deviation(std),
-      kernels::draw_normal(self, mean, std, generator(seed, offset)))
-ACLNN(InplaceNormalTensor, (Out, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift),
-      (deviation(std), captured_numbers(seed, offset)),
-      kernels::draw_normal(self, mean, std, captured(seed, offset, shift)))
+// By numbers, and by what lies on the device when a captured graph runs.
+#define SEEDED(Op, number, check, run, ...)                                                                        \
+  ACLNN(Op, (__VA_ARGS__, number, seed, number, offset), check, const auto by = generator(seed, offset); run)      \
+  ACLNN(Op##Tensor, (__VA_ARGS__, In, seed, In, offset, uint64_t, shift), (check, captured_numbers(seed, offset)), \
+        const auto by = captured(seed, offset, shift);                                                             \
+        run)
+SEEDED(InplaceNormal, int64_t, deviation(std), kernels::draw_normal(self, mean, std, by), Out, self, float, mean, float,
+       std)
+SEEDED(InplaceUniform, uint64_t, interval(from, to), kernels::draw_uniform(self, from, to, by), Out, self, double, from,
+       double, to)
+SEEDED(InplaceRandom, int64_t, below(from, to), kernels::drawn(self, from, to, by), Out, self, int64_t, from, int64_t,
+       to)
+SEEDED(InplaceRandomWithoutFromTo, int64_t, when_run(), self.random_(by), Out, self)
 ACLNN(NormalFloatFloat, (float, mean, float, std, int64_t, seed, int64_t, offset, Out, out), when_run(),
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
 ACLNN(NormalFloatTensor, (float, mean, In, std, int64_t, seed, int64_t, offset, Out, out), ,
@@ -83,21 +93,6 @@ ACLNN(NormalTensorFloat, (In, mean, float, std, int64_t, seed, int64_t, offset, 
       kernels::draw_normal(out, mean, at::scalar_tensor(std, at::kFloat), generator(seed, offset)))
 ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Out, out), ,
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
-ACLNN(InplaceUniform, (Out, self, double, from, double, to, uint64_t, seed, uint64_t, offset), interval(from, to),
-      kernels::draw_uniform(self, from, to, generator(seed, offset)))
-ACLNN(InplaceUniformTensor, (Out, self, double, from, double, to, In, seed, In, offset, uint64_t, shift),
-      (interval(from, to), captured_numbers(seed, offset)),
-      kernels::draw_uniform(self, from, to, captured(seed, offset, shift)))
-ACLNN(InplaceRandom, (Out, self, int64_t, from, int64_t, to, int64_t, seed, int64_t, offset),
-      SIM_CHECK(from < to, "from ", from, " is not below to ", to),
-      kernels::drawn(self, from, to, generator(seed, offset)))
-ACLNN(InplaceRandomTensor, (Out, self, int64_t, from, int64_t, to, In, seed, In, offset, uint64_t, shift),
-      SIM_CHECK(from < to, "from ", from, " is not below to ", to);
-      captured_numbers(seed, offset), kernels::drawn(self, from, to, captured(seed, offset, shift)))
-ACLNN(InplaceRandomWithoutFromTo, (Out, self, int64_t, seed, int64_t, offset), when_run(),
-      self.random_(generator(seed, offset)))
-ACLNN(InplaceRandomWithoutFromToTensor, (Out, self, In, seed, In, offset, uint64_t, shift),
-      captured_numbers(seed, offset), self.random_(captured(seed, offset, shift)))
 ACLNN(InplaceBernoulli, (Out, self, Num, p, int64_t, seed, int64_t, offset), probability(p.toDouble()),
       self.bernoulli_(p.toDouble(), generator(seed, offset)))
 ACLNN(InplaceBernoulliTensor, (Out, self, In, p, int64_t, seed, int64_t, offset), into(self, {p}),

@@ -1,5 +1,6 @@
 // Reductions, cumulative operators, sorting, counting and searching.
 #include "kernels/arithmetic.h"
+#include "kernels/members.h"
 #include "kernels/reduce.h"
 #include "opapi/aclnn.h"
 
@@ -20,11 +21,6 @@ void reduced_to(std::initializer_list<at::Tensor> outs, const at::Tensor& in, in
 bool of_none(const at::Tensor& out, const at::Tensor& self, double value) {
   if (!self.numel()) out.fill_(value);
   return !self.numel();
-}
-
-void write_extremes(const at::Tensor& least, const at::Tensor& most, const kernels::Extremes& result) {
-  write(least, result.least);
-  write(most, result.most);
 }
 
 // The counts share the values' space in size, and take their length.
@@ -73,11 +69,6 @@ void counted(const at::Tensor& out, const at::Tensor& self, const at::Tensor& we
             ", expected one dimension of ", minimum, " elements at least");
 }
 
-void write_deviation(const at::Tensor& std, const at::Tensor& mean, const kernels::Deviation& result) {
-  write(std, result.std);
-  write(mean, result.mean);
-}
-
 }  // namespace
 
 // reduction: the dimensions that `dims` names; all of them where it is empty
@@ -94,35 +85,28 @@ ACLNN(Prod, (In, self, Dtype, dtype, Out, out), reduced_late(out, self, {}, fals
       of_none(out, self, 1) ? void() : write(out, kernels::product(self, out.scalar_type())))
 ACLNN(ProdDim, (In, self, int64_t, dim, bool, keep_dim, Dtype, dtype, Out, out), reduced_to({out}, self, dim, keep_dim),
       of_none(out, self, 1) ? void() : write(out, kernels::product(self, dim, keep_dim, out.scalar_type())))
-ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out),
-      (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),
-      self.numel() ? write(out, at::amax(self, dims, keep_dims)) : void())
-ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out),
-      (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),
-      self.numel() ? write(out, at::amin(self, dims, keep_dims)) : void())
+#define EXTREME(Op, fn)                                                                                      \
+  ACLNN(A##fn, (In, self, Ints, dims, bool, keep_dims, Out, out),                                            \
+        (kept(out, self), of_some(self, dims), reduced(out, self, dims, keep_dims)),                         \
+        self.numel() ? write(out, at::a##fn(self, dims, keep_dims)) : void())                                \
+  ACLNN(Op, (In, self, Out, out), (kept(out, self), reduced_late(out, self, {}, false)),                     \
+        self.numel() ? write(out, at::fn(self)) : void())                                                    \
+  ACLNN(Op##Dim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),                           \
+        (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),                                  \
+        self.numel() ? write({out, indices}, at::fn(self, dim, keep_dim)) : void())                          \
+  ACLNN(Arg##Op, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim), \
+        self.numel() ? write(out, at::arg##fn(self, dim, keep_dim)) : void())
+EXTREME(Max, max)
+EXTREME(Min, min)
 ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max),
       (reduced_late(min, self, dims, keep_dims), reduced_late(max, self, dims, keep_dims)),
-      self.numel() ? write_extremes(min, max, kernels::extremes(self, dims, keep_dims)) : void())
+      self.numel() ? kernels::write_members({min, max}, kernels::extremes(self, dims, keep_dims)) : void())
 ACLNN(AminmaxAll, (In, self, Out, min, Out, max),
       (reduced_late(min, self, {}, false), reduced_late(max, self, {}, false)),
-      self.numel() ? write_extremes(min, max, kernels::extremes(self, {}, false)) : void())
+      self.numel() ? kernels::write_members({min, max}, kernels::extremes(self, {}, false)) : void())
 ACLNN(AminmaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, min, Out, max),
       reduced_to({min, max}, self, dim, keep_dim),
-      self.numel() ? write_extremes(min, max, kernels::extremes(self, {dim}, keep_dim)) : void())
-ACLNN(Max, (In, self, Out, out), (kept(out, self), reduced_late(out, self, {}, false)),
-      self.numel() ? write(out, at::max(self)) : void())
-ACLNN(Min, (In, self, Out, out), (kept(out, self), reduced_late(out, self, {}, false)),
-      self.numel() ? write(out, at::min(self)) : void())
-ACLNN(MaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      self.numel() ? write({out, indices}, at::max(self, dim, keep_dim)) : void())
-ACLNN(MinDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      self.numel() ? write({out, indices}, at::min(self, dim, keep_dim)) : void())
-ACLNN(ArgMax, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
-      self.numel() ? write(out, at::argmax(self, dim, keep_dim)) : void())
-ACLNN(ArgMin, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
-      self.numel() ? write(out, at::argmin(self, dim, keep_dim)) : void())
+      self.numel() ? kernels::write_members({min, max}, kernels::extremes(self, {dim}, keep_dim)) : void())
 ACLNN(All, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::all(self, dims_or_all(dims), keep_dims)))
 ACLNN(Any, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced_late(out, self, dims, keep_dims),
@@ -138,7 +122,7 @@ ACLNN(VarMean, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out,
       write({var, mean}, at::var_mean(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
 ACLNN(StdMeanCorrection, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, std, Out, mean),
       (not_complex(self), reduced(std, self, dims, keep_dims), like(mean, std)),
-      write_deviation(std, mean, kernels::deviation(self, dims, correction, keep_dims)))
+      kernels::write_members({std, mean}, kernels::deviation(self, dims, correction, keep_dims)))
 ACLNN(LogSumExp, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::logsumexp(self, dims, keep_dims)))
 ACLNN(LinalgVectorNorm, (In, self, Num, ord, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
@@ -146,29 +130,26 @@ ACLNN(LinalgVectorNorm, (In, self, Num, ord, Ints, dims, bool, keep_dims, Dtype,
       write(out, kernels::vector_norm(self, ord, dims_or_all(dims), keep_dims)))
 ACLNN(Norm, (In, self, Num, p, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, kernels::vector_norm(self, p, dims_or_all(dims), keep_dims)))
-ACLNN(Median, (In, self, Out, out), one_element(out), write(out, at::median(self)))
-ACLNN(NanMedian, (In, self, Out, out), one_element(out), write(out, at::nanmedian(self)))
-ACLNN(MedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      write({out, indices}, at::median(self, dim, keep_dim)))
-ACLNN(NanMedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
-      write({out, indices}, at::nanmedian(self, dim, keep_dim)))
+#define MEDIAN(Op, fn)                                                             \
+  ACLNN(Op, (In, self, Out, out), one_element(out), write(out, at::fn(self)))      \
+  ACLNN(Op##Dim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices), \
+        (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),        \
+        write({out, indices}, at::fn(self, dim, keep_dim)))
+MEDIAN(Median, median)
+MEDIAN(NanMedian, nanmedian)
 ACLNN(Kthvalue, (In, self, int64_t, k, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
       reduced_to({out, indices}, self, dim, keep_dim);
       SIM_CHECK(k >= 1 && k <= (self.dim() ? self.size(dim) : 1), "k ", k, " of dimension ", dim, " of ", self.sizes()),
       write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
 
 // No dimensions named: all of them or, `noop`, none.
-ACLNN(MaxV2, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
-      reduced_unless(out, self, dims, keep_dims, noop),
-      write(out, noop&& dims.empty() ? self : at::amax(self, dims, keep_dims)))
-ACLNN(MeanV2, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
-      reduced_unless(out, self, dims, keep_dims, noop),
-      write(out, noop&& dims.empty() ? self : kernels::average_of(self, dims, keep_dims)))
-ACLNN(ReduceLogSum, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
-      reduced_unless(out, self, dims, keep_dims, noop),
-      write(out, noop&& dims.empty() ? self : kernels::log_of_sum(self, dims, keep_dims)))
+#define OVER_ALL_OR_NONE(Op, fn)                                           \
+  ACLNN(Op, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out), \
+        reduced_unless(out, self, dims, keep_dims, noop),                  \
+        write(out, noop&& dims.empty() ? self : fn(self, dims, keep_dims)))
+OVER_ALL_OR_NONE(MaxV2, at::amax)
+OVER_ALL_OR_NONE(MeanV2, kernels::average_of)
+OVER_ALL_OR_NONE(ReduceLogSum, kernels::log_of_sum)
 ACLNN(Var, (In, self, Ints, dims, bool, unbiased, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::var(self, dims_or_all(dims), at::Scalar(int64_t(unbiased)), keep_dims)))
 ACLNN(GroupedBiasAddGrad, (In, grad, In, groups, Out, out), kernels::group_sums_like(grad, groups, out),

@@ -22,26 +22,19 @@ ACLNN(MhcPreV2,
                            {in, post, res, inverse_norm, products, weights}),
       kernels::mix(x, {phi, alpha, bias, gamma, norm_eps, eps, precise == 1},
                    {in, post, res, inverse_norm, products, weights}))
-ACLNN(MhcPreBackward,
-      (In, x, In, phi, In, alpha, In, grad_in, In, grad_post, In, grad_res, In, inverse_norm, In, products, In, weights,
-       In, post, In, gamma, In, more, float, eps, Out, to_x, Out, to_phi, Out, to_alpha, Out, to_bias, Out, to_gamma),
-      kernels::mixing_backward_like(x, {phi, alpha, {}, gamma, 0, eps},
-                                    {grad_in, grad_post, grad_res, inverse_norm, products, weights}, post, more,
-                                    {to_x, to_phi, to_alpha, to_bias, to_gamma}),
-      kernels::mixing_backward(x, {phi, alpha, {}, gamma, 0, eps},
-                               {grad_in, grad_post, grad_res, inverse_norm, products, weights}, post, more,
-                               {to_x, to_phi, to_alpha, to_bias, to_gamma}))
-ACLNN(MhcPreBackwardV2,
-      (In, x, In, phi, In, alpha, In, grad_in, In, grad_post, In, grad_res, In, inverse_norm, In, products, In, weights,
-       In, post, In, gamma, In, more, float, eps, int64_t, precise, Out, to_x, Out, to_phi, Out, to_alpha, Out, to_bias,
-       Out, to_gamma),
-      SIM_CHECK(precise == 0 || precise == 1, "innerPrecise ", precise, "; allowed: 0, 1");
-      kernels::mixing_backward_like(x, {phi, alpha, {}, gamma, 0, eps},
-                                    {grad_in, grad_post, grad_res, inverse_norm, products, weights}, post, more,
-                                    {to_x, to_phi, to_alpha, to_bias, to_gamma}),
-      kernels::mixing_backward(x, {phi, alpha, {}, gamma, 0, eps},
-                               {grad_in, grad_post, grad_res, inverse_norm, products, weights}, post, more,
-                               {to_x, to_phi, to_alpha, to_bias, to_gamma}))
+#define MIXED {grad_in, grad_post, grad_res, inverse_norm, products, weights}
+#define MIX_BACKWARD(version, check, ...)                                                                          \
+  ACLNN(MhcPreBackward##version,                                                                                   \
+        (In, x, In, phi, In, alpha, In, grad_in, In, grad_post, In, grad_res, In, inverse_norm, In, products, In,  \
+         weights, In, post, In, gamma, In, more, float, eps, ##__VA_ARGS__, Out, to_x, Out, to_phi, Out, to_alpha, \
+         Out, to_bias, Out, to_gamma),                                                                             \
+        check;                                                                                                     \
+        kernels::mixing_backward_like(x, {phi, alpha, {}, gamma, 0, eps}, MIXED, post, more,                       \
+                                      {to_x, to_phi, to_alpha, to_bias, to_gamma}),                                \
+        kernels::mixing_backward(x, {phi, alpha, {}, gamma, 0, eps}, MIXED, post, more,                            \
+                                 {to_x, to_phi, to_alpha, to_bias, to_gamma}))
+MIX_BACKWARD(, when_run())
+MIX_BACKWARD(V2, SIM_CHECK(precise == 0 || precise == 1, "innerPrecise ", precise, "; allowed: 0, 1"), int64_t, precise)
 ACLNN(MhcPost, (In, x, In, res, In, layer, In, post, Out, out),
       SIM_NEEDED(res.defined() || product_is("Ascend950"), "hRes is null; on an Ascend950 alone it may be"),
       write(out, kernels::connected({x, res, layer, post})))

@@ -1,4 +1,5 @@
 // Recurrent layers, and the step of one that fuses what follows its matrix products.
+#include "kernels/members.h"
 #include "kernels/pattern.h"
 #include "kernels/recurrent.h"
 #include "opapi/aclnn.h"
@@ -10,13 +11,6 @@ namespace {
 void cell_like(const at::Tensor& input, const at::Tensor& hidden, const at::Tensor& cx, const at::Tensor& hy,
                const at::Tensor& cy, const at::Tensor& storage) {
   sim::shapes<"rows 4h, n h, rows 4h? -> n h, n h, rows 4h">(input, cx, hidden, hy, cy, storage);
-}
-
-void write_cell(const at::Tensor& hy, const at::Tensor& cy, const at::Tensor& storage,
-                const kernels::LstmCell& result) {
-  write(hy, result.hidden);
-  write(cy, result.cell);
-  write(storage, result.gates);
 }
 
 void write_cell_gradients(const at::Tensor& gates, const at::Tensor& cx, const at::Tensor& bias, bool has_bias,
@@ -189,7 +183,8 @@ ACLNN(ThnnFusedLstmCell,
       cell_like(input_gates, hidden_gates, cx, hy, cy, storage);
       shape(input_bias, {input_gates.size(1)}); shape(hidden_bias, {input_gates.size(1)});
       SIM_CHECK(input_bias.defined() == hidden_bias.defined(), "inputBias and hiddenBias go together"),
-      write_cell(hy, cy, storage, kernels::lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)))
+      kernels::write_members({hy, cy, storage},
+                             kernels::lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)))
 ACLNN(ThnnFusedLstmCellBackward,
       (In, grad_hy, In, grad_cy, In, cx, In, cy, In, storage, bool, has_bias, Out, out_gates, Out, out_cx, Out,
        out_bias),

@@ -1,4 +1,5 @@
 // Slices taken and put by index, and gradients that are such a move.
+#include "kernels/members.h"
 #include "kernels/scatter.h"
 
 #include "opapi/aclnn.h"
@@ -62,11 +63,6 @@ void summed_like(const at::Tensor& out, const Tensors& tensors, const std::strin
   shape(out, sizes);
 }
 
-void write_two(const at::Tensor& first, const at::Tensor& second, const kernels::ChamferGradients& result) {
-  write(first, result.first);
-  write(second, result.second);
-}
-
 }  // namespace
 
 ACLNN(ExpandIntoJaggedPermute, (In, permute, In, input_offset, In, output_offset, int64_t, size, Out, out),
@@ -81,6 +77,8 @@ ACLNN(MaxUnpool3dBackward, (In, grad, In, self, In, found, Ints, size, Ints, str
       SIM_CHECK(size.size() == 3 && stride.size() == 3 && padding.size() == 3, "outputSize ", at::IntArrayRef(size),
                 ", stride ", at::IntArrayRef(stride), ", padding ", at::IntArrayRef(padding), "; three each expected"),
       write(out, kernels::max_unpool_backward(grad, found, 3)))
+ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), kernels::slices_like(self, indices, updates),
+      kernels::put_slices(self, indices, updates))
 ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), kernels::slices_like(self, indices, updates),
       write(out, kernels::scattered_slices(self, indices, updates)))
 ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduction, int64_t, axis),
@@ -95,8 +93,9 @@ ACLNN(ChamferDistanceBackward,
       (In, first, In, second, In, nearest_second, In, nearest_first, In, grad_first, In, grad_second, Out, out_first,
        Out, out_second),
       ,
-      write_two(out_first, out_second,
-                kernels::chamfer_backward(first, second, nearest_second, nearest_first, grad_first, grad_second)))
+      kernels::write_members({out_first, out_second},
+                             kernels::chamfer_backward(first, second, nearest_second, nearest_first, grad_first,
+                                                       grad_second)))
 ACLNN(Einsum, (List, tensors, Text, equation, Out, out),
       (kept(out, tensors.front()), summed_like(out, tensors, equation)), write(out, at::einsum(equation, tensors)))
 // rows combined with updates in place

@@ -45,26 +45,18 @@ ACLNN(LightningIndexer,
       (sparse::layout_like(KEYS, query, key, before, after),
        sparse::chosen_like(query, key, weights, count, values_asked, out)),
       write(out, sparse::chosen_keys(KEYS, query, key, weights, count)))
-ACLNN(SparseFlashAttention,
-      (In, query, In, key, In, value, In, chosen, In, pages, In, query_lengths, In, key_lengths, In, query_rope, In,
-       key_rope, double, scale, int64_t, block, Text, layout_query, Text, layout_key, int64_t, mode, int64_t, before,
-       int64_t, after, int64_t, attention_mode, bool, sums_asked, Out, out, Out, largest, Out, sum),
-      (sparse::layout_like(KEYS, query, key, before, after),
-       sparse::attention_like({query, key, value, chosen, query_rope, key_rope}, block, attention_mode, out),
-       sums_asked ? sparse::statistics_like(KEYS, {query, key, value, chosen, query_rope, key_rope}, largest, sum)
-                  : when_run()),
-      write_attention(out, largest, sum, sums_asked,
-                      sparse::attend(KEYS, {query, key, value, chosen, query_rope, key_rope}, scale, block)))
-ACLNN(SparseFlashAttentionV2,
-      (In, query, In, key, In, value, In, chosen, In, pages, In, query_lengths, In, key_lengths, In, query_rope, In,
-       key_rope, In, sinks, double, scale, int64_t, block, Text, layout_query, Text, layout_key, int64_t, mode, int64_t,
-       before, int64_t, after, int64_t, attention_mode, bool, sums_asked, Out, out, Out, largest, Out, sum),
-      (sparse::layout_like(KEYS, query, key, before, after),
-       sparse::attention_like({query, key, value, chosen, query_rope, key_rope, sinks}, block, attention_mode, out),
-       sums_asked ? sparse::statistics_like(KEYS, {query, key, value, chosen, query_rope, key_rope}, largest, sum)
-                  : when_run()),
-      write_attention(out, largest, sum, sums_asked,
-                      sparse::attend(KEYS, {query, key, value, chosen, query_rope, key_rope, sinks}, scale, block)))
+#define TO_CHOSEN(version, inputs, ...)                                                                               \
+  ACLNN(                                                                                                              \
+      SparseFlashAttention##version,                                                                                  \
+      (In, query, In, key, In, value, In, chosen, In, pages, In, query_lengths, In, key_lengths, In, query_rope, In,  \
+       key_rope, ##__VA_ARGS__, double, scale, int64_t, block, Text, layout_query, Text, layout_key, int64_t, mode,   \
+       int64_t, before, int64_t, after, int64_t, attention_mode, bool, sums_asked, Out, out, Out, largest, Out, sum), \
+      (sparse::layout_like(KEYS, query, key, before, after),                                                          \
+       sparse::attention_like(sparse::Inputs inputs, block, attention_mode, out),                                     \
+       sums_asked ? sparse::statistics_like(KEYS, sparse::Inputs inputs, largest, sum) : when_run()),                 \
+      write_attention(out, largest, sum, sums_asked, sparse::attend(KEYS, sparse::Inputs inputs, scale, block)))
+TO_CHOSEN(, ({query, key, value, chosen, query_rope, key_rope}))
+TO_CHOSEN(V2, ({query, key, value, chosen, query_rope, key_rope, sinks}), In, sinks)
 
 #define SCALES (sparse::Scales{.query = query_scale, .key = key_scale, NAMED(query_mode, key_mode)})
 ACLNN(QuantLightningIndexer,
@@ -163,22 +155,22 @@ ACLNN(ChunkGatedDeltaRule,
       write(out, delta::run({query, key, value, beta, lengths, gate, {}, scale}, {last})))
 
 // ---- what latent attention keeps -----------------------------------------------------------------------------------
-ACLNN(KvRmsNormRopeCache,
-      (In, kv, In, gamma, In, cos, In, sin, In, index, Ref, rope_cache, Ref, cache, In, rope_scale, In, scale, In,
-       rope_offset, In, offset, double, eps, Text, mode, bool, kept_asked, Out, rope, Out, normal),
-      latent::cached_like({kv, gamma, cos, sin, index}, {rope_cache, cache, rope_scale, scale, rope_offset, offset},
-                          mode, kept_asked, rope, normal),
-      write_each({kept_asked ? rope : at::Tensor(), kept_asked ? normal : at::Tensor()},
-                 latent::cache({kv, gamma, cos, sin, index},
-                               {rope_cache, cache, rope_scale, scale, rope_offset, offset}, eps, mode)))
-ACLNN(KvRmsNormRopeCacheV2,
-      (In, kv, In, gamma, In, cos, In, sin, In, index, Ref, rope_cache, Ref, cache, In, rope_scale, In, scale, In,
-       rope_offset, In, offset, In, value, double, eps, Text, mode, bool, kept_asked, Out, rope, Out, normal),
-      latent::cached_like({kv, gamma, cos, sin, index, value},
-                          {rope_cache, cache, rope_scale, scale, rope_offset, offset}, mode, kept_asked, rope, normal),
-      write_each({kept_asked ? rope : at::Tensor(), kept_asked ? normal : at::Tensor()},
-                 latent::cache({kv, gamma, cos, sin, index, value},
-                               {rope_cache, cache, rope_scale, scale, rope_offset, offset}, eps, mode)))
+#define CACHED            \
+  {.rope = rope_cache,    \
+   .normal = cache,       \
+   NAMED(rope_scale),     \
+   .normal_scale = scale, \
+   NAMED(rope_offset),    \
+   .normal_offset = offset}
+#define CACHE_KEYS(version, inputs, ...)                                                                             \
+  ACLNN(KvRmsNormRopeCache##version,                                                                                 \
+        (In, kv, In, gamma, In, cos, In, sin, In, index, Ref, rope_cache, Ref, cache, In, rope_scale, In, scale, In, \
+         rope_offset, In, offset, ##__VA_ARGS__, double, eps, Text, mode, bool, kept_asked, Out, rope, Out, normal), \
+        latent::cached_like(latent::Tokens inputs, CACHED, mode, kept_asked, rope, normal),                          \
+        write_each({kept_asked ? rope : at::Tensor(), kept_asked ? normal : at::Tensor()},                           \
+                   latent::cache(latent::Tokens inputs, CACHED, eps, mode)))
+CACHE_KEYS(, ({kv, gamma, cos, sin, index}))
+CACHE_KEYS(V2, ({kv, gamma, cos, sin, index, value}), In, value)
 ACLNN(QkvRmsNormRopeCache,
       (In, all, In, query_gamma, In, key_gamma, In, cos, In, sin, In, index, Ref, query, Ref, key_cache, Ref,
        value_cache, In, key_scale, In, value_scale, In, key_offset, In, value_offset, Ints, sizes, Ints, heads, double,
@@ -200,17 +192,13 @@ ACLNN(DequantRopeQuantKvcache,
       write_each({query, kept_asked ? key : at::Tensor(), kept_asked ? value : at::Tensor()},
                  latent::cache_whole({x, cos, sin, index, weight_scale, row_scale, bias, sizes},
                                      {key_cache, value_cache, key_scale, value_scale, key_offset, value_offset}, mode)))
-ACLNN(RopeWithSinCosCache,
-      (In, positions, In, query, In, key, In, cos_sin, Ints, sections, int64_t, depth, bool, halves, Out, query_out,
-       Out, key_out),
-      (latent::rotated_like(positions, query, cos_sin, sections, depth, false, query_out),
-       latent::rotated_like(positions, key, cos_sin, sections, depth, false, key_out)),
-      write(query_out, latent::rotated(positions, query, cos_sin, sections, depth, halves, false));
-      write(key_out, latent::rotated(positions, key, cos_sin, sections, depth, halves, false)))
-ACLNN(RopeWithSinCosCacheV2,
-      (In, positions, In, query, In, key, In, cos_sin, Ints, sections, int64_t, depth, bool, halves, int64_t, in_turn,
-       Out, query_out, Out, key_out),
-      (latent::rotated_like(positions, query, cos_sin, sections, depth, in_turn == 1, query_out),
-       latent::rotated_like(positions, key, cos_sin, sections, depth, in_turn == 1, key_out)),
-      write(query_out, latent::rotated(positions, query, cos_sin, sections, depth, halves, in_turn == 1));
-      write(key_out, latent::rotated(positions, key, cos_sin, sections, depth, halves, in_turn == 1)))
+#define ROTATE_BY_CACHE(version, in_turn, ...)                                                                        \
+  ACLNN(RopeWithSinCosCache##version,                                                                                 \
+        (In, positions, In, query, In, key, In, cos_sin, Ints, sections, int64_t, depth, bool, halves, ##__VA_ARGS__, \
+         Out, query_out, Out, key_out),                                                                               \
+        (latent::rotated_like(positions, query, cos_sin, sections, depth, in_turn == 1, query_out),                   \
+         latent::rotated_like(positions, key, cos_sin, sections, depth, in_turn == 1, key_out)),                      \
+        write(query_out, latent::rotated(positions, query, cos_sin, sections, depth, halves, in_turn == 1));          \
+        write(key_out, latent::rotated(positions, key, cos_sin, sections, depth, halves, in_turn == 1)))
+ROTATE_BY_CACHE(, 0)
+ROTATE_BY_CACHE(V2, in_turn, int64_t, in_turn)
