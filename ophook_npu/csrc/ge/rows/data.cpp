@@ -10,7 +10,6 @@
 namespace sim::ge_table {
 namespace {
 
-// The host opens the channel.
 void no_result(Shaper&) {}
 
 void as_told(Shaper& s) {
@@ -51,6 +50,8 @@ Results next_row(const Args& a) {
 }
 
 const Family data = {
+    {"NoOp", "->", no_result, [](const Args&) { return Results(); }},  // a place in the order
+    // The host opens the channel.
     {"InitData", "-> | channel_name:String=", no_result, [](const Args&) { return Results(); }},
     {"GetNext", "-> y* | output_types:ListInt={} output_shapes:ListListInt={} output_num:Int=1 channel_name:String=",
      as_told, next_row},
