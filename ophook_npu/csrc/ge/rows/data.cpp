@@ -10,9 +10,9 @@
 namespace sim::ge_table {
 namespace {
 
-void no_result(Shaper&) {}
+void no_tensors(Shaper&) {}
 
-void as_told(Shaper& s) {
+void as_the_attributes_say(Shaper& s) {
   const Dims types = s.integers("output_types");
   const std::vector<Dims> shapes = s.lists("output_shapes");
   if (types.size() != s.outputs() || shapes.size() != s.outputs())
@@ -50,11 +50,11 @@ Results next_row(const Args& a) {
 }
 
 const Family data = {
-    {"NoOp", "->", no_result, [](const Args&) { return Results(); }},  // a place in the order
+    {"NoOp", "->", no_tensors, [](const Args&) { return Results(); }},  // a place in the order
     // The host opens the channel.
-    {"InitData", "-> | channel_name:String=", no_result, [](const Args&) { return Results(); }},
+    {"InitData", "-> | channel_name:String=", no_tensors, [](const Args&) { return Results(); }},
     {"GetNext", "-> y* | output_types:ListInt={} output_shapes:ListListInt={} output_num:Int=1 channel_name:String=",
-     as_told, next_row},
+     as_the_attributes_say, next_row},
 };
 
 }  // namespace
