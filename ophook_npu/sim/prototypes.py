@@ -24,7 +24,7 @@ NAMES = (
 _REGISTERED = re.compile(r"\bREG_OP\((\w+)\)")
 _DEFAULTS = {
     "Int": "{}", "Bool": "{}", "Float": "static_cast<float>({})", "String": '"{}"', "Type": "static_cast<DataType>({})",
-    "ListInt": "{}", "ListBool": "{}", "ListFloat": "{}",
+    "ListInt": "{}", "ListBool": "{}", "ListFloat": "{}", "ListListInt": "{}",
 }  # fmt: skip
 
 

@@ -277,7 +277,8 @@ class _GeCall(ctypes.Structure):
 
 
 _ATTR_KINDS = {
-    name: code for code, name in enumerate(("Int", "Float", "Bool", "String", "Type", "ListInt", "ListFloat"))
+    name: code
+    for code, name in enumerate(("Int", "Float", "Bool", "String", "Type", "ListInt", "ListFloat", "ListListInt"))
 }
 
 
@@ -306,6 +307,8 @@ def prototype(of: str) -> tuple[list[str], list[str], dict[str, str]]:
 
 def _ge_attr(name: str, kind: str, value: Any) -> _GeAttr:
     attr = _GeAttr(name=name.encode(), kind=_ATTR_KINDS[kind])
+    if kind == "ListListInt":  # one behind the other, each behind its length
+        kind, value = "ListInt", [number for one in value for number in (len(one), *one)]
     if kind == "String":
         attr.s = value.encode()
     elif kind == "Float":

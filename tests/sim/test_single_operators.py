@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import acl
@@ -187,6 +189,46 @@ def test_the_type_of_a_second_result_is_the_one_that_is_described(tmp_path: Path
     assert acl.op.execute_v2("Unique", [desc(INT64, 4)], [buffer(x)], most, outs, attr, stream) == 0
     assert acl.rt.synchronize_stream(stream) == 0 and acl.get_tensor_desc_dim(most[0], 0) == 3
     assert [values(one, INT64, 4).tolist() for one in outs] == [[5, 2, 9, 0], [0, 1, 0, 2]]
+
+
+def test_a_row_of_a_dataset_comes_through_a_channel(stream: int) -> None:
+    """GetNext, as MindSpore runs it by type: it waits for a row, and tells the dataset's end from other failures."""
+    tdt = ctypes.CDLL("libacl_tdt_channel.so")
+    for name in ("CreateChannelWithCapacity", "CreateDataItem", "CreateDataset"):
+        getattr(tdt, f"acltdt{name}").restype = ctypes.c_void_p
+    channel = ctypes.c_void_p(tdt.acltdtCreateChannelWithCapacity(0, b"rows", ctypes.c_size_t(2)))
+
+    def send(*tensors: numpy.ndarray[Any, Any], kind: int = 0) -> None:
+        row = ctypes.c_void_p(tdt.acltdtCreateDataset())
+        for one in tensors:
+            dims, size = (ctypes.c_int64 * one.ndim)(*one.shape), ctypes.c_size_t(one.nbytes)
+            made = tdt.acltdtCreateDataItem(
+                kind, dims, ctypes.c_size_t(one.ndim), CODES[str(one.dtype)], one.ctypes.data_as(ctypes.c_void_p), size
+            )
+            assert tdt.acltdtAddDataItem(row, ctypes.c_void_p(made)) == 0
+        assert tdt.acltdtSendTensor(channel, row, -1) == 0
+
+    x, y = numpy.arange(6, dtype=numpy.float32).reshape(2, 3), numpy.array([4, 5], numpy.int64)
+    attr = acl.op.create_attr()
+    assert acl.op.set_attr_string(attr, "channel_name", "rows") == 0
+    assert acl.op.set_attr_list_data_type(attr, "output_types", [FLOAT, INT64]) == 0
+    assert acl.op.set_attr_list_list_int(attr, "output_shapes", [[2, 3], [2]]) == 0
+    outs = [buffer(numpy.zeros_like(one)) for one in (x, y)]
+    next_row = ("GetNext", [], [], described(x, y), outs, attr, 0, 0, None, stream)
+    # More rows than the channel holds: the sender waits until the device has taken one.
+    rows = Thread(target=lambda: [send(x + i, y + i) for i in range(4)])
+    rows.start()
+    for i in range(4):
+        assert acl.op.compile_and_execute(*next_row) == 0 and acl.rt.synchronize_stream(stream) == 0
+        assert (values(outs[0], FLOAT, 2, 3) == x + i).all() and values(outs[1], INT64, 2).tolist() == [4 + i, 5 + i]
+    rows.join()
+    send(x)
+    assert acl.op.compile_and_execute(*next_row) == 0 and acl.rt.synchronize_stream(stream) == 507015
+    assert "channel 'rows' has a row of 1 tensors, it has 2 outputs" in message()
+    send(y, kind=1)
+    assert acl.op.compile_and_execute(*next_row) == 0 and acl.rt.synchronize_stream(stream) == 507005
+    assert "the dataset of channel 'rows' has ended" in message()
+    assert tdt.acltdtDestroyChannel(channel) == 0
 
 
 def test_what_lies_in_blocks_stands_for_what_the_file_says(tmp_path: Path, stream: int) -> None:

@@ -147,6 +147,13 @@ struct AttributeWriter {
     auto& kept = call.floats.emplace_back(value);
     attribute.kind = ge_attr_floats, attribute.floats = kept.data(), attribute.count = kept.size();
   }
+  void operator()(const std::vector<aclDataType>& value) const {
+    (*this)(std::vector<int64_t>(value.begin(), value.end()));
+  }
+  void operator()(const std::vector<std::vector<int64_t>>& value) const {
+    (*this)(lengths_and_values(value));
+    attribute.kind = ge_attr_int_lists;
+  }
   template <typename T>
   void operator()(const T&) const {
     attribute.kind = ge_attr_other;
@@ -172,7 +179,8 @@ int run_call(void* pointer) {
     one.plain = {};
   }
   if (!failed) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), error);
+  return sim_fail(failed > 1 ? failed : ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(),
+                  error);
 }
 
 std::string described(const ge_tensor& tensor) {

@@ -26,6 +26,7 @@ struct Channel {
 
 struct Open {
   std::mutex mutex;
+  std::condition_variable changed;
   std::map<std::pair<int, std::string>, std::shared_ptr<Channel>> by_place;
 };
 
@@ -43,6 +44,20 @@ void wait(Channel& channel, std::unique_lock<std::mutex>& lock, int timeout_ms, 
   const auto ready = [&] { return can() || channel.closed; };
   if (timeout_ms < 0) channel.changed.wait(lock, ready);
   else channel.changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), ready);
+}
+
+int oldest_of(Channel& channel, int timeout_ms, char** text, size_t* size) {
+  std::unique_lock lock(channel.mutex);
+  wait(channel, lock, timeout_ms, [&] { return !channel.texts.empty(); });
+  if (channel.texts.empty()) return sim::kQueueEmpty;
+  const std::string oldest = std::move(channel.texts.front());
+  channel.texts.pop_front();
+  channel.changed.notify_all();
+  *text = static_cast<char*>(std::malloc(oldest.size() + 1));
+  if (!*text) return sim_fail(sim::kOutOfMemory, "acltdtReceiveTensor: the host has no %zu bytes", oldest.size());
+  std::memcpy(*text, oldest.c_str(), oldest.size() + 1);
+  *size = oldest.size();
+  return sim::kOk;
 }
 
 }  // namespace
@@ -63,6 +78,7 @@ void* sim_channel_open(int device, const char* name, size_t capacity) {
     sim_fail(sim::kInvalidParam, "acltdtCreateChannelWithCapacity: device %d has a channel %s already", device, name);
     return nullptr;
   }
+  open_channels().changed.notify_all();
   return sim::Handles<Channel>::all().add(channel);
 }
 
@@ -94,16 +110,22 @@ void sim_channel_send(int device, const char* name, const char* text, size_t siz
 
 int sim_channel_receive(const void* handle, int timeout_ms, char** text, size_t* size) {
   FIND(Channel, channel, find, "acltdtReceiveTensor", handle);
-  std::unique_lock lock(channel->mutex);
-  wait(*channel, lock, timeout_ms, [&] { return !channel->texts.empty(); });
-  if (channel->texts.empty()) return sim::kQueueEmpty;
-  const std::string oldest = std::move(channel->texts.front());
-  channel->texts.pop_front();
-  *text = static_cast<char*>(std::malloc(oldest.size() + 1));
-  if (!*text) return sim_fail(sim::kOutOfMemory, "acltdtReceiveTensor: the host has no %zu bytes", oldest.size());
-  std::memcpy(*text, oldest.c_str(), oldest.size() + 1);
-  *size = oldest.size();
-  return sim::kOk;
+  return oldest_of(*channel, timeout_ms, text, size);
+}
+
+int sim_channel_take(int device, const char* name, char** text, size_t* size) {
+  std::shared_ptr<Channel> channel;
+  {
+    std::unique_lock lock(open_channels().mutex);
+    const auto find = [&] { return open_channels().by_place.find({device, name}); };
+    if (!open_channels().changed.wait_for(lock, std::chrono::minutes(1),
+                                          [&] { return find() != open_channels().by_place.end(); }))
+      return sim_fail(sim::kQueueEmpty, "device %d has no channel '%s' (acltdtCreateChannel), for a minute now", device,
+                      name);
+    channel = find()->second;
+  }
+  const int code = oldest_of(*channel, -1, text, size);
+  return code == sim::kQueueEmpty ? sim_fail(code, "the channel '%s' was stopped, and is empty", name) : code;
 }
 
 int sim_channel_put(const void* handle, int timeout_ms, const char* data, size_t size) {

@@ -1,4 +1,5 @@
-// Channels from a device to the host, by name: what a graph prints comes through one ("_npu_log").
+// Channels between the host and a device, by name: what a graph prints comes through one ("_npu_log"), and the rows of
+// a dataset that a graph reads go through another.
 #pragma once
 
 #include <stddef.h>
@@ -15,4 +16,6 @@ SIM_API int sim_channel_close(void* channel);
 SIM_API void sim_channel_send(int device, const char* name, const char* text, size_t size);
 // Takes the oldest text, for the caller to free; -1 waits for ever. 207013 where none came in time.
 SIM_API int sim_channel_receive(const void* channel, int timeout_ms, char** text, size_t* size);
+// The same for the device's side, which knows the name alone. The host may open the channel only then: it has a minute.
+SIM_API int sim_channel_take(int device, const char* name, char** text, size_t* size);
 }

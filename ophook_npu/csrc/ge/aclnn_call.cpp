@@ -65,11 +65,13 @@ Functions look_for(const std::string& type) {
     if (void* library = dlopen((package + "/op_api/lib/libcust_opapi.so").c_str(), RTLD_NOW))
       libraries.push_back(library);
   if (void* library = dlopen("libcust_opapi.so", RTLD_NOW)) libraries.push_back(library);
-  Functions out;  // never those of libopapi.so: their arguments are not in the order of a prototype
+  // Never those of libopapi.so, which a package may be linked to: their arguments are not in the order of a prototype.
+  const void* own = sim_opapi_symbol(("aclnn" + type).c_str());
+  Functions out;
   for (void* library : libraries)
     if ((look_up(library, ("ophook_graph_" + type).c_str(), out.first) ||
          look_up(library, ("aclnn" + type + "GetWorkspaceSize").c_str(), out.first)) &&
-        look_up(library, ("aclnn" + type).c_str(), out.second))
+        look_up(library, ("aclnn" + type).c_str(), out.second) && reinterpret_cast<void*>(out.second) != own)
       return out;
   return Functions{};
 }

@@ -72,9 +72,10 @@ std::string check_outputs(const Node& node, const ge::OperatorImpl& prototype) {
   return "";
 }
 
-std::vector<ge_attr> attr_views(const Node& node) {
+std::vector<ge_attr> attr_views(Node& node) {
   std::vector<ge_attr> out;
-  for (const auto& [name, attr] : node.attrs) {
+  for (auto& [name, attr] : node.attrs) {
+    if (attr.kind == Attr::kIntLists) attr.ints = lengths_and_values(attr.lists);
     ge_attr view{};
     view.name = name.c_str();
     view.i = attr.i;
@@ -97,6 +98,10 @@ std::vector<ge_attr> attr_views(const Node& node) {
       case Attr::kFloats:
         view.kind = ge_attr_floats;
         view.count = attr.floats.size();
+        break;
+      case Attr::kIntLists:
+        view.kind = ge_attr_int_lists;
+        view.count = attr.ints.size();
         break;
       default: view.kind = ge_attr_other; break;
     }

@@ -39,8 +39,8 @@ std::string name_tensors(const std::vector<ge::IrPort>& ports, size_t count, con
 }
 
 Attr to_attr(const ge_attr& from) {
-  static constexpr Attr::Kind kKinds[] = {Attr::kInt,  Attr::kFloat, Attr::kBool,   Attr::kString,
-                                          Attr::kType, Attr::kInts,  Attr::kFloats, Attr::kNone};
+  static constexpr Attr::Kind kKinds[] = {Attr::kInt,  Attr::kFloat,  Attr::kBool, Attr::kString, Attr::kType,
+                                          Attr::kInts, Attr::kFloats, Attr::kNone, Attr::kNone};
   Attr to;
   to.kind = kKinds[from.kind];
   to.i = from.i;
@@ -61,7 +61,7 @@ std::string to_node(const ge_call& call, Node& node) {
     const ge_attr& attr = call.attrs[i];
     const bool known = std::any_of(prototype.ir_attrs.begin(), prototype.ir_attrs.end(),
                                    [&](const ge::IrAttr& one) { return one.name == attr.name; });
-    if (known && attr.kind == ge_attr_other && problem.empty())
+    if (known && attr.kind >= ge_attr_int_lists && problem.empty())
       problem = std::string("its attribute '") + attr.name + "' is of a kind that is not simulated for one call";
     if (known) node.attrs[attr.name] = to_attr(attr);
   }

@@ -176,8 +176,9 @@ bool fold(const Compiled& graph, int index, const std::vector<Known>& inputs, st
           std::string& error) {
   static const char* const shape_readers[] = {"Shape", "Size", "Rank", "GatherShapes"};
   const Node& node = graph.graph.nodes[index];
-  // What other ranks have a part in happens when the graph runs, however much is known of it before.
-  if (graph.engine[index] != Engine::kTable || node.attr("group") || node.attr("group_ep")) return false;
+  // What other ranks or the host have a part in happens when the graph runs, however much is known of it before.
+  const bool alone = !node.attr("group") && !node.attr("group_ep") && !node.inputs.empty();
+  if (graph.engine[index] != Engine::kTable || !alone) return false;
   bool reads_values =
       std::find(std::begin(shape_readers), std::end(shape_readers), node.type) == std::end(shape_readers);
   std::vector<ge_tensor> in, out;

@@ -50,6 +50,7 @@ typedef enum ge_attr_kind {
   ge_attr_dtype,
   ge_attr_ints,
   ge_attr_floats,
+  ge_attr_int_lists,  // in `ints` one behind the other, each behind its length
   ge_attr_other,
 } ge_attr_kind;
 
@@ -100,5 +101,17 @@ GE_KERNELS_API int ophook_ge_infer(const ge_call* call, char* error, size_t capa
 GE_KERNELS_API int ophook_ge_run(const ge_call* call, char* error, size_t capacity);
 
 #ifdef __cplusplus
+}
+
+#include <vector>
+
+// What ge_attr_int_lists is.
+inline std::vector<int64_t> lengths_and_values(const std::vector<std::vector<int64_t>>& lists) {
+  std::vector<int64_t> out;
+  for (const std::vector<int64_t>& list : lists) {
+    out.push_back(int64_t(list.size()));
+    out.insert(out.end(), list.begin(), list.end());
+  }
+  return out;
 }
 #endif

@@ -60,8 +60,10 @@ struct KernelTask : NodeTask {
                     task->graph->attrs[task->node].size(),
                     task->graph->counts[task->node].data()};
     char error[1024] = "";
-    if (kernels().run(&call, error, sizeof error) == 0) return 0;
-    return sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s: %s", task->graph->where(task->node).c_str(), error);
+    const int failed = kernels().run(&call, error, sizeof error);
+    if (!failed) return 0;
+    return sim_fail(failed > 1 ? failed : ACL_ERROR_GE_INTERNAL_ERROR, "%s: %s", task->graph->where(task->node).c_str(),
+                    error);
   }
 
   static void tell(const void* self, sim_listener* listener) {

@@ -136,6 +136,10 @@ at::Tensor slices_of_zeros(at::IntArrayRef sizes, const at::Tensor& indices, con
   return added_slices(at::zeros(sizes, updates.options()), indices, updates);
 }
 
+at::Tensor gathered_backward(const at::Tensor& grad, const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
+  return at::zeros_like(x).scatter_add(dim, indices.to(at::kLong), grad);
+}
+
 at::Tensor subtracted_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates) {
   return added_slices(x, indices, at::neg(updates));
 }

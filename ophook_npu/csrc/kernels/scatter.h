@@ -27,6 +27,8 @@ at::Tensor combined_rows(const at::Tensor& x, const at::Tensor& indices, const a
 void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor added_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor slices_of_zeros(at::IntArrayRef sizes, const at::Tensor& indices, const at::Tensor& updates);
+// The gradient of a gather from x along a dimension.
+at::Tensor gathered_backward(const at::Tensor& grad, const at::Tensor& x, int64_t dim, const at::Tensor& indices);
 at::Tensor subtracted_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);

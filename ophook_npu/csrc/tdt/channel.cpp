@@ -2,13 +2,13 @@
 // graph prints (torchair.ops.npu_print) comes as texts, one item of a dataset each; what a program sends, as it sent
 // it.
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "acl/acl_tdt.h"
 #include "acl/refuse.h"
 #include "core/channel.h"
+#include "core/channel_items.h"
 #include "core/runtime.h"
 
 struct acltdtDataItem {
@@ -30,57 +30,26 @@ using sim::acl::given;
 
 namespace {
 
-constexpr char kMark[] = "\1ophook tensors";  // no text begins so
-
-void put(std::string& to, const void* from, size_t size) { to.append(static_cast<const char*>(from), size); }
-template <typename T>
-void put(std::string& to, T value) {
-  put(to, &value, sizeof value);
-}
-template <typename T>
-T get(const char*& from) {
-  T value;
-  memcpy(&value, from, sizeof value);
-  from += sizeof value;
-  return value;
-}
-
 std::string packed(const acltdtDataset& dataset) {
-  std::string all(kMark, sizeof kMark);
-  put(all, uint64_t(dataset.items.size()));
-  for (const acltdtDataItem* item : dataset.items) {
-    put(all, int32_t(item->kind)), put(all, int32_t(item->dtype)), put(all, uint64_t(item->dims.size()));
-    put(all, item->dims.data(), item->dims.size() * sizeof(int64_t));
-    put(all, uint64_t(item->size));
-    put(all, item->data, item->size);
-  }
-  return all;
+  std::vector<sim::ChannelItem> items;
+  for (const acltdtDataItem* item : dataset.items)
+    items.push_back({item->kind, item->dtype, item->dims, item->data, item->size});
+  return sim::packed(items);
 }
 
 void unpack(const char* text, size_t size, acltdtDataset* dataset) {
   dataset->items.clear();
   dataset->received.clear();
-  const auto add = [&]() -> acltdtDataItem& {
-    dataset->received.push_back(std::make_unique<acltdtDataItem>());
-    dataset->items.push_back(dataset->received.back().get());
-    return *dataset->received.back();
-  };
-  if (size < sizeof kMark || memcmp(text, kMark, sizeof kMark)) {
-    acltdtDataItem& item = add();
-    item.own.assign(text, size);
-    item.data = item.own.data(), item.size = size;
-    return;
-  }
-  const char* at = text + sizeof kMark;
-  for (auto left = get<uint64_t>(at); left; --left) {
-    acltdtDataItem& item = add();
-    item.kind = acltdtTensorType(get<int32_t>(at)), item.dtype = aclDataType(get<int32_t>(at));
-    item.dims.resize(get<uint64_t>(at));
-    for (int64_t& dim : item.dims) dim = get<int64_t>(at);
-    item.size = get<uint64_t>(at);
-    item.own.assign(at, item.size);
+  for (const sim::ChannelItem& from : sim::unpacked(text, size)) {
+    acltdtDataItem& item = *dataset->received.emplace_back(std::make_unique<acltdtDataItem>());
+    item = {acltdtTensorType(from.kind),
+            aclDataType(from.dtype),
+            from.dims,
+            nullptr,
+            from.size,
+            {static_cast<const char*>(from.data), from.size}};
     item.data = item.own.data();
-    at += item.size;
+    dataset->items.push_back(&item);
   }
 }
 

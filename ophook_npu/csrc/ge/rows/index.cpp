@@ -312,6 +312,9 @@ const Family index_rows = {
     ROW(GatherV2, "x indices axis -> y | batch_dims:Int=0 is_preprocessed:Bool=false negative_index_support:Bool=false",
         gather_v2, kernels::taken(a[0], a.need(2).at(0), a[1], a.integer("batch_dims"))),
     ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements, kernels::gathered(a[0], a.integer("dim"), a[1])),
+    // MindSpore's, for a device's AI CPU: its package has the kernel for aarch64 alone.
+    ROW(CustGatherDGradV2, "x index grad -> output | dim:Int", (pattern<"*x, *i, *i -> *x">),
+        kernels::gathered_backward(a[2], a[0], a.integer("dim"), a[1])),
     ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", scatter_elements,
         kernels::scattered_from_both_ends(a[0], a.integer("axis"), a[1], a[2], scatter_reduction(a))),
     ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor,

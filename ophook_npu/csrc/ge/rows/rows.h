@@ -44,7 +44,8 @@ using Values = std::optional<Dims>;  // none: not known
 
 // Refuses a call: the message reaches the user behind the node's name and type.
 struct Refused : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  Refused(const std::string& why, int code = 1) : runtime_error(why), code(code) {}
+  int code;  // of the runtime, where it is another than that of a kernel's failure
 };
 
 // An attribute of a prototype, and its default.
@@ -86,6 +87,7 @@ class Call {
   bool flag(const char* attr) const { return integer(attr) != 0; }
   std::string text(const char* attr) const;
   Dims integers(const char* attr) const;
+  std::vector<Dims> lists(const char* attr) const;
   std::vector<float> reals(const char* attr) const;
   // Refuses an attribute that has another value than the one that is simulated; a prototype without it has that one.
   void only(const char* attr, const char* simulated) const;

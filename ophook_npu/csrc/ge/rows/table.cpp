@@ -23,7 +23,8 @@ namespace sim::ge_table {
 namespace {
 
 // As prototypes name what ge_attr_kind counts.
-constexpr const char* kKinds[] = {"Int", "Float", "Bool", "String", "Type", "ListInt", "ListFloat", "of another kind"};
+constexpr const char* kKinds[] = {"Int",     "Float",     "Bool",        "String",         "Type",
+                                  "ListInt", "ListFloat", "ListListInt", "of another kind"};
 
 // Filled while the library is loaded, by the families in whatever order the linker put them.
 std::vector<Row>& rows() {
@@ -81,6 +82,9 @@ int with_row(const ge_call& call, char* error, size_t capacity, F f) {
     return 0;
   } catch (const c10::Error& problem) {
     return report(problem.what_without_backtrace(), error, capacity);
+  } catch (const Refused& problem) {
+    report(problem.what(), error, capacity);
+    return problem.code;
   } catch (const std::exception& problem) {
     return report(problem.what(), error, capacity);
   } catch (...) {
@@ -102,8 +106,11 @@ bool of_any_node(std::string_view name) {
          name == "output_layout_info";
 }
 void check_attributes(const ge_call& call, const Entry& of) {
+  // How MindSpore came by the pads that it gives.
+  const bool pads = std::any_of(call.attrs, call.attrs + call.attr_count,
+                                [](const ge_attr& one) { return !std::strcmp(one.name, "pads"); });
   for (const ge_attr* attr = call.attrs; attr != call.attrs + call.attr_count; ++attr) {
-    if (of_any_node(attr->name)) continue;
+    if (of_any_node(attr->name) || (pads && !std::strcmp(attr->name, "padding"))) continue;
     const Attribute* known = nullptr;
     std::string allowed;
     for (const Attribute& one : of.attributes) {
@@ -113,7 +120,7 @@ void check_attributes(const ge_call& call, const Entry& of) {
     if (!known)
       throw Refused("it is given an attribute '" + std::string(attr->name) + "'; " +
                     (allowed.empty() ? "it has none" : "it has " + allowed));
-    const bool empty_list = attr->kind >= ge_attr_ints && attr->kind <= ge_attr_floats && !attr->count;
+    const bool empty_list = attr->kind >= ge_attr_ints && attr->kind <= ge_attr_int_lists && !attr->count;
     if (known->kind != kKinds[attr->kind] && !(empty_list && known->kind.starts_with("List")))
       throw Refused("its attribute '" + known->name + "' is " + kKinds[attr->kind] + ", it has to be " + known->kind);
   }
@@ -213,6 +220,13 @@ std::string Call::text(const char* attr) const {
 Dims Call::integers(const char* attr) const {
   const ge_attr* found = given(attr);
   return found ? Dims(found->ints, found->ints + found->count) : otherwise(attr).integers;
+}
+std::vector<Dims> Call::lists(const char* attr) const {
+  std::vector<Dims> out;
+  if (const ge_attr* found = given(attr))
+    for (const int64_t* at = found->ints; at < found->ints + found->count; at += 1 + *at)
+      out.emplace_back(at + 1, at + 1 + *at);
+  return out;
 }
 std::vector<float> Call::reals(const char* attr) const {
   const ge_attr* found = given(attr);
