@@ -80,8 +80,8 @@ if ! "$msopgen" gen -i "$here/add_custom.json" -f aclnn -c "ai_core-$soc" -lan c
 fi
 : >"$project/.made-by-ophook"
 # The sources lie in the package (ophook_npu/csrc/vendor), here are links to them.
-cp -L -- "$here"/op_host/* "$project/op_host/"
-cp -L -- "$here"/op_kernel/* "$project/op_kernel/"
+cp -L -- "$here"/op_host/add_custom.cpp "$here"/op_host/add_custom_tiling.h "$project/op_host/"
+cp -L -- "$here"/op_kernel/add_custom.cpp "$here"/op_kernel/add_custom_plan.h "$project/op_kernel/"
 
 # The generated presets name a CANN path and a vendor of msopgen's choice.
 python3 - "$project/CMakePresets.json" "$cann" "$vendor" <<'PYTHON'

@@ -2,19 +2,24 @@
 // on an Ascend host (tests/unit/kernel). The decisions that it takes are in ../op_kernel/add_custom_plan.h.
 
 #include "add_custom_tiling.h"
-#include "custom_host.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "register/op_def_registry.h"
+#include "tiling/platform/platform_ascendc.h"
 
 #include "../op_kernel/add_custom_plan.h"
-
-using custom_host::HasUnknownRank;
 
 namespace {
 
 constexpr uint64_t kAlignBytes = 256; // one vector instruction; a multiple of the 32-byte block that DataCopy wants
+constexpr uint64_t kReservedBytes = 8 * 1024; // of local memory, for the framework
+constexpr int64_t kUnknownRank = -2;
 
-ge::graphStatus Refuse(const char* step, const char* why)
+void Refuse(const char* step, const char* why)
 {
-    return custom_host::Refuse("AddCustom", step, why);
+    std::fprintf(stderr, "[AddCustom %s] %s\n", step, why);
 }
 
 // Local memory for one element of a tile, all buffers together: two for each of x, y, z; bf16 adds two in fp32.
@@ -54,6 +59,11 @@ bool RankFits(const gert::Shape& shape)
     return shape.GetDimNum() <= add_custom_plan::kMaxDims;
 }
 
+bool HasUnknownRank(const gert::Shape& shape)
+{
+    return shape.GetDimNum() == 1 && shape.GetDim(0) == kUnknownRank;
+}
+
 } // namespace
 
 namespace optiling {
@@ -64,10 +74,12 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     const gert::Shape& yShape = context->GetInputShape(1)->GetStorageShape();
     const ge::DataType dtype = context->GetInputDesc(0)->GetDataType();
     if (!RankFits(xShape) || !RankFits(yShape)) {
-        return Refuse("tiling", "x or y has more than 8 dimensions");
+        Refuse("tiling", "x or y has more than 8 dimensions");
+        return ge::GRAPH_FAILED;
     }
     if (BytesPerElement(dtype) == 0 || context->GetInputDesc(1)->GetDataType() != dtype) {
-        return Refuse("tiling", "x and y must have one dtype out of float16, float, bfloat16, int32");
+        Refuse("tiling", "x and y must have one dtype out of float16, float, bfloat16, int32");
+        return ge::GRAPH_FAILED;
     }
     int64_t x[add_custom_plan::kMaxDims] = {};
     int64_t y[add_custom_plan::kMaxDims] = {};
@@ -80,15 +92,19 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
         }
     }
 
-    const custom_host::Platform platform(context);
+    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    uint64_t localBytes = 0;
+    platform.GetCoreMemSize(platform_ascendc::CoreMemType::UB, localBytes);
+    const uint64_t cores = platform.GetCoreNumAiv();
     const uint64_t align = kAlignBytes / ElementSize(dtype);
-    if (!platform.Has(align * BytesPerElement(dtype))) {
-        return Refuse("tiling", "the platform reports no vector cores or no local memory");
+    if (cores == 0 || localBytes <= kReservedBytes + align * BytesPerElement(dtype)) {
+        Refuse("tiling", "the platform reports no vector cores or no local memory");
+        return ge::GRAPH_FAILED;
     }
-    const uint64_t limit = platform.bytes / BytesPerElement(dtype) / align * align;
+    const uint64_t limit = (localBytes - kReservedBytes) / BytesPerElement(dtype) / align * align;
     // Not const: set_* of some CANN releases take pointers to non-const.
     add_custom_plan::Plan plan = add_custom_plan::MakePlan(x, y, rank);
-    const add_custom_plan::Tiles tiles = add_custom_plan::MakeTiles(plan, limit, align, platform.cores);
+    const add_custom_plan::Tiles tiles = add_custom_plan::MakeTiles(plan, limit, align, cores);
 
     AddCustomTilingData data;
     data.set_extent(plan.extent);
@@ -102,7 +118,12 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     data.set_xDense(plan.xDense ? 1 : 0);
     data.set_yDense(plan.yDense ? 1 : 0);
     data.set_reserved(0);
-    return custom_host::Launch(context, data, platform.cores, tiles.total);
+    data.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+    context->GetRawTilingData()->SetDataSize(data.GetDataSize());
+    // An empty result still launches one core, which finds no tile and returns.
+    context->SetBlockDim(static_cast<uint32_t>(std::max<uint64_t>(1, std::min(cores, tiles.total))));
+    context->GetWorkspaceSizes(1)[0] = 0;
+    return ge::GRAPH_SUCCESS;
 }
 
 } // namespace optiling
@@ -115,15 +136,17 @@ static graphStatus InferShape(gert::InferShapeContext* context)
     const gert::Shape* yShape = context->GetInputShape(1);
     gert::Shape* zShape = context->GetOutputShape(0);
     if (xShape == nullptr || yShape == nullptr || zShape == nullptr) {
-        return Refuse("shape inference", "a shape is missing");
+        Refuse("shape inference", "a shape is missing");
+        return GRAPH_FAILED;
     }
     if (HasUnknownRank(*xShape) || HasUnknownRank(*yShape)) {
         zShape->SetDimNum(1);
-        zShape->SetDim(0, custom_host::kUnknownRank);
+        zShape->SetDim(0, kUnknownRank);
         return GRAPH_SUCCESS;
     }
     if (!RankFits(*xShape) || !RankFits(*yShape)) {
-        return Refuse("shape inference", "x or y has more than 8 dimensions");
+        Refuse("shape inference", "x or y has more than 8 dimensions");
+        return GRAPH_FAILED;
     }
     int64_t x[add_custom_plan::kMaxDims] = {};
     int64_t y[add_custom_plan::kMaxDims] = {};
@@ -143,7 +166,8 @@ static graphStatus InferShape(gert::InferShapeContext* context)
 static graphStatus InferDataType(gert::InferDataTypeContext* context)
 {
     if (context->GetInputDataType(0) != context->GetInputDataType(1)) {
-        return Refuse("dtype inference", "x and y differ in dtype");
+        Refuse("dtype inference", "x and y differ in dtype");
+        return GRAPH_FAILED;
     }
     context->SetOutputDataType(0, context->GetInputDataType(0));
     return GRAPH_SUCCESS;

@@ -1,15 +1,27 @@
 // Host side of CacheUpdateCustom: prototype, shape and dtype inference, tiling. Run on the CPU, not on an Ascend host.
 
 #include "cache_update_custom_tiling.h"
-#include "custom_host.h"
 
-using custom_host::HasUnknownRank;
+#include <algorithm>
+#include <cstdio>
+
+#include "register/op_def_registry.h"
+#include "tiling/platform/platform_ascendc.h"
 
 namespace {
 
-ge::graphStatus Refuse(const char* step, const char* why)
+constexpr uint64_t kReservedBytes = 8 * 1024; // of local memory, for the framework and what is not counted by element
+
+void Refuse(const char* step, const char* why)
 {
-    return custom_host::Refuse("CacheUpdateCustom", step, why);
+    std::fprintf(stderr, "[CacheUpdateCustom %s] %s\n", step, why);
+}
+
+constexpr int64_t kUnknownRank = -2;
+
+bool HasUnknownRank(const gert::Shape& shape)
+{
+    return shape.GetDimNum() == 1 && shape.GetDim(0) == kUnknownRank;
 }
 
 constexpr uint64_t kBlockBytes = 32;
@@ -53,22 +65,27 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     const gert::Shape& index = context->GetInputShape(1)->GetStorageShape();
     const uint64_t size = ElementSize(context->GetInputDesc(0)->GetDataType());
     if (size == 0 || context->GetInputDesc(2)->GetDataType() != context->GetInputDesc(0)->GetDataType()) {
-        return Refuse("tiling", "cache and updates must have one dtype out of float16, float, bfloat16, int32");
+        Refuse("tiling", "cache and updates must have one dtype out of float16, float, bfloat16, int32");
+        return ge::GRAPH_FAILED;
     }
     if (!ShapesFit(cache, index, context->GetInputShape(2)->GetStorageShape())) {
         return ge::GRAPH_FAILED;
     }
-    const custom_host::Platform platform(context);
-    if (!platform.Has(custom_host::kReservedBytes)) {
-        return Refuse("tiling", "the platform reports no vector cores or no local memory");
+    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    uint64_t localBytes = 0;
+    platform.GetCoreMemSize(platform_ascendc::CoreMemType::UB, localBytes);
+    const uint64_t cores = platform.GetCoreNumAiv();
+    if (cores == 0 || localBytes <= 2 * kReservedBytes) {
+        Refuse("tiling", "the platform reports no vector cores or no local memory");
+        return ge::GRAPH_FAILED;
     }
     uint64_t rowBytes = size;
     for (size_t i = 1; i < cache.GetDimNum(); ++i) {
         rowBytes *= static_cast<uint64_t>(cache.GetDim(i));
     }
     const uint64_t count = static_cast<uint64_t>(index.GetDim(0));
-    const uint64_t limit = platform.bytes / 2 / kBlockBytes * kBlockBytes; // two buffers
-    const uint64_t tile = std::min(limit, custom_host::RoundUp(rowBytes, kBlockBytes));
+    const uint64_t limit = (localBytes - kReservedBytes) / 2 / kBlockBytes * kBlockBytes; // two buffers
+    const uint64_t tile = std::min(limit, (std::max<uint64_t>(rowBytes, 1) + kBlockBytes - 1) / kBlockBytes * kBlockBytes);
     const uint64_t work = count * ((rowBytes + tile - 1) / tile);
 
     CacheUpdateCustomTilingData data;
@@ -77,7 +94,12 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     data.set_rowBytes(rowBytes);
     data.set_tile(tile);
     data.set_tilesPerRow((rowBytes + tile - 1) / tile);
-    return custom_host::Launch(context, data, platform.cores, work);
+    data.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+    context->GetRawTilingData()->SetDataSize(data.GetDataSize());
+    // Nothing to do still launches one core, which returns.
+    context->SetBlockDim(static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(cores, work))));
+    context->GetWorkspaceSizes(1)[0] = 0;
+    return ge::GRAPH_SUCCESS;
 }
 
 } // namespace optiling
@@ -99,7 +121,8 @@ static graphStatus InferShape(gert::InferShapeContext* context)
 static graphStatus InferDataType(gert::InferDataTypeContext* context)
 {
     if (context->GetInputDataType(0) != context->GetInputDataType(2)) {
-        return Refuse("dtype inference", "cache and updates differ in dtype");
+        Refuse("dtype inference", "cache and updates differ in dtype");
+        return GRAPH_FAILED;
     }
     context->SetOutputDataType(0, context->GetInputDataType(0));
     return GRAPH_SUCCESS;

@@ -1,15 +1,20 @@
 // Host side of RmsNormCustom: prototype, shape and dtype inference, tiling. Run on the CPU, not on an Ascend host.
 
 #include "rms_norm_custom_tiling.h"
-#include "custom_host.h"
 
-using custom_host::HasUnknownRank;
+#include <algorithm>
+#include <cstdio>
+
+#include "register/op_def_registry.h"
+#include "tiling/platform/platform_ascendc.h"
 
 namespace {
 
-ge::graphStatus Refuse(const char* step, const char* why)
+constexpr uint64_t kReservedBytes = 8 * 1024; // of local memory, for the framework and what is not counted by element
+
+void Refuse(const char* step, const char* why)
 {
-    return custom_host::Refuse("RmsNormCustom", step, why);
+    std::fprintf(stderr, "[RmsNormCustom %s] %s\n", step, why);
 }
 
 constexpr uint64_t kAlign = 128; // elements: one vector instruction of fp16, a multiple of every block
@@ -28,6 +33,13 @@ uint64_t BytesPerElement(ge::DataType dtype)
     }
 }
 
+constexpr int64_t kUnknownRank = -2;
+
+bool HasUnknownRank(const gert::Shape& shape)
+{
+    return shape.GetDimNum() == 1 && shape.GetDim(0) == kUnknownRank;
+}
+
 } // namespace
 
 namespace optiling {
@@ -37,29 +49,42 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     const gert::Shape& x = context->GetInputShape(0)->GetStorageShape();
     const uint64_t bytes = BytesPerElement(context->GetInputDesc(0)->GetDataType());
     if (bytes == 0 || context->GetInputDesc(1)->GetDataType() != context->GetInputDesc(0)->GetDataType()) {
-        return Refuse("tiling", "x and gamma must have one dtype out of float16, float, bfloat16");
+        Refuse("tiling", "x and gamma must have one dtype out of float16, float, bfloat16");
+        return ge::GRAPH_FAILED;
     }
     if (x.GetDimNum() == 0) {
-        return Refuse("tiling", "x has no dimension to normalize");
+        Refuse("tiling", "x has no dimension to normalize");
+        return ge::GRAPH_FAILED;
     }
-    const custom_host::Platform platform(context);
-    if (!platform.Has(custom_host::kReservedBytes)) {
-        return Refuse("tiling", "the platform reports no vector cores or no local memory");
+    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    uint64_t localBytes = 0;
+    platform.GetCoreMemSize(platform_ascendc::CoreMemType::UB, localBytes);
+    const uint64_t cores = platform.GetCoreNumAiv();
+    if (cores == 0 || localBytes <= 2 * kReservedBytes) {
+        Refuse("tiling", "the platform reports no vector cores or no local memory");
+        return ge::GRAPH_FAILED;
     }
     const uint64_t width = static_cast<uint64_t>(x.GetDim(x.GetDimNum() - 1));
     uint64_t rows = 1;
     for (size_t i = 0; i + 1 < x.GetDimNum(); ++i) {
         rows *= static_cast<uint64_t>(x.GetDim(i));
     }
-    const uint64_t limit = platform.bytes / bytes / kAlign * kAlign;
+    const uint64_t limit = (localBytes - kReservedBytes) / bytes / kAlign * kAlign;
+    const uint64_t wanted = (std::max<uint64_t>(width, 1) + kAlign - 1) / kAlign * kAlign;
+    const uint64_t work = rows;
 
     RmsNormCustomTilingData data;
     data.set_rows(rows);
     data.set_width(width);
-    data.set_tile(std::min(limit, custom_host::RoundUp(width, kAlign)));
+    data.set_tile(std::min(limit, wanted));
     data.set_inverseWidth(1.0f / static_cast<float>(width)); // of no elements the mean is NaN
     data.set_epsilon(*context->GetAttrs()->GetFloat(0));
-    return custom_host::Launch(context, data, platform.cores, rows);
+    data.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+    context->GetRawTilingData()->SetDataSize(data.GetDataSize());
+    // Nothing to do still launches one core, which returns.
+    context->SetBlockDim(static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(cores, work))));
+    context->GetWorkspaceSizes(1)[0] = 0;
+    return ge::GRAPH_SUCCESS;
 }
 
 } // namespace optiling
@@ -77,12 +102,14 @@ static graphStatus InferShape(gert::InferShapeContext* context)
     }
     const size_t rank = x.GetDimNum();
     if (rank == 0) {
-        return Refuse("shape inference", "x has no dimension to normalize");
+        Refuse("shape inference", "x has no dimension to normalize");
+        return GRAPH_FAILED;
     }
     const int64_t width = x.GetDim(rank - 1);
     if (!HasUnknownRank(gamma) &&
         (gamma.GetDimNum() != 1 || (gamma.GetDim(0) >= 0 && width >= 0 && gamma.GetDim(0) != width))) {
-        return Refuse("shape inference", "gamma must have one dimension, as long as the last one of x");
+        Refuse("shape inference", "gamma must have one dimension, as long as the last one of x");
+        return GRAPH_FAILED;
     }
     context->GetOutputShape(1)->SetDim(rank - 1, 1);
     return GRAPH_SUCCESS;
@@ -91,7 +118,8 @@ static graphStatus InferShape(gert::InferShapeContext* context)
 static graphStatus InferDataType(gert::InferDataTypeContext* context)
 {
     if (context->GetInputDataType(0) != context->GetInputDataType(1)) {
-        return Refuse("dtype inference", "x and gamma differ in dtype");
+        Refuse("dtype inference", "x and gamma differ in dtype");
+        return GRAPH_FAILED;
     }
     context->SetOutputDataType(0, context->GetInputDataType(0));
     context->SetOutputDataType(1, DT_FLOAT);

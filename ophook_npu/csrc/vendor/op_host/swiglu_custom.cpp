@@ -1,15 +1,20 @@
 // Host side of SwigluCustom: prototype, shape and dtype inference, tiling. Run on the CPU, not on an Ascend host.
 
 #include "swiglu_custom_tiling.h"
-#include "custom_host.h"
 
-using custom_host::HasUnknownRank;
+#include <algorithm>
+#include <cstdio>
+
+#include "register/op_def_registry.h"
+#include "tiling/platform/platform_ascendc.h"
 
 namespace {
 
-ge::graphStatus Refuse(const char* step, const char* why)
+constexpr uint64_t kReservedBytes = 8 * 1024; // of local memory, for the framework and what is not counted by element
+
+void Refuse(const char* step, const char* why)
 {
-    return custom_host::Refuse("SwigluCustom", step, why);
+    std::fprintf(stderr, "[SwigluCustom %s] %s\n", step, why);
 }
 
 constexpr uint64_t kAlign = 128; // elements: one vector instruction of fp16, a multiple of every block
@@ -26,6 +31,13 @@ uint64_t BytesPerElement(ge::DataType dtype)
         default:
             return 0;
     }
+}
+
+constexpr int64_t kUnknownRank = -2;
+
+bool HasUnknownRank(const gert::Shape& shape)
+{
+    return shape.GetDimNum() == 1 && shape.GetDim(0) == kUnknownRank;
 }
 
 // Which dimension is halved; false: there is no such one, or it cannot be halved.
@@ -54,14 +66,19 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     const uint64_t bytes = BytesPerElement(context->GetInputDesc(0)->GetDataType());
     size_t at = 0;
     if (bytes == 0) {
-        return Refuse("tiling", "x must be float16, float or bfloat16");
+        Refuse("tiling", "x must be float16, float or bfloat16");
+        return ge::GRAPH_FAILED;
     }
     if (!HalvedDim(x, *context->GetAttrs()->GetInt(0), &at)) {
         return ge::GRAPH_FAILED;
     }
-    const custom_host::Platform platform(context);
-    if (!platform.Has(custom_host::kReservedBytes)) {
-        return Refuse("tiling", "the platform reports no vector cores or no local memory");
+    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    uint64_t localBytes = 0;
+    platform.GetCoreMemSize(platform_ascendc::CoreMemType::UB, localBytes);
+    const uint64_t cores = platform.GetCoreNumAiv();
+    if (cores == 0 || localBytes <= 2 * kReservedBytes) {
+        Refuse("tiling", "the platform reports no vector cores or no local memory");
+        return ge::GRAPH_FAILED;
     }
     uint64_t rows = 1;
     uint64_t inner = 1;
@@ -70,9 +87,9 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     }
     inner /= 2;
     // Long runs are cut so far that every core gets work.
-    const uint64_t limit = platform.bytes / bytes / kAlign * kAlign;
-    const uint64_t share = std::min(inner, (rows * inner + platform.cores - 1) / platform.cores);
-    const uint64_t tile = std::min(limit, custom_host::RoundUp(share, kAlign));
+    const uint64_t limit = (localBytes - kReservedBytes) / bytes / kAlign * kAlign;
+    const uint64_t share = std::min(inner, (rows * inner + cores - 1) / cores);
+    const uint64_t tile = std::min(limit, (std::max<uint64_t>(share, 1) + kAlign - 1) / kAlign * kAlign);
     const uint64_t work = rows * ((inner + tile - 1) / tile);
 
     SwigluCustomTilingData data;
@@ -80,7 +97,12 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     data.set_inner(inner);
     data.set_tile(tile);
     data.set_tilesPerRow((inner + tile - 1) / tile);
-    return custom_host::Launch(context, data, platform.cores, work);
+    data.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+    context->GetRawTilingData()->SetDataSize(data.GetDataSize());
+    // Nothing to do still launches one core, which returns.
+    context->SetBlockDim(static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(cores, work))));
+    context->GetWorkspaceSizes(1)[0] = 0;
+    return ge::GRAPH_SUCCESS;
 }
 
 } // namespace optiling

@@ -5,7 +5,7 @@
 // z = x + y with broadcasting; fp16, fp32, int32 in their own type, bf16 through fp32 (the vector unit of Atlas A2 adds
 // no bf16), rounded to nearest even once. Every tile: copy in, add, copy out, double buffered.
 
-#include "custom_copy.h"
+#include "kernel_operator.h"
 
 #define ADD_CUSTOM_DEVICE __aicore__
 #include "add_custom_plan.h"
@@ -68,19 +68,29 @@ public:
             uint64_t yRow = 0;
             add_custom_plan::RowOffsets(*data_, row, &xRow, &yRow);
             if (data_->xDense != 0) {
-                custom_copy::In(xQueue_, x_, xRow + begin, length);
+                CopyIn(xQueue_, x_, xRow + begin, length);
             }
             if (data_->yDense != 0) {
-                custom_copy::In(yQueue_, y_, yRow + begin, length);
+                CopyIn(yQueue_, y_, yRow + begin, length);
             }
             Add(xRow, yRow, length);
-            custom_copy::Out(zQueue_, z_, row * data_->inner + begin, length);
+            CopyOut(row * data_->inner + begin, length);
         }
     }
 
 private:
     using InQueue = AscendC::TQue<AscendC::QuePosition::VECIN, kBuffers>;
     using OutQueue = AscendC::TQue<AscendC::QuePosition::VECOUT, kBuffers>;
+
+    // DataCopyPad moves any number of bytes, so the tail of a run needs no case of its own.
+    __aicore__ inline void CopyIn(InQueue& queue, AscendC::GlobalTensor<T>& from, uint64_t offset, uint32_t length)
+    {
+        AscendC::LocalTensor<T> to = queue.template AllocTensor<T>();
+        AscendC::DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        AscendC::DataCopyPadExtParams<T> pad{false, 0, 0, static_cast<T>(0)};
+        AscendC::DataCopyPad(to, from[offset], copy, pad);
+        queue.EnQue(to);
+    }
 
     __aicore__ inline void Add(uint64_t xRow, uint64_t yRow, uint32_t length)
     {
@@ -128,6 +138,14 @@ private:
         } else {
             AscendC::Adds(z, dense, value, length);
         }
+    }
+
+    __aicore__ inline void CopyOut(uint64_t offset, uint32_t length)
+    {
+        AscendC::LocalTensor<T> z = zQueue_.template DeQue<T>();
+        AscendC::DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        AscendC::DataCopyPad(z_[offset], z, copy);
+        zQueue_.FreeTensor(z);
     }
 
     const AddCustomTilingData* data_ = nullptr;

@@ -3,7 +3,7 @@
 // y = x * rstd * gamma, rstd = 1 / sqrt(mean(x * x) + epsilon) over the last dimension; everything in fp32, y rounded once.
 // A core takes whole rows. A row that fits the local memory is read once, a longer one twice.
 
-#include "custom_copy.h"
+#include "kernel_operator.h"
 
 namespace {
 
@@ -68,6 +68,16 @@ private:
         return static_cast<uint32_t>(left < data_->tile ? left : data_->tile);
     }
 
+    template <typename Queue>
+    __aicore__ inline void CopyIn(Queue& queue, AscendC::GlobalTensor<T>& from, uint64_t offset, uint32_t length)
+    {
+        AscendC::LocalTensor<T> to = queue.template AllocTensor<T>();
+        AscendC::DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        AscendC::DataCopyPadExtParams<T> pad{false, 0, 0, static_cast<T>(0)};
+        AscendC::DataCopyPad(to, from[offset], copy, pad);
+        queue.EnQue(to);
+    }
+
     __aicore__ inline void Widen(
         const AscendC::LocalTensor<float>& to, const AscendC::LocalTensor<T>& from, uint32_t length)
     {
@@ -82,7 +92,7 @@ private:
 
     __aicore__ inline void LoadX(uint64_t row, uint64_t begin, uint32_t length)
     {
-        custom_copy::In(xQueue_, x_, row * data_->width + begin, length);
+        CopyIn(xQueue_, x_, row * data_->width + begin, length);
         AscendC::LocalTensor<T> x = xQueue_.template DeQue<T>();
         Widen(xWide_.template Get<float>(), x, length);
         xQueue_.FreeTensor(x);
@@ -90,7 +100,7 @@ private:
 
     __aicore__ inline void LoadGamma(uint64_t begin, uint32_t length)
     {
-        custom_copy::In(gammaQueue_, gamma_, begin, length);
+        CopyIn(gammaQueue_, gamma_, begin, length);
         AscendC::LocalTensor<T> gamma = gammaQueue_.template DeQue<T>();
         Widen(gammaWide_.template Get<float>(), gamma, length);
         gammaQueue_.FreeTensor(gamma);
@@ -149,7 +159,10 @@ private:
             AscendC::Mul(y, x, gamma, length);
         }
         yQueue_.EnQue(y);
-        custom_copy::Out(yQueue_, y_, row * data_->width + begin, length);
+        y = yQueue_.template DeQue<T>();
+        AscendC::DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        AscendC::DataCopyPad(y_[row * data_->width + begin], y, copy);
+        yQueue_.FreeTensor(y);
     }
 
     const RmsNormCustomTilingData* data_ = nullptr;

@@ -3,7 +3,7 @@
 // y = a / (1 + exp(-a)) * b for the halves a and b of x along one dimension; computed in fp32, rounded once. Seen from
 // that dimension, x is rows of two runs of `inner` elements: a, then b. Runs are cut into tiles, tiles dealt to the cores.
 
-#include "custom_copy.h"
+#include "kernel_operator.h"
 
 namespace {
 
@@ -43,15 +43,24 @@ public:
             const uint64_t begin = i % data_->tilesPerRow * data_->tile;
             const uint64_t left = data_->inner - begin;
             const uint32_t length = static_cast<uint32_t>(left < data_->tile ? left : data_->tile);
-            custom_copy::In(aQueue_, x_, row * 2 * data_->inner + begin, length);
-            custom_copy::In(bQueue_, x_, (row * 2 + 1) * data_->inner + begin, length);
+            CopyIn(aQueue_, row * 2 * data_->inner + begin, length);
+            CopyIn(bQueue_, (row * 2 + 1) * data_->inner + begin, length);
             Compute(length);
-            custom_copy::Out(yQueue_, y_, row * data_->inner + begin, length);
+            CopyOut(row * data_->inner + begin, length);
         }
     }
 
 private:
     using InQueue = AscendC::TQue<AscendC::QuePosition::VECIN, kBuffers>;
+
+    __aicore__ inline void CopyIn(InQueue& queue, uint64_t offset, uint32_t length)
+    {
+        AscendC::LocalTensor<T> to = queue.template AllocTensor<T>();
+        AscendC::DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        AscendC::DataCopyPadExtParams<T> pad{false, 0, 0, static_cast<T>(0)};
+        AscendC::DataCopyPad(to, x_[offset], copy, pad);
+        queue.EnQue(to);
+    }
 
     __aicore__ inline void Compute(uint32_t length)
     {
@@ -82,6 +91,14 @@ private:
         AscendC::Adds(work, work, 1.0f, length);
         AscendC::Div(work, a, work, length);
         AscendC::Mul(y, work, b, length);
+    }
+
+    __aicore__ inline void CopyOut(uint64_t offset, uint32_t length)
+    {
+        AscendC::LocalTensor<T> y = yQueue_.template DeQue<T>();
+        AscendC::DataCopyExtParams copy{1, static_cast<uint32_t>(length * sizeof(T)), 0, 0, 0};
+        AscendC::DataCopyPad(y_[offset], y, copy);
+        yQueue_.FreeTensor(y);
     }
 
     const SwigluCustomTilingData* data_ = nullptr;

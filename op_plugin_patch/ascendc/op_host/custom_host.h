@@ -1,1 +1,0 @@
-../../../ophook_npu/csrc/vendor/op_host/custom_host.h

@@ -1,1 +1,0 @@
-../../../ophook_npu/csrc/vendor/op_kernel/custom_copy.h
