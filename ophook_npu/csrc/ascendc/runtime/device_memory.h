@@ -164,9 +164,13 @@ inline Argument* DeviceMemory::find(const void* data, uint64_t bytes) {
   };
   bytes = std::max<uint64_t>(bytes, 1);
   if (last_ < arguments.size() && holds(arguments[last_], arguments[last_].bytes, bytes)) return &arguments[last_];
-  for (const uint64_t wanted : {bytes, uint64_t(1)})
-    for (size_t i = 0; i < arguments.size(); ++i)
-      if (holds(arguments[i], arguments[i].bytes, wanted)) return &arguments[last_ = i];
+  for (const uint64_t wanted : {bytes, uint64_t(1)}) {
+    size_t i = 0;
+    for (Argument& a : arguments) {
+      if (holds(a, a.bytes, wanted)) return last_ = i, &a;
+      ++i;
+    }
+  }
   for (Argument& a : arguments)  // in its padding
     if (holds(a, std::max<uint64_t>(a.allocated, 1), 1)) return &a;
   void* begin = nullptr;

@@ -65,7 +65,9 @@ class LocalMemory {
   static constexpr uint32_t kPage = 512;
   void touch(uint64_t offset, uint64_t bytes) {
     const size_t end = std::min<size_t>((offset + bytes + kPage - 1) / kPage, touched_.size());
-    if (const size_t first = offset / kPage; first < end) std::memset(touched_.data() + first, 1, end - first);
+    const size_t first = offset / kPage;
+    if (first >= end) return;
+    std::memset(touched_.data() + first, 1, end - first);
     used_ = true;
   }
   bool used_ = false;                                                // since it was made as new

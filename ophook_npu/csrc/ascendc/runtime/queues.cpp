@@ -67,7 +67,7 @@ constexpr const char* kArray = "the array";  // what the kernel itself reads and
 // The next bytes of a memory, or of a pool in it.
 uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const char* call, At at) {
   wanted = (wanted + kBlock - 1) / kBlock * kBlock;  // may be any number: a kernel computes it
-  constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
+  static constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
   const uint32_t have = pool ? pool->bytes : c.launch.sizes.bytes[int(memory)] - (memory == Memory::ub ? c.ub_end : 0);
   uint32_t& used = pool ? pool->used : c.used[int(memory)];
   if (used + wanted > have) {
