@@ -26,7 +26,7 @@ ARGUMENTS = {
     "fit", "wide", "optional", "std::optional", "number_of", "wrap", "each", "scale", "dims_or_all", "indices",
     "indices_of", "bound", "named", "kernels::rounding", "approximation", "wanted", "when_run", "std::nullopt", "Dims",
     "Tensors", "std::max", "std::min", "std::get", "std::move", "std::tuple", "sizeof", "run", "divisor_of", "if",
-    "int64_t", "void", "of_none",
+    "int64_t", "void", "of_none", "NAMED",
 }  # fmt: skip
 
 # What of at:: computes nothing: questions, and tensors without values or with the same ones.
@@ -116,7 +116,7 @@ def own(body: str) -> bool:
     members = set(re.findall(r"(?:\.|->)(\w+)\s*\(", body))
     called = set(re.findall(r"((?:\w+::)*\w+)(?:<[^<>()]*>)?\s*\(", body))
     return any(
-        not name.startswith(("at::", "c10::", "write")) and name not in ARGUMENTS | members | RENAMED.keys()
+        not name.startswith(("at::", "c10::", "write", "kernels::write_")) and name not in ARGUMENTS | members | RENAMED.keys()
         for name in called
     )
 
