@@ -106,6 +106,11 @@ void gather_elements(Shaper& s) {
   lies_within(s, 1, 0, axis_of(s, "dim"));
   s.out(s.dtype(0), s.shape(1));
 }
+void gather_elements_grad(Shaper& s) {
+  lies_within(s, 1, 0, axis_of(s, "dim"));
+  require_shape(s, 2, s.shape(1), "has to have the shape of the index");
+  same(s);
+}
 // As kernels::scattered numbers them.
 int64_t scatter_reduction(const Call& a) {
   const std::string name = a.text("reduction");
@@ -313,7 +318,7 @@ const Family index_rows = {
         gather_v2, kernels::taken(a[0], a.need(2).at(0), a[1], a.integer("batch_dims"))),
     ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements, kernels::gathered(a[0], a.integer("dim"), a[1])),
     // MindSpore's, for a device's AI CPU: its package has the kernel for aarch64 alone.
-    ROW(CustGatherDGradV2, "x index grad -> output | dim:Int", (pattern<"*x, *i, *i -> *x">),
+    ROW(CustGatherDGradV2, "x index grad -> output | dim:Int", gather_elements_grad,
         kernels::gathered_backward(a[2], a[0], a.integer("dim"), a[1])),
     ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", scatter_elements,
         kernels::scattered_from_both_ends(a[0], a.integer("axis"), a[1], a[2], scatter_reduction(a))),
