@@ -116,7 +116,8 @@ def own(body: str) -> bool:
     members = set(re.findall(r"(?:\.|->)(\w+)\s*\(", body))
     called = set(re.findall(r"((?:\w+::)*\w+)(?:<[^<>()]*>)?\s*\(", body))
     return any(
-        not name.startswith(("at::", "c10::", "write", "kernels::write_")) and name not in ARGUMENTS | members | RENAMED.keys()
+        not name.startswith(("at::", "c10::", "write", "kernels::write_"))
+        and name not in ARGUMENTS | members | RENAMED.keys()
         for name in called
     )
 
