@@ -4,11 +4,18 @@ numbers a device draws is not known.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import interfaces
+import numpy as np
+import offline
 import pytest
 import torch
+from onnx import TensorProto
+
+from ophook_npu.sim.atc.__main__ import om_of
+from ophook_npu.sim.atc.ge_graph import Graph, Tensor, TypeAttribute
 
 SIZES = torch.tensor([40, 50])
 
@@ -162,3 +169,17 @@ def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:
     with pytest.raises(interfaces.Refused) as refused:
         call()
     assert message in str(refused.value)
+
+
+def test_each_run_draws_anew(tmp_path: Path) -> None:
+    """Whatever is known of what it draws before the graph runs: it is no constant."""
+    graph = Graph()
+    x = graph.data("x", TensorProto.FLOAT, (64,), 0)
+    shape = graph.const("shape", np.array([64]))
+    drawn = graph.node("drawn", "RandomStandardNormal", [shape], 0, {"dtype": TypeAttribute(0)})
+    y = graph.node("y", "Add", [x, Tensor(drawn, 0, TensorProto.FLOAT, (64,))], 0, {})
+    model = tmp_path / "noise.om"
+    model.write_bytes(om_of(graph.message("noise", [(Tensor(y, 0, TensorProto.FLOAT, (64,)), "y")]), []))
+    with offline.loaded(str(model)) as noise:
+        zeros = np.zeros(64, np.float32)
+        assert not np.array_equal(noise.run(zeros)[0], noise.run(zeros)[0])

@@ -176,9 +176,9 @@ bool fold(const Compiled& graph, int index, const std::vector<Known>& inputs, st
           std::string& error) {
   static const char* const shape_readers[] = {"Shape", "Size", "Rank", "GatherShapes"};
   const Node& node = graph.graph.nodes[index];
-  // What other ranks or the host have a part in happens when the graph runs, however much is known of it before.
-  const bool alone = !node.attr("group") && !node.attr("group_ep") && !node.inputs.empty();
-  if (graph.engine[index] != Engine::kTable || !alone) return false;
+  // What other ranks have a part in happens when the graph runs, as functions that have a group do.
+  const bool each_run = kernels().each_run(node.type.c_str()) || node.attr("group") || node.attr("group_ep");
+  if (graph.engine[index] != Engine::kTable || each_run) return false;
   bool reads_values =
       std::find(std::begin(shape_readers), std::end(shape_readers), node.type) == std::end(shape_readers);
   std::vector<ge_tensor> in, out;

@@ -88,6 +88,9 @@ GE_KERNELS_API const char* ophook_ge_function(const char* type);
 // The table's operator types one after the other, NULL behind the last.
 GE_KERNELS_API const char* ophook_ge_type(size_t index);
 
+// Whether it has to run each time, however much is known of it before: it draws, or others have a part in it.
+GE_KERNELS_API int ophook_ge_each_run(const char* type);
+
 // Refuses a graph's node with an attribute that the prototype does not have, or has in another kind. (Operators that
 // run by type are not asked: op-plugin hands some of theirs over in other kinds.) Same result and error as below.
 GE_KERNELS_API int ophook_ge_check(const ge_call* call, char* error, size_t capacity);

@@ -125,6 +125,7 @@ const Kernels& kernels() {
   if (found.run) return found;
   found.proto = reinterpret_cast<decltype(found.proto)>(sim_opapi_symbol("ophook_ge_proto"));
   found.type = reinterpret_cast<decltype(found.type)>(sim_opapi_symbol("ophook_ge_type"));
+  found.each_run = reinterpret_cast<decltype(found.each_run)>(sim_opapi_symbol("ophook_ge_each_run"));
   found.check = reinterpret_cast<decltype(found.check)>(sim_opapi_symbol("ophook_ge_check"));
   found.infer = reinterpret_cast<decltype(found.infer)>(sim_opapi_symbol("ophook_ge_infer"));
   found.run = reinterpret_cast<decltype(found.run)>(sim_opapi_symbol("ophook_ge_run"));

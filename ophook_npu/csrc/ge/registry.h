@@ -15,6 +15,7 @@ namespace gesim {
 struct Kernels {
   decltype(&ophook_ge_proto) proto = nullptr;
   decltype(&ophook_ge_type) type = nullptr;
+  decltype(&ophook_ge_each_run) each_run = nullptr;
   decltype(&ophook_ge_check) check = nullptr;
   decltype(&ophook_ge_infer) infer = nullptr;
   decltype(&ophook_ge_run) run = nullptr;

@@ -300,6 +300,7 @@ const Family boxes_rows = {
     FITTED(NonMaxSuppressionV3,
            "boxes scores max_output_size iou_threshold score_threshold -> selected_indices | offset:Int=0",
            chosen_alone_rule, at::tensor(kernels::chosen_boxes(a[0], a[1], chosen_by(a)), at::kInt)),
+    // What lies behind the valid places is not told; here it is 0 whether padding is asked for or not.
     EACH_OF(NonMaxSuppressionV4,
             "boxes scores max_output_size iou_threshold score_threshold -> selected_indices valid_outputs | "
             "pad_to_max_output_size:Bool=false",

@@ -194,6 +194,7 @@ const Family collective_rows = {
     // A hint to the cache.
     {"Cmo", "src -> | max_size:Int type:Int=6 offset:Int=0", nothing, [](const Args&) { return Results{}; }},
 };
+[[maybe_unused]] const bool collective_each_run = collective_rows.runs_each_time();
 #undef FUSION
 
 }  // namespace sim::ge_table

@@ -56,6 +56,7 @@ const Family data = {
     {"GetNext", "-> y* | output_types:ListInt={} output_shapes:ListListInt={} output_num:Int=1 channel_name:String=",
      as_the_attributes_say, next_row},
 };
+[[maybe_unused]] const bool data_each_run = data.runs_each_time();
 
 }  // namespace
 }  // namespace sim::ge_table

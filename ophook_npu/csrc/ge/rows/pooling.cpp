@@ -352,6 +352,7 @@ const Family pooling_rows = {
 
 #define MAX_POOL \
   "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"
+    // Only the operator's own gradient reads the argmax: on the device its layout is private.
     EACH_OF(MaxPoolWithArgmaxV1, "x -> y argmax | " MAX_POOL, max_rule, kernels::maxima(a[0], max_window(a))),
     EACH_OF(MaxPoolWithArgmaxV3, "x -> y argmax | " MAX_POOL " data_format:String=NCHW", max_rule,
             kernels::maxima(a[0], max_window(a))),

@@ -289,5 +289,6 @@ const Family random_rows = {
         kernels::dropped(a[0], bytes_of_mask(a, 1, 0), a.real("keep_prob"))),
     ROW(DropOutDoMaskV3, "x mask keep_prob -> y", dropout_rule, dropout(a)),
 };
+[[maybe_unused]] const bool random_each_run = random_rows.runs_each_time();
 
 }  // namespace sim::ge_table

@@ -173,6 +173,7 @@ struct Row {
   Results (*run)(const Args&) = nullptr;
   const char* function = nullptr;  // the aclnn function that it is (ge/rows/as_aclnn.h)
   AsInputs as;
+  bool each_run = false;  // of its family
 };
 
 #define ROW(type, proto, rule, ...) {#type, proto, rule, [](const Args& a) -> Results { return {__VA_ARGS__}; }}
@@ -184,6 +185,11 @@ struct Row {
 // Rows register themselves: a file of rows defines one of these.
 struct Family {
   Family(std::initializer_list<Row> rows);
+  // Its types run each time, however much is known before: they draw, or others have a part in them.
+  bool runs_each_time() const;
+
+ private:
+  size_t first_, count_;
 };
 
 int64_t bits_of(int32_t dtype);            // of an element

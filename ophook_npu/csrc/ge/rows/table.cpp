@@ -128,7 +128,13 @@ void check_attributes(const ge_call& call, const Entry& of) {
 
 }  // namespace
 
-Family::Family(std::initializer_list<Row> family) { rows().insert(rows().end(), family); }
+Family::Family(std::initializer_list<Row> family) : first_(rows().size()), count_(family.size()) {
+  rows().insert(rows().end(), family);
+}
+bool Family::runs_each_time() const {
+  for (size_t i = first_; i < first_ + count_; ++i) rows()[i].each_run = true;
+  return true;
+}
 
 // ---- Call -------------------------------------------------------------------------------------------------------
 Shape Call::shape(size_t input) const {
@@ -561,6 +567,11 @@ const char* ophook_ge_function(const char* type) {
 }
 
 const char* ophook_ge_type(size_t index) { return index < rows().size() ? rows()[index].type : nullptr; }
+
+int ophook_ge_each_run(const char* type) {
+  const Entry* found = find(type);
+  return found && found->row->each_run;
+}
 
 int ophook_ge_check(const ge_call* call, char* error, size_t capacity) {
   return with_row(*call, error, capacity, [&](const Entry& found) { check_attributes(*call, found); });
