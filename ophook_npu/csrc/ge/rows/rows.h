@@ -195,6 +195,7 @@ struct Family {
 int64_t bits_of(int32_t dtype);            // of an element
 size_t bytes_of(const ge_tensor& tensor);  // of one that does not lie in tiles
 bool is_whole(int32_t dtype);
+std::string type_name(int32_t dtype);
 
 // ---- rules that several files use -------------------------------------------------------------------------------
 void same(Shaper& s);                                            // output 0 like input 0
