@@ -151,6 +151,17 @@ torch.npu.synchronize()
     assert torch.frombuffer(bytearray(held[2][3]), dtype=torch.float32).reshape(2, 3).equal(want)
 
 
+def test_settings_that_are_no_json_are_refused(acl: ctypes.CDLL, tmp_path: Path) -> None:
+    torch.npu.init()
+    cut = tmp_path / "cut.json"
+    cut.write_bytes(Path(settings(tmp_path).decode()).read_bytes()[:-2])
+    assert acl.aclmdlInitDump() == 0
+    assert acl.aclmdlSetDump(str(cut).encode()) == INVALID
+    acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    assert b"aclmdlSetDump: the file is no JSON" in acl.aclGetRecentErrMsg()
+    assert acl.aclmdlFinalizeDump() == 0
+
+
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [({"dump_mode": "both"}, INVALID), ({"dump_path": "/nowhere"}, INVALID), ({"dump_op_switch": "yes"}, INVALID),

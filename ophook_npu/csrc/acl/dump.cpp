@@ -76,13 +76,11 @@ std::string now(const char* format, bool milliseconds) {
   return std::string(text) + parts;
 }
 
-// What a file of settings says of dumps; nothing where it does not, or is no JSON.
-Json dump_of(const std::string& settings) try {
+// What a file of settings says of dumps; nothing where it does not.
+Json dump_of(const std::string& settings) {
   const Json all = JsonReader(settings).whole();
   const Json* dump = find(all, "dump");
   return dump ? *dump : Json{};
-} catch (const std::invalid_argument&) {
-  return {};
 }
 
 std::string text_of(const Json& of, const char* field) {
@@ -261,7 +259,7 @@ int wrong(const char* caller, const char* what) {
 }
 
 // With the mutex held.
-int take(const char* caller, const std::string& settings) {
+int take(const char* caller, const std::string& settings) try {
   State& all = state();
   const Json dump = dump_of(settings);
   const std::string scene = text_of(dump, "dump_scene"), mode = text_of(dump, "dump_mode");
@@ -296,6 +294,8 @@ int take(const char* caller, const std::string& settings) {
   all.begun_at = now("%Y%m%d%H%M%S", false);
   sim_observe(sim_watcher_dump, all.operators || !all.models.empty() ? &kDump : nullptr);
   return ACL_SUCCESS;
+} catch (const std::invalid_argument& problem) {
+  return wrong(caller, problem.what());
 }
 
 // With the mutex held.

@@ -32,7 +32,7 @@ void chamfer_rule(Shaper& s) {
 
 // ---- masks of spatial attention: psa_type 0 collects, 1 distributes
 // -----------------------------------------------------
-kernels::SpatialMask spatial(const Call& call) {
+kernels::SpatialMask spatial_of(const Call& call) {
   const int64_t type = call.integer("psa_type");
   if (type != 0 && type != 1) throw Refused(c10::str("psa_type is 0 or 1, not ", type));
   for (const char* size : {"num", "h_feature", "w_feature", "h_mask", "w_mask"})
@@ -47,12 +47,12 @@ kernels::SpatialMask spatial(const Call& call) {
           .middle_column = call.integer("half_w_mask")};
 }
 void spatial_rule(Shaper& s) {
-  const auto m = spatial(s);
+  const auto m = spatial_of(s);
   s.out(pattern<"=n =mask =h =w -> n =places h w">,
         {m.images, m.mask_height * m.mask_width, m.height, m.width, m.height * m.width});
 }
 void spatial_grad_rule(Shaper& s) {
-  const auto m = spatial(s);
+  const auto m = spatial_of(s);
   s.out(pattern<"=n =places =h =w -> n =mask h w">,
         {m.images, m.height * m.width, m.height, m.width, m.mask_height * m.mask_width});
 }
@@ -86,9 +86,9 @@ const Family mmcv_rows = {
     ROW(ThreeInterpolate, "features idx weight -> y", interpolated_rule, kernels::three_interpolate(a[0], a[1], a[2])),
     EACH_OF(ChamferDistance, "xyz1 xyz2 -> dist1 dist2 idx1 idx2", chamfer_rule, kernels::chamfer_distance(a[0], a[1])),
     ROW(PointsInPolygons, "points polygons -> output", polygons_rule, kernels::in_polygons(a[0], a[1])),
-    ROW(PSAMask, "x -> y | " SPATIAL, spatial_rule, kernels::spatial_mask(a[0], spatial(a))),
+    ROW(PSAMask, "x -> y | " SPATIAL, spatial_rule, kernels::spatial_mask(a[0], spatial_of(a))),
     ROW(PSAMaskGrad, "y_grad -> x_grad | " SPATIAL, spatial_grad_rule,
-        kernels::spatial_mask_backward(a[0], spatial(a))),
+        kernels::spatial_mask_backward(a[0], spatial_of(a))),
     ROW(ActiveRotatedFilter, "x indices -> y", turned_rule, kernels::turned_filters(a[0], a[1])),
     ROW(ActiveRotatedFilterGrad, "y_grad indices -> x_grad", turned_grad_rule,
         kernels::turned_filters_backward(a[0], a[1])),
