@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import hashlib
 import itertools
 import math
 import os
@@ -31,8 +30,7 @@ from ophook_npu.cache import cache_dir, publish, refuse_if_shared
 from ophook_npu.elf import exported
 from ophook_npu.errors import OphookError
 from ophook_npu.pace import BuildStep, OnStep, Pace
-
-_INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+from ophook_npu.recipes import digest, recipe, refuse_if_changed
 
 
 @functools.cache
@@ -141,46 +139,6 @@ class Library:
     apart: tuple[tuple[Path, tuple[str, ...]], ...] = ()
     debug: tuple[Path, ...] = ()
     talks: bool = False
-
-
-def digest(parts: Iterable[bytes | str]) -> str:
-    sha = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        sha.update(len(data).to_bytes(8, "little"))
-        sha.update(data)
-    return sha.hexdigest()[:24]
-
-
-def _read(path: Path | str) -> tuple[bytes, list[bytes]]:
-    """A file's text, and what it includes with quotes."""
-    found = os.stat(path)
-    return _read_once(path, found.st_mtime_ns, found.st_size, found.st_ino)
-
-
-@functools.lru_cache(1024)
-def _read_once(path: Path | str, *_: int) -> tuple[bytes, list[bytes]]:
-    text = Path(path).read_bytes()
-    return text, _INCLUDE.findall(text)
-
-
-def included(source: Path, roots: Sequence[Path]) -> list[Path]:
-    """The source and all files below ``roots`` (or next to the includer) that it includes with quotes, transitively."""
-    places = [str(root) for root in roots]
-    seen: dict[str, None] = {}
-    todo = [str(source)]
-    while todo:
-        path = todo.pop()
-        if path in seen:
-            continue
-        seen[path] = None
-        for name in _read(path)[1]:
-            for place in (os.path.dirname(path), *places):
-                candidate = os.path.normpath(os.path.join(place, os.fsdecode(name)))
-                if candidate in seen or os.path.isfile(candidate):
-                    todo.append(candidate)
-                    break
-    return [Path(path) for path in sorted(seen)]
 
 
 _HOUR, _DAY = 60 * 60, 24 * 60 * 60
@@ -337,34 +295,9 @@ def _remove_unused(folders: Iterable[Path], seconds: float = _DAY) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def refuse_if_changed(sources: Sequence[Path], taken: object, now: object) -> None:
-    """What is kept by its text is of that text: somebody may have edited a source since its key was taken, and every
-    checkout would find the new text's object under the old one's key.
-
-    Raises:
-        OphookError: the keys differ.
-    """
-    if taken != now:
-        names = ", ".join(source.name for source in sources)
-        raise OphookError(
-            "compile", f"{names}, or a header of it, changed while it was compiled", todo="run the command again"
-        )
-
-
 def object_key(source: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
     """The key of what the compiler at hand makes of ``source``; see `recipe`."""
     return digest([compiler_version(compiler()), recipe([source], flags, roots, stamp)])
-
-
-def recipe(sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
-    """What goes into an object, whatever compiler makes it and wherever the files lie: two checkouts of one source and
-    two virtual environments with one torch share their objects. ``stamp`` stands for headers that are not ours, so it
-    has to name their versions.
-    """
-    ours = [root.resolve() for root in roots]
-    told = [_without_roots(flag, roots) for flag in without_places(flags)]
-    texts = (_read(path)[0] for source in sources for path in included(source.resolve(), ours))
-    return digest([stamp, *told, *texts])
 
 
 def library_recipe(library: Library, roots: Sequence[Path], stamp: str) -> str:
@@ -380,21 +313,6 @@ def library_key(library: Library, roots: Sequence[Path], stamp: str) -> str:
     """The key of the library that the compiler at hand makes, linked where it is."""
     made_of = library_recipe(library, roots, stamp)
     return digest([compiler_version(compiler()), made_of, *library.link_flags])
-
-
-def without_places(flags: Sequence[str]) -> list[str]:
-    """The flags without what makes no other object: where files that are not ours lie on this machine, and -Werror."""
-    return [
-        re.sub("^-ffile-prefix-map=.*=", "-ffile-prefix-map=", flag)
-        for flag in flags
-        if not flag.startswith("-isystem") and flag != "-Werror"
-    ]
-
-
-def _without_roots(flag: str, roots: Sequence[Path]) -> str:
-    for index, root in enumerate(roots):
-        flag = flag.replace(str(root), f"<{index}>")
-    return flag
 
 
 def unit_key(unit: Unit, roots: Sequence[Path], stamp: str) -> str:

@@ -24,7 +24,7 @@ import marked
 from published import arrays, caches, lora
 from published.case import SGL, VLLM, Case
 
-from ophook_npu import toolchain
+from ophook_npu import recipes
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import isolated
 from ophook_npu.kernel.source import Entry
@@ -67,7 +67,7 @@ def entry_of(case: Case, checkout: Path) -> Entry:
     source = checkout / case.repository.split("/")[1] / case.source
     if not source.is_file():
         raise OphookError("published_kernels", f"no such file: {source}", todo="--checkout, or leave it out to fetch")
-    for path in toolchain.included(source.resolve(), [source.parent.resolve()]):
+    for path in recipes.included(source.resolve(), [source.parent.resolve()]):
         if _FOREIGN in path.read_text(errors="replace")[:3000]:
             raise OphookError("published_kernels", f"{path} is under CANN's licence", allowed="MIT, BSD or Apache-2.0")
     return Entry(source, case.macros, case.prelude, case.name)

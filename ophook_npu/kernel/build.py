@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ophook_npu import cache, toolchain
+from ophook_npu import cache, recipes, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import address_registers, local_arrays, pages, threads
 from ophook_npu.npu.installed import torch_npu_wheel
@@ -96,9 +96,7 @@ def _run(
     which make the same of them in less time. ``now``: the keys, taken again when it is made.
     """
     compiler = compiler or toolchain.compiler()
-    root = (
-        cache.cache_dir() / "ascendc" / folder / toolchain.digest([name, toolchain.compiler_version(compiler), *keys])
-    )
+    root = cache.cache_dir() / "ascendc" / folder / recipes.digest([name, toolchain.compiler_version(compiler), *keys])
 
     places: list[str] = []
     if all(source.is_relative_to(CSRC) or source.name == _ONE for source in sources if source.suffix == ".cpp"):
@@ -113,7 +111,7 @@ def _run(
             told = explained(result.stderr, f"{names} does not compile", command, sources)
             raise OphookError("kernel", told, todo=hint(result.stderr))
         if now:
-            toolchain.refuse_if_changed(sources, keys, now())
+            recipes.refuse_if_changed(sources, keys, now())
 
     return cache.publish(root, make) / name
 
@@ -168,7 +166,7 @@ def _as_one(sources: Sequence[Path]) -> Path:
     if len(sources) == 1:
         return sources[0]
     text = "".join(f'#include "{source}"\n' for source in sources)
-    folder = cache.cache_dir() / "ascendc" / "units" / toolchain.digest([text])
+    folder = cache.cache_dir() / "ascendc" / "units" / recipes.digest([text])
 
     def write(staging: Path) -> None:
         (staging / _ONE).write_text(text)
@@ -241,7 +239,7 @@ def _forward_lists() -> list[str]:
 @functools.cache
 def forwards() -> Path:
     """A folder with these names: each includes its header."""
-    folder = cache.cache_dir() / "ascendc" / "forwards" / toolchain.digest(_forward_lists())
+    folder = cache.cache_dir() / "ascendc" / "forwards" / recipes.digest(_forward_lists())
 
     def write(staging: Path) -> None:
         for name, target in named_forwards().items():
@@ -278,7 +276,7 @@ def host_archive() -> Path:
         if result.returncode:
             raise OphookError("kernel", explained(result.stderr, f"{name} is not made", command))
 
-    return cache.publish(cache.cache_dir() / "ascendc" / "host" / toolchain.digest([name, *keys]), write) / name
+    return cache.publish(cache.cache_dir() / "ascendc" / "host" / recipes.digest([name, *keys]), write) / name
 
 
 def host(sources: Sequence[Path], roots: Sequence[Path], macros: Sequence[str] = ()) -> Path:
@@ -335,7 +333,7 @@ def kernel(
     Raises:
         OphookError: it does not compile; with the compiler's lines and a hint.
     """
-    key = toolchain.digest([prelude])
+    key = recipes.digest([prelude])
     folder = cache.cache_dir() / "ascendc" / "prelude" / key
 
     def write(staging: Path) -> None:
@@ -447,13 +445,13 @@ def without_aicore(text: str) -> str:
 
 def _not_for_gcc(source: Path, roots: Sequence[Path]) -> set[str]:
     """What there is of that in a source and its headers."""
-    texts = (path.read_text(errors="replace") for path in toolchain.included(source.resolve(), roots))
+    texts = (path.read_text(errors="replace") for path in recipes.included(source.resolve(), roots))
     return {found[0] for text in texts for found in _NOT_FOR_GCC.finditer(text)}
 
 
 @functools.cache
 def _translators() -> str:
-    return toolchain.digest(Path(str(one.__file__)).read_bytes() for one in (address_registers, local_arrays, threads))
+    return recipes.digest(Path(str(one.__file__)).read_bytes() for one in (address_registers, local_arrays, threads))
 
 
 def translated(text: str) -> str:
@@ -478,13 +476,13 @@ def _as_plain(source: Path, flags: Sequence[str], keys: Sequence[str]) -> Path:
             raise OphookError("kernel", told, todo=hint(result.stderr))
         (staging / name).write_text(_launching_nothing(translated(result.stdout)))  # headers of CATLASS launch, too
 
-    key = toolchain.digest([name, toolchain.compiler_version(compiler), _LAUNCH.pattern, *keys])
+    key = recipes.digest([name, toolchain.compiler_version(compiler), _LAUNCH.pattern, *keys])
     return cache.publish(cache.cache_dir() / "ascendc" / "sources" / key, write) / name
 
 
 def written(name: str, text: str) -> Path:
     """A file of that name with that text."""
-    folder = cache.cache_dir() / "ascendc" / "sources" / toolchain.digest([name, text])
+    folder = cache.cache_dir() / "ascendc" / "sources" / recipes.digest([name, text])
 
     def write(staging: Path) -> None:
         (staging / name).write_text(text)

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ophook_npu import cache, toolchain
+from ophook_npu import cache, recipes, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build as compilers
 from ophook_npu.kernel.operator import Kernel
@@ -124,7 +124,7 @@ def _generated(text: str, name: str) -> Path:
     def write(staging: Path) -> None:
         (staging / f"{name}.cpp").write_text(text)
 
-    return cache.publish(cache.cache_dir() / "ascendc" / "package" / toolchain.digest([text]), write) / f"{name}.cpp"
+    return cache.publish(cache.cache_dir() / "ascendc" / "package" / recipes.digest([text]), write) / f"{name}.cpp"
 
 
 def _libraries(parts: Parts, link: Sequence[str]) -> tuple[list[toolchain.Library], list[Path], str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ophook_npu import toolchain
+from ophook_npu import recipes
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build, native
 from ophook_npu.kernel.findings import KernelReport
@@ -149,7 +149,7 @@ class Entry:
     @functools.cached_property
     def _files(self) -> list[Path]:
         """The source and what it includes of its own."""
-        return toolchain.included(self.source.resolve(), [root.resolve() for root in self._roots])
+        return recipes.included(self.source.resolve(), [root.resolve() for root in self._roots])
 
     @property
     def _texts(self) -> Iterable[str]:

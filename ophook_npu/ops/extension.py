@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ophook_npu import cache, prebuilt, toolchain
+from ophook_npu import cache, prebuilt, recipes, toolchain
 from ophook_npu.npu.installed import require
 from ophook_npu.pace import OnStep
 from ophook_npu.toolchain import Library
@@ -46,7 +46,7 @@ def build(op: Operator | None = None, progress: OnStep | None = None) -> Path:
     found = ready.library(f"extension/{plan.soname}", plan.recipe) if ready else None
     if found:
         return found
-    key = toolchain.digest([toolchain.compiler_version(toolchain.compiler()), plan.recipe, *plan.link_flags])
+    key = recipes.digest([toolchain.compiler_version(toolchain.compiler()), plan.recipe, *plan.link_flags])
 
     # Precompiled headers take as long to make as three operators take without them: who has built four builds more.
     many = built.is_dir() and sum(folder.is_dir() for folder in built.iterdir()) >= 4
@@ -81,7 +81,7 @@ def _sources() -> str:
     wheels = [torch.version, str(torch.path), torch_npu.version, str(torch_npu.path)]
     python = [str(sys.implementation.cache_tag), platform.machine()]
     compiler = toolchain.compiler_version(toolchain.compiler())
-    return toolchain.digest([compiler, *wheels, *python, *(path.read_bytes() for path in ours)])
+    return recipes.digest([compiler, *wheels, *python, *(path.read_bytes() for path in ours)])
 
 
 _PREFIX = Path(__file__).parent / "export" / "prefix.h"
@@ -101,10 +101,8 @@ class _BuildPlan:
     @property
     def recipe(self) -> str:
         """What it is made of, whatever compiler makes it and wherever it is linked."""
-        told = toolchain.without_places(self.flags)
-        return toolchain.digest(
-            [self.stamp, self.soname, *told, *self.texts, *self.texts.values(), _PREFIX.read_text()]
-        )
+        told = recipes.without_places(self.flags)
+        return recipes.digest([self.stamp, self.soname, *told, *self.texts, *self.texts.values(), _PREFIX.read_text()])
 
     def build(self, folder: Path, progress: OnStep | None = None, *, keep_headers: bool = False) -> None:
         for name, text in self.texts.items():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-from ophook_npu import cache, sim, toolchain
+from ophook_npu import cache, recipes, sim, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import require
 from ophook_npu.sim.build import CSRC
@@ -57,7 +57,7 @@ def build(folder: Path, simulator: Path) -> Path:
     stamp = f"torch {torch.version} torch_npu {torch_npu.version} {platform.machine()} {simulator.name}"
     roots = [folder, CSRC]
     keys = [toolchain.object_key(s, library.flags, roots, stamp) for library in libraries for s in library.sources]
-    root = cache.cache_dir() / "packages" / toolchain.digest([str(simulator), *keys])
+    root = cache.cache_dir() / "packages" / recipes.digest([str(simulator), *keys])
 
     def make(staging: Path) -> None:
         toolchain.build(libraries, staging, include_roots=roots, stamp=stamp)

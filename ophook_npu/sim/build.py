@@ -32,7 +32,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ophook_npu import __version__, cache, prebuilt, soc, toolchain
+from ophook_npu import __version__, cache, prebuilt, recipes, soc, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build as compilers
 from ophook_npu.kernel import socs
@@ -115,7 +115,7 @@ def recipe() -> str:
     """
     torch, torch_npu = require()
     wheels = [f"{wheel.version} {wheel.path}" for wheel in (torch, torch_npu)]
-    now = toolchain.digest([*wheels, os.environ.get(FLAGS, ""), *_states()])
+    now = recipes.digest([*wheels, os.environ.get(FLAGS, ""), *_states()])
     note = cache.cache_dir() / "sim" / "recipe"
     seen, _, noted = (note.read_text(encoding="utf-8", errors="replace") if note.is_file() else "").partition(" ")
     if seen == now:
@@ -151,7 +151,7 @@ def _recipe(torch: Wheel, torch_npu: Wheel) -> str:
     modules += sorted((CSRC / "aicpu" / "inc").glob("*.h"))
     rules = [*sorted((CSRC / "rules").glob("*.rules")), CSRC / "rules" / "shapes.txt"]
     data = [Path(__file__), *own_headers, *modules, *rules, *_vendor_sources()]
-    return toolchain.digest([told, *parts, set_env_script(), SETENV, *(path.read_bytes() for path in data)])
+    return recipes.digest([told, *parts, set_env_script(), SETENV, *(path.read_bytes() for path in data)])
 
 
 def _vendor_sources() -> list[Path]:
@@ -174,7 +174,7 @@ def _plan() -> tuple[Path, Prebuilt | None]:
     developed, made_of = developer.here(), recipe()
     ready = None if developed else prebuilt.fitting()
     if ready and ready.facts["recipes"].get("sim") == made_of:
-        key = toolchain.digest([made_of, str(ready.folder), str(torch_npu.path), json.dumps(ready.facts)])
+        key = recipes.digest([made_of, str(ready.folder), str(torch_npu.path), json.dumps(ready.facts)])
         return cache.cache_dir() / "sim" / f"wheel-{key}", ready
     try:
         compiler = toolchain.compiler_version(toolchain.compiler())
@@ -184,7 +184,7 @@ def _plan() -> tuple[Path, Prebuilt | None]:
             raise
         raise OphookError(error.where, f"{unfit}; and {error.what}", allowed=error.allowed, todo=error.todo) from error
     linked = [flag for library in libraries(torch, torch_npu) for flag in library.link_flags]
-    key = toolchain.digest([made_of, compiler, str(torch_npu.path), *linked, *(developed.debug if developed else ())])
+    key = recipes.digest([made_of, compiler, str(torch_npu.path), *linked, *(developed.debug if developed else ())])
     return cache.cache_dir() / "sim" / (f"{developer.prefix()}-{key}" if developed else key), None
 
 
@@ -284,7 +284,7 @@ def shipped_kernels() -> Path:
     torch, torch_npu = require()
     compiler = toolchain.compiler_version(toolchain.kernel_compiler())
     told = [stamp(torch, torch_npu), compiler, toolchain.compiler_version(toolchain.compiler())]
-    key = toolchain.digest([*told, *(path.read_bytes() for path in _vendor_sources())])
+    key = recipes.digest([*told, *(path.read_bytes() for path in _vendor_sources())])
     folder = cache.cache_dir() / "ascendc" / "shipped" / key
 
     def on_start() -> None:

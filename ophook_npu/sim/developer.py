@@ -19,9 +19,10 @@ from pathlib import Path
 
 from ophook_npu.cache import cache_dir
 from ophook_npu.errors import OphookError
+from ophook_npu.recipes import digest
 from ophook_npu.sim.libraries import FLAGS
 from ophook_npu.soc import CSRC
-from ophook_npu.toolchain import Library, Unit, digest, unit_command
+from ophook_npu.toolchain import Library, Unit, unit_command
 
 CHECKOUT = CSRC.parents[1]
 COMMANDS = "compile_commands.json"

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ophook_npu import cache, sim, toolchain
+from ophook_npu import cache, recipes, sim
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel.build import RUNTIME
 from ophook_npu.kernel.package import Variant, build_into, compile_parts
@@ -85,7 +85,7 @@ def _binary(variant: Variant, folder: Path, lib: Path) -> None:
     def write(staging: Path) -> None:
         (staging / "told.cpp").write_text(text)
 
-    source = cache.publish(cache.cache_dir() / "ascendc" / "binaries" / toolchain.digest([text]), write) / "told.cpp"
+    source = cache.publish(cache.cache_dir() / "ascendc" / "binaries" / recipes.digest([text]), write) / "told.cpp"
     links = [f"-L{folder}", f"-l:{RUNTIME}", f"-L{lib}", "-l:libophook_sim_core.so"]
     places = ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", f"-Wl,-rpath,{lib}"]
     out = (folder / variant.file).with_suffix(".o")

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from ophook_npu import cache, sim, toolchain
+from ophook_npu import cache, recipes, sim, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import address_registers, build, threads
 from ophook_npu.kernel.check import CaseResult, Checked
@@ -244,7 +244,7 @@ def offer(root: Path) -> None:
         stub = [*toolchain.compiler(), *how, str(folder / "runtime.s"), "-o", str(folder / runtime.name)]
         _run(stub, "libascendc_runtime.a cannot be made")
 
-    key = toolchain.digest([str(runtime), *map(str, objects), inspect.getsource(offer)])
+    key = recipes.digest([str(runtime), *map(str, objects), inspect.getsource(offer)])
     folder = cache.publish(cache.cache_dir() / "ascendc" / "offered" / key, write)
     told = f'INPUT("{folder / "liblaunch.a"}" "{folder / runtime.name}" "{root / "lib64" / "libophook_sim_core.so"}")\n'
     library = root / "lib64" / LAUNCHER
