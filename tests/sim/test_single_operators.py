@@ -193,7 +193,7 @@ def test_the_type_of_a_second_result_is_the_one_that_is_described(tmp_path: Path
 
 def test_a_row_of_a_dataset_comes_through_a_channel(stream: int) -> None:
     """GetNext, as MindSpore runs it by type: it waits for a row, and tells the dataset's end from other failures."""
-    tdt = ctypes.CDLL("libacl_tdt_channel.so")
+    tdt, runtime = ctypes.CDLL("libacl_tdt_channel.so"), ctypes.CDLL("libascendcl.so")
     for name in ("CreateChannelWithCapacity", "CreateDataItem", "CreateDataset"):
         getattr(tdt, f"acltdt{name}").restype = ctypes.c_void_p
     channel = ctypes.c_void_p(tdt.acltdtCreateChannelWithCapacity(0, b"rows", ctypes.c_size_t(2)))
@@ -228,6 +228,12 @@ def test_a_row_of_a_dataset_comes_through_a_channel(stream: int) -> None:
     send(y, kind=1)
     assert acl.op.compile_and_execute(*next_row) == 0 and acl.rt.synchronize_stream(stream) == 507005
     assert "the dataset of channel 'rows' has ended" in message()
+    # A task that waits for a row is one like others: it has a limit, and ends when the device's tasks are aborted.
+    assert acl.op.compile_and_execute(*next_row) == 0 and runtime.aclrtDeviceTaskAbort(0, 10_000) == 0
+    assert runtime.aclrtSetOpExecuteTimeOutWithMs(20) == 0
+    assert acl.op.compile_and_execute(*next_row) == 0 and acl.rt.synchronize_stream(stream) == 507017
+    assert "nothing came through the channel 'rows' of device 0 in 20 ms" in message()
+    assert runtime.aclrtSetOpExecuteTimeOutWithMs(0) == 0
     assert tdt.acltdtDestroyChannel(channel) == 0
 
 

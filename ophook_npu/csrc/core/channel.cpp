@@ -1,5 +1,7 @@
 #include "channel.h"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "fault.h"
 #include "forever.h"
 #include "handles.h"
 #include "runtime.h"
@@ -46,9 +49,28 @@ void wait(Channel& channel, std::unique_lock<std::mutex>& lock, int timeout_ms, 
   else channel.changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), ready);
 }
 
-int oldest_of(Channel& channel, int timeout_ms, char** text, size_t* size) {
-  std::unique_lock lock(channel.mutex);
-  wait(channel, lock, timeout_ms, [&] { return !channel.texts.empty(); });
+// How a task waits for what the host does.
+template <typename Ready>
+int wait_as_task(int device, const char* channel, std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
+                 Ready ready) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const uint64_t aborts = sim_abort_count(device);
+  while (true) {
+    // The limit may be set while it waits, and nothing tells it of that or of an abort: it looks now and then.
+    const uint64_t limit = sim_task_limit_ms();
+    if (changed.wait_for(lock, std::chrono::milliseconds(limit ? std::min<uint64_t>(limit, 100) : 100), ready))
+      return sim::kOk;
+    if (sim_abort_count(device) != aborts)
+      return sim_fail(sim::kDeviceTaskAbort, "the tasks of device %d are aborted", device);
+    if (limit && Clock::now() - begin >= std::chrono::milliseconds(limit))
+      return sim_fail(sim::kAicpuTimeout, "nothing came through the channel '%s' of device %d in %llu ms", channel,
+                      device, (unsigned long long)limit);
+  }
+}
+
+// The caller holds the channel's mutex.
+int oldest_of(Channel& channel, char** text, size_t* size) {
   if (channel.texts.empty()) return sim::kQueueEmpty;
   const std::string oldest = std::move(channel.texts.front());
   channel.texts.pop_front();
@@ -110,21 +132,32 @@ void sim_channel_send(int device, const char* name, const char* text, size_t siz
 
 int sim_channel_receive(const void* handle, int timeout_ms, char** text, size_t* size) {
   FIND(Channel, channel, find, "acltdtReceiveTensor", handle);
-  return oldest_of(*channel, timeout_ms, text, size);
+  std::unique_lock lock(channel->mutex);
+  wait(*channel, lock, timeout_ms, [&] { return !channel->texts.empty(); });
+  return oldest_of(*channel, text, size);
 }
 
 int sim_channel_take(int device, const char* name, char** text, size_t* size) {
+  Open& all = open_channels();
   std::shared_ptr<Channel> channel;
   {
-    std::unique_lock lock(open_channels().mutex);
-    const auto find = [&] { return open_channels().by_place.find({device, name}); };
-    if (!open_channels().changed.wait_for(lock, std::chrono::minutes(1),
-                                          [&] { return find() != open_channels().by_place.end(); }))
+    const auto begin = std::chrono::steady_clock::now();
+    std::unique_lock lock(all.mutex);
+    const int code = wait_as_task(device, name, all.changed, lock, [&] {
+      const auto found = all.by_place.find({device, name});
+      if (found != all.by_place.end()) channel = found->second;
+      return channel || std::chrono::steady_clock::now() - begin >= std::chrono::minutes(1);
+    });
+    if (code) return code;
+    if (!channel)
       return sim_fail(sim::kQueueEmpty, "device %d has no channel '%s' (acltdtCreateChannel), for a minute now", device,
                       name);
-    channel = find()->second;
   }
-  const int code = oldest_of(*channel, -1, text, size);
+  std::unique_lock lock(channel->mutex);
+  if (const int code = wait_as_task(device, name, channel->changed, lock,
+                                    [&] { return !channel->texts.empty() || channel->closed; }))
+    return code;
+  const int code = oldest_of(*channel, text, size);
   return code == sim::kQueueEmpty ? sim_fail(code, "the channel '%s' was stopped, and is empty", name) : code;
 }
 

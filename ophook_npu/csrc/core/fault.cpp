@@ -477,6 +477,11 @@ void sim_task_limit(uint64_t milliseconds) {
   state().changed.notify_all();
 }
 
+uint64_t sim_task_limit_ms() {
+  std::lock_guard lock(state().mutex);
+  return state().limit;
+}
+
 void sim_end_hanging(int device) {
   std::lock_guard lock(state().mutex);
   ++state().aborts[device];

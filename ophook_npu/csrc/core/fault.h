@@ -47,8 +47,9 @@ typedef struct sim_bad_memory {
 // The addresses of a device that an error of its memory told of and nobody has repaired; how many were written.
 SIM_API size_t sim_bad_memory_list(int device, sim_bad_memory* out, size_t room);
 SIM_API int sim_bad_memory_repaired(int device, const void* address);  // 0: it was not one
-// How long a task may run, in milliseconds; 0: for ever. Only a task that was told to hang ever reaches it.
+// How long a task may run, in milliseconds; 0: for ever. Only tasks that wait or were told to hang ever reach it.
 SIM_API void sim_task_limit(uint64_t milliseconds);
+SIM_API uint64_t sim_task_limit_ms(void);
 // Ends what hangs on the device. `sim_abort_count` changes with every such call, for tasks that wait by themselves.
 SIM_API void sim_end_hanging(int device);
 SIM_API uint64_t sim_abort_count(int device);

@@ -45,6 +45,7 @@ enum Code : int {
   kQueueFull = 207014,
   kInternal = 507000,
   kAicoreException = 507015,
+  kAicpuTimeout = 507017,
   kStreamSyncTimeout = 507046,
   kEventSyncTimeout = 507047,
   kDriver = 507899,
