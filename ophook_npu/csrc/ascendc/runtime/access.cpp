@@ -7,7 +7,7 @@ namespace ophook::rt {
 
 Operation::Operation(Core& c, Pipe p, const char* name, At where)
     : core(c), pipe(p), call(name), at(where), seq(c.begin(p, name, where)) {
-  limit();
+  if (c.launch.checks()) limit();
 }
 
 void Operation::limit() {

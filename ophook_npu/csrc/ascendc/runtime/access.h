@@ -16,7 +16,7 @@ struct Operation {
   bool same = false;  // what is written to device memory is there already
   bool adds = false;  // it is added to what is there, without SetAtomicAdd
   Behind* behind = nullptr;
-  uint32_t limits[kPipes];  // earlier operations of each pipe up to this number are over
+  uint32_t limits[kPipes];  // earlier operations of each pipe up to this number are over; with checks alone
 
   Operation(Core& c, Pipe p, const char* name, At where);
 

@@ -18,7 +18,10 @@ void LocalMemory::allocate(uint32_t bytes) {
 void LocalMemory::reset() {
   const size_t pages = touched_.size();
   if (!std::exchange(used_, false)) return;
-  const bool shadowed = std::any_of(newest_written_, newest_written_ + kPipes, [](uint32_t seq) { return seq; });
+  const auto any = [](const uint32_t* newest) {
+    return std::any_of(newest, newest + kPipes, [](uint32_t seq) { return seq; });
+  };
+  const bool shadowed = any(newest_written_), read = any(newest_read_);
   auto next = [&](size_t page, int value) {
     const void* found = page < pages ? std::memchr(touched_.data() + page, value, pages - page) : nullptr;
     return found ? size_t(static_cast<const uint8_t*>(found) - touched_.data()) : pages;
@@ -35,10 +38,11 @@ void LocalMemory::reset() {
       std::fill(writer_.begin() + first, writer_.begin() + last, 0);
       std::fill(writer_pipe_.begin() + first, writer_pipe_.begin() + last, uint8_t{0});
     }
-    for (int q = 0; q < kPipes; ++q)
+    for (int q = 0; read && q < kPipes; ++q)
       if (newest_read_[q]) std::fill(reader_[q].begin() + first, reader_[q].begin() + last, 0);
   }
-  for (int q = 0; q < kPipes; ++q) newest_read_[q] = newest_written_[q] = 0;
+  if (read || shadowed)
+    for (int q = 0; q < kPipes; ++q) newest_read_[q] = newest_written_[q] = 0;
 }
 
 // Nothing that was done here is newer than what is known to be over: no block needs a look.

@@ -225,10 +225,9 @@ void pipe_reset(void*, bool waits) {
 
 void queue_begin(Queue& queue, int from, int to, int depth, uint32_t count, At at) {
   Core& c = core();
-  QueueState q;
+  QueueState& q = c.queues.emplace_back();
   q.from = from, q.to = to, q.depth = depth, q.at = at;
   if (count == 0) c.report(Kind::parameter, "InitBuffer", at, "the queue gets no buffer");
-  c.queues.push_back(std::move(q));
   queue.id = static_cast<int32_t>(c.queues.size() - 1);
 }
 static void add_buffer(Core& c, const Queue& queue, int32_t id) {
