@@ -25,6 +25,7 @@ _REGISTERED = re.compile(r"\bREG_OP\((\w+)\)")
 _DEFAULTS = {
     "Int": "{}", "Bool": "{}", "Float": "static_cast<float>({})", "String": '"{}"', "Type": "static_cast<DataType>({})",
     "ListInt": "{}", "ListBool": "{}", "ListFloat": "{}", "ListListInt": "{}",
+    "Tensor": "Tensor()",
 }  # fmt: skip
 
 

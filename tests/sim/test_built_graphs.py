@@ -39,7 +39,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(program: Path, fault: str) -> subprocess.CompletedProcess[str]:
     environ = dict(os.environ)
     apply(environ, environment(sim.active() or sim.build()))
-    if fault not in ("", "half", "written", "edges", "parsed"):
+    if fault not in ("", "half", "written", "edges", "parsed", "variables"):
         environ["ASCEND_LOG_PRINT_TO_STDOUT"] = "1"
     command = [str(program), fault]
     return subprocess.run(
@@ -75,6 +75,13 @@ def test_a_model_of_onnx_becomes_a_graph(program: Path) -> None:
 def test_its_nodes_know_their_neighbours(program: Path) -> None:
     done = run(program, "edges")
     assert done.stdout.endswith(f"{RIGHT}as it was\n"), done.stdout + done.stderr
+
+
+def test_graphs_of_a_session_share_its_variables(program: Path) -> None:
+    done = run(program, "variables")
+    assert done.stdout.endswith("as it was\n"), done.stdout + done.stderr
+    assert "another graph of the session has this variable as float32[3], it is float32[1] here" in done.stdout
+    assert "node weight (Variable): variables belong to a session (ge::Session)" in done.stdout
 
 
 @pytest.mark.parametrize(

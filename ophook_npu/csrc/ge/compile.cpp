@@ -113,7 +113,8 @@ std::vector<ge_attr> attr_views(Node& node) {
 // Who executes the node; "" or why nobody does.
 std::string choose_engine(Compiled& graph, int index) {
   Node& node = graph.graph.nodes[index];
-  if (is_input(node) || is_const(node) || node.type == "NetOutput" || node.type == "NoOp") return "";
+  if (is_input(node) || is_const(node) || is_variable(node) || node.type == "NetOutput" || node.type == "NoOp")
+    return "";
   if (!registered(node.type))
     return "the simulator has no operator of this type, neither in its table nor from an op_proto library";
   ge::Operator op = create(node.name, node.type);
@@ -230,6 +231,10 @@ std::string infer_all(Compiled& graph) {
     std::string problem;
     if (is_input(node)) {
       problem = to_tensor(node.output_desc[0], known[0].tensor);
+    } else if (is_variable(node)) {
+      problem = to_tensor(node.output_desc[0], known[0].tensor);
+      if (problem.empty() && byte_size(known[0].tensor) < 0)
+        problem = "a variable of " + describe(known[0].tensor) + " has no size; allowed: a shape that is known";
     } else if (is_const(node)) {
       problem = add_const(graph, index);
     } else if (graph.engine[index] == Engine::kText) {
@@ -272,9 +277,9 @@ std::string find_interface(Compiled& graph) {
       graph.inputs[position->i] = index;
       graph.location[index][0].place = Place::kInput;
       graph.location[index][0].index = static_cast<size_t>(position->i);
-    } else if (is_const(node)) {
-      if (node.output_desc.empty()) return graph.where(index) + ": a constant needs an output";
-      graph.location[index][0].place = Place::kConst;
+    } else if (is_const(node) || is_variable(node)) {
+      if (node.output_desc.empty()) return graph.where(index) + ": it needs an output";
+      graph.location[index][0].place = is_const(node) ? Place::kConst : Place::kVariable;
     } else if (node.type == "NetOutput") {
       for (const Edge& edge : node.inputs) {
         if (edge.node < 0) return graph.where(index) + ": an output of the graph is not fed";

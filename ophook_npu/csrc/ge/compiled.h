@@ -17,12 +17,13 @@ struct Known {
 };
 
 enum class Place {
-  kFeature,  // in feature memory (static graphs) or allocated at run time
-  kInput,    // the caller's input
-  kConst,    // in constant memory
-  kHost,     // its value was computed while compiling
-  kAlias,    // the operator writes the memory of one of its inputs
-  kOutput,   // in the caller's output
+  kFeature,   // in feature memory (static graphs) or allocated at run time
+  kInput,     // the caller's input
+  kConst,     // in constant memory
+  kVariable,  // in the session's memory, by the node's name
+  kHost,      // its value was computed while compiling
+  kAlias,     // the operator writes the memory of one of its inputs
+  kOutput,    // in the caller's output
 };
 
 struct Location {

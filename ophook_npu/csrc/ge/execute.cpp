@@ -61,6 +61,7 @@ class Run {
     }
     if (node.type == "Const" || node.type == "Constant") return constant(index);
     if (is_input(node)) return input(index);
+    if (is_variable(node)) return variable(index);
     return "";
   }
 
@@ -130,6 +131,15 @@ class Run {
     slot.owner = copy;
     tensor.data = copy->data();
     return "";
+  }
+
+  std::string variable(int index) {
+    Slot& slot = slots_[index][0];
+    Variables::Variable found;
+    const std::string problem =
+        memory_.variables->find(graph_->graph.nodes[index].name, graph_->known[index][0].tensor, found);
+    slot.tensor = found.tensor, slot.owner = found.owner, slot.on_device = true;
+    return problem.empty() ? "" : graph_->where(index) + ": " + problem;
   }
 
   Slot& source(const Edge& edge) { return slots_[edge.node][edge.port]; }
@@ -481,6 +491,31 @@ class Run {
 };
 
 }  // namespace
+
+std::string Variables::find(const std::string& name, const ge_tensor& wanted, Variable& out) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Variable& one = all_[name];
+  if (!one.owner) {
+    const auto size = std::max<size_t>(static_cast<size_t>(byte_size(wanted)), 1);
+    void* data = nullptr;
+    if (sim_malloc_by("the graph engine", nullptr, size, size, &data)) return last_error();
+    one = {wanted, std::shared_ptr<void>(data, [](void* pointer) { sim_free(pointer); })};
+    one.tensor.data = data;
+  }
+  if (describe(one.tensor) != describe(wanted))
+    return "another graph of the session has this variable as " + describe(one.tensor) + ", it is " + describe(wanted) +
+           " here";
+  out = one;
+  return "";
+}
+
+bool Variables::get(const std::string& name, Variable& out) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = all_.find(name);
+  if (found == all_.end() || !found->second.owner) return false;
+  out = found->second;
+  return true;
+}
 
 std::string upload_constants(const std::shared_ptr<Compiled>& graph, void* stream, const Memory& memory) {
   if (!memory.constants.base) return "";

@@ -2,7 +2,9 @@
 // shape depends on values that only the device has.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,26 @@ struct Region {
   std::shared_ptr<const void> owner;
 };
 
+// What graphs of a session share, by name. There is memory for one when the first graph with it runs, and what is in it
+// then is what aclrtMalloc leaves there: a graph of the program's assigns the first value.
+class Variables {
+ public:
+  struct Variable {
+    ge_tensor tensor;  // `data` on the device
+    std::shared_ptr<const void> owner;
+  };
+  // Returns "" or why it is none.
+  std::string find(const std::string& name, const ge_tensor& wanted, Variable& out);
+  bool get(const std::string& name, Variable& out) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, Variable> all_;
+};
+
 struct Memory {
   Region constants, features;
+  std::shared_ptr<Variables> variables;      // of the session; an offline model has none
   std::shared_ptr<ge::Allocator> allocator;  // of the stream; the simulated device's own where NULL
 };
 

@@ -88,6 +88,7 @@ struct Node {
 };
 
 inline bool is_input(const Node& node) { return node.type == "Data" || node.type == "RefData"; }
+inline bool is_variable(const Node& node) { return node.type == "Variable"; }
 
 struct Graph {
   std::string name;

@@ -26,6 +26,10 @@ std::string take(size_t size, Region& region) {
 }  // namespace
 
 std::string Loaded::compile(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (is_variable(node) && !memory.variables)
+      return "graph " + graph.name + ", node " + node.name + " (" + node.type +
+             "): variables belong to a session (ge::Session), and an offline model has none";
   std::vector<std::shared_ptr<Compiled>> all;
   for (size_t gear = 0; gear < std::max<size_t>(gears.sizes.size(), 1); ++gear) {
     std::string error;

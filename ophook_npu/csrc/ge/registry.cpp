@@ -60,6 +60,7 @@ ge::AttrData parse_default(const std::string& type, const std::string& text) {
   if (type == "Bool") return text == "true";
   if (type == "Type") return static_cast<ge::DataType>(std::atoi(text.c_str()));
   if (type == "ListInt") return parse_ints(text);
+  if (type == "Tensor") return ge::Tensor();
   return text;
 }
 

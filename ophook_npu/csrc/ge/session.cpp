@@ -34,6 +34,7 @@ struct Entry {
 
 struct SessionState {
   int device = 0;
+  std::shared_ptr<gesim::Variables> variables = std::make_shared<gesim::Variables>();
   std::vector<std::future<void>> running;  // graphs that run by themselves
   std::map<uint32_t, std::shared_ptr<Entry>> graphs;
   std::map<const void*, std::shared_ptr<ge::Allocator>> allocators;
@@ -208,6 +209,7 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
   std::string problem = gesim::read_gears(entry->options, GraphUtils::impl(graph)->graph, entry->loaded.gears);
   if (!problem.empty()) return refuse("graph " + std::to_string(id) + ": " + problem);
   std::lock_guard<std::mutex> lock(sessions().mutex);
+  entry->loaded.memory.variables = sessions().all[id_].variables;
   if (!sessions().all[id_].graphs.emplace(id, entry).second)
     return refuse("the session has a graph " + std::to_string(id) + " already");
   return kSuccess;
@@ -215,6 +217,14 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
 
 Status Session::AddGraph(uint32_t id, const Graph& graph, const OldOptions& options) {
   return AddGraph(id, graph, wrapped(options));
+}
+
+Status Session::AddGraphWithCopy(uint32_t id, const Graph& graph) { return AddGraphWithCopy(id, graph, Options()); }
+
+Status Session::AddGraphWithCopy(uint32_t id, const Graph& graph, const Options& options) {
+  AscendString name;
+  Graph copy(graph.GetName(name) == GRAPH_SUCCESS ? name.GetString() : "");
+  return copy.CopyFrom(graph) == GRAPH_SUCCESS ? AddGraph(id, copy, options) : refuse("the graph cannot be copied");
 }
 
 Status Session::RemoveGraph(uint32_t id) {
@@ -307,8 +317,50 @@ Status Session::RunGraphAsync(uint32_t id, const std::vector<Tensor>& inputs, Ru
   return kSuccess;
 }
 
+// Shapes that only a run tells are inferred in each run: nothing is lost without the inputs.
+Status Session::BuildGraph(uint32_t id, const std::vector<InputTensorInfo>&) { return CompileGraph(id); }
+Status Session::BuildGraph(uint32_t id, const std::vector<Tensor>&) { return CompileGraph(id); }
+
+bool Session::IsGraphNeedRebuild(uint32_t id) {
+  const std::shared_ptr<Entry> entry = find(id_, id);
+  return !entry || entry->loaded.compiled.empty();
+}
+
+// All that was launched before is waited for.
+Status Session::GetVariables(const std::vector<AscendString>& names, std::vector<Tensor>& values) {
+  std::shared_ptr<gesim::Variables> variables;
+  int device = 0;
+  {
+    std::lock_guard<std::mutex> lock(sessions().mutex);
+    variables = sessions().all[id_].variables, device = sessions().all[id_].device;
+  }
+  if (sim_set_device(device)) return kFailed;
+  if (const int code = sim_synchronize_device(-1)) return static_cast<Status>(code);
+  std::vector<Tensor> found;
+  for (const AscendString& name : names) {
+    gesim::Variables::Variable one;
+    if (!variables->get(name.GetString(), one))
+      return refuse(std::string("GetVariables: no graph with a variable '") + name.GetString() +
+                    "' has run in the session");
+    const TensorDesc desc(Shape(std::vector<int64_t>(one.tensor.dims, one.tensor.dims + one.tensor.rank)), FORMAT_ND,
+                          static_cast<DataType>(one.tensor.dtype));
+    sim_memory_open();
+    found.emplace_back(desc, static_cast<const uint8_t*>(one.tensor.data),
+                       static_cast<size_t>(gesim::byte_size(one.tensor)));
+    sim_memory_close();
+  }
+  values = std::move(found);
+  return kSuccess;
+}
+Status Session::GetVariables(const std::vector<std::string>& names, std::vector<Tensor>& values) {
+  std::vector<AscendString> wanted;
+  for (const std::string& name : names) wanted.emplace_back(name.c_str());
+  return GetVariables(wanted, values);
+}
+
 // For summaries and checkpoints that a training graph writes: no graph here writes one.
 Status Session::RegisterCallBackFunc(const std::string&, const OldCallback&) { return kSuccess; }
+Status Session::RegisterCallBackFunc(const char*, const session::pCallBackFunc&) { return kSuccess; }
 
 Status Session::SetGraphConstMemoryBase(uint32_t id, const void* memory, size_t size) {
   return set_region(id_, id, memory, size, &gesim::Memory::constants);

@@ -28,6 +28,10 @@ inline OldOptions plain(const Options& options) {
 }
 using RunAsyncCallback = std::function<void(Status, std::vector<Tensor>&)>;
 using OldCallback = uint32_t (*)(uint32_t graph, const std::map<std::string, Tensor>& values);
+namespace session {
+using pCallBackFunc = uint32_t (*)(uint32_t graph, const std::map<AscendString, Tensor>& values);
+}
+struct InputTensorInfo;  // a type and a shape
 constexpr Status kSuccess = 0;
 constexpr Status kFailed = 0xFFFFFFFF;
 
@@ -60,14 +64,22 @@ class GE_API Session {
   Status AddGraph(uint32_t id, const Graph& graph);
   Status AddGraph(uint32_t id, const Graph& graph, const Options& options);
   Status AddGraph(uint32_t id, const Graph& graph, const OldOptions& options);
+  Status AddGraphWithCopy(uint32_t id, const Graph& graph);
+  Status AddGraphWithCopy(uint32_t id, const Graph& graph, const Options& options);
   Status RemoveGraph(uint32_t id);
+  Status BuildGraph(uint32_t id, const std::vector<InputTensorInfo>& inputs);
+  Status BuildGraph(uint32_t id, const std::vector<Tensor>& inputs);
+  bool IsGraphNeedRebuild(uint32_t id);
   Status CompileGraph(uint32_t id);
   std::shared_ptr<CompiledGraphSummary> GetCompiledGraphSummary(uint32_t id);
   Status RunGraph(uint32_t id, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
   Status RunGraphWithStreamAsync(uint32_t id, void* stream, const std::vector<Tensor>& inputs,
                                  std::vector<Tensor>& outputs);
   Status RunGraphAsync(uint32_t id, const std::vector<Tensor>& inputs, RunAsyncCallback callback);
+  Status GetVariables(const std::vector<std::string>& names, std::vector<Tensor>& values);
+  Status GetVariables(const std::vector<AscendString>& names, std::vector<Tensor>& values);
   Status RegisterCallBackFunc(const std::string& key, const OldCallback& callback);
+  Status RegisterCallBackFunc(const char* key, const session::pCallBackFunc& callback);
   Status SetGraphConstMemoryBase(uint32_t id, const void* memory, size_t size);
   Status UpdateGraphFeatureMemoryBase(uint32_t id, const void* memory, size_t size);
   Status SetGraphFixedFeatureMemoryBase(uint32_t id, const void* memory, size_t size);

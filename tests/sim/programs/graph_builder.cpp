@@ -125,6 +125,56 @@ bool edges(Graph graph) {
   return right && std::string(name.GetString()) == "product";
 }
 
+op::Variable weight(std::vector<int64_t> dims) {
+  auto made = op::Variable("weight");
+  made.update_output_desc_y(of(dims));
+  return made;
+}
+op::Const ones(const char* name) {
+  auto made = op::Const(name).set_attr_value(tensor(of({3}), {1, 1, 1}));
+  made.update_output_desc_y(of({3}));
+  return made;
+}
+
+// One graph gives a variable its value, another adds to it in each run, and a third reads it.
+bool variables(Session& session) {
+  auto kept3 = weight({3}), kept1 = weight({1});
+  auto one = ones("one");
+  const auto graph_of = [](const char* name, const Operator& last) {
+    Graph graph(name);
+    return graph.SetOutputs(std::vector<Operator>{last});
+  };
+  const Graph first = graph_of("first", op::Assign("assigned").set_input_ref(kept3).set_input_value(one));
+  const Graph step = graph_of("step", op::AssignAdd("added").set_input_ref(kept3).set_input_value(one));
+  const Graph wrong = graph_of("wrong", op::AssignAdd("added").set_input_ref(kept1).set_input_value(kept1));
+  auto x = op::Data("x");
+  x.update_output_desc_y(of({2, 3}));
+  Graph reads("reads");
+  reads.SetInputs(std::vector<Operator>{x});
+  reads.SetOutputs(std::vector<Operator>{op::Mul("product").set_input_x1(x).set_input_x2(kept3)});
+  const std::vector<Tensor> inputs = {tensor(of({2, 3}), {1, 2, 3, 4, 5, 6})}, none;
+  std::vector<Tensor> outputs, values;
+  const std::vector<AscendString> names = {"weight"};
+  const std::map<AscendString, AscendString> options;
+  if (session.AddGraphWithCopy(6, first) != SUCCESS || session.AddGraph(7, step, options) != SUCCESS) return false;
+  if (session.AddGraph(8, reads, options) != SUCCESS || session.AddGraph(9, wrong, options) != SUCCESS) return false;
+  if (!session.IsGraphNeedRebuild(8) || session.BuildGraph(8, inputs) != SUCCESS) return false;
+  if (session.IsGraphNeedRebuild(8) || session.GetVariables(names, values) == SUCCESS) return false;
+  if (session.RunGraph(6, none, outputs) != SUCCESS) return false;
+  for (int i = 0; i < 2; ++i)
+    if (session.RunGraph(7, none, outputs) != SUCCESS) return false;
+  if (session.RunGraph(8, inputs, outputs) != SUCCESS || session.GetVariables(names, values) != SUCCESS) return false;
+  const std::vector<Tensor> right = {tensor(of({2, 3}), {3, 6, 9, 12, 15, 18})}, kept = {tensor(of({3}), {3, 3, 3})};
+  std::map<AscendString, AscendString> process = {{ir_option::SOC_VERSION, "Ascend910B4"}};
+  ModelBufferData model;
+  if (session.RunGraph(9, none, outputs) == SUCCESS || aclgrphBuildInitialize(process) != GRAPH_SUCCESS) return false;
+  std::printf("%s\n", GEGetErrorMsgV2().GetString());
+  const bool refused = aclgrphBuildModel(step, options, model) != GRAPH_SUCCESS;
+  std::printf("%s\n", GEGetErrorMsgV2().GetString());
+  aclgrphBuildFinalize();
+  return refused && same(values, kept) && session.RunGraph(8, inputs, outputs) == SUCCESS && same(outputs, right);
+}
+
 int main(int, char** arguments) {
   const std::string fault = arguments[1];
   std::map<AscendString, AscendString> options = {{"ge.exec.deviceId", "0"}};
@@ -144,10 +194,11 @@ int main(int, char** arguments) {
       std::printf("| ");
     }
     std::printf("status %d\n", status);
-    if (right && (fault == "written"  ? written(session, graph, inputs)
-                  : fault == "edges"  ? edges(graph)
-                  : fault == "parsed" ? parsed(session)
-                                      : false))
+    if (right && (fault == "written"     ? written(session, graph, inputs)
+                  : fault == "edges"     ? edges(graph)
+                  : fault == "parsed"    ? parsed(session)
+                  : fault == "variables" ? variables(session)
+                                         : false))
       std::printf("as it was\n");
   }
   GEFinalize();
