@@ -94,8 +94,9 @@ graphStatus Graph::SaveToMem(GraphBuffer& buffer) const {
 }
 graphStatus Graph::LoadFromMem(const GraphBuffer& buffer) { return LoadFromMem(buffer.GetData(), buffer.GetSize()); }
 
-// How often a training graph runs at one call: a graph runs once here.
-void Graph::SetNeedIteration(bool) {}
+void Graph::SetNeedIteration(bool need_iteration) {
+  if (impl_) impl_->repeats = need_iteration;
+}
 
 graphStatus Graph::CopyFrom(const Graph& source) {
   if (!source.impl_) return GRAPH_FAILED;

@@ -1,5 +1,6 @@
-// libgraph, fourth part: a graph that a program builds from operators. SetInput notes what an input reads, SetOutputs
-// makes nodes of all operators that the outputs come from.
+// libgraph, fourth part: a graph that a program builds from operators. SetInput notes what an input reads. The graph
+// has all operators that its outputs and targets come from; where it has neither, all that its inputs are connected
+// with.
 #include <cstring>
 #include <set>
 
@@ -84,6 +85,7 @@ void connect(Operator& op, const std::string& input, const Operator& source, siz
     return complain(*to, "its input '" + input + "' reads output " + std::to_string(port) + " of " + quoted(*from) +
                              ", which has " + std::to_string(from->output_desc.size()));
   to->sources[input] = {from, port};
+  from->readers.push_back(to);
 }
 
 // The only output, where the program does not say which.
@@ -118,8 +120,14 @@ class Builder {
   void build() {
     impl_.graph = {impl_.name, {}};
     impl_.problem.clear();
-    for (size_t i = 0; i < impl_.inputs.size(); ++i) inputs_.emplace(impl_.inputs[i].get(), i);
+    for (const Impl& input : impl_.inputs)  // others, such as GetNext and variables, take nothing from the caller
+      if (gesim::takes_data(input->type)) inputs_.emplace(input.get(), inputs_.size());
     for (const Impl& input : impl_.inputs) (void)add(input);
+    for (const Impl& target : impl_.targets) (void)add(target);
+    if (impl_.outputs.empty() && impl_.targets.empty())
+      for (size_t i = 0; i < added_.size(); ++i)
+        for (const std::weak_ptr<OperatorImpl>& reader : added_[i]->readers)
+          if (const Impl lives = reader.lock()) (void)add(lives);
     gesim::Node net;
     net.type = "NetOutput";
     for (const IrSource& output : impl_.outputs) {
@@ -141,6 +149,7 @@ class Builder {
       return found->second;
     }
     index_[op.get()] = -1;
+    added_.push_back(op);
     if (!op->problem.empty()) complain(op->problem);
     gesim::Node node;
     node.name = op->name, node.type = op->type;
@@ -180,6 +189,7 @@ class Builder {
 
   GraphImpl& impl_;
   std::map<const OperatorImpl*, int> index_;  // -1 while its inputs are looked at
+  std::vector<Impl> added_;
   std::map<const OperatorImpl*, size_t> inputs_;
   std::set<std::string> names_;
 };
@@ -235,20 +245,30 @@ Operator& Operator::SetInput(const std::string& dst_name, uint32_t dst_index, co
   return SetInput(dst_name.c_str(), dst_index, src_oprt, name.c_str());
 }
 Operator& Operator::AddControlInput(const Operator& src_oprt) {
-  if (operator_impl_ && src_oprt.operator_impl_) operator_impl_->before.push_back(src_oprt.operator_impl_);
+  if (!operator_impl_ || !src_oprt.operator_impl_) return *this;
+  operator_impl_->before.push_back(src_oprt.operator_impl_);
+  src_oprt.operator_impl_->readers.push_back(operator_impl_);
   return *this;
 }
 
 // The graph is what its outputs are made of; an operator that they do not need is not run.
 graphStatus Graph::AddOp(const Operator&) { return impl_ ? GRAPH_SUCCESS : GRAPH_FAILED; }
 
+static std::vector<Impl> impls_of(const std::vector<Operator>& operators) {
+  std::vector<Impl> out;
+  for (const Operator& op : operators)
+    if (OpDescUtils::shared(op)) out.push_back(OpDescUtils::shared(op));
+  return out;
+}
 Graph& Graph::SetInputs(const std::vector<Operator>& inputs) {
   if (!impl_) return *this;
-  impl_->inputs.clear();
-  for (const Operator& input : inputs)
-    if (OpDescUtils::shared(input)) impl_->inputs.push_back(OpDescUtils::shared(input));
-  if (!impl_->outputs.empty()) Builder(*impl_).build();
-  return *this;
+  impl_->inputs = impls_of(inputs);
+  return Builder(*impl_).build(), *this;
+}
+Graph& Graph::SetTargets(const std::vector<Operator>& targets) {
+  if (!impl_) return *this;
+  impl_->targets = impls_of(targets);
+  return Builder(*impl_).build(), *this;
 }
 // All outputs of each.
 Graph& Graph::SetOutputs(const std::vector<Operator>& outputs) {

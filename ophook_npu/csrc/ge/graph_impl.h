@@ -17,7 +17,9 @@ class GraphImpl {
   std::string serialized;
   std::vector<std::shared_ptr<OperatorImpl>> inputs;
   std::vector<IrSource> outputs;
-  std::string problem;  // why what was built is no graph
+  std::vector<std::shared_ptr<OperatorImpl>> targets;  // that run, and of which nobody asks for a result
+  bool repeats = false;                                // a run is as many steps as a variable of the session says
+  std::string problem;                                 // why what was built is no graph
 };
 
 // An attribute's value as a node of the graph has it.

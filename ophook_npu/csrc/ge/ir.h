@@ -87,7 +87,8 @@ struct Node {
   }
 };
 
-inline bool is_input(const Node& node) { return node.type == "Data" || node.type == "RefData"; }
+inline bool takes_data(const std::string& type) { return type == "Data" || type == "RefData"; }
+inline bool is_input(const Node& node) { return takes_data(node.type); }
 inline bool is_variable(const Node& node) { return node.type == "Variable"; }
 
 struct Graph {

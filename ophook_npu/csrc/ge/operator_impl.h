@@ -53,6 +53,7 @@ class OperatorImpl {
   // Of a graph that a program builds (graph_build.cpp).
   std::map<std::string, IrSource> sources;            // by the input's name
   std::vector<std::shared_ptr<OperatorImpl>> before;  // what must run first
+  std::vector<std::weak_ptr<OperatorImpl>> readers;   // those that have this one in `sources` or `before`
   std::string problem;                                // why it cannot be part of a graph
 };
 

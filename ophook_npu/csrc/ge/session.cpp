@@ -83,6 +83,16 @@ ge::Status set_region(uint64_t session, uint32_t id, const void* memory, size_t 
   return ge::kSuccess;
 }
 
+// A program assigns it before: how many steps follow the first one in a run of a graph that repeats (SetNeedIteration).
+int64_t steps_of_a_run(const gesim::Variables& variables) {
+  gesim::Variables::Variable found;
+  if (!variables.get("npu_runconfig/iterations_per_loop", found) || found.tensor.dtype != ge::DT_INT64) return 1;
+  sim_memory_open();
+  const int64_t more = *static_cast<const int64_t*>(found.tensor.data);
+  sim_memory_close();
+  return std::max<int64_t>(more, 0) + 1;
+}
+
 }  // namespace
 
 namespace ge {
@@ -272,7 +282,13 @@ Status Session::RunGraphWithStreamAsync(uint32_t id, void* stream, const std::ve
   const std::shared_ptr<Compiled> compiled = entry->loaded.fitting(inputs, problem);
   if (!compiled) return refuse(problem);
   entry->loaded.memory.allocator = allocator;
-  problem = entry->loaded.run(compiled, stream, inputs, outputs);
+  int64_t steps = 1;
+  if (GraphUtils::impl(entry->graph)->repeats) {
+    if (const int code = sim_stream_synchronize(stream, -1)) return static_cast<Status>(code);
+    steps = steps_of_a_run(*entry->loaded.memory.variables);
+  }
+  for (int64_t step = 0; step < steps && problem.empty(); ++step)
+    problem = entry->loaded.run(compiled, stream, inputs, outputs);
   if (problem.empty()) return kSuccess;
   sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s", problem.c_str());
   return ACL_ERROR_GE_INTERNAL_ERROR;
