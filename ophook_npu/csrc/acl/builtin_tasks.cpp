@@ -5,32 +5,20 @@
 
 #include "acl/tasks.h"
 #include "core/runtime.h"
+#include "include/aclnn/opdev/bfloat16.h"
+#include "include/aclnn/opdev/fp16_t.h"
 
 namespace sim::acl::tasks {
 namespace {
 
-float from_bf16(uint16_t bits) {
-  const uint32_t whole = uint32_t(bits) << 16;
-  float value;
-  memcpy(&value, &whole, sizeof value);
-  return value;
-}
-// To the nearest, ties to even.
-uint16_t to_bf16(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  if (std::isnan(value)) return uint16_t(bits >> 16 | 0x40);
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 // A type's numbers as the arithmetic has them, and back.
-template <typename T>
+template <typename T, typename As = T>
 struct Plain {
-  using Value = T;
+  using Value = As;
   static Value get(const char* at) {
     T value;
     memcpy(&value, at, sizeof value);
-    return value;
+    return Value(value);
   }
   static void put(char* at, Value value) {
     const T narrow = T(value);
@@ -38,15 +26,8 @@ struct Plain {
   }
   static constexpr size_t size = sizeof(T);
 };
-template <float (*From)(uint16_t), uint16_t (*To)(float)>
-struct Half {
-  using Value = float;
-  static Value get(const char* at) { return From(Plain<uint16_t>::get(at)); }
-  static void put(char* at, Value value) { Plain<uint16_t>::put(at, To(value)); }
-  static constexpr size_t size = 2;
-};
-using Float16 = Half<aclFloat16ToFloat, aclFloatToFloat16>;
-using BFloat16 = Half<from_bf16, to_bf16>;
+using Float16 = Plain<op::fp16_t, float>;
+using BFloat16 = Plain<op::bfloat16, float>;
 
 // Calls what(Numbers{}) for a data type; false where it is none of these.
 template <typename F>

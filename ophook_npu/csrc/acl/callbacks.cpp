@@ -82,8 +82,7 @@ int run_launched(void* argument) {
 constexpr sim_about kHost{sim_task_host, nullptr};
 
 int launch_call(aclrtStream stream, const char* name, Launched what) {
-  return sim_launch_about(stream, name, &kHost, run_launched, new Launched(what),
-                          [](void* task) { delete static_cast<Launched*>(task); });
+  return sim_launch_about(stream, name, &kHost, run_launched, new Launched(what), drop<Launched>);
 }
 
 int subscribe(const char* caller, Threads& threads, uint64_t thread, aclrtStream stream) {

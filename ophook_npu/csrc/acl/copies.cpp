@@ -66,7 +66,7 @@ int run_moved(void* what) {
 // Nobody knows before it runs what it reads and writes.
 template <typename T>
 int launch_blind(aclrtStream stream, const char* name, T what, sim_run run) {
-  return sim_launch_telling_later(stream, name, run, new T(what), [](void* task) { delete static_cast<T*>(task); });
+  return sim_launch_telling_later(stream, name, run, new T(what), sim::acl::drop<T>);
 }
 
 #ifdef OPHOOK_NEWER_ACL

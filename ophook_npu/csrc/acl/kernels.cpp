@@ -18,7 +18,6 @@
 #include "acl/acl.h"
 #include "acl/tasks.h"
 #include "ascendc/program/binary.h"
-#include "core/handles.h"
 #include "core/order_api.h"
 #include "core/sim.h"
 
@@ -29,6 +28,7 @@ constexpr uint32_t kMostBlocks = 65535;
 constexpr size_t kMostParameters = 128, kAlignment = 8;
 
 struct Binary {
+  static constexpr const char* kKind = "a loaded binary";
   ~Binary() {
     if (library) dlclose(library);
   }
@@ -41,6 +41,7 @@ struct Binary {
 };
 
 struct Function {
+  static constexpr const char* kKind = "a kernel of a loaded binary";
   std::shared_ptr<Binary> binary;
   const ophook_binary_kernel* kernel;
   uint64_t key = 0;  // tiling key
@@ -59,6 +60,7 @@ struct Parameter {
 };
 
 struct Arguments {
+  static constexpr const char* kKind = "a list of arguments";
   std::shared_ptr<Function> function;
   std::vector<std::unique_ptr<Parameter>> parameters;
   bool finished = false;
@@ -74,11 +76,13 @@ InMemory& in_memory() {
   return *one;
 }
 
-std::shared_ptr<Arguments> find_arguments(void* handle) {
-  if (auto found = Handles<Arguments>::all().find(handle)) return found;
-  std::lock_guard lock(in_memory().mutex);
-  const auto found = in_memory().lists.find(handle);
-  return found == in_memory().lists.end() ? nullptr : found->second;
+int find_arguments(const char* caller, void* handle, std::shared_ptr<Arguments>* out) {
+  if (!Handles<Arguments>::all().find(handle)) {
+    std::lock_guard lock(in_memory().mutex);
+    const auto found = in_memory().lists.find(handle);
+    if (found != in_memory().lists.end()) return *out = found->second, ACL_SUCCESS;
+  }
+  return find_handle(caller, handle, out);
 }
 
 // Memory on the device for the length of a task; freed when it can run no more.
@@ -143,10 +147,9 @@ int run(void* argument) {
 
 int start(const char* caller, Launch what, aclrtStream stream) {
   if (!what.blocks || what.blocks > kMostBlocks)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %u blocks; allowed: 1 to %u", caller, what.blocks, kMostBlocks);
+    return RT_INVALID(caller, "%u blocks; allowed: 1 to %u", what.blocks, kMostBlocks);
   const char* name = what.function->kernel->name;
-  return sim_launch_telling_later(stream, name, run, new Launch(std::move(what)),
-                                  [](void* task) { delete static_cast<Launch*>(task); });
+  return sim_launch_telling_later(stream, name, run, new Launch(std::move(what)), drop<Launch>);
 }
 
 int check_config(const char* caller, const aclrtLaunchKernelCfg* config) {
@@ -155,8 +158,7 @@ int check_config(const char* caller, const aclrtLaunchKernelCfg* config) {
   for (size_t i = 0; i < config->numAttrs; ++i) {
     const auto id = config->attrs[i].id;
     if (id < ACL_RT_LAUNCH_KERNEL_ATTR_SCHEM_MODE || id > ACL_RT_LAUNCH_KERNEL_ATTR_TIMEOUT_US)
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d; allowed: 1 to %d", caller, int(id),
-                      int(ACL_RT_LAUNCH_KERNEL_ATTR_TIMEOUT_US));
+      return RT_INVALID(caller, "attribute %d; allowed: 1 to %d", int(id), int(ACL_RT_LAUNCH_KERNEL_ATTR_TIMEOUT_US));
     if (id == ACL_RT_LAUNCH_KERNEL_ATTR_BLOCKDIM_OFFSET && config->attrs[i].value.blockDimOffset)
       return sim_unimplemented("a launch with a block offset");
   }
@@ -174,16 +176,12 @@ int copied(const char* caller, const void* from, size_t size, std::shared_ptr<Bl
   return ACL_SUCCESS;
 }
 
-int no_function(const char* caller, void* handle) {
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a kernel of a loaded binary", caller, handle);
-}
-
-int no_arguments(const char* caller, void* handle) {
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a list of arguments", caller, handle);
-}
-
-int no_binary(const char* caller, void* handle) {
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a loaded binary", caller, handle);
+int append(const char* caller, Arguments& arguments, Parameter parameter, aclrtParamHandle* out) {
+  if (arguments.parameters.size() >= kMostParameters)
+    return RT_INVALID(caller, "%zu arguments; no more are allowed", kMostParameters);
+  *out = arguments.parameters.emplace_back(std::make_unique<Parameter>(std::move(parameter))).get();
+  arguments.finished = false;
+  return ACL_SUCCESS;
 }
 
 bool has_key(const ophook_binary_kernel& kernel, uint64_t key) {
@@ -204,16 +202,15 @@ int load(const char* caller, const char* path, const char* shown, size_t bytes, 
   auto binary = std::make_shared<Binary>();
   binary->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!binary->library)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: %s is no binary of the simulated Ascend (%s); make it with the simulator's bisheng -shared, "
-                    "ascendc_fatbin_library or ophook-npu kernel build",
-                    caller, shown, dlerror());
+    return RT_INVALID(caller,
+                      "%s is no binary of the simulated Ascend (%s); make it with the simulator's bisheng -shared, "
+                      "ascendc_fatbin_library or ophook-npu kernel build",
+                      shown, dlerror());
   binary->bytes = bytes;
   binary->find = reinterpret_cast<decltype(binary->find)>(dlsym(binary->library, "ophook_binary_find"));
   binary->run = reinterpret_cast<decltype(binary->run)>(dlsym(binary->library, "ophook_binary_launch"));
   if (!binary->find || !binary->run)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s is a library, and holds no kernels that can be launched",
-                    caller, shown);
+    return RT_INVALID(caller, "%s is a library, and holds no kernels that can be launched", shown);
   *out = Handles<Binary>::all().add(std::move(binary));
   return ACL_SUCCESS;
 }
@@ -231,10 +228,9 @@ extern "C" {
 
 // ---- binaries ----
 SIM_API aclError aclrtBinaryLoadFromFile(const char* path, aclrtBinaryLoadOptions* options, aclrtBinHandle* handle) {
-  REQUIRE(path);
-  REQUIRE(handle);
+  REQUIRE(path, handle);
   if (int code = check_options(__func__, options)) return code;
-  if (access(path, R_OK)) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: cannot read %s", __func__, path);
+  RT_INVALID_IF(access(path, R_OK), "cannot read %s", path);
   const std::unique_ptr<char, decltype(&free)> whole(realpath(path, nullptr), free);
   const int file = open(whole.get(), O_RDONLY | O_CLOEXEC);
   const off_t bytes = file < 0 ? 0 : lseek(file, 0, SEEK_END);
@@ -244,9 +240,8 @@ SIM_API aclError aclrtBinaryLoadFromFile(const char* path, aclrtBinaryLoadOption
 
 SIM_API aclError aclrtBinaryLoadFromData(const void* data, size_t length, const aclrtBinaryLoadOptions* options,
                                          aclrtBinHandle* handle) {
-  REQUIRE(data);
-  REQUIRE(handle);
-  if (!length) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: length is 0", __func__);
+  REQUIRE(data, handle);
+  RT_INVALID_IF(!length, "length is 0");
   if (int code = check_options(__func__, options)) return code;
   const int file = memfd_create("ophook-kernels", MFD_CLOEXEC);
   if (file < 0 || write(file, data, length) != ssize_t(length)) {
@@ -281,54 +276,39 @@ SIM_API aclError aclrtBinaryLoad(const aclrtBinary binary, aclrtBinHandle* handl
   return aclrtBinaryLoadFromData(found->data, found->size, nullptr, handle);
 }
 SIM_API aclError aclrtBinaryUnLoad(aclrtBinHandle handle) {
-  const auto binary = Handles<Binary>::all().take(handle);
-  if (!binary) return no_binary(__func__, handle);
+  FIND(Binary, binary, end_handle, __func__, handle);
   for (const auto& one : Handles<Function>::all().where([&](Function& each) { return each.binary == binary; }))
     Handles<Function>::all().take(one.get());
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtBinaryGetFunction(const aclrtBinHandle handle, const char* name, aclrtFuncHandle* function) {
-  REQUIRE(name);
-  REQUIRE(function);
-  const auto binary = Handles<Binary>::all().find(handle);
-  if (!binary) return no_binary(__func__, handle);
+  REQUIRE(name, function);
+  FIND(Binary, binary, find_handle, __func__, handle);
   const ophook_binary_kernel* kernel = binary->find(name);
-  if (!kernel)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the binary has no kernel %s of C linkage (extern \"C\")", __func__,
-                    name);
+  RT_INVALID_IF(!kernel, "the binary has no kernel %s of C linkage (extern \"C\")", name);
   // A name alone means the tiling key 0, or the only one.
-  if (kernel->keys && kernel->key_count != 1 && !has_key(*kernel, 0))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: the kernel %s has %zu tiling keys, and 0 is none of them; aclrtBinaryGetFunctionByEntry takes "
-                    "a key",
-                    __func__, name, kernel->key_count);
+  RT_INVALID_IF(kernel->keys && kernel->key_count != 1 && !has_key(*kernel, 0),
+                "the kernel %s has %zu tiling keys, and 0 is none of them; aclrtBinaryGetFunctionByEntry takes a key",
+                name, kernel->key_count);
   *function = function_of(binary, kernel, kernel->keys && kernel->key_count == 1 ? *kernel->keys : 0);
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtBinaryGetFunctionByEntry(aclrtBinHandle handle, uint64_t key, aclrtFuncHandle* function) {
   REQUIRE(function);
-  const auto binary = Handles<Binary>::all().find(handle);
-  if (!binary) return no_binary(__func__, handle);
+  FIND(Binary, binary, find_handle, __func__, handle);
   const ophook_binary_kernel* kernel = binary->find(nullptr);
-  if (!kernel)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: the binary has not one kernel of C linkage (extern \"C\"), but "
-                    "none or several",
-                    __func__);
-  if (kernel->keys && !has_key(*kernel, key))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the kernel %s has no tiling key %llu", __func__, kernel->name,
-                    static_cast<unsigned long long>(key));
+  RT_INVALID_IF(!kernel, "the binary has not one kernel of C linkage (extern \"C\"), but none or several");
+  RT_INVALID_IF(kernel->keys && !has_key(*kernel, key), "the kernel %s has no tiling key %llu", kernel->name,
+                static_cast<unsigned long long>(key));
   *function = function_of(binary, kernel, key);
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtBinaryGetDevAddress(const aclrtBinHandle handle, void** address, size_t* size) {
-  REQUIRE(address);
-  REQUIRE(size);
-  const auto binary = Handles<Binary>::all().find(handle);
-  if (!binary) return no_binary(__func__, handle);
+  REQUIRE(address, size);
+  FIND(Binary, binary, find_handle, __func__, handle);
   Dl_info info{};
   dladdr(reinterpret_cast<void*>(binary->find), &info);
   *address = info.dli_fbase;
@@ -337,8 +317,7 @@ SIM_API aclError aclrtBinaryGetDevAddress(const aclrtBinHandle handle, void** ad
 }
 
 SIM_API aclError aclrtBinarySetExceptionCallback(aclrtBinHandle handle, aclrtOpExceptionCallback callback, void* data) {
-  const auto binary = Handles<Binary>::all().find(handle);
-  if (!binary) return no_binary(__func__, handle);
+  FIND(Binary, binary, find_handle, __func__, handle);
   binary->failed = callback, binary->failed_data = data;
   return ACL_SUCCESS;
 }
@@ -346,32 +325,27 @@ SIM_API aclError aclrtBinarySetExceptionCallback(aclrtBinHandle handle, aclrtOpE
 // ---- what a kernel is ----
 SIM_API aclError aclrtGetFunctionName(aclrtFuncHandle handle, uint32_t room, char* name) {
   REQUIRE(name);
-  const auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
-  if (!room) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: maxLen is 0", __func__);
+  FIND(Function, function, find_handle, __func__, handle);
+  RT_INVALID_IF(!room, "maxLen is 0");
   snprintf(name, room, "%s", function->kernel->name);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtFunctionGetBinary(const aclrtFuncHandle handle, aclrtBinHandle* binary) {
   REQUIRE(binary);
-  const auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
+  FIND(Function, function, find_handle, __func__, handle);
   *binary = function->binary.get();
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtFunctionGetParamCount(const void* handle, size_t* count) {
   REQUIRE(count);
-  const auto function = Handles<Function>::all().find(const_cast<void*>(handle));
-  if (!function) return no_function(__func__, const_cast<void*>(handle));
+  FIND(Function, function, find_handle, __func__, handle);
   *count = function->kernel->count;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtFunctionGetParamInfo(const void* handle, size_t index, size_t* offset, size_t* size) {
   REQUIRE(offset);
-  const auto function = Handles<Function>::all().find(const_cast<void*>(handle));
-  if (!function) return no_function(__func__, const_cast<void*>(handle));
-  if (index >= function->kernel->count)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: parameter %zu of %zu", __func__, index, function->kernel->count);
+  FIND(Function, function, find_handle, __func__, handle);
+  RT_INVALID_IF(index >= function->kernel->count, "parameter %zu of %zu", index, function->kernel->count);
   size_t end = 0;
   *offset = offsets(*function->kernel, &end)[index];
   if (size) *size = function->kernel->sizes[index];
@@ -380,15 +354,14 @@ SIM_API aclError aclrtFunctionGetParamInfo(const void* handle, size_t index, siz
 // Of a kernel without SIMT, as all that are simulated.
 SIM_API aclError aclrtFunctionGetAvailDynUbufPerBlock(void* handle, uint32_t flags, size_t* size) {
   REQUIRE(size);
-  if (!Handles<Function>::all().find(handle)) return no_function(__func__, handle);
-  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  FIND(Function, function, find_handle, __func__, handle);
+  RT_INVALID_IF(flags, "flags has to be 0");
   *size = 0;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtGetFunctionAttribute(aclrtFuncHandle handle, aclrtFuncAttribute what, int64_t* value) {
   REQUIRE(value);
-  const auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
+  FIND(Function, function, find_handle, __func__, handle);
   constexpr int64_t kTypes[] = {ACL_KERNEL_TYPE_VECTOR, ACL_KERNEL_TYPE_MIX, ACL_KERNEL_TYPE_MIX, ACL_KERNEL_TYPE_CUBE};
   constexpr int64_t kRatios[] = {1, 1 << 16 | 2, 1 << 16 | 1,
                                  1 << 16};  // cubes in the upper half, vectors in the lower
@@ -404,62 +377,42 @@ SIM_API aclError aclrtGetFunctionAttribute(aclrtFuncHandle handle, aclrtFuncAttr
 // ---- lists of arguments ----
 SIM_API aclError aclrtKernelArgsInit(aclrtFuncHandle handle, aclrtArgsHandle* arguments) {
   REQUIRE(arguments);
-  auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
-  auto made = std::make_shared<Arguments>();
-  made->function = std::move(function);
-  *arguments = Handles<Arguments>::all().add(std::move(made));
+  FIND(Function, function, find_handle, __func__, handle);
+  *arguments = Handles<Arguments>::all().add(std::make_shared<Arguments>(Arguments{function, {}}));
   return ACL_SUCCESS;
 }
 // The caller's memory is where CANN builds the list; here it is the list's name alone.
 SIM_API aclError aclrtKernelArgsInitByUserMem(aclrtFuncHandle handle, aclrtArgsHandle arguments, void* memory, size_t) {
-  REQUIRE(arguments);
-  REQUIRE(memory);
-  auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
-  auto made = std::make_shared<Arguments>();
-  made->function = std::move(function);
+  REQUIRE(arguments, memory);
+  FIND(Function, function, find_handle, __func__, handle);
   std::lock_guard lock(in_memory().mutex);
-  in_memory().lists[arguments] = std::move(made);
+  in_memory().lists[arguments] = std::make_shared<Arguments>(Arguments{function, {}});
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtKernelArgsGetHandleMemSize(aclrtFuncHandle handle, size_t* size) {
   REQUIRE(size);
-  if (!Handles<Function>::all().find(handle)) return no_function(__func__, handle);
+  FIND(Function, function, find_handle, __func__, handle);
   *size = sizeof(void*) * (kMostParameters + 1);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtKernelArgsGetMemSize(aclrtFuncHandle handle, size_t wanted, size_t* size) {
   REQUIRE(size);
-  if (!Handles<Function>::all().find(handle)) return no_function(__func__, handle);
+  FIND(Function, function, find_handle, __func__, handle);
   *size = (wanted + kAlignment - 1) / kAlignment * kAlignment;
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtKernelArgsAppend(aclrtArgsHandle handle, void* value, size_t size, aclrtParamHandle* parameter) {
-  REQUIRE(value);
-  REQUIRE(parameter);
-  const auto arguments = find_arguments(handle);
-  if (!arguments) return no_arguments(__func__, handle);
-  if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: paramSize is 0", __func__);
-  if (arguments->parameters.size() >= kMostParameters)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu arguments; no more are allowed", __func__, kMostParameters);
+  REQUIRE(value, parameter);
+  FIND(Arguments, arguments, find_arguments, __func__, handle);
+  RT_INVALID_IF(!size, "paramSize is 0");
   const auto* bytes = static_cast<const char*>(value);
-  arguments->parameters.push_back(std::make_unique<Parameter>(Parameter{{bytes, bytes + size}}));
-  arguments->finished = false;
-  *parameter = arguments->parameters.back().get();
-  return ACL_SUCCESS;
+  return append(__func__, *arguments, {{bytes, bytes + size}}, parameter);
 }
 SIM_API aclError aclrtKernelArgsAppendPlaceHolder(aclrtArgsHandle handle, aclrtParamHandle* parameter) {
   REQUIRE(parameter);
-  const auto arguments = find_arguments(handle);
-  if (!arguments) return no_arguments(__func__, handle);
-  if (arguments->parameters.size() >= kMostParameters)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu arguments; no more are allowed", __func__, kMostParameters);
-  arguments->parameters.push_back(std::make_unique<Parameter>(Parameter{{}, true}));
-  arguments->finished = false;
-  *parameter = arguments->parameters.back().get();
-  return ACL_SUCCESS;
+  FIND(Arguments, arguments, find_arguments, __func__, handle);
+  return append(__func__, *arguments, {{}, true}, parameter);
 }
 
 static Parameter* parameter_of(const Arguments& arguments, void* handle) {
@@ -471,33 +424,26 @@ static Parameter* parameter_of(const Arguments& arguments, void* handle) {
 SIM_API aclError aclrtKernelArgsGetPlaceHolderBuffer(aclrtArgsHandle handle, aclrtParamHandle which, size_t size,
                                                      void** buffer) {
   REQUIRE(buffer);
-  const auto arguments = find_arguments(handle);
-  if (!arguments) return no_arguments(__func__, handle);
+  FIND(Arguments, arguments, find_arguments, __func__, handle);
   Parameter* parameter = parameter_of(*arguments, which);
-  if (!parameter || !parameter->held || !size)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", __func__,
-                    parameter && parameter->held ? "dataSize is 0" : "the parameter is not a placeholder of this list");
+  RT_INVALID_IF(!parameter || !parameter->held || !size, "%s",
+                parameter && parameter->held ? "dataSize is 0" : "the parameter is not a placeholder of this list");
   parameter->value.assign(size, 0);
   *buffer = parameter->value.data();
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtKernelArgsParaUpdate(aclrtArgsHandle handle, aclrtParamHandle which, void* value, size_t size) {
   REQUIRE(value);
-  const auto arguments = find_arguments(handle);
-  if (!arguments) return no_arguments(__func__, handle);
+  FIND(Arguments, arguments, find_arguments, __func__, handle);
   Parameter* parameter = parameter_of(*arguments, which);
-  if (!parameter || parameter->held)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the parameter is not a value of this list", __func__);
-  if (size != parameter->value.size())
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes; the parameter has %zu", __func__, size,
-                    parameter->value.size());
+  RT_INVALID_IF(!parameter || parameter->held, "the parameter is not a value of this list");
+  RT_INVALID_IF(size != parameter->value.size(), "%zu bytes; the parameter has %zu", size, parameter->value.size());
   memcpy(parameter->value.data(), value, size);
   arguments->finished = false;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtKernelArgsFinalize(aclrtArgsHandle handle) {
-  const auto arguments = find_arguments(handle);
-  if (!arguments) return no_arguments(__func__, handle);
+  FIND(Arguments, arguments, find_arguments, __func__, handle);
   arguments->finished = true;
   return ACL_SUCCESS;
 }
@@ -505,21 +451,17 @@ SIM_API aclError aclrtKernelArgsFinalize(aclrtArgsHandle handle) {
 // ---- launches ----
 SIM_API aclError aclrtLaunchKernelWithConfig(aclrtFuncHandle handle, uint32_t blocks, aclrtStream stream,
                                              aclrtLaunchKernelCfg* config, aclrtArgsHandle list, void*) {
-  const auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
-  const auto arguments = find_arguments(list);
-  if (!arguments) return no_arguments(__func__, list);
+  FIND(Function, function, find_handle, __func__, handle);
+  FIND(Arguments, arguments, find_arguments, __func__, list);
   if (int code = check_config(__func__, config)) return code;
-  if (!arguments->finished)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: aclrtKernelArgsFinalize was not called", __func__);
+  RT_INVALID_IF(!arguments->finished, "aclrtKernelArgsFinalize was not called");
   Launch task{function, blocks, {}};
   for (const auto& parameter : arguments->parameters) {
     if (!parameter->held) {
       task.values.push_back(parameter->value);
       continue;
     }
-    if (parameter->value.empty())
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: a placeholder has no buffer", __func__);
+    if (parameter->value.empty()) return RT_INVALID(__func__, "a placeholder has no buffer");
     std::shared_ptr<Block> block;
     if (int code = copied(__func__, parameter->value.data(), parameter->value.size(), &block)) return code;
     const auto* address = reinterpret_cast<const char*>(&block->memory);
@@ -531,8 +473,7 @@ SIM_API aclError aclrtLaunchKernelWithConfig(aclrtFuncHandle handle, uint32_t bl
 
 SIM_API aclError aclrtLaunchKernelV2(aclrtFuncHandle handle, uint32_t blocks, const void* arguments, size_t size,
                                      aclrtLaunchKernelCfg* config, aclrtStream stream) {
-  const auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
+  FIND(Function, function, find_handle, __func__, handle);
   if (int code = check_config(__func__, config)) return code;
   if (!arguments && function->kernel->count) return missing(__func__, "argsData");
   return start(__func__, {function, blocks, {}, static_cast<const char*>(arguments), size}, stream);
@@ -546,21 +487,19 @@ SIM_API aclError aclrtLaunchKernel(aclrtFuncHandle handle, uint32_t blocks, cons
 SIM_API aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle handle, uint32_t blocks, aclrtStream stream,
                                                aclrtLaunchKernelCfg* config, void* arguments, size_t size,
                                                aclrtPlaceHolderInfo* places, size_t count) {
-  const auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
+  FIND(Function, function, find_handle, __func__, handle);
   if (int code = check_config(__func__, config)) return code;
   REQUIRE(arguments);
   if (count && !places) return missing(__func__, "placeHolderArray");
-  if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: argsSize is 0", __func__);
+  RT_INVALID_IF(!size, "argsSize is 0");
   std::shared_ptr<Block> block;
   if (int code = copied(__func__, arguments, size, &block)) return code;
   auto* memory = static_cast<char*>(block->memory);
   for (size_t i = 0; i < count; ++i) {
     const aclrtPlaceHolderInfo& place = places[i];
     if (place.addrOffset + sizeof memory > size || place.dataOffset >= size)
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                      "%s: placeholder %zu (address at %u, data at %u) leaves the %zu bytes", __func__, i,
-                      place.addrOffset, place.dataOffset, size);
+      return RT_INVALID(__func__, "placeholder %zu (address at %u, data at %u) leaves the %zu bytes", i,
+                        place.addrOffset, place.dataOffset, size);
     char* data = memory + place.dataOffset;
     sim_memory_open();
     memcpy(memory + place.addrOffset, &data, sizeof data);
@@ -574,8 +513,7 @@ SIM_API aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle handle, uint32_t 
 
 SIM_API aclError aclrtLaunchKernelWithArgsArray(void* handle, uint32_t blocks, aclrtStream stream,
                                                 aclrtLaunchKernelCfg* config, void** arguments) {
-  const auto function = Handles<Function>::all().find(handle);
-  if (!function) return no_function(__func__, handle);
+  FIND(Function, function, find_handle, __func__, handle);
   if (int code = check_config(__func__, config)) return code;
   const ophook_binary_kernel& kernel = *function->kernel;
   if (!arguments && kernel.count) return missing(__func__, "args");

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "acl/tasks.h"
-#include "core/handles.h"
 #include "core/lines.h"
 #include "core/runtime.h"
 
@@ -26,13 +25,17 @@ struct Named {
 std::mutex names_mutex;
 std::map<void*, Named> named_models;  // by model
 
-struct Label {};
+struct Label {
+  static constexpr const char* kKind = "a label";
+};
 struct Labels {
+  static constexpr const char* kKind = "a list of labels";
   std::vector<std::shared_ptr<Label>> labels;
 };
 
 // The variable of a condition, in device memory.
 struct Condition {
+  static constexpr const char* kKind = "a condition";
   ~Condition() {
     if (variable) sim_free(variable);
   }
@@ -89,11 +92,6 @@ int choose_label(void* argument, size_t* chosen) {
   if (int code = read("aclrtSwitchLabelByIndex", task.index, &index, sizeof index)) return code;
   *chosen = std::min<size_t>(index, task.count - 1);
   return ACL_SUCCESS;
-}
-
-template <typename T>
-void drop(void* argument) {
-  delete static_cast<T*>(argument);
 }
 
 using Parent = std::shared_ptr<Condition>;
@@ -183,11 +181,11 @@ SIM_API aclError aclrtCreateLabel(aclrtLabel* label) {
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtDestroyLabel(aclrtLabel label) {
-  if (Handles<Label>::all().take(label)) return ACL_SUCCESS;
-  return RT_INVALID(__func__, "%p is not a label", label);
+  std::shared_ptr<Label> ended;
+  return end_handle(__func__, label, &ended);
 }
 SIM_API aclError aclrtSetLabel(aclrtLabel label, aclrtStream stream) {
-  RT_INVALID_IF(!Handles<Label>::all().find(label), "%p is not a label", label);
+  FIND(Label, found, find_handle, __func__, label);
   return sim_built_label(label, stream);
 }
 SIM_API aclError aclrtCreateLabelList(aclrtLabel* labels, size_t count, aclrtLabelList* list) {
@@ -195,20 +193,19 @@ SIM_API aclError aclrtCreateLabelList(aclrtLabel* labels, size_t count, aclrtLab
   RT_INVALID_IF(!count || count > kMostLabels, "%zu labels; allowed: 1 to %zu", count, kMostLabels);
   auto made = std::make_shared<Labels>();
   for (size_t i = 0; i < count; ++i) {
-    made->labels.push_back(Handles<Label>::all().find(labels[i]));
-    RT_INVALID_IF(!made->labels.back(), "%p is not a label", labels[i]);
+    FIND(Label, label, find_handle, __func__, labels[i]);
+    made->labels.push_back(std::move(label));
   }
   *list = Handles<Labels>::all().add(std::move(made));
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtDestroyLabelList(aclrtLabelList list) {
-  if (Handles<Labels>::all().take(list)) return ACL_SUCCESS;
-  return RT_INVALID(__func__, "%p is not a list of labels", list);
+  std::shared_ptr<Labels> ended;
+  return end_handle(__func__, list, &ended);
 }
 SIM_API aclError aclrtSwitchLabelByIndex(void* index, uint32_t count, aclrtLabelList list, aclrtStream stream) {
   REQUIRE(index);
-  const auto labels = Handles<Labels>::all().find(list);
-  RT_INVALID_IF(!labels, "%p is not a list of labels", list);
+  FIND(Labels, labels, find_handle, __func__, list);
   RT_INVALID_IF(!count || count > labels->labels.size(), "maxValue %u; allowed: 1 to %zu", count,
                 labels->labels.size());
   std::vector<sim_place> places;
@@ -238,14 +235,12 @@ SIM_API aclError aclmdlRICondHandleCreate(aclmdlRI model, uint32_t initial, aclm
 }
 SIM_API aclError aclmdlRICondHandleGetCondPtr(aclmdlRICondHandle handle, uint64_t** pointer) {
   REQUIRE(pointer);
-  const auto condition = Handles<Condition>::all().find(handle);
-  RT_INVALID_IF(!condition, "%p is not a condition", handle);
+  FIND(Condition, condition, find_handle, __func__, handle);
   *pointer = static_cast<uint64_t*>(condition->variable);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams what, aclrtStream stream, uint32_t flags) {
-  const auto condition = Handles<Condition>::all().find(what.handle);
-  RT_INVALID_IF(!condition, "%p is not a condition", what.handle);
+  FIND(Condition, condition, find_handle, __func__, what.handle);
   RT_INVALID_IF(flags || !what.modelRIArray, "%s", flags ? "flags has to be 0" : "modelRIArray is null");
   const bool known = what.type >= ACL_MODEL_RI_COND_TYPE_IF && what.type <= ACL_MODEL_RI_COND_TYPE_SWITCH;
   const uint32_t most = what.type == ACL_MODEL_RI_COND_TYPE_IF      ? 2

@@ -12,12 +12,12 @@
 #include "acl/shared.h"
 #include "acl/tasks.h"
 #include "core/failure_api.h"
-#include "core/handles.h"
 
 namespace sim::acl::notifies {
 namespace {
 
 struct Notify {
+  static constexpr const char* kKind = "a notify";
   uint32_t id;
   int device;
   std::mutex mutex;
@@ -29,7 +29,6 @@ struct Notify {
 };
 using Shared = std::shared_ptr<Notify>;
 
-using Notifies = Handles<Notify>;
 std::mutex made_mutex;
 std::unordered_map<int, int> notifies_made;  // by device
 std::atomic<uint32_t> next_id{0};
@@ -37,18 +36,13 @@ std::atomic<uint32_t> next_id{0};
 // Ascend 950: 65535; Atlas A2 and A3: 8192.
 int most() { return on("Ascend950") ? 65535 : 8192; }
 
-int find(const char* caller, aclrtNotify handle, Shared* out) {
-  *out = Notifies::all().find(handle);
-  return *out ? int(ACL_SUCCESS) : RT_INVALID(caller, "%p is not a notify", handle);
-}
-
 aclrtNotify made(int device, std::shared_ptr<acl::Shared> imported) {
   auto notify = std::make_shared<Notify>();
   notify->id = next_id++;
   notify->device = device;
   notify->imported = imported != nullptr;
   notify->shared = std::move(imported);
-  return Notifies::all().add(std::move(notify));
+  return Handles<Notify>::all().add(std::move(notify));
 }
 
 constexpr auto kLook = std::chrono::milliseconds(2);
@@ -104,28 +98,27 @@ SIM_API aclError aclrtCreateNotify(aclrtNotify* out, uint64_t flag) {
 }
 
 SIM_API aclError aclrtDestroyNotify(aclrtNotify handle) {
-  const Shared notify = Notifies::all().take(handle);
-  RT_INVALID_IF(!notify, "%p is not a notify", handle);
+  FIND(Notify, notify, end_handle, __func__, handle);
   std::lock_guard lock(made_mutex);
   if (!notify->imported) --notifies_made[notify->device];
   return ACL_SUCCESS;
 }
 
 SIM_API aclError aclrtRecordNotify(aclrtNotify handle, aclrtStream stream) {
-  FIND(Notify, notify, find, __func__, handle);
+  FIND(Notify, notify, find_handle, __func__, handle);
   sim_order_value(stream, handle, false);
   return launch<run_record>(stream, "aclrtRecordNotify", notify);
 }
 
 SIM_API aclError aclrtWaitAndResetNotify(aclrtNotify handle, aclrtStream stream, uint32_t seconds) {
-  FIND(Notify, notify, find, __func__, handle);
+  FIND(Notify, notify, find_handle, __func__, handle);
   sim_order_value(stream, handle, true);
   return launch<run_wait>(stream, "aclrtWaitAndResetNotify", Wait{notify, seconds});
 }
 
 SIM_API aclError aclrtGetNotifyId(aclrtNotify handle, uint32_t* id) {
   RT_INVALID_IF(!id, "notifyId is null");
-  FIND(Notify, notify, find, __func__, handle);
+  FIND(Notify, notify, find_handle, __func__, handle);
   *id = notify->id;
   return ACL_SUCCESS;
 }
@@ -134,7 +127,7 @@ SIM_API aclError aclrtNotifyBatchReset(aclrtNotify* handles, size_t count) {
   constexpr const char* kCaller = "aclrtNotifyBatchReset";
   if (!handles || !count) return RT_INVALID(kCaller, "%s", handles ? "num is 0" : "notifies is null");
   for (size_t i = 0; i < count; ++i) {
-    FIND(Notify, notify, find, kCaller, handles[i]);
+    FIND(Notify, notify, find_handle, kCaller, handles[i]);
     std::lock_guard lock(notify->mutex);
     notify->set() = 0;
   }
@@ -146,7 +139,7 @@ SIM_API aclError aclrtNotifyGetExportKey(aclrtNotify handle, char* key, size_t l
   REQUIRE(key);
   RT_INVALID_IF(length < kKey, "len is %zu; allowed: 65 or more", length);
   RT_INVALID_IF(flags & ~uint64_t{2}, "flags 0x%llx; allowed: 0, 2", (unsigned long long)flags);
-  FIND(Notify, notify, find, __func__, handle);
+  FIND(Notify, notify, find_handle, __func__, handle);
   std::lock_guard lock(notify->mutex);
   if (!notify->shared) {
     auto made = sim::acl::Shared::make(__func__, sim::acl::Kind::notify, flags != 0);
@@ -160,7 +153,7 @@ SIM_API aclError aclrtNotifyGetExportKey(aclrtNotify handle, char* key, size_t l
 SIM_API aclError aclrtNotifySetImportPid(aclrtNotify handle, int32_t* processes, size_t count) {
   REQUIRE(processes);
   RT_INVALID_IF(!count, "num is 0");
-  FIND(Notify, notify, find, __func__, handle);
+  FIND(Notify, notify, find_handle, __func__, handle);
   std::lock_guard lock(notify->mutex);
   RT_INVALID_IF(!notify->shared || notify->imported, "this process has not exported the notify");
   return notify->shared->allow(__func__, processes, count);

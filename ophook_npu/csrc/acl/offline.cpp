@@ -15,32 +15,18 @@ namespace {
 
 // The graph engine's part, which needs libopapi and with it torch: loaded by the first model.
 struct Engine {
-  decltype(&ophook_om_open) open;
-  decltype(&ophook_om_close) close;
-  decltype(&ophook_om_describe) describe;
-  decltype(&ophook_om_output_dims) output_dims;
-  decltype(&ophook_om_load) load;
-  decltype(&ophook_om_run) run;
-  decltype(&ophook_om_aipp) aipp;
+  SIM_FOUND(sim_engine_symbol, ophook_om_open, open);
+  SIM_FOUND(sim_engine_symbol, ophook_om_close, close);
+  SIM_FOUND(sim_engine_symbol, ophook_om_describe, describe);
+  SIM_FOUND(sim_engine_symbol, ophook_om_output_dims, output_dims);
+  SIM_FOUND(sim_engine_symbol, ophook_om_load, load);
+  SIM_FOUND(sim_engine_symbol, ophook_om_run, run);
+  SIM_FOUND(sim_engine_symbol, ophook_om_aipp, aipp);
 };
 
-template <typename F>
-bool look_up(const char* name, F& out) {
-  out = reinterpret_cast<F>(sim_engine_symbol(name));
-  return out;
-}
-
 const Engine* engine() {
-  static const Engine* const found = [] {
-    static Engine made;
-    return look_up("ophook_om_open", made.open) && look_up("ophook_om_close", made.close) &&
-                   look_up("ophook_om_describe", made.describe) && look_up("ophook_om_output_dims", made.output_dims) &&
-                   look_up("ophook_om_load", made.load) && look_up("ophook_om_run", made.run) &&
-                   look_up("ophook_om_aipp", made.aipp)
-               ? &made
-               : nullptr;
-  }();
-  return found;
+  static const Engine found;
+  return found.open && found.run ? &found : nullptr;
 }
 
 std::mutex mutex;

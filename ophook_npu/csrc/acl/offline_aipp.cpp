@@ -31,20 +31,33 @@ int within(const char* caller, std::initializer_list<Number> numbers) {
 #define AIPP_NUMBER(name, least, most) \
   Number { #name, double(name), double(least), double(most) }
 
-// What the numbers are set in, where they may be so.
-int common_of(const char* caller, aclmdlAIPP* of, std::initializer_list<Number> numbers, aipp::Common** out) {
+// Sets what `change` sets in the parameters, where the numbers are allowed.
+template <typename Change>
+int set_common(const char* caller, aclmdlAIPP* of, std::initializer_list<Number> numbers, Change change) {
   if (!of) return missing(caller, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
-  *out = &of->common;
-  return within(caller, numbers);
+  if (int code = within(caller, numbers)) return code;
+  change(of->common);
+  return ACL_SUCCESS;
 }
-int image_of(const char* caller, aclmdlAIPP* of, uint64_t index, std::initializer_list<Number> numbers,
-             aipp::Image** out) {
+// The same of one image.
+template <typename Change>
+int set_image(const char* caller, aclmdlAIPP* of, uint64_t index, std::initializer_list<Number> numbers,
+              Change change) {
   if (!of) return missing(caller, "aippParmsSet", ACL_ERROR_INVALID_PARAM);
   if (index >= of->images.size())
     return ACL_INVALID(caller, "batchIndex is %llu; allowed: below %zu, the batch size", (unsigned long long)index,
                        of->images.size());
-  *out = &of->images[index];
-  return within(caller, numbers);
+  if (int code = within(caller, numbers)) return code;
+  change(of->images[index]);
+  return ACL_SUCCESS;
+}
+// The same of what can be on or off: the numbers count where it is on.
+template <typename Change>
+int set_switch(const char* caller, aclmdlAIPP* of, uint64_t index, int8_t on, int8_t aipp::Image::* member,
+               std::initializer_list<Number> numbers, Change change) {
+  const int code =
+      set_image(caller, of, index, {AIPP_NUMBER(on, 0, 1)}, [&](aipp::Image& image) { image.*member = on; });
+  return code || !on ? code : set_image(caller, of, index, numbers, change);
 }
 
 int index_of(const char* caller, const Offline& model, size_t index) {
@@ -200,119 +213,87 @@ SIM_API aclError aclmdlGetAippDataSize(uint64_t batch, size_t* size) {
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPInputFormat(aclmdlAIPP* of, aclAippInputFormat format) {
-  aipp::Common* common;
-  if (int code = common_of(__func__, of, {AIPP_NUMBER(format, ACL_YUV420SP_U8, ACL_RAW24)}, &common)) return code;
-  common->format = uint8_t(format);  // which of them there are is said when the parameters are used
-  return ACL_SUCCESS;
+  return set_common(__func__, of, {AIPP_NUMBER(format, ACL_YUV420SP_U8, ACL_RAW24)}, [&](aipp::Common& common) {
+    common.format = uint8_t(format);  // which of them there are is said when the parameters are used
+  });
 }
 SIM_API aclError aclmdlSetAIPPCscParams(aclmdlAIPP* of, int8_t on, int16_t r0c0, int16_t r0c1, int16_t r0c2,
                                         int16_t r1c0, int16_t r1c1, int16_t r1c2, int16_t r2c0, int16_t r2c1,
                                         int16_t r2c2, uint8_t out0, uint8_t out1, uint8_t out2, uint8_t in0,
                                         uint8_t in1, uint8_t in2) {
-  aipp::Common* common;
-  if (int code = common_of(__func__, of, {AIPP_NUMBER(on, 0, 1)}, &common)) return code;
-  common->converts = on;
-  if (!on) return ACL_SUCCESS;
+  const int code =
+      set_common(__func__, of, {AIPP_NUMBER(on, 0, 1)}, [&](aipp::Common& common) { common.converts = on; });
+  if (code || !on) return code;
   const int16_t matrix[] = {r0c0, r0c1, r0c2, r1c0, r1c1, r1c2, r2c0, r2c1, r2c2};
   for (const int16_t number : matrix)
     if (int code = within(__func__, {{"a number of the matrix", double(number), kMinMatrix, kMaxMatrix}})) return code;
-  std::copy(std::begin(matrix), std::end(matrix), common->matrix);
+  std::copy(std::begin(matrix), std::end(matrix), of->common.matrix);
   const uint8_t output[] = {out0, out1, out2}, input[] = {in0, in1, in2};
-  std::copy(std::begin(output), std::end(output), common->output_bias);
-  std::copy(std::begin(input), std::end(input), common->input_bias);
+  std::copy(std::begin(output), std::end(output), of->common.output_bias);
+  std::copy(std::begin(input), std::end(input), of->common.input_bias);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlSetAIPPRbuvSwapSwitch(aclmdlAIPP* of, int8_t on) {
-  aipp::Common* common;
-  if (int code = common_of(__func__, of, {AIPP_NUMBER(on, 0, 1)}, &common)) return code;
-  common->swapped = on;
-  return ACL_SUCCESS;
+  return set_common(__func__, of, {AIPP_NUMBER(on, 0, 1)}, [&](aipp::Common& common) { common.swapped = on; });
 }
 SIM_API aclError aclmdlSetAIPPAxSwapSwitch(aclmdlAIPP* of, int8_t on) {
-  aipp::Common* common;
-  if (int code = common_of(__func__, of, {AIPP_NUMBER(on, 0, 1)}, &common)) return code;
-  common->alpha_first = on;
-  return ACL_SUCCESS;
+  return set_common(__func__, of, {AIPP_NUMBER(on, 0, 1)}, [&](aipp::Common& common) { common.alpha_first = on; });
 }
 SIM_API aclError aclmdlSetAIPPSrcImageSize(aclmdlAIPP* of, int32_t width, int32_t height) {
-  aipp::Common* common;
-  if (int code = common_of(__func__, of, {AIPP_NUMBER(width, 2, 4096), AIPP_NUMBER(height, 1, 4096)}, &common))
-    return code;
-  common->width = width, common->height = height;
-  return ACL_SUCCESS;
+  return set_common(__func__, of, {AIPP_NUMBER(width, 2, 4096), AIPP_NUMBER(height, 1, 4096)},
+                    [&](aipp::Common& common) { common.width = width, common.height = height; });
 }
 SIM_API aclError aclmdlSetAIPPScfParams(aclmdlAIPP* of, int8_t on, int32_t in_width, int32_t in_height,
                                         int32_t out_width, int32_t out_height, uint64_t index) {
-  aipp::Image* image;
-  if (int code = image_of(__func__, of, index, {AIPP_NUMBER(on, 0, 1)}, &image)) return code;
-  image->scales = on;
-  if (!on) return ACL_SUCCESS;
-  if (int code = within(__func__, {AIPP_NUMBER(in_width, 16, 4096), AIPP_NUMBER(in_height, 16, 4096),
-                                   AIPP_NUMBER(out_width, 16, 1920), AIPP_NUMBER(out_height, 16, 4096)}))
-    return code;
   const int32_t sizes[] = {in_width, in_height, out_width, out_height};
-  std::copy(std::begin(sizes), std::end(sizes), image->scaled);
-  return ACL_SUCCESS;
+  return set_switch(__func__, of, index, on, &aipp::Image::scales,
+                    {AIPP_NUMBER(in_width, 16, 4096), AIPP_NUMBER(in_height, 16, 4096),
+                     AIPP_NUMBER(out_width, 16, 1920), AIPP_NUMBER(out_height, 16, 4096)},
+                    [&](aipp::Image& image) { std::copy(std::begin(sizes), std::end(sizes), image.scaled); });
 }
 SIM_API aclError aclmdlSetAIPPCropParams(aclmdlAIPP* of, int8_t on, int32_t left, int32_t top, int32_t width,
                                          int32_t height, uint64_t index) {
-  aipp::Image* image;
-  if (int code = image_of(__func__, of, index, {AIPP_NUMBER(on, 0, 1)}, &image)) return code;
-  image->crops = on;
-  if (!on) return ACL_SUCCESS;
-  if (int code = within(__func__, {AIPP_NUMBER(left, 0, 4095), AIPP_NUMBER(top, 0, 4095), AIPP_NUMBER(width, 1, 4096),
-                                   AIPP_NUMBER(height, 1, 4096)}))
-    return code;
-  image->left = left, image->top = top, image->width = width, image->height = height;
-  return ACL_SUCCESS;
+  return set_switch(
+      __func__, of, index, on, &aipp::Image::crops,
+      {AIPP_NUMBER(left, 0, 4095), AIPP_NUMBER(top, 0, 4095), AIPP_NUMBER(width, 1, 4096),
+       AIPP_NUMBER(height, 1, 4096)},
+      [&](aipp::Image& image) { image.left = left, image.top = top, image.width = width, image.height = height; });
 }
 SIM_API aclError aclmdlSetAIPPPaddingParams(aclmdlAIPP* of, int8_t on, int32_t top, int32_t bottom, int32_t left,
                                             int32_t right, uint64_t index) {
-  aipp::Image* image;
-  if (int code = image_of(__func__, of, index, {AIPP_NUMBER(on, 0, 1)}, &image)) return code;
-  image->pads = on;
-  if (!on) return ACL_SUCCESS;
-  if (int code = within(__func__, {AIPP_NUMBER(top, 0, 32), AIPP_NUMBER(bottom, 0, 32), AIPP_NUMBER(left, 0, 32),
-                                   AIPP_NUMBER(right, 0, 32)}))
-    return code;
-  image->padding_top = top, image->padding_bottom = bottom, image->padding_left = left, image->padding_right = right;
-  return ACL_SUCCESS;
+  return set_switch(
+      __func__, of, index, on, &aipp::Image::pads,
+      {AIPP_NUMBER(top, 0, 32), AIPP_NUMBER(bottom, 0, 32), AIPP_NUMBER(left, 0, 32), AIPP_NUMBER(right, 0, 32)},
+      [&](aipp::Image& image) {
+        image.padding_top = top, image.padding_bottom = bottom;
+        image.padding_left = left, image.padding_right = right;
+      });
 }
 SIM_API aclError aclmdlSetAIPPDtcPixelMean(aclmdlAIPP* of, int16_t mean0, int16_t mean1, int16_t mean2, int16_t mean3,
                                            uint64_t index) {
-  aipp::Image* image;
-  if (int code = image_of(__func__, of, index,
-                          {AIPP_NUMBER(mean0, 0, 255), AIPP_NUMBER(mean1, 0, 255), AIPP_NUMBER(mean2, 0, 255),
-                           AIPP_NUMBER(mean3, 0, 255)},
-                          &image))
-    return code;
   const int16_t means[] = {mean0, mean1, mean2, mean3};
-  std::copy(std::begin(means), std::end(means), image->mean);
-  return ACL_SUCCESS;
+  return set_image(
+      __func__, of, index,
+      {AIPP_NUMBER(mean0, 0, 255), AIPP_NUMBER(mean1, 0, 255), AIPP_NUMBER(mean2, 0, 255), AIPP_NUMBER(mean3, 0, 255)},
+      [&](aipp::Image& image) { std::copy(std::begin(means), std::end(means), image.mean); });
 }
 SIM_API aclError aclmdlSetAIPPDtcPixelMin(aclmdlAIPP* of, float min0, float min1, float min2, float min3,
                                           uint64_t index) {
-  aipp::Image* image;
-  if (int code = image_of(
-          __func__, of, index,
-          {AIPP_NUMBER(min0, 0, 255), AIPP_NUMBER(min1, 0, 255), AIPP_NUMBER(min2, 0, 255), AIPP_NUMBER(min3, 0, 255)},
-          &image))
-    return code;
   const float least[] = {min0, min1, min2, min3};
-  std::transform(std::begin(least), std::end(least), image->least, aclFloatToFloat16);
-  return ACL_SUCCESS;
+  return set_image(
+      __func__, of, index,
+      {AIPP_NUMBER(min0, 0, 255), AIPP_NUMBER(min1, 0, 255), AIPP_NUMBER(min2, 0, 255), AIPP_NUMBER(min3, 0, 255)},
+      [&](aipp::Image& image) { std::transform(std::begin(least), std::end(least), image.least, aclFloatToFloat16); });
 }
 SIM_API aclError aclmdlSetAIPPPixelVarReci(aclmdlAIPP* of, float factor0, float factor1, float factor2, float factor3,
                                            uint64_t index) {
-  aipp::Image* image;
-  if (int code = image_of(__func__, of, index,
-                          {AIPP_NUMBER(factor0, -65504, 65504), AIPP_NUMBER(factor1, -65504, 65504),
-                           AIPP_NUMBER(factor2, -65504, 65504), AIPP_NUMBER(factor3, -65504, 65504)},
-                          &image))
-    return code;
   const float factors[] = {factor0, factor1, factor2, factor3};
-  std::transform(std::begin(factors), std::end(factors), image->factor, aclFloatToFloat16);
-  return ACL_SUCCESS;
+  return set_image(__func__, of, index,
+                   {AIPP_NUMBER(factor0, -65504, 65504), AIPP_NUMBER(factor1, -65504, 65504),
+                    AIPP_NUMBER(factor2, -65504, 65504), AIPP_NUMBER(factor3, -65504, 65504)},
+                   [&](aipp::Image& image) {
+                     std::transform(std::begin(factors), std::end(factors), image.factor, aclFloatToFloat16);
+                   });
 }
 
 // ---- and where they go ----

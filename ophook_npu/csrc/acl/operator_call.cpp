@@ -4,8 +4,6 @@
 // ACL_ERROR_INVALID_PARAM in the call, or of the stream's error where the operator was on it.
 #include "acl/operator_call.h"
 
-#include <dlfcn.h>
-
 #include <functional>
 #include <numeric>
 #include <cstdlib>
@@ -23,33 +21,25 @@ namespace {
 
 // The operator table of the graph engine, which knows the same operator types. It is in libopapi, with ATen.
 struct Table {
-  decltype(&ophook_ge_proto) proto;
-  decltype(&ophook_ge_infer) infer;
-  decltype(&ophook_ge_run) run;
+  SIM_FOUND(sim_opapi_symbol, ophook_ge_proto, proto);
+  SIM_FOUND(sim_opapi_symbol, ophook_ge_infer, infer);
+  SIM_FOUND(sim_opapi_symbol, ophook_ge_run, run);
 };
 
 const Table* table() {
-  static const Table found{reinterpret_cast<decltype(Table::proto)>(sim_opapi_symbol("ophook_ge_proto")),
-                           reinterpret_cast<decltype(Table::infer)>(sim_opapi_symbol("ophook_ge_infer")),
-                           reinterpret_cast<decltype(Table::run)>(sim_opapi_symbol("ophook_ge_run"))};
+  static const Table found;
   return found.run ? &found : nullptr;
 }
 
 // Operators of installed packages: of libge_runner, which finds and loads the packages.
 struct Packages {
-  decltype(&ophook_ge_custom_exists) exists;
-  decltype(&ophook_ge_custom_infer) infer;
-  decltype(&ophook_ge_custom_launch) launch;
+  SIM_FOUND(sim_engine_symbol, ophook_ge_custom_exists, exists);
+  SIM_FOUND(sim_engine_symbol, ophook_ge_custom_infer, infer);
+  SIM_FOUND(sim_engine_symbol, ophook_ge_custom_launch, launch);
 };
 
 const Packages* packages() {
-  static const Packages found = [] {
-    void* library = dlopen("libge_runner.so", RTLD_NOW);
-    const auto look = [&](const char* name) { return library ? dlsym(library, name) : nullptr; };
-    return Packages{reinterpret_cast<decltype(Packages::exists)>(look("ophook_ge_custom_exists")),
-                    reinterpret_cast<decltype(Packages::infer)>(look("ophook_ge_custom_infer")),
-                    reinterpret_cast<decltype(Packages::launch)>(look("ophook_ge_custom_launch"))};
-  }();
+  static const Packages found;
   return found.launch ? &found : nullptr;
 }
 
@@ -339,6 +329,17 @@ UntoldType untold_type(const Operator& op) {
   return {};
 }
 
+// The operator with one attribute more.
+struct Told {
+  Told(const Operator& of, const char* name, aclopAttr::Value value)
+      : attributes(of.attributes ? *of.attributes : aclopAttr{}), op(of) {
+    attributes.values[name] = std::move(value);
+    op.attributes = &attributes;
+  }
+  aclopAttr attributes;
+  Operator op;
+};
+
 // Calls `use` with the operator as the table has it: its types told, its dimensions in the table's order.
 template <typename F>
 int as_in_table(const Operator& op, F use) {
@@ -346,20 +347,9 @@ int as_in_table(const Operator& op, F use) {
     if (in_package(op.type)) return use(op);
     return sim_unimplemented((std::string("the aclop operator ") + op.type).c_str());
   }
-  if (const UntoldType untold = untold_type(op); untold.attribute) {
-    aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
-    told.values[untold.attribute] = op.outputs[untold.output]->dtype;
-    Operator with_type = op;
-    with_type.attributes = &told;
-    return as_in_table(with_type, use);
-  }
-  if (takes_order_from_images(op)) {
-    aclopAttr told = op.attributes ? *op.attributes : aclopAttr{};
-    told.values["data_format"] = std::string("NCHW");
-    Operator with_order = op;
-    with_order.attributes = &told;
-    return use(with_order);
-  }
+  if (const UntoldType untold = untold_type(op); untold.attribute)
+    return as_in_table(Told(op, untold.attribute, op.outputs[untold.output]->dtype).op, use);
+  if (takes_order_from_images(op)) return use(Told(op, "data_format", std::string("NCHW")).op);
   if (!has_other_order(op)) return use(op);
   std::deque<aclTensorDesc> kept;
   const auto reordered = [&](int count, const aclTensorDesc* const desc[]) {
@@ -382,8 +372,7 @@ struct Lent {
 };
 using SharedLent = std::shared_ptr<Lent>;
 int launch_with(const SharedLent& lent, void* stream, sim_run run) {
-  return sim_launch(stream, "values of the host", run, new SharedLent(lent),
-                    [](void* pointer) { delete static_cast<SharedLent*>(pointer); });
+  return sim_launch(stream, "values of the host", run, new SharedLent(lent), drop<SharedLent>);
 }
 int put_on_device(void* pointer) {
   for (const auto& [memory, value] : (*static_cast<SharedLent*>(pointer))->values)
@@ -512,8 +501,7 @@ int execute(const Operator& op, const Memory& memory, void* stream, aclTensorDes
     if (int code = describe_outputs(ordered, memory.outputs, *call)) return code;
     if (!in_table(ordered.type)) return launch_of_package(*call, stream);
     const char* const name = call->type.c_str();  // as long as the task
-    return sim_launch_about(stream, name, &kCall, run_call, new SharedCall(std::move(call)),
-                            [](void* pointer) { delete static_cast<SharedCall*>(pointer); });
+    return sim_launch_about(stream, name, &kCall, run_call, new SharedCall(std::move(call)), drop<SharedCall>);
   });
   if (code || !found) return code;
   if (const int failed = sim_stream_synchronize(stream, -1)) return failed;

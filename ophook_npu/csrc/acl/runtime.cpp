@@ -110,14 +110,17 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
   return check_side(caller, "source", from, size, from_device, copy->unnamed);
 }
 
-// The system reads and writes, so that an address where nothing is gives an answer and no signal.
-bool copied_by_the_system(void* to, const void* from, size_t size) {
-  std::vector<char> bytes(std::min(size, size_t(1) << 20));
+// The system reads and writes, so that an address where nothing is gives an answer and no signal. Without `from` the
+// bytes have the value.
+bool written_by_the_system(void* to, const void* from, size_t size, char value = 0) {
+  std::vector<char> bytes(std::min(size, size_t(1) << 20), value);
   for (size_t done = 0; done < size;) {
     const size_t next = std::min(size - done, bytes.size());
-    const iovec here{bytes.data(), next}, source{const_cast<char*>(static_cast<const char*>(from)) + done, next},
-        target{static_cast<char*>(to) + done, next};
-    if (process_vm_readv(getpid(), &here, 1, &source, 1, 0) != ssize_t(next)) return false;
+    const iovec here{bytes.data(), next}, target{static_cast<char*>(to) + done, next};
+    if (from) {
+      const iovec source{const_cast<char*>(static_cast<const char*>(from)) + done, next};
+      if (process_vm_readv(getpid(), &here, 1, &source, 1, 0) != ssize_t(next)) return false;
+    }
     if (process_vm_writev(getpid(), &here, 1, &target, 1, 0) != ssize_t(next)) return false;
     done += next;
   }
@@ -126,16 +129,14 @@ bool copied_by_the_system(void* to, const void* from, size_t size) {
 
 struct Fill {
   void* to;
-  int value;
-  size_t size;
-  void touch(sim_listener* listener) const { sim::touch(listener, true, to, size); }
-};
-
-struct FillWords {
-  void* to;
   uint32_t value;
-  size_t size;
+  size_t size, unit;  // bytes; of a value: 1 or 4
   void touch(sim_listener* listener) const { sim::touch(listener, true, to, size); }
+  void operator()() const {
+    if (unit == 1) memset(to, int(value), size);
+    else
+      for (size_t at = 0; at < size; at += sizeof value) memcpy(static_cast<char*>(to) + at, &value, sizeof value);
+  }
 };
 
 void Copy::touch(sim_listener* listener) const {
@@ -160,16 +161,10 @@ int run_copy(const Copy& copy) {
   return ACL_SUCCESS;
 }
 
-int run_fill_words(const FillWords& fill) {
-  if (int code = still_there("aclrtMemsetD32Async", "memory", fill.to, fill.size, true)) return code;
-  for (size_t at = 0; at < fill.size; at += 4) memcpy(static_cast<char*>(fill.to) + at, &fill.value, 4);
-  return ACL_SUCCESS;
-}
-
 int run_fill(const Fill& fill) {
-  if (int code = still_there("aclrtMemsetAsync", "memory", fill.to, fill.size, true)) return code;
-  memset(fill.to, fill.value, fill.size);
-  return ACL_SUCCESS;
+  const char* call = fill.unit == 1 ? "aclrtMemsetAsync" : "aclrtMemsetD32Async";
+  if (int code = still_there(call, "memory", fill.to, fill.size, true)) return code;
+  return fill(), ACL_SUCCESS;
 }
 
 }  // namespace
@@ -263,7 +258,7 @@ static int copy_now(const char* call, const Copy& copy) {
   if (copy.from_device) sim_order_host(call, copy.from, copy.size, false);
   if (copy.to_device) sim_order_host(call, copy.to, copy.size, true);
   const Use use;
-  if (copy.unnamed && !copied_by_the_system(copy.to, copy.from, copy.size))
+  if (copy.unnamed && !written_by_the_system(copy.to, copy.from, copy.size))
     return RT_INVALID(call, "%zu bytes from %p to %p: not all of them can be read or written", copy.size, copy.from,
                       copy.to);
   if (!copy.unnamed) memmove(copy.to, copy.from, copy.size);
@@ -316,27 +311,19 @@ SIM_API aclError aclrtMemsetD32(void* pointer, size_t capacity, uint32_t value, 
   if (int code = sim_capture_allows("aclrtMemsetD32")) return code;
   sim_order_host("aclrtMemsetD32", pointer, count * 4, true);
   const Use use;
-  for (size_t i = 0; i < count; ++i) memcpy(static_cast<char*>(pointer) + 4 * i, &value, 4);
+  Fill{pointer, value, count * 4, 4}();
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtMemsetD32Async(void* pointer, size_t capacity, uint32_t value, size_t count, aclrtStream stream) {
   if (sim_is_pinned(pointer)) return aclrtMemsetD32(pointer, capacity, value, count);
   if (count > SIZE_MAX / 4) return invalid("aclrtMemsetD32Async", "N is too large");
   if (int code = check_fill("aclrtMemsetD32Async", pointer, capacity, count * 4)) return code;
-  return sim::acl::launch<run_fill_words>(stream, "aclrtMemsetD32Async", FillWords{pointer, value, count * 4});
+  return sim::acl::launch<run_fill>(stream, "aclrtMemsetD32Async", Fill{pointer, value, count * 4, 4});
 }
-// Fills memory of the host that no call of ACL's allocated, such as a variable: the kernel writes it, so that an
-// address that nothing may be written to is an answer and no signal.
+// Fills memory of the host that no call of ACL's allocated, such as a variable.
 static bool filled_on_host(void* pointer, int32_t value, size_t size) {
-  if (sim_is_pinned(pointer) || !sim_copy_takes(pointer, size, false)) return false;
-  std::vector<char> bytes(std::min(size, size_t(1) << 20), char(value));
-  for (size_t done = 0; done < size;) {
-    const size_t next = std::min(size - done, bytes.size());
-    const iovec from{bytes.data(), next}, to{static_cast<char*>(pointer) + done, next};
-    if (process_vm_writev(getpid(), &from, 1, &to, 1, 0) != ssize_t(next)) return false;
-    done += next;
-  }
-  return true;
+  return !sim_is_pinned(pointer) && sim_copy_takes(pointer, size, false) &&
+         written_by_the_system(pointer, nullptr, size, char(value));
 }
 
 aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size) {
@@ -352,7 +339,7 @@ aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size)
 aclError aclrtMemsetAsync(void* pointer, size_t capacity, int32_t value, size_t size, aclrtStream stream) {
   if (sim_is_pinned(pointer)) return aclrtMemset(pointer, capacity, value, size);
   if (int code = check_fill("aclrtMemsetAsync", pointer, capacity, size)) return code;
-  return sim::acl::launch<run_fill>(stream, "aclrtMemsetAsync", Fill{pointer, value, size});
+  return sim::acl::launch<run_fill>(stream, "aclrtMemsetAsync", Fill{pointer, uint32_t(value), size, 1});
 }
 
 // The cache of a simulated device holds nothing of its own: what is fetched ahead or written back is where it was.

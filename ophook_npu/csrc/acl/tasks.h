@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "acl/refuse.h"
+#include "core/handles.h"
 #include "core/touch.h"
 #include "core/visible.h"
 
@@ -13,6 +14,24 @@ namespace sim::acl {
 inline int check_stream(aclrtStream stream) {
   int32_t id = 0;
   return sim_stream_id(stream, &id);
+}
+
+// What a handle stands for, or the code that says why it is none; T::kKind is what it has to be: "a label".
+template <typename T>
+int find_handle(const char* caller, const void* handle, std::shared_ptr<T>* out) {
+  *out = Handles<T>::all().find(const_cast<void*>(handle));
+  return *out ? int(ACL_SUCCESS) : RT_INVALID(caller, "%p is not %s", handle, T::kKind);
+}
+// The same, and it is a handle no more.
+template <typename T>
+int end_handle(const char* caller, const void* handle, std::shared_ptr<T>* out) {
+  *out = Handles<T>::all().take(const_cast<void*>(handle));
+  return *out ? int(ACL_SUCCESS) : RT_INVALID(caller, "%p is not %s", handle, T::kKind);
+}
+
+template <typename T>
+void drop(void* task) {
+  delete static_cast<T*>(task);
 }
 
 // Launches a task on the stream; `run` gets `what`, once, or at each replay of a captured model. What has a function
@@ -25,7 +44,7 @@ int launch(aclrtStream stream, const char* name, T what) {
                                     }};
   return sim_launch_about(
       stream, name, &kAbout, [](void* task) { return int(run(*static_cast<T*>(task))); }, new T(std::move(what)),
-      [](void* task) { delete static_cast<T*>(task); });
+      drop<T>);
 }
 
 }  // namespace sim::acl

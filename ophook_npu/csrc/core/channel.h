@@ -16,7 +16,7 @@ SIM_API int sim_channel_close(void* channel);
 SIM_API void sim_channel_send(int device, const char* name, const char* text, size_t size);
 // Takes the oldest text, for the caller to free; -1 waits for ever. 207013 where none came in time.
 SIM_API int sim_channel_receive(const void* channel, int timeout_ms, char** text, size_t* size);
-// The same for a task, which knows the name alone. The host may open the channel only then: it has a minute. 507017 past
-// aclrtSetOpExecuteTimeOut's limit, 107022 where the device's tasks are aborted.
+// The same for a task, which knows the name alone. The host may open the channel only then: it has a minute. 507017
+// past aclrtSetOpExecuteTimeOut's limit, 107022 where the device's tasks are aborted.
 SIM_API int sim_channel_take(int device, const char* name, char** text, size_t* size);
 }

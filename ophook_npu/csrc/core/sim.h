@@ -230,6 +230,9 @@ SIM_API const char* sim_model_task_name(void* model, size_t index);
 SIM_API void* sim_opapi_symbol(const char* name);
 // The same of the graph engine, libge_runner.so, which has another ABI of C++ strings.
 SIM_API void* sim_engine_symbol(const char* name);
+// A member that is what one of the two finds: SIM_FOUND(sim_engine_symbol, ophook_om_open, open);
+#define SIM_FOUND(look, function, name) \
+  decltype(&function) name = reinterpret_cast<decltype(&function)>(look(#function))
 
 // ---- counters (for tests, doctor and benchmarks) ---------------------------------------------------------------
 typedef struct sim_counters {

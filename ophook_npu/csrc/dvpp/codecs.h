@@ -7,8 +7,19 @@
 
 namespace sim::dvpp {
 
-// A function of a library, or null.
-inline void* function_of(void* library, const char* name) { return library ? dlsym(library, name) : nullptr; }
+// A library, and its functions: each of the type of what it is kept in, or null.
+struct Library {
+  struct Function {
+    void* address;
+    template <typename F>
+    operator F*() const {
+      return reinterpret_cast<F*>(address);
+    }
+  };
+  explicit Library(const char* file) : handle(dlopen(file, RTLD_NOW | RTLD_LOCAL)) {}
+  Function operator[](const char* name) const { return {handle ? dlsym(handle, name) : nullptr}; }
+  void* handle;
+};
 
 // 200006, ACL_ERROR_FEATURE_UNSUPPORTED: what to install.
 inline int no_codec(const char* caller, const char* library, const char* package) {

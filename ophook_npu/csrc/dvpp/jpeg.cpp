@@ -13,24 +13,17 @@ using namespace sim::dvpp;
 
 // The functions of libturbojpeg that are used here, by its documentation (turbojpeg.h, 1.4 to 3).
 struct Turbo {
-  void* library = dlopen("libturbojpeg.so.0", RTLD_NOW | RTLD_LOCAL);
-  template <typename F>
-  F* function(const char* name) const {
-    return reinterpret_cast<F*>(function_of(library, name));
-  }
-  void* (*begin_decoding)() = function<void*()>("tjInitDecompress");
-  void* (*begin_encoding)() = function<void*()>("tjInitCompress");
-  int (*end)(void*) = function<int(void*)>("tjDestroy");
-  char* (*reason)(void*) = function<char*(void*)>("tjGetErrorStr2");
-  int (*header)(void*, const unsigned char*, unsigned long, int*, int*, int*, int*) =
-      function<int(void*, const unsigned char*, unsigned long, int*, int*, int*, int*)>("tjDecompressHeader3");
-  int (*decode)(void*, const unsigned char*, unsigned long, unsigned char**, int, int*, int, int) =
-      function<int(void*, const unsigned char*, unsigned long, unsigned char**, int, int*, int, int)>(
-          "tjDecompressToYUVPlanes");
-  int (*encode)(void*, const unsigned char**, int, const int*, int, int, unsigned char**, unsigned long*, int, int) =
-      function<int(void*, const unsigned char**, int, const int*, int, int, unsigned char**, unsigned long*, int, int)>(
-          "tjCompressFromYUVPlanes");
-  void (*release)(unsigned char*) = function<void(unsigned char*)>("tjFree");
+  Library library{"libturbojpeg.so.0"};
+  void* (*begin_decoding)() = library["tjInitDecompress"];
+  void* (*begin_encoding)() = library["tjInitCompress"];
+  int (*end)(void*) = library["tjDestroy"];
+  char* (*reason)(void*) = library["tjGetErrorStr2"];
+  int (*header)(void*, const unsigned char*, unsigned long, int*, int*, int*, int*) = library["tjDecompressHeader3"];
+  int (*decode)(void*, const unsigned char*, unsigned long, unsigned char**, int, int*, int,
+                int) = library["tjDecompressToYUVPlanes"];
+  int (*encode)(void*, const unsigned char**, int, const int*, int, int, unsigned char**, unsigned long*, int,
+                int) = library["tjCompressFromYUVPlanes"];
+  void (*release)(unsigned char*) = library["tjFree"];
   bool there() const {
     return begin_decoding && begin_encoding && end && reason && header && decode && encode && release;
   }

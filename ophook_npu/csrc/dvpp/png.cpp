@@ -19,16 +19,10 @@ struct PngImage {
 constexpr uint32_t kRgba = 3;
 
 struct Png {
-  void* library = dlopen("libpng16.so.16", RTLD_NOW | RTLD_LOCAL);
-  template <typename F>
-  F* function(const char* name) const {
-    return reinterpret_cast<F*>(function_of(library, name));
-  }
-  int (*begin)(PngImage*, const void*,
-               size_t) = function<int(PngImage*, const void*, size_t)>("png_image_begin_read_from_memory");
-  int (*finish)(PngImage*, const void*, void*, int32_t,
-                void*) = function<int(PngImage*, const void*, void*, int32_t, void*)>("png_image_finish_read");
-  void (*free)(PngImage*) = function<void(PngImage*)>("png_image_free");
+  Library library{"libpng16.so.16"};
+  int (*begin)(PngImage*, const void*, size_t) = library["png_image_begin_read_from_memory"];
+  int (*finish)(PngImage*, const void*, void*, int32_t, void*) = library["png_image_finish_read"];
+  void (*free)(PngImage*) = library["png_image_free"];
   bool there() const { return begin && finish && free; }
   static const Png& all() {
     static const auto* found = new Png;

@@ -8,11 +8,11 @@
 #include <random>
 #include <set>
 #include <thread>
-#include <unordered_map>
 
 #include "agreement.h"
 #include "core/fault.h"
 #include "core/forever.h"
+#include "core/handles.h"
 #include "core/order_api.h"
 #include "core/touch.h"
 #include "core/visible.h"
@@ -38,12 +38,13 @@ struct RootInfo {
 };
 static_assert(sizeof(RootInfo) <= HCCL_ROOT_INFO_BYTES);
 
-struct Registry {
+using Comms = sim::Handles<Communicator>;
+
+struct Settings {
   std::mutex mutex;
-  std::unordered_map<void*, Comm> comms;
-  std::map<int, int32_t> settings;
+  std::map<int, int32_t> values;
 };
-Registry& registry() { return sim::forever<Registry>(); }
+Settings& settings() { return sim::forever<Settings>(); }
 
 thread_local bool run_here = false;  // see here.h
 
@@ -92,11 +93,7 @@ int run(void* argument) {
 
 }  // namespace
 
-Comm find(HcclComm handle) {
-  std::lock_guard lock(registry().mutex);
-  auto found = registry().comms.find(handle);
-  return found == registry().comms.end() ? nullptr : found->second;
-}
+Comm find(HcclComm handle) { return Comms::all().find(handle); }
 
 Communicator::Communicator(const Meeting& meeting_, const std::vector<uint32_t>& members_, uint32_t rank_)
     : ranks(uint32_t(members_.size())),
@@ -119,6 +116,15 @@ HcclResult refuse(HcclResult code, const char* function, const std::string& what
   return code;
 }
 
+// Calls the function; what it throws as Refused is its answer.
+static HcclResult refusing(const char* function, const std::function<HcclResult()>& called) {
+  try {
+    return called();
+  } catch (const Refused& refused) {
+    return refuse(refused.code, function, refused.what);
+  }
+}
+
 HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body, bool meets_all) {
   need(!comm->suspended, HCCL_E_SUSPENDING, "the communicator is suspended until HcclCommResume");
   if (run_here) {
@@ -138,11 +144,7 @@ HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffer
 HcclResult entry(const char* name, HcclComm handle, const std::function<HcclResult(const Comm&)>& checked) {
   Comm comm = find(handle);
   if (!comm) return refuse(HCCL_E_PARA, name, "unknown communicator");
-  try {
-    return checked(comm);
-  } catch (const Refused& refused) {
-    return refuse(refused.code, name, refused.what);
-  }
+  return refusing(name, [&] { return checked(comm); });
 }
 
 // ---- checks that one rank can make alone ---------------------------------------------------------------------------
@@ -208,9 +210,7 @@ HcclResult make(const char* name, const Meeting& meeting, const std::string& id,
       comm->buffer = uint64_t(config->hcclBufferSize) << 20;
     if (config && config->hcclExecTimeOut > 0) comm->timeout = std::chrono::seconds(config->hcclExecTimeOut);
     if (sim_get_device(&comm->device)) comm->device = -1;
-    *out = comm.get();
-    std::lock_guard lock(registry().mutex);
-    registry().comms[comm.get()] = comm;
+    *out = Comms::all().add(std::move(comm));
     return HCCL_SUCCESS;
   } catch (const Refused& refused) {
     return refuse(refused.code, name, refused.what);
@@ -281,7 +281,7 @@ Secret secret_of(const RankTable& table) {
 
 HcclResult make(const char* name, const char* path, uint32_t rank, const HcclCommConfig* config, HcclComm* out) {
   if (!path || !out) return refuse(HCCL_E_PTR, name, "a pointer is null");
-  try {
+  return refusing(name, [&] {
     const RankTable table = read_rank_table(path);
     need(rank < table.ranks.size(), HCCL_E_PARA,
          "EI0014: Value [" + std::to_string(rank) +
@@ -309,9 +309,7 @@ HcclResult make(const char* name, const char* path, uint32_t rank, const HcclCom
     }
     const std::string id = name_by(meeting.secret);
     return make(name, meeting, id, numbers_to(uint32_t(table.ranks.size())), rank, config, out);
-  } catch (const Refused& refused) {
-    return refuse(refused.code, name, refused.what);
-  }
+  });
 }
 
 }  // namespace
@@ -426,8 +424,8 @@ SIM_API HcclResult HcclCommInitAll(uint32_t count, int32_t* devices, HcclComm* o
 SIM_API uint32_t HcclGetCommConfigCapability() { return HCCL_COMM_CONFIG_RESERVED; }
 
 SIM_API HcclResult HcclCommDestroy(HcclComm handle) {
-  std::lock_guard lock(registry().mutex);  // tasks that still run share the communicator
-  return registry().comms.erase(handle) ? HCCL_SUCCESS : refuse(HCCL_E_PARA, "HcclCommDestroy", "unknown communicator");
+  // Tasks that still run share the communicator.
+  return Comms::all().take(handle) ? HCCL_SUCCESS : refuse(HCCL_E_PARA, "HcclCommDestroy", "unknown communicator");
 }
 
 SIM_API HcclResult HcclGetRankSize(HcclComm handle, uint32_t* out) {
@@ -483,29 +481,25 @@ SIM_API HcclResult HcclCommResume(HcclComm handle) {
 
 // Kept for HcclGetConfig. Results are deterministic whatever is asked for.
 SIM_API HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue value) {
-  std::lock_guard lock(registry().mutex);
-  registry().settings[int(config)] = value.value;
+  std::lock_guard lock(settings().mutex);
+  settings().values[int(config)] = value.value;
   return HCCL_SUCCESS;
 }
 
 SIM_API HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue* value) {
-  std::lock_guard lock(registry().mutex);
-  auto found = registry().settings.find(int(config));
-  value->value = found == registry().settings.end() ? 0 : found->second;
+  std::lock_guard lock(settings().mutex);
+  auto found = settings().values.find(int(config));
+  value->value = found == settings().values.end() ? 0 : found->second;
   return HCCL_SUCCESS;
 }
 
 SIM_API HcclComm ophook_hccl_find(const char* name) {
   int device = -1;
   if (sim_get_device(&device)) device = -1;
-  std::lock_guard lock(registry().mutex);
-  HcclComm found = nullptr;
-  for (const auto& [handle, comm] : registry().comms) {
-    if (comm->name != name) continue;
-    if (comm->device == device) return handle;
-    found = handle;
-  }
-  return found;
+  const auto named = Comms::all().where([&](const Communicator& one) { return one.name == name; });
+  for (const Comm& comm : named)
+    if (comm->device == device) return comm.get();
+  return named.empty() ? nullptr : named.back().get();
 }
 
 SIM_API void ophook_hccl_here(int on) { run_here = on; }
@@ -548,14 +542,12 @@ SIM_API const char* HcclGetErrorString(HcclResult code) {
 }
 
 // Functions of an Atlas A3, or for more ranks than a machine runs: refused, and named.
-#define ABSENT(function, parameters, ...)                             \
-  SIM_API HcclResult function parameters {                            \
-    try {                                                             \
-      not_on({__VA_ARGS__});                                          \
-    } catch (const Refused& refused) {                                \
-      return refuse(refused.code, #function, refused.what);           \
-    }                                                                 \
-    return refuse(HCCL_E_NOT_SUPPORT, #function, "is not simulated"); \
+#define ABSENT(function, parameters, ...)                               \
+  SIM_API HcclResult function parameters {                              \
+    return refusing(#function, [] {                                     \
+      not_on({__VA_ARGS__});                                            \
+      return refuse(HCCL_E_NOT_SUPPORT, #function, "is not simulated"); \
+    });                                                                 \
   }
 #define A3_ALONE "Ascend910B", "Ascend310P", "Ascend950"
 ABSENT(HcclCommSetMemoryRange, (HcclComm, void*, size_t, size_t, uint64_t), A3_ALONE)

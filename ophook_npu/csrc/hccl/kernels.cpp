@@ -40,10 +40,13 @@ struct Contexts {
 };
 Contexts& contexts() { return sim::forever<Contexts>(); }
 
-std::shared_ptr<Context> find(const void* context) {
+// The context at an address and its communicator; null where either is gone.
+std::pair<std::shared_ptr<Context>, Comm> find(const void* address) {
   std::lock_guard lock(contexts().mutex);
-  const auto found = contexts().all.find(context);
-  return found == contexts().all.end() ? nullptr : found->second.lock();
+  const auto found = contexts().all.find(address);
+  auto context = found == contexts().all.end() ? nullptr : found->second.lock();
+  Comm comm = context ? context->of.lock() : nullptr;
+  return {std::move(context), std::move(comm)};
 }
 
 uint32_t product() {
@@ -83,8 +86,7 @@ std::shared_ptr<Context> make(const Comm& comm) {
 }
 
 int group_of(const void* address, ascendc_group* out) {
-  const auto context = find(address);
-  const Comm comm = context ? context->of.lock() : nullptr;
+  const auto [context, comm] = find(address);
   if (!comm) return 0;
   const auto patience = uint32_t(std::min<int64_t>(comm->timeout.count(), UINT32_MAX));
   *out = {{}, comm->rank, comm->ranks, product(), patience, comm->buffer};
@@ -93,8 +95,7 @@ int group_of(const void* address, ascendc_group* out) {
 }
 
 void* window(const void* address, uint32_t rank, int out) {
-  const auto context = find(address);
-  const Comm comm = context ? context->of.lock() : nullptr;
+  const auto [context, comm] = find(address);
   if (!comm) return nullptr;
   uint8_t* memory = memory_of(*context, *comm, rank);
   return memory ? memory + (out ? comm->buffer : 0) : nullptr;
@@ -125,8 +126,7 @@ HcclResult collective(const Comm& comm, const ascendc_collective& c) {
 }
 
 int run(const void* address, const ascendc_collective* asked, char* reason, size_t capacity) {
-  const auto context = find(address);
-  const Comm comm = context ? context->of.lock() : nullptr;
+  const auto [context, comm] = find(address);
   ascendc_collective c = *asked;
   if (c.dtype == HCCL_DATA_TYPE_HIF8 || c.dtype == HCCL_DATA_TYPE_FP8E8M0)
     c.dtype = HCCL_DATA_TYPE_UINT8;  // moved only

@@ -153,8 +153,7 @@ static at::Tensor of_each_place(at::Tensor tensor) {
   return tensor;
 }
 
-// The name of a row's parameter, from its text: "(In, self, Out, out)".
-// Of the parameters' text, "(Ref, self, In, other)".
+// What follows so many commas of the parameters' text, "(Ref, self, In, other)".
 static std::string_view word(const Row& row, size_t commas) {
   std::string_view rest = row.parameters;
   for (; commas > 0; --commas) rest.remove_prefix(std::min(rest.size(), rest.find(',') + 1));

@@ -1,6 +1,7 @@
 #include "opapi/fractal.h"
 
 #include <cstdlib>
+#include <functional>
 
 #include "core/sim.h"
 #include "kernels/quant.h"
@@ -100,78 +101,19 @@ Fractal fractal_at(const Place& place, const aclTensor& tensor) { return {place,
 
 namespace {
 
-// Moves a weight in its own memory.
-struct Rearrange final : PendingCall {
-  Rearrange(at::Tensor from, int64_t elements)
-      : PendingCall("aclnnTransMatmulWeight"),
-        matrix(std::move(from)),
-        whole(at::from_blob(matrix.data_ptr(), {elements}, matrix.options())) {}
-  void run(void*) override {
-    reachable("mmWeightRef", whole);
-    whole.copy_(to_fractal(matrix).flatten());
-  }
-  at::Tensor matrix, whole;
+// A call of the functions below. It looks at the memory itself, as kernels do: addresses may be set after the first
+// phase.
+struct Work final : PendingCall {
+  Work(const char* op, std::function<void()> what) : PendingCall(op), run_(std::move(what)) {}
+  void run(void*) override { run_(); }
+
+ private:
+  const std::function<void()> run_;
 };
 
-// Its last check is of the memory, as kernels do theirs: addresses may be set after the first phase.
-struct PackNumbers final : PendingCall {
-  PackNumbers(at::Tensor from, at::Tensor into, bool in_tiles)
-      : PendingCall("aclnnConvertWeightToINT4Pack"),
-        numbers(std::move(from)),
-        words(in_tiles ? at::from_blob(into.data_ptr(), fractal_sizes(into.sizes(), tile_columns(into)), into.options())
-                       : std::move(into)),
-        tiled(in_tiles) {}
-  void run(void*) override {
-    reachable("weight", numbers);
-    reachable("weightInt4Pack", words);
-    const auto packed = quant::packed(numbers);
-    words.copy_(tiled ? to_fractal(packed) : packed);
-  }
-  at::Tensor numbers, words;
-  bool tiled;
-};
-
-// Between a matrix as it is and in tiles.
-struct Recast final : PendingCall {
-  Recast(at::Tensor source, Dims tiles, at::Tensor target, int64_t columns)
-      : PendingCall("aclnnNpuFormatCast"),
-        from(std::move(source)),
-        storage(std::move(tiles)),
-        into(std::move(target)),
-        width(columns) {}
-  void run(void*) override {
-    reachable("dstTensor", into);
-    if (!storage.empty()) return void(into.copy_(from_fractal(from, storage)));
-    reachable("srcTensor", from);
-    into.copy_(into.sizes() == from.sizes() ? from : to_fractal(from, width));
-  }
-  at::Tensor from;
-  Dims storage;  // of `from`, where it is in tiles
-  at::Tensor into;
-  int64_t width;  // of tiles in `into`
-};
-
-// The weight of a product into tiles, and what goes with it as it is.
-struct Preprocess final : PendingCall {
-  Preprocess(at::Tensor from, at::Tensor into, Tensors given, Tensors asked)
-      : PendingCall("aclnnWeightQuantPreprocess"),
-        weight(std::move(from)),
-        tiles(std::move(into)),
-        same(std::move(given)),
-        outs(std::move(asked)) {}
-  void run(void*) override {
-    reachable("weight", weight);
-    reachable("outWeight", tiles);
-    tiles.copy_(to_fractal(weight, tiles.size(-1)));
-    for (size_t i = 0; i < same.size(); ++i) {
-      reachable("weightScale or bias", same[i]);
-      reachable("outWeightScale or outBias", outs[i]);
-      outs[i].copy_(same[i]);
-    }
-  }
-  at::Tensor weight, tiles;
-  Tensors same, outs;
-};
+at::Tensor lying_as(const at::Tensor& at, at::IntArrayRef sizes) {
+  return at::from_blob(at.data_ptr(), sizes, at.options());
+}
 
 bool is_plain(int format) {
   return format == ACL_FORMAT_ND || format == ACL_FORMAT_NCL || format == ACL_FORMAT_NCHW || format == ACL_FORMAT_NCDHW;
@@ -248,48 +190,38 @@ struct Parameter {
   bool optional = false;
 };
 
-// What the first phases below share: null pointers, handles, the rules, and what `make` throws.
+// What the first phases below share: null pointers, handles, the rules, and what `make` throws, which returns what
+// runs.
 template <typename Make>
 int first_phase(const char* name, std::initializer_list<Parameter> parameters, uint64_t* workspace,
                 aclOpExecutor** executor, Make make) {
-  auto refuse = [&](int code) { return turn_away(code, name, workspace, executor); };
-  if (!workspace || !executor) return refuse(sim_fail(kNullPointer, "%s: workspaceSize or executor is null", name));
-  std::vector<Argument> arguments;
-  try {
+  const auto checked = [&]() -> int {
+    if (!workspace || !executor) return sim_fail(kNullPointer, "%s: workspaceSize or executor is null", name);
+    std::vector<Argument> arguments;
     for (const Parameter& each : parameters) {
       if (each.name) live(each.name, each.tensor);
       arguments.push_back({each.name ? Argument::kTensor : Argument::kValue, each.tensor});
     }
     if (const FunctionRules* rules = rules_wanted() ? find_rules(name, arguments.data(), arguments.size()) : nullptr)
-      if (const int code = apply_rules(*rules, arguments.data(), arguments.size())) return refuse(code);
+      if (const int code = apply_rules(*rules, arguments.data(), arguments.size())) return code;
     for (const Parameter& each : parameters)
-      if (each.name && !each.tensor && !each.optional)
-        return refuse(sim_fail(kNullPointer, "%s: %s is null", name, each.name));
-    hand_over(make(), workspace, executor);
-    return 0;
-  } catch (const c10::Error& error) {
-    return refuse(sim_fail(kInvalid, "%s: %s", name, error.what_without_backtrace()));
-  }
-}
-
-int64_t product_of(at::IntArrayRef sizes) {
-  int64_t result = 1;
-  for (const int64_t each : sizes) result *= each;
-  return result;
+      if (each.name && !each.tensor && !each.optional) return sim_fail(kNullPointer, "%s: %s is null", name, each.name);
+    return hand_over(std::make_unique<Work>(name, make()), workspace, executor);
+  };
+  const int code = guarded(name, kInvalid, int(kInvalid), checked);
+  return code ? turn_away(code, name, workspace, executor) : 0;
 }
 
 int weight_size(const char* caller, const aclIntArray* sizes, aclDataType dtype, uint64_t* out) {
   if (!sizes || !out) return sim_fail(kNullPointer, "%s: null pointer", caller);
-  try {
+  return guarded(caller, kInvalid, int(kInvalid), [&] {
     live("tensorShape", sizes);
     SIM_CHECK(sizes->values.size() >= 2 && sizes->values.size() <= 6, "tensorShape ", sizes->values,
               "; 2 to 6 dimensions are allowed");
     const bool of_16_bits = dtype == ACL_FLOAT16 || dtype == ACL_BF16;  // of any other type as of 8 bits
-    *out = uint64_t(product_of(fractal_sizes(sizes->values, kTileBytes / (of_16_bits ? 2 : 1))));
+    *out = uint64_t(c10::multiply_integers(fractal_sizes(sizes->values, kTileBytes / (of_16_bits ? 2 : 1))));
     return 0;
-  } catch (const c10::Error& error) {
-    return sim_fail(kInvalid, "%s: %s", caller, error.what_without_backtrace());
-  }
+  });
 }
 
 }  // namespace
@@ -310,15 +242,14 @@ SIM_API int aclnnCalculateMatmulWeightSizeV2(const aclIntArray* sizes, aclDataTy
 // From the first phase on the tensor says that it is in FRACTAL_NZ: the next call's first phase sees it before the
 // second has run.
 SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* workspace, aclOpExecutor** executor) {
-  constexpr const char* kName = "aclnnTransMatmulWeight";
-  return first_phase(kName, {{"mmWeightRef", weight}}, workspace, executor, [&]() -> std::unique_ptr<PendingCall> {
+  return first_phase("aclnnTransMatmulWeight", {{"mmWeightRef", weight}}, workspace, executor, [&] {
     SIM_CHECK(weight->format == ACL_FORMAT_ND || weight->format == ACL_FORMAT_NCHW, "mmWeightRef is in format ",
               int(weight->format), " already");
     SIM_CHECK(weight->sizes.size() >= 2 && weight->offset == 0, "mmWeightRef ", at::IntArrayRef(weight->sizes),
               " at offset ", weight->offset, "; a matrix at the start of its storage is expected");
     const auto matrix = convert(static_cast<const aclTensor*>(weight));
     const auto storage = fractal_sizes(as_it_lies(matrix).sizes(), tile_columns(matrix));
-    const int64_t elements = product_of(storage);
+    const int64_t elements = c10::multiply_integers(storage);
     // Programs tell the storage as the matrix, in memory of the size that they were told to take.
     const size_t bytes = size_t(elements) * matrix.itemsize();
     SIM_CHECK(sim_memory_device(weight->data, nullptr) < 0 || sim_memory_reach(weight->data, bytes), "mmWeightRef has ",
@@ -327,20 +258,20 @@ SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* 
     weight->format = ACL_FORMAT_FRACTAL_NZ;
     weight->storage_sizes.assign(storage.begin(), storage.end());
     weight->storage_elements = size_t(elements);
-    return std::make_unique<Rearrange>(matrix, elements);
+    return [matrix, whole = lying_as(matrix, elements)] {
+      reachable("mmWeightRef", whole);
+      whole.copy_(to_fractal(matrix).flatten());
+    };
   });
 }
-SIM_API const char* aclnnTransMatmulWeightParameters() { return "(Ref, mmWeightRef)"; }
-SIM_API int aclnnTransMatmulWeight(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
-  return launch("aclnnTransMatmulWeight", workspace, size, executor, stream);
-}
+SIM_SECOND_PHASE(aclnnTransMatmulWeight, (Ref, mmWeightRef))
 
 // The sizes of a cast's result, which the caller deletes, and the format that it has.
 SIM_API int aclnnNpuFormatCastCalculateSizeAndFormat(const aclTensor* from, int format, int block_type, int64_t** sizes,
                                                      uint64_t* rank, int* actual) {
   constexpr const char* kName = "aclnnNpuFormatCastCalculateSizeAndFormat";
   if (!from || !sizes || !rank || !actual) return sim_fail(kNullPointer, "%s: null pointer", kName);
-  try {
+  return guarded(kName, kInvalid, int(kInvalid), [&] {
     live("srcTensor", from);
     can_be_cast(from, format);
     Cast cast{format, 0};
@@ -356,46 +287,39 @@ SIM_API int aclnnNpuFormatCastCalculateSizeAndFormat(const aclTensor* from, int 
     std::copy(result.begin(), result.end(), *sizes);
     *rank = result.size(), *actual = cast.format;
     return 0;
-  } catch (const c10::Error& error) {
-    return sim_fail(kInvalid, "%s: %s", kName, error.what_without_backtrace());
-  }
+  });
 }
 SIM_API int aclnnNpuFormatCastGetWorkspaceSize(const aclTensor* from, aclTensor* to, uint64_t* workspace,
                                                aclOpExecutor** executor) {
-  constexpr const char* kName = "aclnnNpuFormatCast";
-  return first_phase(
-      kName, {{"srcTensor", from}, {"dstTensor", to}}, workspace, executor, [&]() -> std::unique_ptr<PendingCall> {
-        can_be_cast(from, to->format);
-        SIM_CHECK(from->dtype == to->dtype, "srcTensor and dstTensor have data types ", int(from->dtype), " and ",
-                  int(to->dtype));
-        const auto source = convert(from), target = convert(static_cast<const aclTensor*>(to));
-        const Dims told = storage_in_words(*to), tiles = storage_in_words(*from);
-        const int64_t width = is_fractal(to) ? width_of(*to) : 0;
-        SIM_CHECK(source.is_contiguous() && target.is_contiguous(), "srcTensor and dstTensor have to be contiguous");
-        SIM_CHECK(source.numel(), "srcTensor is empty");
-        if (is_fractal(from) && is_fractal(to)) like(target, source);
-        else if (is_fractal(to))
-          SIM_CHECK(told == fractal_sizes(source.sizes(), width), "dstTensor lies as ", at::IntArrayRef(told),
-                    ", srcTensor ", source.sizes(), " in tiles as ",
-                    at::IntArrayRef(fractal_sizes(source.sizes(), width)));
-        if (!is_fractal(to)) {
-          if (!is_fractal(from)) like(target, source);
-          // The tensor in tiles may say its sizes as they lie: those of the result count.
-          const auto seen =
-              is_fractal(from) ? at::from_blob(source.data_ptr(), target.sizes(), source.options()) : source;
-          return std::make_unique<Recast>(seen, is_fractal(from) ? tiles : Dims{}, target, width);
-        }
-        const auto in_tiles = [](const at::Tensor& at, at::IntArrayRef sizes) {
-          return at::from_blob(at.data_ptr(), sizes, at.options());
-        };
-        return std::make_unique<Recast>(is_fractal(from) ? in_tiles(source, tiles) : source, Dims{},
-                                        in_tiles(target, told), width);
-      });
+  const auto checked = [&]() -> std::function<void()> {
+    can_be_cast(from, to->format);
+    SIM_CHECK(from->dtype == to->dtype, "srcTensor and dstTensor have data types ", int(from->dtype), " and ",
+              int(to->dtype));
+    const auto source = convert(from), target = convert(static_cast<const aclTensor*>(to));
+    const Dims told = storage_in_words(*to), tiles = storage_in_words(*from);
+    const int64_t width = is_fractal(to) ? width_of(*to) : 0;
+    SIM_CHECK(source.is_contiguous() && target.is_contiguous(), "srcTensor and dstTensor have to be contiguous");
+    SIM_CHECK(source.numel(), "srcTensor is empty");
+    if (is_fractal(from) == is_fractal(to)) like(target, source);
+    else if (is_fractal(to))
+      SIM_CHECK(told == fractal_sizes(source.sizes(), width), "dstTensor lies as ", at::IntArrayRef(told),
+                ", srcTensor ", source.sizes(), " in tiles as ", at::IntArrayRef(fractal_sizes(source.sizes(), width)));
+    else
+      // The tensor in tiles may say its sizes as they lie: those of the result count.
+      return [target, tiles, seen = lying_as(source, target.sizes())] {
+        reachable("dstTensor", target);
+        target.copy_(from_fractal(seen, tiles));
+      };
+    const auto seen = is_fractal(from) ? lying_as(source, tiles) : source;
+    return [width, seen, into = is_fractal(to) ? lying_as(target, told) : target] {
+      reachable("dstTensor", into);
+      reachable("srcTensor", seen);
+      into.copy_(into.sizes() == seen.sizes() ? seen : to_fractal(seen, width));
+    };
+  };
+  return first_phase("aclnnNpuFormatCast", {{"srcTensor", from}, {"dstTensor", to}}, workspace, executor, checked);
 }
-SIM_API const char* aclnnNpuFormatCastParameters() { return "(In, srcTensor, Out, dstTensor)"; }
-SIM_API int aclnnNpuFormatCast(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
-  return launch("aclnnNpuFormatCast", workspace, size, executor, stream);
-}
+SIM_SECOND_PHASE(aclnnNpuFormatCast, (In, srcTensor, Out, dstTensor))
 
 // For products of FLOAT8 by FLOAT4; what the page keeps for later it has refused. The weight and its scales come as the
 // transposes of what lies in memory, and go on so.
@@ -405,9 +329,8 @@ SIM_API int aclnnWeightQuantPreprocessGetWorkspaceSize(const aclTensor* weight, 
                                                        aclTensor* out, aclTensor* out_scale, aclTensor* out_offset,
                                                        aclTensor* out_bias, uint64_t* workspace,
                                                        aclOpExecutor** executor) {
-  constexpr const char* kName = "aclnnWeightQuantPreprocess";
   return first_phase(
-      kName,
+      "aclnnWeightQuantPreprocess",
       {{"weight", weight},
        {"weightScale", scale},
        {"weightOffsetOptional", offset, true},
@@ -419,7 +342,7 @@ SIM_API int aclnnWeightQuantPreprocessGetWorkspaceSize(const aclTensor* weight, 
        {"outWeightScale", out_scale},
        {"outWeightOffsetOptional", out_offset, true},
        {"outBiasOptional", out_bias, !bias}},
-      workspace, executor, [&]() -> std::unique_ptr<PendingCall> {
+      workspace, executor, [&] {
         SIM_CHECK(!offset && !out_offset, "weightOffsetOptional and outWeightOffsetOptional have to be null");
         SIM_CHECK(x_dtype == ACL_FLOAT8_E4M3FN && x_scale_dtype == ACL_FLOAT8_E8M0 && group == 32, "xDtype ",
                   int(x_dtype), ", xScaleDtype ", int(x_scale_dtype), " and kGroupSize ", group,
@@ -456,17 +379,21 @@ SIM_API int aclnnWeightQuantPreprocessGetWorkspaceSize(const aclTensor* weight, 
                     "biasOptional and outBiasOptional have to be "
                     "contiguous");
         }
-        return std::make_unique<Preprocess>(matrix, at::from_blob(into.data_ptr(), told, into.options()), same, outs);
+        return [matrix, tiles = lying_as(into, told), same, outs] {
+          reachable("weight", matrix);
+          reachable("outWeight", tiles);
+          tiles.copy_(to_fractal(matrix, tiles.size(-1)));
+          for (size_t i = 0; i < same.size(); ++i) {
+            reachable("weightScale or bias", same[i]);
+            reachable("outWeightScale or outBias", outs[i]);
+            outs[i].copy_(same[i]);
+          }
+        };
       });
 }
-SIM_API const char* aclnnWeightQuantPreprocessParameters() {
-  return "(In, weight, In, weightScale, In, weightOffsetOptional, In, biasOptional, Dtype, xDtype, Dtype, xScaleDtype, "
-         "int64_t, kGroupSize, Out, outWeight, Out, outWeightScale, Out, outWeightOffsetOptional, Out, "
-         "outBiasOptional)";
-}
-SIM_API int aclnnWeightQuantPreprocess(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
-  return launch("aclnnWeightQuantPreprocess", workspace, size, executor, stream);
-}
+SIM_SECOND_PHASE(aclnnWeightQuantPreprocess, (In, weight, In, weightScale, In, weightOffsetOptional, In, biasOptional,
+                                              Dtype, xDtype, Dtype, xScaleDtype, int64_t, kGroupSize, Out, outWeight,
+                                              Out, outWeightScale, Out, outWeightOffsetOptional, Out, outBiasOptional))
 
 // The storage of packed numbers in FRACTAL_NZ, as CANN's check has it: tiles of 16 rows, and of 64 numbers of 4 bits or
 // 8 words in a row; on Ascend950 of 2 words, and of as many numbers as the storage says.
@@ -486,30 +413,32 @@ static void packed_storage(const aclTensor& packed) {
 // Numbers of 4 bits that lie in 32 each, put next to each other: as INT4, or as INT32 with eight each.
 SIM_API int aclnnConvertWeightToINT4PackGetWorkspaceSize(const aclTensor* weight, aclTensor* packed,
                                                          uint64_t* workspace, aclOpExecutor** executor) {
-  constexpr const char* kName = "aclnnConvertWeightToINT4Pack";
-  return first_phase(kName, {{"weight", weight}, {"weightInt4Pack", packed}}, workspace, executor,
-                     [&]() -> std::unique_ptr<PendingCall> {
-                       SIM_CHECK(weight->dtype == ACL_INT32, "weight has data type ", int(weight->dtype),
-                                 "; of those allowed INT32 is simulated");
-                       SIM_CHECK(packed->dtype == ACL_INT4 || packed->dtype == ACL_INT32,
-                                 "weightInt4Pack has data type ", int(packed->dtype), "; allowed: INT4, INT32");
-                       SIM_CHECK(weight->sizes.size() == 2 || weight->sizes.size() == 3, "weight ",
-                                 at::IntArrayRef(weight->sizes), "; two or three dimensions are expected");
-                       packed_storage(*packed);
-                       const auto numbers = convert(weight), words = convert(static_cast<const aclTensor*>(packed));
-                       Dims sizes = numbers.sizes().vec();
-                       SIM_CHECK(sizes.back() % 8 == 0, "the last dimension of weight ", numbers.sizes(),
-                                 " is no multiple of 8");
-                       sizes.back() /= 8;
-                       shape(words, sizes);
-                       SIM_CHECK(words.is_contiguous(), "weightInt4Pack is not contiguous");
-                       return std::make_unique<PackNumbers>(numbers, words, is_fractal(packed));
-                     });
+  const auto checked = [&] {
+    SIM_CHECK(weight->dtype == ACL_INT32, "weight has data type ", int(weight->dtype),
+              "; of those allowed INT32 is simulated");
+    SIM_CHECK(packed->dtype == ACL_INT4 || packed->dtype == ACL_INT32, "weightInt4Pack has data type ",
+              int(packed->dtype), "; allowed: INT4, INT32");
+    SIM_CHECK(weight->sizes.size() == 2 || weight->sizes.size() == 3, "weight ", at::IntArrayRef(weight->sizes),
+              "; two or three dimensions are expected");
+    packed_storage(*packed);
+    const auto numbers = convert(weight), words = convert(static_cast<const aclTensor*>(packed));
+    Dims sizes = numbers.sizes().vec();
+    SIM_CHECK(sizes.back() % 8 == 0, "the last dimension of weight ", numbers.sizes(), " is no multiple of 8");
+    sizes.back() /= 8;
+    shape(words, sizes);
+    SIM_CHECK(words.is_contiguous(), "weightInt4Pack is not contiguous");
+    const bool tiled = is_fractal(packed);
+    return [numbers, tiled, into = tiled ? lying_as(words, fractal_sizes(words.sizes(), tile_columns(words))) : words] {
+      reachable("weight", numbers);
+      reachable("weightInt4Pack", into);
+      const auto made = sim::quant::packed(numbers);
+      into.copy_(tiled ? to_fractal(made) : made);
+    };
+  };
+  return first_phase("aclnnConvertWeightToINT4Pack", {{"weight", weight}, {"weightInt4Pack", packed}}, workspace,
+                     executor, checked);
 }
-SIM_API const char* aclnnConvertWeightToINT4PackParameters() { return "(In, weight, Out, weightInt4Pack)"; }
-SIM_API int aclnnConvertWeightToINT4Pack(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
-  return launch("aclnnConvertWeightToINT4Pack", workspace, size, executor, stream);
-}
+SIM_SECOND_PHASE(aclnnConvertWeightToINT4Pack, (In, weight, Out, weightInt4Pack))
 
 // On the host, at once. The caller gives the result back to free().
 SIM_API int aclnnTransQuantParam(const float* scales, uint64_t scale_count, const float* offsets, uint64_t offset_count,

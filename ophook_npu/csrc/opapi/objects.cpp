@@ -32,23 +32,9 @@ at::Scalar scalar_from(const void* value, aclDataType dtype) {
   }
 }
 
-template <typename Make>
-auto guarded(const char* caller, Make make) -> decltype(make()) {
-  try {
-    return make();
-  } catch (const c10::Error& error) {
-    sim_fail(kInvalid, "%s: %s", caller, error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    sim_fail(kInner, "%s: %s", caller, error.what());
-  } catch (...) {
-    sim_fail(kInner, "%s: an exception of an unknown type", caller);
-  }
-  return nullptr;
-}
-
 template <typename T>
 T* made_array(const char* caller, const auto* values, uint64_t count) {
-  return guarded(caller, [&] {
+  return guarded<T*>(caller, kInvalid, nullptr, [&] {
     SIM_CHECK(values || count == 0, "its ", count, " values are null");
     return objects().make<T>(decltype(T::values)(values, values + count));
   });
@@ -76,7 +62,7 @@ int destroyed_member(const char* caller, const char* kind, const T* handle) {
 
 template <typename List, typename T>
 List* made_list(const char* caller, const T* const* members, uint64_t count) {
-  return guarded(caller, [&] {
+  return guarded<List*>(caller, kInvalid, nullptr, [&] {
     SIM_CHECK(members || count == 0, "its ", count, " members are null");
     for (uint64_t i = 0; i < count; ++i)
       SIM_CHECK(is_or_null(members[i]), "member ", i, " (", static_cast<const void*>(members[i]), ") ",
@@ -103,8 +89,8 @@ int destroyed_list(const char* caller, const char* kind, const List* handle, std
 void describe(aclTensor& tensor, const int64_t* sizes, uint64_t dims, aclDataType dtype, const int64_t* strides,
               int64_t offset, aclFormat format, const int64_t* storage_sizes, uint64_t storage_dims, void* data) {
   tensor.dtype = dtype, tensor.offset = offset, tensor.format = format, tensor.data = data;
-  tensor.storage_elements = 1;
-  for (uint64_t i = 0; i < storage_dims; ++i) tensor.storage_elements *= size_t(storage_sizes[i]);
+  tensor.storage_elements =
+      std::accumulate(storage_sizes, storage_sizes + storage_dims, size_t(1), std::multiplies<>());
   tensor.storage_sizes.assign(storage_sizes, storage_sizes + storage_dims);
   tensor.sizes.assign(sizes, sizes + dims);
   tensor.strides.resize(dims);
@@ -127,7 +113,7 @@ SIM_API int aclInitTensor(aclTensor* tensor, const int64_t* sizes, uint64_t dims
 SIM_API aclTensor* aclCreateTensor(const int64_t* sizes, uint64_t dims, aclDataType dtype, const int64_t* strides,
                                    int64_t offset, aclFormat format, const int64_t* storage_sizes,
                                    uint64_t storage_dims, void* data) {
-  return guarded("aclCreateTensor", [&] {
+  return guarded<aclTensor*>("aclCreateTensor", kInvalid, nullptr, [&] {
     SIM_CHECK(sizes || dims == 0, "its ", dims, " sizes are null");
     SIM_CHECK(storage_sizes || storage_dims == 0, "the ", storage_dims, " sizes of its storage are null");
     aclTensor* made = objects().make<aclTensor>();
@@ -139,7 +125,7 @@ SIM_API int aclDestroyTensor(const aclTensor* tensor) {
   return destroyed_member("aclDestroyTensor", "aclTensor", tensor);
 }
 SIM_API aclScalar* aclCreateScalar(void* value, aclDataType dtype) {
-  return guarded("aclCreateScalar", [&] {
+  return guarded<aclScalar*>("aclCreateScalar", kInvalid, nullptr, [&] {
     SIM_CHECK(value, "its value is null");
     return objects().make<aclScalar>(scalar_from(value, dtype), dtype);
   });

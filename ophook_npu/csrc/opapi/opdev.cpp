@@ -1,53 +1,22 @@
 // Operators' own aclnn functions (aclnn/opdev/ophook_opdev.h): an executor notes operators by their types, and the
 // second phase runs one after the other: a kernel of the package that asks, else the operator of the graph engine's
 // table. What is neither is refused when it is noted, as on a device that finds no kernel.
-#include "include/aclnn/opdev/ophook_opdev_c.h"
-
 #include <ATen/ops/empty.h>
 #include <dlfcn.h>
 
 #include <cstring>
-#include <map>
 #include <sstream>
 
 #include "ge/kernels.h"
-#include "opapi/objects.h"
+#include "opapi/described.h"
+#include "opapi/stored.h"
 #include "package/kernel_package.h"
 
 extern "C" aclScalar* aclCreateScalar(void* value, aclDataType dtype);
 
 namespace sim::aclnn {
 
-// Memory of an executor: in the workspace, or on the host.
-struct Storage {
-  uint64_t bytes = 0, offset = 0;
-  bool on_host = false;
-  std::vector<char> values;
-};
-
-struct Described {
-  struct Sizes {
-    size_t rank = 0;
-    int64_t dims[25] = {};
-  } shapes[3];  // as ophook_opdev_shape gives them
-  at::DimVector original;
-  int32_t view_format = 0, original_format = 0;
-  int64_t storage_offset = 0;  // in elements
-  bool of_workspace = false;
-  bool of_executor = false;  // then it lives until the call has run, and its place may be told after it was noted
-  std::shared_ptr<Storage> storage;  // null: the caller's
-};
-
 namespace {
-
-Described& described(const aclTensor& tensor) {
-  if (!tensor.described) {
-    tensor.described = std::make_shared<Described>();
-    tensor.described->original = tensor.sizes;
-    tensor.described->view_format = tensor.described->original_format = tensor.format;
-  }
-  return *tensor.described;
-}
 
 // One operator of an executor, with its tensors as they were when it was noted.
 struct Noted {
@@ -226,6 +195,35 @@ struct TableCall {
   ge_call call;
 };
 
+// Objects that end together, for this reason.
+class Owned {
+ public:
+  explicit Owned(const char* why) : why_(why) {}
+  ~Owned() {
+    for (const auto& [object, end] : all_) end(object, why_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+
+  template <typename T>
+  T* keep(T* object) {
+    all_.emplace_back(object, [](void* one, const char* why) { objects().end(static_cast<T*>(one), why); });
+    return object;
+  }
+  template <typename T, typename... Given>
+  T* make(Given&&... given) {
+    return keep(objects().make<T>(std::forward<Given>(given)...));
+  }
+  template <typename T, typename Of>
+  T* make_array(const Of* from, uint64_t count) {
+    return make<T>(decltype(T::values)(from, from + count));
+  }
+
+ private:
+  const char* const why_;
+  std::vector<std::pair<void*, void (*)(void*, const char*)>> all_;
+};
+
 struct Recorded final : PendingCall {
   explicit Recorded(const char* function) : PendingCall(nullptr), text(function) {
     constexpr std::string_view first = "GetWorkspaceSize";
@@ -233,16 +231,6 @@ struct Recorded final : PendingCall {
       text.resize(text.size() - first.size());
     name = text.c_str();
   }
-  ~Recorded() override {
-    for (const auto* one : lists)
-      objects().end(one, "was destroyed with its executor", [](auto& list) { list.tensors.clear(); });
-    for (const auto* one : tensors) objects().end(one, "was destroyed with its executor");
-    for (const auto* one : scalars) objects().end(one, "was destroyed with its executor");
-    for (const auto* one : ints) objects().end(one, "was destroyed with its executor");
-    for (const auto* one : floats) objects().end(one, "was destroyed with its executor");
-    for (const auto* one : bools) objects().end(one, "was destroyed with its executor");
-  }
-
   // Each tensor of the workspace has a place of its own. The size of one may be told by an inference behind its making.
   uint64_t lay_out() {
     uint64_t at = 0;
@@ -271,7 +259,7 @@ struct Recorded final : PendingCall {
     const aclTensor& now = side.origins[i] ? *side.origins[i] : out;
     const Described& about = *now.described;
     out.data = now.data, out.offset = now.offset + about.storage_offset;
-    if (about.storage && about.storage->on_host) out.data = about.storage->values.data();
+    if (about.on_host()) out.data = about.storage->values.data();
     else if (about.storage && about.of_workspace) out.data = static_cast<char*>(workspace) + about.storage->offset;
     return out;
   }
@@ -283,8 +271,7 @@ struct Recorded final : PendingCall {
       if (!side.given[i]) continue;
       const aclTensor at = placed(side, i, workspace);
       out.back() = convert(&at);
-      const bool on_host = at.described->storage && at.described->storage->on_host;
-      if (!on_host) reachable(noted.type.empty() ? "a tensor" : noted.type.c_str(), out.back());
+      if (!at.described->on_host()) reachable(noted.type.empty() ? "a tensor" : noted.type.c_str(), out.back());
     }
     return out;
   }
@@ -316,9 +303,7 @@ struct Recorded final : PendingCall {
     SIM_CHECK(!ophook_ge_infer(&made.call, error, sizeof error), noted.type, ": ", error);
     for (size_t i = 0; i < told.size(); ++i) {  // as the function describes it, where that is as many numbers
       const auto count = [](const ge_tensor& one) {
-        int64_t numbers = one.rank < 0 ? -1 : 1;
-        for (int32_t d = 0; d < one.rank; ++d) numbers *= one.dims[d];
-        return numbers;
+        return one.rank < 0 ? -1 : c10::multiply_integers(one.dims, one.dims + one.rank);
       };
       const ge_tensor inferred = made.out[i];
       SIM_CHECK(count(inferred) < 0 || !noted.outputs.given[i] || count(inferred) == count(told[i]), noted.type,
@@ -334,28 +319,14 @@ struct Recorded final : PendingCall {
   void run_kernel(const Noted& noted, void* workspace) const;
 
   std::string text;
+  Owned own{"was destroyed with its executor"};
   std::vector<const aclTensor*> tensors;
-  std::vector<const aclTensorList*> lists;
-  std::vector<const aclScalar*> scalars;
-  std::vector<const aclIntArray*> ints;
-  std::vector<const aclFloatArray*> floats;
-  std::vector<const aclBoolArray*> bools;
   std::vector<std::shared_ptr<Storage>> storages;
   std::vector<Noted> operators;
 };
 
-// Objects for one call of the package's runtime.
+// What one call of the package's runtime takes.
 struct Made {
-  ~Made() {
-    for (const auto* one : lists) aclDestroy(one);
-    for (const auto* one : tensors) objects().end(one, "was destroyed");
-    for (const auto* one : ints) objects().end(one, "was destroyed");
-    for (const auto* one : floats) objects().end(one, "was destroyed");
-    for (const auto* one : bools) objects().end(one, "was destroyed");
-  }
-  static void aclDestroy(const aclTensorList* list) {
-    objects().end(list, "was destroyed", [](aclTensorList& one) { one.tensors.clear(); });
-  }
   std::vector<const aclTensor*> side(const Noted::Side& given, void* workspace) {
     std::vector<const aclTensor*> out;
     size_t at = 0;
@@ -364,17 +335,11 @@ struct Made {
       for (size_t k = 0; k < given.counts[i]; ++k, ++at) {
         own.push_back(nullptr);
         if (!given.given[at]) continue;
-        aclTensor* made = objects().make<aclTensor>(Recorded::placed(given, at, workspace));
-        if (const Storage* storage = made->described->storage.get(); storage && storage->on_host)
-          made->data = static_cast<char*>(workspace) + storage->offset;
-        tensors.push_back(made), own.back() = made;
+        auto* made = owned.make<aclTensor>(Recorded::placed(given, at, workspace));
+        if (made->described->on_host()) made->data = static_cast<char*>(workspace) + made->described->storage->offset;
+        own.back() = made;
       }
-      if (given.listed[i]) {
-        lists.push_back(objects().make<aclTensorList>(own));
-        out.push_back(reinterpret_cast<const aclTensor*>(lists.back()));
-      } else {
-        out.push_back(own.at(0));
-      }
+      out.push_back(given.listed[i] ? reinterpret_cast<const aclTensor*>(owned.make<aclTensorList>(own)) : own.at(0));
     }
     return out;
   }
@@ -388,16 +353,13 @@ struct Made {
         case ophook_opdev_a_bool: a.kind = 3; break;
         case ophook_opdev_a_text: a.kind = 4; break;
         case ophook_opdev_some_ints:
-          a.kind = 5, a.array = ints.emplace_back(objects().make<aclIntArray>(Dims(one.ints)));
+          a.kind = 5, a.array = owned.make_array<aclIntArray>(one.ints.data(), one.ints.size());
           break;
         case ophook_opdev_some_floats:
-          a.kind = 6,
-          a.array =
-              floats.emplace_back(objects().make<aclFloatArray>(Checked<float>(one.floats.begin(), one.floats.end())));
+          a.kind = 6, a.array = owned.make_array<aclFloatArray>(one.floats.data(), one.floats.size());
           break;
         case ophook_opdev_some_bools:
-          a.kind = 7,
-          a.array = bools.emplace_back(objects().make<aclBoolArray>(Checked<bool>(one.ints.begin(), one.ints.end())));
+          a.kind = 7, a.array = owned.make_array<aclBoolArray>(one.ints.data(), one.ints.size());
           break;
         default: a.kind = 1;
       }
@@ -405,11 +367,7 @@ struct Made {
     }
     return out;
   }
-  std::vector<const aclTensor*> tensors;
-  std::vector<const aclTensorList*> lists;
-  std::vector<const aclIntArray*> ints;
-  std::vector<const aclFloatArray*> floats;
-  std::vector<const aclBoolArray*> bools;
+  Owned owned{"was destroyed"};
 };
 
 void Recorded::run_kernel(const Noted& noted, void* workspace) const {
@@ -445,33 +403,6 @@ Recorded& recorded(aclOpExecutor* executor) {
   return *call;
 }
 
-void describe(aclTensor& tensor, const ophook_opdev_tensor& in) {
-  const auto set = [](at::DimVector& dims, const int64_t* from, int32_t rank) { dims.assign(from, from + rank); };
-  tensor.dtype = aclDataType(in.dtype), tensor.format = aclFormat(in.storage_format);
-  tensor.offset = in.offset, tensor.data = in.data;
-  set(tensor.sizes, in.view, in.view_rank), set(tensor.strides, in.strides, in.view_rank);
-  set(tensor.storage_sizes, in.storage, in.storage_rank);
-  tensor.storage_elements = 1;
-  for (const int64_t one : tensor.storage_sizes) tensor.storage_elements *= size_t(one);
-  Described& about = described(tensor);
-  set(about.original, in.original, in.original_rank);
-  about.view_format = in.view_format, about.original_format = in.original_format;
-  about.storage_offset = in.storage_offset, about.of_workspace = in.of_workspace != 0;
-}
-
-// Calls the function; what it throws becomes the message, and `failed` the answer.
-template <typename T, typename Do>
-T guarded(const char* caller, int code, T failed, Do what) {
-  try {
-    return what();
-  } catch (const c10::Error& error) {
-    sim_fail(code, "%s: %s", caller, error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    sim_fail(code, "%s: %s", caller, error.what());
-  }
-  return failed;
-}
-
 constexpr int kInfers = 561001, kFindsKernel = 561003;
 
 Noted note(const ophook_opdev_launch& launch) {
@@ -492,84 +423,6 @@ using namespace sim::aclnn;
 
 extern "C" {
 
-SIM_API void ophook_opdev_get(const aclTensor* tensor, ophook_opdev_tensor* out) {
-  *out = {};
-  if (!objects().is<aclTensor>(tensor)) {
-    sim_fail(kInvalid, "opdev: %p %s, not a live aclTensor", static_cast<const void*>(tensor),
-             objects().what(tensor).c_str());
-    return;
-  }
-  const Described& about = described(*tensor);
-  const auto get = [](const at::DimVector& dims, int64_t* to, int32_t& rank) {
-    rank = int32_t(std::min<size_t>(dims.size(), 25));
-    std::copy_n(dims.begin(), rank, to);
-  };
-  int32_t strides = 0;
-  get(tensor->sizes, out->view, out->view_rank), get(tensor->strides, out->strides, strides);
-  get(tensor->storage_sizes, out->storage, out->storage_rank), get(about.original, out->original, out->original_rank);
-  out->dtype = tensor->dtype, out->storage_format = tensor->format;
-  out->view_format = about.view_format, out->original_format = about.original_format;
-  out->offset = tensor->offset, out->storage_offset = about.storage_offset;
-  out->on_host = about.storage && about.storage->on_host, out->of_workspace = about.of_workspace;
-  out->data = out->on_host ? about.storage->values.data() : tensor->data;
-}
-
-SIM_API void ophook_opdev_set(const aclTensor* tensor, const ophook_opdev_tensor* in) {
-  if (!objects().is<aclTensor>(tensor)) return;
-  describe(*const_cast<aclTensor*>(tensor), *in);
-}
-
-SIM_API const void* ophook_opdev_shape(const aclTensor* tensor, int32_t which) {
-  static const Described::Sizes none;
-  if (!objects().is<aclTensor>(tensor)) {
-    sim_fail(kInvalid, "opdev: %p %s, not a live aclTensor", static_cast<const void*>(tensor),
-             objects().what(tensor).c_str());
-    return &none;
-  }
-  Described& about = described(*tensor);
-  const at::DimVector& dims = which == 0 ? tensor->sizes : which == 1 ? tensor->storage_sizes : about.original;
-  Described::Sizes& out = about.shapes[which];
-  out.rank = std::min<size_t>(dims.size(), 25);
-  std::copy_n(dims.begin(), out.rank, out.dims);
-  return &out;
-}
-
-SIM_API uint64_t ophook_opdev_list_size(const void* list, int32_t kind) {
-  if (kind == ophook_opdev_a_list) return static_cast<const aclTensorList*>(list)->tensors.size();
-  return static_cast<const aclScalarList*>(list)->scalars.size();
-}
-SIM_API const void* ophook_opdev_list_at(const void* list, int32_t kind, uint64_t i) {
-  if (kind == ophook_opdev_a_list) {
-    const auto& all = static_cast<const aclTensorList*>(list)->tensors;
-    return i < all.size() ? all[i] : nullptr;
-  }
-  const auto& all = static_cast<const aclScalarList*>(list)->scalars;
-  return i < all.size() ? all[i] : nullptr;
-}
-SIM_API const void* ophook_opdev_array_data(const void* array, int32_t kind, uint64_t* size) {
-  const auto of = [&](const auto& values) -> const void* {
-    *size = values.size();
-    return values.size() ? &values[0] : nullptr;
-  };
-  if (kind == ophook_opdev_some_ints) return of(static_cast<const aclIntArray*>(array)->values);
-  if (kind == ophook_opdev_some_floats) return of(static_cast<const aclFloatArray*>(array)->values);
-  const auto& bools = *static_cast<const aclBoolArray*>(array);
-  *size = bools.values.size();
-  if (!bools.plain) {
-    bools.plain = std::shared_ptr<bool[]>(new bool[bools.values.size() + 1]);
-    std::copy(bools.values.begin(), bools.values.end(), bools.plain.get());
-  }
-  return bools.plain.get();
-}
-SIM_API void ophook_opdev_scalar_get(const aclScalar* scalar, int32_t* dtype, int64_t* whole, double* real,
-                                     double* imaginary) {
-  const at::Scalar& value = scalar->value;
-  *dtype = scalar->dtype;
-  const auto complex = value.toComplexDouble();
-  *real = complex.real(), *imaginary = complex.imag();
-  *whole = value.isIntegral(true) ? value.toLong() : 0;
-}
-
 SIM_API aclOpExecutor* ophook_opdev_begin(const char* function) {
   return guarded<aclOpExecutor*>(function, kInner, nullptr, [&] {
     auto call = std::make_unique<Recorded>(function);
@@ -587,7 +440,7 @@ SIM_API aclTensor* ophook_opdev_make(aclOpExecutor* executor, const ophook_opdev
                                      uint64_t bytes) {
   return guarded<aclTensor*>("AllocTensor", kInner, nullptr, [&] {
     Recorded& call = recorded(executor);
-    aclTensor* made = objects().make<aclTensor>();
+    auto* made = call.own.make<aclTensor>();
     call.tensors.push_back(made);
     describe(*made, *like);
     auto storage = call.storages.emplace_back(std::make_shared<Storage>());
@@ -603,7 +456,7 @@ SIM_API aclTensor* ophook_opdev_view(aclOpExecutor* executor, const aclTensor* o
     live("a tensor", of);
     SIM_CHECK(of, "CreateView of a tensor that is null");
     Recorded& call = recorded(executor);
-    aclTensor* made = objects().make<aclTensor>(*of);
+    auto* made = call.own.make<aclTensor>(*of);
     call.tensors.push_back(made);
     const Described about = described(*of);
     made->described = std::make_shared<Described>();
@@ -617,29 +470,19 @@ SIM_API aclTensor* ophook_opdev_view(aclOpExecutor* executor, const aclTensor* o
 SIM_API void* ophook_opdev_keep(aclOpExecutor* executor, int32_t kind, const void* values, uint64_t count,
                                 int32_t dtype) {
   return guarded<void*>("opdev", kInner, nullptr, [&]() -> void* {
-    Recorded& call = recorded(executor);
-    const auto keep = [](auto& all, auto* made) { return all.push_back(made), made; };
+    Owned& own = recorded(executor).own;
     switch (kind) {
-      case ophook_opdev_some_ints: {
-        const auto* from = static_cast<const int64_t*>(values);
-        return keep(call.ints, objects().make<aclIntArray>(Dims(from, from + count)));
-      }
-      case ophook_opdev_some_floats: {
-        const auto* from = static_cast<const float*>(values);
-        return keep(call.floats, objects().make<aclFloatArray>(Checked<float>(from, from + count)));
-      }
-      case ophook_opdev_some_bools: {
-        const auto* from = static_cast<const bool*>(values);
-        return keep(call.bools, objects().make<aclBoolArray>(Checked<bool>(from, from + count)));
-      }
+      case ophook_opdev_some_ints: return own.make_array<aclIntArray>(static_cast<const int64_t*>(values), count);
+      case ophook_opdev_some_floats: return own.make_array<aclFloatArray>(static_cast<const float*>(values), count);
+      case ophook_opdev_some_bools: return own.make_array<aclBoolArray>(static_cast<const bool*>(values), count);
       case ophook_opdev_a_list: {
         const auto* from = static_cast<const aclTensor* const*>(values);
-        return keep(call.lists, objects().make<aclTensorList>(std::vector<const aclTensor*>(from, from + count)));
+        return own.make<aclTensorList>(std::vector<const aclTensor*>(from, from + count));
       }
       default: {
         aclScalar* made = aclCreateScalar(const_cast<void*>(values), aclDataType(dtype));
         SIM_CHECK(made, sim_error_message());
-        return keep(call.scalars, made);
+        return own.keep(made);
       }
     }
   });
@@ -652,9 +495,8 @@ SIM_API int32_t ophook_opdev_infer(aclOpExecutor*, const ophook_opdev_launch* la
     std::vector<at::Tensor> inputs, outputs(noted.outputs.tensors.size());
     for (size_t i = 0; i < noted.inputs.tensors.size(); ++i) {
       const aclTensor& one = noted.inputs.tensors[i];
-      const bool known = noted.inputs.given[i] && one.described->storage && one.described->storage->on_host;
       inputs.emplace_back();
-      if (!known) continue;
+      if (!noted.inputs.given[i] || !one.described->on_host()) continue;
       aclTensor placed = one;
       placed.data = placed.described->storage->values.data();
       inputs.back() = convert(&placed).contiguous();
@@ -667,15 +509,10 @@ SIM_API int32_t ophook_opdev_infer(aclOpExecutor*, const ophook_opdev_launch* la
       const auto set = [&](const aclTensor* tensor) {
         const ge_tensor& told = made.out[at++];
         if (!tensor || told.rank < 0) return;
-        ophook_opdev_tensor about;
-        ophook_opdev_get(tensor, &about);
-        about.view_rank = about.storage_rank = about.original_rank = told.rank;
-        int64_t step = 1;
-        for (int32_t d = told.rank; d-- > 0; step *= told.dims[d]) {
-          about.view[d] = about.storage[d] = about.original[d] = told.dims[d];
-          about.strides[d] = step;
-        }
-        ophook_opdev_set(tensor, &about);
+        auto& out = *const_cast<aclTensor*>(tensor);
+        out.sizes.assign(told.dims, told.dims + told.rank);
+        out.strides = row_major(out.sizes), out.storage_sizes = described(out).original = out.sizes;
+        out.storage_elements = size_t(c10::multiply_integers(out.sizes));
       };
       if (launch->outputs[i].kind == ophook_opdev_a_list)
         for (const aclTensor* one : static_cast<const aclTensorList*>(launch->outputs[i].object)->tensors) set(one);
@@ -709,11 +546,6 @@ SIM_API int32_t ophook_opdev_run(void* workspace, uint64_t size, aclOpExecutor* 
     return sim_fail(kInvalid, "CommonOpExecutorRun: executor (%p) %s", static_cast<void*>(executor),
                     objects().what(executor).c_str());
   return launch(executor->call->name, workspace, size, executor, stream);
-}
-
-SIM_API void ophook_opdev_log(int32_t level, int32_t code, const char* file, int32_t line, const char* text) {
-  const char* name = std::strrchr(file, '/');
-  if (level == 3) sim_fail(code, "%s [%s:%d]", text, name ? name + 1 : file, line);
 }
 
 }  // extern "C"

@@ -89,11 +89,14 @@
     __VA_ARGS__; \
   } \
   extern "C" { SIM_API constinit sim::aclnn::Row function##Row{#function, #parameters, op##_row}; } \
-  extern "C" SIM_API const char* function##Parameters() { return #parameters; }  /* for tests of every function */ \
   extern "C" SIM_API int function##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
                                                      uint64_t* workspace, aclOpExecutor** executor) { \
     return sim::aclnn::prepare(function##Row, {SIM_PAIRS(SIM_GIVEN, SIM_COMMA, SIM_UNWRAP parameters)}, workspace, executor); \
   } \
+  SIM_SECOND_PHASE(function, parameters)
+// And the text of its parameters, for tests of every function.
+#define SIM_SECOND_PHASE(function, parameters) \
+  extern "C" SIM_API const char* function##Parameters() { return #parameters; } \
   extern "C" SIM_API int function(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) { \
     return sim::aclnn::launch(#function, workspace, size, executor, stream); \
   }

@@ -58,15 +58,6 @@ struct Verdict {
   std::string message;
 };
 
-// What an argument breaks, in the words that every refusal has. A shape that CANN's own check compares is as invalid as
-// anything else; the code that a page has for shapes is that of the others.
-Verdict refused(const FunctionRules& rules, const ParameterRules& rule, size_t family, const std::string& came,
-                const std::string& allowed, int code = 0) {
-  return {code ? code : rules.invalid_code, rules.name + ": " + rule.name + " " + came + "; " +
-                                                std::string(kFamilies[family]) + " allows " + allowed + " (" +
-                                                rules.page + ")"};
-}
-
 std::string shape_text(at::IntArrayRef sizes) {
   std::string text;
   for (int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
@@ -84,48 +75,13 @@ bool is_contiguous(const aclTensor& tensor) {
   return true;
 }
 
-// `empty`: one of the function's tensors whose emptiness ends its check early is.
-Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, const aclTensor& tensor, size_t family,
-                       bool empty) {
-  const uint64_t dtypes = rule.free_dtypes && (empty || is_empty(tensor)) ? 0 : rule.dtypes[family];
-  if (dtypes && !(dtypes >> tensor.dtype & 1))
-    return refused(rules, rule, family, "has data type " + dtype_name(tensor.dtype), dtype_names(dtypes));
-  const size_t rank = tensor.sizes.size();
-  if (rule.ranks && !(empty && rule.free_ranks) && (rank >= 32 || !(rule.ranks >> rank & 1)))
-    return refused(rules, rule, family, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks),
-                   rule.ranks_checked ? kInvalid : rules.shape_code);
-  const auto has_one_of = [&](uint64_t formats) {
-    return unsigned(tensor.format) < 64 && formats >> unsigned(tensor.format) & 1;
-  };
-  if (const uint64_t formats = empty && rule.free_formats ? 0 : rule.formats[family]; formats && !has_one_of(formats))
-    return refused(rules, rule, family, "has format " + format_name(tensor.format), format_names(formats));
-  for (const FormatsOf& of : rule.formats_of)
-    if ((of.dtypes ? of.dtypes >> tensor.dtype & 1 : of.rank == rank) &&
-        (of.only == kNoFamily || of.only == int(family)) && !has_one_of(of.formats))
-      return refused(rules, rule, family,
-                     "of " + (of.dtypes ? dtype_name(tensor.dtype) : std::to_string(rank) + " dimensions") +
-                         " has format " + format_name(tensor.format),
-                     format_names(of.formats));
-  if (rule.tiled && !is_private(tensor.format) && tensor.storage_sizes.size() < 4)
-    return refused(rules, rule, family, "has a storage " + shape_text(tensor.storage_sizes),
-                   "one of 4 or 5 dimensions, in tiles");
-  if (is_private(tensor.format) && !rule.private_formats[family] && !rule.any_format)
-    return refused(rules, rule, family, "has the private format " + std::to_string(tensor.format), "ND");
-  // What a private format lays out, its storage says, and of no element there is no order.
-  if (rule.contiguous && !is_private(tensor.format) && !is_contiguous(tensor) && !is_empty(tensor))
-    return refused(rules, rule, family,
-                   "of shape " + shape_text(tensor.sizes) + " has strides " + shape_text(tensor.strides),
-                   "no other than contiguous memory");
-  return {};
-}
-
-// False where the two shapes cannot be brought together.
-bool broadcast_of(at::IntArrayRef a, at::IntArrayRef b, at::DimVector& both) {
-  both.assign(std::max(a.size(), b.size()), 1);
+// Whether the first shape is the one to which the two others are brought together.
+bool is_broadcast(at::IntArrayRef both, at::IntArrayRef a, at::IntArrayRef b) {
+  if (both.size() != std::max(a.size(), b.size())) return false;
   for (size_t back = 1; back <= both.size(); ++back) {
     const int64_t left = back <= a.size() ? a[a.size() - back] : 1, right = back <= b.size() ? b[b.size() - back] : 1;
     if (left != right && left != 1 && right != 1) return false;
-    both[both.size() - back] = left == 1 ? right : left;
+    if (both[both.size() - back] != (left == 1 ? right : left)) return false;
   }
   return true;
 }
@@ -150,124 +106,20 @@ Kind kind_of(at::ScalarType type) {
 }
 
 Kind kind_of(aclDataType dtype) {
-  switch (dtype) {
-    case ACL_BOOL: return Kind::kTruth;
-    case ACL_INT8:
-    case ACL_INT16:
-    case ACL_INT32:
-    case ACL_INT64:
-    case ACL_UINT8:
-    case ACL_UINT16:
-    case ACL_UINT32:
-    case ACL_UINT64: return Kind::kWhole;
-    case ACL_FLOAT:
-    case ACL_FLOAT16:
-    case ACL_DOUBLE:
-    case ACL_BF16: return Kind::kReal;
-    case ACL_COMPLEX32:
-    case ACL_COMPLEX64:
-    case ACL_COMPLEX128: return Kind::kComplex;
-    default: return Kind::kOther;
-  }
-}
-
-Verdict cast_verdict(const FunctionRules& rules, size_t own, size_t from, const Argument* arguments, size_t family) {
-  const aclTensor *one = tensor_of(arguments[own]), *other = tensor_of(arguments[from]);
-  const bool scalar = rules.parameters[from].scalar && arguments[from].pointer;
-  if (!one || !(other || scalar)) return {};
-  const at::ScalarType number =
-      scalar ? static_cast<const aclScalar*>(arguments[from].pointer)->value.type() : at::kFloat;
-  const Kind to = kind_of(one->dtype), kind = scalar ? kind_of(number) : kind_of(other->dtype);
-  if (kind <= to || to == Kind::kOther || kind == Kind::kOther || (other && one->dtype == other->dtype)) return {};
-  return refused(rules, rules.parameters[own], family, "has data type " + dtype_name(one->dtype),
-                 "one to which " + (scalar ? std::string(at::toString(number)) : dtype_name(other->dtype)) + " of " +
-                     rules.parameters[from].name + " can be converted");
-}
-
-// Of a scalar the kind is known, whatever number of bits its caller gave it.
-Verdict scalar_verdict(const FunctionRules& rules, const ParameterRules& rule, const aclScalar& scalar, size_t family) {
-  uint64_t left = rule.dtypes[family];
-  const Kind kind = kind_of(scalar.value.type());
-  while (left && kind_of(aclDataType(std::countr_zero(left))) != kind) left &= left - 1;
-  if (left || !rule.dtypes[family]) return {};
-  return refused(rules, rule, family, std::string("has data type ") + at::toString(scalar.value.type()),
-                 dtype_names(rule.dtypes[family]));
+  const auto is = [dtype](std::initializer_list<aclDataType> types) {
+    return std::find(types.begin(), types.end(), dtype) != types.end();
+  };
+  if (dtype == ACL_BOOL) return Kind::kTruth;
+  if (is({ACL_INT8, ACL_INT16, ACL_INT32, ACL_INT64, ACL_UINT8, ACL_UINT16, ACL_UINT32, ACL_UINT64}))
+    return Kind::kWhole;
+  if (is({ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_BF16})) return Kind::kReal;
+  return is({ACL_COMPLEX32, ACL_COMPLEX64, ACL_COMPLEX128}) ? Kind::kComplex : Kind::kOther;
 }
 
 // The data type of a tensor, or one that is given by its number; -1: there is none.
 int dtype_of(const Argument& argument) {
   if (const aclTensor* tensor = tensor_of(argument)) return tensor->dtype;
   return argument.said == Argument::kNumber ? int(argument.number) : -1;
-}
-
-Verdict number_verdict(const FunctionRules& rules, const ParameterRules& rule, const Argument& argument,
-                       size_t family) {
-  const uint64_t dtypes = rule.dtypes[family];
-  const int came = dtype_of(argument);
-  if (!dtypes || came < 0 || (came < 64 && dtypes >> came & 1)) return {};
-  return refused(rules, rule, family, "is " + dtype_name(came), dtype_names(dtypes));
-}
-
-// Two lists have the same data types member by member.
-Verdict lists_verdict(const FunctionRules& rules, size_t own, size_t other, const Argument* arguments, size_t family) {
-  if (arguments[other].kind != Argument::kList || !arguments[own].pointer || !arguments[other].pointer) return {};
-  const auto& left = static_cast<const aclTensorList*>(arguments[own].pointer)->tensors;
-  const auto& right = static_cast<const aclTensorList*>(arguments[other].pointer)->tensors;
-  for (size_t i = 0; i < std::min(left.size(), right.size()); ++i)
-    if (left[i] && right[i] && left[i]->dtype != right[i]->dtype)
-      return refused(rules, rules.parameters[own], family, "has data type " + dtype_name(left[i]->dtype),
-                     "that of " + rules.parameters[other].name + ", " + dtype_name(right[i]->dtype));
-  return {};
-}
-
-// Whether an empty tensor ends the first phase before it looks at this parameter's shape.
-bool is_idle(const ParameterRules& rule, const Argument* arguments, size_t family) {
-  return std::any_of(rule.relations.begin(), rule.relations.end(), [&](const Relation& relation) {
-    const bool here = relation.kind == Relation::kIdle && (relation.only == kNoFamily || relation.only == int(family));
-    const aclTensor* tensor = here ? tensor_of(arguments[relation.first]) : nullptr;
-    return tensor && is_empty(*tensor);
-  });
-}
-
-Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation& relation, const Argument* arguments,
-                         size_t family, bool empty) {
-  if (relation.kind == Relation::kCast) return cast_verdict(rules, own, relation.first, arguments, family);
-  if (relation.kind == Relation::kDtype && arguments[own].kind == Argument::kList)
-    return lists_verdict(rules, own, relation.first, arguments, family);
-  const aclTensor *one = tensor_of(arguments[own]), *first = tensor_of(arguments[relation.first]);
-  const ParameterRules& rule = rules.parameters[own];
-  const std::string& other = rules.parameters[relation.first].name;
-  if (relation.kind == Relation::kDtype) {
-    const int came = dtype_of(arguments[own]), wanted = dtype_of(arguments[relation.first]);
-    if (came < 0 || wanted < 0 || came == wanted || (rule.free_same && (empty || (one && is_empty(*one))))) return {};
-    return refused(rules, rule, family, (one ? "has data type " : "is ") + dtype_name(came),
-                   "that of " + other + ", " + dtype_name(wanted));
-  }
-  if (!one || !first) return {};
-  switch (relation.kind) {
-    case Relation::kFormat:
-      if (one->format == first->format) return {};
-      return refused(rules, rule, family, "has format " + format_name(one->format),
-                     "that of " + other + ", " + format_name(first->format));
-    case Relation::kShape:
-      if (one->sizes == first->sizes || is_idle(rule, arguments, family)) return {};
-      return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
-                     "that of " + other + ", " + shape_text(first->sizes), kInvalid);
-    case Relation::kShapeOfBroadcast: {
-      const aclTensor* second = tensor_of(arguments[relation.second]);
-      at::DimVector both;
-      if (!second || is_idle(rule, arguments, family) ||
-          (broadcast_of(first->sizes, second->sizes, both) && one->sizes == both))
-        return {};
-      return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
-                     "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes), kInvalid);
-    }
-    case Relation::kDtype:  // above, as the next
-    case Relation::kCast:
-    case Relation::kEither:  // looked at with the null pointers
-    case Relation::kIdle: return {};
-  }
-  return {};
 }
 
 std::string number_text(double number) {
@@ -282,23 +134,6 @@ std::string span_text(const Span& span) {
   if (!std::isinf(span.low)) text = (span.above ? "more than " : "at least ") + number_text(span.low);
   if (std::isinf(span.high)) return text;
   return text + (text.empty() ? "" : " and ") + (span.below ? "less than " : "at most ") + number_text(span.high);
-}
-
-// A number that is none of those which may be: the parameter's own, the number of an array's, or one of the sizes.
-Verdict limit_verdict(const FunctionRules& rules, const ParameterRules& rule, const Numbers& numbers, double number,
-                      const aclTensor* tensor, size_t family) {
-  const auto within = [&](const Span& span) {
-    return (span.above ? number > span.low : number >= span.low) &&
-           (span.below ? number < span.high : number <= span.high);
-  };
-  if (std::isnan(number) || std::any_of(numbers.spans.begin(), numbers.spans.end(), within)) return {};
-  std::string allowed;
-  for (const Span& span : numbers.spans) allowed += (allowed.empty() ? "" : ", ") + span_text(span);
-  std::string came = (numbers.of == Numbers::kItself ? "is " : "has ") + number_text(number);
-  if (numbers.of == Numbers::kLength) came += " numbers";
-  if (numbers.of == Numbers::kAt) came += (tensor ? " in dimension " : " at index ") + std::to_string(numbers.at);
-  if (tensor) came = "of shape " + shape_text(tensor->sizes) + " " + came;
-  return refused(rules, rule, family, came, allowed);
 }
 
 // The number that a limit is about, where the argument has it.
@@ -322,107 +157,248 @@ std::optional<double> number_of(const ParameterRules& rule, const Numbers& numbe
   return std::nullopt;
 }
 
-Verdict value_verdict(const FunctionRules& rules, const ParameterRules& rule, const Argument& argument, size_t family) {
-  const aclTensor* tensor = tensor_of(argument);
-  for (const Numbers& numbers : rule.numbers) {
-    if (numbers.only != kNoFamily && numbers.only != int(family)) continue;
-    const std::optional<double> number = number_of(rule, numbers, argument, tensor);
-    if (!number) continue;
-    if (Verdict found = limit_verdict(rules, rule, numbers, *number, tensor, family); found.code) return found;
-  }
-  if (rule.texts.empty() || argument.said != Argument::kText || !argument.pointer) return {};
-  const std::string came = static_cast<const char*>(argument.pointer);
-  std::string allowed;
-  for (const std::string& text : rule.texts) {
-    if (text == came) return {};
-    allowed += (allowed.empty() ? "" : ", ") + text;
-  }
-  return refused(rules, rule, family, "is \"" + came + "\"", allowed);
-}
+// A call as the check of one product family looks at it, rule by rule: what a function below finds broken is `found`.
+struct Check {
+  const FunctionRules& rules;
+  const Argument* const arguments;
+  const size_t count, family;
+  Verdict found{};
+  bool empty = false;  // one of the tensors whose emptiness ends the function's check early is
 
-// A first phase that CANN generates looks for the data types of the call, of a list its first tensor's, in the columns
-// of the operator's definition.
-Verdict columns_verdict(const FunctionRules& rules, const Argument* arguments, size_t count, size_t family) {
-  std::vector<size_t> left;  // the columns that have the types of the parameters before
-  std::vector<std::pair<size_t, int>> before;
-  for (size_t i = 0; i < count; ++i) {
-    const std::vector<int>& own = rules.parameters[i].columns[family];
-    const aclTensor* tensor = own.empty() ? nullptr : first_tensor_of(arguments[i]);
-    if (!tensor) continue;
-    if (before.empty()) left.resize(own.size()), std::iota(left.begin(), left.end(), 0);
-    uint64_t allowed = 0;
-    for (size_t column : left) allowed |= uint64_t(1) << own[column];
-    std::erase_if(left, [&](size_t column) { return own[column] != tensor->dtype; });
-    if (left.empty()) {
-      std::string others;
-      for (const auto& [other, dtype] : before)
-        others += (others.empty() ? " beside " : ", ") + dtype_name(dtype) + " of " + rules.parameters[other].name;
-      return refused(rules, rules.parameters[i], family, "has data type " + dtype_name(tensor->dtype),
-                     dtype_names(allowed) + others);
-    }
-    before.emplace_back(i, tensor->dtype);
-  }
-  return {};
-}
-
-bool is_asked_for(const ParameterRules& rule, const Argument* arguments) {
-  return !rule.asked || arguments[*rule.asked].number;
-}
-
-bool is_missing(const FunctionRules& rules, size_t at, const Argument* arguments) {
-  if (arguments[at].kind == Argument::kValue || arguments[at].pointer) return false;
-  const ParameterRules& rule = rules.parameters[at];
-  if (rule.required || (rule.asked && is_asked_for(rule, arguments))) return true;
-  for (const Relation& relation : rules.parameters[at].relations)
-    if (relation.kind == Relation::kEither && !arguments[relation.first].pointer) return true;
-  return false;
-}
-
-Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t count, size_t family) {
-  for (const bool invalid : {false, true})  // those first that have a code of their own
+  bool refused() {
+    for (const bool invalid : {false, true})  // those first that have a code of their own
+      for (size_t i = 0; i < count; ++i)
+        if (rules.parameters[i].null_is_invalid == invalid && is_missing(i)) {
+          found = {invalid ? kInvalid : kNullPointer,
+                   rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
+          return true;
+        }
+    for (size_t i = 0; rules.free_if_empty && i < count; ++i)
+      if (const aclTensor* tensor = rules.parameters[i].free_if_empty ? tensor_of(arguments[i]) : nullptr)
+        empty |= is_empty(*tensor);
     for (size_t i = 0; i < count; ++i)
-      if (rules.parameters[i].null_is_invalid == invalid && is_missing(rules, i, arguments))
-        return {invalid ? kInvalid : kNullPointer,
-                rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
-  bool empty = false;
-  for (size_t i = 0; rules.free_if_empty && i < count; ++i)
-    if (const aclTensor* tensor = rules.parameters[i].free_if_empty ? tensor_of(arguments[i]) : nullptr)
-      empty |= is_empty(*tensor);
-  for (size_t i = 0; i < count; ++i) {
-    const ParameterRules& rule = rules.parameters[i];
-    if (!arguments[i].pointer || !is_asked_for(rule, arguments)) continue;
-    if (arguments[i].kind == Argument::kTensor) {
-      if (Verdict found =
-              tensor_verdict(rules, rule, *static_cast<const aclTensor*>(arguments[i].pointer), family, empty);
-          found.code)
-        return found;
-    } else if (arguments[i].kind == Argument::kList) {
-      for (const aclTensor* tensor : static_cast<const aclTensorList*>(arguments[i].pointer)->tensors)
-        if (tensor)
-          if (Verdict found = tensor_verdict(rules, rule, *tensor, family, empty); found.code) return found;
-    }
+      if (arguments[i].pointer && is_asked_for(i) && tensors_break(i)) return true;
+    for (size_t i = 0; i < count; ++i)
+      if (arguments[i].kind == Argument::kValue && number_breaks(i)) return true;
+    for (size_t i = 0; i < count; ++i)
+      if (rules.parameters[i].scalar && arguments[i].pointer && scalar_breaks(i)) return true;
+    for (size_t i = 0; i < count; ++i)
+      for (const Relation& relation : rules.parameters[i].relations)
+        if (holds_here(relation.only) && is_asked_for(i) && relation_breaks(i, relation)) return true;
+    if (rules.has_columns && columns_break()) return true;
+    for (size_t i = 0; i < count; ++i)
+      if (is_asked_for(i) && value_breaks(i)) return true;
+    return false;
   }
-  for (size_t i = 0; i < count; ++i)
-    if (arguments[i].kind == Argument::kValue)
-      if (Verdict found = number_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;
-  for (size_t i = 0; i < count; ++i)
-    if (rules.parameters[i].scalar && arguments[i].pointer)
-      if (Verdict found =
-              scalar_verdict(rules, rules.parameters[i], *static_cast<const aclScalar*>(arguments[i].pointer), family);
-          found.code)
-        return found;
-  for (size_t i = 0; i < count; ++i)
-    for (const Relation& relation : rules.parameters[i].relations)
-      if ((relation.only != kNoFamily && relation.only != int(family)) || !is_asked_for(rules.parameters[i], arguments))
-        continue;
-      else if (Verdict found = relation_verdict(rules, i, relation, arguments, family, empty); found.code) return found;
-  if (rules.has_columns)
-    if (Verdict found = columns_verdict(rules, arguments, count, family); found.code) return found;
-  for (size_t i = 0; i < count; ++i)
-    if (is_asked_for(rules.parameters[i], arguments))
-      if (Verdict found = value_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;
-  return {};
-}
+
+  // Whether an empty tensor ends the first phase before it looks at this parameter's shape.
+  bool is_idle(size_t own) const {
+    const auto& relations = rules.parameters[own].relations;
+    return std::any_of(relations.begin(), relations.end(), [&](const Relation& relation) {
+      const bool here = relation.kind == Relation::kIdle && holds_here(relation.only);
+      const aclTensor* tensor = here ? tensor_of(arguments[relation.first]) : nullptr;
+      return tensor && is_empty(*tensor);
+    });
+  }
+
+ private:
+  // What an argument breaks, in the words that every refusal has. A shape that CANN's own check compares is as invalid
+  // as anything else; the code that a page has for shapes is that of the others.
+  bool refuse(size_t own, const std::string& came, const std::string& allowed, int code = 0) {
+    found = {code ? code : rules.invalid_code, rules.name + ": " + rules.parameters[own].name + " " + came + "; " +
+                                                   std::string(kFamilies[family]) + " allows " + allowed + " (" +
+                                                   rules.page + ")"};
+    return true;
+  }
+  bool holds_here(int only) const { return only == kNoFamily || only == int(family); }
+  bool is_asked_for(size_t own) const {
+    const auto& asked = rules.parameters[own].asked;
+    return !asked || arguments[*asked].number;
+  }
+  bool is_missing(size_t own) const {
+    if (arguments[own].kind == Argument::kValue || arguments[own].pointer) return false;
+    const ParameterRules& rule = rules.parameters[own];
+    if (rule.required || (rule.asked && is_asked_for(own))) return true;
+    return std::any_of(rule.relations.begin(), rule.relations.end(), [&](const Relation& relation) {
+      return relation.kind == Relation::kEither && !arguments[relation.first].pointer;
+    });
+  }
+
+  bool tensors_break(size_t own) {
+    if (const aclTensor* tensor = tensor_of(arguments[own])) return tensor_breaks(own, *tensor);
+    if (arguments[own].kind != Argument::kList) return false;
+    const auto& tensors = static_cast<const aclTensorList*>(arguments[own].pointer)->tensors;
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [&](const aclTensor* tensor) { return tensor && tensor_breaks(own, *tensor); });
+  }
+
+  bool tensor_breaks(size_t own, const aclTensor& tensor) {
+    const ParameterRules& rule = rules.parameters[own];
+    const uint64_t dtypes = rule.free_dtypes && (empty || is_empty(tensor)) ? 0 : rule.dtypes[family];
+    if (dtypes && !(dtypes >> tensor.dtype & 1))
+      return refuse(own, "has data type " + dtype_name(tensor.dtype), dtype_names(dtypes));
+    const size_t rank = tensor.sizes.size();
+    if (rule.ranks && !(empty && rule.free_ranks) && (rank >= 32 || !(rule.ranks >> rank & 1)))
+      return refuse(own, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks),
+                    rule.ranks_checked ? kInvalid : rules.shape_code);
+    const auto has_one_of = [&](uint64_t formats) {
+      return unsigned(tensor.format) < 64 && formats >> unsigned(tensor.format) & 1;
+    };
+    if (const uint64_t formats = empty && rule.free_formats ? 0 : rule.formats[family]; formats && !has_one_of(formats))
+      return refuse(own, "has format " + format_name(tensor.format), format_names(formats));
+    for (const FormatsOf& of : rule.formats_of)
+      if ((of.dtypes ? of.dtypes >> tensor.dtype & 1 : of.rank == rank) && holds_here(of.only) &&
+          !has_one_of(of.formats))
+        return refuse(own,
+                      "of " + (of.dtypes ? dtype_name(tensor.dtype) : std::to_string(rank) + " dimensions") +
+                          " has format " + format_name(tensor.format),
+                      format_names(of.formats));
+    if (rule.tiled && !is_private(tensor.format) && tensor.storage_sizes.size() < 4)
+      return refuse(own, "has a storage " + shape_text(tensor.storage_sizes), "one of 4 or 5 dimensions, in tiles");
+    if (is_private(tensor.format) && !rule.private_formats[family] && !rule.any_format)
+      return refuse(own, "has the private format " + std::to_string(tensor.format), "ND");
+    // What a private format lays out, its storage says, and of no element there is no order.
+    if (rule.contiguous && !is_private(tensor.format) && !is_contiguous(tensor) && !is_empty(tensor))
+      return refuse(own, "of shape " + shape_text(tensor.sizes) + " has strides " + shape_text(tensor.strides),
+                    "no other than contiguous memory");
+    return false;
+  }
+
+  bool cast_breaks(size_t own, size_t from) {
+    const aclTensor *one = tensor_of(arguments[own]), *other = tensor_of(arguments[from]);
+    const bool scalar = rules.parameters[from].scalar && arguments[from].pointer;
+    if (!one || !(other || scalar)) return false;
+    const at::ScalarType number =
+        scalar ? static_cast<const aclScalar*>(arguments[from].pointer)->value.type() : at::kFloat;
+    const Kind to = kind_of(one->dtype), kind = scalar ? kind_of(number) : kind_of(other->dtype);
+    if (kind <= to || to == Kind::kOther || kind == Kind::kOther || (other && one->dtype == other->dtype)) return false;
+    return refuse(own, "has data type " + dtype_name(one->dtype),
+                  "one to which " + (scalar ? std::string(at::toString(number)) : dtype_name(other->dtype)) + " of " +
+                      rules.parameters[from].name + " can be converted");
+  }
+
+  // Of a scalar the kind is known, whatever number of bits its caller gave it.
+  bool scalar_breaks(size_t own) {
+    const at::ScalarType type = static_cast<const aclScalar*>(arguments[own].pointer)->value.type();
+    const uint64_t dtypes = rules.parameters[own].dtypes[family];
+    uint64_t left = dtypes;
+    while (left && kind_of(aclDataType(std::countr_zero(left))) != kind_of(type)) left &= left - 1;
+    if (left || !dtypes) return false;
+    return refuse(own, std::string("has data type ") + at::toString(type), dtype_names(dtypes));
+  }
+
+  bool number_breaks(size_t own) {
+    const uint64_t dtypes = rules.parameters[own].dtypes[family];
+    const int came = dtype_of(arguments[own]);
+    if (!dtypes || came < 0 || (came < 64 && dtypes >> came & 1)) return false;
+    return refuse(own, "is " + dtype_name(came), dtype_names(dtypes));
+  }
+
+  // Two lists have the same data types member by member.
+  bool lists_break(size_t own, size_t other) {
+    if (arguments[other].kind != Argument::kList || !arguments[own].pointer || !arguments[other].pointer) return false;
+    const auto& left = static_cast<const aclTensorList*>(arguments[own].pointer)->tensors;
+    const auto& right = static_cast<const aclTensorList*>(arguments[other].pointer)->tensors;
+    for (size_t i = 0; i < std::min(left.size(), right.size()); ++i)
+      if (left[i] && right[i] && left[i]->dtype != right[i]->dtype)
+        return refuse(own, "has data type " + dtype_name(left[i]->dtype),
+                      "that of " + rules.parameters[other].name + ", " + dtype_name(right[i]->dtype));
+    return false;
+  }
+
+  bool relation_breaks(size_t own, const Relation& relation) {
+    const aclTensor *one = tensor_of(arguments[own]), *first = tensor_of(arguments[relation.first]);
+    const std::string& other = rules.parameters[relation.first].name;
+    switch (relation.kind) {
+      case Relation::kCast: return cast_breaks(own, relation.first);
+      case Relation::kDtype: {
+        if (arguments[own].kind == Argument::kList) return lists_break(own, relation.first);
+        const int came = dtype_of(arguments[own]), wanted = dtype_of(arguments[relation.first]);
+        if (came < 0 || wanted < 0 || came == wanted) return false;
+        if (rules.parameters[own].free_same && (empty || (one && is_empty(*one)))) return false;
+        return refuse(own, (one ? "has data type " : "is ") + dtype_name(came),
+                      "that of " + other + ", " + dtype_name(wanted));
+      }
+      case Relation::kFormat:
+        if (!one || !first || one->format == first->format) return false;
+        return refuse(own, "has format " + format_name(one->format),
+                      "that of " + other + ", " + format_name(first->format));
+      case Relation::kShape:
+        if (!one || !first || one->sizes == first->sizes || is_idle(own)) return false;
+        return refuse(own, "has shape " + shape_text(one->sizes), "that of " + other + ", " + shape_text(first->sizes),
+                      kInvalid);
+      case Relation::kShapeOfBroadcast: {
+        const aclTensor* second = tensor_of(arguments[relation.second]);
+        if (!one || !first || !second || is_idle(own) || is_broadcast(one->sizes, first->sizes, second->sizes))
+          return false;
+        return refuse(own, "has shape " + shape_text(one->sizes),
+                      "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes), kInvalid);
+      }
+      case Relation::kEither:  // looked at with the null pointers
+      case Relation::kIdle: return false;
+    }
+    return false;
+  }
+
+  // A number that is none of those which may be: the parameter's own, the number of an array's, or one of the sizes.
+  bool limit_breaks(size_t own, const Numbers& numbers, double number, const aclTensor* tensor) {
+    const auto within = [&](const Span& span) {
+      return (span.above ? number > span.low : number >= span.low) &&
+             (span.below ? number < span.high : number <= span.high);
+    };
+    if (std::isnan(number) || std::any_of(numbers.spans.begin(), numbers.spans.end(), within)) return false;
+    std::string allowed;
+    for (const Span& span : numbers.spans) allowed += (allowed.empty() ? "" : ", ") + span_text(span);
+    std::string came = (numbers.of == Numbers::kItself ? "is " : "has ") + number_text(number);
+    if (numbers.of == Numbers::kLength) came += " numbers";
+    if (numbers.of == Numbers::kAt) came += (tensor ? " in dimension " : " at index ") + std::to_string(numbers.at);
+    if (tensor) came = "of shape " + shape_text(tensor->sizes) + " " + came;
+    return refuse(own, came, allowed);
+  }
+
+  bool value_breaks(size_t own) {
+    const ParameterRules& rule = rules.parameters[own];
+    const Argument& argument = arguments[own];
+    const aclTensor* tensor = tensor_of(argument);
+    for (const Numbers& numbers : rule.numbers)
+      if (holds_here(numbers.only))
+        if (const auto number = number_of(rule, numbers, argument, tensor);
+            number && limit_breaks(own, numbers, *number, tensor))
+          return true;
+    if (rule.texts.empty() || argument.said != Argument::kText || !argument.pointer) return false;
+    const std::string came = static_cast<const char*>(argument.pointer);
+    std::string allowed;
+    for (const std::string& text : rule.texts) {
+      if (text == came) return false;
+      allowed += (allowed.empty() ? "" : ", ") + text;
+    }
+    return refuse(own, "is \"" + came + "\"", allowed);
+  }
+
+  // A first phase that CANN generates looks for the data types of the call, of a list its first tensor's, in the
+  // columns of the operator's definition.
+  bool columns_break() {
+    std::vector<size_t> left;  // the columns that have the types of the parameters before
+    std::vector<std::pair<size_t, int>> before;
+    for (size_t i = 0; i < count; ++i) {
+      const std::vector<int>& own = rules.parameters[i].columns[family];
+      const aclTensor* tensor = own.empty() ? nullptr : first_tensor_of(arguments[i]);
+      if (!tensor) continue;
+      if (before.empty()) left.resize(own.size()), std::iota(left.begin(), left.end(), 0);
+      uint64_t allowed = 0;
+      for (size_t column : left) allowed |= uint64_t(1) << own[column];
+      std::erase_if(left, [&](size_t column) { return own[column] != tensor->dtype; });
+      if (left.empty()) {
+        std::string others;
+        for (const auto& [other, dtype] : before)
+          others += (others.empty() ? " beside " : ", ") + dtype_name(dtype) + " of " + rules.parameters[other].name;
+        return refuse(i, "has data type " + dtype_name(tensor->dtype), dtype_names(allowed) + others);
+      }
+      before.emplace_back(i, tensor->dtype);
+    }
+    return false;
+  }
+};
 
 std::atomic<bool> enforced = [] {
   const char* mode = std::getenv("OPHOOK_SIM_RULES");
@@ -486,9 +462,10 @@ bool takes_both_orders(const FunctionRules& rules, size_t parameter) { return ru
 
 bool is_idle(const FunctionRules& rules, const Argument* arguments) {
   const int family = current_family();
-  return family != kNoFamily &&
-         std::any_of(rules.parameters.begin(), rules.parameters.end(),
-                     [&](const ParameterRules& rule) { return is_idle(rule, arguments, size_t(family)); });
+  const Check check{rules, arguments, rules.parameters.size(), size_t(family)};
+  for (size_t i = 0; family != kNoFamily && i < check.count; ++i)
+    if (check.is_idle(i)) return true;
+  return false;
 }
 
 int code_of(const FunctionRules& rules, bool dtype) { return dtype ? rules.invalid_code : rules.shape_code; }
@@ -503,13 +480,13 @@ int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t co
       if (watching())
         watched("refused\t" + std::string(kFamilies[other]) + "\t" + std::to_string(found.code) + "\t" + found.message);
     };
-    if (const Verdict found = verdict(rules, arguments, count, other); found.code) tell(found);
+    if (Check check{rules, arguments, count, other}; check.refused()) tell(check.found);
     if (rules.absent[other])
       tell({kInvalid, rules.name + " does not exist on " + std::string(kFamilies[other]) + " (" + rules.page + ")"});
   }
   if (!enforced) return 0;
-  const Verdict found = verdict(rules, arguments, count, size_t(family));
-  return found.code ? sim_fail(found.code, "%s", found.message.c_str()) : 0;
+  Check check{rules, arguments, count, size_t(family)};
+  return check.refused() ? sim_fail(check.found.code, "%s", check.found.message.c_str()) : 0;
 }
 
 }  // namespace sim::aclnn

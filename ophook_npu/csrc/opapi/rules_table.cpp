@@ -179,14 +179,8 @@ void relate(const FunctionRules& function, ParameterRules& one) {
       {"dtype", Relation::kDtype},  {"format", Relation::kFormat}, {"cast", Relation::kCast},
       {"shape", Relation::kShape},  {"idle", Relation::kIdle},     {"shape_of_broadcast", Relation::kShapeOfBroadcast},
       {"either", Relation::kEither}};
-  one.relations.clear();
-  one.contiguous = one.any_format = one.null_is_invalid = one.tiled = false;
-  one.free_if_empty = one.free_dtypes = one.free_formats = one.free_ranks = one.free_same = false;
+  static_cast<RelatedRules&>(one) = {};
   bool formats_checked = false;
-  one.texts.clear(), one.numbers.clear();
-  one.formats_of.clear();
-  one.columns = {};
-  one.asked = std::nullopt;
   for (std::string_view word : split(one.related, ' ')) {
     const size_t equals = word.find('=');
     one.contiguous |= word == "contiguous";

@@ -49,30 +49,34 @@ struct Numbers {
   std::vector<Span> spans;
 };
 
-struct ParameterRules {
-  std::string name;
-  Argument::Kind kind = Argument::kValue;
-  bool scalar = false;  // an aclScalar
-  bool required = false;
+// What the last column of a parameter's line says.
+struct RelatedRules {
   bool null_is_invalid = false;  // 161002 where it is null, else 161001
   bool free_if_empty = false;    // of these, where a tensor of which this is so has no elements:
   bool free_dtypes = false, free_formats = false, free_ranks = false, free_same = false;
-  bool contiguous = false;                               // no view with other strides
-  std::array<uint64_t, kFamilies.size()> dtypes{};       // a bit for each aclDataType; 0: any
-  std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
-  std::array<uint64_t, kFamilies.size()> formats{};      // where CANN's check has a list: a bit for each aclFormat
-  std::vector<FormatsOf> formats_of;                     // where they are fewer for some dimensions or data types
-  bool any_format = false;                               // no check looks at it
-  bool tiled = false;                                    // its storage has the dimensions of tiles
-  bool both_orders = false;                              // NCHW and NHWC are, but not all formats
-  uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any
-  bool ranks_checked = false;                            // CANN's own check counts them
-  std::string related;                                   // the column, until all parameters of the function are known
+  bool contiguous = false;            // no view with other strides
+  std::vector<FormatsOf> formats_of;  // where they are fewer for some dimensions or data types
+  bool any_format = false;            // no check looks at it
+  bool tiled = false;                 // its storage has the dimensions of tiles
   std::vector<Relation> relations;
   std::array<std::vector<int>, kFamilies.size()> columns;  // the aclDataTypes that stand with those of others, in order
   std::vector<std::string> texts;                          // what a text may be; none: anything
   std::vector<Numbers> numbers;
   std::optional<size_t> asked;  // the flag without which nobody looks at it
+};
+
+struct ParameterRules : RelatedRules {
+  std::string name;
+  Argument::Kind kind = Argument::kValue;
+  bool scalar = false;  // an aclScalar
+  bool required = false;
+  std::array<uint64_t, kFamilies.size()> dtypes{};       // a bit for each aclDataType; 0: any
+  std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
+  std::array<uint64_t, kFamilies.size()> formats{};      // where CANN's check has a list: a bit for each aclFormat
+  bool both_orders = false;                              // NCHW and NHWC are, but not all formats
+  uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any
+  bool ranks_checked = false;                            // CANN's own check counts them
+  std::string related;                                   // the column, until all parameters of the function are known
 };
 
 struct FunctionRules {

@@ -41,6 +41,9 @@ static void engine(const std::string& mode) {
 
 static void not_turned(bool x1, bool x2) { SIM_CHECK(!x1 && !x2, "transposeX1 and transposeX2 are not simulated"); }
 
+// A function, and its second version, which takes the engine too.
+#define BY_ANY_ENGINE(row, name) row(name, when_run(), Text, group) row(name##V2, engine(mode), Text, group, Text, mode)
+
 // ---- the sum on all devices ----------------------------------------------------------------------------------------
 #define WAY Text, group, Text, op, int64_t, turn, int64_t, stream_mode
 #define WAY_BY_ENGINE Text, group, Text, op, Text, mode, int64_t, turn, int64_t, stream_mode
@@ -141,8 +144,7 @@ static void named_group(const std::string& group) {
        group_product::own_rows_like(x1, x2, sim::HcclDevices(group), out), asked({rows}, {out.size(0), x2.size(0)})), \
       sim::HcclDevices devices(group);                                                                                \
       write_each({out, rows}, group_product::of_own_rows(devices, {x1, x2, bias})))
-TO_ROWS(AlltoAllMatmul, when_run(), Text, group)
-TO_ROWS(AlltoAllMatmulV2, engine(mode), Text, group, Text, mode)
+BY_ANY_ENGINE(TO_ROWS, AlltoAllMatmul)
 #define TO_COLUMNS(name, more_checks, ...)                                                                 \
   ACLNN(name, (In, x1, In, x2, In, bias, Ints, axes, __VA_ARGS__, bool, turn_x1, bool, turn_x2, Out, out), \
         (named_group(group), more_checks, over_axes(axes, {-1, -2}), not_turned(turn_x1, turn_x2),         \
@@ -150,8 +152,7 @@ TO_ROWS(AlltoAllMatmulV2, engine(mode), Text, group, Text, mode)
          group_product::own_columns_like(x1, x2, sim::HcclDevices(group), out)),                           \
         sim::HcclDevices devices(group);                                                                   \
         write(out, group_product::of_own_columns(devices, {x1, x2, bias})))
-TO_COLUMNS(MatmulAlltoAll, when_run(), Text, group)
-TO_COLUMNS(MatmulAlltoAllV2, engine(mode), Text, group, Text, mode)
+BY_ANY_ENGINE(TO_COLUMNS, MatmulAlltoAll)
 
 // ---- the same of 8 bits --------------------------------------------------------------------------------------------
 static void only_scales(const at::Tensor& common, const at::Tensor& x_offset, const at::Tensor& offset,
@@ -175,8 +176,7 @@ static void only_scales(const at::Tensor& common, const at::Tensor& x_offset, co
         sim::HcclDevices devices(group);                                                                               \
         write_each({out, rows}, group_product::of_quantized_own_rows(devices, {x1, x2, bias, {}, {}, scale}, steps,    \
                                                                      out.scalar_type())))
-TO_QUANTIZED_ROWS(AlltoAllQuantMatmul, when_run(), Text, group)
-TO_QUANTIZED_ROWS(AlltoAllQuantMatmulV2, engine(mode), Text, group, Text, mode)
+BY_ANY_ENGINE(TO_QUANTIZED_ROWS, AlltoAllQuantMatmul)
 #define TO_QUANTIZED_COLUMNS(name, more_checks, ...)                                                                  \
   ACLNN(name,                                                                                                         \
         (IN_8_BITS, Ints, axes, __VA_ARGS__, MODES, int64_t, group_size, bool, turn_x1, bool, turn_x2, Out, out),     \
@@ -188,8 +188,7 @@ TO_QUANTIZED_ROWS(AlltoAllQuantMatmulV2, engine(mode), Text, group, Text, mode)
         sim::HcclDevices devices(group);                                                                              \
         write(out, group_product::of_quantized_own_columns(devices, {x1, x2, bias, {}, row_scale, scale},             \
                                                            out.scalar_type())))
-TO_QUANTIZED_COLUMNS(QuantMatmulAlltoAll, when_run(), Text, group)
-TO_QUANTIZED_COLUMNS(QuantMatmulAlltoAllV2, engine(mode), Text, group, Text, mode)
+BY_ANY_ENGINE(TO_QUANTIZED_COLUMNS, QuantMatmulAlltoAll)
 
 // ---- each expert on one device -------------------------------------------------------------------------------------
 static void counted_on_the_host(const at::Tensor& sent, const at::Tensor& received) {
@@ -208,8 +207,7 @@ static void counted_on_the_host(const at::Tensor& sent, const at::Tensor& receiv
         write_each({out, rows_asked ? rows : at::Tensor()},                                                        \
                    group_product::of_experts(devices, x, weight, sent, received, turned));                         \
         if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
-TO_EXPERTS(AlltoAllvGroupedMatMul, when_run(), Text, group)
-TO_EXPERTS(AlltoAllvGroupedMatMulV2, engine(mode), Text, group, Text, mode)
+BY_ANY_ENGINE(TO_EXPERTS, AlltoAllvGroupedMatMul)
 #define FROM_EXPERTS(name, more_checks, ...)                                                                   \
   ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, Out, out, Out, shared),                                        \
         (more_checks, counted_on_the_host(sent_tensor, received_tensor),                                       \
@@ -218,8 +216,7 @@ TO_EXPERTS(AlltoAllvGroupedMatMulV2, engine(mode), Text, group, Text, mode)
         sim::HcclDevices devices(group);                                                                       \
         write(out, group_product::back_from_experts(devices, x, weight, sent, received, turned));              \
         if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
-FROM_EXPERTS(GroupedMatMulAlltoAllv, when_run(), Text, group)
-FROM_EXPERTS(GroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)
+BY_ANY_ENGINE(FROM_EXPERTS, GroupedMatMulAlltoAllv)
 #define OF_SCALED_EXPERTS                                                                                   \
   In, x, In, weight, In, x_scale, In, weight_scale, In, sent_tensor, In, received_tensor, In, shared_x, In, \
       shared_weight, In, shared_x_scale, In, shared_weight_scale
@@ -244,8 +241,7 @@ FROM_EXPERTS(GroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)
         write_each({out, rows_asked ? rows : at::Tensor()},                                                          \
                    group_product::of_scaled_experts(devices, SCALED, sent, received));                               \
         if (shared.defined()) write_each({shared}, {group_product::scaled_shared(SCALED_SHARED)}))
-TO_SCALED_EXPERTS(AlltoAllvQuantGroupedMatMul, when_run(), Text, group)
-TO_SCALED_EXPERTS(AlltoAllvQuantGroupedMatMulV2, engine(mode), Text, group, Text, mode)
+BY_ANY_ENGINE(TO_SCALED_EXPERTS, AlltoAllvQuantGroupedMatMul)
 #define FROM_SCALED_EXPERTS(name, more_checks, ...)                                                                    \
   ACLNN(name,                                                                                                          \
         (OF_SCALED_EXPERTS, In, comm_scale, SCALED_MODES, int64_t, comm_mode, int64_t, comm_dtype, int64_t,            \
@@ -255,5 +251,4 @@ TO_SCALED_EXPERTS(AlltoAllvQuantGroupedMatMulV2, engine(mode), Text, group, Text
         sim::HcclDevices devices(group);                                                                               \
         write(out, group_product::back_from_scaled_experts(devices, SCALED, sent, received, out.scalar_type()));       \
         if (shared.defined()) write_each({shared}, {group_product::scaled_shared(SCALED_SHARED)}))
-FROM_SCALED_EXPERTS(QuantGroupedMatMulAlltoAllv, when_run(), Text, group)
-FROM_SCALED_EXPERTS(QuantGroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)
+BY_ANY_ENGINE(FROM_SCALED_EXPERTS, QuantGroupedMatMulAlltoAllv)

@@ -178,28 +178,24 @@ struct Noted {
   std::vector<ophook_opdev_told> told;
   std::vector<std::string> names;  // of the attributes; empty: in the order of the prototype
 };
-struct Inputs {
+template <std::vector<Value> Noted::* kSide>
+struct Values {
   std::vector<Value> values;
 };
-struct Outputs {
-  std::vector<Value> values;
-};
-struct Attributes {
-  std::vector<Value> values;
-};
-struct Workspaces {
-  std::vector<Value> values;
-};
+using Inputs = Values<&Noted::inputs>;
+using Outputs = Values<&Noted::outputs>;
+using Attributes = Values<&Noted::attributes>;
+using Workspaces = Values<&Noted::workspaces>;
 struct Mode {};
 struct Empty {};
 struct OutShape {
   const aclTensor* shapes;
   uint64_t output;
 };
-inline void note(Noted& to, const Inputs& one) { to.inputs = one.values; }
-inline void note(Noted& to, const Outputs& one) { to.outputs = one.values; }
-inline void note(Noted& to, const Attributes& one) { to.attributes = one.values; }
-inline void note(Noted& to, const Workspaces& one) { to.workspaces = one.values; }
+template <std::vector<Value> Noted::* kSide>
+void note(Noted& to, const Values<kSide>& one) {
+  to.*kSide = one.values;
+}
 inline void note(Noted& to, const OutShape& one) { to.told.push_back({one.shapes, one.output}); }
 inline void note(Noted& to, const std::vector<std::string>& names) { to.names = names; }
 inline void note(Noted&, CoreType) {}
