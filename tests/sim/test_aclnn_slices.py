@@ -94,16 +94,44 @@ def test_an_axis_of_a_tensor_without_dimensions_is_refused() -> None:
         graph("StridedSliceV2", torch.tensor(1.0), place, place + 1, place, None)
 
 
-@pytest.mark.parametrize(
+INDICES = pytest.mark.parametrize(
     "index", [[slice(1, None), slice(0, 3, 2)], [slice(None), slice(3, None, -1)], [1, None, slice(None)]], ids=str
 )
-def test_the_gradient_of_a_slice(index: list) -> None:
-    expected = torch.zeros(5, 4).numpy()
-    part = expected[tuple(index)]
-    gradient = torch.arange(1.0, 1 + part.size).reshape(part.shape)
-    part[...] = gradient.numpy()
+
+
+def placed(index: list, whole: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, list, dict[str, int]]:
+    """Numbers for a slice, and the whole with them in it; the slice as lists and as masks."""
+    expected = whole.clone()
+    part = expected.numpy()[tuple(index)]
+    numbers = torch.arange(1.0, 1 + part.size).reshape(part.shape)
+    part[...] = numbers.numpy()
     *lists, begin, end, ellipsis, new, shrink = described(index)
     masks = {"begin_mask": begin, "end_mask": end, "ellipsis_mask": ellipsis}
+    return numbers, expected, lists, {**masks, "new_axis_mask": new, "shrink_axis_mask": shrink}
+
+
+@INDICES
+def test_the_gradient_of_a_slice(index: list) -> None:
+    gradient, expected, lists, masks = placed(index, torch.zeros(5, 4))
     inputs = (torch.tensor(values) for values in ([5, 4], *lists))
-    (got,) = graph("StridedSliceGrad", *inputs, gradient, **masks, new_axis_mask=new, shrink_axis_mask=shrink)
-    assert got.numpy().tolist() == expected.tolist()
+    (got,) = graph("StridedSliceGrad", *inputs, gradient, **masks)
+    assert torch.equal(got, expected)
+
+
+@INDICES
+def test_a_slice_that_is_assigned(index: list) -> None:
+    whole = torch.full((5, 4), -1.0)
+    numbers, expected, lists, masks = placed(index, whole)
+    (got,) = graph("StridedSliceAssign", whole, *map(torch.tensor, lists), numbers, **masks)
+    assert torch.equal(got, expected)
+    begin, end, strides = lists
+    (got,) = graph("StridedSliceAssignD", whole, numbers, begin=begin, end=end, strides=strides, **masks)
+    assert torch.equal(got, expected)
+
+
+def test_what_is_assigned_has_the_slices_shape() -> None:
+    whole, one = torch.zeros(5, 4), torch.tensor([1])
+    with pytest.raises(Refused, match=r"float32\[4\] has to have the shape of the slice"):
+        graph("StridedSliceAssign", whole, one, one + 1, one, torch.zeros(4))
+    with pytest.raises(Refused, match=r"input 4 is float16.*; allowed: float32"):
+        graph("StridedSliceAssign", whole, one, one + 1, one, torch.zeros(1, 4).half())

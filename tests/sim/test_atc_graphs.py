@@ -197,8 +197,17 @@ def test_what_does_not_fit_the_schema() -> None:
 
 
 def test_lacking_operators_are_named() -> None:
-    told = refused(one("RandomUniformLike"))
-    assert told == "E10501: IR for Op RandomUniformLike_0 with optype RandomUniform is not registered."
+    told = refused(one("SequenceConstruct"))
+    assert told == "E10501: IR for Op SequenceConstruct_0 with optype SequenceConstruct is not registered."
+
+
+def test_draws_that_would_be_others() -> None:
+    assert refused(one("RandomNormalLike", dtype=TensorProto.BFLOAT16)) == (
+        "E13014: Value 16 of parameter dtype for Op RandomNormalLike_0 is invalid. Reason: CANN draws float32, "
+        "float16, float64."
+    )
+    assert refused(one("Multinomial", sample_size=4)).endswith("Reason: CANN draws one.")
+    assert refused(one("Multinomial", dtype=INT64)).endswith("Reason: CANN draws int32.")
 
 
 def test_without_onnx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -174,6 +174,58 @@ def test_an_operator(of: str, opset: int, inputs: list[Any], outputs: int, attri
         )
 
 
+# ---- what is drawn ---------------------------------------------------------------------------------------------------
+def drawn(of: str, *inputs: Any, **attributes: Any) -> Any:
+    """What a node of this operator draws, and the same once more in a run of its own."""
+    fed = inputs or (np.zeros(1, np.float32),)  # a model has an input
+    names = [f"i{i}" for i in range(len(fed))]
+    infos = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(one.dtype), one.shape)
+        for name, one in zip(names, fed, strict=True)
+    ]
+    nodes = [helper.make_node(of, names if inputs else [], ["y"], **attributes)]
+    nodes += [] if inputs else [helper.make_node("Identity", names, ["unused"])]
+    results = [helper.make_empty_tensor_value_info(name) for name in ("y", "unused")[: len(nodes)]]
+    graph = helper.make_graph(nodes, of, infos, results)
+    made = graph_of(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    return tuple(offline.graph_run(made, *fed)[0] for _ in range(2))
+
+
+SIZES = {"shape": [40, 50]}
+
+
+@pytest.mark.numbers
+@pytest.mark.parametrize(
+    ("of", "attributes", "mean", "deviation"),
+    [
+        ("RandomNormal", {"mean": 3.0, "scale": 0.5}, 3, 0.5),
+        ("RandomUniform", {"low": -2.0, "high": 4.0}, 1, 6 / 12**0.5),
+        ("RandomNormalLike", {"mean": 3.0, "scale": 0.5}, 3, 0.5),
+        ("RandomUniformLike", {"low": -2.0, "high": 4.0}, 1, 6 / 12**0.5),
+    ],
+)
+def test_numbers_that_are_drawn(of: str, attributes: dict[str, float], mean: float, deviation: float) -> None:
+    inputs = [np.zeros((40, 50), np.float16)] if of.endswith("Like") else []
+    told = attributes if inputs else {**attributes, **SIZES}
+    one, another = drawn(of, *inputs, **told)
+    assert one.shape == (40, 50) and one.dtype == (np.float16 if inputs else np.float32) and (one != another).any()
+    assert abs(one.astype(float).mean() - mean) < 0.2 and abs(one.astype(float).std() - deviation) < 0.2
+    assert of.startswith("RandomNormal") or (one.min() >= -2 and one.max() <= 4)
+    half, again = drawn(of, *inputs, seed=5.0, dtype=onnx.TensorProto.FLOAT16, **told)
+    assert half.dtype == np.float16 and (half == again).all()
+
+
+@pytest.mark.numbers
+def test_chances_and_classes() -> None:
+    chances = np.repeat(np.asarray([[0], [1], [0.5]], np.float32), 900, 1)
+    one, another = drawn("Bernoulli", chances)
+    assert one.dtype == np.float32 and not one[0].any() and one[1].all() and (one[2] != another[2]).any()
+    one, again = drawn("Bernoulli", chances, seed=3.0, dtype=onnx.TensorProto.BOOL)
+    assert one.dtype == np.bool_ and (one == again).all() and 0.4 < one[2].mean() < 0.6
+    one, _ = drawn("Multinomial", np.log(np.asarray([[1e-9, 1, 1e-9]] * 5, np.float32)))
+    assert one.dtype == np.int32 and one.tolist() == [[1]] * 5
+
+
 # ---- models ----------------------------------------------------------------------------------------------------------
 class Convolutions(torch.nn.Module):
     """A residual block, upsampled and pooled."""

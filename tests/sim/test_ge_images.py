@@ -22,6 +22,44 @@ def same(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> None:
         torch.testing.assert_close(compiled(*(tensor.npu() for tensor in inputs)).cpu(), function(*inputs))
 
 
+@pytest.mark.parametrize("sizes", [(9, 4), (3, 5), (1, 12)])
+@pytest.mark.parametrize("told", ["align_corners", "half_pixel_centers"])
+def test_the_nearest_pixel(told: str, sizes: tuple[int, int]) -> None:
+    """By the places of the corners, halves away from zero; or by the middles of pixels."""
+
+    def pixels(old: int, new: int) -> list[int]:
+        if told == "half_pixel_centers":
+            return [(2 * i + 1) * old // (2 * new) for i in range(new)]
+        return [(2 * i * (old - 1) + new - 1) // (2 * (new - 1)) for i in range(new)] if new > 1 else [0]
+
+    x = real(2, 3, 5, 7)
+    x[0, 0, 0, 0] = float("inf")
+    rows, columns = pixels(5, sizes[0]), pixels(7, sizes[1])
+    (got,) = graph("ResizeNearestNeighborV2", x, torch.tensor(sizes, dtype=torch.int32), **{told: True})
+    assert torch.equal(got, x[:, :, rows][..., columns])
+    expected = torch.zeros(2, 3, 5, 7)
+    grad = real(2, 3, *sizes)
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            expected[:, :, row, column] += grad[:, :, i, j]
+    (got,) = graph("ResizeNearestNeighborV2Grad", grad, torch.tensor([5, 7], dtype=torch.int32), **{told: True})
+    close(got, expected)
+
+
+def test_corners_and_middles_are_not_told_together() -> None:
+    with pytest.raises(Refused, match="half_pixel_centers"):
+        graph("ResizeNearestNeighborV2", real(1, 1, 2, 2), torch.tensor([4, 4], dtype=torch.int32),
+              align_corners=True, half_pixel_centers=True)  # fmt: skip
+
+
+def test_tiles_along_an_axis() -> None:
+    x = real(2, 3, 2)
+    assert torch.equal(graph("TileWithAxis", x, tiles=2)[0], torch.cat([x, x], 1))
+    assert torch.equal(graph("TileWithAxis", x, axis=-1, tiles=3)[0], torch.cat([x, x, x], 2))
+    with pytest.raises(Refused, match="tiles=1; allowed: above 1"):
+        graph("TileWithAxis", x, tiles=1)
+
+
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 def test_sampling_by_a_grid(mode: str, padding: str) -> None:

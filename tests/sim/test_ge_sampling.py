@@ -43,6 +43,20 @@ def test_uniform_and_normal(dtype: int) -> None:
     assert x.abs().max() <= 2 and abs(x.double().mean()) < 0.1 and 0.8 < x.double().std() < 0.95
 
 
+def test_chances_of_each_element() -> None:
+    chances, seed, none = torch.tensor([[0.0], [1.0], [0.5]]).expand(3, 900).contiguous(), *torch.tensor([[7], [0]])
+    (x,) = interfaces.graph("StatelessBernoulliV2", chances, seed, none)
+    assert x.dtype == torch.float32 and not x[0].any() and x[1].all() and abs(x[2].mean() - 0.5) < 0.1
+    assert x[2].unique().tolist() == [0, 1]
+    # The same again by a seed, other numbers at another place and by -1, the device's own.
+    again, moved, own, own_again = (
+        interfaces.graph("StatelessBernoulliV2", chances, one, at, dtype=12)[0]
+        for one, at in ((seed, none), (seed, none + 4), (none - 1, none), (none - 1, none))
+    )
+    assert again.dtype == torch.bool and torch.equal(again, x.bool())
+    assert not torch.equal(again, moved) and not torch.equal(own, own_again)
+
+
 def test_whole_numbers_between_two() -> None:
     for dtype in (torch.int32, torch.int64):
         (x,) = drawn("RandomUniformInt", SIZES, torch.tensor([-2], dtype=dtype), torch.tensor([3], dtype=dtype))

@@ -54,15 +54,22 @@ def test_inputs_that_have_to_be_constants(script: ModuleType) -> None:
         script.converted(model_of(node, inputs={"x": 1, "axes": 7}), [], range(1, 2))
 
 
+def test_models_that_draw(script: ModuleType) -> None:
+    drawn = helper.make_node("RandomUniformLike", ["x"], ["r"])
+    greater = helper.make_node("Greater", ["r", "x"], ["y"])
+    assert script.draws(model_of(drawn, greater, inputs={"x": 1}))
+    assert not script.draws(model_of(greater, inputs={"x": 1, "r": 1}))
+
+
 def test_the_table(script: ModuleType) -> None:
     results = {
         "a": (script.EQUAL, ""), "b": (script.DIFFERS, "[1], expected [2]"), "c": (script.REFUSED, "E1: a | b\nmore"),
     }  # fmt: skip
     assert script.table(results, {"a": "Add", "b": "Add", "c": "Sub"}).splitlines() == [
-        "| operator | equal | refused | refused by the engine | differs | what |",
-        "|---|---|---|---|---|---|",
-        "| Add | 1 | 0 | 0 | 1 | [1], expected [2] |",
-        "| Sub | 0 | 1 | 0 | 0 | E1: a \\| b |",
+        "| operator | equal | drawn | refused | refused by the engine | differs | what |",
+        "|---|---|---|---|---|---|---|",
+        "| Add | 1 | 0 | 0 | 0 | 1 | [1], expected [2] |",
+        "| Sub | 0 | 0 | 1 | 0 | 0 | E1: a \\| b |",
         "",
-        "1 equal, 1 refused, 0 refused by the engine, 1 differs; of 3 tests",
+        "1 equal, 0 drawn, 1 refused, 0 refused by the engine, 1 differs; of 3 tests",
     ]

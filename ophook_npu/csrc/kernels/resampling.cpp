@@ -30,6 +30,16 @@ at::Tensor corner_weights(int64_t from, int64_t to) {
   });
 }
 
+at::Tensor nearest_pixels(int64_t from, int64_t to, bool corners) {
+  const float step = corners && to > 1 ? float(from - 1) / float(to - 1) : float(from) / float(to);
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < to; ++i) {
+    const float place = corners ? std::round(float(i) * step) : std::floor((float(i) + 0.5f) * step);
+    out.push_back(std::min(int64_t(place), from - 1));
+  }
+  return at::tensor(out, at::kLong);
+}
+
 at::Tensor area_weights(int64_t from, int64_t to, bool corners) {
   const double step = corners && to > 1 ? double(from - 1) / double(to - 1) : double(from) / double(to);
   return weights_of(from, to, [&](int64_t i, float* row) {

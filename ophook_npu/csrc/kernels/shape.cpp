@@ -103,10 +103,13 @@ at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts) {
   return out.reshape(sizes_of(cuts));
 }
 
+at::Tensor put_into(const at::Tensor& x, const at::Tensor& part, const std::vector<Cut>& cuts) {
+  const at::Tensor places = cut(at::arange(x.numel()).reshape(x.sizes()), cuts);
+  SIM_CHECK(part.sizes() == places.sizes(), "the part has shape ", part.sizes(), ", the slice ", places.sizes());
+  return x.put(places, part);
+}
 at::Tensor put_back(const at::Tensor& part, at::IntArrayRef sizes, const std::vector<Cut>& cuts) {
-  const at::Tensor places = cut(at::arange(c10::multiply_integers(sizes)).reshape(sizes), cuts);
-  SIM_CHECK(part.sizes() == places.sizes(), "the gradient has shape ", part.sizes(), ", the slice ", places.sizes());
-  return at::zeros(sizes, part.options()).put_(places, part);
+  return put_into(at::zeros(sizes, part.options()), part, cuts);
 }
 
 at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes) {

@@ -22,6 +22,7 @@ struct Cut {
 std::vector<Cut> cuts_of(const StridedSlice& slice, at::IntArrayRef sizes);
 Dims sizes_of(const std::vector<Cut>& cuts);
 at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts);
+at::Tensor put_into(const at::Tensor& x, const at::Tensor& part, const std::vector<Cut>& cuts);    // x elsewhere
 at::Tensor put_back(const at::Tensor& part, at::IntArrayRef sizes, const std::vector<Cut>& cuts);  // zeros around it
 // Along each dimension from the place that `begin` names, as long as `sizes` says.
 at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes);

@@ -15,6 +15,7 @@ from ophook_npu.sim.atc import (
     onnx_elementwise,
     onnx_index,
     onnx_layers,
+    onnx_random,
     onnx_recurrent,
     onnx_reduce,
     onnx_resize,
@@ -34,14 +35,8 @@ def lacking(of: str) -> Convert:
 
 # Converted by CANN to an operator that the simulated engine does not have.
 _LACKING = {
-    "Bernoulli": "StatelessBernoulliV2",
     "ConcatFromSequence": "ConcatFromSequence",
     "MaxRoiPool": "ROIPooling",
-    "Multinomial": "Multinomial",
-    "RandomNormal": "RandomStandardNormal",
-    "RandomNormalLike": "RandomStandardNormal",
-    "RandomUniform": "RandomUniform",
-    "RandomUniformLike": "RandomUniform",
     "SequenceAt": "SequenceAt",
     "SequenceConstruct": "SequenceConstruct",
     "SequenceEmpty": "SequenceEmpty",
@@ -55,6 +50,7 @@ OPERATORS: dict[str, Convert] = {
     **onnx_elementwise.OPERATORS,
     **onnx_index.OPERATORS,
     **onnx_layers.OPERATORS,
+    **onnx_random.OPERATORS,
     **onnx_recurrent.OPERATORS,
     **onnx_reduce.OPERATORS,
     **onnx_resize.OPERATORS,

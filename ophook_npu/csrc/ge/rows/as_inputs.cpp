@@ -37,6 +37,9 @@ const Family as_inputs_rows = {
     AS_INPUTS(StridedSlice,
               "x -> y | begin:ListInt end:ListInt strides:ListInt begin_mask:Int=0 end_mask:Int=0 ellipsis_mask:Int=0 "
               "new_axis_mask:Int=0 shrink_axis_mask:Int=0"),
+    AS_INPUTS(StridedSliceAssign,
+              "var input_value -> var | begin:ListInt end:ListInt strides:ListInt begin_mask:Int=0 end_mask:Int=0 "
+              "ellipsis_mask:Int=0 new_axis_mask:Int=0 shrink_axis_mask:Int=0"),
     AS_INPUTS(ResizeNearestNeighborV2, "x -> y | size:ListInt align_corners:Bool=false half_pixel_centers:Bool=false"),
     AS_INPUTS(ResizeBilinearV2, "x -> y | align_corners:Bool=false half_pixel_centers:Bool=false size:ListInt"),
     AS_INPUTS(ScatterNd, "indices x -> y | shape:ListInt"),

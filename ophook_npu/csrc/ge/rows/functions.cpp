@@ -460,6 +460,7 @@ const Family functions = {
     {"GLUGrad", "y_grad x -> x_grad | dim:Int=-1", "aclnnGluBackward gradOut=y_grad self=x"},
     {"GeGluV2", "x -> y gelu | dim:Int=-1 approximate:Int=1 activate_left:Bool=false", "aclnnGeGluV3 self=x"},
     // Others.
+    {"StridedSliceAssignV2", "var input_value begin end strides axes? -> var", "aclnnStridedSliceAssignV2"},
     {"ClippedSwiglu",
      "x group_index? -> y | dim:Int=-1 alpha:Float=1.702 limit:Float=7.0 bias:Float=1.0 interleaved:Bool=true",
      "aclnnClippedSwiglu"},

@@ -29,13 +29,8 @@ void resize_rule(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
-void only_torchs(const Call& call) {
-  call.only("align_corners", 0.0);
-  call.only("half_pixel_centers", 0.0);
-}
-
 void nearest_rule(Shaper& s) {
-  only_torchs(s);
+  if (s.flag("align_corners")) s.only("half_pixel_centers", 0.0);
   resize_rule(s);
 }
 
@@ -45,8 +40,26 @@ Dims resized(const Args& a) {
   return sizes;
 }
 
-// Corners and half pixels are torch's two; neither of them is between pixels from the corner on.
+// Corners and half pixels are torch's two of bilinear; neither of them is between pixels from the corner on.
 bool from_the_corner(const Call& call) { return !call.flag("align_corners") && !call.flag("half_pixel_centers"); }
+at::Tensor nearest(const Args& a) {
+  const at::Tensor x = a[0];
+  const Dims to = a.need(1);
+  if (from_the_corner(a)) return at::upsample_nearest2d(wide(x), to);
+  const bool corners = a.flag("align_corners");
+  return x.index_select(2, kernels::nearest_pixels(x.size(2), to.at(0), corners))
+      .index_select(3, kernels::nearest_pixels(x.size(3), to.at(1), corners));
+}
+at::Tensor nearest_grad(const Args& a) {
+  const at::Tensor grad = wide(a[0]);
+  const Dims of = a.need(1);
+  if (from_the_corner(a)) return at::upsample_nearest2d_backward(grad, grad.sizes().slice(2), resized(a));
+  const bool corners = a.flag("align_corners");
+  const at::Tensor columns = at::zeros({grad.size(0), grad.size(1), grad.size(2), of.at(1)}, grad.options())
+                                 .index_add_(3, kernels::nearest_pixels(of.at(1), grad.size(3), corners), grad);
+  return at::zeros(resized(a), grad.options())
+      .index_add_(2, kernels::nearest_pixels(of.at(0), grad.size(2), corners), columns);
+}
 at::Tensor bilinear(const Args& a) {
   const Dims to = a.need(1);
   return kernels::resampled(a[0], kernels::corner_weights(a[0].size(2), to.at(0)),
@@ -226,9 +239,8 @@ void image_rule(Shaper& s) {
 
 const Family image_rows = {
 #define RESIZE "align_corners:Bool=false half_pixel_centers:Bool=false"
-    ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1))),
-    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule,
-        at::upsample_nearest2d_backward(wide(a[0]), a[0].sizes().slice(2), resized(a))),
+    ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, nearest(a)),
+    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule, nearest_grad(a)),
     ROW(ResizeBilinearV2, "x size -> y | " RESIZE " dtype:Type=0", resize_rule,
         from_the_corner(a) ? bilinear(a) : at::upsample_bilinear2d(wide(a[0]), a.need(1), a.flag("align_corners"))),
     ROW(ResizeBilinearV2Grad, "grads original_image -> y | " RESIZE, bilinear_grad_rule,

@@ -45,6 +45,11 @@ void strided_slice_grad(Shaper& s) {
   require_shape(s, 4, slice_shape(s, whole, false), "has to have the shape of the slice");
   s.out(s.dtype(4), whole);
 }
+void strided_slice_assign(Shaper& s) {
+  require_type(s, 4, {s.dtype(0)});
+  require_shape(s, 4, slice_shape(s, s.shape(0), false), "has to have the shape of the slice");
+  same(s);
+}
 void strided_slice_v2(Shaper& s) { strided(s, true); }
 
 at::Tensor cut(const Args& a, bool with_axes) {
@@ -308,6 +313,8 @@ const Family index_rows = {
     ROW(StridedSliceV2, "x begin end axes? strides? -> y | " STRIDED_MASKS, strided_slice_v2, cut(a, true)),
     ROW(StridedSliceGrad, "shape begin end strides dy -> output | " STRIDED_MASKS, strided_slice_grad,
         kernels::put_back(a[4], a.need(0), kernels::cuts_of(strided_slice_of(a, false), a.need(0)))),
+    ROW(StridedSliceAssign, "var begin end strides input_value -> var | " STRIDED_MASKS, strided_slice_assign,
+        kernels::put_into(a[0], a[4], kernels::cuts_of(strided_slice_of(a, false), a[0].sizes()))),
     ROW(Slice, "x offsets size -> y", slice_rule, kernels::cut_out(a[0], a.need(1), a.output(0).sizes())),
 
     ROW(Gather,

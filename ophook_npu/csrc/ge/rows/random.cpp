@@ -78,8 +78,20 @@ void bernoulli_rule(Shaper& s) {
   drawn_rule(s);
   broadcast_shapes(shape_from(s, 0), s.shape(1), s);
 }
+// The data type that is told, or the chances' own.
+void chances_rule(Shaper& s) {
+  require_type(s, 0, {kFloat, kHalf, kDouble}), require_type(s, 1, {kInt64}), require_type(s, 2, {kInt64});
+  one_number(s, 1, 3);
+  const auto dtype = int32_t(s.integer("dtype"));
+  s.out(dtype == ge_absent ? s.dtype(0) : dtype, s.shape(0));
+}
 at::Generator stream(const Args& a, size_t seed, size_t offset) {
   return kernels::generator(last_number(a[seed]), last_number(a[offset]));
+}
+// A seed of -1 at offset 0 leaves it to the device.
+at::Generator stream_or_own(const Args& a, size_t seed, size_t offset) {
+  const bool told = last_number(a[seed]) != uint64_t(-1) || last_number(a[offset]);
+  return told ? stream(a, seed, offset) : kernels::own_generator();
 }
 void permutation_rule(Shaper& s) {
   const Values n = s.values(0);
@@ -231,6 +243,8 @@ const Family random_rows = {
         at::randn(a.need(0), stream(a, 1, 2), at::kFloat)),
     ROW(StatelessBernoulli, "shape prob seed offset -> y | dtype:Type=0", bernoulli_rule,
         kernels::draw_bernoulli(a[1], a.need(0), stream(a, 2, 3)).to(a.out_dtype())),
+    ROW(StatelessBernoulliV2, "x seed offset -> y | dtype:Type=28", chances_rule,
+        kernels::draw_bernoulli(a[0], a[0].sizes(), stream_or_own(a, 1, 2)).to(a.out_dtype())),
     ROW(StatelessRandperm, "n seed offset -> y | layout:Int=0 dtype:Type=9", permutation_rule,
         at::randperm(a.need(0).at(0), stream(a, 1, 2), at::kLong)),
     EACH_OF(AxpyWithSoftmaxAndDropOutDoMask,

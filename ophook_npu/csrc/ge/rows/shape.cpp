@@ -341,6 +341,21 @@ void tile(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
+Dims tiles_along(const Call& call, size_t rank) {
+  Dims times(rank, 1);
+  times[size_t(wrap(call.integer("axis"), int64_t(rank)))] = call.integer("tiles");
+  return times;
+}
+void tile_along(Shaper& s) {
+  if (s.integer("tiles") < 2) throw Refused(c10::str("tiles=", s.integer("tiles"), "; allowed: above 1"));
+  Shape shape = s.shape(0);
+  if (shape) {
+    const Dims times = tiles_along(s, shape->size());
+    for (size_t i = 0; i < times.size(); ++i) (*shape)[i] = (*shape)[i] * times[i];
+  }
+  s.out(s.dtype(0), shape);
+}
+
 void reversed_rule(Shaper& s) {
   if (const Values axes = s.values(1); axes && s.shape(0)) named(*axes, s.shape(0), s);
   same(s);
@@ -451,6 +466,7 @@ const Family shape_rows = {
     ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,
         kernels::confusion_transposed(a[0], a.integers("perm"), a.integers("shape"), a.flag("transpose_first"))),
     ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
+    ROW(TileWithAxis, "x -> y | axis:Int=1 tiles:Int", tile_along, a[0].repeat(tiles_along(a, size_t(a[0].dim())))),
     ROW(Tril, "x -> y | diagonal:Int=0", matrices, at::tril(a[0], a.integer("diagonal"))),
     ROW(Triu, "x -> y | diagonal:Int=0", matrices, at::triu(a[0], a.integer("diagonal"))),
     ROW(DepthToSpace, "x -> y | block_size:Int mode:String=DCR data_format:String=NHWC", blocks_rule<true>,
