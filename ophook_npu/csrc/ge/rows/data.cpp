@@ -49,12 +49,10 @@ Results next_row(const Args& a) {
   return {};
 }
 
-void of_a_session(Shaper&) { throw Refused("variables belong to a session (ge::Session)"); }
-
 const Family data = {
     // The session has its memory (ge/execute.h); the row is its prototype.
-    {"Variable", "x? -> y | index:Int=0 value:Tensor= container:String= shared_name:String=", of_a_session,
-     [](const Args&) { return Results(); }},
+    {"Variable", "x? -> y | index:Int=0 value:Tensor= container:String= shared_name:String=", same,
+     [](const Args&) -> Results { throw Refused("variables belong to a session (ge::Session)"); }},
     {"NoOp", "->", no_tensors, [](const Args&) { return Results(); }},  // a place in the order
     // The host opens the channel.
     {"InitData", "-> | channel_name:String=", no_tensors, [](const Args&) { return Results(); }},
