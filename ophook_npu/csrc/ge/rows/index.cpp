@@ -214,27 +214,6 @@ at::Tensor with_view(const Args& a) {
   return out;
 }
 
-// Row b of the updates goes to batch b, along the axis from the place that the indices name.
-void rows_rule(Shaper& s) {
-  s.only("reduce", "update");
-  if (s.dtype(0) != s.dtype(2))
-    throw Refused("its updates " + s.describe(2) + " are not of the type of " + s.describe(0));
-  const int64_t axis = axis_of(s, "axis");
-  s.match(pattern<"_ *s, n *_, n *u -> n">);
-  const Shape var = s.shape(0), updates = s.shape(2);
-  bool fits = !var || !updates || var->size() == updates->size();
-  for (size_t i = 1; fits && var && updates && i < var->size(); ++i)
-    fits = int64_t(i) == axis ? !((*updates)[i] > (*var)[i]) : !((*updates)[i] != (*var)[i]);
-  if (!fits || (var && axis == 0)) throw Refused("updates " + s.describe(2) + " for rows of " + s.describe(0));
-  same(s);
-}
-at::Tensor with_rows(const Args& a) {
-  at::Tensor out = a.output(0);
-  if (out.data_ptr() != a[0].data_ptr()) out.copy_(a[0]);
-  kernels::put_rows(out, a[1], a[2], a.integer("axis"));
-  return out;
-}
-
 // A mask has a 1 for each dimension that one of the inputs behind takes; those after its end are not indexed.
 Tensors indices_behind(const Args& a, const Dims& mask, size_t next) {
   Tensors indices;
@@ -357,7 +336,8 @@ const Family index_rows = {
     ROW(ArgMaxGrad, "var indices updates -> y | dimension:Int", put_along,
         at::scatter(a[0], a.integer("dimension"), a[1].to(at::kLong).unsqueeze(a.integer("dimension")),
                     a[2].unsqueeze(a.integer("dimension")))),
-    ROW(Scatter, "var indices updates -> var | reduce:String axis:Int=0", rows_rule, with_rows(a)),
+    {"Scatter", "var indices updates -> var | reduce:String axis:Int=0", "aclnnInplaceScatterUpdate data=var -reduce",
+     [](Shaper& s) { s.only("reduce", "update"); }},
     ROW(OneHot, "x depth on_value off_value -> y | axis:Int=-1", one_hot,
         kernels::one_hot(a[0], a.need(1).at(0), a[2], a[3], a.integer("axis"))),
 };
