@@ -192,12 +192,6 @@ void view_copy_rule(Shaper& s) {
   one_number(s, 3, 4), one_number(s, 7, 8);
   same(s);
 }
-at::Tensor strided_view(const Args& a) {
-  const Dims size = a.need(1), stride = a.need(2), offset = a.need(3);
-  if (offset.size() != 1) throw Refused("a storage offset is one number");
-  return kernels::strided_view(a[0], size, stride, offset[0]);
-}
-
 // Of an input and the three behind it.
 kernels::View view_of(const Args& a, size_t of) {
   const Dims offset = a.need(of + 3);
@@ -309,7 +303,7 @@ const Family index_rows = {
                                     a.flag("scale_grad_by_freq"))),
     ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", added_along,
         at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a[2], a.has(3) ? number_of(a[3]) : at::Scalar(1))),
-    ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, strided_view(a)),
+    ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, kernels::strided_view(a[0], view_of(a, 0))),
     ROW(ViewCopy, "dst dst_size dst_stride dst_storage_offset src src_size src_stride src_storage_offset -> dst",
         view_copy_rule, with_view(a)),
     ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
