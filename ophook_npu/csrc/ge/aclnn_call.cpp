@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/sim.h"
+#include "graph_impl.h"
 #include "registry.h"
 
 namespace gesim {
@@ -171,39 +172,31 @@ std::vector<ge_tensor> gather(const ge::IrPort& port, const std::vector<Desc>& d
   return out;
 }
 
-std::string add_attr(Arguments& arguments, const ge::IrAttr& declared, const ge::AttrData* value) {
-  if (!value) return "its required attribute '" + declared.name + "' is not set";
-  if (auto* i = std::get_if<int64_t>(value)) arguments.word(static_cast<uint64_t>(*i));
-  else if (auto* b = std::get_if<bool>(value)) arguments.word(*b);
-  else if (auto* f = std::get_if<float>(value)) arguments.real(*f);
-  else if (auto* d = std::get_if<ge::DataType>(value)) arguments.word(static_cast<uint64_t>(*d));
-  else if (auto* s = std::get_if<std::string>(value)) arguments.pointer(const_cast<char*>(s->c_str()), nullptr);
-  else if (auto* v = std::get_if<std::vector<int64_t>>(value))
-    arguments.pointer(objects()->ints(v->data(), v->size()), objects()->drop_ints);
-  else if (auto* v = std::get_if<std::vector<float>>(value))
-    arguments.pointer(objects()->floats(v->data(), v->size()), objects()->drop_floats);
-  else if (auto* v = std::get_if<std::vector<bool>>(value)) {
-    std::unique_ptr<bool[]> plain(new bool[v->size() + 1]);
-    std::copy(v->begin(), v->end(), plain.get());
-    arguments.pointer(objects()->bools(plain.get(), v->size()), objects()->drop_bools);
-  } else {
-    return "its attribute '" + declared.name + "' of type " + declared.type + " cannot be given to an aclnn function";
+std::string add_attr(Arguments& arguments, const ge::IrAttr& declared, const Attr& value) {
+  switch (value.kind) {
+    case Attr::kInt:
+    case Attr::kBool:
+    case Attr::kType: arguments.word(static_cast<uint64_t>(value.i)); break;
+    case Attr::kFloat: arguments.real(value.f); break;
+    case Attr::kString: arguments.pointer(const_cast<char*>(value.s.c_str()), nullptr); break;
+    case Attr::kInts:
+      arguments.pointer(objects()->ints(value.ints.data(), value.ints.size()), objects()->drop_ints);
+      break;
+    case Attr::kFloats:
+      arguments.pointer(objects()->floats(value.floats.data(), value.floats.size()), objects()->drop_floats);
+      break;
+    case Attr::kBools: {
+      std::unique_ptr<bool[]> plain(new bool[value.ints.size() + 1]);
+      std::copy(value.ints.begin(), value.ints.end(), plain.get());
+      arguments.pointer(objects()->bools(plain.get(), value.ints.size()), objects()->drop_bools);
+      break;
+    }
+    default:
+      if (value.kind == Attr::kNone && declared.required)
+        return "its required attribute '" + declared.name + "' is not set";
+      return "its attribute '" + declared.name + "' of type " + declared.type + " cannot be given to an aclnn function";
   }
   return "";
-}
-
-ge::AttrData to_data(const Attr& attr) {
-  switch (attr.kind) {
-    case Attr::kInt: return attr.i;
-    case Attr::kFloat: return attr.f;
-    case Attr::kBool: return attr.i != 0;
-    case Attr::kString: return attr.s;
-    case Attr::kType: return static_cast<ge::DataType>(attr.i);
-    case Attr::kInts: return attr.ints;
-    case Attr::kFloats: return attr.floats;
-    case Attr::kBools: return std::vector<bool>(attr.ints.begin(), attr.ints.end());
-    default: return std::vector<std::vector<int64_t>>();
-  }
 }
 
 }  // namespace
@@ -215,8 +208,8 @@ std::string aclnn_launch(const Node& node, const std::vector<ge_tensor>& inputs,
   Functions found = functions(node.type);
   if (!objects()) return "libopapi.so lacks the functions that make aclnn arguments (aclCreateTensor and others)";
   ge::Operator op = create(node.name, node.type);
-  ge::OperatorImpl& prototype = *ge::OpDescUtils::impl(op);
-  for (const auto& [name, attr] : node.attrs) prototype.attrs[name] = to_data(attr);
+  const ge::OperatorImpl& prototype = *ge::OpDescUtils::impl(op);
+  const std::vector<Attr> attributes = ge::attributes_of(node, prototype);
 
   Arguments arguments;
   size_t at = 0;
@@ -226,11 +219,9 @@ std::string aclnn_launch(const Node& node, const std::vector<ge_tensor>& inputs,
     else if (tensors[0].dtype == ge_absent) arguments.pointer(nullptr, nullptr);
     else arguments.tensor(tensors[0]);
   }
-  for (const ge::IrAttr& attr : prototype.ir_attrs) {
-    auto value = prototype.attrs.find(attr.name);
-    std::string problem = add_attr(arguments, attr, value == prototype.attrs.end() ? nullptr : &value->second);
-    if (!problem.empty()) return problem;
-  }
+  for (size_t i = 0; i < attributes.size(); ++i)
+    if (std::string problem = add_attr(arguments, prototype.ir_attrs[i], attributes[i]); !problem.empty())
+      return problem;
   at = 0;
   auto is_input = [&](const ge::IrPort& port) {
     return std::any_of(prototype.inputs.begin(), prototype.inputs.end(),

@@ -117,11 +117,10 @@ class AicpuAttributes {
  public:
   AicpuAttributes() = default;
   AicpuAttributes(const Node& node, const ge::OperatorImpl& prototype) {
-    for (const ge::IrAttr& declared : prototype.ir_attrs) {
-      const auto preset = prototype.attrs.find(declared.name);
-      if (const Attr* given = node.attr(declared.name.c_str())) add(declared.name, *given);
-      else if (preset != prototype.attrs.end()) add(declared.name, ge::attr_of(preset->second));
-    }
+    const std::vector<Attr> values = ge::attributes_of(node, prototype);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (const ge::IrAttr& declared = prototype.ir_attrs[i]; values[i].kind != Attr::kNone || !declared.required)
+        add(declared.name, values[i]);
   }
   const std::vector<ophook_aicpu_attr>& views() const { return views_; }
   std::string problem;

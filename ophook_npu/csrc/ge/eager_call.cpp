@@ -82,15 +82,9 @@ std::vector<size_t> instances(const std::vector<ge::IrPort>& ports, const std::v
 // The attributes that the prototype names, in its order, as the host side of an operator reads them.
 class Attributes {
  public:
-  Attributes(const Node& node, const ge::OperatorImpl& prototype) : wholes_(prototype.ir_attrs.size()) {
-    lengths_.resize(wholes_.size()), values_.resize(wholes_.size());
-    for (size_t i = 0; i < values_.size(); ++i) {
-      const std::string& name = prototype.ir_attrs[i].name;
-      const auto preset = prototype.attrs.find(name);
-      if (const Attr* given = node.attr(name.c_str())) values_[i] = *given;
-      else if (preset != prototype.attrs.end()) values_[i] = ge::attr_of(preset->second);
-      all_.push_back(to_host(i));
-    }
+  Attributes(const Node& node, const ge::OperatorImpl& prototype)
+      : values_(ge::attributes_of(node, prototype)), wholes_(values_.size()), lengths_(values_.size()) {
+    for (size_t i = 0; i < values_.size(); ++i) all_.push_back(to_host(i));
   }
   const std::vector<ascendc_attr>& all() const { return all_; }
 
@@ -124,8 +118,8 @@ class Attributes {
     }
     return out;
   }
+  const std::vector<Attr> values_;
   std::vector<ascendc_attr> all_;
-  std::vector<Attr> values_;
   std::vector<std::vector<int64_t>> wholes_;  // of the lists of lists
   std::vector<std::vector<size_t>> lengths_;
 };

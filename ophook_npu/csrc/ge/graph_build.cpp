@@ -209,6 +209,15 @@ gesim::Attr attr_of(const AttrData& value) {
   std::visit(to, value);
   return std::move(to.out);
 }
+std::vector<gesim::Attr> attributes_of(const gesim::Node& node, const OperatorImpl& prototype) {
+  std::vector<gesim::Attr> out(prototype.ir_attrs.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto preset = prototype.attrs.find(prototype.ir_attrs[i].name);
+    if (const gesim::Attr* given = node.attr(prototype.ir_attrs[i].name.c_str())) out[i] = *given;
+    else if (preset != prototype.attrs.end()) out[i] = attr_of(preset->second);
+  }
+  return out;
+}
 
 Operator& Operator::SetInput(const char_t* dst_name, const Operator& src_oprt) {
   return connect(*this, dst_name, src_oprt), *this;

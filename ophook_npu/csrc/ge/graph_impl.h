@@ -24,6 +24,9 @@ class GraphImpl {
 
 // An attribute's value as a node of the graph has it.
 gesim::Attr attr_of(const AttrData& value);
+// Those that a prototype names, in its order: the node's own, or what is preset. One that is required may be missing:
+// its kind is kNone.
+std::vector<gesim::Attr> attributes_of(const gesim::Node& node, const OperatorImpl& prototype);
 
 // ge::Graph names this class as a friend.
 class GraphUtils {

@@ -13,6 +13,12 @@ namespace ge {
 
 // ---- AscendString: the ABI-neutral string of the API ------------------------------------------------------------
 namespace {
+template <typename T>
+graphStatus put(T& to, const T& value) {
+  to = value;
+  return GRAPH_SUCCESS;
+}
+
 const std::string& text(const std::shared_ptr<std::string>& name) {
   static const std::string empty;
   return name ? *name : empty;
@@ -174,17 +180,12 @@ void TensorDesc::Update(const Shape& shape, Format format, DataType dt) {
 }
 Shape TensorDesc::GetShape() const { return impl->shape; }
 void TensorDesc::SetShape(const Shape& shape) { impl->shape = shape; }
-graphStatus TensorDesc::SetUnknownDimNumShape() {
-  impl->shape = Shape(UNKNOWN_RANK);
-  return GRAPH_SUCCESS;
-}
+graphStatus TensorDesc::SetUnknownDimNumShape() { return put(impl->shape, Shape(UNKNOWN_RANK)); }
 graphStatus TensorDesc::SetShapeRange(const std::vector<std::pair<int64_t, int64_t>>& range) {
-  impl->range = range;
-  return GRAPH_SUCCESS;
+  return put(impl->range, range);
 }
 graphStatus TensorDesc::GetShapeRange(std::vector<std::pair<int64_t, int64_t>>& range) const {
-  range = impl->range;
-  return GRAPH_SUCCESS;
+  return put(range, impl->range);
 }
 Format TensorDesc::GetFormat() const { return impl->format; }
 void TensorDesc::SetFormat(Format format) { impl->format = format; }
@@ -195,14 +196,8 @@ void TensorDesc::SetOriginFormat(Format format) { impl->origin_format = format; 
 DataType TensorDesc::GetDataType() const { return impl->dtype; }
 void TensorDesc::SetDataType(DataType dt) { impl->dtype = dt; }
 std::string TensorDesc::GetName() const { return impl->name; }
-graphStatus TensorDesc::GetName(AscendString& name) {
-  name = AscendString(impl->name.c_str());
-  return GRAPH_SUCCESS;
-}
-graphStatus TensorDesc::GetName(AscendString& name) const {
-  name = AscendString(impl->name.c_str());
-  return GRAPH_SUCCESS;
-}
+graphStatus TensorDesc::GetName(AscendString& name) { return put(name, AscendString(impl->name.c_str())); }
+graphStatus TensorDesc::GetName(AscendString& name) const { return put(name, AscendString(impl->name.c_str())); }
 void TensorDesc::SetName(const std::string& name) { impl->name = name; }
 void TensorDesc::SetName(const char_t* name) { impl->name = name ? name : ""; }
 void TensorDesc::SetSize(int64_t size) { impl->size = size; }
@@ -221,10 +216,7 @@ bool TensorDesc::GetConstData(uint8_t** data, size_t& size) const {
   return *data != nullptr;
 }
 void TensorDesc::SetExpandDimsRule(const AscendString& rule) { impl->expand_rule = rule; }
-graphStatus TensorDesc::GetExpandDimsRule(AscendString& rule) const {
-  rule = impl->expand_rule;
-  return GRAPH_SUCCESS;
-}
+graphStatus TensorDesc::GetExpandDimsRule(AscendString& rule) const { return put(rule, impl->expand_rule); }
 void TensorDesc::SetReuseInputIndex(const uint32_t index) { impl->reuse_input = index; }
 
 // ---- Tensor -----------------------------------------------------------------------------------------------------
@@ -312,40 +304,27 @@ graphStatus Tensor::IsValid() {
   return bytes < 0 || static_cast<size_t>(bytes) == impl->size ? GRAPH_SUCCESS : GRAPH_FAILED;
 }
 
-graphStatus Tensor::SetOriginShapeDimNum(const size_t count) {
-  impl->origin_dims.resize(count);
-  return GRAPH_SUCCESS;
-}
-size_t Tensor::GetOriginShapeDimNum() const { return impl->origin_dims.size(); }
-graphStatus Tensor::SetOriginShapeDim(const size_t index, const int64_t value) {
-  if (index >= impl->origin_dims.size()) return GRAPH_FAILED;
-  impl->origin_dims[index] = value;
-  return GRAPH_SUCCESS;
-}
-int64_t Tensor::GetOriginShapeDim(const size_t index) const {
-  return index < impl->origin_dims.size() ? impl->origin_dims[index] : 0;
-}
-graphStatus Tensor::SetOriginFormat(const Format& format) {
-  impl->desc.SetOriginFormat(format);
-  return GRAPH_SUCCESS;
-}
-Format Tensor::GetOriginFormat() const { return impl->desc.GetOriginFormat(); }
-graphStatus Tensor::SetShapeDimNum(const size_t count) {
-  impl->dims.resize(count);
-  return GRAPH_SUCCESS;
-}
-size_t Tensor::GetShapeDimNum() const { return impl->dims.size(); }
-graphStatus Tensor::SetShapeDim(const size_t index, const int64_t value) {
-  if (index >= impl->dims.size()) return GRAPH_FAILED;
-  impl->dims[index] = value;
-  return GRAPH_SUCCESS;
-}
-int64_t Tensor::GetShapeDim(const size_t index) const { return index < impl->dims.size() ? impl->dims[index] : 0; }
-graphStatus Tensor::SetFormat(const Format& format) {
-  impl->desc.SetFormat(format);
-  return GRAPH_SUCCESS;
-}
-Format Tensor::GetFormat() const { return impl->desc.GetFormat(); }
+// Of what it is, and of what it was before it was laid out.
+#define LAYOUT(Origin, sizes)                                                          \
+  graphStatus Tensor::Set##Origin##ShapeDimNum(const size_t count) {                   \
+    impl->sizes.resize(count);                                                         \
+    return GRAPH_SUCCESS;                                                              \
+  }                                                                                    \
+  size_t Tensor::Get##Origin##ShapeDimNum() const { return impl->sizes.size(); }       \
+  graphStatus Tensor::Set##Origin##ShapeDim(const size_t index, const int64_t value) { \
+    return index < impl->sizes.size() ? put(impl->sizes[index], value) : GRAPH_FAILED; \
+  }                                                                                    \
+  int64_t Tensor::Get##Origin##ShapeDim(const size_t index) const {                    \
+    return index < impl->sizes.size() ? impl->sizes[index] : 0;                        \
+  }                                                                                    \
+  graphStatus Tensor::Set##Origin##Format(const Format& format) {                      \
+    impl->desc.Set##Origin##Format(format);                                            \
+    return GRAPH_SUCCESS;                                                              \
+  }                                                                                    \
+  Format Tensor::Get##Origin##Format() const { return impl->desc.Get##Origin##Format(); }
+LAYOUT(, dims)
+LAYOUT(Origin, origin_dims)
+#undef LAYOUT
 graphStatus Tensor::SetDataType(const DataType& dtype) {
   impl->desc.SetDataType(dtype);
   return GRAPH_SUCCESS;

@@ -39,39 +39,58 @@ const char* kind_name(const AttrData& data) {
   return names[data.index()];
 }
 
+// How a value is stored: whole numbers as int64_t, texts as the library's own, lists with such members.
 template <typename T>
-graphStatus get(const std::map<std::string, AttrData>& attrs, const std::string& name, T& out) {
-  auto it = attrs.find(name);
-  if (it == attrs.end()) return GRAPH_FAILED;
-  const T* value = std::get_if<T>(&it->second);
+struct StoredAs {
+  using type = T;
+};
+template <>
+struct StoredAs<int32_t> {
+  using type = int64_t;
+};
+template <>
+struct StoredAs<uint32_t> {
+  using type = int64_t;
+};
+template <>
+struct StoredAs<AscendString> {
+  using type = std::string;
+};
+template <typename T>
+struct StoredAs<std::vector<T>> {
+  using type = std::vector<typename StoredAs<T>::type>;
+};
+
+template <typename To, typename From>
+To converted(const From& from) {
+  if constexpr (std::is_same_v<To, From>) return from;
+  else if constexpr (std::is_same_v<From, AscendString>) return from.GetString();
+  else if constexpr (std::is_same_v<To, AscendString>) return To(from.c_str());
+  else if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(from);
+  else {
+    To out;
+    for (const auto& one : from) out.push_back(converted<typename To::value_type>(one));
+    return out;
+  }
+}
+
+template <typename T>
+AttrData stored(const T& value) {
+  return converted<typename StoredAs<T>::type>(value);
+}
+
+template <typename T>
+graphStatus read(const AttrData& data, T& out) {
+  const auto* value = std::get_if<typename StoredAs<T>::type>(&data);
   if (!value) return GRAPH_FAILED;
-  out = *value;
+  out = converted<T>(*value);
   return GRAPH_SUCCESS;
 }
 
-template <typename T, typename Stored>
-graphStatus get_as(const std::map<std::string, AttrData>& attrs, const std::string& name, T& out) {
-  Stored value{};
-  graphStatus status = get(attrs, name, value);
-  if (status == GRAPH_SUCCESS) out = static_cast<T>(value);
-  return status;
-}
-
-std::vector<std::string> plain(const std::vector<AscendString>& from) {
-  std::vector<std::string> out;
-  for (const AscendString& one : from) out.emplace_back(one.GetString());
-  return out;
-}
-
-std::vector<AscendString> wrapped(const std::vector<std::string>& from) {
-  std::vector<AscendString> out;
-  for (const std::string& one : from) out.emplace_back(one.c_str());
-  return out;
-}
-
-template <typename To, typename From>
-std::vector<To> converted(const std::vector<From>& from) {
-  return std::vector<To>(from.begin(), from.end());
+template <typename T>
+graphStatus read(const std::shared_ptr<OperatorImpl>& of, const std::string& name, T& out) {
+  if (!of || !of->attrs.count(name)) return GRAPH_FAILED;
+  return read(of->attrs[name], out);
 }
 
 using Descs = std::vector<std::pair<std::string, TensorDesc>>;
@@ -109,17 +128,9 @@ void add_dynamic(std::vector<IrPort>& ports, Descs& descs, const char* name, uin
 // ---- AttrValue --------------------------------------------------------------------------------------------------
 AttrValue::AttrValue() : impl(std::make_shared<AttrValueImpl>()) {}
 
-template <typename T>
-static graphStatus read(const AttrData& data, T& out) {
-  const T* value = std::get_if<T>(&data);
-  if (!value) return GRAPH_FAILED;
-  out = *value;
-  return GRAPH_SUCCESS;
-}
-
 #define ATTR_VALUE(type)                                         \
   graphStatus AttrValue::SetAttrValue(const type& value) const { \
-    impl->data = value;                                          \
+    impl->data = stored(value);                                  \
     return GRAPH_SUCCESS;                                        \
   }                                                              \
   graphStatus AttrValue::GetAttrValue(type& value) const { return read(impl->data, value); }
@@ -128,34 +139,16 @@ ATTR_VALUE(float32_t)
 ATTR_VALUE(bool)
 ATTR_VALUE(Tensor)
 ATTR_VALUE(DataType)
+ATTR_VALUE(AscendString)
 ATTR_VALUE(std::vector<int64_t>)
 ATTR_VALUE(std::vector<float32_t>)
 ATTR_VALUE(std::vector<bool>)
 ATTR_VALUE(std::vector<Tensor>)
 ATTR_VALUE(std::vector<DataType>)
+ATTR_VALUE(std::vector<AscendString>)
 ATTR_VALUE(std::vector<std::vector<int64_t>>)
 #undef ATTR_VALUE
 
-graphStatus AttrValue::SetAttrValue(const AscendString& value) const {
-  impl->data = std::string(value.GetString());
-  return GRAPH_SUCCESS;
-}
-graphStatus AttrValue::GetAttrValue(AscendString& value) const {
-  std::string text;
-  graphStatus status = read(impl->data, text);
-  if (status == GRAPH_SUCCESS) value = AscendString(text.c_str());
-  return status;
-}
-graphStatus AttrValue::SetAttrValue(const std::vector<AscendString>& value) const {
-  impl->data = plain(value);
-  return GRAPH_SUCCESS;
-}
-graphStatus AttrValue::GetAttrValue(std::vector<AscendString>& value) const {
-  std::vector<std::string> texts;
-  graphStatus status = read(impl->data, texts);
-  if (status == GRAPH_SUCCESS) value = wrapped(texts);
-  return status;
-}
 graphStatus AttrValue::GetValue(AscendString& value) { return GetAttrValue(value); }
 graphStatus AttrValue::GetValue(std::string& value) const { return read(impl->data, value); }
 graphStatus AttrValue::GetValue(int64_t& value) const { return read(impl->data, value); }
@@ -185,12 +178,26 @@ graphStatus Operator::GetOpType(AscendString& type) const {
 }
 
 // ---- Operator: the prototype, as REG_OP registers it ------------------------------------------------------------
-void Operator::InputRegister(const char_t* name) {
-  operator_impl_->inputs.push_back({name, IrPort::kRequired});
-  operator_impl_->input_desc.emplace_back(name, TensorDesc());
-}
-void Operator::InputRegister(const char_t* name, const char_t*) { InputRegister(name); }
-void Operator::InputRegister(const std::string& name) { InputRegister(name.c_str()); }
+// What an operator has on each of its sides.
+#define REGISTER(Side, ports, descs)                                                                         \
+  void Operator::Side##Register(const char_t* name) {                                                        \
+    operator_impl_->ports.push_back({name, IrPort::kRequired});                                              \
+    operator_impl_->descs.emplace_back(name, TensorDesc());                                                  \
+  }                                                                                                          \
+  void Operator::Side##Register(const char_t* name, const char_t*) { Side##Register(name); }                 \
+  void Operator::Side##Register(const std::string& name) { Side##Register(name.c_str()); }                   \
+  void Operator::Dynamic##Side##Register(const char_t* name, const uint32_t num, bool) {                     \
+    add_dynamic(operator_impl_->ports, operator_impl_->descs, name, num);                                    \
+  }                                                                                                          \
+  void Operator::Dynamic##Side##Register(const char_t* name, const uint32_t num, const char_t*, bool back) { \
+    Dynamic##Side##Register(name, num, back);                                                                \
+  }                                                                                                          \
+  void Operator::Dynamic##Side##Register(const std::string& name, const uint32_t num, bool back) {           \
+    Dynamic##Side##Register(name.c_str(), num, back);                                                        \
+  }
+REGISTER(Input, inputs, input_desc)
+REGISTER(Output, outputs, output_desc)
+#undef REGISTER
 void Operator::OptionalInputRegister(const char_t* name) {
   TensorDesc absent;
   absent.SetDataType(DT_UNDEFINED);
@@ -199,30 +206,6 @@ void Operator::OptionalInputRegister(const char_t* name) {
 }
 void Operator::OptionalInputRegister(const char_t* name, const char_t*) { OptionalInputRegister(name); }
 void Operator::OptionalInputRegister(const std::string& name) { OptionalInputRegister(name.c_str()); }
-void Operator::OutputRegister(const char_t* name) {
-  operator_impl_->outputs.push_back({name, IrPort::kRequired});
-  operator_impl_->output_desc.emplace_back(name, TensorDesc());
-}
-void Operator::OutputRegister(const char_t* name, const char_t*) { OutputRegister(name); }
-void Operator::OutputRegister(const std::string& name) { OutputRegister(name.c_str()); }
-void Operator::DynamicInputRegister(const char_t* name, const uint32_t num, bool) {
-  add_dynamic(operator_impl_->inputs, operator_impl_->input_desc, name, num);
-}
-void Operator::DynamicInputRegister(const char_t* name, const uint32_t num, const char_t*, bool back) {
-  DynamicInputRegister(name, num, back);
-}
-void Operator::DynamicInputRegister(const std::string& name, const uint32_t num, bool back) {
-  DynamicInputRegister(name.c_str(), num, back);
-}
-void Operator::DynamicOutputRegister(const char_t* name, const uint32_t num, bool) {
-  add_dynamic(operator_impl_->outputs, operator_impl_->output_desc, name, num);
-}
-void Operator::DynamicOutputRegister(const char_t* name, const uint32_t num, const char_t*, bool back) {
-  DynamicOutputRegister(name, num, back);
-}
-void Operator::DynamicOutputRegister(const std::string& name, const uint32_t num, bool back) {
-  DynamicOutputRegister(name.c_str(), num, back);
-}
 
 #define ATTR_REGISTER(parameter, stored)                                \
   void Operator::AttrRegister(const char_t* name, parameter value) {    \
@@ -234,13 +217,13 @@ ATTR_REGISTER(float32_t, value)
 ATTR_REGISTER(int64_t, value)
 ATTR_REGISTER(bool, value)
 ATTR_REGISTER(const char_t*, std::string(value))
-ATTR_REGISTER(const AscendString&, std::string(value.GetString()))
+ATTR_REGISTER(const AscendString&, stored(value))
 ATTR_REGISTER(const DataType&, value)
 ATTR_REGISTER(const Tensor&, value)
 ATTR_REGISTER(const std::vector<float32_t>&, value)
 ATTR_REGISTER(const std::vector<int64_t>&, value)
 ATTR_REGISTER(const std::vector<bool>&, value)
-ATTR_REGISTER(const std::vector<AscendString>&, plain(value))
+ATTR_REGISTER(const std::vector<AscendString>&, stored(value))
 ATTR_REGISTER(const std::vector<DataType>&, value)
 ATTR_REGISTER(const std::vector<Tensor>&, value)
 ATTR_REGISTER(const OpBytes&, value)
@@ -295,14 +278,42 @@ graphStatus Operator::GetAllAttrNamesAndTypes(std::map<AscendString, AscendStrin
 }
 
 // ---- Operator: descriptors --------------------------------------------------------------------------------------
-TensorDesc Operator::GetInputDescByName(const char_t* name) const {
-  return find_desc(operator_impl_->input_desc, name);
-}
-TensorDesc Operator::GetInputDesc(const std::string& name) const { return GetInputDescByName(name.c_str()); }
-TensorDesc Operator::GetInputDesc(uint32_t index) const {
-  const Descs& descs = operator_impl_->input_desc;
-  return index < descs.size() ? descs[index].second : TensorDesc();
-}
+static std::string spread(const char_t* name, uint32_t index) { return name + std::to_string(index); }
+#define DESCRIPTORS(Side, descs)                                                                                      \
+  TensorDesc Operator::Get##Side##DescByName(const char_t* name) const {                                              \
+    return find_desc(operator_impl_->descs, name);                                                                    \
+  }                                                                                                                   \
+  TensorDesc Operator::Get##Side##Desc(const std::string& name) const { return Get##Side##DescByName(name.c_str()); } \
+  TensorDesc Operator::Get##Side##Desc(uint32_t index) const {                                                        \
+    return index < operator_impl_->descs.size() ? operator_impl_->descs[index].second : TensorDesc();                 \
+  }                                                                                                                   \
+  graphStatus Operator::Update##Side##Desc(const char_t* name, const TensorDesc& desc) {                              \
+    return operator_impl_ ? update_desc(operator_impl_->descs, name, desc) : GRAPH_FAILED;                            \
+  }                                                                                                                   \
+  graphStatus Operator::Update##Side##Desc(const std::string& name, const TensorDesc& desc) {                         \
+    return Update##Side##Desc(name.c_str(), desc);                                                                    \
+  }                                                                                                                   \
+  graphStatus Operator::Update##Side##Desc(const uint32_t index, const TensorDesc& desc) {                            \
+    if (index >= operator_impl_->descs.size()) return GRAPH_FAILED;                                                   \
+    operator_impl_->descs[index].second = desc;                                                                       \
+    return GRAPH_SUCCESS;                                                                                             \
+  }                                                                                                                   \
+  TensorDesc Operator::GetDynamic##Side##Desc(const char_t* name, uint32_t index) const {                             \
+    return find_desc(operator_impl_->descs, spread(name, index));                                                     \
+  }                                                                                                                   \
+  graphStatus Operator::UpdateDynamic##Side##Desc(const char_t* name, uint32_t index, const TensorDesc& desc) {       \
+    return update_desc(operator_impl_->descs, spread(name, index), desc);                                             \
+  }                                                                                                                   \
+  int32_t Operator::GetDynamic##Side##Num(const char_t* name) const {                                                 \
+    return dynamic_count(operator_impl_->descs, name);                                                                \
+  }                                                                                                                   \
+  int32_t Operator::GetDynamic##Side##Num(const std::string& name) const {                                            \
+    return GetDynamic##Side##Num(name.c_str());                                                                       \
+  }                                                                                                                   \
+  size_t Operator::Get##Side##sSize() const { return operator_impl_ ? operator_impl_->descs.size() : 0; }
+DESCRIPTORS(Input, input_desc)
+DESCRIPTORS(Output, output_desc)
+#undef DESCRIPTORS
 graphStatus Operator::TryGetInputDesc(const char_t* name, TensorDesc& out) const {
   out = GetInputDescByName(name);
   for (const auto& [key, desc] : operator_impl_->input_desc)
@@ -312,64 +323,9 @@ graphStatus Operator::TryGetInputDesc(const char_t* name, TensorDesc& out) const
 graphStatus Operator::TryGetInputDesc(const std::string& name, TensorDesc& out) const {
   return TryGetInputDesc(name.c_str(), out);
 }
-graphStatus Operator::UpdateInputDesc(const char_t* name, const TensorDesc& desc) {
-  return operator_impl_ ? update_desc(operator_impl_->input_desc, name, desc) : GRAPH_FAILED;
-}
-graphStatus Operator::UpdateInputDesc(const std::string& name, const TensorDesc& desc) {
-  return UpdateInputDesc(name.c_str(), desc);
-}
-graphStatus Operator::UpdateInputDesc(const uint32_t index, const TensorDesc& desc) {
-  Descs& descs = operator_impl_->input_desc;
-  if (index >= descs.size()) return GRAPH_FAILED;
-  descs[index].second = desc;
-  return GRAPH_SUCCESS;
-}
-TensorDesc Operator::GetOutputDescByName(const char_t* name) const {
-  return find_desc(operator_impl_->output_desc, name);
-}
-TensorDesc Operator::GetOutputDesc(const std::string& name) const { return GetOutputDescByName(name.c_str()); }
-TensorDesc Operator::GetOutputDesc(uint32_t index) const {
-  const Descs& descs = operator_impl_->output_desc;
-  return index < descs.size() ? descs[index].second : TensorDesc();
-}
-graphStatus Operator::UpdateOutputDesc(const char_t* name, const TensorDesc& desc) {
-  return operator_impl_ ? update_desc(operator_impl_->output_desc, name, desc) : GRAPH_FAILED;
-}
-graphStatus Operator::UpdateOutputDesc(const std::string& name, const TensorDesc& desc) {
-  return UpdateOutputDesc(name.c_str(), desc);
-}
-graphStatus Operator::UpdateOutputDesc(const uint32_t index, const TensorDesc& desc) {
-  Descs& descs = operator_impl_->output_desc;
-  if (index >= descs.size()) return GRAPH_FAILED;
-  descs[index].second = desc;
-  return GRAPH_SUCCESS;
-}
-static std::string spread(const char_t* name, uint32_t index) { return name + std::to_string(index); }
-TensorDesc Operator::GetDynamicInputDesc(const char_t* name, uint32_t index) const {
-  return find_desc(operator_impl_->input_desc, spread(name, index));
-}
 TensorDesc Operator::GetDynamicInputDesc(const std::string& name, uint32_t index) const {
   return GetDynamicInputDesc(name.c_str(), index);
 }
-graphStatus Operator::UpdateDynamicInputDesc(const char_t* name, uint32_t index, const TensorDesc& desc) {
-  return update_desc(operator_impl_->input_desc, spread(name, index), desc);
-}
-TensorDesc Operator::GetDynamicOutputDesc(const char_t* name, uint32_t index) const {
-  return find_desc(operator_impl_->output_desc, spread(name, index));
-}
-graphStatus Operator::UpdateDynamicOutputDesc(const char_t* name, uint32_t index, const TensorDesc& desc) {
-  return update_desc(operator_impl_->output_desc, spread(name, index), desc);
-}
-int32_t Operator::GetDynamicInputNum(const char_t* name) const {
-  return dynamic_count(operator_impl_->input_desc, name);
-}
-int32_t Operator::GetDynamicInputNum(const std::string& name) const { return GetDynamicInputNum(name.c_str()); }
-int32_t Operator::GetDynamicOutputNum(const char_t* name) const {
-  return dynamic_count(operator_impl_->output_desc, name);
-}
-int32_t Operator::GetDynamicOutputNum(const std::string& name) const { return GetDynamicOutputNum(name.c_str()); }
-size_t Operator::GetInputsSize() const { return operator_impl_ ? operator_impl_->input_desc.size() : 0; }
-size_t Operator::GetOutputsSize() const { return operator_impl_ ? operator_impl_->output_desc.size() : 0; }
 
 // A value that inference reads (a Const input) travels in its descriptor.
 graphStatus Operator::GetInputConstData(const char_t* name, Tensor& out) const {
@@ -385,94 +341,45 @@ graphStatus Operator::GetInputConstData(const std::string& name, Tensor& out) co
 }
 
 // ---- Operator: attribute values ---------------------------------------------------------------------------------
-#define ATTR_ACCESS(parameter, type, store, load)                                                                \
-  Operator& Operator::SetAttr(const char_t* name, parameter value) {                                             \
-    operator_impl_->attrs[name] = store;                                                                         \
-    return *this;                                                                                                \
-  }                                                                                                              \
-  Operator& Operator::SetAttr(const std::string& name, parameter value) { return SetAttr(name.c_str(), value); } \
-  graphStatus Operator::GetAttr(const char_t* name, type& value) const {                                         \
-    return operator_impl_ ? load : GRAPH_FAILED;                                                                 \
-  }                                                                                                              \
-  graphStatus Operator::GetAttr(const std::string& name, type& value) const { return GetAttr(name.c_str(), value); }
-#define LOAD get(operator_impl_->attrs, name, value)
-ATTR_ACCESS(int64_t, int64_t, value, LOAD)
-ATTR_ACCESS(int32_t, int32_t, static_cast<int64_t>(value),
-            (get_as<int32_t, int64_t>(operator_impl_->attrs, name, value)))
-ATTR_ACCESS(uint32_t, uint32_t, static_cast<int64_t>(value),
-            (get_as<uint32_t, int64_t>(operator_impl_->attrs, name, value)))
-ATTR_ACCESS(float32_t, float32_t, value, LOAD)
-ATTR_ACCESS(bool, bool, value, LOAD)
-ATTR_ACCESS(const DataType&, DataType, value, LOAD)
-ATTR_ACCESS(const Tensor&, Tensor, value, LOAD)
-ATTR_ACCESS(const std::vector<int64_t>&, std::vector<int64_t>, value, LOAD)
-ATTR_ACCESS(const std::vector<float32_t>&, std::vector<float32_t>, value, LOAD)
-ATTR_ACCESS(const std::vector<bool>&, std::vector<bool>, value, LOAD)
-ATTR_ACCESS(const std::vector<DataType>&, std::vector<DataType>, value, LOAD)
-ATTR_ACCESS(const std::vector<Tensor>&, std::vector<Tensor>, value, LOAD)
-ATTR_ACCESS(const OpBytes&, OpBytes, value, LOAD)
-ATTR_ACCESS(const std::vector<std::vector<int64_t>>&, std::vector<std::vector<int64_t>>, value, LOAD)
-#undef LOAD
+#define ATTR_ACCESS(Name, parameter, type)                  \
+  Operator& Operator::SetAttr(Name name, parameter value) { \
+    operator_impl_->attrs[name] = stored(value);            \
+    return *this;                                           \
+  }                                                         \
+  graphStatus Operator::GetAttr(Name name, type& value) const { return read(operator_impl_, name, value); }
+#define ATTR_OF_ANY_NAME(parameter, type)     \
+  ATTR_ACCESS(const char_t*, parameter, type) \
+  ATTR_ACCESS(const std::string&, parameter, type)
+ATTR_OF_ANY_NAME(int64_t, int64_t)
+ATTR_OF_ANY_NAME(int32_t, int32_t)
+ATTR_OF_ANY_NAME(uint32_t, uint32_t)
+ATTR_OF_ANY_NAME(float32_t, float32_t)
+ATTR_OF_ANY_NAME(bool, bool)
+ATTR_OF_ANY_NAME(const DataType&, DataType)
+ATTR_OF_ANY_NAME(const Tensor&, Tensor)
+ATTR_OF_ANY_NAME(const std::vector<int64_t>&, std::vector<int64_t>)
+ATTR_OF_ANY_NAME(const std::vector<int32_t>&, std::vector<int32_t>)
+ATTR_OF_ANY_NAME(const std::vector<uint32_t>&, std::vector<uint32_t>)
+ATTR_OF_ANY_NAME(const std::vector<float32_t>&, std::vector<float32_t>)
+ATTR_OF_ANY_NAME(const std::vector<bool>&, std::vector<bool>)
+ATTR_OF_ANY_NAME(const std::vector<DataType>&, std::vector<DataType>)
+ATTR_OF_ANY_NAME(const std::vector<Tensor>&, std::vector<Tensor>)
+ATTR_OF_ANY_NAME(const OpBytes&, OpBytes)
+ATTR_OF_ANY_NAME(const std::vector<std::vector<int64_t>>&, std::vector<std::vector<int64_t>>)
+ATTR_ACCESS(const char_t*, const AscendString&, AscendString)
+ATTR_ACCESS(const char_t*, const std::vector<AscendString>&, std::vector<AscendString>)
+ATTR_ACCESS(const std::string&, const std::string&, std::string)
+ATTR_ACCESS(const std::string&, const std::vector<std::string>&, std::vector<std::string>)
+#undef ATTR_OF_ANY_NAME
 #undef ATTR_ACCESS
 
-#define INT_LIST_ACCESS(type)                                                            \
-  Operator& Operator::SetAttr(const char_t* name, const std::vector<type>& value) {      \
-    operator_impl_->attrs[name] = converted<int64_t>(value);                             \
-    return *this;                                                                        \
-  }                                                                                      \
-  Operator& Operator::SetAttr(const std::string& name, const std::vector<type>& value) { \
-    return SetAttr(name.c_str(), value);                                                 \
-  }                                                                                      \
-  graphStatus Operator::GetAttr(const char_t* name, std::vector<type>& value) const {    \
-    std::vector<int64_t> wide;                                                           \
-    graphStatus status = GetAttr(name, wide);                                            \
-    if (status == GRAPH_SUCCESS) value = converted<type>(wide);                          \
-    return status;                                                                       \
-  }
-INT_LIST_ACCESS(int32_t)
-INT_LIST_ACCESS(uint32_t)
-#undef INT_LIST_ACCESS
-
-Operator& Operator::SetAttr(const char_t* name, const char_t* value) {
-  operator_impl_->attrs[name] = std::string(value);
-  return *this;
-}
-Operator& Operator::SetAttr(const char_t* name, const AscendString& value) { return SetAttr(name, value.GetString()); }
-Operator& Operator::SetAttr(const std::string& name, const std::string& value) {
-  return SetAttr(name.c_str(), value.c_str());
-}
-Operator& Operator::SetAttr(const char_t* name, const std::vector<AscendString>& value) {
-  operator_impl_->attrs[name] = plain(value);
-  return *this;
-}
-Operator& Operator::SetAttr(const std::string& name, const std::vector<std::string>& value) {
-  operator_impl_->attrs[name] = value;
-  return *this;
-}
+Operator& Operator::SetAttr(const char_t* name, const char_t* value) { return SetAttr(name, AscendString(value)); }
 Operator& Operator::SetAttr(const char_t* name, const AttrValue& value) {
   operator_impl_->attrs[name] = value.impl->data;
   return *this;
 }
 Operator& Operator::SetAttr(const char_t* name, AttrValue&& value) {
   return SetAttr(name, static_cast<const AttrValue&>(value));
-}
-graphStatus Operator::GetAttr(const char_t* name, AscendString& value) const {
-  std::string plain_text;
-  graphStatus status = operator_impl_ ? get(operator_impl_->attrs, name, plain_text) : GRAPH_FAILED;
-  if (status == GRAPH_SUCCESS) value = AscendString(plain_text.c_str());
-  return status;
-}
-graphStatus Operator::GetAttr(const std::string& name, std::string& value) const {
-  return operator_impl_ ? get(operator_impl_->attrs, name, value) : GRAPH_FAILED;
-}
-graphStatus Operator::GetAttr(const char_t* name, std::vector<AscendString>& value) const {
-  std::vector<std::string> texts;
-  graphStatus status = operator_impl_ ? get(operator_impl_->attrs, name, texts) : GRAPH_FAILED;
-  if (status == GRAPH_SUCCESS) value = wrapped(texts);
-  return status;
-}
-graphStatus Operator::GetAttr(const std::string& name, std::vector<std::string>& value) const {
-  return operator_impl_ ? get(operator_impl_->attrs, name, value) : GRAPH_FAILED;
 }
 graphStatus Operator::GetAttr(const char_t* name, AttrValue& value) const {
   auto it = operator_impl_->attrs.find(name);

@@ -4,6 +4,7 @@
 
 #include "kernels/mx_quant.h"
 #include "kernels/needed.h"
+#include "kernels/norm_quant.h"
 #include "kernels/quant.h"
 #include "kernels/scaled_product.h"
 
@@ -345,9 +346,7 @@ void swiglu_product(const SwigluProduct& of, const at::Tensor& list, const at::T
       mx::quant(gated, -1, {}, part(out), part(out_scale));
       continue;
     }
-    const Dynamic result = symmetric(gated, mx::largest_of(out));
-    mx::write_stepped(part(out), result.value);
-    write(part(out_scale), result.scale);
+    write_rows_quantized(part(out), part(out_scale), gated);
   }
 }
 

@@ -159,10 +159,6 @@ Svd svd(const at::Tensor& x, bool full, bool vectors) {
   return {s, u, vh.mH()};
 }
 
-void solve_like(const at::Tensor& self, const at::Tensor& a, const at::Tensor& x, const at::Tensor& m) {
-  shapes<"*#b n m, *#b n n -> *#b n m, *#b n n">(self, a, x, m);
-}
-
 void distances_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& out) {
   shapes<"*#b m d, *#b n d -> *#b m n">(x, y, out);
 }

@@ -54,8 +54,6 @@ struct Svd {
   at::Tensor s, u, v;
 };
 Svd svd(const at::Tensor& x, bool full, bool vectors);
-// a x = self, for batches that are broadcast; m: a with its batch so.
-void solve_like(const at::Tensor& self, const at::Tensor& a, const at::Tensor& x, const at::Tensor& m);
 // A distance of each row of x from each of y.
 void distances_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& out);
 // Slices along dim whose norm is above max are scaled to it.

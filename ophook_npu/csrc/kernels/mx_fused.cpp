@@ -226,10 +226,7 @@ void gelu_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& 
                 bool dynamic, const at::Tensor& out, const at::Tensor& out_scale) {
   auto value = at::gelu(wide(x), approximate);
   if (!dynamic) return write(out, stepped(quant::steps_of(value, scale, offset, false), out));
-  value = quant::smooth(value, scale);
-  auto factor = value.abs().amax(-1).div(largest_of(out));
-  write(out, stepped(over(value, factor.unsqueeze(-1)), out));
-  write(out_scale, factor);
+  quant::write_rows_quantized(out, out_scale, quant::smooth(value, scale));
 }
 
 // ---- with scales of float ------------------------------------------------------------------------------------------

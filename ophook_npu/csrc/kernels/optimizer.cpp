@@ -44,7 +44,7 @@ void adam_like(const AdamWState& state, const at::Tensor& grad, const AdamNumber
   if (numbers.decay.defined()) one_element(numbers.decay);
 }
 
-static AdamW told(const AdamNumbers& numbers) {
+AdamW told(const AdamNumbers& numbers) {
   const auto number = [](const at::Tensor& one) { return one.defined() ? number_of(one).toDouble() : 0; };
   return {number(numbers.rate), number(numbers.beta1),  number(numbers.beta2), number(numbers.decay),
           number(numbers.eps),  number(numbers.power1), number(numbers.power2)};

@@ -17,10 +17,11 @@ AdamWState adamw(const AdamWState& before, const at::Tensor& grad, const AdamW& 
 
 // The first form of Adam, whose bias correction is part of the rate; `power1` and `power2` as above.
 AdamWState adam(const AdamWState& before, const at::Tensor& grad, const AdamW& how, bool nesterov);
-// The numbers of a step as tensors of one element each; `decay` may be undefined.
+// The numbers of a step as tensors of one element each.
 struct AdamNumbers {
-  at::Tensor rate, beta1, beta2, decay = {}, eps, power1, power2;
+  at::Tensor rate, beta1, beta2, decay = {}, eps, power1 = {}, power2 = {};
 };
+AdamW told(const AdamNumbers& numbers);  // 0 for what is undefined
 void adam_like(const AdamWState& state, const at::Tensor& grad, const AdamNumbers& numbers);
 // Both write parameter, average and square. The first form's powers are those to the number of this step.
 void adam_step(const AdamWState& state, const at::Tensor& grad, const AdamNumbers& numbers, bool nesterov);

@@ -134,7 +134,8 @@ at::Tensor confusion_transposed(const at::Tensor& x, at::IntArrayRef perm, at::I
   return transpose_first ? x.permute(perm).reshape(sizes) : x.reshape(sizes).permute(perm);
 }
 
-at::Tensor strided_view(const at::Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
+at::Tensor strided_view(const at::Tensor& x, const View& view) {
+  const auto& [sizes, strides, offset] = view;
   SIM_CHECK(sizes.size() == strides.size(), "a view has ", sizes.size(), " sizes and ", strides.size(), " strides");
   int64_t last = offset;
   for (size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
@@ -172,20 +173,27 @@ Dims from_the_front(const Dims& pads, int64_t dims) {
   return turned;
 }
 
+// The elements of dimension `dim`, `size` long without its paddings, that the positions with them are copies of,
+// as origin tells; undefined where it has no paddings.
+static at::Tensor origins(const at::Tensor& x, int64_t dim, int64_t size, const Dims& pads, const std::string& mode) {
+  const int64_t before = pads[2 * dim], after = pads[2 * dim + 1];
+  SIM_CHECK(before >= 0 && after >= 0 && size > 0, "paddings ", pads, " of ", x.sizes());
+  if (!before && !after) return {};
+  Dims from;
+  for (int64_t at = -before; at < size + after; ++at) {
+    from.push_back(origin(at, size, mode));
+    SIM_CHECK(from.back() < size && (from.back() >= 0 || mode == "constant"), "paddings ", pads,
+              " are too large for mode ", mode);
+  }
+  return at::tensor(from, at::kLong);
+}
+
 at::Tensor padded_in_mode(const at::Tensor& x, const Dims& pads, const std::string& mode) {
   at::Tensor result = x;
   SIM_CHECK(pads.size() == 2 * size_t(x.dim()), pads.size(), " paddings for ", x.dim(), " dimensions");
-  for (int64_t dim = 0; dim < x.dim(); ++dim) {
-    const int64_t before = pads[2 * dim], after = pads[2 * dim + 1], size = x.size(dim);
-    SIM_CHECK(before >= 0 && after >= 0 && size > 0, "paddings ", pads, " of ", x.sizes());
-    if (!before && !after) continue;
-    Dims from;
-    for (int64_t at = -before; at < size + after; ++at) {
-      from.push_back(origin(at, size, mode));
-      SIM_CHECK(from.back() >= 0 && from.back() < size, "paddings ", pads, " are too large for mode ", mode);
-    }
-    result = result.index_select(dim, at::tensor(at::IntArrayRef(from), at::kLong));
-  }
+  for (int64_t dim = 0; dim < x.dim(); ++dim)
+    if (const at::Tensor from = origins(x, dim, x.size(dim), pads, mode); from.defined())
+      result = result.index_select(dim, from);
   return result;
 }
 
@@ -193,30 +201,20 @@ at::Tensor padded_backward(const at::Tensor& grad, const Dims& pads, const std::
   at::Tensor result = wide(grad);
   SIM_CHECK(pads.size() == 2 * size_t(grad.dim()), pads.size(), " paddings for ", grad.dim(), " dimensions");
   for (int64_t dim = 0; dim < grad.dim(); ++dim) {
-    const int64_t before = pads[2 * dim], after = pads[2 * dim + 1], size = grad.size(dim) - before - after;
-    SIM_CHECK(before >= 0 && after >= 0 && size > 0, "paddings ", pads, " of ", grad.sizes());
-    if (!before && !after) continue;
-    Dims from, to;
-    for (int64_t at = -before; at < size + after; ++at)
-      if (const int64_t place = origin(at, size, mode); place >= 0) {
-        SIM_CHECK(place < size, "paddings ", pads, " are too large for mode ", mode);
-        from.push_back(at + before), to.push_back(place);
-      } else {
-        SIM_CHECK(mode == "constant", "paddings ", pads, " are too large for mode ", mode);
-      }
     Dims sizes = result.sizes().vec();
-    sizes[dim] = size;
+    sizes[dim] -= pads[2 * dim] + pads[2 * dim + 1];
+    const at::Tensor to = origins(grad, dim, sizes[dim], pads, mode);
+    if (!to.defined()) continue;
+    const at::Tensor copies = to.ge(0).nonzero().squeeze(1);
     result = at::zeros(sizes, result.options())
-                 .index_add_(dim, at::tensor(at::IntArrayRef(to), at::kLong),
-                             result.index_select(dim, at::tensor(at::IntArrayRef(from), at::kLong)));
+                 .index_add_(dim, to.index_select(0, copies), result.index_select(dim, copies));
   }
   return result;
 }
 
 void replace_view(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what) {
   SIM_CHECK(where.sizes == what.sizes, "a view of sizes ", what.sizes, " for one of sizes ", where.sizes);
-  strided_view(x, where.sizes, where.strides, where.offset)
-      .copy_(strided_view(source, what.sizes, what.strides, what.offset));
+  strided_view(x, where).copy_(strided_view(source, what));
 }
 
 at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim,

@@ -56,8 +56,6 @@ at::Tensor depth_to_space(const at::Tensor& x, const Blocks& blocks);
 at::Tensor space_to_depth(const at::Tensor& x, const Blocks& blocks);
 // Of each sequence the first `lengths` elements from behind.
 at::Tensor sequences_reversed(const at::Tensor& x, const at::Tensor& lengths, int64_t dim, int64_t batch_dim);
-// A view of the elements, which lie one behind the other.
-at::Tensor strided_view(const at::Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset);
 // `pads` has two numbers for each dimension, the first one first.
 at::Tensor padded(const at::Tensor& x, const Dims& pads, const at::Scalar& value);
 // The same with copies of x's elements, in one of the modes "reflect", "symmetric", "edge" and "circular".
@@ -66,11 +64,13 @@ at::Tensor padded_in_mode(const at::Tensor& x, const Dims& pads, const std::stri
 Dims from_the_front(const Dims& pads, int64_t dims);
 // The gradient of a padding in one of these modes or "constant".
 at::Tensor padded_backward(const at::Tensor& grad, const Dims& pads, const std::string& mode);
-// x with the elements of one view of it replaced by those of a view of `source` of the same sizes.
+// A view of the elements, which lie one behind the other.
 struct View {
   Dims sizes, strides;
   int64_t offset;
 };
+at::Tensor strided_view(const at::Tensor& x, const View& view);
+// x with the elements of one view of it replaced by those of a view of `source` of the same sizes.
 void replace_view(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what);
 // One number of repeats is that of each place, which the result's number of elements tells, too.
 at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim,

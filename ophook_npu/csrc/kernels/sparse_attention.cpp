@@ -181,6 +181,20 @@ static Chosen keys_of_choices(const at::Tensor& chosen, const Sequence& one, int
   return {keys.masked_fill(none, 0), none};
 }
 
+// (queries, keys of each, depth) of (keys, depth)
+static at::Tensor rows_at(const at::Tensor& all, const at::Tensor& keys) {
+  return all.index_select(0, keys.flatten()).reshape({keys.size(0), keys.size(1), all.size(-1)});
+}
+
+// (queries, heads, keys of each)
+static at::Tensor scores_of(const at::Tensor& query, const at::Tensor& key, double scale, const Chosen& chosen) {
+  return at::matmul(query, key.transpose(1, 2)).mul(scale).masked_fill(chosen.none.unsqueeze(1), kNone);
+}
+
+static at::Tensor with_rope(const at::Tensor& x, const at::Tensor& rope) {
+  return rope.defined() ? at::concat({wide(x), wide(rope)}, -1) : wide(x);
+}
+
 // A number for each query: (sequences, heads, queries, …) or (heads, queries, …).
 static at::Tensor statistic_of(const at::Tensor& all, const Layout& layout, const Sequence& one, int64_t first,
                                int64_t count) {
@@ -228,13 +242,8 @@ Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t b
     each_part(one, heads, [&](int64_t head, int64_t first, int64_t count) {
       const Chosen chosen =
           keys_of_choices(all_chosen.select(1, head).narrow(0, first, count), one, first, block, layout.mode);
-      const auto rows = [&](const at::Tensor& x) {
-        return x.select(1, head).index_select(0, chosen.keys.flatten()).reshape({count, -1, x.size(2)});
-      };
-      const at::Tensor score =
-          at::matmul(query.narrow(0, first, count).narrow(1, head * each, each), rows(key).transpose(1, 2))
-              .mul(scale)
-              .masked_fill(chosen.none.unsqueeze(1), kNone);  // (count, each, keys)
+      const at::Tensor score = scores_of(query.narrow(0, first, count).narrow(1, head * each, each),
+                                         rows_at(key.select(1, head), chosen.keys), scale, chosen);
       const auto sinks = in.sinks.defined() ? in.sinks.narrow(0, head * each, each) : at::full({each}, kNone);
       at::Tensor largest = at::maximum(score.amax(-1), sinks);
       largest = largest.masked_fill(largest.eq(kNone), 0);  // a query without keys
@@ -242,7 +251,7 @@ Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t b
       const at::Tensor sum = powers.sum(-1).add(sinks.sub(largest).exp());
       out.narrow(0, first, count)
           .narrow(1, head * each, each)
-          .copy_(at::matmul(powers, rows(value)).div(sum.unsqueeze(-1)).nan_to_num(0));
+          .copy_(at::matmul(powers, rows_at(value.select(1, head), chosen.keys)).div(sum.unsqueeze(-1)).nan_to_num(0));
       statistic_of(made.largest, layout, one, first, count)[head].copy_(largest);
       statistic_of(made.sum, layout, one, first, count)[head].copy_(sum);
     });
@@ -284,10 +293,7 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
   const int64_t heads = in.key.size(-2), each = divided(in.query.size(-2), heads), depth = in.query.size(-1);
   const bool ropes = in.query_rope.defined();
   const Dims of_scores = statistic_sizes(layout, in.query, in.key);
-  const auto whole = [&](const at::Tensor& x, const at::Tensor& rope) {
-    return ropes ? at::concat({wide(x), wide(rope)}, -1) : wide(x);
-  };
-  const at::Tensor all_query = whole(in.query, in.query_rope), all_key = whole(in.key, in.key_rope);
+  const at::Tensor all_query = with_rope(in.query, in.query_rope), all_key = with_rope(in.key, in.key_rope);
   const at::Tensor to_query = at::zeros(all_query.sizes(), at::kFloat), to_key = at::zeros(all_key.sizes(), at::kFloat),
                    to_value = at::zeros(in.value.sizes(), at::kFloat);
   for (const Sequence& one : sequences_of(layout, in.query, in.key))
@@ -298,20 +304,14 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
       const auto of_head = [&](const at::Tensor& x) { return keys_of(x, layout, one).select(1, head); };
       const Chosen chosen = keys_of_choices(queries_of(in.chosen, layout, one).select(1, head).narrow(0, first, count),
                                             one, first, block, layout.mode);
-      const auto rows = [&](const at::Tensor& x) {
-        return wide(of_head(x)).index_select(0, chosen.keys.flatten()).reshape({count, -1, x.size(-1)});
-      };
+      const auto rows = [&](const at::Tensor& x) { return rows_at(wide(of_head(x)), chosen.keys); };
       const auto statistic = [&](const at::Tensor& any) {
         return statistic_of(any.reshape(of_scores), layout, one, first, count)[head].unsqueeze(-1);
       };
       const at::Tensor key = rows(all_key), value = rows(in.value), query = own(all_query), to = wide(own(grad));
       const at::Tensor total = statistic(sum);
-      const at::Tensor probability = at::matmul(query, key.transpose(1, 2))
-                                         .mul(scale)
-                                         .masked_fill(chosen.none.unsqueeze(1), kNone)
-                                         .sub(statistic(largest))
-                                         .exp()
-                                         .div(total.masked_fill(total.eq(0), 1));
+      const at::Tensor probability =
+          scores_of(query, key, scale, chosen).sub(statistic(largest)).exp().div(total.masked_fill(total.eq(0), 1));
       const at::Tensor common = to.mul(wide(own(out))).sum(-1, true);
       const at::Tensor to_score =
           at::matmul(to, value.transpose(1, 2)).sub(common).mul(probability).mul(scale);  // (count, each, keys)
@@ -359,8 +359,8 @@ static Scored scored(const Layout& layout, const Indexer& index, const Sequence&
                      const at::Tensor& keys) {
   const int64_t count = keys.size(0);
   const auto own = [&](const at::Tensor& x) { return wide(queries_of(x, layout, one).narrow(0, first, count)); };
-  const at::Tensor key = wide(keys_of(index.key, layout, one)).select(1, 0).index_select(0, keys.flatten());
-  Scored made{own(index.query), key.reshape({count, keys.size(1), -1}), own(index.weights), {}};
+  const at::Tensor all_keys = wide(keys_of(index.key, layout, one)).select(1, 0);
+  Scored made{own(index.query), rows_at(all_keys, keys), own(index.weights), {}};
   made.product = at::matmul(made.query, made.key.transpose(1, 2));
   return made;
 }
@@ -457,11 +457,8 @@ void loss_like(const Layout& layout, const Indexer& index, const Attended& atten
 Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended& attended, const at::Tensor& chosen,
                       const at::Tensor& largest, const at::Tensor& sum) {
   const int64_t heads = attended.key.size(-2), each = divided(attended.query.size(-2), heads);
-  const auto whole = [](const at::Tensor& x, const at::Tensor& rope) {
-    return rope.defined() ? at::concat({wide(x), wide(rope)}, -1) : wide(x);
-  };
-  const at::Tensor all_query = whole(attended.query, attended.query_rope),
-                   all_key = whole(attended.key, attended.key_rope);
+  const at::Tensor all_query = with_rope(attended.query, attended.query_rope),
+                   all_key = with_rope(attended.key, attended.key_rope);
   const ScoreGradients all = no_gradients(index.query, index.key, index.weights);
   const at::Tensor loss = at::zeros({1}, at::kFloat);
   each_part(layout, index.query, index.key, [&](const Sequence& one, int64_t first, int64_t count) {
@@ -472,16 +469,11 @@ Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended
     at::Tensor attention = at::zeros(keys.keys.sizes(), at::kFloat);
     for (int64_t head = 0; head < heads; ++head) {
       const at::Tensor query = queries_of(all_query, layout, one).narrow(0, first, count).narrow(1, head * each, each);
-      const at::Tensor key = keys_of(all_key, layout, one)
-                                 .select(1, head)
-                                 .index_select(0, keys.keys.flatten())
-                                 .reshape({count, keys.keys.size(1), -1});
+      const at::Tensor key = rows_at(keys_of(all_key, layout, one).select(1, head), keys.keys);
       const auto statistic = [&](const at::Tensor& x) {
         return statistic_of(x, layout, one, first, count)[head].to(at::kFloat).unsqueeze(-1);
       };
-      attention = attention.add(at::matmul(query, key.transpose(1, 2))
-                                    .mul(attended.scale)
-                                    .masked_fill(keys.none.unsqueeze(1), kNone)
+      attention = attention.add(scores_of(query, key, attended.scale, keys)
                                     .sub(statistic(attended.largest))
                                     .exp()
                                     .div(statistic(attended.sum))

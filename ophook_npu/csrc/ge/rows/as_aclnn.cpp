@@ -337,7 +337,7 @@ void AsAclnn::infer(const ge_call& call, void (*rule)(Shaper&)) const {
       ge_tensor& tensor = call.outputs[o];
       if (tensor.rank >= 0) continue;
       const bool open = !told.defined() || told.dim() == Untold::kDims;  // nobody looks at it
-      if (const ge_tensor* like = open ? has_shape_of(call, in, i) : nullptr) {
+      if (const ge_tensor* like = open || made.partial() ? has_shape_of(call, in, i) : nullptr) {
         tensor.rank = like->rank;
         std::copy(like->dims, like->dims + std::max(like->rank, 0), tensor.dims);
         continue;

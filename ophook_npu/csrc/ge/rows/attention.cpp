@@ -1,90 +1,17 @@
 // Fused attention for training, and attention with its projections.
-#include "kernels/attention.h"
 #include "kernels/multi_head.h"
 #include "ge/rows/rows.h"
 
 namespace sim::ge_table {
 namespace {
 
-using attention::Settings;
-
-// ---- attention for training --------------------------------------------------------------------------------------
-// query key value …: the tensors behind them differ forward and backward, `prefix` says where those with lengths begin.
-Settings settings(const Call& s, size_t prefix) {
-  Settings how{.scale = s.real("scale_value"),
-               .keep = s.real("keep_prob"),
-               .before = s.integer("pre_tockens"),
-               .after = s.integer("next_tockens"),
-               .sparse_mode = s.integer("sparse_mode")};
-  if (s.has(prefix)) how.prefix = s.need(prefix);
-  return how;
-}
-std::string layout_of(const Call& s) { return s.text("input_layout"); }
-
-// (batch, heads, queries, keys) as far as they are known.
-Shape rows_of(const Shaper& s) {
-  const std::string layout = layout_of(s);
-  const Pattern& rows = layout == "TND"    ? pattern<"t _ _ -> t =heads 8">
-                        : layout == "BNSD" ? pattern<"b _ q _ -> b =heads q 8">
-                        : layout == "BSND" ? pattern<"b q _ _ -> b =heads q 8">
-                        : layout == "SBH"  ? pattern<"q b _ -> b =heads q 8">
-                                           : pattern<"b q _ -> b =heads q 8">;
-  return s.match(rows, {s.integer("head_num")}).result(1);
-}
-
-attention::Inputs trained(const Call& a, size_t pse, size_t ends) {
-  return {.query = a[0],
-          .key = a[1],
-          .value = a[2],
-          .layout = layout_of(a),
-          .heads = a.integer("head_num"),
-          .pse = a[pse],
-          .drop_mask = a[pse + 1],
-          .mask = a[pse + 3],
-          .query_ends = optional_values(a, ends),
-          .key_ends = optional_values(a, ends + 1)};
-}
-
-// Whether all is known that a check looks at.
-bool is_told(const Call& s, size_t prefix, size_t ends) {
-  const auto known = [&](size_t i) { return !s.has(i) || s.values(i); };
-  return s.complete() && known(prefix) && known(ends) && known(ends + 1);
-}
-void flash_rule(Shaper& s) {
-  require_same_dtype(s, 0, 3);
-  const Shape rows = rows_of(s);
-  s.out(0, kFloat, rows);
-  s.out(1, kFloat, rows);
-  s.out(2, s.dtype(0), known({0}));  // the device writes its softmax to memory of its own
+// Like the queries, with the values' depth, as far as they are known: where heads are no dimension, both have one
+// width.
+void attended_rule(Shaper& s) {
   Shape out = s.shape(0);
-  if (const Shape value = s.shape(2); out && value && (out->size() == 4 || layout_of(s) == "TND"))
+  if (const Shape value = s.shape(2); out && value && (out->size() == 4 || s.text("input_layout") == "TND"))
     out->back() = value->back();
   s.out(3, s.dtype(0), out);
-  if (is_told(s, 7, 8)) attention::check_any(trained(s, 3, 8), settings(s, 7), s.output(3));
-}
-
-Results flash(const Args& a) {
-  const Settings how = settings(a, 7);
-  const attention::Inputs in = trained(a, 3, 8);
-  attention::check_any(in, how, a.output(3));
-  attention::forward_any(in, how, {.max = a.output(0), .sum = a.output(1), .out = a.output(3)});
-  return {a.output(0), a.output(1), a.output(2), a.output(3)};
-}
-
-void flash_grad_rule(Shaper& s) {
-  for (size_t i = 0; i < 3; ++i) s.out(i, s.dtype(i), s.shape(i));
-  s.out(3, s.dtype(0), s.has(4) ? s.shape(4) : known({0}));
-  if (is_told(s, 12, 13)) attention::check_any(trained(s, 4, 13), settings(s, 12), s[3]);
-}
-
-Results flash_grad(const Args& a) {
-  Settings how = settings(a, 12);
-  how.max = a[8], how.sum = a[9], how.out = a[11];
-  const attention::Inputs in = trained(a, 4, 13);
-  attention::check_any(in, how, a[3]);
-  attention::backward_any(in, how, a[3],
-                          {.query = a.output(0), .key = a.output(1), .value = a.output(2), .pse = a.output(3)});
-  return {a.output(0), a.output(1), a.output(2), a.output(3)};
 }
 
 // ---- attention with its projections --------------------------------------------------------------------------------
@@ -135,21 +62,19 @@ void multi_head_rule(Shaper& s) {
   s.out(6, kHalf, scores);
   s.out(7, kHalf, known({batch * how.targets, width}));
 }
+kernels::MultiHead projected(const Args& a, size_t out_weight) {
+  return {.query = a[0],
+          .key = a[1],
+          .value = a[2],
+          .query_weight = a[3],
+          .key_weight = a[4],
+          .value_weight = a[5],
+          .out_weight = a[out_weight]};
+}
 Results multi_head(const Args& a) {
-  const bool biases = has_biases(a);
-  const auto bias = [&](size_t i) { return biases ? a[i] : at::Tensor(); };
-  const auto out = kernels::multi_head_attention({.query = a[0],
-                                                  .key = a[1],
-                                                  .value = a[2],
-                                                  .query_weight = a[3],
-                                                  .key_weight = a[4],
-                                                  .value_weight = a[5],
-                                                  .out_weight = a[7],
-                                                  .query_bias = bias(8),
-                                                  .key_bias = bias(9),
-                                                  .value_bias = bias(10),
-                                                  .out_bias = bias(11)},
-                                                 a[6], a[12], heads_of(a));
+  kernels::MultiHead of = projected(a, 7);
+  if (has_biases(a)) of.query_bias = a[8], of.key_bias = a[9], of.value_bias = a[10], of.out_bias = a[11];
+  const auto out = kernels::multi_head_attention(of, a[6], a[12], heads_of(a));
   return {out.y, out.kept, out.query, out.key, out.value, out.probabilities, out.dropped, out.context};
 }
 void multi_head_grad_rule(Shaper& s) {
@@ -167,13 +92,7 @@ void multi_head_grad_rule(Shaper& s) {
   if (how.keep_probability != 1 && !s.has(14)) throw Refused("a keep_prob below 1 needs a dropout_mask");
 }
 Results multi_head_grad(const Args& a) {
-  const auto out = kernels::multi_head_attention_backward({.query = a[0],
-                                                           .key = a[1],
-                                                           .value = a[2],
-                                                           .query_weight = a[3],
-                                                           .key_weight = a[4],
-                                                           .value_weight = a[5],
-                                                           .out_weight = a[6]},
+  const auto out = kernels::multi_head_attention_backward(projected(a, 6),
                                                           {.kept = a[14],
                                                            .query = a[7],
                                                            .key = a[8],
@@ -192,16 +111,17 @@ Results multi_head_grad(const Args& a) {
 #define FLASH(all)                                                                          \
   "scale_value:Float=1.0 keep_prob:Float=1.0 pre_tockens:Int=" all " next_tockens:Int=" all \
   " head_num:Int input_layout:String inner_precise:Int=1 sparse_mode:Int=0"
+#define OF_FLASH "preTokens=pre_tockens nextTokens=next_tockens pseType=1 seed=0 offset=0 outDtype=0"
 const Family attention_rows = {
     {"FlashAttentionScore",
      "query key value real_shift? drop_mask? padding_mask? atten_mask? prefix? actual_seq_qlen? actual_seq_kvlen? "
      "q_start_idx? kv_start_idx? -> softmax_max softmax_sum softmax_out attention_out | " FLASH("2147483647"),
-     flash_rule, flash},
+     "aclnnFlashAttentionScoreV4 " OF_FLASH, attended_rule},
     {"FlashAttentionScoreGrad",
      "query key value dy pse_shift? drop_mask? padding_mask? atten_mask? softmax_max? softmax_sum? softmax_in? "
      "attention_in? prefix? actual_seq_qlen? actual_seq_kvlen? q_start_idx? kv_start_idx? -> dq dk dv dpse | " FLASH(
          "65536"),
-     flash_grad_rule, flash_grad},
+     "aclnnFlashAttentionScoreGradV4 keyIn=key " OF_FLASH},
 
     {"MultiHeadAttention",
      "query key value query_weight key_weight value_weight attn_mask out_proj_weight query_bias? key_bias? value_bias? "

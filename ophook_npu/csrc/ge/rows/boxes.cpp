@@ -28,7 +28,8 @@ void generalized_rule(Shaper& s) {
   s.out(s.flag("is_cross") ? pattern<"4 n, 4 m -> m n, m n"> : pattern<kernels::kColumnPairs>);
 }
 
-Results generalized(const Args& a, kernels::Penalty penalty) {
+template <kernels::Penalty penalty>
+Results generalized(const Args& a) {
   auto result = kernels::generalized_overlaps(a[0], a[1], a.flag("trans"), a.flag("is_cross"), penalty);
   auto rows = [&](const at::Tensor& t) { return t.reshape(a.output(0).sizes()); };
   if (penalty == kernels::Penalty::distance_and_aspect) return {rows(result.overlap), rows(result.aspect)};
@@ -45,7 +46,8 @@ void overlap_grad_rule(Shaper& s) {
   if (numbers_in(s, 0) != s.match(shapes)[0]) throw Refused("a gradient " + s.describe(0) + " for " + s.describe(1));
   s.out(shapes);
 }
-Results overlap_grad(const Args& a, kernels::Penalty penalty) {
+template <kernels::Penalty penalty>
+Results overlap_grad(const Args& a) {
   auto [boxes, truths] = kernels::generalized_overlaps_backward(a[0], a[1], a[2], penalty);
   return {boxes, truths};
 }
@@ -256,16 +258,14 @@ void valid_rule(Shaper& s) {
 #define OVERLAP "trans:Bool=false is_cross:Bool=true mode:String=iou"
 const Family boxes_rows = {
     ROW(Iou, "bboxes gtboxes -> overlap | mode:String=iou eps:Float=1.0 aligned:Bool=false", iou_rule, iou(a)),
-    {"GIoU", "bboxes gtboxes -> overlap | " OVERLAP, generalized_rule,
-     [](const Args& a) { return generalized(a, kernels::Penalty::enclosing); }},
-    {"DIoU", "bboxes gtboxes -> overlap | " OVERLAP, generalized_rule,
-     [](const Args& a) { return generalized(a, kernels::Penalty::distance); }},
+    {"GIoU", "bboxes gtboxes -> overlap | " OVERLAP, generalized_rule, generalized<kernels::Penalty::enclosing>},
+    {"DIoU", "bboxes gtboxes -> overlap | " OVERLAP, generalized_rule, generalized<kernels::Penalty::distance>},
     {"CIoU", "bboxes gtboxes -> overlap atan_sub | " OVERLAP " atan_sub_flag:Bool=false", generalized_rule,
-     [](const Args& a) { return generalized(a, kernels::Penalty::distance_and_aspect); }},
+     generalized<kernels::Penalty::distance_and_aspect>},
     {"GIoUGrad", "dy bboxes gtboxes -> dbboxes dgtboxes | " OVERLAP, overlap_grad_rule,
-     [](const Args& a) { return overlap_grad(a, kernels::Penalty::enclosing); }},
+     overlap_grad<kernels::Penalty::enclosing>},
     {"DIoUGrad", "dy bboxes gtboxes -> dbboxes dgtboxes | " OVERLAP, overlap_grad_rule,
-     [](const Args& a) { return overlap_grad(a, kernels::Penalty::distance); }},
+     overlap_grad<kernels::Penalty::distance>},
     ROW(RotatedOverlaps, "boxes query_boxes -> overlaps | trans:Bool=false", turned_pairs_rule,
         kernels::rotated_overlaps(a[0], a[1], false)),
     ROW(RotatedIou,

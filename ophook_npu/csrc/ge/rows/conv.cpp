@@ -36,7 +36,7 @@ kernels::Convolution geometry(const Call& call, size_t axes, bool transposed = f
   call.only("data_format", axes == 2 ? "NCHW" : "NCDHW");
   return {spatial(call, axes, "strides", 1),        padding_of(call, axes).both,
           spatial(call, axes, "dilations", 1),      transposed,
-          spatial(call, axes, "output_padding", 0), call.integer("groups")};
+          spatial(call, axes, "output_padding", 0), call.knows("groups") ? call.integer("groups") : 1};
 }
 
 // What a filter gives of x.
@@ -110,13 +110,9 @@ void shape_is_given(Shaper& s) {
 
 // ---- of each channel by itself: the filter is (1, channels of the result, height, width) ---------------------------
 kernels::Convolution depthwise(const Call& call, int64_t channels) {
-  call.only("data_format", "NCHW");
-  return {spatial(call, 2, "strides", 1),
-          padding_of(call, 2).both,
-          spatial(call, 2, "dilations", 1),
-          false,
-          Dims{0, 0},
-          channels};
+  auto g = geometry(call, 2);
+  g.groups = channels;
+  return g;
 }
 Shape of_channels(const Call& s, const kernels::Convolution& g, const Shape& x, Shape filter) {
   if (!x || !filter) return std::nullopt;

@@ -52,16 +52,14 @@ void range(Shaper& s) {
   }
   s.out(dtype, known({count}));
 }
-void pad_by(Shaper& s, const Values& paddings) {
+// With paddings put at its sides, or, with a sign of -1, cut off.
+void pad_by(Shaper& s, const Values& paddings, int64_t sign = 1) {
   Shape shape = s.shape(0);
-  if (shape && paddings) {
-    if (paddings->size() != 2 * shape->size())
-      throw Refused("it has " + std::to_string(paddings->size()) + " paddings for " + s.describe(0));
-    for (size_t i = 0; i < shape->size(); ++i)
-      (*shape)[i] = (*shape)[i] + paddings->at(2 * i) + paddings->at(2 * i + 1);
-  } else {
-    shape = all_unknown(shape);
-  }
+  if (!shape || !paddings) return s.out(s.dtype(0), all_unknown(shape));
+  if (paddings->size() != 2 * shape->size())
+    throw Refused("it has " + std::to_string(paddings->size()) + " paddings for " + s.describe(0));
+  for (size_t i = 0; i < shape->size(); ++i)
+    (*shape)[i] = (*shape)[i] + sign * (paddings->at(2 * i) + paddings->at(2 * i + 1));
   s.out(s.dtype(0), shape);
 }
 // Two numbers a dimension, in front and behind; or, not `contiguous`, all of those in front and then all behind.
@@ -72,15 +70,7 @@ Values pairs_of(const Call& call, Values paddings) {
   for (size_t i = 0; i < rank; ++i) pairs.insert(pairs.end(), {paddings->at(i), paddings->at(rank + i)});
   return pairs;
 }
-void pad_grad(Shaper& s) {
-  Shape shape = s.shape(0);
-  const Values paddings = pairs_of(s, s.values(1));
-  if (!shape || !paddings) return s.out(s.dtype(0), all_unknown(shape));
-  if (paddings->size() != 2 * shape->size())
-    throw Refused("it has " + std::to_string(paddings->size()) + " paddings for " + s.describe(0));
-  for (size_t i = 0; i < shape->size(); ++i) (*shape)[i] = (*shape)[i] - paddings->at(2 * i) - paddings->at(2 * i + 1);
-  s.out(s.dtype(0), shape);
-}
+void pad_grad(Shaper& s) { pad_by(s, pairs_of(s, s.values(1)), -1); }
 void pad(Shaper& s) { pad_by(s, s.values(1)); }
 void mirror_pad(Shaper& s) {
   if (const std::string mode = s.text("mode"); mode != "REFLECT" && mode != "SYMMETRIC")

@@ -5,11 +5,10 @@
 namespace sim::ge_table {
 namespace {
 
-void spectrum_rule(Shaper& s) {
+void planes_rule(Shaper& s) {
   require_type(s, 0, {kComplex64, kComplex128});
-  same(s);
+  matrices(s);
 }
-void spectrum_planes_rule(Shaper& s) { spectrum_rule(s), matrices(s); }
 
 // Of real numbers, and back to them: the length is an input.
 template <int32_t from, int32_t to>
@@ -69,10 +68,10 @@ at::Tensor spectra(const Args& a) {
 }  // namespace
 
 const Family fourier_rows = {
-    ROW(FFT, "x -> y", spectrum_rule, at::fft_fft(a[0])),
-    ROW(IFFT, "x -> y", spectrum_rule, at::fft_ifft(a[0])),
-    ROW(FFT2D, "x -> y", spectrum_planes_rule, at::fft_fft2(a[0])),
-    ROW(IFFT2D, "x -> y", spectrum_planes_rule, at::fft_ifft2(a[0])),
+    ROW(FFT, "x -> y", (one_of<kComplex64, kComplex128>), at::fft_fft(a[0])),
+    ROW(IFFT, "x -> y", (one_of<kComplex64, kComplex128>), at::fft_ifft(a[0])),
+    ROW(FFT2D, "x -> y", planes_rule, at::fft_fft2(a[0])),
+    ROW(IFFT2D, "x -> y", planes_rule, at::fft_ifft2(a[0])),
     ROW(RFFT, "input fft_length -> y", (real_spectrum_rule<kFloat, kComplex64>), at::fft_rfft(a[0], a.need(1).at(0))),
     ROW(IRFFT, "x fft_length -> y", (real_spectrum_rule<kComplex64, kFloat>), at::fft_irfft(a[0], a.need(1).at(0))),
     ROW(STFT,

@@ -21,13 +21,15 @@ Values plane_size(const Call& s) {
     throw Refused(c10::str("a size of ", *size, "; allowed: two numbers above 0"));
   return size;
 }
-void resize_rule(Shaper& s) {
+// The axes of space begin at `first`.
+void resize_from(Shaper& s, size_t first, int32_t dtype) {
   Shape shape = s.shape(0);
   if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
   const Values size = plane_size(s);
-  for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 2] = at_or_unknown(size, i);
-  s.out(s.dtype(0), shape);
+  for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + first] = at_or_unknown(size, i);
+  s.out(dtype, shape);
 }
+void resize_rule(Shaper& s) { resize_from(s, 2, s.dtype(0)); }
 
 void nearest_rule(Shaper& s) {
   if (s.flag("align_corners")) s.only("half_pixel_centers", 0.0);
@@ -76,13 +78,7 @@ void bilinear_grad_rule(Shaper& s) {
 }
 
 // Images (n, h, w, c), whose result is of floats.
-void behind_rule(Shaper& s) {
-  Shape shape = s.shape(0);
-  if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
-  const Values size = plane_size(s);
-  for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 1] = at_or_unknown(size, i);
-  s.out(kFloat, shape);
-}
+void behind_rule(Shaper& s) { resize_from(s, 1, kFloat); }
 at::Tensor in_front(const at::Tensor& x) { return x.permute({0, 3, 1, 2}); }
 at::Tensor behind(const at::Tensor& x) { return x.permute({0, 2, 3, 1}); }
 at::Tensor by_area(const Args& a) {

@@ -197,12 +197,6 @@ void view_copy_rule(Shaper& s) {
   one_number(s, 3, 4), one_number(s, 7, 8);
   same(s);
 }
-at::Tensor strided_view(const Args& a) {
-  const Dims size = a.need(1), stride = a.need(2), offset = a.need(3);
-  if (offset.size() != 1) throw Refused("a storage offset is one number");
-  return kernels::strided_view(a[0], size, stride, offset[0]);
-}
-
 // Of an input and the three behind it.
 kernels::View view_of(const Args& a, size_t of) {
   const Dims offset = a.need(of + 3);
@@ -216,27 +210,6 @@ at::Tensor with_view(const Args& a) {
   at::Tensor out = a.output(0);
   if (out.data_ptr() != a[0].data_ptr()) out.copy_(a[0]);
   kernels::replace_view(out, view_of(a, 0), a[4], view_of(a, 4));
-  return out;
-}
-
-// Row b of the updates goes to batch b, along the axis from the place that the indices name.
-void rows_rule(Shaper& s) {
-  s.only("reduce", "update");
-  if (s.dtype(0) != s.dtype(2))
-    throw Refused("its updates " + s.describe(2) + " are not of the type of " + s.describe(0));
-  const int64_t axis = axis_of(s, "axis");
-  s.match(pattern<"_ *s, n *_, n *u -> n">);
-  const Shape var = s.shape(0), updates = s.shape(2);
-  bool fits = !var || !updates || var->size() == updates->size();
-  for (size_t i = 1; fits && var && updates && i < var->size(); ++i)
-    fits = int64_t(i) == axis ? !((*updates)[i] > (*var)[i]) : !((*updates)[i] != (*var)[i]);
-  if (!fits || (var && axis == 0)) throw Refused("updates " + s.describe(2) + " for rows of " + s.describe(0));
-  same(s);
-}
-at::Tensor with_rows(const Args& a) {
-  at::Tensor out = a.output(0);
-  if (out.data_ptr() != a[0].data_ptr()) out.copy_(a[0]);
-  kernels::put_rows(out, a[1], a[2], a.integer("axis"));
   return out;
 }
 
@@ -337,7 +310,7 @@ const Family index_rows = {
                                     a.flag("scale_grad_by_freq"))),
     ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", added_along,
         at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a[2], a.has(3) ? number_of(a[3]) : at::Scalar(1))),
-    ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, strided_view(a)),
+    ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, kernels::strided_view(a[0], view_of(a, 0))),
     ROW(ViewCopy, "dst dst_size dst_stride dst_storage_offset src src_size src_stride src_storage_offset -> dst",
         view_copy_rule, with_view(a)),
     ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
@@ -364,7 +337,8 @@ const Family index_rows = {
     ROW(ArgMaxGrad, "var indices updates -> y | dimension:Int", put_along,
         at::scatter(a[0], a.integer("dimension"), a[1].to(at::kLong).unsqueeze(a.integer("dimension")),
                     a[2].unsqueeze(a.integer("dimension")))),
-    ROW(Scatter, "var indices updates -> var | reduce:String axis:Int=0", rows_rule, with_rows(a)),
+    {"Scatter", "var indices updates -> var | reduce:String axis:Int=0", "aclnnInplaceScatterUpdate data=var -reduce",
+     [](Shaper& s) { s.only("reduce", "update"); }},
     ROW(OneHot, "x depth on_value off_value -> y | axis:Int=-1", one_hot,
         kernels::one_hot(a[0], a.need(1).at(0), a[2], a[3], a.integer("axis"))),
 };

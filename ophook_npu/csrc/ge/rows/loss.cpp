@@ -118,20 +118,6 @@ at::Tensor nll_grad(const Args& a) {
   return kernels::nll_backward(a[1], a[0], a[2], a[3], reduction_of(a), a.integer("ignore_index"), a[4]);
 }
 
-// batchmean is the sum over the length of the first dimension.
-int64_t divergence_reduction(const Call& call) {
-  return call.text("reduction") == "batchmean" ? kernels::kBatchMean : reduction_of(call);
-}
-void divergence_rule(Shaper& s) {
-  broadcast(s);
-  if (divergence_reduction(s) != 0) s.out(s.dtype(0), Dims{});
-}
-void divergence_grad_rule(Shaper& s) {
-  divergence_reduction(s);
-  s.match(pattern<"*#x, *#x, *#x -> *#x">);
-  s.out(s.dtype(1), s.shape(1));
-}
-
 // What is a target is of the targets' type.
 void margin_rule(Shaper& s) {
   Shape shape = s.shape(0);
@@ -147,6 +133,7 @@ void margin_rule(Shaper& s) {
 
 }  // namespace
 
+#define DIVERGENCE "reduction=reduction{none,mean,sum,batchmean}"
 const Family loss_rows = {
     EACH_OF(SoftmaxCrossEntropyWithLogits, "features labels -> loss backprop", cross_entropy_rule,
             kernels::softmax_cross_entropy(a[0], a[1])),
@@ -179,10 +166,9 @@ const Family loss_rows = {
         "hypothesis_indices hypothesis_values hypothesis_shape truth_indices truth_values truth_shape -> output | "
         "normalize:Bool=true",
         edits_rule, kernels::edits({a[0], a[1]}, {a[3], a[4]}, *places_of_both(a), a.flag("normalize"))),
-    ROW(KLDiv, "x target -> y | reduction:String log_target:Bool=false", divergence_rule,
-        kernels::kl(a[0], a[1], divergence_reduction(a), a.flag("log_target"))),
-    ROW(KlDivLossGrad, "grad input target -> y | reduction:String=mean log_target:Bool=false", divergence_grad_rule,
-        kernels::kl_backward(a[0], a[1], a[2], divergence_reduction(a), a.flag("log_target"))),
+    {"KLDiv", "x target -> y | reduction:String log_target:Bool=false", "aclnnKlDiv self=x " DIVERGENCE},
+    {"KlDivLossGrad", "grad input target -> y | reduction:String=mean log_target:Bool=false",
+     "aclnnKlDivBackward gradOutput=grad self=input " DIVERGENCE},
     EACH_OF(MultilabelMarginLoss, "x target -> y is_target | reduction:String=mean", margin_rule,
             kernels::multilabel_margin(a[0], a[1], reduction_of(a))),
     EACH_OF(NLLLoss, "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape,

@@ -19,11 +19,6 @@ void softmax_shape(Shaper& s) {
   s.out(s.knows("half_to_float") && s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
 }
 
-void along_axis(Shaper& s) {
-  if (const Shape shape = s.shape(0)) wrap(s.integer("axis"), rank_of(shape));
-  same(s);
-}
-
 void prelu_grad_rule(Shaper& s) {
   s.match(pattern<"*x, *x, *_ -> *x">);
   const Dim numbers = numbers_in(s, 2);

@@ -9,7 +9,7 @@ namespace {
 void step(Shaper& s, size_t grad, size_t numbers) {
   for (size_t i : {size_t(1), size_t(2), grad}) like_first(s, i);
   one_number(s, 3, grad), one_number(s, grad + 1, numbers);
-  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(i), s.shape(i));
+  each_like_its_input(s);
 }
 void adam_rule(Shaper& s) { step(s, 9, s.count()); }
 
@@ -19,13 +19,8 @@ Results after(const kernels::AdamWState& state) { return {state.parameter, state
 
 // var m v beta1_power beta2_power lr beta1 beta2 epsilon grad
 Results adam(const Args& a) {
-  const kernels::AdamW how{.rate = value(a, 5),
-                           .beta1 = value(a, 6),
-                           .beta2 = value(a, 7),
-                           .decay = 0,
-                           .eps = value(a, 8),
-                           .power1 = value(a, 3),
-                           .power2 = value(a, 4)};
+  const kernels::AdamW how =
+      kernels::told({.rate = a[5], .beta1 = a[6], .beta2 = a[7], .eps = a[8], .power1 = a[3], .power2 = a[4]});
   return changed(a, after(kernels::adam({a[0], a[1], a[2], {}}, a[9], how, a.flag("use_nesterov"))));
 }
 
@@ -35,15 +30,9 @@ void adam_w_rule(Shaper& s) {
   step(s, 10, 11);
 }
 Results adam_w(const Args& a) {
-  const double beta1 = value(a, 7), beta2 = value(a, 8);
-  const kernels::AdamW how{.rate = value(a, 5),
-                           .beta1 = beta1,
-                           .beta2 = beta2,
-                           .decay = value(a, 6),
-                           .eps = value(a, 9),
-                           .power1 = value(a, 3) * beta1,
-                           .power2 = value(a, 4) * beta2,
-                           .maximize = a.flag("maximize")};
+  kernels::AdamW how = kernels::told(
+      {.rate = a[5], .beta1 = a[7], .beta2 = a[8], .decay = a[6], .eps = a[9], .power1 = a[3], .power2 = a[4]});
+  how.power1 *= how.beta1, how.power2 *= how.beta2, how.maximize = a.flag("maximize");
   return after(kernels::adamw({a[0], a[1], a[2], {}}, a[10], how));
 }
 
@@ -58,8 +47,7 @@ void adam_v2_rule(Shaper& s) {
 }
 Results adam_v2(const Args& a) {
   if (value(a, 8) > 0) throw Refused("max_grad_norm above 0 is not simulated");
-  const kernels::AdamW how{
-      .rate = value(a, 3), .beta1 = value(a, 4), .beta2 = value(a, 5), .decay = value(a, 10), .eps = value(a, 6)};
+  const kernels::AdamW how = kernels::told({.rate = a[3], .beta1 = a[4], .beta2 = a[5], .decay = a[10], .eps = a[6]});
   return after(kernels::bert_adam({a[0], a[1], a[2], {}}, a[7], how, value(a, a.text("adam_mode") == "adam" ? 3 : 11)));
 }
 

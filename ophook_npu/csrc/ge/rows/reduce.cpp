@@ -119,12 +119,8 @@ void arg_with_value(Shaper& s) {
 Results place_and_value(const std::tuple<at::Tensor, at::Tensor>& found) {
   return {std::get<1>(found), std::get<0>(found)};
 }
-void sorted_rule(Shaper& s) {
-  if (const Shape shape = s.shape(0)) wrap(s.integer("axis"), rank_of(shape));
-  same(s);
-}
 void sort_shape(Shaper& s) {
-  sorted_rule(s);
+  along_axis(s);
   s.out(0, s.dtype(0), s.shape(0));
   s.out(1, kInt32, s.shape(0));
 }
@@ -226,7 +222,7 @@ const Family reduce_rows = {
             topk_shape, at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted"))),
     EACH_OF(TopK, "x k -> values indices | sorted:Bool=true largest:Bool=true dim:Int=-1", topk_shape,
             kernels::first_of_sorted(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"))),
-    ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", sorted_rule,
+    ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", along_axis,
         std::get<0>(at::sort(a[0], a.integer("axis"), a.flag("descending")))),
     ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", scan,
         kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type(), scan_of(a))),

@@ -201,6 +201,7 @@ std::string type_name(int32_t dtype);
 void same(Shaper& s);                                            // output 0 like input 0
 void each_like_its_input(Shaper& s);                             // every output
 void matrices(Shaper& s);                                        // the same, of two dimensions at least
+void along_axis(Shaper& s);                                      // the same, with the axis that the attribute says
 bool may_be(const Shape& one, const Shape& other);               // whether they are, or can still become, the same
 void within_first(const Call& call, size_t first, size_t last);  // refuses what input 0 would be broadcast by
 void require_shape(const Call& call, size_t input, const Shape& shape, const char* why);

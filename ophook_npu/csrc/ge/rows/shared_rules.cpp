@@ -21,6 +21,10 @@ void matrices(Shaper& s) {
     throw Refused("it takes matrices, its input is " + s.describe(0));
   same(s);
 }
+void along_axis(Shaper& s) {
+  if (const Shape shape = s.shape(0)) wrap(s.integer("axis"), rank_of(shape));
+  same(s);
+}
 void within_first(const Call& call, size_t first, size_t last) {
   const Shape whole = call.shape(0);
   for (size_t i = first; i < last; ++i)

@@ -131,7 +131,7 @@ ACLNN(SmoothL1Loss, (In, self, In, target, int64_t, reduction, float, beta, Out,
 ACLNN(SoftMarginLoss, (In, self, In, target, int64_t, reduction, Out, out), loss_shape(out, self, target, reduction),
       write(out, kernels::soft_margin(self, target, reduction)))
 ACLNN(KlDiv, (In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      loss_shape(out, self, target, reduction), write(out, at::kl_div(wide(self), wide(target), reduction, log_target)))
+      loss_shape(out, self, target, reduction), write(out, kernels::kl(self, target, reduction, log_target)))
 ACLNN(BinaryCrossEntropy, (In, self, In, target, In, weight, int64_t, reduction, Out, out),
       (loss_shape(out, self, target, reduction), weighted_alike(self, target, weight, out)),
       write(out, kernels::bce(self, target, weight, reduction)))

@@ -5,7 +5,7 @@
 #include "opapi/rules.h"
 
 using namespace sim::aclnn;
-using sim::shapes, sim::kernels::distances_like, sim::kernels::solve_like;
+using sim::shapes, sim::kernels::distances_like;
 
 namespace {
 
@@ -204,8 +204,10 @@ ACLNN(Inverse, (In, self, Out, out), (kept(out, self), shapes<"*b n n -> *b n n"
 ACLNN(Slogdet, (In, self, Out, sign, Out, log), (kept(sign, self), of_each_matrix(self, {sign, log})),
       self.numel() ? write({sign, log}, at::linalg_slogdet(self)) : void())
 ACLNN(Logdet, (In, self, Out, out), of_each_matrix(self, {out}), self.numel() ? write(out, at::logdet(self)) : void())
+// a x = self, for batches that are broadcast; m: a with its batch so.
 ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, unitriangular, Out, x, Out, m),
-      solve_like(self, a, x, m), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
+      (shapes<"*#b n m, *#b n n -> *#b n m, *#b n n">(self, a, x, m)),
+      write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
 ACLNN(Trace, (In, self, Out, out), (kept(out, self), shape(out, {})), write(out, at::trace(self)))
 
 // norms and distances

@@ -39,11 +39,18 @@ ACLNN(MoeGatingTopKSoftmaxV2,
 ACLNN(MoeComputeExpertTokens, (In, sorted, int64_t, experts, Out, out), shape(out, {experts}),
       write_each({out}, {routing::ends_of_experts(sorted, experts)}))
 
+#define ROUTED_LIKE                                                                                                 \
+  (routing::routed(x, expert_idx), like(row_idx, expert_idx),                                                       \
+   shape(rows, {std::min(active, x.size(0)) * expert_idx.size(1), x.size(1)}), shape(places, {expert_idx.numel()}), \
+   shape(experts, {expert_idx.numel()}))
 ACLNN(MoeInitRouting, (In, x, In, row_idx, In, expert_idx, int64_t, active, Out, rows, Out, places, Out, experts),
-      (routing::routed(x, expert_idx), like(row_idx, expert_idx),
-       shape(rows, {std::min(active, x.size(0)) * expert_idx.size(1), x.size(1)}), shape(places, {expert_idx.numel()}),
-       shape(experts, {expert_idx.numel()})),
-      write_each({rows, places, experts}, routing::init_routing(x, row_idx, expert_idx, active)))
+      ROUTED_LIKE, write_each({rows, places, experts}, routing::init_routing(x, row_idx, expert_idx, active)))
+ACLNN(MoeInitRoutingQuant,
+      (In, x, In, row_idx, In, expert_idx, int64_t, active, double, scale, double, offset, Out, rows, Out, places, Out,
+       experts),
+      ROUTED_LIKE,
+      write_each({rows, places, experts},
+                 routing::init_routing(routing::in_steps(x, scale, offset), row_idx, expert_idx, active)))
 // Without a number of experts the values decide how many there are.
 #define COUNTS_LIKE                                                                                         \
   experts && counts_kind && !pad ? routing::counts_like(counts_kind - 1, experts, {}, counts) : when_run(), \
@@ -73,14 +80,6 @@ ACLNN(MoeInitRoutingV3,
 #define OF_RESULTS NAMED(rows, places, skip1, skip2, bias, scales, experts)
 ACLNN(MoeFinalizeRouting, (In, rows, In, skip1, In, skip2, In, bias, In, scales, In, places, In, experts, Out, out),
       routing::finalized_like({OF_RESULTS}, out), write_each({out}, {routing::finalize({OF_RESULTS})}))
-ACLNN(MoeInitRoutingQuant,
-      (In, x, In, row_idx, In, expert_idx, int64_t, active, double, scale, double, offset, Out, rows, Out, places, Out,
-       experts),
-      (routing::routed(x, expert_idx), like(row_idx, expert_idx),
-       shape(rows, {std::min(active, x.size(0)) * expert_idx.size(1), x.size(1)}), shape(places, {expert_idx.numel()}),
-       shape(experts, {expert_idx.numel()})),
-      write_each({rows, places, experts},
-                 routing::init_routing(routing::in_steps(x, scale, offset), row_idx, expert_idx, active)))
 ACLNN(MoeInitRoutingV2Grad, (In, grad, In, places, int64_t, k, int64_t, drop, int64_t, active, Out, out),
       routing::init_backward_like(grad, places, k, drop, active, out),
       write(out, routing::init_backward(grad, places, k)))
