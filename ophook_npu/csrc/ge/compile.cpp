@@ -15,8 +15,6 @@
 namespace gesim {
 namespace {
 
-bool is_const(const Node& node) { return node.type == "Const" || node.type == "Constant"; }
-
 std::string quoted_list(const std::vector<ge::IrPort>& ports) {
   std::string out;
   for (const ge::IrPort& port : ports) out += (out.empty() ? "" : ", ") + port.name;
@@ -113,7 +111,7 @@ std::vector<ge_attr> attr_views(Node& node) {
 // Who executes the node; "" or why nobody does.
 std::string choose_engine(Compiled& graph, int index) {
   Node& node = graph.graph.nodes[index];
-  if (is_input(node) || is_const(node) || is_variable(node) || node.type == "NetOutput" || node.type == "NoOp")
+  if (is_input(node) || is_const(node.type) || is_variable(node) || node.type == "NetOutput" || node.type == "NoOp")
     return "";
   if (!registered(node.type))
     return "the simulator has no operator of this type, neither in its table nor from an op_proto library";
@@ -235,7 +233,7 @@ std::string infer_all(Compiled& graph) {
       problem = to_tensor(node.output_desc[0], known[0].tensor);
       if (problem.empty() && byte_size(known[0].tensor) < 0)
         problem = "a variable of " + describe(known[0].tensor) + " has no size; allowed: a shape that is known";
-    } else if (is_const(node)) {
+    } else if (is_const(node.type)) {
       problem = add_const(graph, index);
     } else if (graph.engine[index] == Engine::kText) {
       known[0].tensor.dtype = ge::DT_STRING;
@@ -277,9 +275,9 @@ std::string find_interface(Compiled& graph) {
       graph.inputs[position->i] = index;
       graph.location[index][0].place = Place::kInput;
       graph.location[index][0].index = static_cast<size_t>(position->i);
-    } else if (is_const(node) || is_variable(node)) {
+    } else if (is_const(node.type) || is_variable(node)) {
       if (node.output_desc.empty()) return graph.where(index) + ": it needs an output";
-      graph.location[index][0].place = is_const(node) ? Place::kConst : Place::kVariable;
+      graph.location[index][0].place = is_const(node.type) ? Place::kConst : Place::kVariable;
     } else if (node.type == "NetOutput") {
       for (const Edge& edge : node.inputs) {
         if (edge.node < 0) return graph.where(index) + ": an output of the graph is not fed";

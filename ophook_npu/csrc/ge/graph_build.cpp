@@ -253,6 +253,29 @@ Operator& Operator::SetInput(const std::string& dst_name, uint32_t dst_index, co
                              const std::string& name) {
   return SetInput(dst_name.c_str(), dst_index, src_oprt, name.c_str());
 }
+Operator& Operator::SetInput(const char_t* dst_name, const OutHandler& out) {
+  return connect(*this, dst_name, Operator(OperatorImplPtr(out ? out->from : nullptr)), out ? out->port : 0), *this;
+}
+Operator& Operator::SetInput(const std::string& dst_name, const OutHandler& out) {
+  return SetInput(dst_name.c_str(), out);
+}
+OutHandler Operator::GetOutput(uint32_t index) const { return std::make_shared<OpIO>(OpIO{{operator_impl_, index}}); }
+OutHandler Operator::GetOutput(const char_t* name) const {
+  return std::make_shared<OpIO>(OpIO{{operator_impl_, output_named(*this, name)}});
+}
+OutHandler Operator::GetOutput(const std::string& name) const { return GetOutput(name.c_str()); }
+// Reads nothing more, and nobody reads it.
+void Operator::BreakConnect() const {
+  if (!operator_impl_) return;
+  for (const auto& reader : operator_impl_->readers)
+    if (const Impl other = reader.lock()) {
+      auto& before = other->before;
+      before.erase(std::remove(before.begin(), before.end(), operator_impl_), before.end());
+      for (auto source = other->sources.begin(); source != other->sources.end();)
+        source = source->second.from == operator_impl_ ? other->sources.erase(source) : std::next(source);
+    }
+  operator_impl_->readers.clear(), operator_impl_->sources.clear(), operator_impl_->before.clear();
+}
 Operator& Operator::AddControlInput(const Operator& src_oprt) {
   if (!operator_impl_ || !src_oprt.operator_impl_) return *this;
   operator_impl_->before.push_back(src_oprt.operator_impl_);

@@ -286,7 +286,8 @@ graphStatus Tensor::SetData(const std::string& data) {
 graphStatus Tensor::SetData(const char_t* data) {
   return impl->copy(reinterpret_cast<const uint8_t*>(data), std::strlen(data));
 }
-graphStatus Tensor::SetData(const std::vector<std::string>&) {
+graphStatus Tensor::SetData(const std::vector<std::string>&) { return SetData(std::vector<AscendString>()); }
+graphStatus Tensor::SetData(const std::vector<AscendString>&) {
   sim_fail(ACL_ERROR_GE_PARAM_INVALID, "ge::Tensor::SetData: tensors of several strings are not simulated");
   return GRAPH_FAILED;
 }

@@ -1,5 +1,5 @@
 // libgraph: what inference functions of resources share beside shapes. This engine carries none of it from node to
-// node: a context is that of one call, and says that nothing is known of a resource.
+// node: a context is that of one call, and says that nothing is known of a resource, unless a program sets its own.
 #include "graph/inference_context.h"
 
 #include <map>
@@ -91,7 +91,12 @@ const std::set<AscendString>& InferenceContext::GetChangedResourceKeys() const {
 }
 void InferenceContext::ClearChangedResourceKeys() { inner_inference_context_->changed.clear(); }
 
-InferenceContextPtr Operator::GetInferenceContext() const { return InferenceContext::Create(); }
+void Operator::SetInferenceContext(const InferenceContextPtr& context) {
+  if (operator_impl_) operator_impl_->context = context;
+}
+InferenceContextPtr Operator::GetInferenceContext() const {
+  return operator_impl_ && operator_impl_->context ? operator_impl_->context : InferenceContext::Create();
+}
 
 }  // namespace ge
 

@@ -89,6 +89,7 @@ struct Node {
 
 inline bool takes_data(const std::string& type) { return type == "Data" || type == "RefData"; }
 inline bool is_input(const Node& node) { return takes_data(node.type); }
+inline bool is_const(const std::string& type) { return type == "Const" || type == "Constant"; }
 inline bool is_variable(const Node& node) { return node.type == "Variable"; }
 
 struct Graph {

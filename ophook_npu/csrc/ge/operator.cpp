@@ -1,10 +1,14 @@
 // libgraph, second part: ge::Operator and ge::AttrValue, which the REG_OP macros write prototypes with.
 //
-// graph_build.cpp has what puts operators together. A program that needs what is not there fails to link or load and
-// names the missing symbol.
+// graph_build.cpp has what puts operators together.
 #include <algorithm>
 
-#include "operator_impl.h"
+#include "acl/error_codes/ge_error_codes.h"
+#include "attr_data.h"
+#include "core/sim.h"
+#include "graph/graph.h"
+#include "ir.h"
+#include "registry.h"
 
 namespace ge {
 
@@ -39,60 +43,6 @@ const char* kind_name(const AttrData& data) {
   return names[data.index()];
 }
 
-// How a value is stored: whole numbers as int64_t, texts as the library's own, lists with such members.
-template <typename T>
-struct StoredAs {
-  using type = T;
-};
-template <>
-struct StoredAs<int32_t> {
-  using type = int64_t;
-};
-template <>
-struct StoredAs<uint32_t> {
-  using type = int64_t;
-};
-template <>
-struct StoredAs<AscendString> {
-  using type = std::string;
-};
-template <typename T>
-struct StoredAs<std::vector<T>> {
-  using type = std::vector<typename StoredAs<T>::type>;
-};
-
-template <typename To, typename From>
-To converted(const From& from) {
-  if constexpr (std::is_same_v<To, From>) return from;
-  else if constexpr (std::is_same_v<From, AscendString>) return from.GetString();
-  else if constexpr (std::is_same_v<To, AscendString>) return To(from.c_str());
-  else if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(from);
-  else {
-    To out;
-    for (const auto& one : from) out.push_back(converted<typename To::value_type>(one));
-    return out;
-  }
-}
-
-template <typename T>
-AttrData stored(const T& value) {
-  return converted<typename StoredAs<T>::type>(value);
-}
-
-template <typename T>
-graphStatus read(const AttrData& data, T& out) {
-  const auto* value = std::get_if<typename StoredAs<T>::type>(&data);
-  if (!value) return GRAPH_FAILED;
-  out = converted<T>(*value);
-  return GRAPH_SUCCESS;
-}
-
-template <typename T>
-graphStatus read(const std::shared_ptr<OperatorImpl>& of, const std::string& name, T& out) {
-  if (!of || !of->attrs.count(name)) return GRAPH_FAILED;
-  return read(of->attrs[name], out);
-}
-
 using Descs = std::vector<std::pair<std::string, TensorDesc>>;
 
 TensorDesc find_desc(const Descs& descs, const std::string& name) {
@@ -109,6 +59,24 @@ graphStatus update_desc(Descs& descs, const std::string& name, const TensorDesc&
   }
   return GRAPH_FAILED;
 }
+
+bool has_desc(const Descs& descs, const std::string& name) {
+  return std::any_of(descs.begin(), descs.end(), [&](const auto& entry) { return entry.first == name; });
+}
+
+// Why the operator cannot be part of a graph: the first reason.
+void refuse(OperatorImpl& op, const std::string& why) {
+  if (op.problem.empty()) op.problem = "'" + op.name + "' (" + op.type + "): " + why;
+}
+
+graphStatus fail(const Operator& op, const std::string& why) {
+  AscendString name, type;
+  op.GetName(name), op.GetOpType(type);
+  sim_fail(ACL_ERROR_GE_PARAM_INVALID, "'%s' (%s): %s", name.GetString(), type.GetString(), why.c_str());
+  return GRAPH_FAILED;
+}
+
+std::string spread(const std::string& name, uint32_t index) { return name + std::to_string(index); }
 
 int32_t dynamic_count(const Descs& descs, const std::string& name) {
   return static_cast<int32_t>(std::count_if(descs.begin(), descs.end(), [&](const auto& entry) {
@@ -133,26 +101,26 @@ AttrValue::AttrValue() : impl(std::make_shared<AttrValueImpl>()) {}
     impl->data = stored(value);                                  \
     return GRAPH_SUCCESS;                                        \
   }                                                              \
-  graphStatus AttrValue::GetAttrValue(type& value) const { return read(impl->data, value); }
+  graphStatus AttrValue::GetAttrValue(type& value) const { return load(impl->data, value); }
 ATTR_VALUE(int64_t)
 ATTR_VALUE(float32_t)
 ATTR_VALUE(bool)
+ATTR_VALUE(AscendString)
 ATTR_VALUE(Tensor)
 ATTR_VALUE(DataType)
-ATTR_VALUE(AscendString)
 ATTR_VALUE(std::vector<int64_t>)
 ATTR_VALUE(std::vector<float32_t>)
 ATTR_VALUE(std::vector<bool>)
+ATTR_VALUE(std::vector<AscendString>)
 ATTR_VALUE(std::vector<Tensor>)
 ATTR_VALUE(std::vector<DataType>)
-ATTR_VALUE(std::vector<AscendString>)
 ATTR_VALUE(std::vector<std::vector<int64_t>>)
 #undef ATTR_VALUE
 
-graphStatus AttrValue::GetValue(AscendString& value) { return GetAttrValue(value); }
-graphStatus AttrValue::GetValue(std::string& value) const { return read(impl->data, value); }
-graphStatus AttrValue::GetValue(int64_t& value) const { return read(impl->data, value); }
-graphStatus AttrValue::GetValue(float& value) const { return read(impl->data, value); }
+graphStatus AttrValue::GetValue(AscendString& value) { return load(impl->data, value); }
+graphStatus AttrValue::GetValue(std::string& value) const { return load(impl->data, value); }
+graphStatus AttrValue::GetValue(int64_t& value) const { return load(impl->data, value); }
+graphStatus AttrValue::GetValue(float& value) const { return load(impl->data, value); }
 
 // ---- Operator: identity -----------------------------------------------------------------------------------------
 Operator::Operator(const char_t* name, const char_t* type) : operator_impl_(std::make_shared<OperatorImpl>()) {
@@ -178,26 +146,12 @@ graphStatus Operator::GetOpType(AscendString& type) const {
 }
 
 // ---- Operator: the prototype, as REG_OP registers it ------------------------------------------------------------
-// What an operator has on each of its sides.
-#define REGISTER(Side, ports, descs)                                                                         \
-  void Operator::Side##Register(const char_t* name) {                                                        \
-    operator_impl_->ports.push_back({name, IrPort::kRequired});                                              \
-    operator_impl_->descs.emplace_back(name, TensorDesc());                                                  \
-  }                                                                                                          \
-  void Operator::Side##Register(const char_t* name, const char_t*) { Side##Register(name); }                 \
-  void Operator::Side##Register(const std::string& name) { Side##Register(name.c_str()); }                   \
-  void Operator::Dynamic##Side##Register(const char_t* name, const uint32_t num, bool) {                     \
-    add_dynamic(operator_impl_->ports, operator_impl_->descs, name, num);                                    \
-  }                                                                                                          \
-  void Operator::Dynamic##Side##Register(const char_t* name, const uint32_t num, const char_t*, bool back) { \
-    Dynamic##Side##Register(name, num, back);                                                                \
-  }                                                                                                          \
-  void Operator::Dynamic##Side##Register(const std::string& name, const uint32_t num, bool back) {           \
-    Dynamic##Side##Register(name.c_str(), num, back);                                                        \
-  }
-REGISTER(Input, inputs, input_desc)
-REGISTER(Output, outputs, output_desc)
-#undef REGISTER
+void Operator::InputRegister(const char_t* name) {
+  operator_impl_->inputs.push_back({name, IrPort::kRequired});
+  operator_impl_->input_desc.emplace_back(name, TensorDesc());
+}
+void Operator::InputRegister(const char_t* name, const char_t*) { InputRegister(name); }
+void Operator::InputRegister(const std::string& name) { InputRegister(name.c_str()); }
 void Operator::OptionalInputRegister(const char_t* name) {
   TensorDesc absent;
   absent.SetDataType(DT_UNDEFINED);
@@ -206,30 +160,60 @@ void Operator::OptionalInputRegister(const char_t* name) {
 }
 void Operator::OptionalInputRegister(const char_t* name, const char_t*) { OptionalInputRegister(name); }
 void Operator::OptionalInputRegister(const std::string& name) { OptionalInputRegister(name.c_str()); }
+void Operator::OutputRegister(const char_t* name) {
+  operator_impl_->outputs.push_back({name, IrPort::kRequired});
+  operator_impl_->output_desc.emplace_back(name, TensorDesc());
+}
+void Operator::OutputRegister(const char_t* name, const char_t*) { OutputRegister(name); }
+void Operator::OutputRegister(const std::string& name) { OutputRegister(name.c_str()); }
+void Operator::DynamicInputRegister(const char_t* name, const uint32_t num, bool) {
+  add_dynamic(operator_impl_->inputs, operator_impl_->input_desc, name, num);
+}
+void Operator::DynamicInputRegister(const char_t* name, const uint32_t num, const char_t*, bool back) {
+  DynamicInputRegister(name, num, back);
+}
+void Operator::DynamicInputRegister(const std::string& name, const uint32_t num, bool back) {
+  DynamicInputRegister(name.c_str(), num, back);
+}
+void Operator::DynamicOutputRegister(const char_t* name, const uint32_t num, bool) {
+  add_dynamic(operator_impl_->outputs, operator_impl_->output_desc, name, num);
+}
+void Operator::DynamicOutputRegister(const char_t* name, const uint32_t num, const char_t*, bool back) {
+  DynamicOutputRegister(name, num, back);
+}
+void Operator::DynamicOutputRegister(const std::string& name, const uint32_t num, bool back) {
+  DynamicOutputRegister(name.c_str(), num, back);
+}
 
-#define ATTR_REGISTER(parameter, stored)                                \
-  void Operator::AttrRegister(const char_t* name, parameter value) {    \
-    AttrData data = stored;                                             \
-    operator_impl_->ir_attrs.push_back({name, kind_name(data), false}); \
-    operator_impl_->attrs[name] = std::move(data);                      \
-  }
-ATTR_REGISTER(float32_t, value)
-ATTR_REGISTER(int64_t, value)
-ATTR_REGISTER(bool, value)
-ATTR_REGISTER(const char_t*, std::string(value))
-ATTR_REGISTER(const AscendString&, stored(value))
-ATTR_REGISTER(const DataType&, value)
-ATTR_REGISTER(const Tensor&, value)
-ATTR_REGISTER(const std::vector<float32_t>&, value)
-ATTR_REGISTER(const std::vector<int64_t>&, value)
-ATTR_REGISTER(const std::vector<bool>&, value)
-ATTR_REGISTER(const std::vector<AscendString>&, stored(value))
-ATTR_REGISTER(const std::vector<DataType>&, value)
-ATTR_REGISTER(const std::vector<Tensor>&, value)
-ATTR_REGISTER(const OpBytes&, value)
-ATTR_REGISTER(const std::vector<std::vector<int64_t>>&, value)
-ATTR_REGISTER(const AttrValue&, value.impl->data)
-#undef ATTR_REGISTER
+static void declare(OperatorImpl& op, const std::string& name, AttrData data) {
+  op.ir_attrs.push_back({name, kind_name(data), false});
+  op.attrs[name] = std::move(data);
+}
+#define DECLARED(key, type) \
+  void Operator::AttrRegister(key name, Given<type> value) { declare(*operator_impl_, name, stored(value)); }
+#define DECLARED_BOTH(type)     \
+  DECLARED(const char_t*, type) \
+  DECLARED(const std::string&, type)
+DECLARED_BOTH(int64_t)
+DECLARED_BOTH(float32_t)
+DECLARED_BOTH(bool)
+DECLARED_BOTH(AscendString)
+DECLARED_BOTH(DataType)
+DECLARED_BOTH(Tensor)
+DECLARED_BOTH(std::vector<int64_t>)
+DECLARED_BOTH(std::vector<float32_t>)
+DECLARED_BOTH(std::vector<bool>)
+DECLARED_BOTH(std::vector<AscendString>)
+DECLARED_BOTH(std::vector<DataType>)
+DECLARED_BOTH(std::vector<Tensor>)
+DECLARED_BOTH(std::vector<uint8_t>)
+DECLARED_BOTH(std::vector<std::vector<int64_t>>)
+DECLARED(const char_t*, const char_t*)
+DECLARED(const char_t*, AttrValue)
+DECLARED(const std::string&, std::string)
+DECLARED(const std::string&, std::vector<std::string>)
+#undef DECLARED_BOTH
+#undef DECLARED
 
 void Operator::RequiredAttrWithTypeRegister(const char_t* name, const char_t* type) {
   operator_impl_->ir_attrs.push_back({name, attr_type_name(type), true});
@@ -248,18 +232,69 @@ void Operator::DynamicInputRegisterByIndex(const std::string& name, const uint32
   DynamicInputRegisterByIndex(name.c_str(), num, index);
 }
 
-// A prototype may have subgraphs (If, While); an operator that is given one is no part of a graph here.
-void Operator::SubgraphRegister(const char_t*, bool) {}
-void Operator::SubgraphRegister(const std::string&, bool) {}
-void Operator::SubgraphCountRegister(const char_t*, uint32_t) {}
-void Operator::SubgraphCountRegister(const std::string&, uint32_t) {}
+// A prototype may have subgraphs (If, While), which have names; an operator that is given one is no part of a graph
+// here.
+void Operator::SubgraphRegister(const char_t* name, bool dynamic) { operator_impl_->spread_subgraphs[name] = dynamic; }
+void Operator::SubgraphRegister(const std::string& name, bool dynamic) { SubgraphRegister(name.c_str(), dynamic); }
+void Operator::SubgraphCountRegister(const char_t* name, uint32_t count) {
+  std::vector<std::string>& names = operator_impl_->subgraphs;
+  if (!operator_impl_->spread_subgraphs[name]) return names.emplace_back(name), void();
+  for (uint32_t i = 0; i < count; ++i) names.push_back(spread(name, i));
+}
+void Operator::SubgraphCountRegister(const std::string& name, uint32_t count) {
+  SubgraphCountRegister(name.c_str(), count);
+}
+size_t Operator::GetSubgraphNamesCount() const { return operator_impl_ ? operator_impl_->subgraphs.size() : 0; }
+std::vector<std::string> Operator::GetSubgraphNames() const {
+  return operator_impl_ ? operator_impl_->subgraphs : std::vector<std::string>();
+}
+graphStatus Operator::GetSubgraphNames(std::vector<AscendString>& names) const {
+  if (!operator_impl_) return GRAPH_FAILED;
+  give(operator_impl_->subgraphs, names);
+  return GRAPH_SUCCESS;
+}
+static std::string no_subgraphs(const std::string& name) {
+  return "its subgraph '" + name + "': subgraphs are not simulated";
+}
 void Operator::SetSubgraphBuilder(const char_t* ir_name, uint32_t, const SubgraphBuilder&) {
-  operator_impl_->problem = "'" + operator_impl_->name + "' (" + operator_impl_->type + "): its subgraph '" + ir_name +
-                            "': subgraphs are not simulated";
+  refuse(*operator_impl_, no_subgraphs(ir_name));
 }
 void Operator::SetSubgraphBuilder(const std::string& ir_name, uint32_t index, const SubgraphBuilder& builder) {
   SetSubgraphBuilder(ir_name.c_str(), index, builder);
 }
+graphStatus Operator::SetSubgraphInstanceName(const uint32_t, const char_t* name) {
+  return fail(*this, no_subgraphs(name ? name : ""));
+}
+// None has a subgraph or what builds one.
+#define NONE(Type, Function)                                                                            \
+  Type Operator::Function(const char_t* name) const { return fail(*this, no_subgraphs(name)), Type(); } \
+  Type Operator::Function(const std::string& name) const { return Function(name.c_str()); }
+#define NONE_OF(Type, Function)                                       \
+  Type Operator::Function(const char_t* name, uint32_t index) const { \
+    return fail(*this, no_subgraphs(spread(name, index))), Type();    \
+  }                                                                   \
+  Type Operator::Function(const std::string& name, uint32_t index) const { return Function(name.c_str(), index); }
+NONE(SubgraphBuilder, GetSubgraphBuilder)
+NONE(Graph, GetSubgraph)
+NONE(Graph, GetSubgraphImpl)
+NONE_OF(SubgraphBuilder, GetDynamicSubgraphBuilder)
+NONE_OF(Graph, GetDynamicSubgraph)
+#undef NONE_OF
+#undef NONE
+
+// No header says what is in NamedAttrs, and no operator of this engine reads them.
+static std::string no_named(const std::string& name) {
+  return "its attribute '" + name + "': attributes that have attributes (NamedAttrs) are not simulated";
+}
+#define NAMED(key, type)                                                                                        \
+  void Operator::AttrRegister(key name, const type&) { refuse(*operator_impl_, no_named(name)); }               \
+  Operator& Operator::SetAttr(key name, const type&) { return refuse(*operator_impl_, no_named(name)), *this; } \
+  graphStatus Operator::GetAttr(key name, type&) const { return fail(*this, no_named(name)); }
+NAMED(const char_t*, NamedAttrs)
+NAMED(const char_t*, std::vector<NamedAttrs>)
+NAMED(const std::string&, NamedAttrs)
+NAMED(const std::string&, std::vector<NamedAttrs>)
+#undef NAMED
 
 // Named type sets (DATATYPE) constrain inputs together; the engine checks types in each operator's inference instead.
 void Operator::DataTypeRegister(const char_t*, const TensorType&) {}
@@ -276,44 +311,23 @@ graphStatus Operator::GetAllAttrNamesAndTypes(std::map<AscendString, AscendStrin
   for (const auto& [name, data] : operator_impl_->attrs) out[name.c_str()] = kind_name(data);
   return GRAPH_SUCCESS;
 }
+const std::map<std::string, std::string> Operator::GetAllAttrNamesAndTypes() const {
+  std::map<AscendString, AscendString> all;
+  std::map<std::string, std::string> out;
+  (void)GetAllAttrNamesAndTypes(all);
+  for (const auto& [name, type] : all) out[name.GetString()] = type.GetString();
+  return out;
+}
 
 // ---- Operator: descriptors --------------------------------------------------------------------------------------
-static std::string spread(const char_t* name, uint32_t index) { return name + std::to_string(index); }
-#define DESCRIPTORS(Side, descs)                                                                                      \
-  TensorDesc Operator::Get##Side##DescByName(const char_t* name) const {                                              \
-    return find_desc(operator_impl_->descs, name);                                                                    \
-  }                                                                                                                   \
-  TensorDesc Operator::Get##Side##Desc(const std::string& name) const { return Get##Side##DescByName(name.c_str()); } \
-  TensorDesc Operator::Get##Side##Desc(uint32_t index) const {                                                        \
-    return index < operator_impl_->descs.size() ? operator_impl_->descs[index].second : TensorDesc();                 \
-  }                                                                                                                   \
-  graphStatus Operator::Update##Side##Desc(const char_t* name, const TensorDesc& desc) {                              \
-    return operator_impl_ ? update_desc(operator_impl_->descs, name, desc) : GRAPH_FAILED;                            \
-  }                                                                                                                   \
-  graphStatus Operator::Update##Side##Desc(const std::string& name, const TensorDesc& desc) {                         \
-    return Update##Side##Desc(name.c_str(), desc);                                                                    \
-  }                                                                                                                   \
-  graphStatus Operator::Update##Side##Desc(const uint32_t index, const TensorDesc& desc) {                            \
-    if (index >= operator_impl_->descs.size()) return GRAPH_FAILED;                                                   \
-    operator_impl_->descs[index].second = desc;                                                                       \
-    return GRAPH_SUCCESS;                                                                                             \
-  }                                                                                                                   \
-  TensorDesc Operator::GetDynamic##Side##Desc(const char_t* name, uint32_t index) const {                             \
-    return find_desc(operator_impl_->descs, spread(name, index));                                                     \
-  }                                                                                                                   \
-  graphStatus Operator::UpdateDynamic##Side##Desc(const char_t* name, uint32_t index, const TensorDesc& desc) {       \
-    return update_desc(operator_impl_->descs, spread(name, index), desc);                                             \
-  }                                                                                                                   \
-  int32_t Operator::GetDynamic##Side##Num(const char_t* name) const {                                                 \
-    return dynamic_count(operator_impl_->descs, name);                                                                \
-  }                                                                                                                   \
-  int32_t Operator::GetDynamic##Side##Num(const std::string& name) const {                                            \
-    return GetDynamic##Side##Num(name.c_str());                                                                       \
-  }                                                                                                                   \
-  size_t Operator::Get##Side##sSize() const { return operator_impl_ ? operator_impl_->descs.size() : 0; }
-DESCRIPTORS(Input, input_desc)
-DESCRIPTORS(Output, output_desc)
-#undef DESCRIPTORS
+TensorDesc Operator::GetInputDescByName(const char_t* name) const {
+  return find_desc(operator_impl_->input_desc, name);
+}
+TensorDesc Operator::GetInputDesc(const std::string& name) const { return GetInputDescByName(name.c_str()); }
+TensorDesc Operator::GetInputDesc(uint32_t index) const {
+  const Descs& descs = operator_impl_->input_desc;
+  return index < descs.size() ? descs[index].second : TensorDesc();
+}
 graphStatus Operator::TryGetInputDesc(const char_t* name, TensorDesc& out) const {
   out = GetInputDescByName(name);
   for (const auto& [key, desc] : operator_impl_->input_desc)
@@ -323,69 +337,201 @@ graphStatus Operator::TryGetInputDesc(const char_t* name, TensorDesc& out) const
 graphStatus Operator::TryGetInputDesc(const std::string& name, TensorDesc& out) const {
   return TryGetInputDesc(name.c_str(), out);
 }
+graphStatus Operator::UpdateInputDesc(const char_t* name, const TensorDesc& desc) {
+  return operator_impl_ ? update_desc(operator_impl_->input_desc, name, desc) : GRAPH_FAILED;
+}
+graphStatus Operator::UpdateInputDesc(const std::string& name, const TensorDesc& desc) {
+  return UpdateInputDesc(name.c_str(), desc);
+}
+graphStatus Operator::UpdateInputDesc(const uint32_t index, const TensorDesc& desc) {
+  Descs& descs = operator_impl_->input_desc;
+  if (index >= descs.size()) return GRAPH_FAILED;
+  descs[index].second = desc;
+  return GRAPH_SUCCESS;
+}
+TensorDesc Operator::GetOutputDescByName(const char_t* name) const {
+  return find_desc(operator_impl_->output_desc, name);
+}
+TensorDesc Operator::GetOutputDesc(const std::string& name) const { return GetOutputDescByName(name.c_str()); }
+TensorDesc Operator::GetOutputDesc(uint32_t index) const {
+  const Descs& descs = operator_impl_->output_desc;
+  return index < descs.size() ? descs[index].second : TensorDesc();
+}
+graphStatus Operator::UpdateOutputDesc(const char_t* name, const TensorDesc& desc) {
+  return operator_impl_ ? update_desc(operator_impl_->output_desc, name, desc) : GRAPH_FAILED;
+}
+graphStatus Operator::UpdateOutputDesc(const std::string& name, const TensorDesc& desc) {
+  return UpdateOutputDesc(name.c_str(), desc);
+}
+graphStatus Operator::UpdateOutputDesc(const uint32_t index, const TensorDesc& desc) {
+  Descs& descs = operator_impl_->output_desc;
+  if (index >= descs.size()) return GRAPH_FAILED;
+  descs[index].second = desc;
+  return GRAPH_SUCCESS;
+}
+TensorDesc Operator::GetDynamicInputDesc(const char_t* name, uint32_t index) const {
+  return find_desc(operator_impl_->input_desc, spread(name, index));
+}
 TensorDesc Operator::GetDynamicInputDesc(const std::string& name, uint32_t index) const {
   return GetDynamicInputDesc(name.c_str(), index);
 }
+graphStatus Operator::UpdateDynamicInputDesc(const char_t* name, uint32_t index, const TensorDesc& desc) {
+  return update_desc(operator_impl_->input_desc, spread(name, index), desc);
+}
+graphStatus Operator::UpdateDynamicInputDesc(const std::string& name, uint32_t index, const TensorDesc& desc) {
+  return UpdateDynamicInputDesc(name.c_str(), index, desc);
+}
+TensorDesc Operator::GetDynamicOutputDesc(const std::string& name, uint32_t index) const {
+  return GetDynamicOutputDesc(name.c_str(), index);
+}
+graphStatus Operator::UpdateDynamicOutputDesc(const std::string& name, uint32_t index, const TensorDesc& desc) {
+  return UpdateDynamicOutputDesc(name.c_str(), index, desc);
+}
+TensorDesc Operator::GetDynamicOutputDesc(const char_t* name, uint32_t index) const {
+  return find_desc(operator_impl_->output_desc, spread(name, index));
+}
+graphStatus Operator::UpdateDynamicOutputDesc(const char_t* name, uint32_t index, const TensorDesc& desc) {
+  return update_desc(operator_impl_->output_desc, spread(name, index), desc);
+}
+int32_t Operator::GetDynamicInputNum(const char_t* name) const {
+  return dynamic_count(operator_impl_->input_desc, name);
+}
+int32_t Operator::GetDynamicInputNum(const std::string& name) const { return GetDynamicInputNum(name.c_str()); }
+int32_t Operator::GetDynamicOutputNum(const char_t* name) const {
+  return dynamic_count(operator_impl_->output_desc, name);
+}
+int32_t Operator::GetDynamicOutputNum(const std::string& name) const { return GetDynamicOutputNum(name.c_str()); }
+size_t Operator::GetInputsSize() const { return operator_impl_ ? operator_impl_->input_desc.size() : 0; }
+size_t Operator::GetOutputsSize() const { return operator_impl_ ? operator_impl_->output_desc.size() : 0; }
 
-// A value that inference reads (a Const input) travels in its descriptor.
+// A value that inference reads travels in its descriptor; while a graph is built, it is that of the Const that feeds
+// the input.
 graphStatus Operator::GetInputConstData(const char_t* name, Tensor& out) const {
   TensorDesc desc = GetInputDescByName(name);
   uint8_t* data = nullptr;
   size_t size = 0;
-  if (!desc.GetConstData(&data, size)) return GRAPH_FAILED;
+  if (!desc.GetConstData(&data, size)) return GetInputConstDataOut(name, out);
   out = Tensor(desc, data, size);
   return GRAPH_SUCCESS;
+}
+graphStatus Operator::GetInputConstDataOut(const char_t* name, Tensor& out) const {
+  const auto source = operator_impl_->sources.find(name);
+  if (source == operator_impl_->sources.end() || !gesim::is_const(source->second.from->type)) return GRAPH_FAILED;
+  return load(source->second.from->attrs, "value", out);
+}
+graphStatus Operator::GetInputConstDataOut(const std::string& name, Tensor& out) const {
+  return GetInputConstDataOut(name.c_str(), out);
 }
 graphStatus Operator::GetInputConstData(const std::string& name, Tensor& out) const {
   return GetInputConstData(name.c_str(), out);
 }
 
 // ---- Operator: attribute values ---------------------------------------------------------------------------------
-#define ATTR_ACCESS(Name, parameter, type)                  \
-  Operator& Operator::SetAttr(Name name, parameter value) { \
-    operator_impl_->attrs[name] = stored(value);            \
-    return *this;                                           \
-  }                                                         \
-  graphStatus Operator::GetAttr(Name name, type& value) const { return read(operator_impl_, name, value); }
-#define ATTR_OF_ANY_NAME(parameter, type)     \
-  ATTR_ACCESS(const char_t*, parameter, type) \
-  ATTR_ACCESS(const std::string&, parameter, type)
-ATTR_OF_ANY_NAME(int64_t, int64_t)
-ATTR_OF_ANY_NAME(int32_t, int32_t)
-ATTR_OF_ANY_NAME(uint32_t, uint32_t)
-ATTR_OF_ANY_NAME(float32_t, float32_t)
-ATTR_OF_ANY_NAME(bool, bool)
-ATTR_OF_ANY_NAME(const DataType&, DataType)
-ATTR_OF_ANY_NAME(const Tensor&, Tensor)
-ATTR_OF_ANY_NAME(const std::vector<int64_t>&, std::vector<int64_t>)
-ATTR_OF_ANY_NAME(const std::vector<int32_t>&, std::vector<int32_t>)
-ATTR_OF_ANY_NAME(const std::vector<uint32_t>&, std::vector<uint32_t>)
-ATTR_OF_ANY_NAME(const std::vector<float32_t>&, std::vector<float32_t>)
-ATTR_OF_ANY_NAME(const std::vector<bool>&, std::vector<bool>)
-ATTR_OF_ANY_NAME(const std::vector<DataType>&, std::vector<DataType>)
-ATTR_OF_ANY_NAME(const std::vector<Tensor>&, std::vector<Tensor>)
-ATTR_OF_ANY_NAME(const OpBytes&, OpBytes)
-ATTR_OF_ANY_NAME(const std::vector<std::vector<int64_t>>&, std::vector<std::vector<int64_t>>)
-ATTR_ACCESS(const char_t*, const AscendString&, AscendString)
-ATTR_ACCESS(const char_t*, const std::vector<AscendString>&, std::vector<AscendString>)
-ATTR_ACCESS(const std::string&, const std::string&, std::string)
-ATTR_ACCESS(const std::string&, const std::vector<std::string>&, std::vector<std::string>)
-#undef ATTR_OF_ANY_NAME
-#undef ATTR_ACCESS
+static void set_in(const OperatorImplPtr& op, const std::string& name, AttrData value) {
+  if (op) op->attrs[name] = std::move(value);
+}
+template <typename T>
+graphStatus get_from(const OperatorImplPtr& op, const std::string& name, T& value) {
+  return op ? load(op->attrs, name, value) : GRAPH_FAILED;
+}
+#define SET(key, type)                                         \
+  Operator& Operator::SetAttr(key name, Given<type> value) {   \
+    return set_in(operator_impl_, name, stored(value)), *this; \
+  }
+#define GET(key, type) \
+  graphStatus Operator::GetAttr(key name, type& value) const { return get_from(operator_impl_, name, value); }
+#define SET_AND_GET(key, type) SET(key, type) GET(key, type)
+#define BY_BOTH(type) SET_AND_GET(const char_t*, type) SET_AND_GET(const std::string&, type)
+OPHOOK_ATTR_TYPES(BY_BOTH)
+SET(const char_t*, const char_t*)
+SET_AND_GET(const char_t*, AscendString)
+SET_AND_GET(const char_t*, std::vector<AscendString>)
+SET_AND_GET(const char_t*, AttrValue)
+SET_AND_GET(const std::string&, std::string)
+SET_AND_GET(const std::string&, std::vector<std::string>)
+GET(const std::string&, AttrValue)
+#undef BY_BOTH
+#undef SET_AND_GET
+#undef GET
+#undef SET
+#define SET_MOVED(key, type, as)                                                       \
+  Operator& Operator::SetAttr(key name, type&& value) {                                \
+    return set_in(operator_impl_, name, stored(static_cast<const as&>(value))), *this; \
+  }
+SET_MOVED(const char_t*, AttrValue, AttrValue)
+SET_MOVED(const std::string&, AttrValue, AttrValue)
+SET_MOVED(const char_t*, std::initializer_list<int64_t>, std::vector<int64_t>)
+SET_MOVED(const std::string&, std::initializer_list<int64_t>, std::vector<int64_t>)
+#undef SET_MOVED
 
-Operator& Operator::SetAttr(const char_t* name, const char_t* value) { return SetAttr(name, AscendString(value)); }
-Operator& Operator::SetAttr(const char_t* name, const AttrValue& value) {
-  operator_impl_->attrs[name] = value.impl->data;
-  return *this;
+// Attributes of one input or output, which is told by its name or its place.
+using PortAttrs = std::map<std::string, AttrMap>;
+static std::string port_named(const Descs& descs, const char_t* name) {
+  return name && has_desc(descs, name) ? name : "";
 }
-Operator& Operator::SetAttr(const char_t* name, AttrValue&& value) {
-  return SetAttr(name, static_cast<const AttrValue&>(value));
+static std::string port_named(const Descs& descs, int32_t index) {
+  return index >= 0 && size_t(index) < descs.size() ? descs[size_t(index)].first : "";
 }
-graphStatus Operator::GetAttr(const char_t* name, AttrValue& value) const {
-  auto it = operator_impl_->attrs.find(name);
-  if (it == operator_impl_->attrs.end()) return GRAPH_FAILED;
-  value.impl->data = it->second;
-  return GRAPH_SUCCESS;
+static void set_in(OperatorImpl& op, PortAttrs& attrs, const std::string& port, const char_t* name, AttrData value) {
+  if (port.empty())
+    refuse(op, std::string("attribute '") + name + "' is set on an input or output that it does not have");
+  else attrs[port][name] = std::move(value);
 }
+template <typename T>
+graphStatus get_from(const PortAttrs& attrs, const std::string& port, const char_t* name, T& value) {
+  const auto found = attrs.find(port);
+  return found == attrs.end() ? GRAPH_FAILED : load(found->second, name, value);
+}
+#define SET(Side, side, key, type)                                                                    \
+  Operator& Operator::Set##Side##Attr(key port, const char_t* name, Given<type> value) {              \
+    OperatorImpl& op = *operator_impl_;                                                               \
+    return set_in(op, op.side##_attrs, port_named(op.side##_desc, port), name, stored(value)), *this; \
+  }
+#define GET(Side, side, key, type)                                                         \
+  graphStatus Operator::Get##Side##Attr(key port, const char_t* name, type& value) const { \
+    const OperatorImpl& op = *operator_impl_;                                              \
+    return get_from(op.side##_attrs, port_named(op.side##_desc, port), name, value);       \
+  }
+#define EACH(DO, type)                    \
+  DO(Input, input, const int32_t, type)   \
+  DO(Input, input, const char_t*, type)   \
+  DO(Output, output, const int32_t, type) \
+  DO(Output, output, const char_t*, type)
+#define SET_AND_GET(type) EACH(SET, type) EACH(GET, type)
+EACH(SET, const char_t*)
+SET_AND_GET(AscendString)
+SET_AND_GET(int64_t)
+SET_AND_GET(int32_t)
+SET_AND_GET(uint32_t)
+SET_AND_GET(bool)
+SET_AND_GET(float32_t)
+SET_AND_GET(std::vector<AscendString>)
+SET_AND_GET(std::vector<int64_t>)
+SET_AND_GET(std::vector<int32_t>)
+SET_AND_GET(std::vector<uint32_t>)
+SET_AND_GET(std::vector<bool>)
+SET_AND_GET(std::vector<float32_t>)
+#undef SET_AND_GET
+#undef EACH
+#undef GET
+#undef SET
+
+// ---- Operator: what its prototype says of it --------------------------------------------------------------------
+graphStatus Operator::InferShapeAndType() {
+  const InferShapeFunc* infer = operator_impl_ ? gesim::infer_function(operator_impl_->type) : nullptr;
+  return infer ? (*infer)(*this) : fail(*this, "its prototype registers no shape inference (COMMON_INFER_FUNC_REG)");
+}
+// The common part: attributes without a default are set.
+graphStatus Operator::VerifyAllAttr(bool disable_common_verifier) {
+  if (!operator_impl_) return GRAPH_FAILED;
+  for (const IrAttr& attr : operator_impl_->ir_attrs)
+    if (!disable_common_verifier && attr.required && !operator_impl_->attrs.count(attr.name))
+      return fail(*this, "its required attribute '" + attr.name + "' is not set");
+  const VerifyFunc* verify = gesim::verify_function(operator_impl_->type);
+  return verify ? (*verify)(*this) : GRAPH_SUCCESS;
+}
+graphStatus Operator::VerifyAll() { return VerifyAllAttr(); }
+OperatorImplPtr Operator::GetOperatorImplPtr() const { return operator_impl_; }
+std::shared_ptr<const Node> Operator::GetNode() const { return nullptr; }  // graphs here have no ge::Node
 
 }  // namespace ge

@@ -16,6 +16,8 @@ using AttrData = std::variant<std::monostate, int64_t, float, bool, std::string,
                               std::vector<float>, std::vector<bool>, std::vector<std::string>, std::vector<DataType>,
                               std::vector<Tensor>, std::vector<uint8_t>, std::vector<std::vector<int64_t>>>;
 
+using AttrMap = std::map<std::string, AttrData>;
+
 class AttrValueImpl {
  public:
   AttrData data;
@@ -41,15 +43,20 @@ struct IrSource {
   std::shared_ptr<OperatorImpl> from;
   size_t port = 0;
 };
+class OpIO : public IrSource {};  // as ge::Operator names it
 
 class OperatorImpl {
  public:
   std::string name, type;
   std::vector<IrPort> inputs, outputs;
   std::vector<IrAttr> ir_attrs;
-  std::map<std::string, AttrData> attrs;                       // defaults, then what was set
+  AttrMap attrs;                                               // defaults, then what was set
   std::vector<std::pair<std::string, TensorDesc>> input_desc;  // instances: dynamic ports spread out as x0, x1, …
   std::vector<std::pair<std::string, TensorDesc>> output_desc;
+  std::map<std::string, AttrMap> input_attrs, output_attrs;  // of one input or output, by its name
+  std::map<std::string, bool> spread_subgraphs;  // of the prototype: whether an instance has several of this name
+  std::vector<std::string> subgraphs;
+  InferenceContextPtr context;
   // Of a graph that a program builds (graph_build.cpp).
   std::map<std::string, IrSource> sources;            // by the input's name
   std::vector<std::shared_ptr<OperatorImpl>> before;  // what must run first

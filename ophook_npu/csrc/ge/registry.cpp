@@ -238,6 +238,7 @@ void Operator::VerifierFuncRegister(const std::function<graphStatus(Operator&)>&
 // The simulator keeps every tensor in its base format and bounds no values: both kinds of function are never asked.
 InferFormatFuncRegister::InferFormatFuncRegister(const char_t* const, const InferFormatFunc&) {}
 InferFormatFuncRegister::InferFormatFuncRegister(const std::string&, const InferFormatFunc&) {}
+void Operator::InferFormatFuncRegister(const std::function<graphStatus(Operator&)>&) {}
 InferValueRangeFuncRegister::InferValueRangeFuncRegister(const char_t* const, const WHEN_CALL,
                                                          const InferValueRangeFunc&) {}
 InferValueRangeFuncRegister::InferValueRangeFuncRegister(const char_t* const) {}
