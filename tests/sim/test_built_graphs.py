@@ -15,6 +15,7 @@ from ophook_npu.sim.variables import apply, environment
 
 SOURCE = Path(__file__).parent / "programs" / "graph_builder.cpp"
 HEADER = "ops_proto_legacy.h"
+RIGHT_ONES = ("", "half", "written", "edges", "parsed", "variables", "attributes", "operators", "nodes")
 RIGHT = "4 7 2 3 7 16 5 6 | 2 3 4 7 5 6 7 16 | status 0\n"
 
 
@@ -39,7 +40,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(program: Path, fault: str) -> subprocess.CompletedProcess[str]:
     environ = dict(os.environ)
     apply(environ, environment(sim.active() or sim.build()))
-    if fault not in ("", "half", "written", "edges", "parsed", "variables"):
+    if fault not in RIGHT_ONES:
         environ["ASCEND_LOG_PRINT_TO_STDOUT"] = "1"
     command = [str(program), fault]
     return subprocess.run(
@@ -82,6 +83,26 @@ def test_graphs_of_a_session_share_its_variables(program: Path) -> None:
     assert done.stdout.endswith("as it was\n"), done.stdout + done.stderr
     assert "another graph of the session has this variable as float32[3], it is float32[1] here" in done.stdout
     assert "node weight (Variable): variables belong to a session (ge::Session)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("attributes", ()),
+        (
+            "operators",
+            (
+                "'halves' (SplitD): its required attribute 'num_split' is not set",
+                "'sum' (Add): its prototype registers no shape inference (COMMON_INFER_FUNC_REG)",
+                "'sum' (Add): its subgraph 'body': subgraphs are not simulated",
+            ),
+        ),
+        ("nodes", ("no prototype is registered for operator type NoSuchOperator",)),
+    ],
+)
+def test_what_the_interface_has_beside(program: Path, how: str, told: tuple[str, ...]) -> None:
+    done = run(program, how)
+    assert done.stdout.endswith("as it was\n") and all(one in done.stdout for one in told), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

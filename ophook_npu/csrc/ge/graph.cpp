@@ -17,10 +17,18 @@ static std::string serialized(const GraphImpl* impl) {
   return "";
 }
 
-Graph::Graph(const char_t* name) : impl_(std::make_shared<GraphImpl>()) { impl_->name = name ? name : ""; }
+Graph::Graph(const char_t* name) : impl_(std::make_shared<GraphImpl>()) {
+  impl_->name = impl_->graph.name = name ? name : "";
+}
 Graph::Graph(const std::string& name) : Graph(name.c_str()) {}
 
-bool Graph::IsValid() const { return impl_ && impl_->problem.empty() && !impl_->graph.nodes.empty(); }
+bool Graph::IsValid() const { return impl_ && impl_->problem.empty() && (impl_->fixed || !impl_->graph.nodes.empty()); }
+// An empty graph, for AddNodeByOp.
+graphStatus Graph::SetValid() {
+  if (!impl_) return GRAPH_FAILED;
+  impl_->fixed = true;
+  return GRAPH_SUCCESS;
+}
 
 const std::string& Graph::GetName() const {
   static const std::string none;
@@ -40,6 +48,7 @@ graphStatus Graph::LoadFromSerializedModelArray(const void* model, size_t size) 
     return GRAPH_FAILED;
   }
   loaded->name = loaded->graph.name;
+  loaded->fixed = true;
   loaded->serialized.assign(static_cast<const char*>(model), size);
   impl_ = loaded;
   return GRAPH_SUCCESS;
@@ -58,6 +67,8 @@ graphStatus Graph::LoadFromFile(const char_t* path) {
   }
   return LoadFromSerializedModelArray(bytes.data(), bytes.size());
 }
+
+graphStatus Graph::LoadFromFile(const std::string& path) { return LoadFromFile(path.c_str()); }
 
 graphStatus Graph::SaveToFile(const char_t* path) const {
   const std::string bytes = serialized(impl_.get());

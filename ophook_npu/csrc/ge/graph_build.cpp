@@ -17,23 +17,6 @@ gesim::Bytes bytes_of(const Tensor& tensor) {
   return out;
 }
 
-gesim::Desc desc_of(const std::string& name, const TensorDesc& desc) {
-  static const std::set<Format> kPlain = {FORMAT_NCHW,  FORMAT_NHWC,  FORMAT_ND,    FORMAT_HWCN,    FORMAT_CHWN,
-                                          FORMAT_NDHWC, FORMAT_NCDHW, FORMAT_DHWCN, FORMAT_NC,      FORMAT_CN,
-                                          FORMAT_NCL,   FORMAT_ALL,   FORMAT_NULL,  FORMAT_RESERVED};
-  gesim::Desc out;
-  out.name = name;
-  out.dtype = desc.GetDataType();
-  out.dims = desc.GetShape().GetDims();
-  const char_t* layout = GetFormatName(desc.GetFormat());
-  out.layout = layout ? layout : "ND";
-  if (!kPlain.count(desc.GetFormat())) {
-    out.format = desc.GetFormat();
-    out.dims = desc.GetOriginShape().GetDims();
-  }
-  return out;
-}
-
 struct ToAttr {
   gesim::Attr out;
   void operator()(std::monostate) {}
@@ -118,16 +101,32 @@ class Builder {
   explicit Builder(GraphImpl& impl) : impl_(impl) {}
 
   void build() {
-    impl_.graph = {impl_.name, {}};
-    impl_.problem.clear();
-    for (const Impl& input : impl_.inputs)  // others, such as GetNext and variables, take nothing from the caller
-      if (gesim::takes_data(input->type)) inputs_.emplace(input.get(), inputs_.size());
-    for (const Impl& input : impl_.inputs) (void)add(input);
+    impl_.problem.clear(), impl_.serialized.clear();
+    if (impl_.fixed) {
+      if (!impl_.outputs.empty()) remove_outputs();
+      for (const gesim::Node& node : impl_.graph.nodes) names_.insert(node.name);
+    } else {
+      impl_.graph.name = impl_.name, impl_.graph.nodes.clear();
+      for (const Impl& input : impl_.inputs)  // others, such as GetNext and variables, take nothing from the caller
+        if (gesim::takes_data(input->type)) inputs_.emplace(input.get(), inputs_.size());
+      for (const Impl& input : impl_.inputs) (void)add(input);
+    }
     for (const Impl& target : impl_.targets) (void)add(target);
     if (impl_.outputs.empty() && impl_.targets.empty())
       for (size_t i = 0; i < added_.size(); ++i)
         for (const std::weak_ptr<OperatorImpl>& reader : added_[i]->readers)
           if (const Impl lives = reader.lock()) (void)add(lives);
+    if (!impl_.fixed || !impl_.outputs.empty()) add_outputs();
+    if (!impl_.problem.empty()) impl_.graph.nodes.clear();
+  }
+
+ private:
+  void remove_outputs() {
+    for (size_t i = impl_.graph.nodes.size(); i-- > 0;)
+      if (impl_.graph.nodes[i].type == "NetOutput") remove_node(impl_.graph, int(i));
+  }
+
+  void add_outputs() {
     gesim::Node net;
     net.type = "NetOutput";
     for (const IrSource& output : impl_.outputs) {
@@ -138,11 +137,19 @@ class Builder {
     }
     for (net.name = "NetOutput"; !names_.insert(net.name).second;) net.name += "_";
     impl_.graph.nodes.push_back(std::move(net));
-    if (!impl_.problem.empty()) impl_.graph.nodes.clear();
   }
 
- private:
+  // The node of this name, in a graph that has its own.
+  int named(const OperatorImpl& op) {
+    const auto& nodes = impl_.graph.nodes;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (nodes[i].name == op.name) return int(i);
+    complain(quoted(op) + ": the graph has no node of this name");
+    return -1;
+  }
+
   int add(const Impl& op) {
+    if (impl_.fixed) return named(*op);
     const auto found = index_.find(op.get());
     if (found != index_.end()) {
       if (found->second < 0) complain(quoted(*op) + ": it is part of a cycle");
@@ -151,36 +158,23 @@ class Builder {
     index_[op.get()] = -1;
     added_.push_back(op);
     if (!op->problem.empty()) complain(op->problem);
-    gesim::Node node;
-    node.name = op->name, node.type = op->type;
+    gesim::Node node = node_of(*op);
     if (!names_.insert(op->name).second) complain("two operators are named '" + op->name + "'");
-    for (const auto& [name, desc] : op->input_desc) {
-      const auto source = op->sources.find(name);
-      node.inputs.push_back(source == op->sources.end()
-                                ? gesim::Edge{}
-                                : gesim::Edge{add(source->second.from), static_cast<int>(source->second.port)});
-      node.input_desc.push_back(desc_of(name, desc));
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto source = op->sources.find(node.input_desc[i].name);
+      if (source != op->sources.end()) node.inputs[i] = {add(source->second.from), int(source->second.port)};
     }
     for (const Impl& before : op->before) node.control.push_back(add(before));
-    for (const auto& [name, desc] : op->output_desc) node.output_desc.push_back(desc_of(name, desc));
-    for (const auto& [name, value] : op->attrs) node.attrs[name] = attr_of(value);
     if (gesim::is_input(node)) as_input(*op, node);
     impl_.graph.nodes.push_back(std::move(node));
     return index_[op.get()] = static_cast<int>(impl_.graph.nodes.size()) - 1;
   }
 
-  // What Data describes as its input is what it gives, if its output is not described.
   void as_input(const OperatorImpl& op, gesim::Node& node) {
     const auto place = inputs_.find(&op);
     if (place == inputs_.end()) return complain(quoted(op) + ": it is not among the graph's inputs (SetInputs)");
     node.attrs["index"].kind = gesim::Attr::kInt;
     node.attrs["index"].i = static_cast<int64_t>(place->second);
-    if (!node.input_desc.empty() && node.output_desc[0].dims.empty() && !node.input_desc[0].dims.empty()) {
-      const std::string name = node.output_desc[0].name;
-      node.output_desc[0] = node.input_desc[0];
-      node.output_desc[0].name = name;
-    }
-    node.inputs.clear(), node.input_desc.clear();
   }
 
   void complain(const std::string& why) {
@@ -204,6 +198,23 @@ void read_by(GraphImpl& impl, const Operator& op, size_t port) {
 
 }  // namespace
 
+gesim::Desc desc_of(const std::string& name, const TensorDesc& desc) {
+  static const std::set<Format> kPlain = {FORMAT_NCHW,  FORMAT_NHWC,  FORMAT_ND,    FORMAT_HWCN,    FORMAT_CHWN,
+                                          FORMAT_NDHWC, FORMAT_NCDHW, FORMAT_DHWCN, FORMAT_NC,      FORMAT_CN,
+                                          FORMAT_NCL,   FORMAT_ALL,   FORMAT_NULL,  FORMAT_RESERVED};
+  gesim::Desc out;
+  out.name = name;
+  out.dtype = desc.GetDataType();
+  out.dims = desc.GetShape().GetDims();
+  const char_t* layout = GetFormatName(desc.GetFormat());
+  out.layout = layout ? layout : "ND";
+  if (!kPlain.count(desc.GetFormat())) {
+    out.format = desc.GetFormat();
+    out.dims = desc.GetOriginShape().GetDims();
+  }
+  return out;
+}
+
 gesim::Attr attr_of(const AttrData& value) {
   ToAttr to;
   std::visit(to, value);
@@ -217,6 +228,66 @@ std::vector<gesim::Attr> attributes_of(const gesim::Node& node, const OperatorIm
     else if (preset != prototype.attrs.end()) out[i] = attr_of(preset->second);
   }
   return out;
+}
+
+// The shape of a tensor in a private format is not known here: that of what it stands for is in its place.
+TensorDesc desc_of(const gesim::Desc& desc) {
+  int format = 0;
+  while (format < FORMAT_END && desc.layout != GetFormatName(Format(format))) ++format;
+  const Shape shape(desc.dims);
+  TensorDesc out(shape, format == FORMAT_END ? FORMAT_ND : Format(format), DataType(desc.dtype));
+  out.SetName(desc.name.c_str()), out.SetOriginShape(shape), out.SetOriginFormat(out.GetFormat());
+  return out;
+}
+
+AttrData data_of(const gesim::Attr& attr) {
+  using Attr = gesim::Attr;
+  switch (attr.kind) {
+    case Attr::kInt: return attr.i;
+    case Attr::kFloat: return attr.f;
+    case Attr::kBool: return attr.i != 0;
+    case Attr::kString: return attr.s;
+    case Attr::kType: return DataType(attr.i);
+    case Attr::kInts: return attr.ints;
+    case Attr::kFloats: return attr.floats;
+    case Attr::kBools: return std::vector<bool>(attr.ints.begin(), attr.ints.end());
+    case Attr::kStrings: return attr.strings;
+    case Attr::kIntLists: return attr.lists;
+    case Attr::kTypes: {
+      std::vector<DataType> types;
+      for (const int64_t one : attr.ints) types.push_back(DataType(one));
+      return types;
+    }
+    case Attr::kTensor:
+      if (attr.desc.format || !attr.data) return {};
+      return Tensor(desc_of(attr.desc), attr.data->data(), attr.data->size());
+    case Attr::kNone: return {};
+  }
+  return {};
+}
+
+gesim::Node node_of(const OperatorImpl& op) {
+  gesim::Node node;
+  node.name = op.name, node.type = op.type;
+  const auto describe = [](const auto& from, const auto& attrs, std::vector<gesim::Desc>& to) {
+    for (const auto& [name, desc] : from) {
+      to.push_back(desc_of(name, desc));
+      if (const auto found = attrs.find(name); found != attrs.end())
+        for (const auto& [key, value] : found->second) to.back().attrs[key] = attr_of(value);
+    }
+  };
+  describe(op.input_desc, op.input_attrs, node.input_desc), describe(op.output_desc, op.output_attrs, node.output_desc);
+  for (const auto& [name, value] : op.attrs) node.attrs[name] = attr_of(value);
+  if (gesim::is_input(node)) {  // what Data describes as its input is what it gives, if its output is not described
+    gesim::Desc& gives = node.output_desc[0];
+    if (!node.input_desc.empty() && gives.dims.empty() && !node.input_desc[0].dims.empty()) {
+      node.input_desc[0].name = gives.name;
+      gives = node.input_desc[0];
+    }
+    node.input_desc.clear();
+  }
+  node.inputs.resize(node.input_desc.size());
+  return node;
 }
 
 Operator& Operator::SetInput(const char_t* dst_name, const Operator& src_oprt) {
@@ -283,8 +354,36 @@ Operator& Operator::AddControlInput(const Operator& src_oprt) {
   return *this;
 }
 
-// The graph is what its outputs are made of; an operator that they do not need is not run.
-graphStatus Graph::AddOp(const Operator&) { return impl_ ? GRAPH_SUCCESS : GRAPH_FAILED; }
+// The graph is what its outputs are made of; an operator that they do not need can be found, and is not run.
+graphStatus Graph::AddOp(const Operator& op) {
+  const OperatorImpl* added = OpDescUtils::impl(op);
+  return impl_ && added && impl_->kept.emplace(added->name, op).second ? GRAPH_SUCCESS : GRAPH_FAILED;
+}
+graphStatus Graph::GetAllOpName(std::vector<std::string>& names) const {
+  if (!impl_) return GRAPH_FAILED;
+  for (const auto& [name, op] : impl_->kept) names.push_back(name);
+  return GRAPH_SUCCESS;
+}
+graphStatus Graph::GetAllOpName(std::vector<AscendString>& names) const {
+  if (!impl_) return GRAPH_FAILED;
+  for (const auto& [name, op] : impl_->kept) names.emplace_back(name.c_str());
+  return GRAPH_SUCCESS;
+}
+graphStatus Graph::FindOpByName(const char_t* name, Operator& op) const {
+  if (!impl_ || !name || !impl_->kept.count(name)) return GRAPH_FAILED;
+  op = impl_->kept.at(name);
+  return GRAPH_SUCCESS;
+}
+graphStatus Graph::FindOpByName(const std::string& name, Operator& op) const { return FindOpByName(name.c_str(), op); }
+graphStatus Graph::FindOpByType(const char_t* type, std::vector<Operator>& ops) const {
+  if (!impl_ || !type) return GRAPH_FAILED;
+  for (const auto& [name, op] : impl_->kept)
+    if (OpDescUtils::impl(op)->type == type) ops.push_back(op);
+  return GRAPH_SUCCESS;
+}
+graphStatus Graph::FindOpByType(const std::string& type, std::vector<Operator>& ops) const {
+  return FindOpByType(type.c_str(), ops);
+}
 
 static std::vector<Impl> impls_of(const std::vector<Operator>& operators) {
   std::vector<Impl> out;
@@ -294,8 +393,16 @@ static std::vector<Impl> impls_of(const std::vector<Operator>& operators) {
 }
 Graph& Graph::SetInputs(const std::vector<Operator>& inputs) {
   if (!impl_) return *this;
+  if (impl_->fixed) return refuse_graph("SetInputs: the graph has its nodes already"), *this;
   impl_->inputs = impls_of(inputs);
   return Builder(*impl_).build(), *this;
+}
+GraphPtr Graph::ConstructFromInputs(const std::vector<Operator>& inputs, const AscendString& name) {
+  auto graph = std::make_shared<Graph>(name.GetString());
+  graph->SetInputs(inputs);
+  if (!inputs.empty() && graph->IsValid()) return graph;
+  refuse_graph(std::string("ConstructFromInputs: ") + (inputs.empty() ? "no inputs" : graph->impl_->problem));
+  return nullptr;
 }
 Graph& Graph::SetTargets(const std::vector<Operator>& targets) {
   if (!impl_) return *this;

@@ -4,6 +4,7 @@
 
 #include "compiled.h"
 #include "eager_call.h"
+#include "graph_impl.h"
 #include "registry.h"
 
 namespace gesim {
@@ -50,24 +51,6 @@ std::string from_desc(const ge::TensorDesc& desc, bool largest, ge_tensor& out) 
   return "";
 }
 
-void set_attrs(const Node& node, ge::Operator& op) {
-  for (const auto& [name, attr] : node.attrs) {
-    const char* key = name.c_str();
-    switch (attr.kind) {
-      case Attr::kInt: op.SetAttr(key, attr.i); break;
-      case Attr::kFloat: op.SetAttr(key, attr.f); break;
-      case Attr::kBool: op.SetAttr(key, attr.i != 0); break;
-      case Attr::kString: op.SetAttr(key, attr.s.c_str()); break;
-      case Attr::kType: op.SetAttr(key, static_cast<ge::DataType>(attr.i)); break;
-      case Attr::kInts: op.SetAttr(key, attr.ints); break;
-      case Attr::kFloats: op.SetAttr(key, attr.floats); break;
-      case Attr::kIntLists: op.SetAttr(key, attr.lists); break;
-      case Attr::kBools: op.SetAttr(key, std::vector<bool>(attr.ints.begin(), attr.ints.end())); break;
-      default: break;
-    }
-  }
-}
-
 std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inputs, std::vector<ge_tensor>& outputs,
                              bool largest = false) {
   ge::Operator op = create(node.name, node.type);
@@ -83,7 +66,7 @@ std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inp
     impl->output_desc.emplace_back(
         desc.name, ge::TensorDesc(ge::Shape(desc.dims), ge::FORMAT_ND,
                                   desc.dtype == ge_absent ? ge::DT_FLOAT : static_cast<ge::DataType>(desc.dtype)));
-  set_attrs(node, op);
+  for (const auto& [name, attr] : node.attrs) impl->attrs[name] = ge::data_of(attr);
   if (const ge::VerifyFunc* verify = verify_function(node.type))
     if ((*verify)(op) != ge::GRAPH_SUCCESS) return "its verify function refuses the node";
   if ((*function)(op) != ge::GRAPH_SUCCESS) {

@@ -29,6 +29,8 @@ struct DeviceAligned {
 using Buffer = std::vector<uint8_t, DeviceAligned<uint8_t>>;
 using Bytes = std::shared_ptr<const Buffer>;
 
+struct Attr;
+
 struct Desc {
   std::string name;
   int32_t dtype = 28;         // ge::DataType (DT_UNDEFINED), not the protobuf's own numbering
@@ -36,6 +38,7 @@ struct Desc {
   std::string layout;
   std::string device;  // "NPU" or "CPU" on Data nodes
   int32_t format = 0;  // ge::Format, where it is a private one: dims are then those of what it stands for
+  std::map<std::string, Attr> attrs;
 };
 
 struct Attr {
@@ -95,6 +98,7 @@ inline bool is_variable(const Node& node) { return node.type == "Variable"; }
 struct Graph {
   std::string name;
   std::vector<Node> nodes;
+  std::map<std::string, Attr> attrs;
 };
 
 // Reads graph 0 of a serialised ModelDef. Returns "" or what is wrong with the bytes, with the node's name.

@@ -8,6 +8,8 @@
 #include "acl/error_codes/ge_error_codes.h"
 #include "core/command.h"
 #include "core/sim.h"
+#include "graph/operator_factory.h"
+#include "graph_impl.h"
 #include "include/parser/caffe_parser.h"
 #include "include/parser/onnx_parser.h"
 #include "include/parser/tensorflow_parser.h"
@@ -119,6 +121,32 @@ graphStatus aclgrphBuildModel(const Graph& graph, const OldOptions& given, Model
   model.data = std::shared_ptr<uint8_t>(new uint8_t[bytes.size()], std::default_delete<uint8_t[]>());
   model.length = bytes.size();
   std::memcpy(model.data.get(), bytes.data(), bytes.size());
+  return GRAPH_SUCCESS;
+}
+
+// Its inputs come from the caller, and all of its outputs go there.
+graphStatus aclgrphGenerateForOp(const AscendString& type, const std::vector<TensorDesc>& inputs,
+                                 const std::vector<TensorDesc>& outputs, Graph& graph) {
+  const std::string caller = "aclgrphGenerateForOp: ", named = type.GetString();
+  const Operator op = OperatorFactory::CreateOperator(named.c_str(), named.c_str());
+  if (op.IsEmpty()) return refuse(caller + "no prototype is registered for operator type " + named);
+  OperatorImpl& impl = *OpDescUtils::impl(op);
+  if (inputs.size() > impl.input_desc.size() || outputs.size() != impl.output_desc.size())
+    return refuse(caller + named + " takes " + std::to_string(impl.input_desc.size()) + " inputs and gives " +
+                  std::to_string(impl.output_desc.size()) + " outputs; how many a dynamic one has cannot be told");
+  std::vector<Operator> data;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].GetDataType() == DT_UNDEFINED) continue;  // an optional one that is absent
+    data.emplace_back(("input" + std::to_string(i)).c_str(), "Data");
+    OpDescUtils::impl(data.back())->output_desc.emplace_back("y", inputs[i]);
+    impl.sources[impl.input_desc[i].first] = {OpDescUtils::shared(data.back()), 0};
+    impl.input_desc[i].second = inputs[i];
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) impl.output_desc[i].second = outputs[i];
+  Graph made(named.c_str());
+  made.SetInputs(data).SetOutputs(std::vector<Operator>{op});
+  if (!made.IsValid()) return refuse(caller + "no graph comes of this: " + GraphUtils::impl(made)->problem);
+  graph = made;
   return GRAPH_SUCCESS;
 }
 

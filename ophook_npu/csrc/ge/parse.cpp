@@ -136,27 +136,10 @@ class Reader {
   size_t length_ = 0;
 };
 
-// Of an input in a private format torchair tells this format and the shape of what it stands for as attributes.
-void read_format(Reader in, std::vector<int64_t>& origin, int32_t& format) {
-  std::string key;
-  Reader value = in;
-  while (in.next()) {
-    if (in.field() == 1) key = in.text();
-    if (in.field() == 2) value = in.message();
-  }
-  if (key == "format_for_int")
-    while (value.next())
-      if (value.field() == 3) format = static_cast<int32_t>(value.integer());
-  if (key == "origin_shape")
-    while (value.next())
-      if (value.field() == 1)
-        for (Reader list = value.message(); list.next();)
-          if (list.field() == 3) list.append(origin);
-}
+void read_entry(Reader in, std::map<std::string, Attr>& attrs);
 
 Desc read_desc(Reader in) {
   Desc out;
-  std::vector<int64_t> origin;
   while (in.next()) {
     switch (in.field()) {
       case 1: out.name = in.text(); break;
@@ -171,13 +154,16 @@ Desc read_desc(Reader in) {
           if (shape.field() == 1) shape.append(out.dims);
         break;
       case 4: out.layout = in.text(); break;
-      case 5: read_format(in.message(), origin, out.format); break;
+      case 5: read_entry(in.message(), out.attrs); break;
       case 14: out.device = in.text(); break;
       default: break;
     }
   }
-  if (origin.empty()) out.format = 0;
-  else if (out.format > 2) out.dims = origin;
+  // Of an input in a private format torchair tells this format and the shape of what it stands for as attributes.
+  const std::vector<int64_t> origin = out.attrs["origin_shape"].ints;
+  if (!origin.empty()) out.format = static_cast<int32_t>(out.attrs["format_for_int"].i);
+  if (out.format > 2) out.dims = origin;
+  out.attrs.erase("origin_shape"), out.attrs.erase("format_for_int");
   return out;
 }
 
@@ -251,6 +237,16 @@ Attr read_attr(Reader in) {
   return out;
 }
 
+void read_entry(Reader in, std::map<std::string, Attr>& attrs) {
+  std::string key;
+  Attr value;
+  while (in.next()) {
+    if (in.field() == 1) key = in.text();
+    if (in.field() == 2) value = read_attr(in.message());
+  }
+  attrs[key] = std::move(value);
+}
+
 Node read_node(Reader in) {
   Node out;
   while (in.next()) {
@@ -258,16 +254,7 @@ Node read_node(Reader in) {
       case 1: out.name = in.text(); break;
       case 2: out.type = in.text(); break;
       case 5: out.input_names.push_back(in.text()); break;
-      case 10: {
-        std::string key;
-        Attr value;
-        for (Reader entry = in.message(); entry.next();) {
-          if (entry.field() == 1) key = entry.text();
-          if (entry.field() == 2) value = read_attr(entry.message());
-        }
-        out.attrs[key] = std::move(value);
-        break;
-      }
+      case 10: read_entry(in.message(), out.attrs); break;
       case 33: out.input_desc.push_back(read_desc(in.message())); break;
       case 34: out.output_desc.push_back(read_desc(in.message())); break;
       default: break;
@@ -312,6 +299,7 @@ std::string parse_model(const void* data, size_t size, Graph& out) {
       found = true;
       for (Reader graph = model.message(); graph.next();) {
         if (graph.field() == 1) out.name = graph.text();
+        if (graph.field() == 11) read_entry(graph.message(), out.attrs);
         if (graph.field() == 6) out.nodes.push_back(read_node(graph.message()));
       }
     }

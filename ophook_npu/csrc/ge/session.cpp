@@ -118,11 +118,12 @@ std::string GEGetErrorMsg() {
 }
 
 AscendString GEGetErrorMsgV2() { return AscendString(GEGetErrorMsg().c_str()); }
-AscendString GEGetWarningMsgV2() {
+std::string GEGetWarningMsg() {
   std::string text;
   for (const std::string& line : gesim::custom_proto_errors()) text += (text.empty() ? "" : "\n") + line;
-  return AscendString(text.c_str());
+  return text;
 }
+AscendString GEGetWarningMsgV2() { return AscendString(GEGetWarningMsg().c_str()); }
 
 // ---- summary ----------------------------------------------------------------------------------------------------
 class CompiledGraphSummary::SummaryData {

@@ -96,6 +96,7 @@ GE_API Status GEInitialize(const OldOptions& options);
 GE_API Status GEFinalize();
 GE_API std::string GEGetErrorMsg();
 GE_API AscendString GEGetErrorMsgV2();
+GE_API std::string GEGetWarningMsg();
 GE_API AscendString GEGetWarningMsgV2();
 
 }  // namespace ge

@@ -61,6 +61,7 @@ void describe(Message& to, uint32_t field, const Desc& desc) {
     out.message(3, [&](Message& shape) { shape.numbers(1, desc.dims); });
     out.text(4, desc.layout);
     if (!desc.device.empty()) out.text(14, desc.device);
+    for (const auto& [name, value] : desc.attrs) attribute(out, 5, name, value);
     if (!desc.format) return;
     Attr format, origin;
     format.kind = Attr::kInt, format.i = desc.format;
@@ -116,6 +117,7 @@ std::string model_of(const Graph& graph) {
   model.text(1, graph.name);
   model.message(7, [&](Message& out) {
     out.text(1, graph.name);
+    for (const auto& [name, value] : graph.attrs) attribute(out, 11, name, value);
     for (const Node& node : graph.nodes)
       out.message(6, [&](Message& op) {
         op.text(1, node.name), op.text(2, node.type);

@@ -9,6 +9,7 @@
 
 #include "ge/ge_api.h"
 #include "ge/ge_ir_build.h"
+#include "graph/attr_value.h"
 #include "graph/graph.h"
 #include "parser/onnx_parser.h"
 #include "ops_proto_legacy.h"
@@ -186,6 +187,127 @@ bool variables(Session& session) {
   return refused;
 }
 
+// What is set is read, by names of both kinds, and not as what it is not.
+template <typename T>
+bool again(Operator op, const T& value) {
+  T read{};
+  op.SetAttr("own", value);
+  return op.GetAttr("own", read) == GRAPH_SUCCESS && read == value && op.GetAttr("other", read) != GRAPH_SUCCESS;
+}
+bool attributes() {
+  const Operator op = op::Add("some");
+  using Lists = std::vector<std::vector<int64_t>>;
+  bool right = again(op, int64_t(-5)) && again(op, int32_t(-6)) && again(op, 7u) && again(op, 0.5f) && again(op, true);
+  right = right && again(op, DT_INT8) && again(op, AscendString("text")) && again(op, Lists{{1, 2}, {}, {3}});
+  right = right && again(op, std::vector<int64_t>{1, -2}) && again(op, std::vector<int32_t>{3, -4});
+  right = right && again(op, std::vector<uint32_t>{5}) && again(op, std::vector<float>{0.5, 6}) &&
+          again(op, std::vector<bool>{true, false}) && again(op, std::vector<AscendString>{"a", "b"}) &&
+          again(op, std::vector<DataType>{DT_INT8, DT_BOOL}) && again(op, std::vector<uint8_t>{7, 8});
+  auto more = op::Add("more");
+  std::vector<int32_t> list;
+  std::string text;
+  AttrValue value;
+  AscendString plain;
+  more.SetAttr(std::string("list"), {9, 10}), more.SetAttr(std::string("text"), std::string("said"));
+  right = right && more.GetAttr(std::string("list"), list) == GRAPH_SUCCESS && list == std::vector<int32_t>{9, 10};
+  right = right && more.GetAttr(std::string("text"), text) == GRAPH_SUCCESS && text == "said";
+  right = right && more.GetAttr("list", text) != GRAPH_SUCCESS && more.GetAttr("text", value) == GRAPH_SUCCESS;
+  right = right && value.GetAttrValue(plain) == GRAPH_SUCCESS && plain == "said" &&
+          more.GetAllAttrNamesAndTypes().at("list") == "VT_LIST_INT";
+  int64_t number = 0;
+  more.SetInputAttr("x2", "of", 11).SetOutputAttr(0, "of", "out");
+  right = right && more.GetInputAttr(1, "of", number) == GRAPH_SUCCESS && number == 11;
+  right = right && more.GetInputAttr("x1", "of", number) != GRAPH_SUCCESS;
+  AscendString out;
+  return right && more.GetOutputAttr("y", "of", out) == GRAPH_SUCCESS && out == "out";
+}
+
+// An operator is looked at before it is in a graph.
+bool operators() {
+  auto one = ones("one");
+  auto sum = op::Add("sum").set_input_x1(one).set_input_x2(one);
+  Tensor value;
+  bool right = sum.GetInputConstData("x1", value) == GRAPH_SUCCESS && same({value}, {tensor(of({3}), {1, 1, 1})});
+  sum.BreakConnect();
+  right = right && sum.GetInputConstData("x1", value) != GRAPH_SUCCESS;
+  auto halves = op::SplitD("halves").set_attr_split_dim(1);
+  right = right && halves.VerifyAllAttr() != GRAPH_SUCCESS && halves.VerifyAllAttr(true) == GRAPH_SUCCESS;
+  std::printf("%s\n", GEGetErrorMsgV2().GetString());
+  right = right && halves.set_attr_num_split(2).VerifyAllAttr() == GRAPH_SUCCESS;
+  right = right && sum.InferShapeAndType() != GRAPH_SUCCESS;
+  std::printf("%s\n", GEGetErrorMsgV2().GetString());
+  right = right && !sum.GetSubgraph("body").IsValid() && sum.GetSubgraphNamesCount() == 0;
+  std::printf("%s\n", GEGetErrorMsgV2().GetString());
+  Graph graph("cache");
+  std::vector<Operator> found;
+  std::vector<AscendString> names;
+  Operator there;
+  right = right && graph.AddOp(sum) == GRAPH_SUCCESS && graph.AddOp(sum) != GRAPH_SUCCESS;
+  right = right && graph.FindOpByName("sum", there) == GRAPH_SUCCESS && graph.FindOpByName("x", there) != GRAPH_SUCCESS;
+  right = right && graph.FindOpByType("Add", found) == GRAPH_SUCCESS && found.size() == 1 && there.GetName() == "sum";
+  return right && graph.GetAllOpName(names) == GRAPH_SUCCESS && names == std::vector<AscendString>{"sum"};
+}
+
+// A graph that is made of nodes, one by one; it is the same when it was in a file.
+bool nodes(Session& session) {
+  auto x = op::Data("x");
+  x.update_output_desc_y(of({3}));
+  auto one = ones("one");
+  auto sum = op::Add("sum"), extra = op::Add("extra");
+  sum.SetInputAttr("x2", "of", 11);
+  Graph graph("nodes"), read("read");
+  bool right = !graph.IsValid() && graph.SetValid() == GRAPH_SUCCESS && graph.IsValid();
+  GNode data = graph.AddNodeByOp(x), constant = graph.AddNodeByOp(one), node = graph.AddNodeByOp(sum);
+  GNode unwired = graph.AddNodeByOp(extra);
+  AscendString text;
+  right = right && graph.AddNodeByOp(x).GetName(text) != GRAPH_SUCCESS && node.GetInputsSize() == 2;
+  right = right && graph.AddDataEdge(data, 0, node, 0) == GRAPH_SUCCESS;
+  right = right && graph.AddDataEdge(constant, 0, node, 1) == GRAPH_SUCCESS;
+  graph.SetOutputs(std::vector<Operator>{extra}), graph.SetOutputs(std::vector<Operator>{sum});
+  right = right && graph.RemoveNode(unwired, true) == GRAPH_SUCCESS && graph.GetAllNodes().size() == 4;
+  int32_t index = 0;
+  Tensor value;
+  TensorDesc desc;
+  right = right && node.GetInputIndexByName("x2", index) == GRAPH_SUCCESS && index == 1;
+  right = right && node.GetOutputIndexByName("x2", index) == GRAPH_SUCCESS && index == -1;
+  right = right && node.GetInputConstData(1, value) == GRAPH_SUCCESS && value.GetSize() == 12;
+  right = right && node.GetInputConstData(0, value) != GRAPH_SUCCESS && node.GetOutputDesc(1, desc) != GRAPH_SUCCESS;
+  right = right && node.UpdateOutputDesc(0, TensorDesc(Shape({3}), FORMAT_NCHW, DT_FLOAT)) == GRAPH_SUCCESS;
+  right = right && node.GetOutputDesc(0, desc) == GRAPH_SUCCESS && desc.GetFormat() == FORMAT_NCHW;
+  right = right && desc.GetShape().GetDims() == std::vector<int64_t>{3} && desc.GetDataType() == DT_FLOAT;
+  std::vector<AscendString> list = {"a", "b"}, again;
+  std::vector<uint8_t> bytes = {1};
+  AttrValue whole;
+  whole.SetAttrValue(int64_t(12));
+  right = right && node.SetAttr("_list", list) == GRAPH_SUCCESS && node.HasAttr("_list") && !node.HasAttr("other");
+  right = right && node.SetAttr("bytes", bytes) != GRAPH_SUCCESS && graph.SetAttr("whole", whole) == GRAPH_SUCCESS;
+  right = right && graph.SaveToFile("nodes.air") == GRAPH_SUCCESS;
+  right = right && read.LoadFromFile(std::string("nodes.air")) == GRAPH_SUCCESS;
+  int64_t number = 0;
+  right = right && read.GetAttr("whole", whole) == GRAPH_SUCCESS && whole.GetAttrValue(number) == GRAPH_SUCCESS &&
+          number == 12;
+  for (const GNode& loaded : read.GetAllNodes()) {
+    if (loaded.GetName(text) != GRAPH_SUCCESS || text != "sum") continue;
+    right = right && loaded.GetAttr("_list", again) == GRAPH_SUCCESS && again == list;
+    right = right && loaded.GetInputAttr("of", 1, whole) == GRAPH_SUCCESS &&
+            whole.GetAttrValue(number) == GRAPH_SUCCESS && number == 11;
+  }
+  Graph made("made");
+  const std::vector<TensorDesc> two = {of({3}), of({3})}, three = {of({3}), of({3}), of({3})};
+  right = right && aclgrphGenerateForOp("Add", two, {of({3})}, made) == GRAPH_SUCCESS;
+  right = right && aclgrphGenerateForOp("Add", three, {of({3})}, made) != GRAPH_SUCCESS;
+  right = right && aclgrphGenerateForOp("NoSuchOperator", two, {of({3})}, made) != GRAPH_SUCCESS;
+  std::printf("%s\n", GEGetErrorMsgV2().GetString());
+  const std::map<AscendString, AscendString> none;
+  const Tensor given = tensor(of({3}), {1, 2, 3});
+  std::vector<Tensor> first, second, third;
+  session.AddGraph(10, graph, none), session.AddGraph(11, read, none), session.AddGraph(12, made, none);
+  right = right && session.RunGraph(10, {given}, first) == SUCCESS && session.RunGraph(11, {given}, second) == SUCCESS;
+  right = right && session.RunGraph(12, {given, given}, third) == SUCCESS;
+  return right && same(first, {tensor(of({3}), {2, 3, 4})}) && same(first, second) &&
+         same(third, {tensor(of({3}), {2, 4, 6})});
+}
+
 int main(int, char** arguments) {
   const std::string fault = arguments[1];
   std::map<AscendString, AscendString> options = {{"ge.exec.deviceId", "0"}};
@@ -205,11 +327,14 @@ int main(int, char** arguments) {
       std::printf("| ");
     }
     std::printf("status %d\n", status);
-    if (right && (fault == "written"     ? written(session, graph, inputs)
-                  : fault == "edges"     ? edges(graph)
-                  : fault == "parsed"    ? parsed(session)
-                  : fault == "variables" ? variables(session)
-                                         : false))
+    if (right && (fault == "written"      ? written(session, graph, inputs)
+                  : fault == "edges"      ? edges(graph)
+                  : fault == "parsed"     ? parsed(session)
+                  : fault == "variables"  ? variables(session)
+                  : fault == "attributes" ? attributes()
+                  : fault == "operators"  ? operators()
+                  : fault == "nodes"      ? nodes(session)
+                                          : false))
       std::printf("as it was\n");
   }
   GEFinalize();
