@@ -208,7 +208,7 @@ GNode Graph::AddNodeByOp(const Operator& op) {
 
 // ---- attributes, of a graph, of a node, and of its inputs and outputs -------------------------------------------
 using Attrs = std::map<std::string, gesim::Attr>;
-using Descs = std::vector<gesim::Desc>;
+using PortDescs = std::vector<gesim::Desc>;
 
 static graphStatus set_in(GraphImpl& graph, Attrs& attrs, const AscendString& name, const AttrData& value) {
   gesim::Attr attr = attr_of(value);
@@ -223,9 +223,9 @@ graphStatus get_from(const Attrs& attrs, const AscendString& name, T& value) {
   const auto found = attrs.find(name.GetString());
   return found == attrs.end() ? GRAPH_FAILED : load(data_of(found->second), value);
 }
-static gesim::Desc* at(const Place& here, Descs gesim::Node::* descs, int64_t index) {
+static gesim::Desc* at(const Place& here, PortDescs gesim::Node::* descs, int64_t index) {
   if (!here) return nullptr;
-  Descs& all = here.operator->()->*descs;
+  PortDescs& all = here.operator->()->*descs;
   if (index >= 0 && size_t(index) < all.size()) return &all[size_t(index)];
   refuse_graph(here->name + " has no " + (descs == &gesim::Node::input_desc ? "input " : "output ") +
                std::to_string(index));
@@ -273,14 +273,15 @@ static graphStatus update_desc(const Place& here, gesim::Desc* desc, const Tenso
   return changed(*here.graph);
 }
 // -1 where there is none.
-static graphStatus index_of(const Place& here, Descs gesim::Node::* descs, const AscendString& name, int32_t& index) {
+static graphStatus index_of(const Place& here, PortDescs gesim::Node::* descs, const AscendString& name,
+                            int32_t& index) {
   if (!here) return GRAPH_FAILED;
-  const Descs& all = here.operator->()->*descs;
+  const PortDescs& all = here.operator->()->*descs;
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& desc) { return name == desc.name.c_str(); });
   index = found == all.end() ? -1 : int32_t(found - all.begin());
   return GRAPH_SUCCESS;
 }
-static graphStatus indexes_of(const Place& here, Descs gesim::Node::* descs, const AscendString& name,
+static graphStatus indexes_of(const Place& here, PortDescs gesim::Node::* descs, const AscendString& name,
                               std::vector<int32_t>& out) {
   out.clear();
   for (int32_t index = 0;; out.push_back(index)) {
