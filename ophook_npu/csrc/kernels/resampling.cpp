@@ -30,7 +30,7 @@ at::Tensor corner_weights(int64_t from, int64_t to) {
   });
 }
 
-at::Tensor nearest_pixels(int64_t from, int64_t to, bool corners) {
+static at::Tensor nearest_pixels(int64_t from, int64_t to, bool corners) {
   const float step = corners && to > 1 ? float(from - 1) / float(to - 1) : float(from) / float(to);
   std::vector<int64_t> out;
   for (int64_t i = 0; i < to; ++i) {
@@ -38,6 +38,21 @@ at::Tensor nearest_pixels(int64_t from, int64_t to, bool corners) {
     out.push_back(std::min(int64_t(place), from - 1));
   }
   return at::tensor(out, at::kLong);
+}
+
+at::Tensor nearest(const at::Tensor& x, at::IntArrayRef to, Pixels how) {
+  if (how == Pixels::from_the_corner) return at::upsample_nearest2d(wide(x), to);
+  const bool corners = how == Pixels::by_corners;
+  return x.index_select(2, nearest_pixels(x.size(2), to[0], corners))
+      .index_select(3, nearest_pixels(x.size(3), to[1], corners));
+}
+at::Tensor nearest_backward(const at::Tensor& grad, at::IntArrayRef sizes, Pixels how) {
+  const at::Tensor each = wide(grad);
+  if (how == Pixels::from_the_corner) return at::upsample_nearest2d_backward(each, grad.sizes().slice(2), sizes);
+  const bool corners = how == Pixels::by_corners;
+  const at::Tensor columns = at::zeros({sizes[0], sizes[1], grad.size(2), sizes[3]}, each.options())
+                                 .index_add_(3, nearest_pixels(sizes[3], grad.size(3), corners), each);
+  return at::zeros(sizes, each.options()).index_add_(2, nearest_pixels(sizes[2], grad.size(2), corners), columns);
 }
 
 at::Tensor area_weights(int64_t from, int64_t to, bool corners) {

@@ -10,8 +10,11 @@ namespace sim::kernels {
 at::Tensor resampled(const at::Tensor& x, const at::Tensor& rows, const at::Tensor& columns);  // of (…, h, w)
 at::Tensor resampled_backward(const at::Tensor& grad, const at::Tensor& rows, const at::Tensor& columns);
 at::Tensor corner_weights(int64_t from, int64_t to);  // between a pixel and the next, both from the corner on
-at::Tensor nearest_pixels(int64_t from, int64_t to, bool corners);  // by the corners' places, or by pixels' middles
-at::Tensor area_weights(int64_t from, int64_t to, bool corners);    // the mean of what a new pixel covers
+// The old pixel of each new one: by steps from the corner on, with the corners in place, or by the middles of pixels.
+enum class Pixels { from_the_corner, by_corners, by_middles };
+at::Tensor nearest(const at::Tensor& x, at::IntArrayRef to, Pixels how);
+at::Tensor nearest_backward(const at::Tensor& grad, at::IntArrayRef sizes, Pixels how);
+at::Tensor area_weights(int64_t from, int64_t to, bool corners);  // the mean of what a new pixel covers
 // Of what a filter reaches around the middle of a new pixel, which stands scale · middle + shift in the old image.
 struct Moved {
   double scale, shift;

@@ -44,23 +44,9 @@ Dims resized(const Args& a) {
 
 // Corners and half pixels are torch's two of bilinear; neither of them is between pixels from the corner on.
 bool from_the_corner(const Call& call) { return !call.flag("align_corners") && !call.flag("half_pixel_centers"); }
-at::Tensor nearest(const Args& a) {
-  const at::Tensor x = a[0];
-  const Dims to = a.need(1);
-  if (from_the_corner(a)) return at::upsample_nearest2d(wide(x), to);
-  const bool corners = a.flag("align_corners");
-  return x.index_select(2, kernels::nearest_pixels(x.size(2), to.at(0), corners))
-      .index_select(3, kernels::nearest_pixels(x.size(3), to.at(1), corners));
-}
-at::Tensor nearest_grad(const Args& a) {
-  const at::Tensor grad = wide(a[0]);
-  const Dims of = a.need(1);
-  if (from_the_corner(a)) return at::upsample_nearest2d_backward(grad, grad.sizes().slice(2), resized(a));
-  const bool corners = a.flag("align_corners");
-  const at::Tensor columns = at::zeros({grad.size(0), grad.size(1), grad.size(2), of.at(1)}, grad.options())
-                                 .index_add_(3, kernels::nearest_pixels(of.at(1), grad.size(3), corners), grad);
-  return at::zeros(resized(a), grad.options())
-      .index_add_(2, kernels::nearest_pixels(of.at(0), grad.size(2), corners), columns);
+kernels::Pixels pixels(const Call& call) {
+  if (from_the_corner(call)) return kernels::Pixels::from_the_corner;
+  return call.flag("align_corners") ? kernels::Pixels::by_corners : kernels::Pixels::by_middles;
 }
 at::Tensor bilinear(const Args& a) {
   const Dims to = a.need(1);
@@ -235,8 +221,9 @@ void image_rule(Shaper& s) {
 
 const Family image_rows = {
 #define RESIZE "align_corners:Bool=false half_pixel_centers:Bool=false"
-    ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, nearest(a)),
-    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule, nearest_grad(a)),
+    ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, kernels::nearest(a[0], a.need(1), pixels(a))),
+    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule,
+        kernels::nearest_backward(a[0], resized(a), pixels(a))),
     ROW(ResizeBilinearV2, "x size -> y | " RESIZE " dtype:Type=0", resize_rule,
         from_the_corner(a) ? bilinear(a) : at::upsample_bilinear2d(wide(a[0]), a.need(1), a.flag("align_corners"))),
     ROW(ResizeBilinearV2Grad, "grads original_image -> y | " RESIZE, bilinear_grad_rule,
