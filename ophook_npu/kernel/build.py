@@ -295,11 +295,9 @@ ALIASING = "-fno-strict-aliasing"  # kernels take what lies somewhere for anothe
 DEVICE = "-D__CCE__=1"  # by which a header that the host includes, too, knows the device's compiler
 
 
-def standard() -> str:
-    """The C++ of kernels. The device's compiler has C++17 and finds `ReduceSum<float>(…)` without its namespace, and so
-    does clang. GCC does in C++20 alone, which takes no `Arguments{a, b}` of a structure with a constructor of its own.
-    """
-    return "-std=c++20" if toolchain.is_gcc(toolchain.kernel_compiler()) else "-std=c++17"
+# The C++ of kernels: our headers have concepts. The device's compiler has C++17, and finds `ReduceSum<float>(…)`
+# without its namespace, as this does; C++20 takes no `Arguments{a, b}` of a structure with a constructor of its own.
+STANDARD = "-std=c++20"
 
 
 def beside_c(function: str) -> str:
@@ -348,7 +346,7 @@ def kernel(
         include += ["-idirafter", str(wheel.path / "include" / "third_party" / "acl" / "inc")]
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
-    how = (standard(), optimize, "-g", DEVICE, ALIASING, *_common(toolchain.kernel_compiler()))
+    how = (STANDARD, optimize, "-g", DEVICE, ALIASING, *_common(toolchain.kernel_compiler()))
     first = (ROOT / "include" / "ascendc" / "architecture.h", folder / "prelude.h")
     flags = (*how, *include, *defines, *(flag for header in first for flag in ("-include", str(header))))
     # One call: a kernel compiles in a moment. Who loads it has loaded the runtime before.

@@ -74,6 +74,6 @@ def joined(vector: Path, cube: Path, run: Callable[[Sequence[str], str], str], o
     )
     source, made = folder / "told.cpp", folder / "told.o"
     source.write_text(text)
-    how = [build.standard(), "-fPIC", f"-I{build.ROOT.parent}", "-c", str(source), "-o", str(made)]
+    how = [build.STANDARD, "-fPIC", f"-I{build.ROOT.parent}", "-c", str(source), "-o", str(made)]
     run([*toolchain.kernel_compiler(), *how], failed)
     run(["ld", "-r", str(vector), str(cube), str(made), "-o", str(out)], failed)

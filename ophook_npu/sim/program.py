@@ -279,8 +279,8 @@ _OWN = re.compile(r'^# \d+ "([^"]*)"(?: [124])*$', re.MULTILINE)
 
 
 def _how(job: _Job) -> list[str]:
-    gcc = toolchain.is_gcc(toolchain.kernel_compiler())  # it has one version, whatever is asked for: build.standard
-    return [build.standard(), "-fPIC", *(flag for flag in job.flags if not gcc or not flag.startswith("-std="))]
+    # It has one version, whatever is asked for.
+    return [build.STANDARD, "-fPIC", *(flag for flag in job.flags if not flag.startswith("-std="))]
 
 
 def _preprocessed(source: Path, job: _Job, root: Path, macros: Sequence[str] = ()) -> str:
