@@ -30,12 +30,13 @@ void give(const From& from, To& to) {
 }
 template <typename From, typename To>
 void give(const std::vector<From>& from, std::vector<To>& to) {
-  to.resize(from.size());
-  for (size_t i = 0; i < from.size(); ++i)
-    if constexpr (std::is_same_v<From, To>) to[i] = from[i];
-    else give(from[i], to[i]);
+  to.clear();
+  for (const auto& one : from) {
+    To value{};
+    give(one, value);
+    to.push_back(value);
+  }
 }
-
 template <typename T>
 AttrData stored(const T& value) {
   return kept(value);
@@ -65,23 +66,25 @@ graphStatus load(const AttrMap& attrs, const std::string& name, T& out) {
 template <typename T>
 using Given = std::conditional_t<std::is_arithmetic_v<T> || std::is_pointer_v<T>, T, const T&>;
 
-// The types that attributes of operators and nodes have, beside texts and AttrValue.
-#define OPHOOK_ATTR_TYPES(DO) \
+// The types that all functions of attributes know, beside texts; and those that operators and nodes know in addition.
+#define OPHOOK_ATTR_KINDS(DO) \
   DO(int64_t)                 \
-  DO(int32_t)                 \
-  DO(uint32_t)                \
   DO(float32_t)               \
   DO(bool)                    \
   DO(DataType)                \
   DO(Tensor)                  \
   DO(std::vector<int64_t>)    \
-  DO(std::vector<int32_t>)    \
-  DO(std::vector<uint32_t>)   \
   DO(std::vector<float32_t>)  \
   DO(std::vector<bool>)       \
   DO(std::vector<DataType>)   \
   DO(std::vector<Tensor>)     \
-  DO(std::vector<uint8_t>)    \
   DO(std::vector<std::vector<int64_t>>)
+#define OPHOOK_ATTR_TYPES(DO) \
+  OPHOOK_ATTR_KINDS(DO)       \
+  DO(int32_t)                 \
+  DO(uint32_t)                \
+  DO(std::vector<int32_t>)    \
+  DO(std::vector<uint32_t>)   \
+  DO(std::vector<uint8_t>)
 
 }  // namespace ge

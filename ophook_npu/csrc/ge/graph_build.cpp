@@ -1,6 +1,7 @@
 // libgraph, fourth part: a graph that a program builds from operators. SetInput notes what an input reads. The graph
 // has all operators that its outputs and targets come from; where it has neither, all that its inputs are connected
 // with.
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -278,11 +279,12 @@ gesim::Node node_of(const OperatorImpl& op) {
   };
   describe(op.input_desc, op.input_attrs, node.input_desc), describe(op.output_desc, op.output_attrs, node.output_desc);
   for (const auto& [name, value] : op.attrs) node.attrs[name] = attr_of(value);
-  if (gesim::is_input(node)) {  // what Data describes as its input is what it gives, if its output is not described
-    gesim::Desc& gives = node.output_desc[0];
-    if (!node.input_desc.empty() && gives.dims.empty() && !node.input_desc[0].dims.empty()) {
-      node.input_desc[0].name = gives.name;
-      gives = node.input_desc[0];
+  // What Data describes as its input is what it gives, if its output is not described.
+  if (gesim::is_input(node)) {
+    if (!node.input_desc.empty() && !node.output_desc.empty() && node.output_desc[0].dims.empty() &&
+        !node.input_desc[0].dims.empty()) {
+      node.input_desc[0].name = node.output_desc[0].name;
+      node.output_desc[0] = node.input_desc[0];
     }
     node.input_desc.clear();
   }
@@ -338,14 +340,19 @@ OutHandler Operator::GetOutput(const std::string& name) const { return GetOutput
 // Reads nothing more, and nobody reads it.
 void Operator::BreakConnect() const {
   if (!operator_impl_) return;
-  for (const auto& reader : operator_impl_->readers)
-    if (const Impl other = reader.lock()) {
-      auto& before = other->before;
-      before.erase(std::remove(before.begin(), before.end(), operator_impl_), before.end());
-      for (auto source = other->sources.begin(); source != other->sources.end();)
-        source = source->second.from == operator_impl_ ? other->sources.erase(source) : std::next(source);
-    }
-  operator_impl_->readers.clear(), operator_impl_->sources.clear(), operator_impl_->before.clear();
+  const Impl me = operator_impl_;
+  const auto forget = [](OperatorImpl& reader, const Impl& from) {
+    for (auto source = reader.sources.begin(); source != reader.sources.end();)
+      source = source->second.from == from ? reader.sources.erase(source) : std::next(source);
+    reader.before.erase(std::remove(reader.before.begin(), reader.before.end(), from), reader.before.end());
+    from->readers.erase(std::remove_if(from->readers.begin(), from->readers.end(),
+                                       [&](const auto& one) { return one.lock().get() == &reader; }),
+                        from->readers.end());
+  };
+  for (const auto& reader : std::vector<std::weak_ptr<OperatorImpl>>(me->readers))
+    if (const Impl other = reader.lock()) forget(*other, me);
+  while (!me->sources.empty()) forget(*me, Impl(me->sources.begin()->second.from));
+  while (!me->before.empty()) forget(*me, Impl(me->before.front()));
 }
 Operator& Operator::AddControlInput(const Operator& src_oprt) {
   if (!operator_impl_ || !src_oprt.operator_impl_) return *this;

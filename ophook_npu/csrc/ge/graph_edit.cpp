@@ -210,13 +210,17 @@ GNode Graph::AddNodeByOp(const Operator& op) {
 using Attrs = std::map<std::string, gesim::Attr>;
 using PortDescs = std::vector<gesim::Desc>;
 
-static graphStatus set_in(GraphImpl& graph, Attrs& attrs, const AscendString& name, const AttrData& value) {
+static graphStatus set_in(Attrs& attrs, const AscendString& name, const AttrData& value) {
   gesim::Attr attr = attr_of(value);
   if (attr.kind == gesim::Attr::kNone)
     return refuse_graph(std::string("attribute '") + name.GetString() +
                         "': bytes, lists of tensors and no value are not kept in a graph");
   attrs[name.GetString()] = std::move(attr);
-  return changed(graph);
+  return GRAPH_SUCCESS;
+}
+static graphStatus set_in(GraphImpl& graph, Attrs& attrs, const AscendString& name, const AttrData& value) {
+  const graphStatus status = set_in(attrs, name, value);
+  return status == GRAPH_SUCCESS ? changed(graph) : status;
 }
 template <typename T>
 graphStatus get_from(const Attrs& attrs, const AscendString& name, T& value) {
@@ -233,7 +237,9 @@ static gesim::Desc* at(const Place& here, PortDescs gesim::Node::* descs, int64_
 }
 
 graphStatus Graph::SetAttr(const AscendString& name, const AttrValue& value) {
-  return impl_ ? set_in(*impl_, impl_->graph.attrs, name, stored(value)) : GRAPH_FAILED;
+  if (!impl_) return GRAPH_FAILED;
+  impl_->serialized.clear();  // its nodes are still made of inputs and outputs
+  return set_in(impl_->graph.attrs, name, stored(value));
 }
 graphStatus Graph::GetAttr(const AscendString& name, AttrValue& value) const {
   return impl_ ? get_from(impl_->graph.attrs, name, value) : GRAPH_FAILED;

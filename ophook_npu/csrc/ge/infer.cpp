@@ -66,7 +66,8 @@ std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inp
     impl->output_desc.emplace_back(
         desc.name, ge::TensorDesc(ge::Shape(desc.dims), ge::FORMAT_ND,
                                   desc.dtype == ge_absent ? ge::DT_FLOAT : static_cast<ge::DataType>(desc.dtype)));
-  for (const auto& [name, attr] : node.attrs) impl->attrs[name] = ge::data_of(attr);
+  for (const auto& [name, attr] : node.attrs)
+    if (ge::AttrData data = ge::data_of(attr); data.index()) impl->attrs[name] = std::move(data);
   if (const ge::VerifyFunc* verify = verify_function(node.type))
     if ((*verify)(op) != ge::GRAPH_SUCCESS) return "its verify function refuses the node";
   if ((*function)(op) != ge::GRAPH_SUCCESS) {

@@ -45,23 +45,29 @@ const char* kind_name(const AttrData& data) {
 
 using Descs = std::vector<std::pair<std::string, TensorDesc>>;
 
-TensorDesc find_desc(const Descs& descs, const std::string& name) {
-  for (const auto& [key, desc] : descs)
-    if (key == name) return desc;
-  return TensorDesc();
+using List = Descs OperatorImpl::*;  // of the inputs, or of the outputs
+
+TensorDesc* find_desc(const OperatorImplPtr& op, List list, const std::string& name) {
+  if (op)
+    for (auto& [key, desc] : op.get()->*list)
+      if (key == name) return &desc;
+  return nullptr;
+}
+TensorDesc* find_desc(const OperatorImplPtr& op, List list, uint32_t index) {
+  return op && index < (op.get()->*list).size() ? &(op.get()->*list)[index].second : nullptr;
 }
 
-graphStatus update_desc(Descs& descs, const std::string& name, const TensorDesc& desc) {
-  for (auto& [key, old] : descs) {
-    if (key != name) continue;
-    old = desc;
-    return GRAPH_SUCCESS;
-  }
-  return GRAPH_FAILED;
+template <typename Key>
+TensorDesc get_desc(const OperatorImplPtr& op, List list, const Key& key) {
+  const TensorDesc* desc = find_desc(op, list, key);
+  return desc ? *desc : TensorDesc();
 }
-
-bool has_desc(const Descs& descs, const std::string& name) {
-  return std::any_of(descs.begin(), descs.end(), [&](const auto& entry) { return entry.first == name; });
+template <typename Key>
+graphStatus update_desc(const OperatorImplPtr& op, List list, const Key& key, const TensorDesc& desc) {
+  TensorDesc* old = find_desc(op, list, key);
+  if (!old) return GRAPH_FAILED;
+  *old = desc;
+  return GRAPH_SUCCESS;
 }
 
 // Why the operator cannot be part of a graph: the first reason.
@@ -102,19 +108,9 @@ AttrValue::AttrValue() : impl(std::make_shared<AttrValueImpl>()) {}
     return GRAPH_SUCCESS;                                        \
   }                                                              \
   graphStatus AttrValue::GetAttrValue(type& value) const { return load(impl->data, value); }
-ATTR_VALUE(int64_t)
-ATTR_VALUE(float32_t)
-ATTR_VALUE(bool)
+OPHOOK_ATTR_KINDS(ATTR_VALUE)
 ATTR_VALUE(AscendString)
-ATTR_VALUE(Tensor)
-ATTR_VALUE(DataType)
-ATTR_VALUE(std::vector<int64_t>)
-ATTR_VALUE(std::vector<float32_t>)
-ATTR_VALUE(std::vector<bool>)
 ATTR_VALUE(std::vector<AscendString>)
-ATTR_VALUE(std::vector<Tensor>)
-ATTR_VALUE(std::vector<DataType>)
-ATTR_VALUE(std::vector<std::vector<int64_t>>)
 #undef ATTR_VALUE
 
 graphStatus AttrValue::GetValue(AscendString& value) { return load(impl->data, value); }
@@ -166,24 +162,19 @@ void Operator::OutputRegister(const char_t* name) {
 }
 void Operator::OutputRegister(const char_t* name, const char_t*) { OutputRegister(name); }
 void Operator::OutputRegister(const std::string& name) { OutputRegister(name.c_str()); }
-void Operator::DynamicInputRegister(const char_t* name, const uint32_t num, bool) {
-  add_dynamic(operator_impl_->inputs, operator_impl_->input_desc, name, num);
-}
-void Operator::DynamicInputRegister(const char_t* name, const uint32_t num, const char_t*, bool back) {
-  DynamicInputRegister(name, num, back);
-}
-void Operator::DynamicInputRegister(const std::string& name, const uint32_t num, bool back) {
-  DynamicInputRegister(name.c_str(), num, back);
-}
-void Operator::DynamicOutputRegister(const char_t* name, const uint32_t num, bool) {
-  add_dynamic(operator_impl_->outputs, operator_impl_->output_desc, name, num);
-}
-void Operator::DynamicOutputRegister(const char_t* name, const uint32_t num, const char_t*, bool back) {
-  DynamicOutputRegister(name, num, back);
-}
-void Operator::DynamicOutputRegister(const std::string& name, const uint32_t num, bool back) {
-  DynamicOutputRegister(name.c_str(), num, back);
-}
+#define DYNAMIC(Side, side)                                                                                  \
+  void Operator::Dynamic##Side##Register(const char_t* name, const uint32_t num, bool) {                     \
+    add_dynamic(operator_impl_->side##s, operator_impl_->side##_desc, name, num);                            \
+  }                                                                                                          \
+  void Operator::Dynamic##Side##Register(const std::string& name, const uint32_t num, bool back) {           \
+    Dynamic##Side##Register(name.c_str(), num, back);                                                        \
+  }                                                                                                          \
+  void Operator::Dynamic##Side##Register(const char_t* name, const uint32_t num, const char_t*, bool back) { \
+    Dynamic##Side##Register(name, num, back);                                                                \
+  }
+DYNAMIC(Input, input)
+DYNAMIC(Output, output)
+#undef DYNAMIC
 
 static void declare(OperatorImpl& op, const std::string& name, AttrData data) {
   op.ir_attrs.push_back({name, kind_name(data), false});
@@ -194,20 +185,10 @@ static void declare(OperatorImpl& op, const std::string& name, AttrData data) {
 #define DECLARED_BOTH(type)     \
   DECLARED(const char_t*, type) \
   DECLARED(const std::string&, type)
-DECLARED_BOTH(int64_t)
-DECLARED_BOTH(float32_t)
-DECLARED_BOTH(bool)
+OPHOOK_ATTR_KINDS(DECLARED_BOTH)
 DECLARED_BOTH(AscendString)
-DECLARED_BOTH(DataType)
-DECLARED_BOTH(Tensor)
-DECLARED_BOTH(std::vector<int64_t>)
-DECLARED_BOTH(std::vector<float32_t>)
-DECLARED_BOTH(std::vector<bool>)
 DECLARED_BOTH(std::vector<AscendString>)
-DECLARED_BOTH(std::vector<DataType>)
-DECLARED_BOTH(std::vector<Tensor>)
 DECLARED_BOTH(std::vector<uint8_t>)
-DECLARED_BOTH(std::vector<std::vector<int64_t>>)
 DECLARED(const char_t*, const char_t*)
 DECLARED(const char_t*, AttrValue)
 DECLARED(const std::string&, std::string)
@@ -320,89 +301,43 @@ const std::map<std::string, std::string> Operator::GetAllAttrNamesAndTypes() con
 }
 
 // ---- Operator: descriptors --------------------------------------------------------------------------------------
-TensorDesc Operator::GetInputDescByName(const char_t* name) const {
-  return find_desc(operator_impl_->input_desc, name);
-}
-TensorDesc Operator::GetInputDesc(const std::string& name) const { return GetInputDescByName(name.c_str()); }
-TensorDesc Operator::GetInputDesc(uint32_t index) const {
-  const Descs& descs = operator_impl_->input_desc;
-  return index < descs.size() ? descs[index].second : TensorDesc();
-}
+#define BY_NAME(Side, list, key)                                                                      \
+  graphStatus Operator::Update##Side##Desc(key name, const TensorDesc& desc) {                        \
+    return update_desc(operator_impl_, &OperatorImpl::list, name, desc);                              \
+  }                                                                                                   \
+  TensorDesc Operator::GetDynamic##Side##Desc(key name, uint32_t index) const {                       \
+    return get_desc(operator_impl_, &OperatorImpl::list, spread(name, index));                        \
+  }                                                                                                   \
+  graphStatus Operator::UpdateDynamic##Side##Desc(key name, uint32_t index, const TensorDesc& desc) { \
+    return update_desc(operator_impl_, &OperatorImpl::list, spread(name, index), desc);               \
+  }                                                                                                   \
+  int32_t Operator::GetDynamic##Side##Num(key name) const { return dynamic_count(operator_impl_->list, name); }
+#define DESCS(Side, list)                                                                                             \
+  TensorDesc Operator::Get##Side##DescByName(const char_t* name) const {                                              \
+    return get_desc(operator_impl_, &OperatorImpl::list, name);                                                       \
+  }                                                                                                                   \
+  TensorDesc Operator::Get##Side##Desc(const std::string& name) const { return Get##Side##DescByName(name.c_str()); } \
+  TensorDesc Operator::Get##Side##Desc(uint32_t index) const {                                                        \
+    return get_desc(operator_impl_, &OperatorImpl::list, index);                                                      \
+  }                                                                                                                   \
+  graphStatus Operator::Update##Side##Desc(const uint32_t index, const TensorDesc& desc) {                            \
+    return update_desc(operator_impl_, &OperatorImpl::list, index, desc);                                             \
+  }                                                                                                                   \
+  BY_NAME(Side, list, const char_t*)                                                                                  \
+  BY_NAME(Side, list, const std::string&)                                                                             \
+  size_t Operator::Get##Side##sSize() const { return operator_impl_ ? operator_impl_->list.size() : 0; }
+DESCS(Input, input_desc)
+DESCS(Output, output_desc)
+#undef DESCS
+#undef BY_NAME
 graphStatus Operator::TryGetInputDesc(const char_t* name, TensorDesc& out) const {
-  out = GetInputDescByName(name);
-  for (const auto& [key, desc] : operator_impl_->input_desc)
-    if (key == name) return desc.GetDataType() == DT_UNDEFINED ? GRAPH_FAILED : GRAPH_SUCCESS;
-  return GRAPH_FAILED;
+  const TensorDesc* found = find_desc(operator_impl_, &OperatorImpl::input_desc, name);
+  out = found ? *found : TensorDesc();
+  return found && found->GetDataType() != DT_UNDEFINED ? GRAPH_SUCCESS : GRAPH_FAILED;
 }
 graphStatus Operator::TryGetInputDesc(const std::string& name, TensorDesc& out) const {
   return TryGetInputDesc(name.c_str(), out);
 }
-graphStatus Operator::UpdateInputDesc(const char_t* name, const TensorDesc& desc) {
-  return operator_impl_ ? update_desc(operator_impl_->input_desc, name, desc) : GRAPH_FAILED;
-}
-graphStatus Operator::UpdateInputDesc(const std::string& name, const TensorDesc& desc) {
-  return UpdateInputDesc(name.c_str(), desc);
-}
-graphStatus Operator::UpdateInputDesc(const uint32_t index, const TensorDesc& desc) {
-  Descs& descs = operator_impl_->input_desc;
-  if (index >= descs.size()) return GRAPH_FAILED;
-  descs[index].second = desc;
-  return GRAPH_SUCCESS;
-}
-TensorDesc Operator::GetOutputDescByName(const char_t* name) const {
-  return find_desc(operator_impl_->output_desc, name);
-}
-TensorDesc Operator::GetOutputDesc(const std::string& name) const { return GetOutputDescByName(name.c_str()); }
-TensorDesc Operator::GetOutputDesc(uint32_t index) const {
-  const Descs& descs = operator_impl_->output_desc;
-  return index < descs.size() ? descs[index].second : TensorDesc();
-}
-graphStatus Operator::UpdateOutputDesc(const char_t* name, const TensorDesc& desc) {
-  return operator_impl_ ? update_desc(operator_impl_->output_desc, name, desc) : GRAPH_FAILED;
-}
-graphStatus Operator::UpdateOutputDesc(const std::string& name, const TensorDesc& desc) {
-  return UpdateOutputDesc(name.c_str(), desc);
-}
-graphStatus Operator::UpdateOutputDesc(const uint32_t index, const TensorDesc& desc) {
-  Descs& descs = operator_impl_->output_desc;
-  if (index >= descs.size()) return GRAPH_FAILED;
-  descs[index].second = desc;
-  return GRAPH_SUCCESS;
-}
-TensorDesc Operator::GetDynamicInputDesc(const char_t* name, uint32_t index) const {
-  return find_desc(operator_impl_->input_desc, spread(name, index));
-}
-TensorDesc Operator::GetDynamicInputDesc(const std::string& name, uint32_t index) const {
-  return GetDynamicInputDesc(name.c_str(), index);
-}
-graphStatus Operator::UpdateDynamicInputDesc(const char_t* name, uint32_t index, const TensorDesc& desc) {
-  return update_desc(operator_impl_->input_desc, spread(name, index), desc);
-}
-graphStatus Operator::UpdateDynamicInputDesc(const std::string& name, uint32_t index, const TensorDesc& desc) {
-  return UpdateDynamicInputDesc(name.c_str(), index, desc);
-}
-TensorDesc Operator::GetDynamicOutputDesc(const std::string& name, uint32_t index) const {
-  return GetDynamicOutputDesc(name.c_str(), index);
-}
-graphStatus Operator::UpdateDynamicOutputDesc(const std::string& name, uint32_t index, const TensorDesc& desc) {
-  return UpdateDynamicOutputDesc(name.c_str(), index, desc);
-}
-TensorDesc Operator::GetDynamicOutputDesc(const char_t* name, uint32_t index) const {
-  return find_desc(operator_impl_->output_desc, spread(name, index));
-}
-graphStatus Operator::UpdateDynamicOutputDesc(const char_t* name, uint32_t index, const TensorDesc& desc) {
-  return update_desc(operator_impl_->output_desc, spread(name, index), desc);
-}
-int32_t Operator::GetDynamicInputNum(const char_t* name) const {
-  return dynamic_count(operator_impl_->input_desc, name);
-}
-int32_t Operator::GetDynamicInputNum(const std::string& name) const { return GetDynamicInputNum(name.c_str()); }
-int32_t Operator::GetDynamicOutputNum(const char_t* name) const {
-  return dynamic_count(operator_impl_->output_desc, name);
-}
-int32_t Operator::GetDynamicOutputNum(const std::string& name) const { return GetDynamicOutputNum(name.c_str()); }
-size_t Operator::GetInputsSize() const { return operator_impl_ ? operator_impl_->input_desc.size() : 0; }
-size_t Operator::GetOutputsSize() const { return operator_impl_ ? operator_impl_->output_desc.size() : 0; }
 
 // A value that inference reads travels in its descriptor; while a graph is built, it is that of the Const that feeds
 // the input.
@@ -465,32 +400,24 @@ SET_MOVED(const std::string&, std::initializer_list<int64_t>, std::vector<int64_
 #undef SET_MOVED
 
 // Attributes of one input or output, which is told by its name or its place.
-using PortAttrs = std::map<std::string, AttrMap>;
 static std::string port_named(const Descs& descs, const char_t* name) {
-  return name && has_desc(descs, name) ? name : "";
+  const auto found = std::find_if(descs.begin(), descs.end(), [&](const auto& one) { return one.first == name; });
+  return found == descs.end() ? "" : found->first;
 }
 static std::string port_named(const Descs& descs, int32_t index) {
   return index >= 0 && size_t(index) < descs.size() ? descs[size_t(index)].first : "";
 }
-static void set_in(OperatorImpl& op, PortAttrs& attrs, const std::string& port, const char_t* name, AttrData value) {
-  if (port.empty())
-    refuse(op, std::string("attribute '") + name + "' is set on an input or output that it does not have");
-  else attrs[port][name] = std::move(value);
-}
-template <typename T>
-graphStatus get_from(const PortAttrs& attrs, const std::string& port, const char_t* name, T& value) {
-  const auto found = attrs.find(port);
-  return found == attrs.end() ? GRAPH_FAILED : load(found->second, name, value);
-}
-#define SET(Side, side, key, type)                                                                    \
-  Operator& Operator::Set##Side##Attr(key port, const char_t* name, Given<type> value) {              \
-    OperatorImpl& op = *operator_impl_;                                                               \
-    return set_in(op, op.side##_attrs, port_named(op.side##_desc, port), name, stored(value)), *this; \
+#define SET(Side, side, key, type)                                                                          \
+  Operator& Operator::Set##Side##Attr(key port, const char_t* name, Given<type> value) {                    \
+    const std::string named = port_named(operator_impl_->side##_desc, port);                                \
+    if (named.empty()) refuse(*operator_impl_, "it has no such " #side ": attribute '" + kept(name) + "'"); \
+    operator_impl_->side##_attrs[named][name] = stored(value);                                              \
+    return *this;                                                                                           \
   }
-#define GET(Side, side, key, type)                                                         \
-  graphStatus Operator::Get##Side##Attr(key port, const char_t* name, type& value) const { \
-    const OperatorImpl& op = *operator_impl_;                                              \
-    return get_from(op.side##_attrs, port_named(op.side##_desc, port), name, value);       \
+#define GET(Side, side, key, type)                                                                        \
+  graphStatus Operator::Get##Side##Attr(key port, const char_t* name, type& value) const {                \
+    const auto found = operator_impl_->side##_attrs.find(port_named(operator_impl_->side##_desc, port));  \
+    return found == operator_impl_->side##_attrs.end() ? GRAPH_FAILED : load(found->second, name, value); \
   }
 #define EACH(DO, type)                    \
   DO(Input, input, const int32_t, type)   \

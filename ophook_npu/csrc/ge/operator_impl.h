@@ -43,7 +43,7 @@ struct IrSource {
   std::shared_ptr<OperatorImpl> from;
   size_t port = 0;
 };
-class OpIO : public IrSource {};  // as ge::Operator names it
+class OpIO : public IrSource {};  // what ge::Operator calls it
 
 class OperatorImpl {
  public:

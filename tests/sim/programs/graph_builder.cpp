@@ -229,6 +229,13 @@ bool operators() {
   Tensor value;
   bool right = sum.GetInputConstData("x1", value) == GRAPH_SUCCESS && same({value}, {tensor(of({3}), {1, 1, 1})});
   sum.BreakConnect();
+  Graph alone("alone"), owned("owned");
+  AttrValue whole;
+  whole.SetAttrValue(true);
+  right = right && owned.SetAttr("whole", whole) == GRAPH_SUCCESS;
+  owned.SetInputs(std::vector<Operator>{one}), alone.SetInputs(std::vector<Operator>{one});
+  right = right && alone.GetAllNodes().size() == 2 && owned.IsValid() && owned.GetAttr("whole", whole) == GRAPH_SUCCESS;
+  right = right && Graph::ConstructFromInputs({one}, "made") && !Graph::ConstructFromInputs({}, "none");
   right = right && sum.GetInputConstData("x1", value) != GRAPH_SUCCESS;
   auto halves = op::SplitD("halves").set_attr_split_dim(1);
   right = right && halves.VerifyAllAttr() != GRAPH_SUCCESS && halves.VerifyAllAttr(true) == GRAPH_SUCCESS;
