@@ -123,3 +123,16 @@ def test_little_of_the_room_for_late_thread_local_variables_is_taken() -> None:
         if "STATIC_TLS" in told:
             taken += sum(int(line.split()[5], 16) for line in told.splitlines() if line.split()[:1] == ["TLS"])
     assert 0 < taken <= 448
+
+
+@pytest.mark.parametrize(("before", "then"), [(50_000, 500_000), (70_000, 70_000)])
+def test_threads_that_look_again_and_again_rest_longer(before: int, then: int) -> None:
+    """But for a slack that somebody has set; a program's children and its threads have it, too."""
+    look = "print(open('/proc/self/timerslack_ns').read())"
+    script = (
+        f"import ctypes, os, sys; ctypes.CDLL(None).prctl(29, ctypes.c_ulong({before}))\n"
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    run = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--", "-c", look]
+    done = subprocess.run([sys.executable, "-c", script, *run], capture_output=True, text=True, timeout=200, check=True)
+    assert int(done.stdout) == then
