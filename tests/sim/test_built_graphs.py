@@ -82,6 +82,7 @@ def test_graphs_of_a_session_share_its_variables(program: Path) -> None:
     done = run(program, "variables")
     assert done.stdout.endswith("as it was\n"), done.stdout + done.stderr
     assert "another graph of the session has this variable as float32[3], it is float32[1] here" in done.stdout
+    assert "node weight (Variable): a first value as the attribute 'value' is not simulated" in done.stdout
     assert "node weight (Variable): variables belong to a session (ge::Session)" in done.stdout
 
 

@@ -277,6 +277,9 @@ std::string find_interface(Compiled& graph) {
       graph.location[index][0].index = static_cast<size_t>(position->i);
     } else if (is_const(node.type) || is_variable(node)) {
       if (node.output_desc.empty()) return graph.where(index) + ": it needs an output";
+      const Attr* first = is_variable(node) ? node.attr("value") : nullptr;
+      if (first && first->data && !first->data->empty())
+        return graph.where(index) + ": a first value as the attribute 'value' is not simulated; assign it in a graph";
       graph.location[index][0].place = is_const(node.type) ? Place::kConst : Place::kVariable;
     } else if (node.type == "NetOutput") {
       for (const Edge& edge : node.inputs) {

@@ -178,6 +178,10 @@ bool variables(Session& session) {
   if (!same(values, {tensor(of({3}), {4, 4, 4})})) return false;
   if (session.AddGraph(9, wrong, options) != SUCCESS || session.RunGraph(9, none, outputs) == SUCCESS) return false;
   std::printf("%s\n", GEGetErrorMsgV2().GetString());
+  auto told = weight({3}).set_attr_value(tensor(of({3}), {1, 1, 1}));
+  wrong.SetOutputs(std::vector<Operator>{op::AssignAdd("told").set_input_ref(told).set_input_value(one)});
+  if (session.AddGraph(10, wrong, options) != SUCCESS || session.RunGraph(10, none, outputs) == SUCCESS) return false;
+  std::printf("%s\n", GEGetErrorMsgV2().GetString());
   std::map<AscendString, AscendString> process = {{ir_option::SOC_VERSION, "Ascend910B4"}};
   ModelBufferData model;
   if (aclgrphBuildInitialize(process) != GRAPH_SUCCESS) return false;
