@@ -21,6 +21,14 @@ def test_collectives(launch: Launch, program: str, ranks: int) -> None:
             assert f"rank {rank}: {part} passed" in done.stdout
 
 
+def test_torch_npus_other_backend(launch: Launch) -> None:
+    done = launch("lccl_collectives.py", 3)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(3):
+        for part in ("collectives", "groups", "training"):
+            assert f"rank {rank}: {part} passed" in done.stdout
+
+
 def fused(launch: Launch, ranks: int, soc: str, *parts: str) -> None:
     done = launch("fused_collectives.py", ranks, "--soc", soc)
     assert done.returncode == 0, done.stdout + done.stderr
