@@ -20,7 +20,8 @@ from ophook_npu.sim.variables import SEARCHED, apply, environment
 _BEFORE_TORCH = (
     "libophook_sim_core.so", "libmsprofiler.so", "libmspti.so", "libascendcl.so", "libacl_op_compiler.so",
     "libc_sec.so", "libgraph.so", "libge_runner.so", "libfmk_parser.so", "libascend_protobuf.so",
-    "libacl_tdt_channel.so", "libhccl.so", "libhcomm.so", "liblcal.so", "libascend_hal.so", "libascend_ml.so",
+    "libacl_tdt_channel.so", "libhccl.so", "libhcomm.so", "liblcal.so", "libshmem.so", "libascend_hal.so",
+    "libascend_ml.so",
 )  # fmt: skip
 _AFTER_TORCH = ("libopapi.so", "libatb.so", "libophook_kernel.so")
 

@@ -131,6 +131,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         ),
         Library("libhcomm.so", _every("hcomm"), exported, (core, "libhccl.so"), here),
         Library("liblcal.so", _every("lcal"), exported, (core, "libhccl.so"), here),
+        Library("libshmem.so", _every("shmem"), exported, (core, "libascendcl.so", "libhccl.so"), here),
         Library("libascend_hal.so", _every("hal"), exported, (core,), here),
         Library("libascend_ml.so", _every("ml"), exported, (core,), here),
         Library("libacl_rtc.so", _every("rtc"), exported, (core,), here),

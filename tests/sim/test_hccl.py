@@ -29,6 +29,14 @@ def test_torch_npus_other_backend(launch: Launch) -> None:
             assert f"rank {rank}: {part} passed" in done.stdout
 
 
+def test_torchs_symmetric_memory(launch: Launch) -> None:
+    done = launch("symmetric_memory.py", 3, NPU_SHMEM_SYMMETRIC_SIZE="2m")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(3):
+        for part in ("peers", "messages", "room"):
+            assert f"rank {rank}: {part} passed" in done.stdout
+
+
 def fused(launch: Launch, ranks: int, soc: str, *parts: str) -> None:
     done = launch("fused_collectives.py", ranks, "--soc", soc)
     assert done.returncode == 0, done.stdout + done.stderr

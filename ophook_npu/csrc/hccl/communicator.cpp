@@ -362,20 +362,11 @@ SIM_API HcclResult HcclCommInitClusterInfoConfig(const char* path, uint32_t rank
   return make("HcclCommInitClusterInfoConfig", path, rank, config, out);
 }
 
-// All ranks are on this machine, and no root info goes around: they find each other by what all of them are told, and
-// by how many communicators of this size each has made.
-SIM_API HcclResult ophook_hccl_of_machine(const char* name, uint32_t ranks, uint32_t rank, HcclComm* out) {
+// All ranks are on this machine, and no root info goes around: they find each other by what all of them are told.
+SIM_API HcclResult ophook_hccl_of_machine(const char* name, const char* told, uint32_t ranks, uint32_t rank,
+                                          HcclComm* out) {
   if (!out) return refuse(HCCL_E_PTR, name, "a pointer is null");
   return refusing(name, [&] {
-    static std::mutex mutex;
-    static std::map<uint32_t, int> made;
-    std::string told = "machine";
-    for (const char* variable : {"LCAL_COMM_ID", "MASTER_PORT"})
-      if (const char* value = std::getenv(variable)) told += std::string(" ") + value;
-    {
-      std::lock_guard lock(mutex);
-      told += " " + std::to_string(ranks) + " " + std::to_string(made[ranks]++);
-    }
     const Meeting meeting{derived({}, told), {}, {}, {}};
     return make(name, meeting, name_by(meeting.secret), numbers_to(ranks), rank, nullptr, out);
   });

@@ -2,17 +2,38 @@
 // They are HCCL's, with HCCL's checks and codes: which calls LCAL itself refuses is written nowhere.
 #include "hccl/lcal_api.h"
 
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+
 #include "core/sim.h"
 
-extern "C" {
-HcclResult ophook_hccl_of_machine(const char* name, uint32_t ranks, uint32_t rank, HcclComm* out);
+extern "C" HcclResult ophook_hccl_of_machine(const char* name, const char* told, uint32_t ranks, uint32_t rank,
+                                             HcclComm* out);
 
-SIM_API int LcalCommInitRankLocal(int ranks, int rank, LcalCommPtr* out) {
-  return ophook_hccl_of_machine("LcalCommInitRankLocal", uint32_t(ranks), uint32_t(rank), out);
+namespace {
+
+// No rank is told of the others: what a job's environment says is the same for all, and each counts what it has made.
+int joined(const char* name, int ranks, int rank, LcalCommPtr* out) {
+  static std::mutex mutex;
+  static std::map<int, int> made;
+  std::string told = "lcal";
+  for (const char* variable : {"LCAL_COMM_ID", "MASTER_PORT"})
+    if (const char* value = std::getenv(variable)) told += std::string(" ") + value;
+  {
+    std::lock_guard lock(mutex);
+    told += " " + std::to_string(ranks) + " " + std::to_string(made[ranks]++);
+  }
+  return ophook_hccl_of_machine(name, told.c_str(), uint32_t(ranks), uint32_t(rank), out);
 }
-SIM_API int LcalCommInit(int rank, int ranks, LcalCommPtr* out) {
-  return ophook_hccl_of_machine("LcalCommInit", uint32_t(ranks), uint32_t(rank), out);
-}
+
+}  // namespace
+
+extern "C" {
+
+SIM_API int LcalCommInitRankLocal(int ranks, int rank, LcalCommPtr* out) { return joined(__func__, ranks, rank, out); }
+SIM_API int LcalCommInit(int rank, int ranks, LcalCommPtr* out) { return joined(__func__, ranks, rank, out); }
 SIM_API int LcalCommInitAll(uint32_t count, int32_t* devices, LcalCommPtr* out) {
   return HcclCommInitAll(count, devices, out);
 }
