@@ -244,3 +244,25 @@ extern "C" __global__ __aicore__ void described(GM_ADDR x, GM_ADDR z) {
   DataCopy(to, b, 256);
   out.FreeTensor(b);
 }
+
+// x: 2 rows of 64. z: their running sums, and their softmax, by configurations that a class template has.
+template <typename T>
+struct Configured {
+  static constexpr SoftmaxConfig kSoftmax = {true, 0, 0};
+  __aicore__ void run(LocalTensor<T> to, LocalTensor<T> from) {
+    static constexpr CumSumConfig rows = {true, false, false};
+    ASCENDC_ASSERT((nothing_declares_it > 0), { KERNEL_LOG(KERNEL_ERROR, "%d", nothing_declares_it); });
+    LocalTensor<T> last = to, sum = to[256], max = to[256 + 2 * 8];
+    CumSum<T, rows>(to, last, from, CumSumInfo{2, 64});
+    SoftMax<T, false, false, false, kSoftmax>(to[128], sum, max, from, SoftMaxTiling{}, SoftMaxShapeInfo{2, 64, 2, 64});
+  }
+};
+extern "C" __global__ __aicore__ void configured_in_a_class(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, (128 + 256 + 32) * 4);
+  LocalTensor<float> from = buffer.Get<float>();
+  copy_in(from, x, 128);
+  Configured<float>().run(from[128], from);
+  copy_out(z, from[128], 256);
+}

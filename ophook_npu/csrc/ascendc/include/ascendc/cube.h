@@ -449,7 +449,7 @@ inline const ophook::rt::Local* factors_of(QuantMode_t quant) {
   return ophook::by_column(quant) && factors.bytes ? &factors : nullptr;
 }
 }  // namespace cube_details
-template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+template <typename T, typename U, FixpipeConfig config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params.quantPre), params,
@@ -466,7 +466,7 @@ __aicore__ inline void Fixpipe(const Tensor& dst, const LocalTensor<U>& src, con
   Fixpipe(dst, src, params, at);
 }
 // One factor for each column, in A1.
-template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+template <typename T, typename U, FixpipeConfig config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
                                const LocalTensor<uint64_t>& cbufWorkspace, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
@@ -474,12 +474,12 @@ __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>&
   ophook::rt::fixpipe(dst.view(), src.view(), &scales, params, config.format == CO2Layout::ROW_MAJOR, at);
 }
 // Into L1 the result stays NZ, whatever the configuration says.
-template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+template <typename T, typename U, FixpipeConfig config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::fixpipe_to_l1(dst.view(), src.view(), cube_details::factors_of(params.quantPre), params, at);
 }
-template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+template <typename T, typename U, FixpipeConfig config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
                                const LocalTensor<uint64_t>& cbufWorkspace, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
