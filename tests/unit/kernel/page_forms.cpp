@@ -266,3 +266,21 @@ extern "C" __global__ __aicore__ void configured_in_a_class(GM_ADDR x, GM_ADDR z
   Configured<float>().run(from[128], from);
   copy_out(z, from[128], 256);
 }
+
+// x: 4 tiles of 64. z: the same, through two buffers that nothing computes with.
+extern "C" __global__ __aicore__ void copied_through(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TQue<TPosition::VECCALC, 2> queue;
+  pipe.InitBuffer(queue, 2, 256);
+  for (int tile = 0; tile < 4; ++tile) {
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x) + tile * 64, 64);
+    to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z) + tile * 64, 64);
+    LocalTensor<float> t = queue.AllocTensor<float>();
+    DataCopy(t, from, 64);
+    queue.EnQue(t);
+    t = queue.DeQue<float>();
+    DataCopy(to, t, 64);
+    queue.FreeTensor(t);
+  }
+}

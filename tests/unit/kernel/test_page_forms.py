@@ -64,6 +64,13 @@ def test_configurations_that_a_class_template_has() -> None:
     np.testing.assert_allclose(z[128:].reshape(2, 64), powers / powers.sum(1, keepdims=True), rtol=1e-5)
 
 
+def test_copies_pass_through_a_queue_of_veccalc_in_order() -> None:
+    x = np.arange(256, dtype=np.float32)
+    z, report = run("copied_through", x, 256)
+    clean(report)
+    np.testing.assert_array_equal(z, x)
+
+
 def test_ways_out_of_local_memory() -> None:
     x = np.arange(576, dtype=np.float32)
     z, report = run("ways_out", x, 1024)
