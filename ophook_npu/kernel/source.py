@@ -40,6 +40,16 @@ _VECTOR_PART = re.compile(r"\bASCEND_IS_AIV\b|<\s*(?:AscendC::)?AIV\s*>|\b__DAV_
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
 
 
+def units(called: frozenset[str]) -> tuple[bool, bool]:
+    """Whether functions of the runtime are the cube unit's, and whether some are the vector unit's."""
+    return not _CUBE.isdisjoint(called), not _VECTOR.isdisjoint(called)
+
+
+def kind_by(cube: bool, vector: bool) -> int:
+    """The cores of a kernel that has instructions of these units."""
+    return KINDS["AIV_ONLY" if not cube else "MIX_AIC_1_2" if vector else "AIC_ONLY"]
+
+
 def asks_for_core(files: Iterable[Path]) -> bool:
     """Whether one of a source's own files asks for which kind of core it is compiled."""
     return any(_CORE_MACRO.search(path.read_text(errors="replace")) for path in files)
@@ -186,12 +196,10 @@ class Entry:
             cube, matmul, vector = (bool(one.search(text)) for one in (_CUBE_CALL, _MATMUL_OBJECT, _VECTOR_PART))
         else:
             called = build.called(self._build(cube=False))
-            cube, matmul, vector = bool(called & _CUBE), _MATMUL in called, bool(called & _VECTOR)
+            (cube, vector), matmul = units(called), _MATMUL in called
         if matmul and not re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE):
             vector = True
-        if not cube and not matmul:
-            return KINDS["AIV_ONLY"]
-        return KINDS["MIX_AIC_1_2" if vector else "AIC_ONLY"]
+        return kind_by(cube or matmul, vector)
 
     @functools.cached_property
     def tiling_keys(self) -> list[int] | None:

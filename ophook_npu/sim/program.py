@@ -12,7 +12,6 @@ import inspect
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -333,7 +332,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
         )  # fmt: skip
         (folder / f"{name}.ii").write_text(made)
         optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
-        taken = [*how, *optimize, "-g", "-w", build.ALIASING, *watched, "-x", "c++-cpp-output"]
+        taken = [*how, *optimize, "-g", "-w", "-ffunction-sections", build.ALIASING, *watched, "-x", "c++-cpp-output"]
         if toolchain.is_gcc(compiler):
             taken.append("-fpreprocessed")
         command = [*compiler, *taken, "-c", str(folder / f"{name}.ii"), "-o", str(folder / f"{name}.o")]
@@ -351,7 +350,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     if job.core or not asks_for_core(one for one in files if one.is_file() and not one.is_relative_to(CSRC)):
         made = compiled(text, source.stem)
         if "-fsyntax-only" not in how:
-            shutil.move(made, out)
+            core_kinds.by_instructions(made.with_suffix(".ii").read_text(), made, _run, out)
         return
     macros = {kind: [f"-D{k}={v}" for k, v in core_macros(kind == "cube").items()] for kind in ("vector", "cube")}
     halves = [_preprocessed(source, job, root, given) for given in macros.values()]

@@ -72,6 +72,18 @@ def test_a_source_that_asks_for_its_core_is_compiled_for_each(option: str, tmp_p
     assert done.stdout == "status 0: 1101 2201 2201\nstatus 0: 1102 2202 2202\nstarted 1\n", done
 
 
+@pytest.mark.parametrize("option", ["-O2", "-O0"])
+def test_instructions_tell_on_which_cores_a_kernel_runs(option: str, tmp_path: Path) -> None:
+    root = sim.active() or sim.build()
+    made = program.compile([option, str(SOURCE.with_name("instructions.asc")), "-o", str(tmp_path / "told")])
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    done = subprocess.run([str(made)], env=environ, capture_output=True, text=True, timeout=120, check=False)
+    # Two cube cores, two vector cores, two vector cores for each of two cube cores, two vector cores.
+    wanted = ["1 1 0 0 0", "1 1 0 0 0", "1 1 1 1 0", "1 1 0 0 0"]
+    assert (done.stdout, done.stderr) == ("".join(f"status 0: {line}\n" for line in wanted), ""), done
+
+
 @pytest.mark.parametrize("soc", ["Ascend910B4", "Ascend950PR_9589"])
 def test_a_function_of_the_host_and_one_of_the_ai_core_may_have_one_name(soc: str) -> None:
     done = kernel_run("--soc", soc, str(SOURCE.with_name("sides.asc")))

@@ -128,7 +128,13 @@ class Product {
     FixpipeParamsV220 p;
     p.nSize = s.n, p.mSize = s.m, p.srcStride = m, p.dstStride = s.n, p.ndNum = 1;
     p.quantPre = quant, p.reluEn = s.relu != 0, p.deqScalar = s.scale;
-    if (s.nz) {
+    if (s.nz >= 2) {  // the older parameters: 2 rows, 3 fractals
+      FixpipeParams<C> older(n / 16, s.m * 16 * sizeof(C) / 32, 0, s.nz == 2 ? s.n : 0);
+      older.quantParams = {quant, s.scale};
+      older.reluEn = s.relu != 0;
+      if (s.nz == 2) older.nz2ndParams = {true, 1, 0, 0, uint16_t(s.n)};
+      Fixpipe(gz, ct, older);
+    } else if (s.nz) {
       p.dstStride = s.m * (sizeof(Z) == 1 ? 32 : 16) * sizeof(Z) / 32;
       Fixpipe<Z, C, CFG_NZ>(gz, ct, p);
     } else if (quant == VDEQF16) {  // `bias` holds a factor for each column
@@ -318,12 +324,12 @@ inline void Sparse(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z) {
 extern "C" __global__ __aicore__ void sparse(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) { Sparse<false>(x, w, index, z); }
 extern "C" __global__ __aicore__ void sparse_without_index(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) { Sparse<true>(x, w, index, z); }
 
-// A structure of older products, which templates for several name.
-extern "C" __global__ __aicore__ void of_older_products(GM_ADDR z) {
+// Of the older parameters: what is not simulated.
+extern "C" __global__ __aicore__ void older_matrices(GM_ADDR z) {
   GlobalTensor<half> to;
   to.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(z), 16);
   FixpipeParams<float> params(1, 8, 0, 16);
-  params.nz2ndParams = {true, 1, 0, 0, 16};
+  params.nz2ndParams = {true, 2, 1, 16, 16};
   params.quantParams = {QuantMode_t::F322F16};
   Fixpipe(to, LocalTensor<float>(), params);
 }

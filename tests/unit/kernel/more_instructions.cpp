@@ -11,6 +11,7 @@ static_assert(clz(uint64_t{1}) == 63 && clz(int64_t{1}) == 63 && sflbits(int64_t
                   bcnt0(uint64_t{7}) == 61 && bcnt1(uint64_t{7}) == 3,
               "");
 static_assert(sff0(uint64_t{7}) == 3 && sff1(uint64_t{8}) == 3 && std::is_same_v<__bf16, bfloat16_t>, "");
+static_assert(std::is_same_v<__fp16, half>);
 static_assert(sizeof(AscendC::fp8_e8m0_t) == 1 && pad_t::PAD_NONE == AscendC::pad_t::PAD_NONE, "");
 
 // Rows of 13 in columns of 14, and what is left of 11 and 12: the last dimension may be of any size.
@@ -134,7 +135,8 @@ extern "C" __global__ __aicore__ void maths(GM_ADDR x, GM_ADDR z) {
   copy_out(z, r, 16 * kCount);
 }
 
-// z: how far two buffers lie from each other, elements of one, the length of a barrier's memory, then the second half of x.
+// z: how far two buffers lie from each other, elements of one, the length of a barrier's memory, then the second half
+// of x.
 extern "C" __global__ __aicore__ void at_places(GM_ADDR x, GM_ADDR z) {
   InitSocState();
   TPipe pipe;

@@ -244,3 +244,43 @@ extern "C" __global__ __aicore__ void described(GM_ADDR x, GM_ADDR z) {
   DataCopy(to, b, 256);
   out.FreeTensor(b);
 }
+
+// x: 2 rows of 64. z: their running sums, and their softmax, by configurations that a class template has.
+template <typename T>
+struct Configured {
+  static constexpr SoftmaxConfig kSoftmax = {true, 0, 0};
+  __aicore__ void run(LocalTensor<T> to, LocalTensor<T> from) {
+    static constexpr CumSumConfig rows = {true, false, false};
+    ASCENDC_ASSERT((nothing_declares_it > 0), { KERNEL_LOG(KERNEL_ERROR, "%d", nothing_declares_it); });
+    LocalTensor<T> last = to, sum = to[256], max = to[256 + 2 * 8];
+    CumSum<T, rows>(to, last, from, CumSumInfo{2, 64});
+    SoftMax<T, false, false, false, kSoftmax>(to[128], sum, max, from, SoftMaxTiling{}, SoftMaxShapeInfo{2, 64, 2, 64});
+  }
+};
+extern "C" __global__ __aicore__ void configured_in_a_class(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, (128 + 256 + 32) * 4);
+  LocalTensor<float> from = buffer.Get<float>();
+  copy_in(from, x, 128);
+  Configured<float>().run(from[128], from);
+  copy_out(z, from[128], 256);
+}
+
+// x: 4 tiles of 64. z: the same, through two buffers that nothing computes with.
+extern "C" __global__ __aicore__ void copied_through(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TQue<TPosition::VECCALC, 2> queue;
+  pipe.InitBuffer(queue, 2, 256);
+  for (int tile = 0; tile < 4; ++tile) {
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x) + tile * 64, 64);
+    to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z) + tile * 64, 64);
+    LocalTensor<float> t = queue.AllocTensor<float>();
+    DataCopy(t, from, 64);
+    queue.EnQue(t);
+    t = queue.DeQue<float>();
+    DataCopy(to, t, 64);
+    queue.FreeTensor(t);
+  }
+}

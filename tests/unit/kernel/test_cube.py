@@ -31,7 +31,7 @@ def inputs(dtype: torch.dtype, *shape: int) -> torch.Tensor:
 
 def run(
     name: str, a: torch.Tensor, b: torch.Tensor, out: torch.dtype, *, bias: torch.Tensor | None = None,
-    factors: torch.Tensor | None = None, relu: bool = False, nz: bool = False, hf32: int = 0,
+    factors: torch.Tensor | None = None, relu: bool = False, nz: int = 0, hf32: int = 0,
     scale: float = 1.0, more: int = 0, times: int = 1, on_wait: bool = True, shape: tuple[int, ...] | None = None,
 ) -> tuple[torch.Tensor, KernelReport]:  # fmt: skip
     (m, k), n = a.shape, b.shape[1]
@@ -180,9 +180,17 @@ def test_conversions_that_do_not_exist_are_refused() -> None:
     assert "multiples of 16" in next(f.what for f in report.errors if f.call == "Fixpipe")
 
 
-def test_parameters_of_older_products_are_refused() -> None:
-    report = Entry(SOURCE, name="of_older_products").run([Argument("z", Block((16,), 1), OUTPUT)], 1)
-    assert any("FixpipeParams is not simulated: use FixpipeParamsV220" in f.what for f in report.errors)
+def test_older_parameters_of_fixpipe() -> None:
+    a, b = inputs(torch.float16, 40, 16), inputs(torch.float16, 16, 24)
+    z, report = run("halves_to_half", a, b, torch.float16, nz=2, relu=True)
+    assert not report.findings, "\n".join(map(str, report.findings))
+    torch.testing.assert_close(z, product(a, b).relu().half(), rtol=2e-3, atol=1e-3)
+    a, b = inputs(torch.float16, 32, 16), inputs(torch.float16, 16, 48)
+    z, report = run("halves", a, b, torch.float32, nz=3, shape=(3, 32, 16))
+    assert not report.findings, "\n".join(map(str, report.findings))
+    torch.testing.assert_close(z.permute(1, 0, 2).reshape(32, 48), product(a, b), rtol=1e-4, atol=1e-4)
+    report = Entry(SOURCE, name="older_matrices").run([Argument("z", Block((16,), 1), OUTPUT)], 1)
+    assert any("ndNum other than 1 is not simulated: use FixpipeParamsV220" in f.what for f in report.errors)
 
 
 def test_a_tensor_that_is_only_declared_is_the_beginning_of_l0c() -> None:

@@ -55,6 +55,22 @@ def test_softmax_of_half_by_sums_in_float() -> None:
     np.testing.assert_allclose(z.reshape(8, 64), powers / powers.sum(1, keepdims=True), rtol=2e-3, atol=1e-6)
 
 
+def test_configurations_that_a_class_template_has() -> None:
+    x = RANDOM.standard_normal((2, 64)).astype(np.float32)
+    z, report = run("configured_in_a_class", x.ravel(), 256)
+    clean(report)
+    np.testing.assert_allclose(z[:128].reshape(2, 64), x.cumsum(1), rtol=1e-4, atol=1e-5)
+    powers = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    np.testing.assert_allclose(z[128:].reshape(2, 64), powers / powers.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_copies_pass_through_a_queue_of_veccalc_in_order() -> None:
+    x = np.arange(256, dtype=np.float32)
+    z, report = run("copied_through", x, 256)
+    clean(report)
+    np.testing.assert_array_equal(z, x)
+
+
 def test_ways_out_of_local_memory() -> None:
     x = np.arange(576, dtype=np.float32)
     z, report = run("ways_out", x, 1024)

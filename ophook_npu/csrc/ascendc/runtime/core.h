@@ -67,6 +67,7 @@ struct Buffer {
   At at{nullptr, 0};         // of that call
   At taken{nullptr, 0};      // of the last AllocTensor, EnQue or DeQue
   Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
+  Clock copied{}, sent{};    // of a queue of VECCALC the same, between MTE2 and MTE3
   bool freed = false;        // FreeTensor took an event for it, until AllocTensor
   bool given_back = false;   // by the pipe that took it, without EnQue
   Clock filled{};            // what that pipe knew then

@@ -61,6 +61,13 @@ Pipe empties(int position) {
   }
 }
 
+// Nothing lies before or behind the unified buffer in a queue of VECCALC: its events are those between the pipes that
+// copy in and out. That copies pass through it in order is what a published kernel (a Concat) shows that ran on
+// devices.
+bool copies_through(const QueueState& q) {
+  return TPosition(q.from) == TPosition::VECCALC && TPosition(q.to) == TPosition::VECCALC;
+}
+
 constexpr int kMaxBuffers = 64;
 constexpr const char* kArray = "the array";  // what the kernel itself reads and writes by its address
 
@@ -465,6 +472,7 @@ Local queue_alloc(Queue& queue, At at) {
     b.taken = at;
     c.join(fills(q->from), b.emptied, fills(q->from) != empties(q->to));
     if (b.given_back) c.join(fills(q->from), b.filled, false);
+    if (copies_through(*q)) c.join(Pipe::MTE2, b.sent);
     c.settle();
     if (c.launch.checks()) c.memory->at(b.memory).forget(b.offset, b.bytes);
     return view_of(c, id);
@@ -497,6 +505,7 @@ void queue_enque(Queue& queue, Local tensor, int from, int, At at) {
   b->taken = at;
   c.begin(fills(from), "EnQue", at);
   b->ready = c.snapshot(fills(from));
+  if (copies_through(*q)) b->copied = c.snapshot(Pipe::MTE2);
   q->waiting.push_back(tensor.buffer);
   counts_events(c, *b, "EnQue", at, [](const Buffer& each) { return each.state == Buffer::kQueued; });
 }
@@ -515,6 +524,7 @@ Local queue_deque(Queue& queue, int, int to, At at) {
   b.taken = at;
   c.begin(empties(to), "DeQue", at);
   c.join(empties(to), b.ready, fills(q->from) != empties(to));
+  if (copies_through(*q)) c.join(Pipe::MTE3, b.copied);
   c.settle();
   return view_of(c, id);
 }
@@ -531,6 +541,7 @@ void queue_free(Queue& queue, Local tensor, At at) {
   }
   c.begin(empties(q->to), "FreeTensor", at);
   b->emptied = c.snapshot(empties(q->to));
+  if (copies_through(*q)) b->sent = c.snapshot(Pipe::MTE3);
   // A tensor that was never enqueued is still the filling pipe's, which has waited for no more than the emptying one
   // has.
   b->given_back = b->state == Buffer::kTaken;

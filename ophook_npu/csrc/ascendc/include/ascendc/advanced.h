@@ -108,7 +108,7 @@ constexpr bool softmax_types = std::is_same_v<T, S> || (std::is_same_v<T, half> 
 // sum and max have 32 bytes a row, all with the row's value. T is of the matrices, S of the rows' numbers.
 #define OPHOOK_SOFTMAX                                                                                      \
   template <typename T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false, \
-            const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S>
+            SoftmaxConfig config = SOFTMAX_DEFAULT_CFG, typename S>
 OPHOOK_SOFTMAX __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum,
                                               const LocalTensor<S>& max, const LocalTensor<T>& src,
                                               const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
@@ -128,8 +128,7 @@ OPHOOK_SOFTMAX __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const L
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), &s, &m, src.view(), &w,
                       advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, isDataFormatNZ, at), at);
 }
-template <typename T, bool isReuseSource = false, bool isBasicBlock = false,
-          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
+template <typename T, bool isReuseSource = false, bool isBasicBlock = false, SoftmaxConfig config = SOFTMAX_DEFAULT_CFG>
 __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
                                const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
                                ophook::rt::At at = ophook::rt::At::here()) {
@@ -137,8 +136,7 @@ __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& 
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), nullptr, nullptr, src.view(), &w,
                       advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, false, at), at);
 }
-template <typename T, bool isReuseSource = false, bool isBasicBlock = false,
-          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
+template <typename T, bool isReuseSource = false, bool isBasicBlock = false, SoftmaxConfig config = SOFTMAX_DEFAULT_CFG>
 __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SoftMaxTiling& tiling,
                                const SoftMaxShapeInfo& shape = {}, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), nullptr, nullptr, src.view(), nullptr,
@@ -199,7 +197,7 @@ __aicore__ inline constexpr SoftMaxTiling SoftMaxFlashV2TilingFunc(
 // matrices, S of the rows' numbers.
 #define OPHOOK_FLASH                                                                                  \
   template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, \
-            bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
+            bool isDataFormatNZ = false, SoftmaxConfig config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
 namespace advanced_details {
 template <bool isUpdate, bool isDataFormatNZ>
 void flash_v2(const ophook::rt::FlashTensors& t, const Local* work, const SoftMaxTiling& tiling,
@@ -452,7 +450,7 @@ struct TopKInfo {
 // The algorithm of an Ascend950 that has all data types needs no tiling.
 #define OPHOOK_TOP_K(work, ...)                                                                                        \
   template <typename T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,                   \
-            enum TopKMode topkMode = TopKMode::TOPK_NORMAL, const TopKConfig& config = defaultTopKConfig>              \
+            enum TopKMode topkMode = TopKMode::TOPK_NORMAL, OPHOOK_CONFIG(TopKConfig) config = defaultTopKConfig>      \
   __aicore__ inline void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,                    \
                               const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,                         \
                               const LocalTensor<bool>& finish, __VA_ARGS__ const int32_t k, const TopkTiling& tiling,  \

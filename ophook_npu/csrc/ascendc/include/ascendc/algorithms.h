@@ -52,6 +52,13 @@ constexpr bool takes(const Config& config) {
   return std::is_same<T, float>::value || !(Config::kOfFloat >> int(config.algo) & 1);
 }
 // Whether a product has configurations: another one takes none, not even the default by another name.
+// That is told by its address, so a function has it by reference there; where it may be any, by value, which GCC 12
+// needs for the constants of a class template (it ends in a fault of its own where overloads have references to them).
+#if __NPU_ARCH__ == 3510
+#define OPHOOK_CONFIG(type) type
+#else
+#define OPHOOK_CONFIG(type) const type&
+#endif
 constexpr bool configured(const void* config, const void* preset) {
 #if __NPU_ARCH__ == 3510
   return true;

@@ -36,7 +36,7 @@ using MultiCopyParams = NdDmaParams<T, dim>;
 using MultiCopyConfig = NdDmaConfig;
 inline constexpr NdDmaConfig kDefaultMultiCopyConfig{};
 
-template <typename T, uint8_t dim, const NdDmaConfig& config = kDefaultNdDmaConfig>
+template <typename T, uint8_t dim, NdDmaConfig config = kDefaultNdDmaConfig>
 __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
                                 const NdDmaParams<T, dim>& params, ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(sizeof(T) < 8 || !config.isNearestValueMode, "DataCopy: of 64 bits there is no isNearestValueMode");

@@ -224,28 +224,6 @@ struct FixpipeParamsV220 {
   bool isChannelSplit = false;
 };
 
-// Of older products. Kernels for several products name it in what an Atlas A2 never runs.
-struct Nz2NdParams {
-  bool nz2ndEn = false;
-  uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0, originalNSize = 0;
-};
-struct QuantParams {
-  QuantMode_t quantPre = NoQuant;
-  uint64_t deqScalar = 0;
-};
-template <typename T>
-struct FixpipeParams {
-  FixpipeParams() = default;
-  FixpipeParams(uint16_t columns, uint16_t length, uint16_t src, uint32_t dst)
-      : cburstNum(columns), burstLen(length), srcStride(src), dstStride(dst) {}
-  uint16_t cburstNum = 0, burstLen = 0, srcStride = 0;
-  uint32_t dstStride = 0;
-  QuantParams quantParams;
-  bool reluEn = false;
-  Nz2NdParams nz2ndParams;
-  uint8_t unitFlag = 0;
-};
-
 template <typename T>
 struct InitConstValueParams {
   InitConstValueParams() = default;
@@ -449,24 +427,14 @@ inline const ophook::rt::Local* factors_of(QuantMode_t quant) {
   return ophook::by_column(quant) && factors.bytes ? &factors : nullptr;
 }
 }  // namespace cube_details
-template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+template <typename T, typename U, FixpipeConfig config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params.quantPre), params,
                       config.format == CO2Layout::ROW_MAJOR, at);
 }
-template <class Tensor, typename U, typename P>
-__aicore__ inline void Fixpipe(const Tensor&, const LocalTensor<U>&, const FixpipeParams<P>&,
-                               ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::refuse("Fixpipe", "FixpipeParams is not simulated: use FixpipeParamsV220", at);
-}
-template <class Tensor, typename U, typename P>
-__aicore__ inline void Fixpipe(const Tensor& dst, const LocalTensor<U>& src, const LocalTensor<uint64_t>&,
-                               const FixpipeParams<P>& params, ophook::rt::At at = ophook::rt::At::here()) {
-  Fixpipe(dst, src, params, at);
-}
 // One factor for each column, in A1.
-template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+template <typename T, typename U, FixpipeConfig config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
                                const LocalTensor<uint64_t>& cbufWorkspace, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
@@ -474,12 +442,12 @@ __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>&
   ophook::rt::fixpipe(dst.view(), src.view(), &scales, params, config.format == CO2Layout::ROW_MAJOR, at);
 }
 // Into L1 the result stays NZ, whatever the configuration says.
-template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+template <typename T, typename U, FixpipeConfig config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::fixpipe_to_l1(dst.view(), src.view(), cube_details::factors_of(params.quantPre), params, at);
 }
-template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+template <typename T, typename U, FixpipeConfig config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
                                const LocalTensor<uint64_t>& cbufWorkspace, const FixpipeParamsV220& params,
                                ophook::rt::At at = ophook::rt::At::here()) {
@@ -583,3 +551,5 @@ __aicore__ inline void SetFixPipeConfig(const LocalTensor<T>&, const LocalTensor
 }
 
 }  // namespace AscendC
+
+#include "fixpipe_older.h"

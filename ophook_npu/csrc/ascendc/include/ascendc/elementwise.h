@@ -143,10 +143,9 @@ void logical(const char* call, Each which, Local dst, const A& a, const B& b, ui
 #define CONFIGURED(name, preset, computed, sources, result, scratch, types)                                   \
   OPHOOK_CONFIG(name, DEFAULT_##preset##_CONFIG)                                                              \
   OPHOOK_EACH(name, computed, true, sources, result, types, nullptr, ,                                        \
-              const name##Config& config = DEFAULT_##preset##_CONFIG, typename T, typename U)                 \
+              name##Config config = DEFAULT_##preset##_CONFIG, typename T, typename U)                        \
   OPHOOK_SCRATCH_##scratch(OPHOOK_EACH(name, computed, true, sources, result, types, OPHOOK_WORK, OPHOOK_TMP, \
-                                       const name##Config& config = DEFAULT_##preset##_CONFIG, typename T,    \
-                                       typename U))
+                                       name##Config config = DEFAULT_##preset##_CONFIG, typename T, typename U))
 #define INSTRUCTION(name, computed, sources, result, types) \
   OPHOOK_EACH(name, computed, false, sources, result, types, nullptr, , typename T, typename U)
 
@@ -254,7 +253,7 @@ OPHOOK_HYPOT(nullptr, , src0.GetSize())
 
 OPHOOK_CONFIG(SinCos, DEFAULT_SINCOS_CONFIG)
 #define OPHOOK_SIN_COS(work, temporary)                                                           \
-  template <const SinCosConfig& config = DEFAULT_SINCOS_CONFIG, typename T>                       \
+  template <SinCosConfig config = DEFAULT_SINCOS_CONFIG, typename T>                              \
   __aicore__ inline void SinCos(const LocalTensor<T>& dst0, const LocalTensor<T>& dst1,           \
                                 const LocalTensor<T>& src temporary, const uint32_t count,        \
                                 ophook::rt::At at = ophook::rt::At::here()) {                     \
@@ -273,7 +272,7 @@ OPHOOK_SIN_COS(OPHOOK_WORK, OPHOOK_TMP)
     int8_t scalarTensorIndex;                                                                                          \
   };                                                                                                                   \
   inline constexpr name##Config preset = {false, 1};                                                                   \
-  template <const name##Config& config = preset, typename T, typename A, typename B>                                   \
+  template <name##Config config = preset, typename T, typename A, typename B>                                          \
   __aicore__ inline void name(const LocalTensor<T>& dst, const A& src0, const B& src1, const uint32_t count,           \
                               ophook::rt::At at = ophook::rt::At::here()) {                                            \
     using U = type_details::TypeOf<A>;                                                                                 \
@@ -290,7 +289,7 @@ OPHOOK_LOGICAL(LogicalOrs, DEFAULT_LOGICAL_ORS_CONFIG, truth_or)
 #undef OPHOOK_LOGICAL
 
 OPHOOK_CONFIG(Clamp, DEFAULT_CLAMP_CONFIG)
-template <const ClampConfig& config = DEFAULT_CLAMP_CONFIG, typename U, typename A, typename B>
+template <ClampConfig config = DEFAULT_CLAMP_CONFIG, typename U, typename A, typename B>
 __aicore__ inline void Clamp(const LocalTensor<U>& dst, const LocalTensor<U>& src, const A& min, const B& max,
                              const uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {
   OPHOOK_TYPES(Clamp, OPHOOK_ALL)

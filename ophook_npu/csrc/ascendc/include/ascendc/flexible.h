@@ -33,11 +33,11 @@ struct Placed {
   Scalar scalar;
   bool scalar_first, good;
 };
-template <const BinaryConfig& config, typename S, typename V>
+template <BinaryConfig config, typename S, typename V>
 constexpr bool scalar_first() {
   return is_tensor<S> && is_tensor<V> ? config.scalarTensorIndex == 0 : !is_tensor<S>;
 }
-template <const BinaryConfig& config, typename U, typename S, typename V>
+template <BinaryConfig config, typename U, typename S, typename V>
 Placed place(const char* call, const U& dst, const S& src0, const V& src1, At at) {
   constexpr bool first = scalar_first<config, S, V>();
   Placed placed{{}, {}, first, true};
@@ -73,34 +73,34 @@ constexpr CMPMODE exchanged(CMPMODE mode) {
   static_assert(type_details::is_tensor<S> || type_details::is_tensor<V>, #name ": one operand at least is a tensor"); \
   static_assert(flexible_details::alike<element, S, V>,                                                                \
                 #name ": the scalar must have the tensor's type: static_cast<T>(…)");
-#define OPHOOK_FLEXIBLE_OVER(name, reversed, types, only, mask_type)                                                   \
-  template <typename T = BinaryDefaultType, bool isSetMask = true, const BinaryConfig& config = DEFAULT_BINARY_CONFIG, \
-            typename U, typename S, typename V, typename = only<T>, typename = flexible_details::Tensor<U>>            \
-  __aicore__ inline void name(const U& dst, const S& src0, const V& src1, mask_type, const uint8_t repeatTime,         \
-                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {                \
-    using Type = type_details::TypeOf<U>;                                                                              \
-    static_assert(type_details::listed<Type>(types), #name ": with a mask " types);                                    \
-    OPHOOK_OPERANDS(name, Type)                                                                                        \
-    const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                                   \
-    if (placed.good)                                                                                                   \
-      ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(),       \
-                              placed.vector, placed.scalar, cover::of<Type>(mask, repeatTime, isSetMask),              \
-                              {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                 \
+#define OPHOOK_FLEXIBLE_OVER(name, reversed, types, only, mask_type)                                             \
+  template <typename T = BinaryDefaultType, bool isSetMask = true, BinaryConfig config = DEFAULT_BINARY_CONFIG,  \
+            typename U, typename S, typename V, typename = only<T>, typename = flexible_details::Tensor<U>>      \
+  __aicore__ inline void name(const U& dst, const S& src0, const V& src1, mask_type, const uint8_t repeatTime,   \
+                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {          \
+    using Type = type_details::TypeOf<U>;                                                                        \
+    static_assert(type_details::listed<Type>(types), #name ": with a mask " types);                              \
+    OPHOOK_OPERANDS(name, Type)                                                                                  \
+    const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                             \
+    if (placed.good)                                                                                             \
+      ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(), \
+                              placed.vector, placed.scalar, cover::of<Type>(mask, repeatTime, isSetMask),        \
+                              {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);           \
   }
-#define OPHOOK_FLEXIBLE(name, reversed, types, masked, only)                                                           \
-  template <typename T = BinaryDefaultType, bool isSetMask = true, const BinaryConfig& config = DEFAULT_BINARY_CONFIG, \
-            typename U, typename S, typename V, typename = only<T>, typename = flexible_details::Tensor<U>>            \
-  __aicore__ inline void name(const U& dst, const S& src0, const V& src1, const int32_t& count,                        \
-                              ophook::rt::At at = ophook::rt::At::here()) {                                            \
-    using Type = type_details::TypeOf<U>;                                                                              \
-    static_assert(type_details::listed<Type>(types), #name ": " types);                                                \
-    OPHOOK_OPERANDS(name, Type)                                                                                        \
-    const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                                   \
-    if (placed.good)                                                                                                   \
-      ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(),       \
-                              placed.vector, placed.scalar, cover::first(count, isSetMask), {}, {}, at);               \
-  }                                                                                                                    \
-  OPHOOK_FLEXIBLE_OVER(name, reversed, masked, only, uint64_t mask)                                                    \
+#define OPHOOK_FLEXIBLE(name, reversed, types, masked, only)                                                     \
+  template <typename T = BinaryDefaultType, bool isSetMask = true, BinaryConfig config = DEFAULT_BINARY_CONFIG,  \
+            typename U, typename S, typename V, typename = only<T>, typename = flexible_details::Tensor<U>>      \
+  __aicore__ inline void name(const U& dst, const S& src0, const V& src1, const int32_t& count,                  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                      \
+    using Type = type_details::TypeOf<U>;                                                                        \
+    static_assert(type_details::listed<Type>(types), #name ": " types);                                          \
+    OPHOOK_OPERANDS(name, Type)                                                                                  \
+    const auto placed = flexible_details::place<config>(#name, dst, src0, src1, at);                             \
+    if (placed.good)                                                                                             \
+      ophook::rt::with_scalar(placed.scalar_first ? ophook::rt::Op::reversed : ophook::rt::Op::name, dst.view(), \
+                              placed.vector, placed.scalar, cover::first(count, isSetMask), {}, {}, at);         \
+  }                                                                                                              \
+  OPHOOK_FLEXIBLE_OVER(name, reversed, masked, only, uint64_t mask)                                              \
   OPHOOK_FLEXIBLE_OVER(name, reversed, masked, only, uint64_t mask[])
 #define OPHOOK_NUMBERS "half, bfloat16_t, int16_t, int32_t, float"
 //              name, with the scalar in front; data types with a count; with a mask; whether there is another form
@@ -129,7 +129,7 @@ __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const LocalTensor<T>
 // Of a scalar on the left the comparison is turned round.
 #define OPHOOK_COMPARES_OVER(types, cover_, step, ...)                                                                \
   template <typename T0 = BinaryDefaultType, typename T1 = BinaryDefaultType, bool isSetMask = true,                  \
-            const BinaryConfig& config = DEFAULT_BINARY_CONFIG, typename T2, typename S, typename V,                  \
+            BinaryConfig config = DEFAULT_BINARY_CONFIG, typename T2, typename S, typename V,                         \
             typename = flexible_details::Unnamed<T0>, typename = flexible_details::Tensor<T2>>                        \
   __aicore__ inline void Compares(const T2& dst, const S& src0, const V& src1, CMPMODE cmpMode, __VA_ARGS__,          \
                                   ophook::rt::At at = ophook::rt::At::here()) {                                       \
@@ -156,7 +156,7 @@ OPHOOK_COMPARES_OVER(OPHOOK_COMPARED, cover::compared<Type>(mask, repeatTime, is
 // A scalar on the left is taken where the mask has a 1.
 #define OPHOOK_SELECT_OVER(types, cover_, d, s, set, ...)                                                            \
   template <typename T0 = BinaryDefaultType, typename T1 = BinaryDefaultType set,                                    \
-            const BinaryConfig& config = DEFAULT_BINARY_CONFIG, typename T2, typename S, typename V,                 \
+            BinaryConfig config = DEFAULT_BINARY_CONFIG, typename T2, typename S, typename V,                        \
             typename = flexible_details::Unnamed<T0>, typename = flexible_details::Tensor<T2>>                       \
   __aicore__ inline void Select(const T2& dst, const LocalTensor<T1>& selMask, const S& src0, const V& src1,         \
                                 SELMODE selMode, __VA_ARGS__, ophook::rt::At at = ophook::rt::At::here()) {          \
@@ -187,8 +187,8 @@ OPHOOK_SELECT_OVER(OPHOOK_COMPARED, cover::of<Type>(mask, repeatTime, true), OPH
 #undef OPHOOK_NUMBERS
 
 // The product in float, rounded as CAST_ROUND does and kept within half.
-template <typename T0 = BinaryDefaultType, typename T1 = BinaryDefaultType,
-          const BinaryConfig& config = DEFAULT_BINARY_CONFIG, typename T2, typename S, typename V>
+template <typename T0 = BinaryDefaultType, typename T1 = BinaryDefaultType, BinaryConfig config = DEFAULT_BINARY_CONFIG,
+          typename T2, typename S, typename V>
 __aicore__ inline void MulsCast(const T2& dst, const S& src0, const V& src1, const uint32_t count,
                                 ophook::rt::At at = ophook::rt::At::here()) {
   static_assert(std::is_same_v<T2, LocalTensor<half>>, "MulsCast: the destination is of half");

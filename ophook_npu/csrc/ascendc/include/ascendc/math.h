@@ -62,7 +62,7 @@ namespace AscendC {
 #define MATH(name, ...) OPHOOK_MATH(name, , typename T, bool isReuseSource = false)
 #define MATH_WITH(name, preset, ...)                                                    \
   OPHOOK_MATH(name, OPHOOK_TAKES(name, preset), typename T, bool isReuseSource = false, \
-              const name##Config& config = preset)
+              OPHOOK_CONFIG(name##Config) config = preset)
 #include "math.inc"
 
 // Of two whole numbers: how many of `b` it takes for `a`.
@@ -136,12 +136,12 @@ constexpr bool takes(const FmodConfig& config) {
       "Power: INTRINSIC has integers, half and float, DOUBLE_FLOAT_TECH bfloat16_t, half and float (Power.md)");
 #define OPHOOK_POWERS(first, second, source)                                                             \
   OPHOOK_PAIR(Power, power, OPHOOK_POWER, first, second, source, typename T, bool isReuseSource = false, \
-              const PowerConfig& config = defaultPowerConfig)
+              OPHOOK_CONFIG(PowerConfig) config = defaultPowerConfig)
 OPHOOK_POWERS(const LocalTensor<T>&, const LocalTensor<T>&, src0)
 OPHOOK_POWERS(const LocalTensor<T>&, const T&, src0)
 OPHOOK_POWERS(const T&, const LocalTensor<T>&, src1)
 OPHOOK_PAIR(Fmod, fmod, OPHOOK_FMOD, const LocalTensor<T>&, const LocalTensor<T>&, src0, typename T,
-            bool isReuseSource = false, const FmodConfig& config = DEFAULT_FMOD_CONFIG)
+            bool isReuseSource = false, OPHOOK_CONFIG(FmodConfig) config = DEFAULT_FMOD_CONFIG)
 OPHOOK_PAIR(Xor, bits_xor, , const LocalTensor<T>&, const LocalTensor<T>&, src0, typename T, bool isReuseSource = false)
 #undef OPHOOK_PAIR
 #undef OPHOOK_POWERS

@@ -64,7 +64,7 @@ bool affine_parts(const char* call, const LocalTensor<U>& gamma, const LocalTens
   return (without.no_gamma || ophook::rt::whole(call, {}, {part(gamma, used, "gamma")}, nullptr, at)) &&
          (without.no_beta || ophook::rt::whole(call, {}, {part(beta, used, "beta")}, nullptr, at));
 }
-template <typename U, typename T, const LayerNormConfig& config>
+template <typename U, typename T, LayerNormConfig config>
 void layer_norm(const LocalTensor<T>& output, const LocalTensor<float>& mean, const LocalTensor<float>& rstds,
                 const LocalTensor<T>& x, const LocalTensor<U>& gamma, const LocalTensor<U>& beta, float epsilon,
                 const Local* work, const LayerNormPara& p, At at) {
@@ -88,7 +88,7 @@ void layer_norm(const LocalTensor<T>& output, const LocalTensor<float>& mean, co
                 return std::pair(m.mean, data(rstds)[row]);
               });
 }
-template <typename U, typename T, const NormalizeConfig& config>
+template <typename U, typename T, NormalizeConfig config>
 void normalized(const LocalTensor<T>& output, const LocalTensor<float>& rstds, const LocalTensor<float>& mean,
                 const LocalTensor<float>& variance, const LocalTensor<T>& x, const LocalTensor<U>& gamma,
                 const LocalTensor<U>& beta, const Local* work, float epsilon, const NormalizePara& p, At at) {
@@ -113,7 +113,7 @@ void normalized(const LocalTensor<T>& output, const LocalTensor<float>& rstds, c
 }
 }  // namespace whole_details
 // Rows are the last dimension of (A, R).
-template <typename U, typename T, bool isReuseSource = false, const LayerNormConfig& config = LNCFG_NORM>
+template <typename U, typename T, bool isReuseSource = false, LayerNormConfig config = LNCFG_NORM>
 __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& outputMean,
                                  const LocalTensor<float>& outputRstd, const LocalTensor<T>& inputX,
                                  const LocalTensor<U>& gamma, const LocalTensor<U>& beta, const float epsilon,
@@ -124,7 +124,7 @@ __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor
   whole_details::layer_norm<U, T, config>(output, outputMean, outputRstd, inputX, gamma, beta, epsilon, &work, para,
                                           at);
 }
-template <typename U, typename T, bool isReuseSource = false, const LayerNormConfig& config = LNCFG_NORM>
+template <typename U, typename T, bool isReuseSource = false, LayerNormConfig config = LNCFG_NORM>
 __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& outputMean,
                                  const LocalTensor<float>& outputRstd, const LocalTensor<T>& inputX,
                                  const LocalTensor<U>& gamma, const LocalTensor<U>& beta, const float epsilon,
@@ -133,7 +133,7 @@ __aicore__ inline void LayerNorm(const LocalTensor<T>& output, const LocalTensor
   whole_details::layer_norm<U, T, config>(output, outputMean, outputRstd, inputX, gamma, beta, epsilon, nullptr, para,
                                           at);
 }
-template <typename U, typename T, bool isReuseSource = false, const NormalizeConfig& config = NLCFG_NORM>
+template <typename U, typename T, bool isReuseSource = false, NormalizeConfig config = NLCFG_NORM>
 __aicore__ inline void Normalize(const LocalTensor<T>& output, const LocalTensor<float>& outputRstd,
                                  const LocalTensor<float>& inputMean, const LocalTensor<float>& inputVariance,
                                  const LocalTensor<T>& inputX, const LocalTensor<U>& gamma, const LocalTensor<U>& beta,
@@ -143,7 +143,7 @@ __aicore__ inline void Normalize(const LocalTensor<T>& output, const LocalTensor
   whole_details::normalized<U, T, config>(output, outputRstd, inputMean, inputVariance, inputX, gamma, beta, &work,
                                           epsilon, para, at);
 }
-template <typename U, typename T, bool isReuseSource = false, const NormalizeConfig& config = NLCFG_NORM>
+template <typename U, typename T, bool isReuseSource = false, NormalizeConfig config = NLCFG_NORM>
 __aicore__ inline void Normalize(const LocalTensor<T>& output, const LocalTensor<float>& outputRstd,
                                  const LocalTensor<float>& inputMean, const LocalTensor<float>& inputVariance,
                                  const LocalTensor<T>& inputX, const LocalTensor<U>& gamma, const LocalTensor<U>& beta,
@@ -458,7 +458,7 @@ inline void welford_finalize(const LocalTensor<float>& mean, const LocalTensor<f
   data(mean)[0] = float(middle), data(variance)[0] = float(squares * p.rRec);
 }
 }  // namespace whole_details
-template <typename T, typename U, bool isReuseSource = false, const WelfordUpdateConfig& config = WFUPDATE_DEFAULT_CFG>
+template <typename T, typename U, bool isReuseSource = false, WelfordUpdateConfig config = WFUPDATE_DEFAULT_CFG>
 __aicore__ inline void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outputVariance,
                                      const LocalTensor<U>& inputMean, const LocalTensor<U>& inputVariance,
                                      const LocalTensor<T>& inputX, const LocalTensor<uint8_t>& tmp,
@@ -468,7 +468,7 @@ __aicore__ inline void WelfordUpdate(const LocalTensor<U>& outputMean, const Loc
                                                   para, at);
   if constexpr (isReuseSource) advanced_details::spent(inputX, para.abLength, outputMean, outputVariance);
 }
-template <typename T, typename U, bool isReuseSource = false, const WelfordUpdateConfig& config = WFUPDATE_DEFAULT_CFG>
+template <typename T, typename U, bool isReuseSource = false, WelfordUpdateConfig config = WFUPDATE_DEFAULT_CFG>
 __aicore__ inline void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outputVariance,
                                      const LocalTensor<U>& inputMean, const LocalTensor<U>& inputVariance,
                                      const LocalTensor<T>& inputX, const WelfordUpdateParam& para, OPHOOK_AT) {
@@ -477,7 +477,7 @@ __aicore__ inline void WelfordUpdate(const LocalTensor<U>& outputMean, const Loc
   if constexpr (isReuseSource) advanced_details::spent(inputX, para.abLength, outputMean, outputVariance);
 }
 #define OPHOOK_FINALIZE(more, given, tmp, work)                                                                   \
-  template <bool isReuseSource = false, const WelfordFinalizeConfig& config = WFFINALIZE_DEFAULT_CFG>             \
+  template <bool isReuseSource = false, WelfordFinalizeConfig config = WFFINALIZE_DEFAULT_CFG>                    \
   __aicore__ inline void WelfordFinalize(                                                                         \
       const LocalTensor<float>& outputMean, const LocalTensor<float>& outputVariance,                             \
       const LocalTensor<float>& inputMean, const LocalTensor<float>& inputVariance more tmp,                      \

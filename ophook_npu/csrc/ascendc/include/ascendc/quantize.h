@@ -50,8 +50,8 @@ void quantize(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const L
 
 // Each with a tensor for what lies between and without, for all of the source and for the first calCount elements of
 // it.
-#define OPHOOK_QUANT_HEAD                                                                                       \
-  template <typename T, bool isReuseSource = false, const AscendQuantConfig& config = ASCEND_QUANT_DEFAULT_CFG> \
+#define OPHOOK_QUANT_HEAD                                                                                \
+  template <typename T, bool isReuseSource = false, AscendQuantConfig config = ASCEND_QUANT_DEFAULT_CFG> \
   __aicore__ inline void AscendQuant(const LocalTensor<int8_t>&dst, const LocalTensor<T>&src,
 #define OPHOOK_QUANT(TMP, work)                                                                                                        \
   OPHOOK_QUANT_HEAD TMP const float scale, const float offset, const uint32_t calCount, OPHOOK_AT) {                                   \

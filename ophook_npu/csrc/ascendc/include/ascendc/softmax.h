@@ -156,7 +156,7 @@ inline void softmax_pasa(const PasaTensors& t, const Local* work, const SoftMaxT
 }
 }  // namespace whole_details
 template <typename T, typename U, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
-          bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
+          bool isDataFormatNZ = false, SoftmaxConfig config = SOFTMAX_DEFAULT_CFG>
 __aicore__ inline void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean,
                                       const LocalTensor<U>& expSum, const LocalTensor<U>& max,
                                       const LocalTensor<T>& src, const LocalTensor<T>& expMax,
@@ -169,7 +169,7 @@ __aicore__ inline void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTens
                               isUpdate, at);
 }
 template <typename T, typename U, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
-          bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
+          bool isDataFormatNZ = false, SoftmaxConfig config = SOFTMAX_DEFAULT_CFG>
 __aicore__ inline void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean,
                                       const LocalTensor<U>& expSum, const LocalTensor<U>& max,
                                       const LocalTensor<T>& src, const LocalTensor<T>& expMax,

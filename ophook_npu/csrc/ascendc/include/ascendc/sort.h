@@ -98,7 +98,7 @@ __aicore__ inline void GetMrgSortResult(uint16_t& list1, uint16_t& list2, uint16
 namespace sort_details {
 using ophook::rt::At;
 using ophook::rt::Local;
-template <const SortConfig& config, typename T, typename U>
+template <SortConfig config, typename T, typename U>
 void sort(const LocalTensor<T>& dst, const Local* dst_index, const LocalTensor<T>& src, const Local* src_index,
           const Local* work, uint32_t count, At at) {
   constexpr bool merges = config.type == SortType::MERGE_SORT;
@@ -114,18 +114,18 @@ void sort(const LocalTensor<T>& dst, const Local* dst_index, const LocalTensor<T
 }  // namespace sort_details
 // The values; and their places; and what stands at the same places. With a tensor for what lies between, or none.
 #define OPHOOK_SORT(work, ...)                                                                                      \
-  template <typename T, bool isReuseSource = false, const SortConfig& config = DEFAULT_SORT_CONFIG>                 \
+  template <typename T, bool isReuseSource = false, SortConfig config = DEFAULT_SORT_CONFIG>                        \
   __aicore__ inline void Sort(LocalTensor<T>& dst, const LocalTensor<T>& src, __VA_ARGS__ const uint32_t calCount,  \
                               ophook::rt::At at = ophook::rt::At::here()) {                                         \
     sort_details::sort<config, T, uint32_t>(dst, nullptr, src, nullptr, work, calCount, at);                        \
   }                                                                                                                 \
-  template <typename T, bool isReuseSource = false, const SortConfig& config = DEFAULT_SORT_CONFIG>                 \
+  template <typename T, bool isReuseSource = false, SortConfig config = DEFAULT_SORT_CONFIG>                        \
   __aicore__ inline void Sort(LocalTensor<T>& dst, LocalTensor<uint32_t>& dstIndex, const LocalTensor<T>& src,      \
                               __VA_ARGS__ const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {    \
     const auto to = dstIndex.view();                                                                                \
     sort_details::sort<config, T, uint32_t>(dst, &to, src, nullptr, work, calCount, at);                            \
   }                                                                                                                 \
-  template <typename T, typename U, bool isReuseSource = false, const SortConfig& config = DEFAULT_SORT_CONFIG>     \
+  template <typename T, typename U, bool isReuseSource = false, SortConfig config = DEFAULT_SORT_CONFIG>            \
   __aicore__ inline void Sort(const LocalTensor<T>& dst, const LocalTensor<U>& dstIndex, const LocalTensor<T>& src, \
                               const LocalTensor<U>& srcIndex, __VA_ARGS__ const uint32_t calCount,                  \
                               ophook::rt::At at = ophook::rt::At::here()) {                                         \

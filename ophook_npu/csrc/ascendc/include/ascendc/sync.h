@@ -56,7 +56,7 @@ struct SyncAllConfig {
   pipe_t triggerPipe, waitPipe;
 };
 constexpr SyncAllConfig DEFAULT_SYNC_ALL_CONFIG = {PIPE_ALL, PIPE_ALL};
-template <bool isAIVOnly = true, const SyncAllConfig& config = DEFAULT_SYNC_ALL_CONFIG>
+template <bool isAIVOnly = true, SyncAllConfig config = DEFAULT_SYNC_ALL_CONFIG>
 __aicore__ inline void SyncAll(ophook::rt::At at = ophook::rt::At::here()) {
   constexpr auto takes = [](pipe_t pipe) { return pipe == PIPE_ALL || pipe == PIPE_MTE2 || pipe == PIPE_MTE3; };
   static_assert(takes(config.triggerPipe) && takes(config.waitPipe), "SyncAll: PIPE_MTE2, PIPE_MTE3 or PIPE_ALL");
@@ -451,7 +451,9 @@ constexpr T operator+(T value, const Asserted<F>&) {
   ((condition) ? static_cast<void>(0) : ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()))
 // Text for a debugger on the host; on the device it is nothing, and some sources write no semicolon behind it.
 #define ASCENDC_REPORT_NOT_SUPPORT(condition, message)
-// As in the vendor's debugging on a CPU: the block runs, and the kernel ends.
+// In the vendor's debugging on a CPU the block runs, and the kernel ends. The device's compiler sees nothing of it: in
+// published kernels such a condition has names that nothing declares, or says the opposite of what is meant.
+#ifdef ASCENDC_CPU_DEBUG
 #define ASCENDC_ASSERT(condition, ...)                               \
   do {                                                               \
     if (!(condition)) {                                              \
@@ -459,6 +461,9 @@ constexpr T operator+(T value, const Asserted<F>&) {
       ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()); \
     }                                                                \
   } while (false)
+#else
+#define ASCENDC_ASSERT(...)
+#endif
 // The device's compiler sees nothing of it. So names in it may lack their namespace, and it may stand behind an
 // expression whose semicolon was forgotten: there it is not looked at, since what it asks about may be what is being
 // initialized.

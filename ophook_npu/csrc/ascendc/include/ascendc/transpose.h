@@ -211,7 +211,7 @@ inline uint64_t place_in(DataFormat format, const Cube5& s, uint64_t n, uint64_t
   if (format == DataFormat::NDC1HWC0) return (((n * s.d + d) * c1 + c / 16) * area + hw) * 16 + c % 16;
   return (((d * c1 + c / 16) * area + hw) * up16(s.n) + n) * 16 + c % 16;  // FRACTAL_Z_3D
 }
-template <const TransDataConfig& config, typename T, typename U, typename S>
+template <TransDataConfig config, typename T, typename U, typename S>
 void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work,
                 const TransDataParams<U, S>& p, ophook::rt::At at) {
   constexpr DataFormat from = config.srcFormat, to = config.dstFormat;
@@ -246,13 +246,13 @@ void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const opho
               whole_details::data(src)[place_in(from, s, n, c, d, hw)];
 }
 }  // namespace transpose_details
-template <const TransDataConfig& config, typename T, typename U, typename S>
+template <TransDataConfig config, typename T, typename U, typename S>
 __aicore__ inline void TransData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
                                  const TransDataParams<U, S>& params, ophook::rt::At at = ophook::rt::At::here()) {
   const whole_details::Work work(tmp);
   transpose_details::trans_data<config>(dst, src, work, params, at);
 }
-template <const TransDataConfig& config, typename T, typename U, typename S>
+template <TransDataConfig config, typename T, typename U, typename S>
 __aicore__ inline void TransData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                                  const TransDataParams<U, S>& params, ophook::rt::At at = ophook::rt::At::here()) {
   transpose_details::trans_data<config>(dst, src, nullptr, params, at);

@@ -108,8 +108,9 @@ struct bfloat16_t {
   constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
   uint16_t bits;
 };
-#define __bf16 bfloat16_t  // the compiler's own name of it
-#if __NPU_ARCH__ == 3510   // whose compiler computes with it
+#define __bf16 bfloat16_t  // the compiler's own names of both
+#define __fp16 half
+#if __NPU_ARCH__ == 3510  // whose compiler computes with it
 template <typename T>
 using OphookBfloat16 = std::enable_if_t<std::is_same_v<T, bfloat16_t>, T>;  // and nothing that becomes one
 #define OPHOOK_COMPUTED(op)                                            \

@@ -39,7 +39,7 @@ constexpr ophook::rt::At kByAddress{"an instruction that a template names", 0};
 #define OPHOOK_TOLD(form, name, preset)                                                                                \
   form(name,                                                                                                           \
        static_assert(algorithm_details::takes<T>(config), #name ": this algorithm is for float alone (" #name ".md)"); \
-       , const name##Config& config = preset)
+       , name##Config config = preset)
 #else
 #define OPHOOK_TOLD(form, name, preset) form(name, )
 #endif

@@ -346,7 +346,7 @@ struct CumSumInfo {
   uint32_t inner{0};
 };
 namespace whole_details {
-template <typename T, const CumSumConfig& config>
+template <typename T, CumSumConfig config>
 void cum_sum(LocalTensor<T>& dst, LocalTensor<T>& last, const LocalTensor<T>& src, const Local* work,
              const CumSumInfo& info, At at) {
   static_assert(real<T>, "CumSum: half or float");
@@ -368,13 +368,13 @@ void cum_sum(LocalTensor<T>& dst, LocalTensor<T>& last, const LocalTensor<T>& sr
     for (uint32_t i = 0; i < info.inner; ++i) data(last)[i] = data(dst)[all - info.inner + i];
 }
 }  // namespace whole_details
-template <typename T, const CumSumConfig& config = defaultCumSumConfig>
+template <typename T, CumSumConfig config = defaultCumSumConfig>
 __aicore__ inline void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src,
                               LocalTensor<uint8_t>& tmp, const CumSumInfo& info, OPHOOK_AT) {
   const auto work = tmp.view();
   whole_details::cum_sum<T, config>(dst, lastRow, src, &work, info, at);
 }
-template <typename T, const CumSumConfig& config = defaultCumSumConfig>
+template <typename T, CumSumConfig config = defaultCumSumConfig>
 __aicore__ inline void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src,
                               const CumSumInfo& info, OPHOOK_AT) {
   whole_details::cum_sum<T, config>(dst, lastRow, src, nullptr, info, at);

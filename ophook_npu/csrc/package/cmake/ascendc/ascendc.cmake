@@ -58,6 +58,8 @@ function(ascendc_library name kind)
     add_custom_target(${name}_launches DEPENDS "${headers}/written")
     add_dependencies(${name} ${name}_launches)
     target_include_directories(${name} INTERFACE "$<BUILD_INTERFACE:${headers}>" "$<BUILD_INTERFACE:${_ophook_toolkit}/include>")
+    # Who links it names CANN's other libraries, tiling_api and its kin, without saying where they are.
+    target_link_directories(${name} INTERFACE "$<BUILD_INTERFACE:${_ophook_toolkit}/lib64>")
     target_link_libraries(${name} INTERFACE "${_ophook_toolkit}/lib64/libascendcl.so")
     install(TARGETS ${name} DESTINATION lib)
     install(DIRECTORY "${headers}" DESTINATION include FILES_MATCHING PATTERN "*.h")
