@@ -103,16 +103,17 @@ void each_row(const at::Tensor& rows, F run) {
 // which each part of the rows uses again: fresh memory for each takes a tenth of the time.
 Scores weights_of(at::Tensor& room, const Heads& heads, const at::Tensor& pse, const at::Tensor& out,
                   const Settings& how, const at::Tensor& known_max = {}, const at::Tensor& known_sum = {}) {
-  const auto query = heads.query.flatten(0, 1);
+  const bool scaled_late = given(pse) && how.pse_type == 1;
+  auto query = heads.query.flatten(0, 1);
+  if (how.scale != 1 && !scaled_late) query = query.mul(how.scale);  // fewer numbers than the scores
   const auto key = for_all_heads(heads.key, heads.query.size(1)).flatten(0, 1);
   const int64_t count = query.size(0) * query.size(1) * key.size(1);
   if (!room.defined() || room.numel() < count) room = at::empty({count}, at::kFloat);
   auto scores = room.narrow(0, 0, count).view({query.size(0), query.size(1), key.size(1)});
   at::bmm_out(scores, query, key.transpose(-1, -2));
   scores = scores.view({heads.query.size(0), heads.query.size(1), query.size(1), key.size(1)});
-  if (given(pse) && how.pse_type == 1) scores.add_(wide(pse));
-  if (how.scale != 1) scores.mul_(how.scale);
-  if (given(pse) && how.pse_type != 1) scores.add_(wide(pse));
+  if (given(pse)) scores.add_(wide(pse));
+  if (how.scale != 1 && scaled_late) scores.mul_(how.scale);
   constexpr float kHidden = -std::numeric_limits<float>::max();
   if (out.defined()) scores.masked_fill_(out, kHidden);
   Dims of_rows = scores.sizes().vec();
